@@ -1,29 +1,24 @@
 // header: steps [[[token, parent, ln P, ln p of the token, fate, path, new (false: finished before)]]], the `width`
 // kept ones first; picked [step, place]; best, greedy [text], same (they are one text); rank of the best among `all`
 // texts, 0 where they are not listed.
-import { draw, fill, make, rich, sized } from "../../core/components/lib/dom.js";
+import {
+  draw, drawLine, drawText, fill, hatching, keyPlace, make, rich, sized, spokenLine,
+} from "../../core/components/lib/dom.js";
 import { plain, significant } from "../../core/components/lib/numbers.js";
-import { emOf, monoFont, onFont, shortened } from "../../core/components/lib/text.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { emOf, monoFont, shortened } from "../../core/components/lib/text.js";
+import { mount, redrawn, TitledView } from "../../core/components/lib/view.js";
 
 // em: a row that is lower has token and number beside each other, in present mode
 const ROW = 2.75, LEAST = 7.2, LOW = 2.3;
 
-class Beam {
+class Beam extends TitledView {
   constructor(root) {
-    this.root = root;
-    this.title = make("div", "title", root);
-    this.title.setAttribute("aria-live", "polite");
-    this.place = make("div", "scroll beam-picture", root);
-    this.place.tabIndex = 0;
-    this.place.setAttribute("role", "group");
-    this.place.onkeydown = (event) => this.key(event);
+    super(root);
+    this.place = keyPlace(root, "scroll beam-picture", (event) => this.key(event));
     this.svg = draw("svg", { class: "beam-tree", role: "img" }, this.place);
-    this.detail = make("div", "detail", root);
-    this.detail.setAttribute("aria-live", "polite");
+    this.detail = spokenLine(root, "detail");
     this.hint = make("div", "muted", root);
-    onWidth(this.place, () => this.paint());
-    onFont(() => this.paint());
+    redrawn(() => this.paint(), this.place);
   }
 
   receive(header) {
@@ -60,20 +55,15 @@ class Beam {
     rich(this.title, this.rank ? this.text.title_tiny : this.same && this.width > 1 ? this.text.title_same
         : this.text.title, { width: this.width, n, best: this.best, greedy: this.greedy, path: { chip: best[5] },
           rank: this.rank, all: this.all });
-    this.hint.textContent = [this.text.note, this.text.hint].filter(Boolean).join(" ");
+    this.hint.textContent = `${this.text.note} ${this.text.hint}`.trim();
     this.svg.replaceChildren();
-    const hatch = draw("pattern",
-      { id: "pruned", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-      draw("defs", {}, this.svg));
-    draw("rect", { width: 1.2, height: 6, fill: "var(--tx-excluded)" }, hatch);
+    hatching(this.svg, "pruned", { size: 6, thick: 1.2 });
     const line = y(this.width) - 0.62 * em;
     if (most > this.width) {
-      draw("line", { x1: 0, x2: x(n), y1: line, y2: line, stroke: "var(--tx-grid-ink)", "stroke-dasharray": "4 3" },
-        this.svg);
+      drawLine(this.svg, 0, line, x(n), line, { stroke: "var(--tx-grid-ink)", "stroke-dasharray": "4 3" });
     }
     this.steps.forEach((hypotheses, step) => {
-      draw("text", { x: x(step), y: em, "font-size": 0.92 * em, class: "sans" }, this.svg,
-        fill(this.text.level, { step: step + 1 }));
+      drawText(this.svg, x(step), em, fill(this.text.level, { step: step + 1 }), { size: 0.92 * em });
       hypotheses.forEach(([, parent, , , fate], place) => {
         if (!step) return;
         const from = [x(step - 1) + box, y(parent) + row * 0.42], to = [x(step), y(place) + row * 0.42];
@@ -93,11 +83,11 @@ class Beam {
     const group = draw("g", { class: `hypothesis ${fate} ${picked ? "picked" : ""}` }, this.svg);
     draw("rect", { x, y, width, height: high, rx: 3, fill: fate === "pruned" ? "url(#pruned)" : "" }, group);
     const low = row < LOW * em, room = width - (low ? 3 : 0.7) * em;
-    draw("text", { x: x + 0.35 * em, y: y + (low ? 0.69 : 0.44) * high, "font-size": 0.95 * em }, group,
-      fresh ? shortened(token, monoFont(0.95 * em), room) : "■");
-    draw("text", { x: low ? x + width - 0.35 * em : x + 0.35 * em, y: y + (low ? 0.69 : 0.85) * high,
-      "text-anchor": low ? "end" : "start", "font-size": 0.85 * em, class: "amount" }, group,
-      Math.abs(total) < 0.05 ? significant(total, 2) : plain(total, 2));
+    drawText(group, x + 0.35 * em, y + (low ? 0.69 : 0.44) * high,
+      fresh ? shortened(token, monoFont(0.95 * em), room) : "■", { size: 0.95 * em, name: "" });
+    drawText(group, low ? x + width - 0.35 * em : x + 0.35 * em, y + (low ? 0.69 : 0.85) * high,
+      Math.abs(total) < 0.05 ? significant(total, 2) : plain(total, 2),
+      { anchor: low ? "end" : "start", size: 0.85 * em, name: "amount" });
     draw("title", {}, group, fill(this.text.hover, { path, log: plain(total, 4), last: plain(last, 4) }));
     group.onclick = () => this.pick(step, place);
   }

@@ -10,16 +10,16 @@ import pandas as pd
 import torch
 
 from core.app.base.markdown import code
-from core.app.compute import cache, growing_results
+from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, Question, Reading
-from core.app.state import Run, reader
+from core.app.state import Run
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable
 from core.model.config import ModelConfig
 from core.model.generation import Hypothesis, beam_search, exhaustive_search
 from core.model.transformer import Transformer
-from pages.generation.shared import PREFIX, choice, controls, keep, note, read, start
+from pages.generation.shared import PREFIX, choice, controls, in_turns, keep, note, read, start, sum_latex
 
 N_STEPS, N_PRUNED = 8, 3
 TINY_TOKENS, TINY_STEPS = "AB", 4       # 2^(4 − 1) = 8 is the widest beam
@@ -30,8 +30,8 @@ _picture = token_view("generation_beam", __file__)
 
 @dataclass(frozen=True)
 class Scene:
-    """A finished search: at each step the hypotheses, the `width` that were kept first; the best of width 1; all texts,
-    where they can be listed.
+    """A search. steps: the hypotheses of each step, beginning with the `width` that were kept; greedy: the best of a
+    search of width 1; every: all texts, most probable first, where they can be listed.
     """
 
     names: tuple[str, ...] | None       # of the tiny vocabulary
@@ -44,7 +44,7 @@ class Scene:
 
     @property
     def best(self) -> Hypothesis:
-        """The most probable of those that were kept to the end."""
+        """The most probable hypothesis of the last step."""
         return self.steps[-1][0]
 
 
@@ -76,14 +76,13 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _searched(page: Lesson, run: Run, width: int) -> tuple[Scene, bool]:
-    """The search as far as it has come, and whether that is all."""
+    """The search so far, and whether it is finished."""
     begin = start(run, N_STEPS)
 
     def steps() -> Iterator[Part]:
-        *_, (greedy,) = cache.in_turns(run.loaded, beam_search(run.loaded.runner, begin.token_ids, 1, begin.length))
+        *_, (greedy,) = in_turns(run, beam_search, begin.token_ids, 1, begin.length)
         done: Steps = ()
-        for step in cache.in_turns(run.loaded,
-                                   beam_search(run.loaded.runner, begin.token_ids, width, begin.length, N_PRUNED)):
+        for step in in_turns(run, beam_search, begin.token_ids, width, begin.length, N_PRUNED):
             # where greedy finds the same text, rounding must not tell the two apart
             done, best = (*done, step), step[0]
             yield Part(Scene(None, run.model.config.vocab_size, len(begin.token_ids), width, done,
@@ -113,7 +112,7 @@ def path(run: Run, here: Scene, one: Hypothesis) -> str:
 
 
 def picked(here: Scene) -> tuple[int, int]:
-    """Step and place of the hypothesis that the reader has picked; the best at the end by itself."""
+    """Step and place of the hypothesis that the reader has picked; before that, of the best one of the last step."""
     step, _, place = read("hypothesis").partition(".")
     if (all(part.isascii() and part.isdigit() and len(part) < 4 for part in (step, place))
             and int(step) < len(here.steps) and int(place) < len(here.steps[int(step)])):
@@ -143,15 +142,15 @@ def message(page: Lesson, run: Run, here: Scene, chosen: tuple[int, int]) -> dic
              for number, (step, row) in enumerate(zip(here.steps, fates(here)), 1)]
     rank = next((i for i, one in enumerate(here.every, 1) if one.token_ids == here.best.token_ids), 0)
     said = page.label("beam_model_note") if here.names else note(page, start(run, N_STEPS))
-    return {"text": page.labels("beam") | {"note": said}, "scale": reader.scale(), "steps": steps, "width": here.width,
-            "picked": list(chosen), "rank": rank, "all": len(here.every), "best": readable(here.best.log_prob, 4),
-            "greedy": readable(here.greedy.log_prob, 4), "same": here.greedy.token_ids == here.best.token_ids}
+    return page.header("beam", note=said) | {
+        "steps": steps, "width": here.width,
+        "picked": list(chosen), "rank": rank, "all": len(here.every), "best": readable(here.best.log_prob, 4),
+        "greedy": readable(here.greedy.log_prob, 4), "same": here.greedy.token_ids == here.best.token_ids}
 
 
 def _lines(page: Lesson, run: Run, here: Scene, one: Hypothesis) -> list[tuple[str, str]]:
-    terms = "".join(("" if value < 0 else "+") + latex_operand(value) for value in one.log_probs)
     lines = [(page.label("numbers_beam", path=code(path(run, here, one))),
-              rf"\ln P = {terms} = {latex_number(one.log_prob)}"),
+              rf"\ln P = {sum_latex(one.log_probs)} = {latex_number(one.log_prob)}"),
              (page.label("numbers_greedy"),
               rf"e^{{{latex_operand(here.best.log_prob)} - ({latex_operand(here.greedy.log_prob)})}} = "
               rf"{latex_number(math.exp(here.best.log_prob - here.greedy.log_prob))}")]
@@ -163,9 +162,9 @@ def _lines(page: Lesson, run: Run, here: Scene, one: Hypothesis) -> list[tuple[s
 
 
 def _power(base: int, exponent: int) -> str:
-    return (str(base ** exponent) if base ** exponent < 10 ** 7
-            else rf"{base ** exponent / 10 ** int(math.log10(base ** exponent)):.4f} \cdot "
-                 rf"10^{{{int(math.log10(base ** exponent))}}}")
+    number = base ** exponent
+    tens = int(math.log10(number))
+    return str(number) if number < 10 ** 7 else rf"{number / 10 ** tens:.4f} \cdot 10^{{{tens}}}"
 
 
 def _question(page: Lesson, run: Run, here: Scene) -> Question:
@@ -189,6 +188,6 @@ def _every(page: Lesson, run: Run, here: Scene) -> pd.DataFrame | None:
     if not here.every:
         return None
     kept = {one.token_ids for one in here.steps[-1][:here.width]}
-    return pd.DataFrame([(i, path(run, here, one), plain_number(one.log_prob), one.token_ids in kept)
-                         for i, one in enumerate(here.every, 1)],
-                        columns=[page.label(f"column_{name}") for name in ("rank", "text", "log", "kept_at")])
+    rows = [(i, path(run, here, one), plain_number(one.log_prob), one.token_ids in kept)
+            for i, one in enumerate(here.every, 1)]
+    return page.table(rows, "rank", "text", "log", "kept_at")

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from core.app.compute import cache, growing_results
+from core.app.compute import growing_results
 from core.app.state import Run
 from core.model.generation import GenerationStep, generate
 from core.model.sampling import SamplingConfig
-from pages.generation.shared import Start
+from pages.generation.shared import Start, in_turns
 
 MOST_BRANCHES = 9       # besides the text that was drawn
 SHOWN = 12              # of a step's candidates, the most probable first; the token taken is shown wherever it stands
@@ -60,7 +60,7 @@ class Step:
 
 
 def compact(step: GenerationStep, by_hand: bool) -> Step:
-    """What is kept of a step."""
+    """The part of a step that the pictures show."""
     t = step.truncation
     starts = np.concatenate([[0.0], t.interval_ends[:-1]])
 
@@ -92,8 +92,8 @@ def _write(run: Run, begin: Start, config: SamplingConfig, seed: int, picks: Pic
         torch.rand((), generator=generator, dtype=torch.float64)        # the numbers of the steps that stay
     prompt = begin.token_ids + tuple(step.token_id for step in before)
     by_hand = {0: picks[-1][1]} if picks else {}
-    steps = generate(run.loaded.runner, prompt, config, generator, begin.length - len(before), picks=by_hand)
-    return before + tuple(compact(step, i in by_hand) for i, step in enumerate(cache.in_turns(run.loaded, steps)))
+    steps = in_turns(run, generate, prompt, config, generator, begin.length - len(before), picks=by_hand)
+    return before + tuple(compact(step, i in by_hand) for i, step in enumerate(steps))
 
 
 def fits(run: Run, begin: Start, config: SamplingConfig, seed: int, picks: Picks) -> bool:
@@ -104,7 +104,7 @@ def fits(run: Run, begin: Start, config: SamplingConfig, seed: int, picks: Picks
 
 
 def identity(run: Run, begin: Start, config: SamplingConfig, seed: int) -> str:
-    """A short name of what the texts are made from: picks made in another text mean nothing in this one."""
+    """A short name of what the texts are made from, since picks from another text have no meaning in this one."""
     return f"{zlib.crc32(repr((run.model_name, begin, config, seed)).encode()):08x}"
 
 

@@ -8,7 +8,6 @@ import pandas as pd
 import streamlit as st
 
 from core.app.base.markdown import code
-from core.app.compute import cache
 from core.app.frame import Lesson, Question, Reading
 from core.app.state import reader
 from core.app.state.run import Run, room
@@ -17,10 +16,10 @@ from core.figures.numbers import latex_number, latex_operand, readable
 from core.model.config import ModelConfig
 from core.model.generation import generate
 from pages.generation import charts as figures
-from pages.generation.shared import GREEDY, PREFIX, show, start
+from pages.generation.shared import GREEDY, PREFIX, in_turns, show, start
 
 N_LENGTHS, N_WRITTEN = 9, 12
-HEIGHT, PRESENT_HEIGHT = 330, 250       # px of a chart
+HEIGHTS = 330, 250       # px of a chart, usually and in present mode
 # of the session: times belong to this machine and this moment, so no link carries them
 STORE = f"{PREFIX}costs"
 ASKED = f"{STORE}_asked"
@@ -53,8 +52,8 @@ def _charts(page: Lesson, config: ModelConfig, found: Measured | None) -> None:
     columns = st.columns(3 if found else 2, gap="large")
     with columns[0]:
         st.markdown(page.label("cache_work"))
-        _chart(lengths, [(name, [multiplications(config, n, cached) for n in lengths])
-                         for name, cached in zip(names, (True, False))], (axis, page.label("axis_work")), "work")
+        _chart(lengths, list(zip(names, zip(*(work(config, n) for n in lengths)))), (axis, page.label("axis_work")),
+               "work")
     if found:
         with columns[1]:
             st.markdown(page.label("cache_time"))
@@ -88,30 +87,28 @@ def _key(run: Run) -> tuple:
 
 
 def _chart(lengths: list[int], lines: list, titles: tuple[str, str], name: str) -> None:
-    show(figures.over_tokens(lengths, lines, titles, reader.theme(), reader.scale(),
-                             PRESENT_HEIGHT if reader.present() else HEIGHT), name)
+    show(figures.over_tokens(lengths, lines, titles, reader.theme(), reader.scale(), HEIGHTS[reader.present()]), name)
 
 
 def _measure(page: Lesson, run: Run) -> Measured:
     """Measures, under a bar of progress: the prompt's tokens over and over, up to each length; then a text
     written both ways.
     """
-    model, begin = run.loaded.runner, start(run, N_WRITTEN)
-    lengths = lengths_of(model.config)
+    begin, lengths = start(run, N_WRITTEN), lengths_of(run.model.config)
     ids = np.resize(run.token_ids, lengths[-1]).tolist()
     bar, costs = st.progress(0.0, page.label("measuring", n=lengths[0])), []
-    for cost in cache.in_turns(run.loaded, measured(model, ids, lengths)):
+    for cost in in_turns(run, measured, ids, lengths):
         costs.append(cost)
         bar.progress(len(costs) / (len(lengths) + 1), page.label("measuring", n=cost.n_tokens))
-    cached = tuple(step.token_id for step in cache.in_turns(run.loaded, generate(model, begin.token_ids, GREEDY,
-                                                                                 max_new_tokens=begin.length)))
-    without = tuple(cache.in_turns(run.loaded, greedy_without_cache(model, begin.token_ids, begin.length)))
+    cached = tuple(step.token_id
+                   for step in in_turns(run, generate, begin.token_ids, GREEDY, max_new_tokens=begin.length))
+    without = tuple(in_turns(run, greedy_without_cache, begin.token_ids, begin.length))
     bar.empty()
     return tuple(costs), cached, without
 
 
 def _said(page: Lesson, run: Run, found: Measured | None) -> str:
-    """What was found, in a sentence; before, what the button does."""
+    """A sentence about the measured times or, before there are any, about what the button does."""
     if not found:
         return page.label("measure_first")
     costs, cached, without = found
@@ -122,20 +119,26 @@ def _said(page: Lesson, run: Run, found: Measured | None) -> str:
                       same=page.label("texts_same" if cached == without else "texts_differ", text=code(text)))
 
 
+def work(config: ModelConfig, n: int) -> tuple[int, int]:
+    """The multiplications of the n-th token with the cache and without it."""
+    return multiplications(config, n, True), multiplications(config, n, False)
+
+
 def _twin(page: Lesson, config: ModelConfig) -> str:
     n = room(config)
-    return page.label("cache_twin", n=n, cached=f"{multiplications(config, n, True):,}",
-                      without=f"{multiplications(config, n, False):,}", bytes=f"{n * bytes_per_token(config):,}")
+    cached, without = work(config, n)
+    return page.label("cache_twin", n=n, cached=f"{cached:,}", without=f"{without:,}",
+                      bytes=f"{n * bytes_per_token(config):,}")
 
 
 def _lines(page: Lesson, config: ModelConfig, found: Measured | None) -> list[tuple[str, str]]:
     n, one = room(config), bytes_per_token(config)
+    cached, without = work(config, n)
     lines = [(page.label("numbers_bytes"), rf"L \cdot h_{{kv}} \cdot (d_k + d_v) \cdot 4 = {config.n_layers} \cdot "
                                            rf"{config.n_kv_heads} \cdot ({config.d_k} + {config.d_v}) \cdot 4 = {one}"),
              (page.label("numbers_context", n=n), rf"{n} \cdot {one} = {n * one}"),
              (page.label("numbers_work", n=n),
-              rf"\frac{{{multiplications(config, n, False)}}}{{{multiplications(config, n, True)}}} = "
-              rf"{latex_number(multiplications(config, n, False) / multiplications(config, n, True))}")]
+              rf"\frac{{{without}}}{{{cached}}} = {latex_number(without / cached)}")]
     if found:
         last = found[0][-1]
         lines.append((page.label("numbers_time", n=last.n_tokens),
@@ -150,7 +153,8 @@ def _lines(page: Lesson, config: ModelConfig, found: Measured | None) -> list[tu
 def _question(page: Lesson, config: ModelConfig) -> Question:
     """How many times the work a token costs without the cache when the context is full."""
     n = room(config)
-    ratio = multiplications(config, n, False) / multiplications(config, n, True)
+    cached, without = work(config, n)
+    ratio = without / cached
     options = (1, n / 10, n, n * n)
     answer = min(range(len(options)), key=lambda i: abs(math.log(options[i] / ratio)))
     return Question("cache", page.label("question_cache", n=n),
@@ -160,7 +164,7 @@ def _question(page: Lesson, config: ModelConfig) -> Question:
 
 def _table(page: Lesson, config: ModelConfig, found: Measured | None) -> pd.DataFrame:
     costs = {cost.n_tokens: cost for cost in found[0]} if found else {}
-    rows = [(n, multiplications(config, n, True), multiplications(config, n, False), n * bytes_per_token(config))
+    rows = [(n, *work(config, n), n * bytes_per_token(config))
             + ((1000 * costs[n].cached, 1000 * costs[n].without, costs[n].difference) if n in costs else ())
             for n in lengths_of(config)]
     heads = (["axis_n", "column_work_cached", "column_work_without", "axis_bytes"]

@@ -1,22 +1,17 @@
 // header: nodes [[token, parent, depth, count, prob, path_prob, name]] (the root first, parents before children,
 // children of one parent together); n draws; depth; different; mass; picked: a place.
-import { draw, fill, make, rich, sized } from "../../core/components/lib/dom.js";
+import { draw, drawLine, drawText, fill, keyPlace, make, rich, sized } from "../../core/components/lib/dom.js";
 import { probability } from "../../core/components/lib/numbers.js";
-import { emOf, monoFont, onFont, shortened, textWidth } from "../../core/components/lib/text.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { emOf, monoFont, shortened, textWidth } from "../../core/components/lib/text.js";
+import { mount, redrawn, TitledView } from "../../core/components/lib/view.js";
 
 const SHOWN = 12, FEW = 7;       // lines of the comparison; fewer in present mode, whose type is larger
 
-class Futures {
+class Futures extends TitledView {
   constructor(root) {
-    this.root = root;
-    this.title = make("div", "title", root);
-    this.title.setAttribute("aria-live", "polite");
+    super(root);
     const columns = make("div", "columns futures-picture", root);
-    this.place = make("div", "tree", columns);
-    this.place.tabIndex = 0;
-    this.place.setAttribute("role", "group");
-    this.place.onkeydown = (event) => this.key(event);
+    this.place = keyPlace(columns, "tree", (event) => this.key(event));
     this.svg = draw("svg", { class: "futures-tree", role: "img" }, this.place);
     const right = make("div", "right", columns);
     this.head = make("div", "head", right);
@@ -24,9 +19,7 @@ class Futures {
     this.chart = make("div", "chart", right);
     this.dots = draw("svg", { class: "futures-dots", role: "img" }, this.chart);
     this.hint = make("div", "muted", root);
-    onWidth(this.place, () => this.paint());
-    onWidth(this.chart, () => this.paint());
-    onFont(() => this.paint());
+    redrawn(() => this.paint(), this.place, this.chart);
   }
 
   receive(header) {
@@ -58,11 +51,11 @@ class Futures {
       .filter((place) => this.nodes[place][2] === depth).sort((a, b) => this.from[a] - this.from[b]);
     const at = level.indexOf(this.picked);
     const child = this.nodes.findIndex((node, place) => place && node[1] === this.picked);
-    const next = { ArrowUp: level[at - 1], ArrowDown: level[at + 1], ArrowLeft: parent || undefined,
-      ArrowRight: child > 0 ? child : undefined }[event.key];
-    if (!["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"].includes(event.key)) return;
+    // place 0 is the root, which is no beginning
+    const next = { ArrowUp: level[at - 1], ArrowDown: level[at + 1], ArrowLeft: parent, ArrowRight: child };
+    if (!(event.key in next)) return;
     event.preventDefault();
-    if (next !== undefined) this.pick(next);
+    if (next[event.key] > 0) this.pick(next[event.key]);
   }
 
   path(place) {
@@ -86,7 +79,7 @@ class Futures {
     if (!this.nodes) return;
     const values = this.values(this.picked);
     rich(this.title, this.text.title, { ...values, path: { chip: values.path } });
-    this.hint.textContent = [this.text.note, this.text.hint].filter(Boolean).join(" ");
+    this.hint.textContent = `${this.text.note} ${this.text.hint}`.trim();
     this.tree();
     this.compare();
   }
@@ -101,26 +94,25 @@ class Futures {
     const y = (draws) => top + (draws / this.n) * height;
     this.svg.replaceChildren();
     for (let k = 0; k < this.depth; k++)
-      draw("text", { x: k * column + 2, y: em, "font-size": 0.92 * em, class: "sans" }, this.svg,
-        fill(this.text.level, { depth: k + 1 }));
+      drawText(this.svg, k * column + 2, em, fill(this.text.level, { depth: k + 1 }), { size: 0.92 * em });
     this.nodes.forEach(([token, , depth, count, , path], place) => {
       if (!depth) return;
-      const x = (depth - 1) * column, high = y(this.from[place] + count) - y(this.from[place]), on = chain.has(place);
+      const x = (depth - 1) * column, begins = y(this.from[place]), high = y(this.from[place] + count) - begins;
+      const on = chain.has(place);
       const group = draw("g", { class: `future ${on ? "on" : ""} ${place === this.picked ? "picked" : ""}` }, this.svg);
-      draw("rect", { x: x + 1, y: y(this.from[place]) + 0.25, width: column - 2, height: Math.max(0.5, high - 0.5),
+      draw("rect", { x: x + 1, y: begins + 0.25, width: column - 2, height: Math.max(0.5, high - 0.5),
         rx: Math.min(3, high / 3) }, group);
       if (high > 1.15 * em) {
         const numbers = `${count} · ${counted(this.n * path)}`, font = monoFont(em), room = column - 0.8 * em;
         const wide = textWidth(numbers, font);
         const two = high > 2.5 * em, name = shortened(token, font, two ? room : Math.max(2 * em, room - wide));
-        draw("text", { x: x + 0.4 * em, y: y(this.from[place]) + (two ? 1.15 * em : high / 2 + 0.35 * em),
-          "font-size": em }, group, name);
+        drawText(group, x + 0.4 * em, begins + (two ? 1.15 * em : high / 2 + 0.35 * em), name,
+          { size: em, name: "" });
         if (two)
-          draw("text", { x: x + 0.4 * em, y: y(this.from[place]) + 2.25 * em, "font-size": 0.88 * em, class: "amount" },
-            group, numbers);
+          drawText(group, x + 0.4 * em, begins + 2.25 * em, numbers, { size: 0.88 * em, name: "amount" });
         else if (textWidth(name, font) + wide < room)
-          draw("text", { x: x + column - 0.4 * em, y: y(this.from[place]) + high / 2 + 0.33 * em, "text-anchor": "end",
-            "font-size": 0.85 * em, class: "amount" }, group, numbers);
+          drawText(group, x + column - 0.4 * em, begins + high / 2 + 0.33 * em, numbers,
+            { anchor: "end", size: 0.85 * em, name: "amount" });
       }
       draw("title", {}, group, fill(this.text.hover, this.values(place)));
       group.onclick = () => this.pick(place);
@@ -145,23 +137,22 @@ class Futures {
     const left = Math.min(0.42 * width, 12 * em), right = 6.6 * em, line = 1.72 * em, top = 1.4 * em;
     const most = Math.max(...rows.map((place) => Math.max(this.nodes[place][3], this.n * this.nodes[place][5]
         + 2 * this.sigma(this.nodes[place][5])))) * 1.04, x = (value) => left + (value / most) * (width - left - right);
-    draw("text", { x: width, y: 0.9 * em, "text-anchor": "end", "font-size": 0.9 * em, class: "sans" }, svg,
-      this.text.axis_numbers);
+    drawText(svg, width, 0.9 * em, this.text.axis_numbers, { anchor: "end", size: 0.9 * em });
     rows.forEach((place, k) => {
       const [, , , count, , path] = this.nodes[place], y = top + k * line, middle = y + line / 2;
       const expected = this.n * path, two = 2 * this.sigma(path);
       const group = draw("g", { class: place === this.picked ? "compared picked" : "compared" }, svg);
       draw("rect", { class: "hit", x: 0, y, width, height: line, fill: "transparent" }, group);
-      draw("text", { x: left - 0.6 * em, y: middle + 0.33 * em, "text-anchor": "end", "font-size": 0.95 * em }, group,
-        endOf(this.path(place), monoFont(0.95 * em), left - em));
+      drawText(group, left - 0.6 * em, middle + 0.33 * em, endOf(this.path(place), monoFont(0.95 * em), left - em),
+        { anchor: "end", size: 0.95 * em, name: "" });
       draw("rect", { x: x(Math.max(0, expected - two)), y: middle - 0.36 * em, width: x(expected + two)
           - x(Math.max(0, expected - two)), height: 0.72 * em, fill: "var(--tx-seq-2)", class: "band" }, group);
-      draw("line", { x1: x(expected), x2: x(expected), y1: middle - 0.6 * em, y2: middle + 0.6 * em,
-        stroke: "var(--tx-kept-ink)", "stroke-width": 2.5 }, group);
+      drawLine(group, x(expected), middle - 0.6 * em, x(expected), middle + 0.6 * em,
+        { stroke: "var(--tx-kept-ink)", "stroke-width": 2.5 });
       draw("circle", { cx: x(count), cy: middle, r: 0.34 * em, fill: "var(--tx-drawn)", stroke: "var(--tx-text)",
         "stroke-width": 1.4 }, group);
-      draw("text", { x: width, y: middle + 0.33 * em, "text-anchor": "end", "font-size": 0.92 * em, class: "sans" },
-        group, `${count} · ${counted(expected)} ± ${counted(this.sigma(path))}`);
+      drawText(group, width, middle + 0.33 * em, `${count} · ${counted(expected)} ± ${counted(this.sigma(path))}`,
+        { anchor: "end", size: 0.92 * em });
       draw("title", {}, group, fill(this.text.hover, this.values(place)));
       group.onclick = () => this.pick(place);
     });

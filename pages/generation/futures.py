@@ -6,16 +6,16 @@ from collections.abc import Iterator
 import pandas as pd
 
 from core.app.base.markdown import code
-from core.app.compute import cache, growing_results
+from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, Question, Reading
-from core.app.state import Run, reader
+from core.app.state import Run
 from core.components.lib.token_view import token_view
-from core.figures.numbers import latex_number, latex_operand, readable
+from core.figures.numbers import bracketed, latex_number, latex_operand, readable
 from core.language import futures as mathematics
 from core.language.futures import Node, Tree, frequency_band
 from core.model.sampling import SamplingConfig
-from pages.generation.shared import PREFIX, Start, choice, controls, keep, note, read, sampling, start
+from pages.generation.shared import PREFIX, Start, choice, controls, in_turns, keep, note, read, sampling, start
 
 N = 200
 QUARTERS = 4
@@ -40,12 +40,11 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def trees_of(page: Lesson, run: Run, begin: Start, config: SamplingConfig, seed: int) -> tuple[tuple[Tree, Tree], bool]:
-    """N draws of begin.length tokens with the seed and, for the question, with the next one, as far as they are grown;
-    and whether that is all.
+    """The trees of N draws of begin.length tokens with the seed and, for the question, with the next seed, as far as
+    they are grown; and whether they are finished.
     """
     def steps() -> Iterator[Part]:
-        for trees in cache.in_turns(run.loaded, mathematics.grown(run.loaded.runner, begin.token_ids, config,
-                                                                  (seed, seed + 1), N, begin.length)):
+        for trees in in_turns(run, mathematics.grown, begin.token_ids, config, (seed, seed + 1), N, begin.length):
             yield Part(trees, N * sum(tree[-1].depth - 1 for tree in trees)
                               + sum(node.count for tree in trees for node in tree if node.depth == tree[-1].depth),
                        2 * N * begin.length)
@@ -55,7 +54,7 @@ def trees_of(page: Lesson, run: Run, begin: Start, config: SamplingConfig, seed:
 
 
 def ends(tree: Tree) -> list[Node]:
-    """The whole texts that were drawn: what nothing drawn goes on from."""
+    """The leaves of the tree, which are the whole texts that were drawn."""
     inner = {node.parent for node in tree[1:]}
     return [node for place, node in enumerate(tree) if place not in inner and node.depth]
 
@@ -66,7 +65,7 @@ def mass(tree: Tree) -> float:
 
 
 def picked_node(tree: Tree) -> int:
-    """The place of the beginning that the reader has picked; by itself the whole text that was drawn most often."""
+    """The place of the beginning that the reader has picked; before that, of the whole text drawn most often."""
     wanted = read("future")
     found = next((place for place, node in enumerate(tree)
                   if node.depth and ".".join(map(str, node.token_ids)) == wanted), None)
@@ -84,8 +83,9 @@ def message(page: Lesson, run: Run, begin: Start, tree: Tree, picked: int) -> di
     """The header of the component, as futures.js has it."""
     nodes = [[run.tokenizer.visible(node.token_ids[-1]) if node.depth else "", node.parent, node.depth, node.count,
               node.prob, node.path_prob, ".".join(map(str, node.token_ids))] for node in tree]
-    return {"text": page.labels("futures") | {"note": note(page, begin)}, "scale": reader.scale(), "n": N,
-            "depth": begin.length, "nodes": nodes, "different": len(ends(tree)), "mass": mass(tree), "picked": picked}
+    return page.header("futures", note=note(page, begin)) | {
+        "n": N, "depth": begin.length, "nodes": nodes, "different": len(ends(tree)), "mass": mass(tree),
+        "picked": picked}
 
 
 def sentence(page: Lesson, run: Run, tree: Tree, picked: int) -> str:
@@ -107,8 +107,7 @@ def chain(tree: Tree, place: int) -> list[Node]:
 
 def _lines(page: Lesson, run: Run, tree: Tree, picked: int) -> list[tuple[str, str]]:
     node = tree[picked]
-    factors = r" \cdot ".join(f"({latex_operand(one.prob)})" if "cdot" in latex_operand(one.prob)
-                              else latex_operand(one.prob) for one in chain(tree, picked))
+    factors = r" \cdot ".join(bracketed(latex_operand(one.prob)) for one in chain(tree, picked))
     p, text = latex_operand(node.path_prob), code(path(run, node))
     return [(page.label("numbers_path", path=text),
              rf"P = \prod_t p(x_t \mid x_{{<t}}) = {factors} = {latex_number(node.path_prob)}"),

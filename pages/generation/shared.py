@@ -1,14 +1,17 @@
 """What the views of the lesson share: settings, the prompt that is continued, the controls of the sampling."""
 import dataclasses
 import functools
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from core.app.compute import cache
 from core.app.frame import Lesson, charts, views
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting, Settings
+from core.figures.numbers import latex_operand
 from core.model.generation import context_window
 from core.model.sampling import SamplingConfig
 
@@ -39,8 +42,8 @@ choice, show = functools.partial(views.choice, SETTINGS), functools.partial(char
 
 @dataclass(frozen=True)
 class Start:
-    """What is continued: the prompt's last tokens, as many as leave room for `length` new ones, and how many were
-    left out for that.
+    """The tokens that a text goes on from: the last ones of the prompt, as many as leave room for `length` new tokens.
+    n_left_out: how many tokens of the prompt did not fit.
     """
 
     token_ids: tuple[int, ...]
@@ -49,11 +52,16 @@ class Start:
 
 
 def start(run: Run, length: int = LENGTH) -> Start:
-    """The prompt of a run with room after it. At most half of a small context is given to what is written."""
+    """The prompt of a run with room after it; of a small context the new tokens get at most half."""
     config = run.model.config
     length = min(length, config.n_context // 2)
     kept = context_window(run.token_ids, dataclasses.replace(config, n_context=config.n_context - length))
     return Start(kept, length, len(run.token_ids) - len(kept))
+
+
+def in_turns(run: Run, make: Callable[..., Iterable], *inputs, **options) -> Iterator:
+    """What `make` yields of the run's model and these inputs, each step in a turn on the device."""
+    return cache.in_turns(run.loaded, make(run.loaded.runner, *inputs, **options))
 
 
 def sampling() -> SamplingConfig:
@@ -77,6 +85,11 @@ def controls(page: Lesson, *names: str) -> DeltaGenerator:
     return row
 
 
+def sum_latex(terms: Iterable[float]) -> str:
+    """Numbers as a sum for a formula, each with its sign."""
+    return "".join(("" if term < 0 else "+") + latex_operand(term) for term in terms)
+
+
 def note(page: Lesson, begin: Start) -> str:
-    """That the beginning of a long prompt was left out, where it was."""
+    """The sentence that says how much of a long prompt's beginning was left out; empty where nothing was."""
     return page.label("left_out", n=begin.n_left_out, length=begin.length) if begin.n_left_out else ""

@@ -1,8 +1,8 @@
-import { draw, fill, make, sized } from "../../core/components/lib/dom.js";
+import { draw, drawLine, drawText, fill, make, sized } from "../../core/components/lib/dom.js";
 import { probability } from "../../core/components/lib/numbers.js";
-import { emOf, monoFont, onFont, textWidth } from "../../core/components/lib/text.js";
+import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
 import { drawWritten } from "../../core/components/lib/tokens.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { mount, redrawn } from "../../core/components/lib/view.js";
 
 // header: rows [{name, note, tokens, p, again [whether it belongs to an n-gram that came before], numbers [text], means
 // [text] or null}]; columns [text]; many: what the means are over.
@@ -12,13 +12,12 @@ class Strategies {
     this.place = make("div", "strategies-picture", root);
     this.svg = draw("svg", { class: "strategies", role: "img" }, this.place);
     this.hint = make("div", "muted", root);
-    onWidth(this.place, () => this.paint());
-    onFont(() => this.paint());
+    redrawn(() => this.paint(), this.place);
   }
 
   receive(header) {
     Object.assign(this, header);
-    this.hint.textContent = [this.text.note, this.text.hint].filter(Boolean).join(" ");
+    this.hint.textContent = `${this.text.note} ${this.text.hint}`.trim();
     this.paint();
   }
 
@@ -37,8 +36,8 @@ class Strategies {
 
   heads(width, em) {
     this.columnsFrom(width, em).forEach((x, k) => {
-      this.columns[k].split("|").forEach((line, i) => draw("text",
-        { x, y: (1 + 1.2 * i) * em, "text-anchor": "end", "font-size": 0.92 * em, class: "sans" }, this.svg, line));
+      this.columns[k].split("|").forEach((line, i) => drawText(this.svg, x, (1 + 1.2 * i) * em, line,
+        { anchor: "end", size: 0.92 * em }));
     });
     return 2.5 * em;
   }
@@ -63,26 +62,25 @@ class Strategies {
 
   beside(row, y, width, em) {
     const left = 9.6 * em, right = this.columns.length * 6.1 * em;
-    draw("line", { x1: 0, x2: width, y1: y, y2: y, stroke: "var(--tx-grid)" }, this.svg);
-    draw("text", { x: 0, y: y + 1.6 * em, "font-size": em, class: "sans strong" }, this.svg, row.name);
-    draw("text", { x: 0, y: y + 2.9 * em, "font-size": 0.88 * em, class: "sans" }, this.svg, row.note);
+    drawLine(this.svg, 0, y, width, y, { stroke: "var(--tx-grid)" });
+    drawText(this.svg, 0, y + 1.6 * em, row.name, { size: em, name: "sans strong" });
+    drawText(this.svg, 0, y + 2.9 * em, row.note, { size: 0.88 * em });
     this.columnsFrom(width, em).forEach((x, k) => {
-      draw("text", { x, y: y + 1.6 * em, "text-anchor": "end", "font-size": em, class: "sans strong" }, this.svg,
-        row.numbers[k]);
+      drawText(this.svg, x, y + 1.6 * em, row.numbers[k], { anchor: "end", size: em, name: "sans strong" });
       if (row.means)
-        draw("text", { x, y: y + 2.9 * em, "text-anchor": "end", "font-size": 0.88 * em, class: "sans" }, this.svg,
-          `${this.many} ${row.means[k]}`);
+        drawText(this.svg, x, y + 2.9 * em, `${this.many} ${row.means[k]}`, { anchor: "end", size: 0.88 * em });
     });
     return Math.max(this.words(row, left, y + 0.25 * em, width - left - right, em), y + 3.25 * em);
   }
 
   stacked(row, y, width, em) {
-    draw("text", { x: 0, y: y + 1.2 * em, "font-size": em, class: "sans strong" }, this.svg, row.name);
+    drawText(this.svg, 0, y + 1.2 * em, row.name, { size: em, name: "sans strong" });
     let end = this.words(row, 1, y + 1.7 * em, width - 2, em);
     this.columns.forEach((column, k) => {
       end += 1.35 * em;
-      draw("text", { x: 0, y: end - 0.25 * em, "font-size": 0.92 * em, class: "sans" }, this.svg,
-        `${column.replace("|", " ")}: ${row.numbers[k]}${row.means ? ` (${this.many} ${row.means[k]})` : ""}`);
+      const mean = row.means ? ` (${this.many} ${row.means[k]})` : "";
+      drawText(this.svg, 0, end - 0.25 * em, `${column.replace("|", " ")}: ${row.numbers[k]}${mean}`,
+        { size: 0.92 * em });
     });
     return end + em;
   }

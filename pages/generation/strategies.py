@@ -9,17 +9,17 @@ import pandas as pd
 import streamlit as st
 
 from core.app.base.markdown import code
-from core.app.compute import cache, growing_results
+from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, Question, Reading
-from core.app.state import Run, reader
+from core.app.state import Run
 from core.components.lib.token_view import token_view
 from core.evaluation.samples import distinct_share
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable
 from core.language.strategies import Written, write_side_by_side
 from core.model.generation import beam_search
 from core.model.sampling import SamplingConfig
-from pages.generation.shared import GREEDY, PREFIX, Start, attached, controls, note, read, start
+from pages.generation.shared import GREEDY, PREFIX, Start, attached, controls, in_turns, note, read, start
 
 NAMES = ("greedy", "random", "top_k", "top_p", "beam")
 DRAWN = NAMES[1:4]          # those that depend on the seed
@@ -40,7 +40,8 @@ class Scene:
 
 
 def configs() -> dict[str, SamplingConfig]:
-    """What is drawn with, by name; the temperature is 1, so that they differ by one rule each."""
+    """The sampling of each strategy but beam search; the temperature is always 1, so that they differ by one rule each.
+    """
     return {"greedy": GREEDY, "random": SamplingConfig(), "top_k": SamplingConfig(top_k=read("top_k") or None),
             "top_p": SamplingConfig(top_p=read("top_p"))}
 
@@ -72,8 +73,7 @@ def name_of(page: Lesson, name: str) -> str:
 
 
 def _scene(page: Lesson, run: Run, begin: Start, seed: int) -> tuple[Scene, bool]:
-    """What is written so far, and whether that is all: first what is drawn, then the beam, then what other seeds draw.
-    """
+    """The texts written so far, and whether those are all: first the drawn ones, then the beam, then other seeds'."""
     jobs = tuple((config, seed) for config in configs().values())
     drawn, whole = _written(page, run, begin, jobs, page.label("strategies_progress"))
     texts, many = dict(zip(NAMES, drawn)), {}
@@ -88,8 +88,7 @@ def _written(page: Lesson, run: Run, begin: Start, jobs: tuple, said: str) -> tu
     """A text for each job as far as they are written, and whether that is all."""
     def steps() -> Iterator[Part]:
         texts = ()
-        for i, texts in enumerate(cache.in_turns(run.loaded, write_side_by_side(run.loaded.runner, begin.token_ids,
-                                                                                jobs, begin.length)), 1):
+        for i, texts in enumerate(in_turns(run, write_side_by_side, begin.token_ids, jobs, begin.length), 1):
             yield Part(texts, i, begin.length)
 
     return growing_results.growing(run.loaded.key("generation strategies", begin, jobs), steps,
@@ -104,8 +103,7 @@ def _many(page: Lesson, run: Run, begin: Start, seed: int) -> tuple[dict[str, tu
 
 def _beam(page: Lesson, run: Run, begin: Start, width: int) -> tuple[Written, bool]:
     def steps() -> Iterator[Part]:
-        for i, (best, *_) in enumerate(
-                cache.in_turns(run.loaded, beam_search(run.loaded.runner, begin.token_ids, width, begin.length)), 1):
+        for i, (best, *_) in enumerate(in_turns(run, beam_search, begin.token_ids, width, begin.length), 1):
             yield Part(Written(best.token_ids[len(begin.token_ids):], best.log_probs), i, begin.length)
 
     return growing_results.growing(run.loaded.key("generation beam text", begin, width), steps,
@@ -136,8 +134,8 @@ def message(page: Lesson, run: Run, here: Scene) -> dict:
                      "tokens": [run.tokenizer.visible(i) for i in text.token_ids],
                      "p": [round(math.exp(value), 5) for value in text.log_probs], "again": again(text.token_ids),
                      "numbers": [readable(value) for value in measured(text)], "means": means})
-    return {"text": page.labels("strategies") | {"note": note(page, here.begin)}, "scale": reader.scale(), "rows": rows,
-            "columns": [page.label(f"measure_{name}") for name in MEASURES], "many": page.label("mean_of")}
+    return page.header("strategies", note=note(page, here.begin)) | {
+        "rows": rows, "columns": [page.label(f"measure_{name}") for name in MEASURES], "many": page.label("mean_of")}
 
 
 def _means(texts: Sequence[Written]) -> list[float]:
@@ -163,10 +161,10 @@ def _numbers(page: Lesson, here: Scene) -> pd.DataFrame:
 def _table(page: Lesson, run: Run, here: Scene) -> pd.DataFrame:
     every = ([(name, here.seed, text) for name, text in here.texts.items()]
              + [(name, here.seed + i, text) for name, texts in here.many.items() for i, text in enumerate(texts) if i])
-    return pd.DataFrame([(name_of(page, name), seed, run.tokenizer.decode(list(text.token_ids)), *measured(text))
-                         for name, seed, text in every],
-                        columns=[page.label("column_strategy"), page.label("column_seed"), page.label("column_text"),
-                                 *_measures(page)])
+    table = page.table([(name_of(page, name), seed, run.tokenizer.decode(list(text.token_ids)))
+                        for name, seed, text in every], "strategy", "seed", "text")
+    table[_measures(page)] = [measured(text) for *_, text in every]
+    return table
 
 
 def _measures(page: Lesson) -> list[str]:

@@ -1,59 +1,44 @@
 // header: prompt [text], cut (more stands before it); steps [{token, p, surprisal, xi, hand, place, kept, mass,
 // candidates [[id, text, place, y, renormalised, rule, start, end]]}]; texts [{from, tokens, p, log_prob}], active;
 // rules [text]; size |V|; ends, full; settings {written (−1: all), picked (−1: the last)}.
-import { draw, fill, make, rich, sized } from "../../core/components/lib/dom.js";
-import { Echoes } from "../../core/components/lib/echo.js";
+import {
+  button, draw, drawLine, drawText, fill, hatching, keyPlace, make, rich, sized,
+} from "../../core/components/lib/dom.js";
 import { grouped, plain, probability } from "../../core/components/lib/numbers.js";
 import { Player } from "../../core/components/lib/player.js";
-import { emOf, monoFont, onFont, shortened } from "../../core/components/lib/text.js";
+import { emOf, monoFont, shortened } from "../../core/components/lib/text.js";
 import { drawWritten } from "../../core/components/lib/tokens.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { mount, redrawn, TitledView } from "../../core/components/lib/view.js";
 
 const PAUSE = 350, ROW = 1.62, FEW = 7;      // bars in present mode, whose type is larger
 
-class Writing {
+class Writing extends TitledView {
   constructor(root) {
-    this.root = root;
-    this.echoes = new Echoes();
-    this.title = make("div", "title", root);
-    this.title.setAttribute("aria-live", "polite");
+    super(root);
     const columns = make("div", "columns written-picture", root), left = make("div", "left", columns);
-    this.place = make("div", "scroll text", left);
-    this.place.tabIndex = 0;
-    this.place.setAttribute("role", "group");
-    this.place.onkeydown = (event) => this.key(event);
+    this.place = keyPlace(left, "scroll text", (event) => this.key(event));
     this.svg = draw("svg", { class: "written-text", role: "img" }, this.place);
-    this.player = new Player(left, this.title, { show: () => this.paint(), rest: () => this.settle(), turn: () => {
-      this.picked = -1;
-    } });
-    this.take = make("button", "take", this.player.bar);
-    this.take.type = "button";
+    this.player = new Player(left, this.title,
+      { show: () => this.paint(), rest: () => this.settle(), turn: () => { this.picked = -1; } });
     // asked for twice, it is done twice
-    this.take.onclick = () => { if (this.n) this.settle({ take: true, when: Date.now() }); };
+    this.take = button(this.player.bar, "", "", () => { if (this.n) this.settle({ take: true, when: Date.now() }); },
+      "take");
     this.hint = make("div", "muted hint", left);
     this.branches = make("div", "branches", left);
     const right = make("div", "right", columns);
     this.head = make("div", "head", right);
     this.chart = make("div", "chart", right);
     this.bars = draw("svg", { class: "written-bars", role: "img" }, this.chart);
-    onWidth(this.place, () => this.paint());
-    onWidth(this.chart, () => this.paint());
-    onFont(() => this.paint());
+    redrawn(() => this.paint(), this.place, this.chart);
   }
 
   receive(header) {
     Object.assign(this, header);
     this.last = this.steps.length;
     this.player.receive(this.text, this.last, PAUSE);
-    this.root.classList.toggle("present", header.scale > 1);
     this.take.textContent = this.text.take;
     const { written, picked } = header.settings, moved = this.echoes.moves(`${written} ${picked}`, this.told);
-    if (this.n === undefined || this.shownIdentity !== header.identity || moved) {
-      this.player.stop();
-      this.player.at = Math.min(written < 0 ? this.last : written, this.last);
-      this.picked = picked;
-    }
-    this.shownIdentity = header.identity;
+    if (this.player.begin(written, header.identity, moved)) this.picked = picked;
     this.list();
     this.paint();
   }
@@ -82,18 +67,14 @@ class Writing {
     if (!this.player.playing) this.settle();
   }
 
-  /** How many tokens are written, −1 for all of them. */
-  get written() {
-    return this.n >= this.last ? -1 : this.n;
-  }
-
   get told() {
-    return `${this.written} ${this.picked}`;
+    return `${this.player.told} ${this.picked}`;
   }
 
   settle(more = {}) {
     this.echoes.tell(this.told);
-    this.send({ written: this.written, picked: this.picked, branch: this.active, choose: null, take: false, ...more });
+    this.send({ written: this.player.told, picked: this.picked, branch: this.active, choose: null, take: false,
+      ...more });
   }
 
   paint() {
@@ -123,7 +104,7 @@ class Writing {
 
   say() {
     const step = this.steps[this.at];
-    this.hint.textContent = [this.text.note, this.full ? this.text.full : this.text.hint].filter(Boolean).join(" ");
+    this.hint.textContent = `${this.text.note} ${this.full ? this.text.full : this.text.hint}`.trim();
     if (!step) {
       this.title.textContent = this.last ? this.text.begin : this.text.nothing;
       this.head.textContent = "";
@@ -146,9 +127,7 @@ class Writing {
     svg.replaceChildren();
     if (!step) { sized(svg, width, em, ""); return; }
     const shown = step.candidates.filter((one, k) => this.scale === 1 || k < FEW || one[2] === step.place);
-    const defs = draw("defs", {}, svg), hatch = draw("pattern",
-      { id: "cut", width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, defs);
-    draw("rect", { width: 2, height: 5, fill: "var(--tx-excluded)" }, hatch);
+    hatching(svg, "cut", { size: 5, thick: 2 });
     const name = 7.2 * em, left = name + 1.5 * em, right = 8.4 * em, most = Math.max(...shown.map((one) => one[3]));
     const long = Math.max(10, width - left - right);
     let y = this.line(step, width, em);
@@ -157,8 +136,8 @@ class Writing {
       y += ROW * em;
     }
     const others = this.size - shown.length, rest = Math.max(0, 1 - shown.reduce((sum, one) => sum + one[3], 0));
-    draw("text", { x: 0, y: y + 1.1 * em, "font-size": 0.92 * em, class: "sans" }, svg,
-      fill(this.text.others, { n: grouped(Math.max(0, others)), mass: probability(rest) }));
+    drawText(svg, 0, y + 1.1 * em, fill(this.text.others, { n: grouped(Math.max(0, others)), mass: probability(rest) }),
+      { size: 0.92 * em });
     sized(svg, width, y + 1.6 * em, fill(this.text.bars, { token: step.token, p: probability(step.p) }));
     // one that has been taken is no choice any more: on with the text
     if (held) (svg.querySelector(`.choosable[data-id="${held}"]`) ?? this.place).focus({ preventScroll: true });
@@ -168,8 +147,8 @@ class Writing {
   candidate([id, text, place, prob, renormalised, rule, start, end], taken, { y, em, name, left, length }) {
     const row = draw("g", { class: taken ? "row taken" : "row" }, this.bars);
     draw("rect", { class: "hit", x: 0, y, width: this.chart.clientWidth, height: ROW * em, fill: "transparent" }, row);
-    draw("text", { x: name, y: y + 1.12 * em, "text-anchor": "end", "font-size": em }, row,
-      shortened(text, monoFont(em), name - 0.3 * em));
+    drawText(row, name, y + 1.12 * em, shortened(text, monoFont(em), name - 0.3 * em),
+      { anchor: "end", size: em, name: "" });
     draw("rect", { class: rule ? "cut" : "kept", x: left, y: y + 0.28 * em, width: Math.max(1, length),
       height: 1.06 * em, fill: rule ? "url(#cut)" : "var(--tx-kept)" }, row);
     if (taken)
@@ -177,8 +156,8 @@ class Writing {
         stroke: "var(--tx-text)", "stroke-width": 1.5 }, row);
     const after = rule ? this.rules[rule] : probability(renormalised);
     const told = rule || Math.abs(renormalised - prob) >= 5e-7, arrow = rule ? "" : "→ ";
-    draw("text", { x: left + Math.max(1, length) + 0.4 * em, y: y + 1.12 * em, "font-size": 0.92 * em,
-      class: "sans" }, row, `${probability(prob)} ${told ? arrow + after : ""}`);
+    drawText(row, left + Math.max(1, length) + 0.4 * em, y + 1.12 * em,
+      `${probability(prob)} ${told ? arrow + after : ""}`, { size: 0.92 * em });
     draw("title", {}, row, fill(this.text.candidate, { token: text, place: place + 1, y: probability(prob), after,
       from: start.toFixed(4), to: end.toFixed(4) }));
     if (!taken && !this.full) this.choosable(row, id, text);
@@ -211,11 +190,10 @@ class Writing {
     const at = x(step.xi);
     draw("path", { d: `M${at} ${top - 1} l${-0.4 * em} ${-0.6 * em} h${0.8 * em} z`, fill: "var(--tx-drawn)",
       stroke: "var(--tx-text)", "stroke-width": 1.3 }, svg);
-    draw("line", { x1: at, x2: at, y1: top - 1, y2: top + 1.05 * em, stroke: "var(--tx-text)", "stroke-width": 1.5 },
-      svg);
+    drawLine(svg, at, top - 1, at, top + 1.05 * em, { stroke: "var(--tx-text)", "stroke-width": 1.5 });
     const side = step.xi < 0.55;
-    draw("text", { x: at + (side ? 0.7 : -0.7) * em, y: 0.95 * em, "text-anchor": side ? "start" : "end",
-      "font-size": 0.95 * em, class: "sans strong" }, svg, `ξ = ${step.xi.toFixed(4)}`);
+    drawText(svg, at + (side ? 0.7 : -0.7) * em, 0.95 * em, `ξ = ${step.xi.toFixed(4)}`,
+      { anchor: side ? "start" : "end", size: 0.95 * em, name: "sans strong" });
     return top + 1.35 * em;
   }
 
@@ -224,14 +202,12 @@ class Writing {
     this.branches.replaceChildren();
     if (this.texts.length < 2) return;
     this.texts.forEach((one, number) => {
-      const row = make("button", number === this.active ? "branch active" : "branch", this.branches);
-      row.type = "button";
-      row.setAttribute("aria-pressed", String(number === this.active));
-      row.onclick = () => {
+      const row = button(this.branches, "", "", () => {
         this.player.stop();
         this.active = number;
         this.settle({ branch: number, written: -1, picked: number ? one.from : -1 });
-      };
+      }, number === this.active ? "branch active" : "branch");
+      row.setAttribute("aria-pressed", String(number === this.active));
       const name = make("span", "name", row);
       rich(name, number ? this.text.branch : this.text.trunk,
         { token: { chip: one.tokens[one.from] ?? "" }, step: one.from + 1, seed: this.seed });

@@ -10,7 +10,7 @@ import streamlit as st
 from core.app.base.markdown import code
 from core.app.frame import Lesson, Question, Reading
 from core.app.state import Run, reader
-from core.components.lib.token_view import token_view
+from core.components.lib.token_view import PLAYER_CSS, token_view
 from core.components.sampling_panel import PanelSettings
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable
 from core.model.generation import generate
@@ -18,18 +18,18 @@ from core.model.sampling import RULES, SamplingConfig, truncate
 from core.model.sampling import draw as draw_token
 from pages.generation import branches
 from pages.generation.branches import Picks, Step
-from pages.generation.shared import PREFIX, Start, controls, keep, note, read, sampling, start
+from pages.generation.shared import PREFIX, Start, controls, keep, note, read, sampling, start, sum_latex
 
 QUARTERS = 4            # that an answer may lie in
 MOST_PROMPT = 60        # tokens of the prompt that are shown before the text
 # A text as it is written: tokens coloured by their probability, the distribution of the step that is looked at, the
 # branches.
-_picture = token_view("generation_writing", __file__)
+_picture = token_view("generation_writing", __file__, PLAYER_CSS)
 
 
 @dataclass(frozen=True)
 class Scene:
-    """The texts that stand: the one drawn first, then one for each of the reader's branches, and which is looked at."""
+    """The text as it was drawn, then one for each of the reader's branches. active: the number of the one shown."""
 
     begin: Start
     config: SamplingConfig
@@ -49,7 +49,7 @@ class Scene:
 
     @property
     def step(self) -> Step | None:
-        """The step that is looked at; None while nothing is written."""
+        """The step whose distribution is shown; None while nothing is written."""
         if not self.written:
             return None
         return self.steps[min(read("picked"), self.written - 1) if read("picked") >= 0 else self.written - 1]
@@ -88,15 +88,15 @@ def message(page: Lesson, run: Run, here: Scene) -> dict:
     rules = [page.label(f"rule_{rule}") if rule else "" for rule in RULES]
     first = len(run.tokenizer.begin) if here.begin.token_ids[:1] == run.tokenizer.begin[:1] else 0
     before = here.begin.token_ids[first:]
-    return {"text": page.labels("writing") | {"note": note(page, here.begin)},
-            "identity": f"{branches.identity(run, here.begin, here.config, here.seed)} {here.picks} {here.active}",
-            "scale": reader.scale(), "prompt": [visible(i) for i in before[-MOST_PROMPT:]],
-            "cut": len(before) > MOST_PROMPT, "rules": rules, "size": run.model.config.vocab_size,
-            "ends": bool(here.steps) and here.steps[-1].token_id == run.model.config.end_of_text, "seed": here.seed,
-            "steps": [_step(run, step) for step in here.steps],
-            "texts": [_row(run, one, steps) for one, steps in zip(here.picks, here.texts)], "active": here.active,
-            "full": len(here.picks) > branches.MOST_BRANCHES,
-            "settings": {"written": read("written"), "picked": read("picked")}}
+    return page.header("writing", note=note(page, here.begin)) | {
+        "identity": f"{branches.identity(run, here.begin, here.config, here.seed)} {here.picks} {here.active}",
+        "prompt": [visible(i) for i in before[-MOST_PROMPT:]],
+        "cut": len(before) > MOST_PROMPT, "rules": rules, "size": run.model.config.vocab_size,
+        "ends": bool(here.steps) and here.steps[-1].token_id == run.model.config.end_of_text, "seed": here.seed,
+        "steps": [_step(run, step) for step in here.steps],
+        "texts": [_row(run, one, steps) for one, steps in zip(here.picks, here.texts)], "active": here.active,
+        "full": len(here.picks) > branches.MOST_BRANCHES,
+        "settings": {"written": read("written"), "picked": read("picked")}}
 
 
 def _step(run: Run, step: Step) -> dict:
@@ -190,8 +190,7 @@ def _lines(page: Lesson, run: Run, here: Scene) -> list[tuple[str, str]]:
                       rf"\xi = {latex_number(step.xi, 6)} {link} [{latex_number(one.start, 6)},\ "
                       rf"{latex_number(one.end, 6)})"))
     steps = here.steps[:here.written]
-    terms = ("".join(("" if s.log_prob < 0 else "+") + latex_operand(s.log_prob) for s in steps[:4])
-             + (r" - \cdots" if len(steps) > 4 else ""))
+    terms = sum_latex(each.log_prob for each in steps[:4]) + (r" - \cdots" if len(steps) > 4 else "")
     return [*lines, (page.label("numbers_chain", n=len(steps)), rf"\ln P = \sum_t \ln p(x_t \mid x_{{<t}}) = {terms} = "
                                                                 rf"{latex_number(sum(s.log_prob for s in steps))}")]
 

@@ -65,6 +65,13 @@ def _names(frame: pd.DataFrame, x: alt.X, y: alt.Y, theme: str, scale: float) ->
     return rows
 
 
+def _named_places(names: Sequence[str], **labels) -> alt.X:
+    """The axis of the places "0", "1", …, each with its name, which may occur more than once."""
+    names = json.dumps(list(names), ensure_ascii=False)
+    return alt.X("place:N", sort=None, title=None,
+                 axis=alt.Axis(labelExpr=f"{names}[toNumber(datum.value)]", labelFont=MONO, **labels))
+
+
 def odds_line(tokens: Sequence[str], odds: np.ndarray, titles: tuple[str, str], theme: str, scale: float,
               height: int) -> alt.LayerChart:
     """Log-odds, one for each token that a prompt may begin at, in the prompt's order; above zero the first of the two
@@ -72,12 +79,9 @@ def odds_line(tokens: Sequence[str], odds: np.ndarray, titles: tuple[str, str], 
 
     titles: of the axis of the odds, and of the token in the tooltip.
     """
-    frame = pd.DataFrame({"place": [f"{i}" for i in range(len(tokens))], "token": list(tokens),
+    frame = pd.DataFrame({"place": list(map(str, range(len(tokens)))), "token": list(tokens),
                           "odds": np.asarray(odds, float), "shown": [readable(value, 4) for value in odds]})
-    names = json.dumps(list(tokens), ensure_ascii=False)
-    axis = alt.Axis(labelExpr=f"{names}[toNumber(datum.value)]", labelAngle=-45, labelFont=MONO, labelOverlap=True,
-                    labelLimit=90 * scale)
-    base = alt.Chart(frame).encode(x=alt.X("place:N", sort=None, title=None, axis=axis),
+    base = alt.Chart(frame).encode(x=_named_places(tokens, labelAngle=-45, labelOverlap=True, labelLimit=90 * scale),
                                    tooltip=[alt.Tooltip("token:N", title=titles[1]),
                                             alt.Tooltip("shown:N", title=titles[0])])
     y = alt.Y("odds:Q", title=titles[0], axis=alt.Axis(grid=True, tickCount=5))
@@ -91,17 +95,15 @@ def odds_line(tokens: Sequence[str], odds: np.ndarray, titles: tuple[str, str], 
 
 def letter_bars(text: str, mass: np.ndarray, title: str, theme: str, scale: float, height: int) -> alt.LayerChart:
     """A probability for each letter of a text, in its order; what is above a hundredth is written on its bar."""
-    frame = pd.DataFrame({"place": [f"{i}" for i in range(len(text))], "letter": list(text),
+    frame = pd.DataFrame({"place": list(map(str, range(len(text)))), "letter": list(text),
                           "p": np.asarray(mass, float)})
     frame["shown"] = [readable(p, 2) if p > 0.01 else "" for p in frame["p"]]
     frame["exact"] = [readable(p, 4) for p in frame["p"]]
-    names = json.dumps([c if c != " " else "·" for c in text], ensure_ascii=False)
-    axis = alt.Axis(labelExpr=f"{names}[toNumber(datum.value)]", labelAngle=0, labelFont=MONO,
-                    labelOverlap=False, labelPadding=3)
+    x = _named_places(text.replace(" ", "·"), labelAngle=0, labelOverlap=False, labelPadding=3)
     y = alt.Y("p:Q", title=title, scale=alt.Scale(domain=[0, 1.08]),
               axis=alt.Axis(grid=True, values=[0, 0.5, 1], format="~g"))
-    base = alt.Chart(frame).encode(x=alt.X("place:N", sort=None, title=None, axis=axis), y=y,
-                                   tooltip=[alt.Tooltip("letter:N", title=" "), alt.Tooltip("exact:N", title=title)])
+    base = alt.Chart(frame).encode(x=x, y=y, tooltip=[alt.Tooltip("letter:N", title=" "),
+                                                      alt.Tooltip("exact:N", title=title)])
     bars = base.mark_bar(color=colour("kept", theme))
     return framed(alt.layer(bars, base.mark_text(dy=-8 * scale, fontSize=12 * scale, color=colour("text", theme))
                                   .encode(text=alt.Text("shown:N"))), theme, scale, height=height, width="container")

@@ -2,16 +2,13 @@
 // low, high: next digits of the interval's ends), likely [[name, end of its share] per token], stream "0101…",
 // compared [{name, bits, shown, kind ("model" or "")}], settings {step}. Three bars, each a zoom into the one above;
 // two on a projector.
-import { button, draw, fill, make } from "../../core/components/lib/dom.js";
-import { Echoes } from "../../core/components/lib/echo.js";
+import { button, draw, drawText, fill, hatching, make, sized } from "../../core/components/lib/dom.js";
 import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { mount, onWidth, TitledView } from "../../core/components/lib/view.js";
 
-class Coder {
+class Coder extends TitledView {
   constructor(root) {
-    this.root = root;
-    this.echoes = new Echoes();
-    this.title = make("div", "title", root);
+    super(root);
     const place = make("div", "coder", root);
     this.strip = make("div", "strip", place);
     const left = make("div", "", place);
@@ -22,8 +19,8 @@ class Coder {
     this.slider.oninput = () => this.go(Number(this.slider.value), false);
     this.slider.onchange = () => this.keep();
     button(walk, "▶", "", () => this.go(this.step + 1), "on");
-    this.svg = draw("svg", { class: "zoom coder-chart", role: "img" }, left);
-    this.sizes = draw("svg", { class: "sizes", role: "img" }, make("div", "", place));
+    this.svg = draw("svg", { class: "zoom coder-chart", role: "img", "font-size": "0.95em" }, left);
+    this.sizes = draw("svg", { class: "sizes", role: "img", "font-size": "0.92em" }, make("div", "", place));
     this.digits = make("div", "digits", place);
     onWidth(left, () => this.paint());
   }
@@ -32,7 +29,7 @@ class Coder {
     const { step } = header.settings, moved = this.echoes.moves(step, this.step);
     const same = this.stream === header.stream && !moved;
     Object.assign(this, header);
-    if (!same || this.step === undefined) this.step = Math.min(step, this.tokens.length - 1);
+    if (!same || this.step === undefined) this.step = step;
     this.slider.max = this.tokens.length - 1;
     this.slider.setAttribute("aria-label", this.text.slider);
     for (const name of ["back", "on"]) this.root.querySelector(`.${name}`).setAttribute("aria-label", this.text[name]);
@@ -56,11 +53,8 @@ class Coder {
     const most = Math.max(1, ...this.tokens.map((token) => token.bits));
     this.strip.replaceChildren();
     this.tokens.forEach((token, i) => {
-      const choose = make("button", "", this.strip);
-      choose.type = "button";
-      choose.title = `${token.name}: ${token.bits.toFixed(3)} ${this.text.bits}`;
-      choose.setAttribute("aria-label", choose.title);
-      choose.onclick = () => this.go(i);
+      const choose = button(this.strip, "", `${token.name}: ${token.bits.toFixed(3)} ${this.text.bits}`,
+        () => this.go(i));
       make("span", "bar", choose).style.height = `${(token.bits / most) * 2.6}em`;
       const name = make("span", "name", choose, token.name);
       name.dir = "auto";
@@ -86,13 +80,7 @@ class Coder {
     const rows = Math.min(shown, this.tokens.length - this.step);
     svg.replaceChildren();
     const height = shown * (bar + gap) - 0.6 * em;
-    for (const [name, value] of
-        Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`, "font-size": 0.95 * em }))
-      svg.setAttribute(name, value);
-    const hatch = draw("pattern",
-      { id: "lm-hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-      draw("defs", {}, svg));
-    draw("line", { x1: 0, x2: 0, y1: 0, y2: 6, stroke: "var(--tx-excluded)", "stroke-width": 2 }, hatch);
+    hatching(svg, "lm-hatch", { size: 6, thick: 1 });
     const said = [];
     for (let r = 0; r < rows; r++) {
       const i = this.step + r, token = this.tokens[i], y = 1.5 * em + r * (bar + gap);
@@ -100,26 +88,26 @@ class Coder {
       const line = fill(this.text.share, { token: token.name, ...ends(token.start, token.end),
         bits: token.bits < 0.01 ? token.bits.toPrecision(2) : token.bits.toFixed(2) });
       said.push(line);
-      draw("text", { x: 0, y: y - 0.45 * em, class: r ? "sans" : "sans strong" }, svg, line);
+      drawText(svg, 0, y - 0.45 * em, line, { name: r ? "sans" : "sans strong" });
       let from = 0;
       for (const [name, end] of this.likely[i]) {
         draw("rect", { x: from * width, y, width: Math.max(0.5, (end - from) * width), height: bar }, svg);
         if (textWidth(name, font) + 6 < (end - from) * width)
-          draw("text", { x: ((from + end) / 2) * width, y: y + 0.64 * bar, "text-anchor": "middle",
-            "font-size": 0.9 * em }, svg, name);
+          drawText(svg, ((from + end) / 2) * width, y + 0.64 * bar, name,
+            { anchor: "middle", size: 0.9 * em, name: "" });
         from = end;
       }
       draw("rect", { x: from * width, y, width: Math.max(0.5, (1 - from) * width), height: bar, class: "tail" }, svg);
       const x = Math.min(token.start * width, width - 3), own = Math.max(2.5, (token.end - token.start) * width);
       draw("rect", { x, y, width: own, height: bar, class: "taken" }, svg);
       if (textWidth(token.name, font) + 6 < own)
-        draw("text", { x: x + own / 2, y: y + 0.64 * bar, "text-anchor": "middle", "font-size": 0.9 * em,
-          class: "taken-name" }, svg, token.name);
+        drawText(svg, x + own / 2, y + 0.64 * bar, token.name,
+          { anchor: "middle", size: 0.9 * em, name: "taken-name" });
       if (r < rows - 1)
         draw("polygon",
           { points: `${x},${y + bar} ${x + own},${y + bar} ${width},${y + bar + gap} 0,${y + bar + gap}` }, svg);
     }
-    svg.setAttribute("aria-label", said.join("; "));
+    sized(svg, width, height, said.join("; "));
   }
 
   compare() {
@@ -127,17 +115,15 @@ class Coder {
     const most = Math.max(...this.compared.map((one) => one.bits));
     this.sizes.replaceChildren();
     const height = (this.compared.length + 1.2) * step;
-    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`,
-      "font-size": 0.92 * em, "aria-label": this.compared.map((one) => `${one.name} ${one.bits}`).join(", ") }))
-      this.sizes.setAttribute(name, value);
-    draw("text", { x: 0, y: 0.9 * em, class: "sans strong" }, this.sizes, this.text.sizes);
+    sized(this.sizes, width, height, this.compared.map((one) => `${one.name} ${one.bits}`).join(", "));
+    drawText(this.sizes, 0, 0.9 * em, this.text.sizes, { name: "sans strong" });
     this.compared.forEach((one, k) => {
       const y = (k + 1) * step, name = 7.2 * em, room = width - name - 4.4 * em;
-      draw("text", { x: 0, y: y + 0.95 * em, class: one.kind ? "sans strong" : "sans" }, this.sizes, one.name);
+      drawText(this.sizes, 0, y + 0.95 * em, one.name, { name: one.kind ? "sans strong" : "sans" });
       draw("rect", { x: name, y: y + 0.1 * em, width: Math.max(1, (one.bits / most) * room), height: 1.15 * em,
         class: one.kind }, this.sizes);
-      draw("text", { x: name + (one.bits / most) * room + 0.4 * em, y: y + 0.95 * em,
-        class: one.kind ? "sans strong" : "sans" }, this.sizes, one.shown);
+      drawText(this.sizes, name + (one.bits / most) * room + 0.4 * em, y + 0.95 * em, one.shown,
+        { name: one.kind ? "sans strong" : "sans" });
     });
   }
 

@@ -1,6 +1,7 @@
 """Compress: the prompt's tokens through an arithmetic coder that the model drives, back again, and beside
 well-known compressors.
 """
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,7 +30,7 @@ _picture = token_view("lm_coder", __file__)
 
 @dataclass(frozen=True)
 class Coded:
-    """A text in bits, what the coder did, and the text that the decoder made of the bits."""
+    """A text in bits, the coder's steps, and `back`, the tokens that the decoder made of the bits."""
 
     token_ids: tuple[int, ...]
     bits: tuple[int, ...]
@@ -58,10 +59,10 @@ def draw(page: Lesson, run: Run) -> Reading:
     whole = found.back == found.token_ids
     title = page.label("compress_title" if data else "compress_empty", n=len(data), bits=len(found.bits),
                        rate=plain_number(len(found.bits) / max(1, len(data)), 2))
-    header = {"text": page.labels("coder") | {"title_line": title.replace("**", "")}, "scale": reader.scale(),
-              "stream": "".join(map(str, found.bits)), "compared": compared,
-              "tokens": [_token(run, step) for step in found.steps],
-              "likely": [_likely(run, step) for step in found.steps], "settings": {"step": _step(found)}}
+    header = page.header("coder", title_line=title.replace("**", "")) | {
+        "stream": "".join(map(str, found.bits)), "compared": compared,
+        "tokens": [_token(run, step) for step in found.steps],
+        "likely": [_likely(run, step) for step in found.steps], "settings": {"step": _step(found)}}
     _picture(header, key=f"{PREFIX}coder", on_settings=lambda settings: keep(coded=settings["step"]))
     notes = [page.label("compress_back" if whole else "compress_lost", n=len(found.token_ids),
                         text=named(data.decode(errors="replace")[-40:]))]
@@ -74,13 +75,18 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _step(found: Coded) -> int:
-    """The token that the reader has picked; by itself the one whose interval is nearest to a quarter of all, which is
-    good to look at.
+    """The number of the token that the reader has picked; before that, of the token whose share is nearest to a
+    quarter, which shows the zoom best.
     """
     if read("coded") >= 0:
         return min(read("coded"), len(found.steps) - 1)
     return min(range(len(found.steps)),
-               key=lambda i: abs((found.steps[i].end - found.steps[i].start) / found.steps[i].total - 0.25))
+               key=lambda i: abs(share(found.steps[i]) - 0.25))
+
+
+def share(step: CodedToken) -> float:
+    """The width of the token's interval as a share of the interval before it: its probability in the coder."""
+    return (step.end - step.start) / step.total
 
 
 def _compared(page: Lesson, found: Coded, data: bytes) -> list[dict]:
@@ -94,7 +100,7 @@ def _compared(page: Lesson, found: Coded, data: bytes) -> list[dict]:
 
 def _token(run: Run, step: CodedToken) -> dict:
     low, high = interval_digits(step)
-    return {"name": run.tokenizer.visible(step.token_id), "bits": float(-np.log2((step.end - step.start) / step.total)),
+    return {"name": run.tokenizer.visible(step.token_id), "bits": -math.log2(share(step)),
             "start": step.start / step.total, "end": step.end / step.total, "sent": step.sent, "low": low, "high": high}
 
 
@@ -118,14 +124,14 @@ def _lines(page: Lesson, run: Run, found: Coded, at: int) -> list[tuple[str, str
     step = found.steps[at]
     width, ideal = step.end - step.start, compression.ideal_bits(found.steps)
     p = float(np.exp(step.log_prob))
-    share = (rf"\frac{{{step.end} - {step.start}}}{{2^{{24}}}} = \frac{{{width}}}{{{step.total}}} = "
-             rf"{latex_number(width / step.total)} \approx p = {latex_number(p)}")
-    cost = (rf"-\log_2 \frac{{{width}}}{{{step.total}}} = {latex_number(float(-np.log2(width / step.total)))}\ "
+    interval = (rf"\frac{{{step.end} - {step.start}}}{{2^{{24}}}} = \frac{{{width}}}{{{step.total}}} = "
+                rf"{latex_number(share(step))} \approx p = {latex_number(p)}")
+    cost = (rf"-\log_2 \frac{{{width}}}{{{step.total}}} = {latex_number(-math.log2(share(step)))}\ "
             rf"\text{{bits}}")
     total = (rf"-\log_2 p(x_1 \ldots x_L, \text{{end}}) = {latex_operand(ideal)} \;\to\; {len(found.bits)}\ "
              rf"\text{{bits sent}}")
     name = code(run.tokenizer.visible(step.token_id))
-    return [(page.label("numbers_share", token=name), share), (page.label("numbers_cost", token=name), cost),
+    return [(page.label("numbers_share", token=name), interval), (page.label("numbers_cost", token=name), cost),
             (page.label("numbers_sent"), total)]
 
 
@@ -149,5 +155,5 @@ def _question(page: Lesson, run: Run, found: Coded) -> Question | None:
 def _table(run: Run, found: Coded) -> pd.DataFrame:
     return pd.DataFrame([{"token": run.tokenizer.visible(step.token_id), "id": step.token_id, "rank": step.rank + 1,
                           "p": float(np.exp(step.log_prob)), "start": step.start, "end": step.end,
-                          "total": step.total, "bits": float(-np.log2((step.end - step.start) / step.total)),
+                          "total": step.total, "bits": -math.log2(share(step)),
                           "bits_sent": step.sent, "bits_pending": step.pending} for step in found.steps])

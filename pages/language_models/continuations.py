@@ -4,19 +4,20 @@ import streamlit as st
 
 from core.analysis import text_probability
 from core.app.frame import Lesson, Question, Reading
-from core.app.state import Run, reader
+from core.app.state import Run
 from core.figures.numbers import latex_number, plain_number
 from pages.language_models import charts as figures
 from pages.language_models.shared import (
     Scored,
     attached,
+    draw_chart,
     named,
     product,
     read,
     row_of,
     scored,
     scored_after,
-    show,
+    signed,
     times,
     token_table,
 )
@@ -24,7 +25,7 @@ from pages.language_models.token_bits import draw_texts
 
 MOST_CHARACTERS = 200
 MOST_PROMPT_TOKENS = 24     # that the prompt is shortened by, one by one
-CHART, CHART_PRESENT = 270, 195     # px
+CHART = 270, 195            # px, usually and in present mode
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -46,8 +47,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         draw_texts(page, [row_of(page, each, name.upper()) for name, each in zip("ab", found)], "pair", (290, 260))
         st.caption(page.label("continuations_fair" if alike else "continuations_lengths",
                               a=len(one.tokens), b=len(other.tokens),
-                           rate_a=plain_number(float(one.bits.mean()) if one.tokens else float("nan"), 2),
-                              rate_b=plain_number(float(other.bits.mean()) if other.tokens else float("nan"), 2)))
+                              rate_a=plain_number(one.rate, 2), rate_b=plain_number(other.rate, 2)))
     with beside:
         _shortened(page, run, texts)
     return Reading(_lines(page, one, other), _question(page, run, one, other), [text_probability.token_log_probs],
@@ -65,8 +65,7 @@ def _shortened(page: Lesson, run: Run, texts: list[str]) -> None:
     odds = np.array([one.total - other.total for one, other in zip(found[::2], found[1::2])])
     st.markdown(page.label("odds_title"))
     titles = page.label("odds_axis"), page.label("odds_from")
-    show(figures.odds_line([run.tokenizer.visible(i) for i in ids], odds, titles, reader.theme(), reader.scale(),
-                           CHART_PRESENT if reader.present() else CHART), "odds")
+    draw_chart("odds", figures.odds_line, ([run.tokenizer.visible(i) for i in ids], odds, titles), CHART)
 
 
 def _lines(page: Lesson, one: Scored, other: Scored) -> list[tuple[str, str]]:
@@ -84,10 +83,7 @@ def _question(page: Lesson, run: Run, one: Scored, other: Scored) -> Question:
     alone = scored(run, [one.text, other.text])
     odds = alone[0].total - alone[1].total
     return Question("alone", page.label("alone"), ["A", "B"], 0 if odds >= 0 else 1,
-                    page.label("alone_because", a=_signed(alone[0].total), b=_signed(alone[1].total),
-                               odds=_signed(odds), before=_signed(one.total - other.total)))
+                    page.label("alone_because", a=signed(alone[0].total), b=signed(alone[1].total),
+                               odds=signed(odds), before=signed(one.total - other.total)))
 
 
-def _signed(value: float) -> str:
-    """A number in a sentence, with a true minus."""
-    return plain_number(value, 2).replace("-", "−")

@@ -11,13 +11,13 @@ from core.app.frame import Lesson, Question, Reading
 from core.app.state import Run, reader
 from core.figures.numbers import latex_number, plain_number, probability
 from pages.language_models import charts as figures
-from pages.language_models.shared import PREFIX, Scored, attached, named, read, row_of, scored_so_far, show
+from pages.language_models.shared import PREFIX, Scored, attached, draw_chart, named, read, row_of, scored_so_far
 from pages.language_models.token_bits import draw_texts
 
 MOST_CHARACTERS = 40
 SHOWN, SHOWN_PRESENT = 2, 1     # of the likeliest repairs, above the text as it stands
 SHARES = (0.001, 0.02, 0.1)      # of all changed texts: the limits between the options of the question
-CHART, CHART_PRESENT = 320, 230     # px
+CHART = 320, 230            # px, usually and in present mode
 
 
 def changed(text: str) -> list[tuple[int, str]]:
@@ -57,8 +57,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     with beside:
         mass = np.bincount(places, posterior, len(text))
         st.markdown(page.label("correct_where"))
-        show(figures.letter_bars(text, mass, page.label("correct_axis"), reader.theme(), reader.scale(),
-                                 CHART_PRESENT if reader.present() else CHART), "where")
+        draw_chart("where", figures.letter_bars, (text, mass, page.label("correct_axis")), CHART)
     return Reading(_lines(page, best, every, float(posterior[ranking[0]]), seen),
                    _question(page, seen, totals) if whole else None, [changed, text_probability.token_log_probs],
                    {"corrections.csv": lambda: _table(page, every, posterior, ranking)},
@@ -85,6 +84,4 @@ def _question(page: Lesson, seen: Scored, totals: np.ndarray) -> Question:
 
 
 def _table(page: Lesson, every: list[Scored], posterior: np.ndarray, ranking: np.ndarray) -> pd.DataFrame:
-    return pd.DataFrame({page.label("column_text"): [every[i].text for i in ranking],
-                         page.label("column_p"): posterior[ranking],
-                         page.label("column_ln"): [every[i].total for i in ranking]})
+    return page.table([(every[i].text, posterior[i], every[i].total) for i in ranking], "text", "p", "ln")

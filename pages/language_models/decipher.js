@@ -2,20 +2,18 @@
 // of each], steps [number of each in the search], goal (ln p of the true text, or null), used (the letters that the
 // ciphertext has, commonest first), shares {letter: per cent of the ciphertext}, language [per cent of a…z in the
 // training text], settings {step}; step −1 is the last.
-import { draw, fill, make, sized } from "../../core/components/lib/dom.js";
-import { Echoes } from "../../core/components/lib/echo.js";
+import { draw, drawLine, drawText, fill, make, sized } from "../../core/components/lib/dom.js";
 import { plain } from "../../core/components/lib/numbers.js";
 import { Player } from "../../core/components/lib/player.js";
-import { emOf, monoFont, onFont, shortened } from "../../core/components/lib/text.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { emOf, monoFont, shortened } from "../../core/components/lib/text.js";
+import { mount, redrawn, TitledView } from "../../core/components/lib/view.js";
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
+const isLetter = (sign) => LETTERS.includes(sign.toLowerCase());
 
-class Cipher {
+class Cipher extends TitledView {
   constructor(root) {
-    this.root = root;
-    this.echoes = new Echoes();
-    this.title = make("div", "title", root);
+    super(root);
     this.player = new Player(root, this.title, { show: () => this.paint(), rest: () => this.settle() });
     this.lines = make("div", "lines", root);
     this.lines.setAttribute("role", "img");
@@ -27,33 +25,23 @@ class Cipher {
     this.walkPlace.onpointerdown = (event) => this.drag(event);
     this.walkPlace.onpointermove = (event) => event.buttons && this.drag(event);
     this.walkPlace.onpointerup = () => this.settle();
-    onWidth(root, () => this.paint());
-    onFont(() => this.paint());
+    redrawn(() => this.paint(), root);
   }
 
   receive(header) {
     Object.assign(this, header);
     const last = this.keys.length - 1, { step } = header.settings;
     this.player.receive(this.text, last, Math.min(700, Math.max(120, 9000 / Math.max(1, last))));
-    const moved = this.echoes.moves(step, this.at);
-    if (this.player.at === undefined || this.shown !== header.identity || moved) {
-      this.player.stop();
-      this.player.at = step < 0 ? last : Math.min(step, last);
-    }
-    this.shown = header.identity;
+    this.player.begin(step, header.identity, this.echoes.moves(step, this.player.told));
     this.player.bar.hidden = last === 0;
     this.tall = this.scale > 1 ? 1.9 : 6.2;     // em of the bars: on a projector the lines are large, and all must fit
     this.paint();
   }
 
   settle() {
-    this.echoes.tell(this.at);
-    this.send({ step: this.at });
-  }
-
-  /** The step that is shown; −1 for the last. */
-  get at() {
-    return this.player.ended ? -1 : this.player.at;
+    const step = this.player.told;
+    this.echoes.tell(step);
+    this.send({ step });
   }
 
   drag(event) {
@@ -66,10 +54,8 @@ class Cipher {
   paint() {
     if (!this.keys || !this.root.clientWidth) return;
     const key = this.keys[this.player.at], read = [...this.cipher].map((sign) => reading(sign, key));
-    const letters = [...this.cipher].filter((sign) => LETTERS.includes(sign.toLowerCase())).length;
-    const right = this.truth === null ? null
-      : read.filter((sign, i) => LETTERS.includes(sign.toLowerCase()) && sign === this.truth[i]).length;
-    const values = { step: this.steps[this.player.at], n: letters, right, score: plain(this.scores[this.player.at], 1),
+    const n = read.filter(isLetter).length, right = n - read.filter((sign, i) => this.isWrong(sign, i)).length;
+    const values = { step: this.steps[this.player.at], n, right, score: plain(this.scores[this.player.at], 1),
       goal: this.goal === null ? "" : plain(this.goal, 1) };
     this.title.textContent = fill(this.truth === null ? this.text.unknown : this.text.known, values);
     this.player.value(this.title.textContent);
@@ -84,7 +70,7 @@ class Cipher {
     let word = null;
     [...this.cipher].forEach((sign, i) => {
       word ??= make("span", "word", this.lines);
-      const wrong = this.truth !== null && LETTERS.includes(sign.toLowerCase()) && read[i] !== this.truth[i];
+      const wrong = this.isWrong(read[i], i);
       const pair = make("span", wrong ? "pair wrong" : "pair", word);
       make("span", "given", pair, sign);
       make("span", "read", pair, read[i]);
@@ -102,27 +88,25 @@ class Cipher {
     svg.replaceChildren();
     sized(svg, width, top + bar + 2.4 * em, fill(this.text.key_label,
       { pairs: [...this.used].map((letter) => `${letter} ${reading(letter, key)}`).join(", ") }));
-    draw("text", { x: 0, y: 0.95 * em, class: "sans strong" }, svg,
-      shortened(this.text.key, monoFont(0.92 * em), width));
+    drawText(svg, 0, 0.95 * em, shortened(this.text.key, monoFont(0.92 * em), width), { name: "sans strong" });
     [...this.used].forEach((letter, i) => {
       const x = i * column, read = reading(letter, key), own = (this.shares[letter] / most) * bar;
       const other = (this.language[LETTERS.indexOf(read)] / most) * bar, thick = Math.max(2, 0.36 * column);
-      const wrong = this.truth !== null && !this.isRight(letter, read);
+      const wrong = this.isWrong(read, this.cipher.toLowerCase().indexOf(letter));
       const group = draw("g", { class: wrong ? "wrong" : "" }, svg);
       draw("title", {}, group, fill(this.text.key_hover,
         { letter, read, own: plain(this.shares[letter], 1), other: plain(this.language[LETTERS.indexOf(read)], 1) }));
       draw("rect", { class: "own", x: x + 0.1 * column, y: top + bar - own, width: thick, height: own }, group);
       draw("rect", { class: "language", x: x + 0.1 * column + thick + 1, y: top + bar - other, width: thick,
         height: Math.max(1, other) }, group);
-      draw("text", { x: x + column / 2, y: top + bar + 1.1 * em, "text-anchor": "middle", class: "small" }, group,
-        letter);
-      draw("text", { x: x + column / 2, y: top + bar + 2.2 * em, "text-anchor": "middle", class: "read" }, group, read);
+      drawText(group, x + column / 2, top + bar + 1.1 * em, letter, { anchor: "middle", name: "small" });
+      drawText(group, x + column / 2, top + bar + 2.2 * em, read, { anchor: "middle", name: "read" });
     });
   }
 
-  isRight(letter, read) {
-    const at = this.cipher.toLowerCase().indexOf(letter);
-    return this.truth[at].toLowerCase() === read;
+  /** Whether a sign that is read at a place is a wrong letter; of a text that only the reader knows none is. */
+  isWrong(sign, at) {
+    return this.truth !== null && isLetter(sign) && sign.toLowerCase() !== this.truth[at].toLowerCase();
   }
 
   drawWalk(values) {
@@ -136,19 +120,17 @@ class Cipher {
     const y = (score) => 2.1 * em + ((high - score) / span) * (height - 4.4 * em);
     svg.replaceChildren();
     sized(svg, width, height, fill(this.text.walk_label, values));
-    draw("text", { x: 0, y: 0.95 * em, class: "sans strong" }, svg,
-      shortened(this.text.walk, monoFont(0.92 * em), width));
+    drawText(svg, 0, 0.95 * em, shortened(this.text.walk, monoFont(0.92 * em), width), { name: "sans strong" });
     for (const score of new Set([low, high]))
-      draw("text", { x: left - 0.5 * em, y: y(score) + 0.3 * em, "text-anchor": "end", class: "sans small" }, svg,
-        plain(score, 1));
-    draw("line", { class: "axis", x1: left, x2: left + room.width, y1: height - 1.9 * em, y2: height - 1.9 * em }, svg);
-    draw("text", { x: left, y: height - 0.6 * em, class: "sans small" }, svg, this.steps[0]);
-    draw("text", { x: left + room.width, y: height - 0.6 * em, "text-anchor": "end", class: "sans small" }, svg,
-      fill(this.text.to, { step: this.steps[n - 1] }));
+      drawText(svg, left - 0.5 * em, y(score) + 0.3 * em, plain(score, 1), { anchor: "end", name: "sans small" });
+    drawLine(svg, left, height - 1.9 * em, left + room.width, height - 1.9 * em, { class: "axis" });
+    drawText(svg, left, height - 0.6 * em, this.steps[0], { name: "sans small" });
+    drawText(svg, left + room.width, height - 0.6 * em, fill(this.text.to, { step: this.steps[n - 1] }),
+      { anchor: "end", name: "sans small" });
     if (this.goal !== null) {
-      draw("line", { class: "goal", x1: left, x2: left + room.width, y1: y(this.goal), y2: y(this.goal) }, svg);
-      draw("text", { x: left + 0.3 * em, y: y(this.goal) + (y(this.goal) < 4 * em ? 1.2 : -0.5) * em,
-        class: "sans small" }, svg, this.text.goal);
+      drawLine(svg, left, y(this.goal), left + room.width, y(this.goal), { class: "goal" });
+      drawText(svg, left + 0.3 * em, y(this.goal) + (y(this.goal) < 4 * em ? 1.2 : -0.5) * em, this.text.goal,
+        { name: "sans small" });
     }
     draw("polyline", { class: "path", points: this.scores.map((score, i) => `${x(i)},${y(score)}`).join(" ") }, svg);
     draw("circle", { class: "here", cx: x(this.player.at), cy: y(this.scores[this.player.at]), r: 0.45 * em }, svg);

@@ -13,9 +13,8 @@ import streamlit as st
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, Question, Reading
-from core.app.state import reader
 from core.app.state.run import LARGE, Run
-from core.components.lib.token_view import token_view
+from core.components.lib.token_view import PLAYER_CSS, token_view
 from core.figures.numbers import latex_number, plain_number
 from core.language import cipher, shannon
 from core.language.cipher import ALPHABET, Walk
@@ -26,7 +25,7 @@ ORDER = {"letters": 1, "pairs": 2, "triples": 3, "model": 3}
 SHARES = (0.2, 0.5)      # of the letters: the limits between the options of the question
 # A ciphertext and what is read for it, key by key of a search: letters right and wrong, the key, and how probable each
 # reading is.
-_picture = token_view("lm_cipher", __file__)
+_picture = token_view("lm_cipher", __file__, PLAYER_CSS)
 
 
 @dataclass(frozen=True)
@@ -62,9 +61,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     goal = None if task.truth is None else _score(run, task.truth, by)
     step = len(walk.keys) - 1 if read("tried") < 0 else min(read("tried"), len(walk.keys) - 1)
     way = "model" if by == "model" else "counts"
-    text = page.labels("cipher") | {name: page.label(f"cipher_{name}_{way}")
-                                    for name in ("known", "unknown", "walk", "to")}
-    _picture({"text": text, "scale": reader.scale(), "identity": f"{by} {task.ciphertext}", "cipher": task.ciphertext,
+    words = {name: page.label(f"cipher_{name}_{way}") for name in ("known", "unknown", "walk", "to")}
+    _picture(page.header("cipher", **words) | {"identity": f"{by} {task.ciphertext}", "cipher": task.ciphertext,
               "truth": task.truth, "keys": walk.keys, "scores": walk.scores, "steps": walk.steps, "goal": goal,
               "used": task.letters, "shares": _shares(task), "language": _language(),
               "settings": {"step": -1 if step == len(walk.keys) - 1 else step}},
@@ -83,8 +81,8 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _task(page: Lesson, most: int) -> Task:
-    """The controls, and what they say; a text is cut to `most` signs, so that its worst reading, a token for each sign,
-    still fits the model.
+    """Draws the controls and returns the task that they set; its text has at most `most` signs, so that even a reading
+    of one token a sign fits the model.
     """
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.text_input(page.label("secret"), placeholder=page.text("secret"), max_chars=MOST_CHARACTERS,
@@ -105,8 +103,8 @@ def _enciphered(text: str) -> Task:
 
 
 def _walk(page: Lesson, run: Run, task: Task, by: str) -> tuple[Walk, bool]:
-    """The keys on the way, each with ln p of its reading, and whether the way is at its end; computed once
-    for all readers.
+    """The keys of the search, each with ln p of its reading, and whether the search is finished; computed once for all
+    readers.
     """
     if by == "letters":
         key = cipher.by_frequency(task.ciphertext)
@@ -137,7 +135,7 @@ def _candidates(run: Run) -> int:
 
 
 def _score(run: Run, text: str, by: str) -> float:
-    """ln p of a text under what the way of reading goes by, in nats."""
+    """ln p of a text, in nats, under the statistics or the model that the search goes by."""
     return (cipher.model_scores(run.loaded.runner, run.tokenizer, [text])[0] if by == "model"
             else cipher.score(cipher.signs(text), ORDER[by]))
 
@@ -185,13 +183,13 @@ def _question(page: Lesson, task: Task) -> Question | None:
 
 
 def _readings(page: Lesson, task: Task, walk: Walk) -> pd.DataFrame:
-    return pd.DataFrame({page.label("column_step"): walk.steps, page.label("column_ln"): walk.scores,
-                         page.label("column_text"): [cipher.encipher(task.ciphertext, key) for key in walk.keys]})
+    rows = [(step, score, cipher.encipher(task.ciphertext, key))
+            for step, score, key in zip(walk.steps, walk.scores, walk.keys)]
+    return page.table(rows, "step", "ln", "text")
 
 
 def _letters(page: Lesson, task: Task, key: str) -> pd.DataFrame:
     shares, language = _shares(task), _language()
-    read_as = [key[ALPHABET.index(letter)] for letter in task.letters]
-    return pd.DataFrame({page.label("column_letter"): list(task.letters), page.label("column_read"): read_as,
-                         page.label("column_share"): [shares[letter] for letter in task.letters],
-                         page.label("column_language"): [language[ALPHABET.index(letter)] for letter in read_as]})
+    read_as = {letter: key[ALPHABET.index(letter)] for letter in task.letters}
+    rows = [(letter, other, shares[letter], language[ALPHABET.index(other)]) for letter, other in read_as.items()]
+    return page.table(rows, "letter", "read", "share", "language")

@@ -2,8 +2,9 @@
 // p], …] per sign], own [p of the true symbol per sign], first: signs that are given, guesses [the reader's guess
 // numbers so far], identity, columns [name], unit, score [[name, value…]], settings {guesses "1-3-1"}. What the model
 // thought of a sign is shown only when the reader has found it.
-import { button, draw, fill, make } from "../../core/components/lib/dom.js";
+import { button, draw, drawLine, fill, make, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
+import { isShortcut } from "../../core/components/lib/keys.js";
 import { emOf } from "../../core/components/lib/text.js";
 import { mount, onWidth } from "../../core/components/lib/view.js";
 
@@ -16,8 +17,7 @@ class Game {
     this.played = [];
     const place = make("div", "game", root), left = make("div", "", place);
     this.tiles = draw("svg", { class: "tiles game-chart", role: "img" }, left);
-    this.said = make("div", "said", left);
-    this.said.setAttribute("aria-live", "polite");
+    this.said = spokenLine(left, "said");
     this.keys = make("div", "keys", left);
     this.legend = make("div", "legend", left);
     this.table = make("table", "", make("div", "tables", place));
@@ -31,7 +31,6 @@ class Game {
     const fresh = moved || this.identity !== header.identity;
     Object.assign(this, header);
     if (fresh) Object.assign(this, { played: [...header.guesses], tried: [] });
-    this.root.classList.toggle("present", header.scale > 1);
     this.build();
   }
 
@@ -40,7 +39,7 @@ class Game {
   }
 
   typed(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.key.length !== 1
+    if (isShortcut(event) || event.key.length !== 1
         || (event.key === " " && event.target.matches("button")))
       return;
     const symbol = this.symbols.indexOf(event.key.toLowerCase());
@@ -92,9 +91,7 @@ class Game {
     const skipped = present ? Math.max(0, lines - 2) : 0;
     const height = Math.max(lines - skipped, present ? 2 : 3) * cell.height;
     this.tiles.replaceChildren();
-    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`,
-      "aria-label": this.signs.slice(0, this.at) }))
-      this.tiles.setAttribute(name, value);
+    sized(this.tiles, width, height, this.signs.slice(0, this.at));
     for (let i = skipped * columns; i < shown; i++)
       this.cell(i, (i % columns) * cell.width, (Math.floor(i / columns) - skipped) * cell.height, cell, em);
   }
@@ -104,7 +101,7 @@ class Game {
     const middle = { x: x + cell.width / 2, "text-anchor": "middle" };
     const group = draw("g", { class: `tile${i < this.first ? " given" : ""}${open ? "" : " cursor"}` }, this.tiles);
     if (!open) {
-      draw("line", { x1: x + 2, x2: x + cell.width - 2, y1: y + 1.6 * em, y2: y + 1.6 * em }, group);
+      drawLine(group, x + 2, y + 1.6 * em, x + cell.width - 2, y + 1.6 * em);
       return;
     }
     draw("title", {}, group,

@@ -15,7 +15,7 @@ from core.language import shannon
 from core.language.shannon import SYMBOLS
 from pages.language_models.shared import PREFIX, attached, keep, read
 
-MOST_SIGNS = 160        # of a text that is played
+MOST_SIGNS = 160        # of a text in the game
 GIVEN_WORDS = 3         # that are shown from the start
 N_LIKELY = 4            # of the model's guesses that are named
 MEANINGFUL = 20         # signs from which on the bounds are shown
@@ -26,7 +26,7 @@ _picture = token_view("lm_game", __file__)
 
 
 @dataclass(frozen=True)
-class Played:
+class Game:
     """A text, the model's probabilities of every symbol at each sign, and the numbers of the guesses at which it
     would be right.
     """
@@ -49,17 +49,17 @@ class Played:
 
 
 def passages(page: Lesson, run: Run) -> list[str]:
-    """The lesson's texts, and the prompt if there is something in it to play with."""
+    """The lesson's texts, and the prompt if it has at least two signs that can be guessed."""
     own = shannon.playable(reader.clean_prompt(run.text))[:MOST_SIGNS]
     return [line for line in page.text("passages").splitlines() if line] + ([own] if len(own) > 1 else [])
 
 
-def played(run: Run, text: str) -> Played:
+def game_of(run: Run, text: str) -> Game:
     """The model's side of the game, worked out once for all readers."""
-    def make() -> Played:
+    def make() -> Game:
         found = shannon.next_symbols(run.loaded.runner, run.tokenizer, text)
         truth = tuple(map(shannon.symbol, text))
-        return Played(text, truth, found, tuple(shannon.guess_number(row, true) for row, true in zip(found, truth)))
+        return Game(text, truth, found, tuple(shannon.guess_number(row, true) for row, true in zip(found, truth)))
 
     return growing_results.made(run.loaded.key("guessing", text), make,
                                 lambda made: made.probabilities.nbytes + 200 * len(made.text))
@@ -92,7 +92,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         keep(passage=0)
     _choose(page, len(texts))
     with st.spinner(page.label("guessing")):
-        found = played(run, texts[read("passage")])
+        found = game_of(run, texts[read("passage")])
     first = given(found.text)
     yours = reader_guesses(read("guesses"), len(found.text) - first)
 
@@ -110,7 +110,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _choose(page: Lesson, n: int) -> None:
-    """Which of n texts is played; the one behind the lesson's own is the prompt."""
+    """The control that picks one of n texts: the lesson's own, then the prompt."""
     names = ([page.label("passage", n=i + 1) for i in range(len(page.text("passages").splitlines()))]
              + [page.label("passage_prompt")])
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -119,14 +119,15 @@ def _choose(page: Lesson, n: int) -> None:
         st.caption(page.label("passage_note"), width="content")
 
 
-def _message(page: Lesson, found: Played, first: int, yours: list[int]) -> dict:
+def _message(page: Lesson, found: Game, first: int, yours: list[int]) -> dict:
     """The header of the component, as guess.js has it."""
     columns, rows = _score(page, found, first, yours)
-    return {"text": page.labels("game"), "scale": reader.scale(), "identity": found.text, "signs": found.text,
-            "symbols": list(SYMBOLS), "truth": found.truth, "model": found.guesses, "first": first,
-            "own": [float(f"{p:.4g}") for p in found.own], "likely": [_likely(row) for row in found.probabilities],
-            "guesses": yours, "columns": columns, "unit": page.label("score_unit", n=MEANINGFUL),
-            "score": rows, "settings": {"guesses": "-".join(map(str, yours))}}
+    return page.header("game") | {
+        "identity": found.text, "signs": found.text,
+        "symbols": list(SYMBOLS), "truth": found.truth, "model": found.guesses, "first": first,
+        "own": [float(f"{p:.4g}") for p in found.own], "likely": [_likely(row) for row in found.probabilities],
+        "guesses": yours, "columns": columns, "unit": page.label("score_unit", n=MEANINGFUL),
+        "score": rows, "settings": {"guesses": "-".join(map(str, yours))}}
 
 
 def _attached() -> dict:
@@ -148,7 +149,7 @@ def _mean(guesses) -> str:
     return plain_number(float(np.mean(guesses)), 2) if len(guesses) else "–"
 
 
-def _score(page: Lesson, found: Played, first: int, yours: list[int]) -> tuple[list[str], list[list[str]]]:
+def _score(page: Lesson, found: Game, first: int, yours: list[int]) -> tuple[list[str], list[list[str]]]:
     """The table of the game: guesses a sign, right at once, Shannon's bounds, and the model's own −log2 p."""
     end = first + len(yours)
     sides = (yours, found.guesses[first:end])
@@ -162,7 +163,7 @@ def _score(page: Lesson, found: Played, first: int, yours: list[int]) -> tuple[l
     return [page.label("score"), page.label("score_you"), page.label("score_model")], rows
 
 
-def _lines(page: Lesson, found: Played, first: int, yours: list[int]) -> list[tuple[str, str]]:
+def _lines(page: Lesson, found: Game, first: int, yours: list[int]) -> list[tuple[str, str]]:
     """Shannon's bounds worked out for the reader, or for the model on what is given where no letter was guessed yet;
     and the model's price of the last sign.
     """
@@ -188,7 +189,7 @@ def _shares(page: Lesson, yours: list[int], model: tuple[int, ...]) -> pd.DataFr
                          for r in sorted({*yours, *model})])
 
 
-def _question(page: Lesson, found: Played) -> Question:
+def _question(page: Lesson, found: Game) -> Question:
     """How much dearer the first letter of a word is to the model than the later ones, over the whole text."""
     letters = [i for i, c in enumerate(found.text) if c.isalpha()]
     starts = [i for i in letters if i == 0 or not found.text[i - 1].isalpha()]
@@ -202,7 +203,7 @@ def _question(page: Lesson, found: Played) -> Question:
                                ratio=probability(ratio) if ratio < 1 else plain_number(ratio, 1)))
 
 
-def _table(found: Played, first: int, yours: list[int]) -> pd.DataFrame:
+def _table(found: Game, first: int, yours: list[int]) -> pd.DataFrame:
     """What is known so far, sign by sign."""
     end = first + len(yours)
     return pd.DataFrame({"sign": list(found.text[:end]), "your_guess": [None] * first + yours,

@@ -7,19 +7,19 @@ import streamlit as st
 
 from core.analysis import text_probability
 from core.app.frame import Lesson, Question, Reading
-from core.app.state import Run, reader
+from core.app.state import Run
 from core.cost import counting
 from core.figures.numbers import latex_number, plain_number
 from pages.language_models import charts as figures
 from pages.language_models.shared import (
     Scored,
     attached,
+    draw_chart,
     named,
     product,
     read,
     row_of,
     scored,
-    show,
     times,
     token_table,
 )
@@ -27,7 +27,7 @@ from pages.language_models.token_bits import draw_texts
 
 MOST_SENTENCES, MOST_CHARACTERS = 4, 600
 MOST_WORDS = 5          # that are put in every order: at most 120
-CHART, CHART_PRESENT = 268, 190     # px
+CHART = 268, 190        # px, usually and in present mode
 
 
 def sentences(page: Lesson) -> list[str]:
@@ -76,13 +76,12 @@ def _orders(page: Lesson, run: Run, text: str, context: str | None) -> list[Scor
     said += [page.label("orders_first", n=MOST_WORDS)] if len(text.split()) > MOST_WORDS else []
     st.markdown(" ".join(said))
     titles = tuple(page.label(f"orders_{name}") for name in ("rank", "ln"))
-    show(figures.ranked_orders([one.text for one in every], values, 0, titles, reader.theme(), reader.scale(),
-                               CHART_PRESENT if reader.present() else CHART), "orders")
+    draw_chart("orders", figures.ranked_orders, ([one.text for one in every], values, 0, titles), CHART)
     return every
 
 
 def _lines(page: Lesson, run: Run, one: Scored) -> list[tuple[str, str]]:
-    n, total = len(one.tokens), float(one.bits.sum())
+    n, total = len(one.tokens), one.total_bits
     if not n:
         return []
     chain, logs = product(one)
@@ -103,7 +102,7 @@ def _lines(page: Lesson, run: Run, one: Scored) -> list[tuple[str, str]]:
 def _question(page: Lesson, run: Run, one: Scored, context: str | None) -> Question:
     """What the sentence costs when it is said a second time right after itself: the model has read it once already."""
     (again,) = scored(run, [one.text], " ".join(filter(None, (context, one.text))))
-    first, second = float(one.bits.sum()), float(again.bits.sum())
+    first, second = one.total_bits, again.total_bits
     answer = 0 if second < first / 2 else 1 if second < first else 2
     return Question("again", page.label("again", text=named(one.text), bits=plain_number(first, 1)),
                     [page.label(f"again_{name}") for name in ("half", "less", "more")], answer,
@@ -115,5 +114,5 @@ def _order_table(page: Lesson, every: list[Scored]) -> pd.DataFrame:
     return pd.DataFrame({page.label("orders_rank"): range(1, len(ranked) + 1),
                          page.label("column_text"): [one.text for one in ranked],
                          page.label("column_ln"): [one.total for one in ranked],
-                         page.label("column_bits"): [float(one.bits.sum()) for one in ranked],
+                         page.label("column_bits"): [one.total_bits for one in ranked],
                          page.label("column_tokens"): [len(one.tokens) for one in ranked]})

@@ -1,6 +1,7 @@
 """What the views of the lesson share: settings, and texts with what every token of them costs the model."""
 import functools
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,6 +63,15 @@ class Scored:
     @property
     def bits(self) -> np.ndarray:
         return text_probability.bits(self.log_probs)
+
+    @property
+    def total_bits(self) -> float:
+        return float(self.bits.sum())
+
+    @property
+    def rate(self) -> float:
+        """Bits a token; NaN of no tokens."""
+        return self.total_bits / len(self.tokens) if self.tokens else math.nan
 
     @property
     def perplexity(self) -> float:
@@ -128,10 +138,18 @@ def row_of(page: Lesson, one: Scored, label: str = "") -> dict:
     """A text as token_bits.js reads it."""
     return {"label": label, "tokens": one.tokens,
             "bits": [round(float(value), 6) for value in one.bits], "text": one.text,
-            "summary": page.label("row_summary", ln=plain_number(one.total, 2).replace("-", "−"),
-                                  bits=plain_number(float(one.bits.sum()), 1),
-                                  rate=plain_number(float(one.bits.mean()) if len(one.tokens) else float("nan"), 2),
-                                  perplexity=plain_number(one.perplexity, 1))}
+            "summary": page.label("row_summary", ln=signed(one.total), bits=plain_number(one.total_bits, 1),
+                                  rate=plain_number(one.rate, 2), perplexity=plain_number(one.perplexity, 1))}
+
+
+def signed(value: float) -> str:
+    """A number in a sentence, with two decimals and a true minus."""
+    return plain_number(value, 2).replace("-", "−")
+
+
+def draw_chart(name: str, figure: Callable, inputs: Sequence, heights: tuple[int, int]) -> None:
+    """A chart of charts.py in the reader's theme and scale. heights: in pixels, usually and in present mode."""
+    show(figure(*inputs, reader.theme(), reader.scale(), heights[reader.present()]), name)
 
 
 def product(one: Scored, most: int = 8) -> tuple[str, str]:
@@ -150,11 +168,9 @@ def product(one: Scored, most: int = 8) -> tuple[str, str]:
 
 def token_table(page: Lesson, every: Sequence[Scored]) -> pd.DataFrame:
     """Every token of every text with its probability and its surprisal."""
-    return pd.DataFrame([{page.label("column_text"): one.text, page.label("column_position"): i,
-                          page.label("column_token"): token, page.label("column_p"): float(np.exp(log_p)),
-                          page.label("column_ln"): float(log_p), page.label("column_bits"): float(bit)}
-                         for one in every
-                         for i, (token, log_p, bit) in enumerate(zip(one.tokens, one.log_probs, one.bits), 1)])
+    rows = [(one.text, i, token, np.exp(log_p), log_p, bits) for one in every
+            for i, (token, log_p, bits) in enumerate(zip(one.tokens, one.log_probs, one.bits), 1)]
+    return page.table(rows, "text", "position", "token", "p", "ln", "bits")
 
 
 def named(text: str, most: int = 48) -> str:

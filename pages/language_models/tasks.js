@@ -1,4 +1,4 @@
-import { draw, fill, make } from "../../core/components/lib/dom.js";
+import { draw, drawText, fill, make, sized } from "../../core/components/lib/dom.js";
 import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
 import { mount, onWidth } from "../../core/components/lib/view.js";
 
@@ -13,7 +13,7 @@ class Tasks {
     make("div", "part prompt-title", left);
     this.prompt = make("div", "prompt", left);
     make("div", "part bars-title", left);
-    this.svg = draw("svg", { class: "bars tasks-chart", role: "img" }, left);
+    this.svg = draw("svg", { class: "bars tasks-chart", role: "img", "font-size": "0.95em" }, left);
     this.verdict = make("div", "title", right);
     this.remark = make("div", "muted", right);
     this.table = make("table", "confusion", make("div", "scroll", right));
@@ -24,7 +24,6 @@ class Tasks {
 
   receive(header) {
     Object.assign(this, header);
-    this.root.classList.toggle("present", header.scale > 1);
     this.root.querySelector(".prompt-title").textContent = this.text.prompt;
     this.root.querySelector(".bars-title").textContent = this.bars_title;
     this.list.setAttribute("aria-label", this.text.list);
@@ -67,18 +66,16 @@ class Tasks {
     if (!width || !this.bars) return;
     const height = Math.max(1, this.bars.length * step), font = monoFont(0.95 * em);
     this.svg.replaceChildren();
-    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`,
-      "font-size": 0.95 * em, "aria-label": this.bars.map((bar) => `${bar.name} ${bar.shown}`).join(", ") }))
-      this.svg.setAttribute(name, value);
+    sized(this.svg, width, height, this.bars.map((bar) => `${bar.name} ${bar.shown}`).join(", "));
     const name = Math.min(0.4 * width, Math.max(...this.bars.map((bar) => textWidth(bar.name, font))) + em);
     const room = width - name - 5.5 * em;
     this.bars.forEach((bar, k) => {
       const y = k * step;
-      draw("text", { x: name - 0.5 * em, y: y + 1.1 * em, "text-anchor": "end" }, this.svg, bar.name);
+      drawText(this.svg, name - 0.5 * em, y + 1.1 * em, bar.name, { anchor: "end", name: "" });
       draw("rect", { x: name, y: y + 0.2 * em, width: Math.max(1, bar.p * room), height: 1.2 * em,
         class: bar.first ? "" : "rest" }, this.svg);
-      draw("text", { x: name + bar.p * room + 0.4 * em, y: y + 1.1 * em, class: bar.first ? "sans strong" : "sans" },
-        this.svg, bar.shown);
+      drawText(this.svg, name + bar.p * room + 0.4 * em, y + 1.1 * em, bar.shown,
+        { name: bar.first ? "sans strong" : "sans" });
     });
   }
 }

@@ -13,7 +13,7 @@ from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, Question, Reading
-from core.app.state import Run, reader
+from core.app.state import Run
 from core.components.lib.token_view import token_view
 from core.evaluation import teaching_tasks as evaluation
 from core.figures.numbers import latex_number, latex_operand, plain_number, probability
@@ -48,12 +48,12 @@ def draw(page: Lesson, run: Run) -> Reading:
     low, high = (plain_number(100 * share, 0) for share in score.interval)
     classes = [answer.strip() for answer in CLASSES.get(task, ())]
     template = exercises.TEMPLATES[task]
-    header = {"text": page.labels("tasks"), "scale": reader.scale(),
-              "template": [template[0], own, template[1]], "shots": before, "answer": answer, "bars": bars,
-              "bars_title": page.label("tasks_choice" if task in CLASSES else "tasks_next"), "verdict_line": verdict,
-              "note": " ".join((page.label(f"note_{task}"), page.label("interval", low=low, high=high))),
-              "classes": classes, "counts": _confusion(task, found),
-              "answers": [_entry(one, before) for one in found], "settings": {}}
+    header = page.header("tasks") | {
+        "template": [template[0], own, template[1]], "shots": before, "answer": answer, "bars": bars,
+        "bars_title": page.label("tasks_choice" if task in CLASSES else "tasks_next"), "verdict_line": verdict,
+        "note": " ".join((page.label(f"note_{task}"), page.label("interval", low=low, high=high))),
+        "classes": classes, "counts": _confusion(task, found),
+        "answers": [_entry(one, before) for one in found], "settings": {}}
     _picture(header, key=f"{PREFIX}tasks", on_settings=lambda settings: None)
     title = verdict + " " + page.label("tasks_twin", own=named(own), answer=code(answer.strip() or "–"))
     return Reading(_lines(page, task, log_probs, score), _question(page, run, task),

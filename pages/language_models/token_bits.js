@@ -1,8 +1,8 @@
-import { draw, make } from "../../core/components/lib/dom.js";
+import { button, draw, drawLine, drawText, make } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { significant } from "../../core/components/lib/numbers.js";
-import { emOf, monoFont, onFont, textWidth } from "../../core/components/lib/text.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
+import { mount, redrawn } from "../../core/components/lib/view.js";
 
 // header: rows [{label, text, tokens [text], bits [number], summary}]; settings {row}; height of all rows together in
 // pixels. The height of a bar is the token's surprisal in bits, on one scale for all rows; the dearest token of a row
@@ -12,8 +12,7 @@ class Sentences {
     this.root = root;
     this.echoes = new Echoes();
     this.list = make("div", "sentences-list", root);
-    onWidth(this.list, () => this.build());
-    onFont(() => this.build());
+    redrawn(() => this.build(), this.list);
   }
 
   receive(header) {
@@ -47,19 +46,17 @@ class Sentences {
   line(row, k, widths, { em, most, height }) {
     const node = make("div", k === this.row ? "row picked" : "row", this.list), head = make("div", "head", node);
     if (row.label) make("span", "label", head, row.label);
-    const name = make("button", "name", head, row.text || "∅");
-    name.type = "button";
+    const name = button(head, row.text || "∅", "", () => this.pick(k), "name");
     name.dir = "auto";
     name.setAttribute("aria-pressed", String(k === this.row));
-    name.onclick = () => this.pick(k);
     make("span", "sums", head, row.summary);
     const total = widths.reduce((sum, own) => sum + own, 0), place = make("div", "scroll", node);
     const tall = height + 3.4 * em;
     const svg = draw("svg", { width: Math.max(1, total), height: tall, class: "sentences-chart", role: "img",
-      "font-size": 0.95 * em }, place);
+      "font-size": "0.95em" }, place);
     const listed = row.tokens.map((token, i) => `${token} ${row.bits[i].toFixed(1)}`).join(", ");
     svg.setAttribute("aria-label", `${row.text}: ${listed} ${this.text.bits}`);
-    draw("line", { x1: 0, x2: total, y1: height + 1.5 * em, y2: height + 1.5 * em }, svg);
+    drawLine(svg, 0, height + 1.5 * em, total, height + 1.5 * em);
     const dearest = row.bits.indexOf(Math.max(...row.bits));
     let left = 0;
     row.tokens.forEach((token, i) => {
@@ -68,9 +65,10 @@ class Sentences {
       draw("title", {}, group, `${token}: ${row.bits[i]} ${this.text.bits}, p = ${significant(2 ** -row.bits[i], 4)}`);
       draw("rect", { x: middle - em, width: 2 * em, y: height + 1.5 * em - bar, height: bar,
         class: i === dearest ? "high" : "" }, group);
-      draw("text", { x: middle, y: height + 1.2 * em - bar, "text-anchor": "middle", class: i === dearest
-          ? "sans strong" : "sans" }, group, row.bits[i] < 0.05 ? row.bits[i].toPrecision(1) : row.bits[i].toFixed(1));
-      draw("text", { x: middle, y: height + 2.8 * em, "text-anchor": "middle" }, group, token);
+      drawText(group, middle, height + 1.2 * em - bar,
+        row.bits[i] < 0.05 ? row.bits[i].toPrecision(1) : row.bits[i].toFixed(1),
+        { anchor: "middle", name: i === dearest ? "sans strong" : "sans" });
+      drawText(group, middle, height + 2.8 * em, token, { anchor: "middle", name: "" });
       left += own;
     });
   }

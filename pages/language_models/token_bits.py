@@ -10,9 +10,8 @@ _picture = token_view("lm_sentences", __file__)
 def draw_texts(page: Lesson, rows: list[dict], name: str, heights: tuple[int, int]) -> None:
     """Draw the rows, each as `row_of` makes it; the reader picks one of them.
 
-    name: of the widget, which tells the lists of the views apart. heights: pixels of the list, usually and in present
-    mode.
+    name: of the component, different for each view. heights: of the list in pixels, usually and in present mode.
     """
-    header = {"text": page.labels("row"), "scale": reader.scale(), "rows": rows,
-              "settings": {"row": min(read("row"), len(rows) - 1)}, "height": heights[reader.present()]}
+    header = page.header("row") | {
+        "rows": rows, "settings": {"row": min(read("row"), len(rows) - 1)}, "height": heights[reader.present()]}
     _picture(header, key=f"{PREFIX}{name}", on_settings=lambda settings: keep(row=settings["row"]))

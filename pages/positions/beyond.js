@@ -1,33 +1,20 @@
 // Past the trained length: what each scheme has to offer at positions that training never showed. Geometry alone; the
 // browser computes it.
-import {
-  hatch, line, matrixPicture, placePicture, stroke, wholeTicks, write,
-} from "../../core/components/lib/canvas.js";
-import { fill, make, marked } from "../../core/components/lib/dom.js";
-import { Instrument, panelIn, Range } from "../../core/components/lib/instrument.js";
-import { decimals, grouped } from "../../core/components/lib/numbers.js";
+import { hatch, line, matrixPicture, placePicture, stroke } from "../../core/components/lib/canvas.js";
+import { fill, marked } from "../../core/components/lib/dom.js";
+import { decimals } from "../../core/components/lib/numbers.js";
 import { mount } from "../../core/components/lib/view.js";
+import { baseAt, Panels } from "./panels.js";
 import { isNewAngle } from "./schemes.js";
 
-class Beyond extends Instrument {
+class Beyond extends Panels {
   constructor(root) {
     super(root);
-    this.settings = {};
-    this.hover = null;
-    const controls = make("div", "controls", root);
-    const range = (name, convert = (x) => x) => new Range(controls, name,
-      { input: (value) => { this.settings[name] = convert(value); this.schedule(); }, commit: () => this.commit() });
-    this.ranges = { trained: range("trained"), read: range("read"),
-      base: range("base", (e) => Number((10 ** e).toPrecision(3))), clip: range("clip") };
-    const grid = make("div", "panels", root);
-    this.panels = {};
-    for (const name of ["learned", "angles", "alibi", "relative"]) {
-      this.panels[name] = panelIn(grid, name);
-      this.panels[name].surface.point((x, y, phase) => this.pointed(name, x, y, phase),
-        () => ({ ...this.plot(this.panels[name].surface), columns: this.settings.read, rows: this.rows(name) }));
-    }
-    this.reading = make("p", "reading", root);
-    this.reading.setAttribute("aria-live", "polite");
+    this.range("trained");
+    this.range("read");
+    this.range("base", { convert: baseAt });
+    this.range("clip");
+    for (const name of ["learned", "angles", "alibi", "relative"]) this.panel(name);
   }
 
   receive(header) {
@@ -35,126 +22,87 @@ class Beyond extends Instrument {
     Object.assign(this, { pairs: header.pairs, slopes: header.slopes });
   }
 
-  plot(surface) {
-    return { left: 52, width: surface.width - 62, height: surface.height - 18 };
+  cells(name) {
+    const { surface } = this.panels[name];
+    return { left: 52, width: surface.width - 62, height: surface.height - 18, columns: this.settings.read,
+      rows: { angles: this.pairs, alibi: this.slopes.length }[name] ?? 1 };
   }
 
-  rows(name) {
-    return name === "angles" ? this.pairs : name === "alibi" ? this.slopes.length : 1;
-  }
-
-  pointed(name, x, y, phase) {
-    const { left, width, height } = this.plot(this.panels[name].surface);
-    const inside = (share, count) => Math.max(0, Math.min(count - 1, Math.floor(share * count)));
-    this.hover = phase === "out" ? null
-      : { name, i: inside((x - left) / width, this.settings.read), row: inside(y / height, this.rows(name)) };
-    this.schedule();
-  }
-
-  draw() {
+  compute() {
     const s = this.settings;
     s.read = Math.max(s.read, s.trained);
     this.omega = Float64Array.from({ length: this.pairs }, (_, m) => s.base ** (-m / this.pairs));
-    this.describe();
-    for (const [name, { surface }] of Object.entries(this.panels)) {
-      surface.measure();
-      const context = surface.begin();
-      context.font = `${this.fontSize}px ${this.theme.ink("font")}`;
-      this[`draw_${name}`](context, surface);
-      this.drawEdge(context, surface);
-    }
   }
 
   describe() {
-    const { settings: s, labels, ranges } = this;
-    const set = (range, label, ...rest) => { range.title(label); range.set(...rest); };
-    set(ranges.trained, labels.trained, 8, 512, 8, s.trained, String(s.trained));
-    set(ranges.read, labels.read, 8, 2048, 8, s.read, String(s.read));
-    set(ranges.base, labels.base, 0, 6, 0.05, Number(Math.log10(s.base).toFixed(6)), grouped(s.base));
-    set(ranges.clip, labels.clip, 2, 256, 2, s.clip, String(s.clip));
-    const open = this.omega.filter((omega) => s.trained * omega < 2 * Math.PI).length;
-    const values = { trained: s.trained, read: s.read, last: s.trained - 1, missing: Math.max(0, s.read - s.trained),
-      open, pairs: this.pairs, heads: this.slopes.length, clip: s.clip };
-    for (const [name, { say }] of Object.entries(this.panels)) say(fill(labels[`${name}`], values));
-    marked(this.reading, this.hover ? this.hoverText() : labels.hint);
+    const { trained, read, clip } = this.settings;
+    this.lay("trained", 8, 512, { step: 8 });
+    this.lay("read", 8, 2048, { step: 8 });
+    this.layBase();
+    this.lay("clip", 2, 256, { step: 2 });
+    const open = this.omega.filter((omega) => trained * omega < 2 * Math.PI).length;
+    this.caption({ trained, read, last: trained - 1, missing: read - trained, open, pairs: this.pairs,
+      heads: this.slopes.length, clip });
+    marked(this.reading, this.hover ? this.hoverText() : this.labels.hint);
   }
 
   hoverText() {
-    const { name, i, row } = this.hover;
-    const { trained, clip } = this.settings;
-    const past = i >= trained;
-    if (name === "learned") return fill(this.labels[past ? "tip_no_row" : "tip_row"], { i });
-    if (name === "angles")
-      return fill(this.labels[isNewAngle(i, this.omega[row], trained) ? "tip_new" : "tip_seen"],
-        { i, row, angle: decimals(i * this.omega[row]), last: decimals((trained - 1) * this.omega[row]) });
-    if (name === "alibi")
-      return fill(this.labels.tip_alibi,
-        { i, row, bias: decimals(-this.slopes[row] * i), factor: decimals(Math.exp(-this.slopes[row] * i)) });
-    return fill(this.labels.tip_relative, { i, shared: Math.min(i, clip) });
+    const { name, column: i, row } = this.hover, { trained, clip } = this.settings, { labels } = this;
+    if (name === "learned") return fill(i >= trained ? labels.tip_no_row : labels.tip_row, { i });
+    if (name === "angles") {
+      const omega = this.omega[row];
+      return fill(isNewAngle(i, omega, trained) ? labels.tip_new : labels.tip_seen,
+        { i, row, angle: decimals(i * omega), last: decimals((trained - 1) * omega) });
+    }
+    if (name === "relative") return fill(labels.tip_relative, { i, shared: Math.min(i, clip) });
+    const bias = -this.slopes[row] * i;
+    return fill(labels.tip_alibi, { i, row, bias: decimals(bias), factor: decimals(Math.exp(bias)) });
+  }
+
+  drawPanel(name, context) {
+    const box = this.cells(name);
+    if (name === "learned") this.drawRows(context, box);
+    else this.drawColours(context, name, box);
+    this.drawEdge(context, box);
   }
 
   /** The dashed line where training ended, the axis, and the hovered position. */
-  drawEdge(context, surface) {
-    const { left, width, height } = this.plot(surface);
-    const { theme, settings: s } = this;
-    stroke(context, theme.ink("text"), 2, [6, 4]);
-    const edge = left + (s.trained / s.read) * width;
-    if (s.read > s.trained) line(context, edge, 0, edge, height);
-    for (const tick of wholeTicks(s.read, surface.width / 70))
-      write(context, String(tick), left + ((tick + 0.5) / s.read) * width, height + 10, theme.ink("muted"), "center");
+  drawEdge(context, box) {
+    const { left, width, height } = box, { trained, read } = this.settings;
+    const upright = (x) => line(context, left + (x / read) * width, 0, left + (x / read) * width, height);
+    stroke(context, this.ink("text"), 2, [6, 4]);
+    if (read > trained) upright(trained);
+    this.columnTicks(context, box, (width + 62) / 70);
     if (!this.hover) return;
-    stroke(context, theme.ink("muted"), 1);
-    const x = left + ((this.hover.i + 0.5) / s.read) * width;
-    line(context, x, 0, x, height);
-    context.setLineDash([]);
+    stroke(context, this.ink("muted"));
+    upright(this.hover.column + 0.5);
   }
 
-  draw_learned(context, surface) {
-    const { left, width, height } = this.plot(surface);
-    const edge = Math.min(1, this.settings.trained / this.settings.read) * width;
-    context.fillStyle = this.theme.ink("position");
+  /** The rows of P: those that training has made, and those that do not exist. */
+  drawRows(context, { left, width, height }) {
+    const edge = (this.settings.trained / this.settings.read) * width;
+    context.fillStyle = this.ink("position");
     context.fillRect(left, 0, edge, height);
-    hatch(context, left + edge, 0, width - edge, height, this.theme.ink("excluded-ink"));
-    write(context, "P", left - 8, height / 2, this.theme.ink("muted"), "right");
+    hatch(context, left + edge, 0, width - edge, height, this.ink("excluded-ink"));
+    this.tick(context, "P", left - 8, height / 2);
   }
 
-  draw_angles(context, surface) {
-    const { left, width, height } = this.plot(surface);
-    const { trained, read } = this.settings;
+  /** Angles, weights or entries of the table, a colour for each position. */
+  drawColours(context, name, box) {
+    const { left, width, height, rows } = box, { trained, read, clip } = this.settings;
+    const [scale, low, high, value] = {
+      angles: ["div", -1, 1,
+        (row, i) => (isNewAngle(i, this.omega[row], trained) ? NaN : Math.cos(i * this.omega[row]))],
+      alibi: ["seq", 0, 1, (row, i) => Math.exp(-this.slopes[row] * i)],
+      relative: ["seq", 0, clip * 1.4, (_, i) => Math.min(clip, i)],
+    }[name];
     const columns = Math.min(read, Math.ceil(width));
-    const at = (c) => Math.floor((c * read) / columns);
-    hatch(context, left, 0, width, height, this.theme.ink("excluded-ink"), 6);
-    const seen = matrixPicture(this.pairs, columns,
-      (r, c) => (isNewAngle(at(c), this.omega[r], trained) ? NaN : Math.cos(at(c) * this.omega[r])),
-      this.theme.table("div"), -1, 1);
-    placePicture(context, seen, left, 0, width, height);
-    for (const tick of wholeTicks(this.pairs, height / 28))
-      write(context, String(tick), left - 6, Math.max(6, ((tick + 0.5) / this.pairs) * height),
-        this.theme.ink("muted"), "right");
-  }
-
-  draw_alibi(context, surface) {
-    const { left, width, height } = this.plot(surface);
-    const { read } = this.settings;
-    const columns = Math.min(read, Math.ceil(width));
-    const factor = matrixPicture(this.slopes.length, columns,
-      (r, c) => Math.exp(-this.slopes[r] * Math.floor((c * read) / columns)), this.theme.table("seq"), 0, 1);
-    placePicture(context, factor, left, 0, width, height);
-    this.slopes.forEach((_, r) => {
-      if (height / this.slopes.length > 11)
-        write(context, String(r), left - 6, ((r + 0.5) / this.slopes.length) * height, this.theme.ink("muted"),
-          "right");
-    });
-  }
-
-  draw_relative(context, surface) {
-    const { left, width, height } = this.plot(surface);
-    const { read, clip } = this.settings;
-    const columns = Math.min(read, Math.ceil(width));
-    const entry = matrixPicture(1, columns, (_, c) => Math.min(clip, Math.floor((c * read) / columns)),
-      this.theme.table("seq"), 0, clip * 1.4);
-    placePicture(context, entry, left, 0, width, height);
-    write(context, "r", left - 8, height / 2, this.theme.ink("muted"), "right");
+    if (name === "angles") hatch(context, left, 0, width, height, this.ink("excluded-ink"), 6);
+    placePicture(context, matrixPicture(rows, columns, (row, c) => value(row, Math.floor((c * read) / columns)),
+      this.theme.table(scale), low, high), left, 0, width, height);
+    if (name === "angles") this.rowTicks(context, box, height / 28);
+    else if (name === "relative") this.tick(context, "r", left - 8, height / 2);
+    else if (height / rows > 11) this.rowTicks(context, box, rows);
   }
 }
 

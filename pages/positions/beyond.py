@@ -3,28 +3,24 @@ import numpy as np
 import pandas as pd
 
 from core.app.frame import Lesson, Question, Reading
-from core.app.state import Run, reader
+from core.app.state import Run
 from core.app.state.lesson_settings import Setting
-from core.components.lib.bytes import pack
-from core.components.lib.instrument import instrument
 from core.figures import positions as figures
 from core.figures.numbers import latex_number, latex_operand
 from core.model import positional
-from pages.positions.shared import PICTURE, open_instrument
+from pages.positions.shared import PICTURE, Instrument
 
 PAIRS = 32
 SETTINGS = {"trained": Setting(256, 8, 512), "read": Setting(1024, 8, 2048), "base": Setting(10_000.0, 1.0, 1e6),
             "clip": Setting(128, 2, 256)}
 # Rows that do not exist, angles never seen, biases that go on falling, entries that distances share.
-_picture = instrument("position_beyond", __file__)
+_picture = Instrument("beyond", __file__, SETTINGS)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    key, values, settled = open_instrument("beyond", SETTINGS)
     slopes = positional.alibi_slopes(run.model.config.n_heads).numpy()
-    header = {"pairs": PAIRS, "slopes": slopes.tolist(), "settings": values, "labels": page.labels("beyond"),
-              "present": reader.present()}
-    _picture(key=key, data=pack(header), on_settings_change=settled)
+    values = _picture.values()
+    _picture.draw(page, values, {"pairs": PAIRS, "slopes": slopes.tolist()})
     trained, read, base, clip = (values[name] for name in SETTINGS)
     read = max(read, trained)
     omegas = positional.frequencies(2 * PAIRS, base).numpy()

@@ -1,212 +1,153 @@
 // Biases on the scores: ALiBi's straight lines, one slope a head, and a relative table r_{i−j} that the reader bends by
 // hand. Each beside its matrix and beside the attention it makes where all q · k are equal.
-import {
-  dot, hatch, line, matrixPicture, placePicture, stroke, wholeTicks, write,
-} from "../../core/components/lib/canvas.js";
+import { dot, hatch, line, matrixPicture, placePicture, stroke, wholeTicks } from "../../core/components/lib/canvas.js";
 import { fill, make, marked } from "../../core/components/lib/dom.js";
-import { Instrument, panelIn, Range } from "../../core/components/lib/instrument.js";
 import { decimals, significant, written } from "../../core/components/lib/numbers.js";
 import { mount } from "../../core/components/lib/view.js";
+import { Panels } from "./panels.js";
 import { attention, slopes } from "./schemes.js";
 
 const STRONGEST = 4;
 const LOWER = 4;      // pixels between the lowest entry of the table and the picture's lower edge
+const within = (most, value) => Math.max(-most, Math.min(most, value));
 
-class Biases extends Instrument {
+class Biases extends Panels {
   constructor(root) {
     super(root);
-    this.settings = {};
-    this.hover = null;
-    this.tall = true;
-    const controls = make("div", "controls", root);
-    const range = (name) => new Range(controls, name, { input: (value) => { this.settings[name] = value;
-      this.schedule(); }, commit: () => this.commit() });
-    this.ranges = { heads: range("heads"), head: range("head"), n: range("n"), clip: range("clip") };
-    const grid = make("div", "panels", root);
-    this.panels = {};
-    for (const name of ["lines", "alibi", "alibi-weights", "table", "relative", "relative-weights"]) {
-      this.panels[name] = panelIn(grid, name);
-      const cells = () => ({ ...this.box(name, this.panels[name].surface), columns: this.settings.n,
-        rows: name === "lines" ? 1 : this.settings.n });
-      // the table has ranges
-      this.panels[name].surface.point((x, y, phase) => this.pointed(name, x, y, phase),
-        name === "table" ? null : cells);
-    }
-    this.buildTable(this.panels.table.cell);
-    this.reading = make("p", "reading", root);
-    this.reading.setAttribute("aria-live", "polite");
+    for (const name of ["heads", "head", "n", "clip"]) this.range(name);
+    for (const name of ["lines", "alibi", "alibi-weights", "table", "relative", "relative-weights"])
+      this.panel(name, name !== "table");
+    // native ranges, so that the keyboard can bend the table too
+    const parent = make("div", "entry", this.panels.table.cell);
+    this.range("distance", { parent });
+    this.range("value", { parent });
   }
 
-  /** One native range for the picked distance of the table, so that the keyboard can bend it too. */
-  buildTable(cell) {
-    const row = make("div", "entry", cell);
-    this.distance = new Range(row, "distance",
-      { input: (value) => { this.settings.distance = value; this.schedule(); }, commit: () => this.commit() });
-    this.value = new Range(row, "value",
-      { input: (value) => { this.bend(this.settings.distance, value); }, commit: () => this.commit() });
+  set(name, value) {
+    if (name === "value") this.bend(value);
+    else super.set(name, value);
   }
 
-  entries() {
-    return this.settings.r.split(",").map(Number);
+  /** The place in the table of a distance i − j; longer distances share the last one. */
+  placeOf(distance) {
+    return within(this.settings.clip, distance) + (this.r.length - 1) / 2;
   }
 
-  /** The table's entry of a distance i − j; longer distances share the last one. */
   entry(distance) {
-    return this.r[Math.max(-this.settings.clip, Math.min(this.settings.clip, distance)) + (this.r.length - 1) / 2];
+    return this.r[this.placeOf(distance)];
   }
 
-  bend(distance, value) {
-    const r = this.entries();
-    r[Math.max(-this.settings.clip, Math.min(this.settings.clip, distance)) + (r.length - 1) / 2] =
-      Math.round(value * 20) / 20;
-    this.settings.r = r.join(",");
-    this.schedule();
+  /** Another entry of the table for the picked distance. */
+  bend(value) {
+    this.r[this.placeOf(this.settings.distance)] = Math.round(value * 20) / 20;
+    this.set("r", this.r.join(","));
   }
 
-  box(name, surface) {
+  cells(name) {
+    const { surface } = this.panels[name], { n, clip } = this.settings;
     // half a line above, for the label of the topmost row
     const [left, top] = [40, Math.ceil(this.fontSize / 2)], height = surface.height - top - 18;
-    return { left, top, height, width: name === "lines" || name === "table" ? surface.width - left - 8
-        : Math.min(height, surface.width - left - 4) };
+    if (name === "lines" || name === "table")
+      return { left, top, height, width: surface.width - left - 8, rows: 1,
+        columns: name === "lines" ? n : 2 * clip + 1 };
+    return { left, top, height, width: Math.min(height, surface.width - left - 4), columns: n, rows: n };
   }
 
-  pointed(name, x, y, phase) {
-    const { left, top, height, width } = this.box(name, this.panels[name].surface);
-    const inside = (share, count) => Math.max(0, Math.min(count - 1, Math.floor(share * count)));
-    const { n, clip } = this.settings;
-    if (phase === "out") this.hover = null;
-    else if (name === "table") {
-      const distance = inside((x - left) / width, 2 * clip + 1) - clip;
-      this.hover = { name, distance };
-      if (phase === "down" || phase === "drag") {
-        this.settings.distance = distance;
-        this.bend(distance,
-          Math.max(-STRONGEST, Math.min(STRONGEST, STRONGEST * (1 - (2 * (y - top)) / (height - LOWER)))));
-      }
-    } else if (name === "lines") this.hover = { name, distance: inside((x - left) / width, n) };
-    else this.hover = { name, i: inside((y - top) / height, n), j: inside((x - left) / width, n) };
-    if (phase === "up") this.commit();
-    this.schedule();
+  pick({ name, column }, share) {
+    if (name !== "table") return;
+    this.settings.distance = column - this.settings.clip;
+    const { height } = this.cells(name);
+    this.bend(within(STRONGEST, STRONGEST * (1 - (2 * share * height) / (height - LOWER))));
   }
 
-  draw() {
+  compute() {
     const s = this.settings;
     s.head = Math.min(s.head, s.heads - 1);
-    this.r = this.entries();
+    this.r = s.r.split(",").map(Number);
     s.clip = Math.min(s.clip, (this.r.length - 1) / 2);
-    s.distance = Math.max(-s.clip, Math.min(s.clip, s.distance));
+    s.distance = within(s.clip, s.distance);
     this.slopes = slopes(s.heads);
-    const slope = this.slopes[s.head];
-    this.bias = { alibi: (i, j) => -slope * (i - j), relative: (i, j) => this.entry(i - j) };
+    this.slope = this.slopes[s.head];
+    this.bias = { alibi: (i, j) => -this.slope * (i - j), relative: (i, j) => this.entry(i - j) };
     this.weights = { alibi: attention(this.bias.alibi, s.n, true),
       relative: attention(this.bias.relative, s.n, false) };
-    this.describe(slope);
-    for (const [name, { surface }] of Object.entries(this.panels)) {
-      surface.measure();
-      const context = surface.begin();
-      context.font = `${this.fontSize}px ${this.theme.ink("font")}`;
-      if (name === "lines") this.drawLines(context, surface);
-      else if (name === "table") this.drawTable(context, surface);
-      else this.drawMatrix(context, name, surface);
-    }
   }
 
-  describe(slope) {
-    const { settings: s, labels, ranges } = this;
-    const set = (range, label, ...rest) => { range.title(label); range.set(...rest); };
-    set(ranges.heads, labels.heads, 1, 32, 1, s.heads, String(s.heads));
-    set(ranges.head, labels.head, 0, s.heads - 1, 1, s.head, String(s.head));
-    set(ranges.n, labels.n, 4, 96, 1, s.n, String(s.n));
-    set(ranges.clip, labels.clip, 1, (this.r.length - 1) / 2, 1, s.clip, String(s.clip));
-    set(this.distance, labels.distance, -s.clip, s.clip, 1, s.distance, written(s.distance));
-    set(this.value, labels.value, -STRONGEST, STRONGEST, 0.05, this.entry(s.distance),
-      decimals(this.entry(s.distance), 2));
-    const half = Math.LN2 / slope;
-    const values = { head: s.head, heads: s.heads, slope: significant(slope), half: significant(half), n: s.n,
-      clip: s.clip };
-    for (const [name, { say }] of Object.entries(this.panels)) say(fill(labels[`${name.replace("-", "_")}`], values));
-    marked(this.reading, this.hover ? this.hoverText() : labels.hint);
+  describe() {
+    const { heads, head, n, clip, distance } = this.settings, entry = this.entry(distance);
+    this.lay("heads", 1, 32);
+    this.lay("head", 0, heads - 1);
+    this.lay("n", 4, 96);
+    this.lay("clip", 1, (this.r.length - 1) / 2);
+    this.lay("distance", -clip, clip);
+    this.lay("value", -STRONGEST, STRONGEST, { step: 0.05, value: entry, text: decimals(entry, 2) });
+    this.caption({ head, heads, slope: significant(this.slope), half: significant(Math.LN2 / this.slope), n, clip });
+    marked(this.reading, this.hover ? this.hoverText() : this.labels.hint);
   }
 
   hoverText() {
-    const { name, i, j, distance } = this.hover;
+    const { name, column: j, row: i } = this.hover, { labels } = this, { clip, n } = this.settings;
     if (name === "lines")
-      return fill(this.labels.tip_lines, { distance, bias: decimals(-this.slopes[this.settings.head] * distance),
-        factor: decimals(Math.exp(-this.slopes[this.settings.head] * distance)) });
+      return fill(labels.tip_lines,
+        { distance: j, bias: decimals(-this.slope * j), factor: decimals(Math.exp(-this.slope * j)) });
     if (name === "table")
-      return fill(this.labels.tip_table,
-        { distance: written(distance), bias: decimals(this.entry(distance), 2) });
-    const which = name.split("-")[0];
-    if (which === "alibi" && j > i) return fill(this.labels.tip_masked, { i, j });
-    return fill(this.labels.tip, { i, j, distance: written(i - j),
-      bias: decimals(this.bias[which](i, j)), weight: decimals(this.weights[which][i * this.settings.n + j]) });
+      return fill(labels.tip_table, { distance: written(j - clip), bias: decimals(this.entry(j - clip), 2) });
+    const [scheme] = name.split("-");
+    return fill(scheme === "alibi" && j > i ? labels.tip_masked : labels.tip, { i, j, distance: written(i - j),
+      bias: decimals(this.bias[scheme](i, j)), weight: decimals(this.weights[scheme][i * n + j]) });
   }
 
-  drawMatrix(context, name, surface) {
-    const { left, top, width, height } = this.box(name, surface);
-    const { n } = this.settings;
-    const which = name.split("-")[0];
-    const { theme } = this;
-    if (which === "alibi") hatch(context, left, top, width, height, theme.ink("grid-ink"));
-    const picture = name.endsWith("weights")
-      ? matrixPicture(n, n, (i, j) => this.weights[which][i * n + j], theme.table("seq"), 0, 1)
-      : matrixPicture(n, n, (i, j) => (which === "alibi" && j > i ? NaN : this.bias[which](i, j)), theme.table("div"),
-        -STRONGEST, STRONGEST);
+  drawPanel(name, context) {
+    const box = this.cells(name);
+    if (name === "lines") this.drawLines(context, box);
+    else if (name === "table") this.drawTable(context, box);
+    else this.drawMatrix(context, name, box);
+  }
+
+  drawMatrix(context, name, box) {
+    const { left, top, width, height } = box, { n } = this.settings, { theme, hover } = this;
+    const [scheme, weights] = name.split("-");
+    if (scheme === "alibi") hatch(context, left, top, width, height, this.ink("grid-ink"));
+    const picture = weights
+      ? matrixPicture(n, n, (i, j) => this.weights[scheme][i * n + j], theme.table("seq"), 0, 1)
+      : matrixPicture(n, n, (i, j) => (scheme === "alibi" && j > i ? NaN : this.bias[scheme](i, j)),
+        theme.table("div"), -STRONGEST, STRONGEST);
     placePicture(context, picture, left, top, width, height);
-    for (const tick of wholeTicks(n, width / 40)) {
-      write(context, String(tick), left + ((tick + 0.5) / n) * width, top + height + 10, theme.ink("muted"), "center");
-      write(context, String(tick), left - 6, top + ((tick + 0.5) / n) * height, theme.ink("muted"), "right");
-    }
-    if (this.hover?.i === undefined) return;
-    stroke(context, theme.ink("text"), 1.5);
-    context.strokeRect(left + (this.hover.j / n) * width, top + (this.hover.i / n) * height, width / n, height / n);
+    this.columnTicks(context, box, width / 40);
+    this.rowTicks(context, box, width / 40);
+    if (!hover || hover.name === "lines" || hover.name === "table") return;
+    stroke(context, this.ink("text"), 1.5);
+    context.strokeRect(left + (hover.column / n) * width, top + (hover.row / n) * height, width / n, height / n);
   }
 
-  drawLines(context, surface) {
-    const { left, top, width, height } = this.box("lines", surface);
-    const { n, head } = this.settings;
-    const { theme } = this;
-    const lowest = Math.min(-STRONGEST * 2, -1);
-    const y = (value) => top + (value / lowest) * (height - 2);
-    for (const value of [0, lowest / 2, lowest]) {
-      stroke(context, theme.ink("grid"));
-      line(context, left, y(value), left + width, y(value));
-      write(context, written(value), left - 6, y(value), theme.ink("muted"), "right");
-    }
+  drawLines(context, box) {
+    const { left, top, width, height } = box, { n, head } = this.settings;
+    const lowest = -STRONGEST * 2, y = (value) => top + (value / lowest) * (height - 2);
+    this.levels(context, box, [0, lowest / 2, lowest], y);
     context.save();
     context.beginPath();
     context.rect(left, 0, width, top + height);
     context.clip();
     this.slopes.forEach((slope, k) => {
-      stroke(context, k === head ? theme.ink("position-ink") : theme.ink("muted"), k === head ? 3 : 0.75);
+      stroke(context, this.ink(k === head ? "position-ink" : "muted"), k === head ? 3 : 0.75);
       line(context, left, y(0), left + width, y(-slope * (n - 1)));
     });
     context.restore();
-    write(context, this.labels.axis, left + width, top + height - 10, theme.ink("muted"), "right");
-    for (const tick of wholeTicks(n, width / 45))
-      write(context, String(tick), left + (tick / (n - 1)) * width, top + height + 10, theme.ink("muted"), "center");
+    this.tick(context, this.labels.axis, left + width, top + height - 10);
+    for (const distance of wholeTicks(n, width / 45))
+      this.tick(context, distance, left + (distance / (n - 1)) * width, top + height + 10, "center");
   }
 
-  drawTable(context, surface) {
-    const { left, top, width, height } = this.box("table", surface);
-    const { clip, distance } = this.settings;
-    const { theme } = this;
-    const y = (value) => top + (1 - value / STRONGEST) * ((height - LOWER) / 2);
-    const step = width / (2 * clip + 1);
-    stroke(context, theme.ink("grid"));
-    for (const value of [-STRONGEST, 0, STRONGEST]) {
-      line(context, left, y(value), left + width, y(value));
-      write(context, written(value), left - 6, y(value), theme.ink("muted"), "right");
-    }
+  drawTable(context, box) {
+    const { left, top, width, height } = box, { clip, distance } = this.settings;
+    const y = (value) => top + (1 - value / STRONGEST) * ((height - LOWER) / 2), step = width / (2 * clip + 1);
+    this.levels(context, box, [-STRONGEST, 0, STRONGEST], y);
     for (let at = -clip; at <= clip; at += 1) {
-      const x = left + (at + clip + 0.5) * step;
-      context.fillStyle = theme.ink("position");
-      context.fillRect(x - step * 0.35, Math.min(y(0), y(this.entry(at))), step * 0.7,
-        Math.abs(y(this.entry(at)) - y(0)));
-      dot(context, x, y(this.entry(at)), Math.min(5, step / 3), theme.ink("position-ink"), theme.ink("page"),
-        at !== distance);
-      if (clip <= 10 || at % 4 === 0)
-        write(context, written(at), x, top + height + 10, theme.ink("muted"), "center");
+      const x = left + (at + clip + 0.5) * step, high = y(this.entry(at));
+      context.fillStyle = this.ink("position");
+      context.fillRect(x - step * 0.35, Math.min(y(0), high), step * 0.7, Math.abs(high - y(0)));
+      dot(context, x, high, Math.min(5, step / 3), this.ink("position-ink"), this.ink("page"), at !== distance);
+      if (clip <= 10 || at % 4 === 0) this.tick(context, at, x, top + height + 10, "center");
     }
   }
 }

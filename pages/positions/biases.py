@@ -4,14 +4,12 @@ import math
 import numpy as np
 
 from core.app.frame import Lesson, Question, Reading
-from core.app.state import Run, reader
+from core.app.state import Run
 from core.app.state.lesson_settings import Setting
-from core.components.lib.bytes import pack
-from core.components.lib.instrument import instrument
 from core.figures import positions as figures
 from core.figures.numbers import latex_number, latex_operand
 from core.model import positional
-from pages.positions.shared import PICTURE, closest, open_instrument
+from pages.positions.shared import PICTURE, Instrument, closest
 
 LONGEST = 16
 _CURVE = ",".join(f"{round(20 * (2.5 * math.exp(-abs(t - 1) / (3 if t > 0 else 1.5)) - 1)) / 20:g}"
@@ -19,15 +17,14 @@ _CURVE = ",".join(f"{round(20 * (2.5 * math.exp(-abs(t - 1) / (3 if t > 0 else 1
 SETTINGS = {"heads": Setting(8, 1, 32), "head": Setting(2, 0, 31), "n": Setting(24, 4, 96),
             "clip": Setting(8, 1, LONGEST), "distance": Setting(1, -LONGEST, LONGEST), "r": Setting(_CURVE)}
 # ALiBi's biases and a relative table r_{i-j}, with the attention that each makes where all q · k are equal.
-_picture = instrument("position_biases", __file__)
+_picture = Instrument("biases", __file__, SETTINGS, labels="bias")
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    key, values, settled = open_instrument("biases", SETTINGS)
+    values = _picture.values()
     values["head"] = min(values["head"], values["heads"] - 1)
     values["r"] = checked_table(values["r"])
-    header = {"settings": values, "labels": page.labels("bias"), "present": reader.present()}
-    _picture(key=key, data=pack(header), on_settings_change=settled)
+    _picture.draw(page, values)
     heads, head, n, clip = (values[name] for name in ("heads", "head", "n", "clip"))
     slope = float(positional.alibi_slopes(heads)[head])
     alibi = positional.alibi_bias(n, n, heads)[head].double().numpy()
@@ -66,20 +63,19 @@ def _numbers(page: Lesson, slope: float, heads: int, head: int, alibi: np.ndarra
     i = len(alibi) - 1
     j = max(0, i - 4)
     weights = figures.softmax_of_bias(alibi, i)
-    middle = relative[i, max(0, i - 4)]
+    shared = relative[i, j]
+    score = rf"\frac{{q_{{{i}}} \cdot k_{{{j}}}}}{{\sqrt{{d_k}}}}"
     return [
         (page.label("bias_numbers_slope", head=head),
          rf"m = 2^{{-8 \cdot {head + 1} / {heads}}} = {latex_number(slope)}" if heads & (heads - 1) == 0
          else rf"m = {latex_number(slope)}"),
         (page.label("bias_numbers_score", i=i, j=j),
-         rf"\frac{{q_{{{i}}} \cdot k_{{{j}}}}}{{\sqrt{{d_k}}}} - m\,(i - j) = \frac{{q_{{{i}}} \cdot "
-         rf"k_{{{j}}}}}{{\sqrt{{d_k}}}} - {latex_operand(slope)} \cdot {i - j} = \frac{{q_{{{i}}} \cdot "
-         rf"k_{{{j}}}}}{{\sqrt{{d_k}}}} - {latex_number(slope * (i - j))}"),
+         rf"{score} - m\,(i - j) = {score} - {latex_operand(slope)} \cdot {i - j} = "
+         rf"{score} - {latex_number(slope * (i - j))}"),
         (page.label("bias_numbers_weight"), rf"\alpha_{{{i},{j}}} = \frac{{e^{{-{latex_number(slope * (i - j))}}}}}{{"
                                             rf"\sum_{{j'=0}}^{{{i}}} e^{{-m({i}-j')}}}} = {latex_number(weights[j])}"),
         (page.label("bias_numbers_relative", clip=values["clip"]),
-         rf"\frac{{q_{{{i}}} \cdot k_{{{j}}}}}{{\sqrt{{d_k}}}} + r_{{{i}-{j}}} = \frac{{q_{{{i}}} \cdot "
-         rf"k_{{{j}}}}}{{\sqrt{{d_k}}}} {'+' if middle >= 0 else '-'} {latex_number(abs(middle))}"),
+         rf"{score} + r_{{{i}-{j}}} = {score} {'+' if shared >= 0 else '-'} {latex_number(abs(shared))}"),
     ]
 
 

@@ -6,32 +6,28 @@ import torch
 from core.app.frame import Lesson, Question, Reading
 from core.app.state import Run, reader
 from core.app.state.lesson_settings import Setting
-from core.components.lib.bytes import pack
-from core.components.lib.instrument import instrument
 from core.figures import positions as figures
 from core.figures.numbers import latex_number, plain_number
 from core.model import positional
-from pages.positions.shared import PICTURE, open_instrument
+from pages.positions.shared import PICTURE, Instrument
 
 WIDEST = 256
 SETTINGS = {"mode": Setting("concatenate", options=("concatenate", "add")), "i": Setting(7, 0, 255),
             "width": Setting(64, 2, WIDEST)}
 # The product with W and its two parts, computed in the browser in float64; of W_P it uses the first `width` rows.
-_picture = instrument("position_concat", __file__)
+_picture = Instrument("concat", __file__, SETTINGS)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    key, values, settled = open_instrument("concat", SETTINGS)
+    values = _picture.values()
     values["width"] -= values["width"] % 2
     chosen = reader.selection()
     x = run.trace.embedding[chosen.position].double().cpu().numpy()
     W_X = run.model.blocks[chosen.layer].W_Q[chosen.head].detach().double().cpu().numpy()
     W_P = made_up_weights(W_X.shape[1], float(W_X.std()))
     token = run.tokens[chosen.position]
-    header = {"d": W_X.shape[0], "k": W_X.shape[1], "token": token, "settings": values,
-              "labels": page.labels("concat"), "present": reader.present()}
-    arrays = {name: matrix.astype(np.float32) for name, matrix in (("x", x), ("W_X", W_X), ("W_P", W_P))}
-    _picture(key=key, data=pack(header, arrays), on_settings_change=settled)
+    _picture.draw(page, values, {"d": W_X.shape[0], "k": W_X.shape[1], "token": token},
+                  {name: matrix.astype(np.float32) for name, matrix in (("x", x), ("W_X", W_X), ("W_P", W_P))})
     mode, i, width = (values[name] for name in SETTINGS)
     adding = mode == "add"
     p = positional.sinusoidal(i + 1, len(x) if adding else width)[-1].numpy()
@@ -62,15 +58,16 @@ def _numbers(page: Lesson, adding: bool, table: pd.DataFrame, d: int, width: int
     first = table.iloc[0]
     a, b, c = (latex_number(first[name]) for name in ("from x", "from p", "whole"))
     if adding:
-        return [(page.label("concat_numbers_add"), r"(x + p)\,W = x\,W + p\,W"),
-                (page.label("concat_numbers_first"), rf"{a} + ({b}) = {c}"),
-                (page.label("concat_numbers_worst"), rf"\max\big|(x+p)W - (xW + pW)\big| = {latex_number(worst)}"),
-                (page.label("concat_numbers_size"), rf"d \cdot d_k = {d} \cdot {k} = {d * k}")]
-    return [(page.label("concat_numbers_split"),
-             r"[x, p]\,W = [x, p]\begin{pmatrix} W_X \\ W_P \end{pmatrix} = x\,W_X + p\,W_P"),
+        law, sides = r"(x + p)\,W = x\,W + p\,W", r"(x+p)W - (xW + pW)"
+        size = rf"d \cdot d_k = {d} \cdot {k} = {d * k}"
+    else:
+        law = r"[x, p]\,W = [x, p]\begin{pmatrix} W_X \\ W_P \end{pmatrix} = x\,W_X + p\,W_P"
+        sides = r"[x,p]W - (xW_X + pW_P)"
+        size = rf"(d + d_p)\,d_k = ({d} + {width}) \cdot {k} = {(d + width) * k}"
+    return [(page.label("concat_numbers_add" if adding else "concat_numbers_split"), law),
             (page.label("concat_numbers_first"), rf"{a} + ({b}) = {c}"),
-            (page.label("concat_numbers_worst"), rf"\max\big|[x,p]W - (xW_X + pW_P)\big| = {latex_number(worst)}"),
-            (page.label("concat_numbers_size"), rf"(d + d_p)\,d_k = ({d} + {width}) \cdot {k} = {(d + width) * k}")]
+            (page.label("concat_numbers_worst"), rf"\max\big|{sides}\big| = {latex_number(worst)}"),
+            (page.label("concat_numbers_size"), size)]
 
 
 def _question(page: Lesson, from_p: np.ndarray) -> Question | None:

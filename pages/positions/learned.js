@@ -1,42 +1,24 @@
 // The learned positions P of the model beside sinusoids of the same shape: the matrices, the cosines between positions,
 // lengths and spectra, under one cursor.
-import { line, matrixPicture, placePicture, stroke, wholeTicks, write } from "../../core/components/lib/canvas.js";
-import { fill, make, marked } from "../../core/components/lib/dom.js";
-import { Instrument, panelIn, Range } from "../../core/components/lib/instrument.js";
+import { line, matrixPicture, placePicture, stroke } from "../../core/components/lib/canvas.js";
+import { fill, marked } from "../../core/components/lib/dom.js";
 import { decimals, significant } from "../../core/components/lib/numbers.js";
 import { mount } from "../../core/components/lib/view.js";
+import { Panels, polyline } from "./panels.js";
 import { cosines, sinusoids } from "./schemes.js";
 
 const BASE = 10000;
+const WHICH = ["learned", "sinusoidal"];
+const isSquare = (name) => name.endsWith("cosines");
+const isLine = (name) => name === "lengths" || name === "spectrum";
 
-const greatest = (values) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-12);
-
-class Learned extends Instrument {
+class Learned extends Panels {
   constructor(root) {
     super(root);
-    this.settings = {};
-    this.hover = null;
-    const top = make("div", "controls", root);
-    this.position = new Range(top, "i",
-      { input: (value) => { this.settings.i = value; this.schedule(); }, commit: () => this.commit() });
-    const choice = make("label", "axes", top);
-    this.axes = make("input", "", choice);
-    this.axes.type = "checkbox";
-    this.axesText = make("span", "", choice);
-    this.axes.onchange = () => {
-      this.settings.principal = this.axes.checked;
-      this.picturesTheme = null;
-      this.schedule();
-      this.commit();
-    };
-    const grid = make("div", "panels", root);
-    this.panels = {};
-    for (const name of ["learned", "learned-cosines", "sinusoidal", "sinusoidal-cosines", "lengths", "spectrum"]) {
-      this.panels[name] = panelIn(grid, name);
-      this.panels[name].surface.point((x, y, phase) => this.pointed(name, x, y, phase), () => this.cells(name));
-    }
-    this.reading = make("p", "reading", root);
-    this.reading.setAttribute("aria-live", "polite");
+    this.range("i");
+    this.showChoice = this.checkbox(this.controls, "principal", () => { this.picturesTheme = null; });
+    for (const name of ["learned", "learned-cosines", "lengths", "sinusoidal", "sinusoidal-cosines", "spectrum"])
+      this.panel(name);
   }
 
   receive(header) {
@@ -50,8 +32,7 @@ class Learned extends Instrument {
       this.cos = { learned: cosines(this.stored.learned, n, d), sinusoidal: cosines(this.stored.sinusoidal, n, d) };
     }
     this.picturesTheme = null;
-    this.axes.checked = Boolean(this.settings.principal);
-    this.axesText.textContent = this.labels.axes;
+    this.showChoice();
   }
 
   /** How many rows of a matrix are drawn: all dimensions as stored, the strongest axes when turned. */
@@ -71,137 +52,93 @@ class Learned extends Instrument {
     return 3 * Math.sqrt(M.reduce((sum, value) => sum + value * value, 0) / M.length) || 1;
   }
 
-  pictures() {
+  cells(name) {
+    const { surface } = this.panels[name], { n } = this, { i } = this.settings, left = 40;
+    const height = surface.height - 18, width = surface.width - left - 8;
+    if (name === "spectrum")
+      return { left, height, width, columns: this.stats.spectrum.learned.length, rows: 1, from: [0, 0] };
+    if (isSquare(name)) return { left, height, width: Math.min(height, width + 4), columns: n, rows: n, from: [i, 0] };
+    return { left, height, width, columns: n, rows: isLine(name) ? 1 : this.rows(), from: [i, 0] };
+  }
+
+  pick({ name, column }) {
+    if (name !== "spectrum") this.settings.i = column;
+  }
+
+  compute() {
+    this.settings.i = Math.min(this.settings.i, this.n - 1);
     if (this.picturesTheme === this.theme) return;
     this.picturesTheme = this.theme;
-    this.made = {};
-    const { n } = this;
-    for (const which of ["learned", "sinusoidal"]) {
-      const M = this.matrix(which);
-      const most = this.limit(which);
-      this.made[which] = matrixPicture(this.rows(), n, (r, c) => M[c * this.rows() + r], this.theme.table("div"), -most,
-        most);
-      this.made[`${which}-cosines`] = matrixPicture(n, n, (r, c) => this.cos[which][r * n + c], this.theme.table("div"),
-        -1, 1);
+    const { n } = this, rows = this.rows(), table = this.theme.table("div");
+    this.pictures = {};
+    for (const which of WHICH) {
+      const M = this.matrix(which), most = this.limit(which);
+      this.pictures[which] = matrixPicture(rows, n, (r, c) => M[c * rows + r], table, -most, most);
+      this.pictures[`${which}-cosines`] = matrixPicture(n, n, (r, c) => this.cos[which][r * n + c], table, -1, 1);
     }
   }
 
-  box(name, surface) {
-    const square = name.endsWith("cosines");
-    const left = 40;
-    const height = surface.height - 18;
-    return { left, height, width: square ? Math.min(height, surface.width - left - 4) : surface.width - left - 8 };
-  }
-
-  columns(name) {
-    return name === "spectrum" ? this.stats.spectrum.learned.length : this.n;
-  }
-
-  cells(name) {
-    const rows = name.endsWith("cosines") ? this.n : name === "spectrum" || name === "lengths" ? 1 : this.rows();
-    return { ...this.box(name, this.panels[name].surface), columns: this.columns(name), rows,
-      from: [name === "spectrum" ? 0 : this.settings.i, 0] };
-  }
-
-  pointed(name, x, y, phase) {
-    const { surface } = this.panels[name];
-    const { left, width, height } = this.box(name, surface);
-    const inside = (share, count) => Math.max(0, Math.min(count - 1, Math.floor(share * count)));
-    const column = inside((x - left) / width, this.columns(name));
-    this.hover = phase === "out" ? null
-      : { name, column, row: inside(y / height, name.endsWith("cosines") ? this.n : this.rows()) };
-    if ((phase === "down" || phase === "drag") && name !== "spectrum") this.settings.i = column;
-    if (phase === "up") this.commit();
-    this.schedule();
-  }
-
-  draw() {
-    this.settings.i = Math.min(this.settings.i, this.n - 1);
-    this.pictures();
-    const { labels, settings } = this;
-    this.position.title(labels.i);
-    this.position.set(0, this.n - 1, 1, settings.i, String(settings.i));
-    for (const [name, { surface, say }] of Object.entries(this.panels)) {
-      surface.measure();
-      const turned = settings.principal && (name === "learned" || name === "sinusoidal");
-      say(fill(labels[turned ? `${name}_turned` : name.replace("-", "_")],
-        { n: this.n, d: this.rows(), rank: this.stats.rank.learned, sinusoidal_rank: this.stats.rank.sinusoidal,
-          limit: significant(this.limit(name === "sinusoidal" ? name : "learned")),
-          sinusoidal_length: significant(this.stats.lengths.sinusoidal[0], 4) }));
-      const context = surface.begin();
-      context.font = `${this.fontSize}px ${this.theme.ink("font")}`;
-      if (name === "lengths")
-        this.drawLines(context, name, surface, { learned: this.stats.lengths.learned, sinusoidal: [] }, true);
-      else if (name === "spectrum") this.drawLines(context, name, surface, this.stats.spectrum, false);
-      else this.drawMatrix(context, name, surface);
+  describe() {
+    const { n, stats } = this, { i, principal } = this.settings, rows = this.rows(), rank = stats.rank.learned;
+    this.lay("i", 0, n - 1);
+    const values = { n, d: rows, rank, sinusoidal_rank: stats.rank.sinusoidal,
+      sinusoidal_length: significant(stats.lengths.sinusoidal[0], 4) };
+    for (const [name, { say }] of Object.entries(this.panels)) {
+      const limit = significant(this.limit(name === "sinusoidal" ? name : "learned"));
+      const key = principal && WHICH.includes(name) ? `${name}_turned` : name.replace("-", "_");
+      say(fill(this.labels[key], { ...values, limit }));
     }
-    marked(this.reading, this.hover ? this.hoverText()
-        : fill(labels.reading, { i: settings.i, ...this.values(settings.i) }));
+    marked(this.reading, this.hover ? this.hoverText() : fill(this.labels.reading, { i, ...this.values(i) }));
   }
 
   values(i) {
-    const near = Math.min(i + 1, this.n - 1);
-    return { near, length: decimals(this.stats.lengths.learned[i]),
-      sinusoidal_length: decimals(this.stats.lengths.sinusoidal[i]),
-      cosine: decimals(this.cos.learned[i * this.n + near]),
-      sinusoidal_cosine: decimals(this.cos.sinusoidal[i * this.n + near]) };
+    const near = Math.min(i + 1, this.n - 1), { lengths } = this.stats, at = i * this.n + near;
+    return { near, length: decimals(lengths.learned[i]), sinusoidal_length: decimals(lengths.sinusoidal[i]),
+      cosine: decimals(this.cos.learned[at]), sinusoidal_cosine: decimals(this.cos.sinusoidal[at]) };
   }
 
   hoverText() {
-    const { name, column, row } = this.hover;
-    const which = name.startsWith("sinusoidal") ? "sinusoidal" : "learned";
-    if (name.endsWith("cosines"))
-      return fill(this.labels.tip_cosine,
-        { i: row, j: column, value: decimals(this.cos[which][row * this.n + column]) });
-    if (name === "lengths")
-      return fill(this.labels.tip_length, { i: column, value: decimals(this.stats.lengths.learned[column]),
-        other: decimals(this.stats.lengths.sinusoidal[column]) });
-    if (name === "spectrum")
-      return fill(this.labels.tip_spectrum, { k: column + 1, value: decimals(this.stats.spectrum.learned[column]),
-        other: decimals(this.stats.spectrum.sinusoidal[column]) });
-    return fill(this.labels[this.settings.principal ? "tip_turned" : "tip"],
+    const { name, column, row } = this.hover, { labels } = this, [which] = name.split("-");
+    if (isSquare(name))
+      return fill(labels.tip_cosine, { i: row, j: column, value: decimals(this.cos[which][row * this.n + column]) });
+    if (isLine(name)) {
+      const [value, other] = WHICH.map((kind) => decimals(this.stats[name][kind][column]));
+      return fill(name === "lengths" ? labels.tip_length : labels.tip_spectrum,
+        { i: column, k: column + 1, value, other });
+    }
+    return fill(this.settings.principal ? labels.tip_turned : labels.tip,
       { i: column, dimension: row, value: decimals(this.matrix(which)[column * this.rows() + row]) });
   }
 
-  drawMatrix(context, name, surface) {
-    const { left, width, height } = this.box(name, surface);
-    const { theme, n } = this;
-    const rows = name.endsWith("cosines") ? n : this.rows();
-    placePicture(context, this.made[name], left, 0, width, height);
-    for (const tick of wholeTicks(n, width / 55))
-      write(context, String(tick), left + ((tick + 0.5) / n) * width, height + 10, theme.ink("muted"), "center");
-    for (const tick of wholeTicks(rows, height / 30))
-      write(context, String(tick), left - 6, Math.max(6, ((tick + 0.5) / rows) * height), theme.ink("muted"), "right");
-    stroke(context, theme.ink("text"), 1.25);
-    const at = left + ((this.settings.i + 0.5) / n) * width;
-    line(context, at, 0, at, height);
-    if (name.endsWith("cosines"))
-      line(context, left, ((this.settings.i + 0.5) / n) * height, left + width, ((this.settings.i + 0.5) / n) * height);
+  drawPanel(name, context) {
+    const box = this.cells(name), { left, width, height } = box, { i } = this.settings;
+    if (isLine(name)) this.drawLines(context, name, box);
+    else {
+      placePicture(context, this.pictures[name], left, 0, width, height);
+      this.rowTicks(context, box, height / 30);
+    }
+    this.columnTicks(context, box, width / 55, name === "spectrum" ? 1 : 0);
+    if (name === "spectrum") return;
+    const share = (i + 0.5) / this.n;
+    stroke(context, this.ink("text"), 1.25);
+    line(context, left + share * width, 0, left + share * width, height);
+    if (isSquare(name)) line(context, left, share * height, left + width, share * height);
   }
 
-  /** Learned solid, sinusoids dashed, each labelled at its end. */
-  drawLines(context, name, surface, series, cursor) {
-    const { left, width, height } = this.box(name, surface);
-    const { theme } = this;
-    const most = greatest([...series.learned, ...series.sinusoidal]) * 1.08;
-    const count = series.learned.length;
-    const x = (k) => left + ((k + 0.5) / count) * width;
+  /** Learned solid, sinusoids, whose lengths are all alike, dashed. */
+  drawLines(context, name, box) {
+    const { left, width, height, columns } = box, { learned, sinusoidal } = this.stats[name];
+    const series = { sinusoidal: name === "spectrum" ? sinusoidal : [], learned };
+    const most = Math.max(1e-12, ...series.learned, ...series.sinusoidal) * 1.08;
     const y = (value) => height - 2 - (value / most) * (height - 8);
-    stroke(context, theme.ink("grid"));
+    stroke(context, this.ink("grid"));
     line(context, left, y(0), left + width, y(0));
-    for (const value of [0, most / 1.08])
-      write(context, value ? decimals(value, 2) : "0", left - 6, y(value), theme.ink("muted"), "right");
-    for (const tick of wholeTicks(count, width / 55))
-      write(context, String(tick + (cursor ? 0 : 1)), x(tick), height + 10, theme.ink("muted"), "center");
-    for (const [which, dash] of Object.entries({ sinusoidal: [5, 4], learned: [] })) {
-      stroke(context, theme.ink("position-ink"), which === "learned" ? 2 : 1.5, dash);
-      context.beginPath();
-      series[which].forEach((value, k) => context.lineTo(x(k), y(value)));
-      context.stroke();
+    for (const value of [0, most / 1.08]) this.tick(context, value ? decimals(value, 2) : "0", left - 6, y(value));
+    for (const [which, values] of Object.entries(series)) {
+      const [thick, dash] = which === "learned" ? [2, []] : [1.5, [5, 4]];
+      stroke(context, this.ink("position-ink"), thick, dash);
+      polyline(context, values.map((value, k) => [left + ((k + 0.5) / columns) * width, y(value)]));
     }
-    if (!cursor) return;
-    stroke(context, theme.ink("text"), 1.25);
-    line(context, x(this.settings.i), 0, x(this.settings.i), height);
   }
 }
 

@@ -2,36 +2,29 @@
 import zlib
 
 import numpy as np
-import streamlit as st
 
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Question, Reading
-from core.app.state import Run, reader
+from core.app.frame import Lesson, Question, Reading, cannot
+from core.app.state import Run
 from core.app.state.lesson_settings import Setting
-from core.components.lib.bytes import pack
-from core.components.lib.instrument import instrument
 from core.figures import positions as figures
 from core.figures.numbers import latex_number, plain_number
 from core.model import positional
-from pages.positions.shared import PICTURE, open_instrument
+from pages.positions.shared import PICTURE, Instrument
 
 SETTINGS = {"i": Setting(40, 0, 4095), "principal": Setting(False)}
 SHOWN_AXES = 48   # the strongest principal axes are drawn, so that their waves can be seen
 # Both matrices, their cosines, lengths and spectra under one cursor, beside sinusoids of the same shape.
-_picture = instrument("position_learned", __file__)
+_picture = Instrument("learned", __file__, SETTINGS)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
     if run.model.P is None:
-        st.info(page.label("learned_none", scheme=run.model.config.positions))
-        return Reading((), None, [positional.sinusoidal], {}, PICTURE,
-                       page.label("learned_none", scheme=run.model.config.positions))
+        return cannot(page.label("learned_none", scheme=run.model.config.positions))
     learned, sinusoidal = _geometries(run)
-    key, values, settled = open_instrument("learned", SETTINGS)
+    values = _picture.values()
     i = values["i"] = min(values["i"], len(learned.P) - 1)
-    header, arrays = _message(learned, sinusoidal)
-    header |= {"settings": values, "labels": page.labels("learned"), "present": reader.present()}
-    _picture(key=key, data=pack(header, arrays), on_settings_change=settled)
+    _picture.draw(page, values, *_message(learned, sinusoidal))
     near = min(i + 1, len(learned.P) - 1)
     cosine = plain_number(learned.cosines[i, near])
     return Reading(
@@ -56,7 +49,7 @@ def _geometries(run: Run) -> tuple[figures.Geometry, figures.Geometry]:
 
 
 def _message(learned: figures.Geometry, sinusoidal: figures.Geometry) -> tuple[dict, dict[str, np.ndarray]]:
-    """What learned.js draws of two matrices of one shape (n, d): sizes and lists, and arrays float32."""
+    """The header and the float32 arrays of learned.js for two matrices of one shape (n, d)."""
     n, d = learned.P.shape
     axes, both = min(SHOWN_AXES, d), {"learned": learned, "sinusoidal": sinusoidal}
     header = {"n": n, "d": d, "axes": axes, "digest": zlib.crc32(np.ascontiguousarray(learned.P)),

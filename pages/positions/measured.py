@@ -6,7 +6,7 @@ import math
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import Lesson, Question, Reading, charts, views
+from core.app.frame import Lesson, Question, Reading, cannot, charts, views
 from core.app.state import Run, reader
 from core.app.state.lesson_settings import Setting, Settings
 from core.evaluation import lengths
@@ -18,38 +18,36 @@ from core.model.config import POSITIONS
 PREFIX = "positions_measured"
 PICTURE = f".st-key-{PREFIX}_losses"
 SETTINGS = Settings(PREFIX, {"scheme": Setting("alibi", options=POSITIONS)})
-HEIGHT, PRESENT_HEIGHT = 420, 330        # px; present mode has larger type above, and a bar below
-Measured = dict[str, tuple[lengths.Stretch, ...]]
+HEIGHTS = 420, 330        # px, usually and in present mode, which has larger type above and a bar below
+LossesByScheme = dict[str, tuple[lengths.Stretch, ...]]
 
 
-def measured() -> Measured:
+def measured_losses() -> LossesByScheme:
     """The losses by position of the models of the family, by scheme; those that were not measured are left out."""
-    found = {scheme: lengths.bundled(f"positions-{scheme}") for scheme in POSITIONS
+    losses = {scheme: lengths.bundled(f"positions-{scheme}") for scheme in POSITIONS
              if f"positions-{scheme}" in checkpoints.bundled_names()}
-    return {scheme: of for scheme, of in found.items() if of}
+    return {scheme: of for scheme, of in losses.items() if of}
 
 
 def draw(page: Lesson, run: Run) -> Reading:
     """The chart, with the scheme that the reader picks drawn bold."""
-    found = measured()
-    if not found:
-        st.info(page.label("measured_none"))
-        return Reading([], None, [], {}, PICTURE, page.label("measured_none"))
-    picked = views.choice(SETTINGS, page, "scheme", tuple(found))
+    losses = measured_losses()
+    if not losses:
+        return cannot(page.label("measured_none"))
+    picked = views.choice(SETTINGS, page, "scheme", tuple(losses))
     trained = checkpoints.bundled_config(f"positions-{picked}").n_context
-    inside, beyond = parts(found[picked], trained)
-    table = _table(page, found)
+    inside, beyond = parts(losses[picked], trained)
+    table = _table(page, losses)
     st.markdown(f"**{_title(page, picked, inside, beyond, trained)}** {_above(page, table, picked)}")
     titles = (page.label("measured_position"), page.label("measured_nats"), page.label("measured_end", trained=trained))
-    height = PRESENT_HEIGHT if reader.present() else HEIGHT
     charts.draw(f"{PREFIX}_", figures.losses_by_position(table, picked, trained, titles, reader.theme(), reader.scale(),
-                                                         height), "losses")
+                                                         HEIGHTS[reader.present()]), "losses")
     return Reading(
-        lines=_numbers(page, found[picked], trained), question=_question(page, found, trained),
+        lines=_numbers(page, losses[picked], trained), question=_question(page, losses, trained),
         functions=[lengths.loss_by_position, lengths.stretches],
         data={"losses_by_position.csv": lambda: table.drop(columns="name")},
-        title=" ".join(_title(page, scheme, *parts(of, trained), trained) for scheme, of in found.items()),
-        summary={page.label(f"scheme_{picked}"): _said(page, inside, beyond)}, picture=PICTURE)
+        title=" ".join(_title(page, scheme, *parts(of, trained), trained) for scheme, of in losses.items()),
+        summary={page.label(f"scheme_{picked}"): _change(page, inside, beyond)}, picture=PICTURE)
 
 
 def parts(of: tuple[lengths.Stretch, ...], trained: int) -> tuple[float, float]:
@@ -58,7 +56,7 @@ def parts(of: tuple[lengths.Stretch, ...], trained: int) -> tuple[float, float]:
     return lengths.mean([s for s in of if s.last <= trained]), lengths.mean(beyond) if beyond else math.nan
 
 
-def _said(page: Lesson, inside: float, beyond: float) -> str:
+def _change(page: Lesson, inside: float, beyond: float) -> str:
     return f"{inside:.4f} → {page.label('measured_nothing') if math.isnan(beyond) else f'{beyond:.4f}'}"
 
 
@@ -76,10 +74,10 @@ def _above(page: Lesson, table: pd.DataFrame, picked: str) -> str:
                     for name, row in over.iterrows())
 
 
-def _table(page: Lesson, found: Measured) -> pd.DataFrame:
+def _table(page: Lesson, losses: LossesByScheme) -> pd.DataFrame:
     return pd.DataFrame([{"scheme": scheme, "name": page.label(f"scheme_{scheme}"), "first": s.first,
                           "last": s.last, "nats": s.nats_per_token, "tokens": s.n}
-                         for scheme, of in found.items() for s in of])
+                         for scheme, of in losses.items() for s in of])
 
 
 def _numbers(page: Lesson, of: tuple[lengths.Stretch, ...], trained: int) -> list[tuple[str, str]]:
@@ -95,9 +93,9 @@ def _numbers(page: Lesson, of: tuple[lengths.Stretch, ...], trained: int) -> lis
                      rf"e^{{{latex_operand(beyond)}}} = {latex_number(math.exp(beyond))}")]
 
 
-def _question(page: Lesson, found: Measured, trained: int) -> Question:
+def _question(page: Lesson, losses: LossesByScheme, trained: int) -> Question:
     """Which of the schemes that go on beyond the trained length has the lowest loss there?"""
-    beyond = {scheme: parts(of, trained)[1] for scheme, of in found.items()}
+    beyond = {scheme: parts(of, trained)[1] for scheme, of in losses.items()}
     going_on = [scheme for scheme, loss in beyond.items() if not math.isnan(loss)]
     names = [page.label(f"scheme_{scheme}") for scheme in going_on]
     said = ", ".join(page.label("measured_one", scheme=name, beyond=f"{beyond[scheme]:.4f}")

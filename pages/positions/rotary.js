@@ -1,31 +1,24 @@
 // Rotary positions: each pair of a query and of a key turned by its position, and the score that depends on the
 // distance alone. float64.
 import { dot, line, stroke, write } from "../../core/components/lib/canvas.js";
-import { fill, make, marked } from "../../core/components/lib/dom.js";
-import { Instrument, panelIn, Range } from "../../core/components/lib/instrument.js";
-import { decimals, grouped, scientific, significant, written } from "../../core/components/lib/numbers.js";
+import { fill, marked } from "../../core/components/lib/dom.js";
+import { decimals, scientific, significant, written } from "../../core/components/lib/numbers.js";
 import { mount } from "../../core/components/lib/view.js";
+import { baseAt, circle, Panels, polyline } from "./panels.js";
 import { frequencies, rotated } from "./schemes.js";
 
 const FARTHEST = 128;
 
 const product = (a, b) => a.reduce((sum, value, k) => sum + value * b[k], 0);
 
-class Rotary extends Instrument {
+class Rotary extends Panels {
   constructor(root) {
     super(root);
-    this.settings = {};
-    const controls = make("div", "controls", root);
-    const set = (name, convert = (x) => x) => ({ input: (value) => { this.settings[name] = convert(value);
-      this.schedule(); }, commit: () => this.commit() });
-    this.ranges = { i: new Range(controls, "i", set("i")),
-      j: new Range(controls, "j", set("j")), shift: new Range(controls, "shift", set("shift")),
-      base: new Range(controls, "base", set("base", (exponent) => Number((10 ** exponent).toPrecision(3)))) };
-    this.dials = panelIn(root, "dials");
-    this.curve = panelIn(root, "curve");
-    this.reading = make("p", "reading", root);
-    this.reading.setAttribute("aria-live", "polite");
-    this.curve.surface.point((x, y, phase) => this.pointed(x, phase));
+    for (const name of ["i", "j", "shift"]) this.range(name);
+    this.range("base", { convert: baseAt });
+    // the ranges do all that the pointer does
+    this.panel("dials", false).surface.canvas.style.pointerEvents = "none";
+    this.panel("curve", false);
   }
 
   receive(header) {
@@ -35,14 +28,15 @@ class Rotary extends Instrument {
     this.k = Float64Array.from(header.k);
   }
 
+  cells() {
+    const { surface } = this.panels.curve;
+    return { left: 52, width: surface.width - 62, height: surface.height - 18, columns: 2 * FARTHEST + 1, rows: 1 };
+  }
+
   /** Pressing in the curve sets the distance: i moves, j stays. */
-  pointed(x, phase) {
-    if (phase === "down" || phase === "drag") {
-      const distance = Math.round(((x - 52) / (this.curve.surface.width - 62)) * 2 * FARTHEST - FARTHEST);
-      this.settings.i = Math.max(0, Math.min(FARTHEST, this.settings.j + distance));
-      this.schedule();
-    }
-    if (phase === "up") this.commit();
+  pick({ x }) {
+    const { left, width } = this.cells(), distance = Math.round((((x - left) / width) * 2 - 1) * FARTHEST);
+    this.settings.i = Math.max(0, Math.min(FARTHEST, this.settings.j + distance));
   }
 
   turned(x, position) {
@@ -53,103 +47,76 @@ class Rotary extends Instrument {
     return product(this.turned(this.q, i), this.turned(this.k, j));
   }
 
-  draw() {
+  compute() {
     const { i, j, shift, base } = this.settings;
     this.omega = frequencies(this.q.length, base);
     this.unshifted = this.score(i, j);
     this.shifted = this.score(i + shift, j + shift);
     this.scores = Float64Array.from({ length: 2 * FARTHEST + 1 }, (_, k) => this.score(k - FARTHEST, 0));
-    this.describe();
-    this.dials.surface.measure();
-    this.curve.surface.measure();
-    this.drawDials();
-    this.drawCurve();
   }
 
   describe() {
-    const { i, j, shift, base } = this.settings;
-    const { labels, ranges } = this;
-    for (const [name, range] of Object.entries(ranges)) range.title(labels[name]);
-    ranges.i.set(0, FARTHEST, 1, i, String(i));
-    ranges.j.set(0, FARTHEST, 1, j, String(j));
-    ranges.shift.set(0, 4096, 1, shift, String(shift));
-    ranges.base.set(0, 6, 0.05, Number(Math.log10(base).toFixed(6)), grouped(base));
-    const difference = Math.abs(this.shifted - this.unshifted);
+    const { i, j, shift } = this.settings, difference = Math.abs(this.shifted - this.unshifted);
+    this.lay("i", 0, FARTHEST);
+    this.lay("j", 0, FARTHEST);
+    this.lay("shift", 0, 4096);
+    this.layBase();
     const values = { ...this.names, i, j, shift, distance: written(i - j),
       ishift: i + shift, jshift: j + shift, pairs: this.omega.length,
       score: written(this.unshifted.toFixed(15)), shifted: written(this.shifted.toFixed(15)),
       difference: difference === 0 ? "0" : scientific(difference), short: decimals(this.unshifted) };
-    this.dials.say(fill(labels.dials, values));
-    this.curve.say(fill(labels.curve, values));
-    marked(this.reading, fill(labels.reading, values));
+    this.caption(values);
+    marked(this.reading, fill(this.labels.reading, values));
   }
 
-  drawDials() {
-    const { surface } = this.dials;
-    const context = surface.begin();
-    context.font = `${this.fontSize}px ${this.theme.ink("font")}`;
-    const pairs = this.omega.length;
-    const columns = Math.min(pairs, surface.width > 900 ? 8 : surface.width > 600 ? 8 : 4);
-    const rows = Math.ceil(pairs / columns);
+  drawPanel(name, context) {
+    if (name === "dials") this.drawDials(context);
+    else this.drawCurve(context);
+  }
+
+  drawDials(context) {
+    const { surface } = this.panels.dials, pairs = this.omega.length, { i, j, shift } = this.settings;
+    const columns = Math.min(pairs, surface.width > 600 ? 8 : 4), rows = Math.ceil(pairs / columns);
     const [width, height] = [surface.width / columns, surface.height / rows];
-    const { i, j, shift } = this.settings;
     const [q, k] = [this.turned(this.q, i + shift), this.turned(this.k, j + shift)];
     for (let m = 0; m < pairs; m += 1)
       this.drawDial(context, m, q, k, (m % columns) * width, Math.floor(m / columns) * height, width, height);
   }
 
   drawDial(context, m, q, k, left, top, width, height) {
-    const half = this.omega.length;
-    const { theme } = this;
-    const radius = Math.max(12, Math.min(width - 16, height - 2.6 * this.fontSize - 14) / 2);
-    const [cx, cy] = [left + width / 2, top + radius + 6];
+    const half = this.omega.length, { ink, fontSize } = this;
+    const radius = Math.max(12, Math.min(width - 16, height - 2.6 * fontSize - 14) / 2);
+    const [cx, cy] = [left + width / 2, top + radius + 6], below = cy + radius + 6;
     const longest = Math.max(Math.hypot(q[m], q[m + half]), Math.hypot(k[m], k[m + half])) || 1;
     const tip = (x) => [cx + (x[m] / longest) * radius, cy - (x[m + half] / longest) * radius];
-    stroke(context, theme.ink("grid"));
-    context.beginPath();
-    context.arc(cx, cy, radius, 0, 2 * Math.PI);
-    context.stroke();
-    stroke(context, theme.ink("muted"), 1, [1, 3]);
-    line(context, cx, cy, ...tip(this.q));
-    line(context, cx, cy, ...tip(this.k));
-    stroke(context, theme.ink("query-ink"), 2.5);
-    line(context, cx, cy, ...tip(q));
-    stroke(context, theme.ink("key-ink"), 2.5, [5, 3]);
-    line(context, cx, cy, ...tip(k));
-    dot(context, ...tip(k), 4, theme.ink("key-ink"), theme.ink("page"), true);
-    dot(context, ...tip(q), 4.5, theme.ink("query-ink"), theme.ink("page"));
+    const hand = (x, ...look) => { stroke(context, ...look); line(context, cx, cy, ...tip(x)); };
+    stroke(context, ink("grid"));
+    circle(context, cx, cy, radius);
+    for (const unturned of [this.q, this.k]) hand(unturned, ink("muted"), 1, [1, 3]);
+    hand(q, ink("query-ink"), 2.5);
+    hand(k, ink("key-ink"), 2.5, [5, 3]);
+    dot(context, ...tip(k), 4, ink("key-ink"), ink("page"), true);
+    dot(context, ...tip(q), 4.5, ink("query-ink"), ink("page"));
     const part = q[m] * k[m] + q[m + half] * k[m + half];
-    write(context, `ω ${significant(this.omega[m])}`, cx, cy + radius + 6 + this.fontSize * 0.6, theme.ink("muted"),
-      "center");
-    write(context, (part >= 0 ? "+" : "") + decimals(part, 3), cx, cy + radius + 6 + this.fontSize * 1.75,
-      theme.ink("text"), "center");
+    this.tick(context, `ω ${significant(this.omega[m])}`, cx, below + fontSize * 0.6, "center");
+    write(context, (part >= 0 ? "+" : "") + decimals(part, 3), cx, below + fontSize * 1.75, ink("text"), "center");
   }
 
-  drawCurve() {
-    const { surface } = this.curve;
-    const context = surface.begin();
-    context.font = `${this.fontSize}px ${this.theme.ink("font")}`;
-    const [left, width, height] = [52, surface.width - 62, surface.height - 18];
-    const [low, high] = [Math.min(0, ...this.scores), Math.max(0, ...this.scores)];
-    const room = (high - low) * 0.08 || 1;
+  drawCurve(context) {
+    const box = this.cells(), { left, width, height } = box, { i, j } = this.settings;
+    const [low, high] = [Math.min(0, ...this.scores), Math.max(0, ...this.scores)], room = (high - low) * 0.08 || 1;
     const x = (distance) => left + ((distance + FARTHEST) / (2 * FARTHEST)) * width;
     const y = (value) => ((high + room - value) / (high - low + 2 * room)) * height;
-    const { theme } = this;
-    stroke(context, theme.ink("grid"));
-    line(context, left, y(0), left + width, y(0));
-    for (const value of [low, 0, high])
-      if (value === 0 || Math.abs(y(value) - y(0)) > 12)
-        write(context, value === 0 ? "0" : decimals(value, 1), left - 6, y(value), theme.ink("muted"), "right");
+    this.levels(context, box, [0], y);
+    for (const value of [low, high])
+      if (Math.abs(y(value) - y(0)) > 12) this.tick(context, decimals(value, 1), left - 6, y(value));
     for (let distance = -FARTHEST; distance <= FARTHEST; distance += 32)
-      write(context, written(distance), x(distance), height + 10, theme.ink("muted"), "center");
-    stroke(context, theme.ink("position-ink"), 2);
-    context.beginPath();
-    this.scores.forEach((value, k) => context.lineTo(x(k - FARTHEST), y(value)));
-    context.stroke();
-    const distance = this.settings.i - this.settings.j;
-    stroke(context, theme.ink("text"), 1.5);
-    line(context, x(distance), 0, x(distance), height);
-    dot(context, x(distance), y(this.unshifted), 6, theme.ink("position-ink"), theme.ink("page"));
+      this.tick(context, distance, x(distance), height + 10, "center");
+    stroke(context, this.ink("position-ink"), 2);
+    polyline(context, [...this.scores].map((value, k) => [x(k - FARTHEST), y(value)]));
+    stroke(context, this.ink("text"), 1.5);
+    line(context, x(i - j), 0, x(i - j), height);
+    dot(context, x(i - j), y(this.unshifted), 6, this.ink("position-ink"), this.ink("page"));
   }
 }
 

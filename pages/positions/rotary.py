@@ -8,29 +8,24 @@ import torch
 from core.app.frame import Lesson, Question, Reading
 from core.app.state import Run, reader
 from core.app.state.lesson_settings import Setting
-from core.components.lib.bytes import pack
-from core.components.lib.instrument import instrument
 from core.figures import positions as figures
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable
 from core.model import positional
-from pages.positions.shared import PICTURE, closest, open_instrument
+from pages.positions.shared import PICTURE, Instrument, closest
 
 SETTINGS = {"i": Setting(12, 0, 128), "j": Setting(5, 0, 128), "shift": Setting(100, 0, 4096),
             "base": Setting(10_000.0, 1.0, 1e6)}
 FARTHEST = 128
 # A dial for each pair of a query and a key, and their score by distance, computed in the browser in float64.
-_picture = instrument("position_rotary", __file__)
+_picture = Instrument("rotary", __file__, SETTINGS)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    key, values, settled = open_instrument("rotary", SETTINGS)
-    chosen = reader.selection()
+    values, chosen = _picture.values(), reader.selection()
     q, k = query_and_key(run, chosen.layer, chosen.head, chosen.position)
     names = {"head": f"{chosen.layer}.{chosen.head}", "q_token": run.tokens[chosen.position],
              "k_token": run.tokens[max(chosen.position - 1, 0)]}
-    header = {"q": q.tolist(), "k": k.tolist(), "names": names, "settings": values, "labels": page.labels("rotary"),
-              "present": reader.present()}
-    _picture(key=key, data=pack(header), on_settings_change=settled)
+    _picture.draw(page, values, {"q": q.tolist(), "k": k.tolist(), "names": names})
     i, j, shift, base = (values[name] for name in SETTINGS)
     here, there = score(q, k, i, j, base), score(q, k, i + shift, j + shift, base)
     distances = np.arange(-FARTHEST, FARTHEST + 1)
@@ -48,9 +43,9 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def query_and_key(run: Run, layer: int, head: int, position: int) -> tuple[np.ndarray, np.ndarray]:
-    """What the head's query at `position` and the key before it are, before any rotation and after the model's norm of
-    them: those of their dimensions that rotary positions turn in this model, of another all d_k, float64. An odd width
-    loses its last entry.
+    """The head's query at `position` and the key before it, float64, after the model's norm of them and before any
+    rotation: the dimensions that this model rotates, or all d_k of a model without rotary positions. An odd width loses
+    its last entry.
     """
     block, weights, config = run.trace.blocks[layer], run.model.blocks[layer], run.model.config
     shared = head * block.K.shape[-3] // block.Q.shape[-3]

@@ -7,13 +7,11 @@ import pandas as pd
 import streamlit as st
 
 from core.app.frame import Lesson, Question, Reading
-from core.app.state import Run, lesson_settings, reader
+from core.app.state import Run, lesson_settings
 from core.app.state.lesson_settings import Setting
-from core.components.lib.bytes import pack
-from core.components.lib.instrument import instrument
 from core.figures.numbers import latex_number
 from core.model.intervention import Intervention
-from pages.positions.shared import PICTURE, open_instrument
+from pages.positions.shared import PICTURE, Instrument
 
 CASES = ("none", "mask", "positions", "both")
 SETTINGS = {"case": Setting("none", options=CASES), "align": Setting(False)}
@@ -29,7 +27,7 @@ SWITCHES = {   # case: what is switched off
     "both": {},
 }
 # Outputs before and after the tokens changed places, row beside row, with the four cases to pick from.
-_picture = instrument("position_symmetry", __file__)
+_picture = Instrument("symmetry", __file__, SETTINGS)
 
 
 @dataclass(frozen=True)
@@ -47,8 +45,13 @@ class Outcome:
         return float(self.differences.max())
 
     @property
+    def limit(self) -> float:
+        """The largest difference of what is the same up to rounding."""
+        return FOLLOWS * max(float(np.abs(self.before).max()), 1e-30)
+
+    @property
     def follows(self) -> bool:
-        return self.largest <= FOLLOWS * max(float(np.abs(self.before).max()), 1e-30)
+        return self.largest <= self.limit
 
 
 def outcome(run: Run, case: str, permutation: tuple[int, ...]) -> Outcome:
@@ -77,13 +80,12 @@ def reordered(order: str, n: int, first: int, second: int, seed: int) -> tuple[i
 def draw(page: Lesson, run: Run) -> Reading:
     permutation = _choose(page, len(run.tokens))
     outcomes = {case: outcome(run, case, permutation) for case in CASES}
-    key, values, settled = open_instrument("symmetry", SETTINGS)
+    values = _picture.values()
     shown = outcomes[values["case"]]
     arrays = {"before": shown.before[:, :SHOWN], "after": shown.after[:, :SHOWN]}
-    header = {"tokens": list(run.tokens), "permutation": permutation, "differences": shown.differences.tolist(),
-              "shown": arrays["before"].shape[1], "cases": _cases(page, outcomes), "settings": values,
-              "labels": page.labels("symmetry"), "present": reader.present()}
-    _picture(key=key, data=pack(header, arrays), on_settings_change=settled)
+    _picture.draw(page, values, {"tokens": run.tokens, "permutation": permutation,
+                                 "differences": shown.differences.tolist(), "shown": arrays["before"].shape[1],
+                                 "cases": _cases(page, outcomes)}, arrays)
     return Reading(
         lines=_numbers(page, outcomes, permutation),
         question=_question(page, run),
@@ -99,16 +101,13 @@ def _choose(page: Lesson, n: int) -> tuple[int, ...]:
     """The controls of the new order, and the permutation that they ask for."""
     order, first, second, seed = lesson_settings.read("positions", ORDER).values()
 
-    def number(name: str) -> None:
-        st.number_input(page.label(f"symmetry_{name}"), int(ORDER[name].low), int(ORDER[name].high), width=130,
-                        **lesson_settings.attached("positions", ORDER, name))
-
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.segmented_control(page.label("symmetry_order"), ORDERS, required=True,
                              format_func=lambda name: page.label(f"symmetry_{name}"),
                              **lesson_settings.attached("positions", ORDER, "order"))
         for name in {"swap": ("first", "second"), "shuffle": ("seed",)}.get(order, ()):
-            number(name)
+            st.number_input(page.label(f"symmetry_{name}"), int(ORDER[name].low), int(ORDER[name].high), width=130,
+                            **lesson_settings.attached("positions", ORDER, name))
     return reordered(order, n, first, second, seed)
 
 
@@ -153,9 +152,7 @@ def _question(page: Lesson, run: Run) -> Question | None:
         return None
     a = n // 2
     found = outcome(run, "mask", reordered("swap", n, a, a + 1, 0))
-    limit = FOLLOWS * float(np.abs(found.before).max())
-    unmoved = [t for t in range(n) if t not in (a, a + 1)]
-    same = int((found.differences[unmoved] <= limit).sum())
+    same = int((np.delete(found.differences, [a, a + 1]) <= found.limit).sum())
     options = sorted({same, 0, n - 2, n - a - 2})
     return Question("symmetry", page.label("symmetry_question", a=a, b=a + 1, n=n),
                     [page.label("symmetry_option", count=count) for count in options], options.index(same),

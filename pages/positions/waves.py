@@ -2,28 +2,24 @@
 import numpy as np
 
 from core.app.frame import Lesson, Question, Reading
-from core.app.state import Run, reader
+from core.app.state import Run
 from core.app.state.lesson_settings import Setting
-from core.components.lib.bytes import pack
-from core.components.lib.instrument import instrument
 from core.figures import positions as figures
 from core.figures.numbers import latex_number, plain_number
 from core.model import positional
-from pages.positions.shared import PICTURE, closest, open_instrument
+from pages.positions.shared import PICTURE, Instrument, closest
 
 SETTINGS = {
     "n": Setting(128, 4, 256), "d": Setting(64, 2, 512), "base": Setting(10_000.0, 1.0, 1e6),
     "pair": Setting(8, 0, 255), "i": Setting(40, 0, 255), "j": Setting(52, 0, 255),
 }
 # Heatmap, waves, wavelengths and dot products, computed in the browser in float64.
-_picture = instrument("position_waves", __file__)
+_picture = Instrument("waves", __file__, SETTINGS)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    key, values, settled = open_instrument("waves", SETTINGS)
-    values = fitted(values)
-    header = {"settings": values, "labels": page.labels("waves"), "present": reader.present()}
-    _picture(key=key, data=pack(header), on_settings_change=settled)
+    values = fitted(_picture.values())
+    _picture.draw(page, values)
     n, d, base, pair, i, j = (values[name] for name in SETTINGS)
     P = positional.sinusoidal(n, d, base).numpy()
     omegas = positional.frequencies(d, base).numpy()

@@ -1,245 +1,180 @@
-// The six panels of the waves, one function each; `view` is the Waves instrument.
-import { dot, line, placePicture, stroke, wholeTicks, write } from "../../core/components/lib/canvas.js";
-import { decimals, grouped, significant, written } from "../../core/components/lib/numbers.js";
+// The six panels of the waves, one function each; `view` is the Waves instrument, `box` where the panel's picture lies.
+import { dot, line, placePicture, stroke, write } from "../../core/components/lib/canvas.js";
+import { decimals, grouped, significant } from "../../core/components/lib/numbers.js";
+import { circle, polyline } from "./panels.js";
+
+const SMOOTH = 8192;      // n × d up to which the products between whole positions are computed too
+
+/** The positions in one turn, as a reader sees them. */
+export const wavelength = (omega) => grouped(significant(2 * Math.PI / omega, 4));
+
+/** The middle of a column of positions. */
+const centre = ({ left, width, columns }, column) => left + ((column + 0.5) * width) / columns;
+
+/** The picked positions as dots, i full and j hollow. */
+function pickedDots(view, context, i, j) {
+  const ink = view.ink("position-ink"), page = view.ink("page");
+  dot(context, ...j, 5, ink, page, true);
+  dot(context, ...i, 6, ink, page);
+}
 
 /** The cursor of all panels over positions: i solid, j dashed, the hovered one thin. */
-function drawCursors(view, context, surface, top, bottom) {
-  const { theme, settings, hover } = view;
-  stroke(context, theme.ink("text"), 1.5);
-  line(context, view.columnCentre(surface, settings.i), top, view.columnCentre(surface, settings.i), bottom);
-  stroke(context, theme.ink("text"), 1.5, [4, 3]);
-  line(context, view.columnCentre(surface, settings.j), top, view.columnCentre(surface, settings.j), bottom);
-  const column = hover && hover.surface !== view.panels.gram ? hover.i ?? hover.j : undefined;
-  if (column !== undefined) {
-    stroke(context, theme.ink("muted"), 1);
-    line(context, view.columnCentre(surface, column), top, view.columnCentre(surface, column), bottom);
-  }
+function drawCursors(view, context, box) {
+  const { ink, hover, settings: { i, j } } = view;
+  const upright = (column, ...look) => {
+    stroke(context, ...look);
+    line(context, centre(box, column), 0, centre(box, column), box.height);
+  };
+  upright(i, ink("text"), 1.5);
+  upright(j, ink("text"), 1.5, [4, 3]);
+  if (["heat", "wave", "products"].includes(hover?.name)) upright(hover.column, ink("muted"));
   context.setLineDash([]);
-}
-
-function positionAxis(view, context, surface) {
-  const muted = view.theme.ink("muted");
-  const y = view.bodyHeight(surface) + 10;
-  for (const tick of wholeTicks(view.settings.n, surface.width / 60))
-    write(context, String(tick), view.columnCentre(surface, tick), y, muted, "center");
-}
-
-export function drawHeat(view) {
-  const [context, surface] = view.begin("heat");
-  const { left, width } = view.plot(surface);
-  const height = view.bodyHeight(surface);
-  const { d, pair } = view.settings;
-  const row = height / d;
-  placePicture(context, view.heatPicture, left, 0, width, height);
-  const muted = view.theme.ink("muted");
-  for (const tick of wholeTicks(d, height / 26)) {
-    if (Math.abs(tick - 2 * pair) * row > 13)
-      write(context, String(tick), left - 6, Math.max(6, (tick + 0.5) * row), muted, "right");
-  }
-  drawCursors(view, context, surface, 0, height);
-  frameRows(view, context, left, 2 * pair * row, width, 2 * row);
-  write(context, `${2 * pair}–${2 * pair + 1}`, left - 6, Math.max(6, Math.min(height - 6, (2 * pair + 1) * row)),
-    view.theme.ink("position-ink"), "right");
-  positionAxis(view, context, surface);
-}
-
-/** A frame just outside the picked rows, so that none of them is covered. */
-function frameRows(view, context, left, top, width, height) {
-  stroke(context, view.theme.ink("page"), 5);
-  context.strokeRect(left - 2.5, top - 2.5, width + 5, height + 5);
-  stroke(context, view.theme.ink("position-ink"), 2);
-  context.strokeRect(left - 1.5, top - 1.5, width + 3, height + 3);
-}
-
-export function drawLengths(view) {
-  const [context, surface] = view.begin("lengths");
-  const { n, d, pair } = view.settings;
-  const height = view.bodyHeight(surface);
-  const [left, width] = [4, surface.width - 14];
-  const top = Math.max(Math.log10(2 * Math.PI / view.omega[d / 2 - 1]), Math.log10(n)) + 0.25;
-  const x = (wavelength) => left + ((Math.log10(wavelength) - 0.5) / (top - 0.5)) * width;
-  const y = (k) => ((2 * k + 1) / d) * height;
-  const muted = view.theme.ink("muted");
-  for (let decade = 1; decade < top; decade += 1) {
-    stroke(context, view.theme.ink("grid"));
-    line(context, x(10 ** decade), 0, x(10 ** decade), height);
-    write(context, grouped(10 ** decade), x(10 ** decade), height + 10, muted, "center");
-  }
-  stroke(context, muted, 1, [2, 3]);
-  line(context, x(n), 0, x(n), height);
-  write(context, `N = ${n}`, x(n) + (x(n) > left + width - 50 ? -4 : 4), height - 7, muted,
-    x(n) > left + width - 50 ? "right" : "left");
-  const ink = view.theme.ink("position-ink");
-  stroke(context, ink, 2);
-  context.beginPath();
-  view.omega.forEach((omega, k) => context.lineTo(x(2 * Math.PI / omega), y(k)));
-  context.stroke();
-  stroke(context, ink, 1);
-  line(context, 0, y(pair), x(2 * Math.PI / view.omega[pair]), y(pair));
-  dot(context, x(2 * Math.PI / view.omega[pair]), y(pair), 5, ink, view.theme.ink("page"));
-  lengthLabel(view, context, x(2 * Math.PI / view.omega[pair]), y(pair), surface.width, height);
-}
-
-function lengthLabel(view, context, x, y, width, height) {
-  const text = grouped(significant(2 * Math.PI / view.omega[view.settings.pair], 4));
-  const right = x + 10 + context.measureText(text).width < width;
-  const level = Math.max(8, Math.min(height - 6, y + (right ? -11 : 12)));
-  context.font = `600 ${view.fontSize + 1}px ${view.theme.ink("font")}`;
-  stroke(context, view.theme.ink("page"), 4);
-  context.textAlign = right ? "left" : "right";
-  context.textBaseline = "middle";
-  context.strokeText(text, x + (right ? 9 : -9), level);
-  write(context, text, x + (right ? 9 : -9), level, view.theme.ink("position-ink"), right ? "left" : "right");
-}
-
-export function drawWave(view) {
-  const [context, surface] = view.begin("wave");
-  const { n, d, pair, i } = view.settings;
-  const { left, width } = view.plot(surface);
-  const height = view.bodyHeight(surface);
-  const y = (value) => height / 2 - value * (height / 2 - 6);
-  const muted = view.theme.ink("muted");
-  stroke(context, view.theme.ink("grid"));
-  for (const value of [-1, 0, 1]) {
-    line(context, left, y(value), left + width, y(value));
-    write(context, written(value), left - 6, y(value), muted, "right");
-  }
-  drawCursors(view, context, surface, 0, height);
-  const omega = view.omega[pair];
-  const ink = view.theme.ink("position-ink");
-  drawCurve(context, left, width, n, (at) => y(Math.cos(at * omega)), ink, 1.5, [5, 4]);
-  drawCurve(context, left, width, n, (at) => y(Math.sin(at * omega)), ink, 2, []);
-  const cell = width / n;
-  if (cell >= 5) {
-    for (let k = 0; k < n; k += 1) {
-      dot(context, view.columnCentre(surface, k), y(view.P[k * d + 2 * pair]), Math.min(3, cell / 3), ink,
-        view.theme.ink("page"));
-    }
-  }
-  stroke(context, ink, 1, [1, 3]);
-  line(context, view.columnCentre(surface, i), y(view.P[i * d + 2 * pair]), surface.width, y(view.P[i * d + 2 * pair]));
-  dot(context, view.columnCentre(surface, i), y(view.P[i * d + 2 * pair]), 6, ink, view.theme.ink("page"));
-  dot(context, view.columnCentre(surface, view.settings.j), y(view.P[view.settings.j * d + 2 * pair]), 5, ink,
-    view.theme.ink("page"), true);
 }
 
 /** A function of position as a line, sampled per pixel and between whole positions, so that fast waves
     keep their shape. */
-function drawCurve(context, left, width, n, y, colour, thickness, dash) {
-  stroke(context, colour, thickness, dash);
-  context.beginPath();
-  const points = Math.min(4000, Math.max(2 * width, 8 * n));
-  for (let k = 0; k <= points; k += 1) {
-    const at = -0.5 + (n * k) / points;
-    context.lineTo(left + ((at + 0.5) * width) / n, y(at));
-  }
-  context.stroke();
+function drawCurve(view, context, { left, width, columns: n }, y, thickness, dash = []) {
+  const count = Math.ceil(Math.min(4000, Math.max(2 * width, 8 * n)));
+  stroke(context, view.ink("position-ink"), thickness, dash);
+  polyline(context,
+    Array.from({ length: count + 1 }, (_, k) => [left + (k * width) / count, y((n * k) / count - 0.5)]));
   context.setLineDash([]);
 }
 
-export function drawDial(view) {
-  const [context, surface] = view.begin("dial");
-  const { i, j, pair, d, n } = view.settings;
-  const height = view.bodyHeight(surface);
-  const radius = height / 2 - 6;
-  const [cx, cy] = [Math.min(surface.width / 2, radius + 30), height / 2];
-  const at = (k) => [cx + radius * view.P[k * d + 2 * pair + 1], cy - radius * view.P[k * d + 2 * pair]];
-  const { theme } = view;
-  stroke(context, theme.ink("grid"));
+/** A dot at each whole position, where there is room for them. */
+function drawDots(view, context, box, y) {
+  const cell = box.width / box.columns;
+  for (let k = 0; cell >= 5 && k < box.columns; k += 1)
+    dot(context, centre(box, k), y(k), Math.min(3, cell / 3), view.ink("position-ink"), view.ink("page"));
+}
+
+export function drawHeat(view, context, box) {
+  const { left, width, height } = box, { d, pair } = view.settings, row = height / d, ink = view.ink("position-ink");
+  placePicture(context, view.heatPicture, left, 0, width, height);
+  view.rowTicks(context, box, height / 26, (dimension) => Math.abs(dimension - 2 * pair) * row > 13);
+  drawCursors(view, context, box);
+  // a frame just outside the picked rows, so that none of them is covered
+  for (const [colour, thick, out] of [[view.ink("page"), 5, 2.5], [ink, 2, 1.5]]) {
+    stroke(context, colour, thick);
+    context.strokeRect(left - out, 2 * pair * row - out, width + 2 * out, 2 * row + 2 * out);
+  }
+  write(context, `${2 * pair}–${2 * pair + 1}`, left - 6, Math.max(6, Math.min(height - 6, (2 * pair + 1) * row)), ink,
+    "right");
+  view.columnTicks(context, box, (width + 62) / 60);
+}
+
+export function drawLengths(view, context, { height }) {
+  const { n, d, pair } = view.settings, { ink, omega } = view;
+  const left = 4, width = view.panels.lengths.surface.width - 14;
+  const longest = Math.max(2 * Math.PI / omega[d / 2 - 1], n), top = Math.log10(longest) + 0.25;
+  const x = (length) => left + ((Math.log10(length) - 0.5) / (top - 0.5)) * width;
+  const y = (k) => ((2 * k + 1) / d) * height;
+  for (let decade = 1; decade < top; decade += 1) {
+    stroke(context, ink("grid"));
+    line(context, x(10 ** decade), 0, x(10 ** decade), height);
+    view.tick(context, grouped(10 ** decade), x(10 ** decade), height + 10, "center");
+  }
+  stroke(context, ink("muted"), 1, [2, 3]);
+  line(context, x(n), 0, x(n), height);
+  const isRight = x(n) > left + width - 50;
+  view.tick(context, `N = ${n}`, x(n) + (isRight ? -4 : 4), height - 7, isRight ? "right" : "left");
+  stroke(context, ink("position-ink"), 2);
+  polyline(context, [...omega].map((each, k) => [x(2 * Math.PI / each), y(k)]));
+  const picked = [x(2 * Math.PI / omega[pair]), y(pair)];
+  stroke(context, ink("position-ink"));
+  line(context, 0, y(pair), ...picked);
+  dot(context, ...picked, 5, ink("position-ink"), ink("page"));
+  lengthLabel(view, context, ...picked, width + 14, height);
+}
+
+function lengthLabel(view, context, x, y, width, height) {
+  const text = wavelength(view.omega[view.settings.pair]);
+  const right = x + 10 + context.measureText(text).width < width;
+  const level = Math.max(8, Math.min(height - 6, y + (right ? -11 : 12)));
+  write(context, text, x + (right ? 9 : -9), level, view.ink("position-ink"), right ? "left" : "right",
+    { font: `600 ${view.fontSize + 1}px ${view.ink("font")}`, halo: view.ink("page") });
+}
+
+export function drawWave(view, context, box) {
+  const { d, pair, i, j } = view.settings, omega = view.omega[pair], { height } = box;
+  const y = (value) => height / 2 - value * (height / 2 - 6), sine = (k) => y(view.P[k * d + 2 * pair]);
+  view.levels(context, box, [-1, 0, 1], y);
+  drawCursors(view, context, box);
+  drawCurve(view, context, box, (at) => y(Math.cos(at * omega)), 1.5, [5, 4]);
+  drawCurve(view, context, box, (at) => y(Math.sin(at * omega)), 2);
+  drawDots(view, context, box, sine);
+  stroke(context, view.ink("position-ink"), 1, [1, 3]);
+  line(context, centre(box, i), sine(i), view.panels.wave.surface.width, sine(i));
+  pickedDots(view, context, [centre(box, i), sine(i)], [centre(box, j), sine(j)]);
+}
+
+export function drawDial(view, context, { height }) {
+  const { i, j, pair, d, n } = view.settings, { ink, P } = view, { width } = view.panels.dial.surface;
+  const radius = height / 2 - 6, [cx, cy] = [Math.min(width / 2, radius + 30), height / 2];
+  const at = (k) => [cx + radius * P[k * d + 2 * pair + 1], cy - radius * P[k * d + 2 * pair]];
+  const hand = (k, ...look) => { stroke(context, ink("position-ink"), ...look); line(context, cx, cy, ...at(k)); };
+  stroke(context, ink("grid"));
   line(context, cx - radius, cy, cx + radius, cy);
   line(context, cx, cy - radius, cx, cy + radius);
-  context.beginPath();
-  context.arc(cx, cy, radius, 0, 2 * Math.PI);
-  context.stroke();
-  const ink = theme.ink("position-ink");
-  context.fillStyle = theme.ink("position");
+  circle(context, cx, cy, radius);
+  context.fillStyle = ink("position");
   for (let k = 0; k < Math.min(n, 128); k += 1) context.fillRect(at(k)[0] - 1, at(k)[1] - 1, 2, 2);
   drawArc(view, context, cx, cy, radius);
-  stroke(context, ink, 2);
-  line(context, cx, cy, ...at(i));
-  stroke(context, ink, 1.5, [4, 3]);
-  line(context, cx, cy, ...at(j));
-  stroke(context, ink, 1, [1, 3]);
-  line(context, 0, at(i)[1], at(i)[0], at(i)[1]);
-  dot(context, ...at(j), 5, ink, theme.ink("page"), true);
-  dot(context, ...at(i), 6, ink, theme.ink("page"));
-  dialLabels(view, context, cx + radius + 14, cy, surface.width);
+  hand(i, 2);
+  hand(j, 1.5, [4, 3]);
+  stroke(context, ink("position-ink"), 1, [1, 3]);
+  line(context, 0, at(i)[1], ...at(i));
+  pickedDots(view, context, at(i), at(j));
+  dialLabels(view, context, cx + radius + 14, cy, width);
 }
 
 /** The angle between the two hands, filled: its cosine is this pair's part of P_i · P_j. */
 function drawArc(view, context, cx, cy, radius) {
-  const { i, j, pair } = view.settings;
-  const omega = view.omega[pair];
-  const turn = (i - j) * omega;
+  const { i, j, pair } = view.settings, omega = view.omega[pair], turn = (i - j) * omega;
   const shown = turn - 2 * Math.PI * Math.round(turn / (2 * Math.PI));
   context.beginPath();
   context.moveTo(cx, cy);
   context.arc(cx, cy, radius * 0.45, -j * omega, -(j * omega + shown), shown > 0);
   context.closePath();
   context.globalAlpha = 0.35;
-  context.fillStyle = view.theme.ink("position");
+  context.fillStyle = view.ink("position");
   context.fill();
   context.globalAlpha = 1;
 }
 
 function dialLabels(view, context, x, y, width) {
-  const { i, j, pair } = view.settings;
-  const omega = view.omega[pair];
-  const text = view.theme.ink("text");
-  const step = view.fontSize * 1.45;
+  const { i, j, pair } = view.settings, omega = view.omega[pair], step = view.fontSize * 1.45;
   const rows = [`i ω = ${decimals(i * omega, 3)}`, `j ω = ${decimals(j * omega, 3)}`, `cos((i−j)ω)`,
     `= ${decimals(Math.cos((i - j) * omega))}`];
-  if (x + context.measureText(rows[2]).width > width || 4 * step > view.panels.dial.height + 6) return;
-  rows.forEach((row, k) => write(context, row, x, y + (k - 1.5) * step, text));
+  if (x + context.measureText(rows[2]).width > width || 4 * step > view.panels.dial.surface.height + 6) return;
+  rows.forEach((row, k) => write(context, row, x, y + (k - 1.5) * step, view.ink("text")));
 }
 
-export function drawProducts(view) {
-  const [context, surface] = view.begin("products");
-  const { n, d, i, j } = view.settings;
-  const { left, width } = view.plot(surface);
-  const height = view.bodyHeight(surface);
-  const most = d / 2;
-  const y = (value) => 8 + ((most - value) / (most - view.lowest || 1)) * (height - 14);
-  const { theme } = view;
-  stroke(context, theme.ink("grid"));
-  for (const value of view.lowest < -0.15 * most ? [0, most] : [0, most / 2, most]) {
-    line(context, left, y(value), left + width, y(value));
-    write(context, String(value), left - 6, y(value), theme.ink("muted"), "right");
-  }
-  drawCursors(view, context, surface, 0, height);
-  const ink = theme.ink("position-ink");
-  const between = (at) => view.omega.reduce((sum, omega) => sum + Math.cos((at - i) * omega), 0);
-  const smooth = n * d <= 8192;
-  if (smooth) drawCurve(context, left, width, n, (at) => y(between(at)), ink, 1.5, []);
+export function drawProducts(view, context, box) {
+  const { n, d, i, j } = view.settings, { row, lowest, omega } = view, most = d / 2;
+  const y = (value) => 8 + ((most - value) / (most - lowest || 1)) * (box.height - 14), product = (k) => y(row[k]);
+  view.levels(context, box, lowest < -0.15 * most ? [0, most] : [0, most / 2, most], y);
+  drawCursors(view, context, box);
+  const between = (at) => omega.reduce((sum, each) => sum + Math.cos((at - i) * each), 0);
+  if (n * d <= SMOOTH) drawCurve(view, context, box, (at) => y(between(at)), 1.5);
   else {
-    stroke(context, ink, 1.5);
-    context.beginPath();
-    view.row.forEach((value, k) => context.lineTo(view.columnCentre(surface, k), y(value)));
-    context.stroke();
+    stroke(context, view.ink("position-ink"), 1.5);
+    polyline(context, [...row].map((value, k) => [centre(box, k), y(value)]));
   }
-  if (width / n >= 5)
-    view.row.forEach((value, k) => dot(context, view.columnCentre(surface, k), y(value), Math.min(3, width / n / 3),
-      ink, theme.ink("page")));
-  dot(context, view.columnCentre(surface, i), y(view.row[i]), 6, ink, theme.ink("page"));
-  dot(context, view.columnCentre(surface, j), y(view.row[j]), 5, ink, theme.ink("page"), true);
-  positionAxis(view, context, surface);
+  drawDots(view, context, box, product);
+  pickedDots(view, context, [centre(box, i), product(i)], [centre(box, j), product(j)]);
+  view.columnTicks(context, box, (box.width + 62) / 60);
 }
 
-export function drawGram(view) {
-  const [context, surface] = view.begin("gram");
-  const { n, i, j } = view.settings;
-  const { left, top, side } = view.square(surface);
-  const { theme } = view;
+export function drawGram(view, context, { left, top, width: side, columns: n }) {
+  const { i, j } = view.settings, { ink } = view, place = (k) => (k + 0.5) * (side / n);
+  const [x, y] = [left + place(j), top + place(i)];
   placePicture(context, view.gramPicture, left, top, side, side);
-  const cell = side / n;
-  const text = theme.ink("text");
-  stroke(context, text, 1.5);
-  line(context, left, top + (i + 0.5) * cell, left + side, top + (i + 0.5) * cell);
-  stroke(context, text, 1.5, [4, 3]);
-  line(context, left + (j + 0.5) * cell, top, left + (j + 0.5) * cell, top + side);
-  dot(context, left + (j + 0.5) * cell, top + (i + 0.5) * cell, 4, theme.ink("position-ink"), theme.ink("page"),
-    true);
-  write(context, `i = ${i}`, left - 4, Math.max(8, Math.min(top + side - 6, top + (i + 0.5) * cell)), text, "right");
-  write(context, `j = ${j}`, Math.max(left + 14, Math.min(left + side - 14, left + (j + 0.5) * cell)), top + side + 9,
-    text, "center");
+  stroke(context, ink("text"), 1.5);
+  line(context, left, y, left + side, y);
+  stroke(context, ink("text"), 1.5, [4, 3]);
+  line(context, x, top, x, top + side);
+  dot(context, x, y, 4, ink("position-ink"), ink("page"), true);
+  write(context, `i = ${i}`, left - 4, Math.max(8, Math.min(top + side - 6, y)), ink("text"), "right");
+  write(context, `j = ${j}`, Math.max(left + 14, Math.min(left + side - 14, x)), top + side + 9, ink("text"), "center");
 }

@@ -1,20 +1,17 @@
-import { chip, draw, fill, make, rich } from "../../core/components/lib/dom.js";
-import { Echoes } from "../../core/components/lib/echo.js";
+import { button, chip, draw, drawText, fill, make, rich, sized } from "../../core/components/lib/dom.js";
+import { focusNext } from "../../core/components/lib/keys.js";
 import { grouped, plain } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { mount, onWidth, TitledView } from "../../core/components/lib/view.js";
 
 // header: sizes [asked]; letters [[visible form of each character] per word]; order [word]; more: words of the text
-// that are not shown; characters: of the text;
+// that are not shown;
 // bpe, unigram: one entry a size, {size, tokens, cuts [[length of each piece] per word]}; bpe also {merge: [left,
 // right] or null, rank}, unigram {log: nats, scores [ln p of the word's best way]}; ends {tokens if every character is
 // one, if every word is one}; settings {size, word}.
-class Training {
+class Training extends TitledView {
   constructor(root) {
-    this.root = root;
-    this.echoes = new Echoes();
-    this.title = make("div", "title", root);
-    this.title.setAttribute("aria-live", "polite");
+    super(root);
     const bar = make("label", "bar", root);
     this.name = make("span", "", bar);
     this.slider = make("input", "", bar);
@@ -29,7 +26,7 @@ class Training {
         body: make("div", "scroll body", column), foot: make("div", "foot", column), places: [] };
     });
     this.chart = make("div", "chart", columns);
-    this.svg = draw("svg", { class: "training-chart", role: "img" }, this.chart);
+    this.svg = draw("svg", { class: "training-chart", role: "img", "font-size": "0.92em" }, this.chart);
     onWidth(this.chart, () => this.plot());
   }
 
@@ -38,11 +35,9 @@ class Training {
     Object.assign(this, header);
     const { size, word, chosen } = header.settings;
     this.chosen = chosen;
-    const nearest = this.sizes.reduce((best, asked, k) =>
-        (Math.abs(asked - size) < Math.abs(this.sizes[best] - size) ? k : best), 0);
     const moved = this.echoes.moves(size, this.sizes[this.at]);
-    if (!same || moved) this.at = nearest;
-    if (!same || this.word === undefined) this.word = Math.min(word, this.letters.length - 1);
+    if (!same || moved) this.at = this.sizes.indexOf(size);
+    if (!same || this.word === undefined) this.word = word;
     this.slider.max = this.sizes.length - 1;
     this.slider.setAttribute("aria-label", this.text.slider);
     this.name.textContent = this.text.slider;
@@ -55,23 +50,18 @@ class Training {
     for (const column of this.columns) {
       column.body.replaceChildren();
       column.places = this.order.map((w) => {
-        const place = make("button", "word", column.body);
-        place.type = "button";
+        const place = button(column.body, "", "", () => {
+          Object.assign(this, { word: w, chosen: true });
+          this.paint();
+          this.settle();
+        }, "word");
         place.tabIndex = -1;
-        place.onclick = () => { this.word = w; this.chosen = true; this.paint(); this.settle(); };
         return place;
       });
       if (column.places[0]) column.places[0].tabIndex = 0;
-      column.body.onkeydown = (event) => this.walk(event, column);
+      column.body.onkeydown = (event) => focusNext(event, column.places, { ArrowLeft: -1, ArrowRight: 1 });
       if (this.more) make("span", "muted", column.body, ` … +${grouped(this.more)}`);
     }
-  }
-
-  walk(event, { places }) {
-    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key], at = places.indexOf(event.target);
-    if (!by || at < 0) return;
-    event.preventDefault();
-    places[Math.min(places.length - 1, Math.max(0, at + by))].focus();
   }
 
   settle() {
@@ -96,12 +86,12 @@ class Training {
     this.slider.setAttribute("aria-valuetext", String(bpe.size));
     this.value.textContent = fill(this.text.size, { n: grouped(bpe.size) });
     rich(this.title, this.text.title, { size: grouped(bpe.size), pieces: grouped(unigram.size),
-      bpe: grouped(bpe.tokens), unigram: grouped(unigram.tokens), characters: grouped(this.characters) });
+      bpe: grouped(bpe.tokens), unigram: grouped(unigram.tokens), characters: grouped(this.ends.characters) });
     for (const column of this.columns) this.paintColumn(column, column.kind === "bpe" ? bpe : unigram);
     rich(this.columns[0].sub, bpe.merge ? this.text.bpe_sub : this.text.bpe_none, bpe.merge
       ? { rank: grouped(bpe.rank), left: { chip: bpe.merge[0] }, right: { chip: bpe.merge[1] } } : {});
     rich(this.columns[1].sub, this.text.unigram_sub, { log: grouped(Math.round(unigram.log)),
-      rate: plain(unigram.log / Math.max(1, this.characters), 3), size: grouped(unigram.size) });
+      rate: plain(unigram.log / Math.max(1, this.ends.characters), 3), size: grouped(unigram.size) });
     this.plot();
   }
 
@@ -134,11 +124,9 @@ class Training {
     const x = (size) => left + ((size - this.sizes[0]) / (last - this.sizes[0])) * (width - left - right);
     const y = (tokens) => height - bottom - (tokens / most) * (height - top - bottom);
     this.svg.replaceChildren();
-    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`,
-      "aria-label": this.title.textContent, "font-size": 0.92 * em }))
-      this.svg.setAttribute(name, value);
+    sized(this.svg, width, height, this.title.textContent);
     const text = (at, up, words, anchor = "start", name = "sans") =>
-      draw("text", { x: at, y: up, "text-anchor": anchor, class: name }, this.svg, words);
+      drawText(this.svg, at, up, words, { anchor, name });
     const line = (from, to, attributes) => draw("line",
       { x1: from[0], y1: from[1], x2: to[0], y2: to[1], stroke: "var(--tx-grid-ink)", ...attributes }, this.svg);
     text(0, 0.9 * em, this.text.axis_tokens);

@@ -20,7 +20,7 @@ from core.language.segmentation import LearnedBpe, LearnedUnigram
 from pages.tokens.shared import PREFIX, attached, keep, question, read, visible
 
 PICTURE = f"{PREFIX}training"
-MOST_CHARACTERS = 4_000     # of the text that is learned from
+MOST_CHARACTERS = 4_000     # of the text to learn from
 MOST_SIZES, MOST_WORDS = 20, 160
 SEGMENTATIONS = 6           # ways to cut the picked word that are listed
 # BPE beside Unigram, both learned from one text, under a slider for the size of the vocabulary.
@@ -50,7 +50,7 @@ class Learned:
 
 
 def text_of(page: Lesson, run: Run) -> tuple[str, bool]:
-    """What is learned from, and whether it is the prompt: an empty one teaches nothing, the example then stands in."""
+    """The text to learn from, and whether it is the prompt; the lesson's example takes the place of an empty prompt."""
     prompt = reader.clean_prompt(run.text)
     if read("source") == "prompt" and prompt:
         return prompt[:MOST_CHARACTERS], True
@@ -58,7 +58,7 @@ def text_of(page: Lesson, run: Run) -> tuple[str, bool]:
 
 
 def learned(text: str) -> Learned:
-    """Everything learned from a text, once for all who ask."""
+    """Everything learned from a text, computed once for all readers."""
     return cache.result(("tokens_training", text), lambda: _learn(text),
                         lambda made: 4_000 + 100 * sum(len(unigram.log_p) for unigram in made.unigrams)
                                      + 20 * len(text))
@@ -76,8 +76,8 @@ def _learn(text: str) -> Learned:
 
 
 def picked_size(found: Learned) -> int:
-    """The size that the reader has picked, as near as there is one; by itself the largest at which Unigram has as many
-    pieces as BPE, to a tenth.
+    """The available size nearest to the one that the reader has picked; before that, the largest size at which Unigram
+    keeps at least nine tenths as many pieces as BPE.
     """
     alike = [size for size, unigram in zip(found.sizes, found.unigrams) if len(unigram.log_p) >= 0.9 * size]
     wanted = read("size") or max(alike, default=found.sizes[0])
@@ -85,7 +85,7 @@ def picked_size(found: Learned) -> int:
 
 
 def picked_word(found: Learned) -> str:
-    """The word that the reader has picked, the longest of those shown by itself."""
+    """The word that the reader has picked; before that, the longest of those shown."""
     shown = shown_words(found)
     return shown[read("word")] if 0 <= read("word") < len(shown) else max(shown, key=len)
 
@@ -101,12 +101,13 @@ def message(page: Lesson, found: Learned) -> dict:
     entries = cache.result(("tokens_training_entries", found.text), lambda: _entries(found, shown),
                            lambda made: 60 * len(shown) * len(found.sizes))
     order = [shown.index(word) for word in found.words[:MOST_WORDS]]
-    return {"text": page.labels("train"), "identity": found.text, "scale": reader.scale(), "sizes": found.sizes,
-            "order": order, "letters": [[visible(character) for character in word] for word in shown],
-            "more": len(found.words) - len(order), "characters": len(found.text), **entries,
-            "ends": {"characters": len(found.text), "words": len(found.words)},
-            "settings": {"size": picked_size(found), "word": shown.index(picked_word(found)),
-                         "chosen": read("word") >= 0}}
+    return page.header("train") | {
+        "identity": found.text, "sizes": found.sizes,
+        "order": order, "letters": [[visible(character) for character in word] for word in shown],
+        "more": len(found.words) - len(order), **entries,
+        "ends": {"characters": len(found.text), "words": len(found.words)},
+        "settings": {"size": picked_size(found), "word": shown.index(picked_word(found)),
+                     "chosen": read("word") >= 0}}
 
 
 def _entries(found: Learned, shown: list[str]) -> dict[str, list[dict]]:
@@ -166,10 +167,9 @@ def _note(page: Lesson, run: Run, from_prompt: bool) -> str:
 def segmentations_table(page: Lesson, unigram: LearnedUnigram, word: str, n: int = SEGMENTATIONS) -> pd.DataFrame:
     """The most probable ways to cut a word: pieces, ln of their product, share of all ways."""
     total = unigram.log_likelihood(word)
-    return pd.DataFrame(
-        [(" | ".join(map(visible, pieces)), plain_number(score), probability(math.exp(min(0.0, score - total)), 4))
-         for score, pieces in unigram.segmentations(word, n)],
-        columns=[page.label(f"column_{name}") for name in ("cut", "log", "share")])
+    rows = [(" | ".join(map(visible, pieces)), plain_number(score), probability(math.exp(min(0.0, score - total)), 4))
+            for score, pieces in unigram.segmentations(word, n)]
+    return page.table(rows, "cut", "log", "share")
 
 
 def _lines(page: Lesson, found: Learned, size: int, word: str) -> list[tuple[str, str]]:

@@ -2,33 +2,24 @@
 // steps [[rank, left id, right id, id]]; nodes [[step, start, middle, end, id]] in the order of the steps, leaves start
 // to end; pairs {"left,right": rank} of all that ever stand side by side;
 // first: the prompt's position of the first token; settings {step, position}; step counts the steps done.
-import { chip, draw, fill, make, rich } from "../../core/components/lib/dom.js";
-import { Echoes } from "../../core/components/lib/echo.js";
+import { chip, draw, drawText, fill, keyPlace, make, rich, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { grouped } from "../../core/components/lib/numbers.js";
 import { Player } from "../../core/components/lib/player.js";
-import { emOf, monoFont, onFont, textWidth } from "../../core/components/lib/text.js";
+import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
 import { drawTree, measureTree, treeHeight } from "../../core/components/lib/tokens.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { mount, redrawn, TitledView } from "../../core/components/lib/view.js";
 
 const SHOWN_PAIRS = 12, LARGER = 1.12;
 
-class Merges {
+class Merges extends TitledView {
   constructor(root) {
-    this.root = root;
-    this.echoes = new Echoes();
-    this.title = make("div", "title", root);
-    this.title.setAttribute("aria-live", "polite");
+    super(root);
     this.player = new Player(root, this.title, { show: () => this.paint(), rest: () => this.settle() });
-    this.place = make("div", "scroll picture", root);
-    this.place.tabIndex = 0;
-    this.place.setAttribute("role", "group");
-    this.place.onkeydown = (event) => this.key(event);
+    this.place = keyPlace(root, "scroll picture", (event) => this.key(event));
     this.svg = draw("svg", { class: "merge-tree" }, this.place);
-    this.detail = make("div", "detail", root);
-    this.detail.setAttribute("aria-live", "polite");
+    this.detail = spokenLine(root, "detail");
     this.waiting = make("div", "waiting", root);
-    onWidth(this.place, () => this.layout());
-    onFont(() => this.layout());
+    redrawn(() => this.layout(), this.place);
   }
 
   receive(header) {
@@ -37,12 +28,7 @@ class Merges {
     this.player.receive(this.text, this.last, Math.min(700, Math.max(150, 20000 / Math.max(1, this.last))));
     this.place.setAttribute("aria-label", this.text.twin);
     const { step, position } = header.settings;
-    const moved = this.echoes.moves(step, this.told);
-    if (this.player.at === undefined || this.shownIdentity !== header.identity || moved) {
-      this.player.stop();
-      this.player.at = Math.min(step < 0 ? this.last : step, this.last);
-    }
-    this.shownIdentity = header.identity;
+    this.player.begin(step, header.identity, this.echoes.moves(step, this.player.told));
     this.position = position;
     this.positionOf = this.positions();
     this.layout();
@@ -64,15 +50,11 @@ class Merges {
     return this.player.at;
   }
 
-  /** The step as Python knows it; −1 for the last. */
-  get told() {
-    return this.step >= this.last ? -1 : this.step;
-  }
-
   settle() {
-    this.echoes.tell(this.told);
+    const step = this.player.told;
+    this.echoes.tell(step);
     // what nobody has picked is not kept
-    this.send({ step: this.told, position: this.chosen === undefined ? null : this.position });
+    this.send({ step, position: this.chosen === undefined ? null : this.position });
   }
 
   /** The pieces after `step` steps, as trees: {id, start, end, children, made}. */
@@ -108,6 +90,11 @@ class Merges {
     if (!this.player.playing) this.settle();
   }
 
+  ofWord(pieces, w) {
+    const end = this.words[w + 1] ?? this.leaves.length;
+    return pieces.filter((piece) => piece.start >= this.words[w] && piece.start < end);
+  }
+
   /** Where each word stands: rows as wide as the place, each as high as its deepest tree will be in the end. */
   layout() {
     const em = LARGER * emOf(this.root), font = monoFont(em), width = this.place.clientWidth;
@@ -115,8 +102,7 @@ class Merges {
     if (!width || !this.leaves) return;
     this.em = em;
     const whole = this.pieces(this.last).map((piece) => measureTree(piece, em, font));
-    const byWord = this.words.map((start, w) =>
-      whole.filter((piece) => piece.start >= start && piece.start < (this.words[w + 1] ?? this.leaves.length)));
+    const byWord = this.words.map((_, w) => this.ofWord(whole, w));
     this.spots = [];
     let x = 0, y = 0, deepest = 0, widest = 0;
     for (const word of byWord) {
@@ -141,13 +127,10 @@ class Merges {
     const picked = this.pickedPiece(pieces);
     const next = this.steps[this.step], isNext = new Set();
     if (next) for (const [when, start, middle] of this.nodes) if (when === this.step) isNext.add(start).add(middle);
-    const [width, height] = this.size;
-    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` }))
-      this.svg.setAttribute(name, value);
+    sized(this.svg, ...this.size, "");
     this.svg.replaceChildren();
-    this.words.forEach((start, w) => {
-      const own = pieces.filter((piece) => piece.start >= start
-        && piece.start < (this.words[w + 1] ?? this.leaves.length)).map((piece) => measureTree(piece, em, font));
+    this.words.forEach((_, w) => {
+      const own = this.ofWord(pieces, w).map((piece) => measureTree(piece, em, font));
       const spot = this.spots[w], total = own.reduce((sum, piece) => sum + piece.width, 0);
       let x = spot.x + (spot.room - total) / 2;
       for (const piece of own) {
@@ -155,8 +138,8 @@ class Merges {
           isNext.has(piece.start) && "next"].filter(Boolean).join(" ");
         const group = drawTree(this.svg, piece, x, spot.y + em, em);
         if (textWidth(String(piece.id), small) <= piece.width)
-          draw("text", { x: x + piece.width / 2, y: spot.y + 0.7 * em, "text-anchor": "middle", class: "number",
-            "font-size": 0.72 * em }, this.svg, piece.id);
+          drawText(this.svg, x + piece.width / 2, spot.y + 0.7 * em, piece.id,
+            { anchor: "middle", size: 0.72 * em, name: "number" });
         draw("title", {}, group, fill(this.text.hover,
           { token: piece.text, id: piece.id, position: this.positionOf[piece.start], bytes: this.bytes[piece.id] }));
         group.onclick = () => this.pick(piece);

@@ -1,4 +1,5 @@
 """Merges: the prompt's bytes become tokens, rule by rule, as the model's own tokenizer does it."""
+import itertools
 from dataclasses import dataclass
 
 import pandas as pd
@@ -7,7 +8,7 @@ from core.app.base.markdown import code
 from core.app.compute import cache
 from core.app.frame import Lesson, Reading, cannot
 from core.app.state import Run, reader
-from core.components.lib.token_view import token_view
+from core.components.lib.token_view import PLAYER_CSS, token_view
 from core.figures.numbers import latex_number
 from core.language import segmentation
 from core.language.segmentation import Step
@@ -15,15 +16,15 @@ from core.model.tokenizer import BLANK, Tokenizer
 from pages.tokens.shared import PREFIX, hex_bytes, keep, question, read
 
 PLAYER = f"{PREFIX}merges_player"
-MOST_BYTES = 700        # of the prompt that are played, in whole words
-# The merges of a text, played: the pieces on a line, under each what it was made of; step, scrub, play.
-_picture = token_view("token_merges", __file__)
+MOST_BYTES = 700        # of the prompt's words, of which the picture shows whole ones alone
+# The pieces of a text on a line, below each the two that were merged into it; the reader steps, scrubs or plays.
+_picture = token_view("token_merges", __file__, PLAYER_CSS)
 
 
 @dataclass(frozen=True)
-class Played:
-    """The words of a prompt that are played, as bytes, their steps, the prompt's position of their first token, and how
-    many words are left out.
+class Merging:
+    """The merges of a prompt's words. words: as bytes; steps: every merge, in order; first: the position in the prompt
+    of the words' first token; left_out: how many more words the prompt has.
     """
 
     words: tuple[bytes, ...]
@@ -54,15 +55,13 @@ def split(word: bytes) -> tuple[bytes, ...]:
     return tuple(word[i:i + 1] for i in range(len(word)))
 
 
-def played(run: Run) -> Played:
-    """The whole words of the prompt that the model reads, MOST_BYTES of them at most, and every merge that their
-    tokens are made by.
-    """
-    return cache.result(run.key("tokens_merges"), lambda: _played(run.tokenizer, run),
+def merging_of(run: Run) -> Merging:
+    """The merges of the whole words among what the model reads of the prompt, of MOST_BYTES bytes at most."""
+    return cache.result(run.key("tokens_merges"), lambda: _merging(run.tokenizer, run),
                         lambda made: 200 + 64 * (made.n_bytes + 1) * (len(made.steps) + 1))
 
 
-def _played(tokenizer: Tokenizer, run: Run) -> Played:
+def _merging(tokenizer: Tokenizer, run: Run) -> Merging:
     own, text = run.own_ids, reader.clean_prompt(run.text)
     start = len(own) - own[::-1].index(tokenizer.mask_token) if tokenizer.mask_token in own else 0
     kept = [tokenizer.token_bytes(i) for i in own[start:]]
@@ -78,17 +77,14 @@ def _played(tokenizer: Tokenizer, run: Run) -> Played:
     while before > 0:
         before -= len(kept[first - added])
         first += 1
-    shown: list[bytes] = []
-    for word in words:
-        if shown and sum(map(len, shown)) + len(word) > MOST_BYTES:
-            break
-        shown.append(word)
+    ends = itertools.accumulate(map(len, words))
+    shown = [word for word, end in zip(words, ends) if end <= MOST_BYTES] or words[:1]
     steps = tuple(segmentation.merge_steps([split(word) for word in shown], tokenizer.ranks))
-    return Played(tuple(shown), steps, first, len(words) - len(shown))
+    return Merging(tuple(shown), steps, first, len(words) - len(shown))
 
 
 def nodes_of(words: tuple[bytes, ...], steps: tuple[Step[bytes], ...]) -> list[tuple[int, int, int, int, bytes]]:
-    """Every single merge as (step, first byte, first byte of the right piece, end, token), the bytes counted
+    """Every single merge as (step, first byte, first byte of the right piece, end, token); bytes are numbered
     through all words.
     """
     nodes, before = [], [split(word) for word in words]
@@ -106,7 +102,7 @@ def nodes_of(words: tuple[bytes, ...], steps: tuple[Step[bytes], ...]) -> list[t
     return nodes
 
 
-def message(page: Lesson, run: Run, found: Played) -> dict:
+def message(page: Lesson, run: Run, found: Merging) -> dict:
     """The header of the component, as merges.js has it."""
     tokenizer, ranks = run.tokenizer, run.tokenizer.ranks
     id_of = tokenizer.id_of
@@ -117,22 +113,22 @@ def message(page: Lesson, run: Run, found: Played) -> dict:
     used = {*leaves, *(id_of(node[4]) for node in nodes), *(id_of(piece) for pair in pairs for piece in pair)}
     starts = [sum(map(len, found.words[:w])) for w in range(len(found.words))]
     made_by = {id_of(left + right): rank for (left, right), rank in ranks.items()}
-    return {"text": page.labels("merges") | {"twin": sentence(page, found), "note": left_out(page, found)},
-            "identity": f"{run.model_name} {run.token_ids}", "scale": reader.scale(),
-            "names": {i: tokenizer.visible(i) for i in used},
-            "bytes": {i: hex_bytes(tokenizer.token_bytes(i)) for i in used},
-            "rules": {i: made_by[i] for i in used if i in made_by}, "leaves": leaves, "words": starts,
-            "steps": [(step.rank, id_of(step.left), id_of(step.right), id_of(step.left + step.right))
-                      for step in found.steps], "nodes": [(*node[:4], id_of(node[4])) for node in nodes],
-            "pairs": {f"{id_of(left)},{id_of(right)}": ranks[left, right] for left, right in pairs},
-            "first": found.first, "settings": {"step": read("merged"), "position": reader.selection().position}}
+    return page.header("merges", twin=sentence(page, found), note=left_out(page, found)) | {
+        "identity": f"{run.model_name} {run.token_ids}",
+        "names": {i: tokenizer.visible(i) for i in used},
+        "bytes": {i: hex_bytes(tokenizer.token_bytes(i)) for i in used},
+        "rules": {i: made_by[i] for i in used if i in made_by}, "leaves": leaves, "words": starts,
+        "steps": [(step.rank, id_of(step.left), id_of(step.right), id_of(step.left + step.right))
+                  for step in found.steps], "nodes": [(*node[:4], id_of(node[4])) for node in nodes],
+        "pairs": {f"{id_of(left)},{id_of(right)}": ranks[left, right] for left, right in pairs},
+        "first": found.first, "settings": {"step": read("merged"), "position": reader.selection().position}}
 
 
 def draw(page: Lesson, run: Run) -> Reading:
     """The player; returns what it shows."""
     if run.tokenizer.method != Tokenizer.method:
         return cannot(page.label("merges_other", method=run.tokenizer.method))
-    found = played(run)
+    found = merging_of(run)
     _picture(message(page, run, found), key=PLAYER, on_settings=_settled)
     position = reader.selection().position
     token = run.token_ids[position]
@@ -143,7 +139,7 @@ def draw(page: Lesson, run: Run) -> Reading:
                    ".merge-tree", sentence(page, found), rules, {page.label("column_tokens"): str(found.n_tokens)})
 
 
-def steps_table(page: Lesson, run: Run, found: Played) -> pd.DataFrame:
+def steps_table(page: Lesson, run: Run, found: Merging) -> pd.DataFrame:
     """Every step: its number, the rule's rank, left, right, and the tokens after it."""
     rows = [(n, step.rank, *(run.tokenizer.visible(run.tokenizer.id_of(piece)) for piece in (step.left, step.right)),
              sum(map(len, step.words)))
@@ -157,15 +153,15 @@ def _settled(settings: dict) -> None:
         reader.select(position=int(settings["position"]))
 
 
-def sentence(page: Lesson, found: Played) -> str:
+def sentence(page: Lesson, found: Merging) -> str:
     """The picture as one sentence."""
     said = page.label("merges_twin", n=len(found.steps), bytes=found.n_bytes, tokens=found.n_tokens,
                       words=len(found.words))
     return f"{said} {left_out(page, found)}".strip()
 
 
-def left_out(page: Lesson, found: Played) -> str:
-    """That the text is longer than what is played, where it is."""
+def left_out(page: Lesson, found: Merging) -> str:
+    """The sentence that says how many words of the prompt the picture leaves out; empty where it shows all."""
     return page.label("merges_left_out", n=found.left_out) if found.left_out else ""
 
 
@@ -184,13 +180,12 @@ def rules_table(page: Lesson, tokenizer: Tokenizer, token_id: int) -> pd.DataFra
 
 
 def merges_made(before: tuple[bytes, ...], steps: list[Step[bytes]]) -> list[int]:
-    """How many pairs each step joins in the one word that it is played on: by so many it has fewer pieces afterwards.
-    """
+    """How many pairs of one word each step joins, which is how many pieces the word loses by it."""
     sizes = [len(before), *(len(step.words[0]) for step in steps)]
     return [old - new for old, new in zip(sizes, sizes[1:])]
 
 
-def _lines(page: Lesson, run: Run, found: Played, position: int) -> list[tuple[str, str]]:
+def _lines(page: Lesson, run: Run, found: Merging, position: int) -> list[tuple[str, str]]:
     token = run.token_ids[position]
     piece = run.tokenizer.token_bytes(token)
     lines = []

@@ -1,30 +1,25 @@
-import { chip, draw, fill, make, rich } from "../../core/components/lib/dom.js";
-import { Echoes } from "../../core/components/lib/echo.js";
+import { button, chip, draw, drawLine, drawText, fill, make, rich, sized } from "../../core/components/lib/dom.js";
 import { grouped } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { mount, onWidth, TitledView } from "../../core/components/lib/view.js";
 
 // header: examples [text]; methods [{name, vocabulary (null: no end), vocabulary_text, counts [per example], pieces
 // [[text] per example], unknown [n per example]}]; axis [least, most] of the vocabularies that have a size;
 // settings {example}.
-class Methods {
+class Methods extends TitledView {
   constructor(root) {
-    this.root = root;
-    this.echoes = new Echoes();
-    this.title = make("div", "title", root);
-    this.title.setAttribute("aria-live", "polite");
+    super(root);
     const side = make("div", "side", root);
     this.place = make("div", "scroll table", side);
     this.table = make("table", "", this.place);
     this.chart = make("div", "chart", side);
-    this.svg = draw("svg", { class: "methods-chart", role: "img" }, this.chart);
+    this.svg = draw("svg", { class: "methods-chart", role: "img", "font-size": "0.92em" }, this.chart);
     onWidth(this.chart, () => this.plot());
   }
 
   receive(header) {
     Object.assign(this, header);
     if (this.echoes.moves(header.settings.example, this.example)) this.example = header.settings.example;
-    this.root.classList.toggle("present", header.scale > 1);
     this.build();
   }
 
@@ -44,11 +39,9 @@ class Methods {
     make("th", "size", head, this.text.vocabulary);
     this.examples.forEach((text, k) => {
       const cell = make("th", k === example ? "example picked" : "example", head);
-      const choose = make("button", "", cell, text);
-      choose.type = "button";
+      const choose = button(cell, text, "", () => this.pick(k));
       choose.dir = "auto";
       choose.setAttribute("aria-pressed", String(k === example));
-      choose.onclick = () => this.pick(k);
     });
     make("th", "pieces", head, this.text.pieces);
     const body = make("tbody", "", table);
@@ -88,29 +81,22 @@ class Methods {
     if (!width || !this.methods) return;
     const height = 19 * em, [left, right, top, bottom] = [2.4 * em, 1.6 * em, 1.9 * em, 3.1 * em];
     this.svg.replaceChildren();
-    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`,
-      "aria-label": this.title.textContent, "font-size": 0.92 * em }))
-      this.svg.setAttribute(name, value);
+    sized(this.svg, width, height, this.title.textContent);
     const [low, high] = this.axis.map(Math.log10);
     const most = Math.max(1, ...this.methods.map((method) => method.counts[this.example]));
     const place = (method) => (method.vocabulary === null ? width - right : left + 0.8 * em
       + ((Math.log10(Math.max(1, method.vocabulary)) - low) / (high - low)) * (width - left - right - 3.4 * em));
     const level = (count) => height - bottom - (count / most) * (height - top - bottom);
-    const line = (x1, y1, x2, y2) => draw("line", { x1, y1, x2, y2, stroke: "var(--tx-grid-ink)", "stroke-width": 1 },
-      this.svg);
-    line(left, height - bottom, width - right + 6, height - bottom);
-    draw("text", { x: 0, y: 0.9 * em, class: "sans" }, this.svg, this.text.axis_tokens);
+    drawLine(this.svg, left, height - bottom, width - right + 6, height - bottom, { stroke: "var(--tx-grid-ink)" });
+    drawText(this.svg, 0, 0.9 * em, this.text.axis_tokens);
     for (const value of [0, most])
-      draw("text", { x: left - 6, y: level(value) + 0.35 * em, "text-anchor": "end", class: "sans" }, this.svg,
-        grouped(value));
+      drawText(this.svg, left - 6, level(value) + 0.35 * em, grouped(value), { anchor: "end" });
     for (let power = Math.ceil(low); power <= high; power++) {
-      draw("text", { x: place({ vocabulary: 10 ** power }), y: height - bottom + 1.2 * em, "text-anchor": "middle",
-        class: "sans" }, this.svg, TENS[power] ?? "");
+      drawText(this.svg, place({ vocabulary: 10 ** power }), height - bottom + 1.2 * em, TENS[power] ?? "",
+        { anchor: "middle" });
     }
-    draw("text", { x: width - right, y: height - bottom + 1.2 * em, "text-anchor": "middle", class: "sans" }, this.svg,
-      "∞");
-    draw("text", { x: width - right, y: height - 0.5 * em, "text-anchor": "end", class: "sans" }, this.svg,
-      this.text.axis_vocabulary);
+    drawText(this.svg, width - right, height - bottom + 1.2 * em, "∞", { anchor: "middle" });
+    drawText(this.svg, width - right, height - 0.5 * em, this.text.axis_vocabulary, { anchor: "end" });
     const points = this.methods.map((method) => [place(method), level(method.counts[this.example])]);
     const taken = points.map(([x, y]) => [x, y + 0.35 * em]);
     for (const [x, y] of points) draw("circle",
@@ -122,7 +108,7 @@ class Methods {
       const free = spots.find(([a, b]) =>
         taken.every(([c, d]) => Math.abs(a - c) > 0.75 * em || Math.abs(b - d) > 0.9 * em)) ?? spots[0];
       taken.push(free);
-      draw("text", { x: free[0], y: free[1], "text-anchor": "middle", class: "sans strong" }, this.svg, letter(m));
+      drawText(this.svg, free[0], free[1], letter(m), { anchor: "middle", name: "sans strong" });
     });
   }
 }

@@ -45,8 +45,8 @@ def examples(page: Lesson, run: Run) -> list[str]:
 
 
 def methods(page: Lesson, run: Run) -> list[Method]:
-    """All of them: the simplest first, then those of the loaded model and of other models, then those learned from the
-    reader's text.
+    """The methods of the table, in order: the simplest, the tokenizers of the loaded model and of other models, and the
+    two that were learned from the reader's text.
     """
     found = learned.learned(learned.text_of(page, run)[0])
     size = learned.picked_size(found)
@@ -92,8 +92,9 @@ def draw(page: Lesson, run: Run) -> Reading:
              "counts": [len(pieces) for pieces in own], "pieces": [pieces[:SHOWN] for pieces in own],
              "unknown": [0 if way.alphabet is None else sum(character not in way.alphabet for character in text)
                          for text in texts]} for way, own in zip(ways, cuts)]
-    header = {"text": page.labels("methods"), "scale": reader.scale(), "examples": [heading(text) for text in texts],
-              "methods": rows, "axis": [min(sizes), max(sizes)], "settings": {"example": example}}
+    header = page.header("methods") | {
+        "examples": [heading(text) for text in texts],
+        "methods": rows, "axis": [min(sizes), max(sizes)], "settings": {"example": example}}
     _picture(header, key=TABLE, on_settings=lambda settings: keep(example=settings["example"]))
     return _reading(page, run, texts, ways, cuts, example)
 
@@ -108,9 +109,8 @@ def _reading(page: Lesson, run: Run, texts: list[str], ways: list[Method], cuts:
     text, counts = texts[example], [len(own[example]) for own in cuts]
     n_bytes = len(text.encode())
     model = 3       # the loaded model's row
-    table = pd.DataFrame([(way.name, "∞" if way.vocab_size is None else str(way.vocab_size), count,
-                           plain_number(n_bytes / count)) for way, count in zip(ways, counts)],
-                         columns=[page.label(f"column_{name}") for name in ("method", "vocabulary", "tokens", "rate")])
+    table = page.table([(way.name, str(way.vocab_size or "∞"), count, plain_number(n_bytes / count))
+                        for way, count in zip(ways, counts)], "method", "vocabulary", "tokens", "rate")
     rate = rf"\frac{{{n_bytes}}}{{{counts[model]}}} = {latex_number(n_bytes / counts[model])}"
     every = [{page.label("column_method"): way.name} | {heading(one): len(pieces) for one, pieces in zip(texts, own)}
              for way, own in zip(ways, cuts)]

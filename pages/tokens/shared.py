@@ -14,9 +14,9 @@ SETTINGS = Settings("tokens", {
     "merged": Setting(-1, low=-1),                    # merges done; −1: all of them
     "example": Setting(0, low=0),
     "source": Setting("example", options=("example", "prompt")),
-    # of the vocabulary that is learned; 0: as many as suit both methods
+    # size of the vocabulary to learn; 0: the one that suits both methods
     "size": Setting(0, low=0),
-    # of the training text's words, in the order of their coming; −1: the longest
+    # number of the picked word among the distinct words of the training text, in order; −1: the longest one
     "word": Setting(-1, low=-1),
     "find": Setting(""),
 })

@@ -1,6 +1,7 @@
 // header: names [visible form by id]; bytes [hex by id]; parts {id: [left id, right id]}; rules {id: rank}; prompt
 // [ids]; settings {find, token}.
-import { chip, draw, fill, make, rich } from "../../core/components/lib/dom.js";
+import { button, chip, draw, fill, make, rich, sized, spokenLine } from "../../core/components/lib/dom.js";
+import { focusNext } from "../../core/components/lib/keys.js";
 import { grouped } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, onFont } from "../../core/components/lib/text.js";
 import { drawTree, measureTree, treeHeight } from "../../core/components/lib/tokens.js";
@@ -18,10 +19,10 @@ class Vocabulary {
     Object.assign(this.field, { type: "search", spellcheck: false, autocomplete: "off", maxLength: 60, dir: "auto" });
     this.field.oninput = () => this.search();
     this.field.onchange = () => this.settle();
-    this.count = make("div", "muted", left);
-    this.count.setAttribute("aria-live", "polite");
+    this.count = spokenLine(left, "muted");
     this.list = make("div", "scroll list", left);
-    this.list.onkeydown = (event) => this.walk(event);
+    this.list.onkeydown = (event) => focusNext(event, [...this.list.children],
+      { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 });
     const right = make("div", "right", root);
     this.title = make("div", "title", right);
     this.facts = make("div", "facts", right);
@@ -37,9 +38,7 @@ class Vocabulary {
     const { find, token } = header.settings;
     this.label.textContent = this.text.find;
     this.field.placeholder = this.text.hint;
-    if (find !== this.known && document.activeElement !== this.field
-        && this.root.getRootNode().activeElement !== this.field)
-      this.field.value = find;
+    if (find !== this.known && this.root.getRootNode().activeElement !== this.field) this.field.value = find;
     this.known = find;
     this.token = token;
     this.search();
@@ -72,16 +71,19 @@ class Vocabulary {
     this.count.textContent = fill(found.length ? this.text.found : this.text.none,
       { n: grouped(found.length), size: grouped(this.names.length), shown: Math.min(found.length, MOST_SHOWN) });
     this.list.replaceChildren();
-    const bytes = new Set([...new TextEncoder().encode(this.field.value)]
+    const bytes = new Set(utf8(this.field.value)
       .map((byte) => this.bytes.indexOf(hexOf(byte))));
     for (const id of found.length ? found.slice(0, MOST_SHOWN) : bytes) {
-      const entry = make("button", id === this.token ? "entry picked" : "entry", this.list);
-      entry.type = "button";
+      const entry = button(this.list, "", "", () => {
+        Object.assign(this, { token: id, chosen: true });
+        this.mark();
+        this.open();
+        this.settle();
+      }, id === this.token ? "entry picked" : "entry");
       entry.dataset.id = id;
       entry.tabIndex = -1;
       chip(entry, this.names[id]);
       make("span", "id", entry, String(id));
-      entry.onclick = () => { this.token = id; this.chosen = true; this.mark(); this.open(); this.settle(); };
     }
     const first = this.list.querySelector(".picked") || this.list.firstChild;
     if (first) {
@@ -93,14 +95,6 @@ class Vocabulary {
 
   mark() {
     for (const entry of this.list.children) entry.classList.toggle("picked", Number(entry.dataset.id) === this.token);
-  }
-
-  walk(event) {
-    const by = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[event.key];
-    const entries = [...this.list.children], at = entries.indexOf(event.target);
-    if (!by || at < 0) return;
-    event.preventDefault();
-    entries[Math.min(entries.length - 1, Math.max(0, at + by))].focus();
   }
 
   tree(id) {
@@ -122,9 +116,7 @@ class Vocabulary {
         : this.text.nowhere);
     const tree = measureTree(this.tree(id), 1.15 * em, monoFont(1.15 * em)), width = tree.width + 2;
     const height = treeHeight(tree.depth, 1.15 * em) + 4;
-    for (const [name, value] of
-        Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`, "aria-label": this.title.textContent }))
-      this.svg.setAttribute(name, value);
+    sized(this.svg, width, height, this.title.textContent);
     this.svg.replaceChildren();
     drawTree(this.svg, tree, 1, 1, 1.15 * em);
     this.spell();
@@ -134,7 +126,7 @@ class Vocabulary {
   spell() {
     if (this.token === undefined) return;
     const typed = this.field.value, hex = this.bytes[this.token] ? this.bytes[this.token].split(" ") : [];
-    const bytes = typed ? [...new TextEncoder().encode(typed)] : hex.map((pair) => parseInt(pair, 16));
+    const bytes = typed ? utf8(typed) : hex.map((pair) => parseInt(pair, 16));
     rich(this.behind, typed ? this.text.behind_typed : this.text.behind,
       { n: bytes.length, token: { chip: typed || this.names[this.token] } });
     const all = characters(bytes);
@@ -163,6 +155,7 @@ class Vocabulary {
   }
 }
 
+const utf8 = (text) => [...new TextEncoder().encode(text)];
 const hexOf = (byte) => byte.toString(16).toUpperCase().padStart(2, "0");
 
 /** Bytes as characters [{text, bytes}]; bytes that are no whole character stand by themselves with text null. */

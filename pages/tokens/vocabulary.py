@@ -1,4 +1,6 @@
 """Vocabulary: every token of the model, searched; one opened, with its id, the rules that made it, and its bytes."""
+import re
+
 import pandas as pd
 
 from core.app.base.markdown import code
@@ -39,8 +41,9 @@ def draw(page: Lesson, run: Run) -> Reading:
     token = picked_token(run)
     table = cache.result(run.loaded.key("tokens_vocabulary"), lambda: table_of(run.tokenizer),
                          lambda made: 400 * len(made["names"]))
-    header = {"text": page.labels("vocabulary"), "scale": reader.scale(), **table, "prompt": run.token_ids,
-              "settings": {"find": read("find")[:MOST_SEARCHED], "token": token}}
+    header = page.header("vocabulary") | table | {
+        "prompt": run.token_ids,
+        "settings": {"find": read("find")[:MOST_SEARCHED], "token": token}}
     _picture(header, key=SEARCH, on_settings=_settled)
     name = code(run.tokenizer.visible(token))
     title = page.label("vocabulary_twin", n=run.tokenizer.vocab_size, token=name, id=token,
@@ -53,10 +56,9 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 def every_token(page: Lesson, table: dict) -> pd.DataFrame:
     """The whole vocabulary: id, token, bytes, and the rank of the rule that made it."""
-    ids = range(len(table["names"]))
-    return pd.DataFrame({page.label("column_id"): ids,
-                         page.label("column_token"): table["names"], page.label("column_bytes"): table["bytes"],
-                         page.label("column_rank"): [table["rules"].get(i) for i in ids]})
+    rows = [(i, name, hex_form, table["rules"].get(i))
+            for i, (name, hex_form) in enumerate(zip(table["names"], table["bytes"]))]
+    return page.table(rows, "id", "token", "bytes", "rank")
 
 
 def _settled(settings: dict) -> None:
@@ -69,10 +71,10 @@ def _lines(page: Lesson, run: Run, token: int) -> list[tuple[str, str]]:
     n, merges = run.tokenizer.vocab_size, len(run.tokenizer.merges)
     d = run.model.config.d_model
     signs = n - 256 - merges
-    lines = ([(page.label("numbers_vocabulary", signs=signs), rf"|V| = {signs} + 256 + {merges} = {n}")]
-             if run.tokenizer.method == "byte-level BPE" else [])
-    lines = [*lines, (page.label("numbers_rows", share=f"{100 * n * d / run.model.n_parameters:.3g}"),
-                      rf"|V| \times d = {n} \times {d} = {n * d}")]
+    lines = [(page.label("numbers_rows", share=f"{100 * n * d / run.model.n_parameters:.3g}"),
+              rf"|V| \times d = {n} \times {d} = {n * d}")]
+    if run.tokenizer.method == Tokenizer.method:
+        lines.insert(0, (page.label("numbers_vocabulary", signs=signs), rf"|V| = {signs} + 256 + {merges} = {n}"))
     characters = run.tokenizer.token_bytes(token).decode("utf-8", errors="ignore")
     wide = next((c for c in characters if ord(c) > 0x7F), characters.strip()[:1] or characters[:1])
     if wide:
@@ -82,17 +84,14 @@ def _lines(page: Lesson, run: Run, token: int) -> list[tuple[str, str]]:
 
 
 def utf8(character: str) -> str:
-    """The bytes of a character in bits: the marks that say where a character begins, and, in bold, the bits of its code
-    point, which add up to it.
+    """LaTeX of a character's UTF-8 bytes in bits: the marks that say where a character begins, and in bold the bits of
+    its code point.
 
     >>> utf8("A")
     '65 = \\\\mathbf{1000001}_2 \\\\;\\\\to\\\\; 0\\\\mathbf{1000001} \\\\;=\\\\; \\\\mathtt{41}'
     """
-    parts = []
-    for byte in character.encode():
-        mark = 1 if byte < 0x80 else 2 if byte < 0xC0 else 3 if byte < 0xE0 else 4 if byte < 0xF0 else 5
-        bits = f"{byte:08b}"
-        parts.append((bits[:mark], bits[mark:]))
+    # the mark: all ones at the beginning and the zero behind them
+    parts = [re.fullmatch("(1*0)(.*)", f"{byte:08b}").groups() for byte in character.encode()]
     point = r"\,".join(payload for _, payload in parts)
     written = r"\;\;".join(rf"{mark}\mathbf{{{payload}}}" for mark, payload in parts)
     digits = r"\;".join(f"{byte:02X}" for byte in character.encode())

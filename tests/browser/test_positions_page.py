@@ -67,7 +67,7 @@ def test_browser_and_python_compute_the_same_waves(open_page):
 def test_a_drag_changes_the_waves_in_place_and_release_tells_python(open_page):
     page = open_page("positions")
     view_of(page, "1")
-    page.evaluate(f"() => {{ {FIND} window.canvas = find(document).panels.heat.canvas; }}")
+    page.evaluate(f"() => {{ {FIND} window.canvas = find(document).panels.heat.surface.canvas; }}")
     slider = page.get_by_role("slider", name="Length N")
     box = slider.bounding_box()
     before, address = reading(page), page.url
@@ -85,7 +85,7 @@ def test_a_drag_changes_the_waves_in_place_and_release_tells_python(open_page):
     n = view_of(page, "view.settings.n")
     assert n == view_of(page, "view.heatPicture.width") and f"positions_waves_n={n}" in page.url
     # the same element
-    assert page.evaluate(f"() => {{ {FIND} return window.canvas === find(document).panels.heat.canvas; }}")
+    assert page.evaluate(f"() => {{ {FIND} return window.canvas === find(document).panels.heat.surface.canvas; }}")
     assert reading(page) != before or n == 128
     assert page.errors == []
 

@@ -70,6 +70,12 @@ class Lesson:
         return {key.removeprefix(f"{prefix}_"): text for key, text in self.words.labels.items()
                 if key.startswith(f"{prefix}_")}
 
+    def header(self, labels: str, **words) -> dict:
+        """What a component is told first: its texts, which are the labels `<labels>_name` and `words`, and how much
+        larger than usual all is drawn.
+        """
+        return {"text": self.labels(labels) | words, "scale": reader.scale()}
+
     def table(self, rows: Sequence[Sequence], *columns: str) -> pd.DataFrame:
         """Rows under headings; a heading is the label `column_<name>`."""
         return pd.DataFrame(rows, columns=[self.label(f"column_{name}") for name in columns])

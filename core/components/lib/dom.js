@@ -82,3 +82,39 @@ export function button(parent, text, label, act, name = "") {
   node.onclick = act;
   return label ? labelled(node, label) : node;
 }
+
+/** A text of a drawing at (x, y): it begins there, or as `anchor` says has its middle or its end there. */
+export function drawText(parent, x, y, text, { anchor = "start", size = undefined, name = "sans" } = {}) {
+  const node = draw("text", { x, y, class: name, "text-anchor": anchor }, parent, text);
+  if (size !== undefined) node.setAttribute("font-size", size);
+  return node;
+}
+
+/** A line of a drawing from (x1, y1) to (x2, y2). */
+export function drawLine(parent, x1, y1, x2, y2, attributes = {}) {
+  return draw("line", { x1, y1, x2, y2, ...attributes }, parent);
+}
+
+/** A ground of diagonal lines, each `thick` pixels of `size`, for fill: url(#id). */
+export function hatching(svg, id, { size, thick }) {
+  const pattern = draw("pattern",
+    { id, width: size, height: size, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+    draw("defs", {}, svg));
+  draw("rect", { width: thick, height: size, fill: "var(--tx-excluded)" }, pattern);
+}
+
+/** A line of text that is read out when it changes. */
+export function spokenLine(parent, name) {
+  const node = make("div", name, parent);
+  node.setAttribute("aria-live", "polite");
+  return node;
+}
+
+/** A place that the Tab key reaches and that has keys of its own. */
+export function keyPlace(parent, name, onkeydown) {
+  const node = make("div", name, parent);
+  node.tabIndex = 0;
+  node.setAttribute("role", "group");
+  node.onkeydown = onkeydown;
+  return node;
+}

@@ -7,11 +7,11 @@ from core.components import declare
 _FOLDER = Path(__file__).parent
 
 
-def instrument(name: str, module: str) -> Callable:
+def instrument(name: str, module: str, *styles: Path) -> Callable:
     """Register the component `name`, which the Python file `module` draws, and return the function that draws it.
 
-    It is made of the .js beside that file and, after the shared style, of the .css beside it.
+    It is made of the .js beside that file. Its style is instrument.css, then `styles`, then the .css beside that file.
     """
     own = Path(module)
     return declare(name, own.with_suffix(".js"), html='<div class="instrument"></div>',
-                   styles=(_FOLDER / "instrument.css", own.with_suffix(".css")))
+                   styles=(_FOLDER / "instrument.css", *styles, own.with_suffix(".css")))

@@ -87,3 +87,11 @@ export function marksByKeys(root) {
   new MutationObserver(wire).observe(root, { childList: true, subtree: true });
   wire();
 }
+
+/** A key of `by` moves the focus by so many among nodes of which one has it. */
+export function focusNext(event, nodes, by) {
+  const step = by[event.key], at = nodes.indexOf(event.target);
+  if (!step || at < 0) return;
+  event.preventDefault();
+  nodes[clamped(at + step, nodes.length)].focus();
+}

@@ -34,6 +34,22 @@ export class Player {
     this.label();
   }
 
+  /** Begins at Python's `step`, −1 for the last: at first, in a picture of another identity, and where Python has
+   * `moved` it. Returns whether it did. */
+  begin(step, identity, moved) {
+    const begins = this.at === undefined || this.identity !== identity || moved;
+    this.identity = identity;
+    if (!begins) return false;
+    this.stop();
+    this.at = Math.min(step < 0 ? this.last : step, this.last);
+    return true;
+  }
+
+  /** The state as Python knows it; −1 for the last. */
+  get told() {
+    return this.ended ? -1 : this.at;
+  }
+
   get playing() {
     return this.timer !== null;
   }

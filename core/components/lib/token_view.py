@@ -10,6 +10,7 @@ from core.components import declare
 from core.components.lib.bytes import pack
 
 _HERE = Path(__file__).parent
+PLAYER_CSS = _HERE / "player.css"      # the style of the bar that player.js builds
 
 
 def token_view(name: str, module: str, *styles: Path) -> Callable[..., None]:

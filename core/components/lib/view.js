@@ -1,6 +1,9 @@
 // The life of a component: built once on its root, fed at every run, fitted to its place and to the window.
 import { unpack } from "./bytes.js";
+import { spokenLine } from "./dom.js";
+import { Echoes } from "./echo.js";
 import { marksByKeys } from "./keys.js";
+import { onFont } from "./text.js";
 import { pageScale, whenStyled } from "./theme.js";
 
 const FOUND_ITS_PLACE = [400, 1500];      // ms after which the page around stands, on a first visit too
@@ -21,7 +24,10 @@ export function mount({ parentElement, data, setStateValue, setTriggerValue }, V
     const { view } = root, header = unpack(data);
     view.send = (settings) => setStateValue("settings", settings);
     view.trigger = setTriggerValue;
-    if (header.scale) root.style.setProperty("--scale", header.scale);
+    if (header.scale) {
+      root.style.setProperty("--scale", header.scale);
+      root.classList.toggle("present", header.scale > 1);
+    }
     view.receive(header);
   });
   return () => {
@@ -30,6 +36,14 @@ export function mount({ parentElement, data, setStateValue, setTriggerValue }, V
     root.replaceChildren();
     delete root.view;
   };
+}
+
+/** What most pictures of tokens begin with: a title that is read out, and the echoes of what the hand has set. */
+export class TitledView {
+  constructor(root) {
+    Object.assign(this, { root, echoes: new Echoes(), title: spokenLine(root, "title") });
+    root.classList.add("titled");
+  }
 }
 
 /** Where a picture is built anew with the focus in it, the focus goes on to what then stands in the same place. */
@@ -55,6 +69,12 @@ export function onWidth(node, again) {
     const now = Math.round(entry.contentRect.width);
     if (now && now !== width) { width = now; again(now); }
   }).observe(node);
+}
+
+/** Calls draw() when a place has another width, and once the code font is there. */
+export function redrawn(draw, ...places) {
+  for (const place of places) onWidth(place, draw);
+  onFont(draw);
 }
 
 const hostOf = (node) => node.getRootNode().host ?? node;

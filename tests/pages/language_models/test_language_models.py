@@ -212,7 +212,7 @@ def test_the_score_is_that_of_the_guesses(run: Run):
     mine = [1, 2, 1, 1, 5] * 5
     at = open_at(view="guess", passage="1", guesses="-".join(map(str, mine)))
     sent = given(at, "guess")
-    found = guess.played(run, WORDS.section("passages").splitlines()[1])
+    found = guess.game_of(run, WORDS.section("passages").splitlines()[1])
     first, rows = sent["first"], {row[0]: row[1:] for row in sent["score"]}
     end = first + len(mine)
     assert sent["guesses"] == mine and rows["guesses a sign"] == ["2.00", f"{np.mean(found.guesses[first:end]):.2f}"]

@@ -88,11 +88,11 @@ def test_the_next_step_is_the_waiting_pair_of_the_lowest_rank():
 
 def test_a_text_that_does_not_fit_is_played_from_its_first_whole_word():
     run = run_of("alpha beta gamma delta " * 200)
-    found = merges.played(run)
+    found = merges.merging_of(run)
     assert run.n_cut > 0 and found.left_out == 0
     final = [run.tokenizer.id_of(piece) for word in found.final for piece in word]
     assert final == list(run.token_ids[found.first:][:len(final)])
-    long = merges.played(run_of("everything " * 200))
+    long = merges.merging_of(run_of("everything " * 200))
     assert long.left_out > 0 and long.n_bytes <= merges.MOST_BYTES
 
 
