@@ -1,6 +1,7 @@
 """Parrot or meaning: tests of what needs the structure of a sentence and what the company of its words already tells,
 each counted over many items.
 """
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,10 +20,9 @@ from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, plain_number, probability, readable
 from core.language import word_order
 from core.language.word_order import READINGS, Answered
-from pages.limits import word_order_charts as figures
-from pages.limits.shared import PREFIX, attached, choice, keep, read, show
+from pages.limits import charts as figures
+from pages.limits.shared import PREFIX, attached, choice, keep, look, read, show
 
-CHART, CHART_PRESENT = 316, 262     # px
 LIST, LIST_PRESENT = 200, 100
 LEFT = (0.34, 0.9)                  # shares between the options of the question
 # The items of a test, each in three readings, to pick one.
@@ -31,25 +31,26 @@ _picture = token_view("limits_items", __file__)
 
 @dataclass(frozen=True)
 class Scene:
-    """Every test in every reading."""
+    """Every test in every reading, the test that is looked at and the item of it."""
 
-    found: dict[str, dict[str, tuple[Answered, ...]]]     # test -> reading -> items
+    answers: dict[str, dict[str, tuple[Answered, ...]]]     # test -> reading -> items
     test: str
     item: int
 
     @property
-    def own(self) -> dict[str, tuple[Answered, ...]]:
-        return self.found[self.test]
+    def whole(self) -> tuple[Answered, ...]:
+        """The answers of the test that is looked at, in the whole reading."""
+        return self.answers[self.test]["whole"]
 
     @property
     def picked(self) -> Answered:
-        return self.own["whole"][self.item]
+        return self.whole[self.item]
 
     def score(self, test: str, reading: str) -> Proportion:
-        return word_order.score(self.found[test][reading])
+        return word_order.score(self.answers[test][reading])
 
     def chance(self, test: str) -> float:
-        return word_order.chance([one.item for one in self.found[test]["whole"]])
+        return word_order.chance([one.item for one in self.answers[test]["whole"]])
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -67,6 +68,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     with left:
         here = _scene(page, run)
         title = _title(page, here)
+        st.markdown(f"**{title}**")
         _chart(page, here)
     with right:
         _items(page, run, here)
@@ -77,24 +79,22 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _scene(page: Lesson, run: Run) -> Scene:
-    """All answers."""
-    n, seed, test = int(read("n")), int(read("seed")), read("test")
+    """All tests in all readings, answered one after the other."""
+    n, seed, test = int(read("n")), read("seed"), read("test")
 
     def steps() -> Iterator[Part]:
-        found, total = {}, len(word_order.TESTS) * len(READINGS)
-        for i, one in enumerate(word_order.TESTS):
-            found[one] = {}
-            for j, reading in enumerate(READINGS, 1):
-                found[one][reading] = answers(run, one, n, seed, reading)
-                yield Part(found if i * len(READINGS) + j == total else None, i * len(READINGS) + j, total)
+        every, total = {one: {} for one in word_order.TESTS}, len(word_order.TESTS) * len(READINGS)
+        for done, (one, reading) in enumerate(itertools.product(word_order.TESTS, READINGS), 1):
+            every[one][reading] = answers(run, one, n, seed, reading)
+            yield Part(every if done == total else None, done, total)
 
-    found = growing_results.result(run.loaded.key("structure", n, seed), steps, lambda made: 100,
+    every = growing_results.result(run.loaded.key("structure", n, seed), steps, lambda made: 100,
                                    page.label("meaning_working"))
-    return Scene(found, test, min(read("item"), len(found[test]["whole"]) - 1))
+    return Scene(every, test, min(read("item"), len(every[test]["whole"]) - 1))
 
 
 def answers(run: Run, test: str, n: int, seed: int, reading: str) -> tuple[Answered, ...]:
-    """The answers of one test in one reading, computed once for all readers."""
+    """What the model answers to one test in one reading, computed once for all readers."""
     key = run.loaded.key("structure", test, n, seed, reading)
     return cache.result(key, lambda: tuple(word_order.answered(run.loaded.runner, run.tokenizer,
                                                                word_order.items(test, n, seed), reading, seed)),
@@ -102,30 +102,26 @@ def answers(run: Run, test: str, n: int, seed: int, reading: str) -> tuple[Answe
 
 
 def _title(page: Lesson, here: Scene) -> str:
-    beyond = [test for test in here.found if here.score(test, "whole").interval[0]
-                                             > max(here.chance(test), here.score(test, "shuffled").interval[1])]
-    no_better = [test for test in here.found if here.score(test, "whole").interval[0] <= here.chance(test)]
-    said = page.label("meaning_title", order=_listed(page, beyond), blind=_listed(page, no_better))
-    st.markdown(f"**{said}**")
-    return said
-
-
-def _listed(page: Lesson, tests: list[str]) -> str:
-    return ", ".join(page.label(f"test_{test}") for test in tests) or page.label("none")
+    low = {test: here.score(test, "whole").interval[0] for test in here.answers}
+    beyond = [test for test in low if low[test] > max(here.chance(test), here.score(test, "shuffled").interval[1])]
+    no_better = [test for test in low if low[test] <= here.chance(test)]
+    order, blind = (", ".join(page.label(f"test_{test}") for test in tests) or page.label("none")
+                    for tests in (beyond, no_better))
+    return page.label("meaning_title", order=order, blind=blind)
 
 
 def _chart(page: Lesson, here: Scene) -> None:
-    tests = list(here.found)
+    tests = list(here.answers)
     scores = {page.label(f"reading_{reading}"): [here.score(test, reading) for test in tests] for reading in READINGS}
     show(figures.shares([page.label(f"test_{test}") for test in tests], scores, [here.chance(test) for test in tests],
-                        (page.label("axis_share"), page.label("chance")), reader.theme(), reader.scale(),
-                        CHART_PRESENT if reader.present() else CHART, tests.index(here.test)), "shares")
+                        (page.label("axis_share"), page.label("chance")), tests.index(here.test),
+                        **look(316, presenting=262)), "shares")
 
 
 def _items(page: Lesson, run: Run, here: Scene) -> None:
     st.markdown(page.label(f"about_{here.test}"))
     entries = [{"ask": one.prompt, "said": one.said.strip(), "should": one.item.options[0].strip(), "right": one.right}
-               for one in here.own["whole"]]
+               for one in here.whole]
     height = LIST_PRESENT if reader.present() else LIST
     _picture({"text": page.labels("items"), "scale": reader.scale(), "items": entries, "height": height,
               "settings": {"item": here.item}}, key=f"{PREFIX}items",
@@ -139,34 +135,33 @@ def _items(page: Lesson, run: Run, here: Scene) -> None:
 
 
 def _lines(page: Lesson, here: Scene) -> list[tuple[str, str]]:
-    one, test = here.picked, page.label(f"test_{here.test}")
-    score, z = here.score(here.test, "whole"), Z_95
+    one, score, z = here.picked, here.score(here.test, "whole"), Z_95
     p, n = score.share, score.n
     centre, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    low, high = score.interval
+    low, high = map(latex_number, score.interval)
     other = int(np.argmax(one.log_probs[1:])) + 1
-    right, wrong = (rf"\text{{{one.item.options[i].strip()}}}" for i in (0, other))
+    right, wrong = (rf"p(\text{{{one.item.options[i].strip()}}})" for i in (0, other))
+    own, next_best = one.log_probs[0], one.log_probs[other]
     return [
         (page.label("numbers_item", prompt=code(one.prompt)),
-         rf"\ln \frac{{p({right})}}{{p({wrong})}} = {latex_operand(one.log_probs[0])} - "
-         rf"({latex_operand(one.log_probs[other])}) = {latex_number(one.log_probs[0] - one.log_probs[other])}"),
-        (page.label("numbers_share", test=test), rf"\hat p = \frac{{{score.right}}}{{{n}}} = {latex_number(p)}"),
+         rf"\ln \frac{{{right}}}{{{wrong}}} = {latex_operand(own)} - ({latex_operand(next_best)}) = "
+         rf"{latex_number(own - next_best)}"),
+        (page.label("numbers_share", test=page.label(f"test_{here.test}")),
+         rf"\hat p = \frac{{{score.right}}}{{{n}}} = {latex_number(p)}"),
         (page.label("numbers_wilson", z=readable(z, 4)),
          rf"\frac{{\hat p + \frac{{z^2}}{{2n}} \pm z \sqrt{{\frac{{\hat p (1 - \hat p)}}{{n}} + "
          rf"\frac{{z^2}}{{4n^2}}}}}}{{1 + \frac{{z^2}}{{n}}}} = \frac{{{latex_operand(centre)} \pm "
-         rf"{latex_operand(half)}}}{{{latex_operand(1 + z * z / n)}}} = [{latex_number(low)},\ {latex_number(high)}]")]
+         rf"{latex_operand(half)}}}{{{latex_operand(1 + z * z / n)}}} = [{low},\ {high}]")]
 
 
 def _scores(page: Lesson, here: Scene) -> pd.DataFrame:
-    rows = []
-    for test in here.found:
-        row = {page.label("test"): page.label(f"test_{test}")}
-        for reading in READINGS:
-            score = here.score(test, reading)
-            row[page.label(f"reading_{reading}")] = (f"{score.right} / {score.n} [{plain_number(score.interval[0], 2)},"
-                                                     f" {plain_number(score.interval[1], 2)}]")
-        rows.append(row | {page.label("chance"): plain_number(here.chance(test))})
-    return pd.DataFrame(rows)
+    def written(score: Proportion) -> str:
+        low, high = (plain_number(end, 2) for end in score.interval)
+        return f"{score.right} / {score.n} [{low}, {high}]"
+
+    return pd.DataFrame([[page.label(f"test_{test}"), *(written(here.score(test, reading)) for reading in READINGS),
+                          plain_number(here.chance(test))] for test in here.answers],
+                        columns=[page.label("test"), *page.labels("reading").values(), page.label("chance")])
 
 
 def _table(page: Lesson, here: Scene) -> pd.DataFrame:
@@ -175,7 +170,7 @@ def _table(page: Lesson, here: Scene) -> pd.DataFrame:
           page.label("column_reading"): page.label(f"reading_{reading}"), page.label("column_prompt"): one.prompt,
           page.label("column_right"): option.strip() == one.item.options[0].strip(),
           page.label("column_option"): option.strip(), page.label("column_ln"): value}
-         for test, readings in here.found.items() for reading, found in readings.items() for one in found
+         for test, readings in here.answers.items() for reading, every in readings.items() for one in every
          for option, value in zip(one.item.options, one.log_probs)])
 
 
@@ -183,13 +178,11 @@ def _question(page: Lesson, run: Run, here: Scene) -> Question:
     """How many of the right answers (of all items, where none is right) are right when the words of the context are
     read backwards.
     """
-    whole = here.own["whole"]
-    right = [i for i, one in enumerate(whole) if one.right]
-    asked, kind = (right, "right") if right else (range(len(whole)), "all")
-    backwards = answers(run, here.test, int(read("n")), int(read("seed")), "reversed")
-    left = sum(backwards[i].right for i in asked)
-    return Question("backwards", page.label(f"question_backwards_{kind}", test=page.label(f"test_{here.test}"),
-                                            n=len(asked), prompt=code(backwards[0].prompt)),
+    right = [i for i, one in enumerate(here.whole) if one.right]
+    asked, kind = (right, "right") if right else (range(len(here.whole)), "all")
+    backwards = answers(run, here.test, int(read("n")), read("seed"), "reversed")
+    left, n = sum(backwards[i].right for i in asked), len(asked)
+    return Question("backwards", page.label(f"question_backwards_{kind}", test=page.label(f"test_{here.test}"), n=n,
+                                            prompt=code(backwards[0].prompt)),
                     [page.label(f"backwards_{name}") for name in ("few", "some", "most")],
-                    int(np.searchsorted(LEFT, left / len(asked), side="right")),
-                    page.label("because_backwards", left=left, n=len(asked)))
+                    int(np.searchsorted(LEFT, left / n, side="right")), page.label("because_backwards", left=left, n=n))
