@@ -7,14 +7,15 @@ import streamlit as st
 import torch
 
 from core.analysis import embeddings
-from core.analysis.embeddings import Analogy
+from core.analysis.embeddings import Analogy, Projection
 from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.frame import Lesson, Question, Reading
-from core.app.state import Run, reader
+from core.app.state import Run
 from core.figures.numbers import latex_number, readable
+from core.figures.positions import cosine_latex
 from pages.embeddings import charts as figures
-from pages.embeddings.shared import PREFIX, Space, chart_height, keep, look_up, show, space, spelling, word
+from pages.embeddings.shared import PREFIX, Space, axis_titles, keep, look, look_up, show, space, spelling, word
 
 N_SHOWN = 10
 FIELDS = ("a", "b", "c", "expected")
@@ -33,7 +34,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
     here = space(run)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        a, b, c, expected = (word(page, run, name, helped=name == FIELDS[-1]) for name in FIELDS)
+        a, b, c, expected = (word(page, run, name) for name in FIELDS)
     found, verdict = embeddings.analogy(here.E, a, b, c, expected, here.lengths), _verdict(page, run, here)
     title = _title(page, here, found)
     st.markdown(f"**{title}**")
@@ -43,18 +44,15 @@ def draw(page: Lesson, run: Run) -> Reading:
         marks = ["expected" if i == expected else "input" if i in found.inputs else "" for i in ids]
         chart = figures.ranked_bars([here.names[i] for i in ids], found.scores[ids].numpy(),
                                     [embeddings.rank(found.scores, i) for i in ids], marks, page.label("axis_sum"),
-                                    reader.theme(), reader.scale(), chart_height(20, noted=40))
+                                    **look(20, noted=40))
         show(chart, "sums", lambda point: keep(expected=spelling(ids[int(point["place"])], run.tokenizer)))
     with plane:
-        points, segments, kept, shares = _plane(here, found)
-        titles = tuple(page.label("axis_principal", axis=axis + 1, share=readable(100 * share))
-                       for axis, share in enumerate(shares))
-        show(figures.arrows(points, segments, titles, reader.theme(), reader.scale(), chart_height(20, noted=40)),
-             "plane")
+        points, segments, view = _plane(here, found)
+        show(figures.arrows(points, segments, axis_titles(page, view, 2), **look(20, noted=40)), "plane")
     with beside:
         show(_dots(page, verdict, found, here), "verdict",
              lambda point: keep(**dict(zip(FIELDS, verdict.words[int(point["place"])]))))
-    st.caption(page.label("arithmetic_verdict", kept=readable(100 * kept), n=len(verdict.analogies),
+    st.caption(page.label("arithmetic_verdict", kept=readable(100 * view.kept), n=len(verdict.analogies),
                           **_counts(verdict)))
     return Reading(_lines(page, here, found), _question(page, here, found),
                    [embeddings.analogy, embeddings.similarity, embeddings.rank],
@@ -77,8 +75,10 @@ def _shown(found: Analogy) -> list[int]:
     return ids if found.expected in ids else [*ids[:-1], found.expected]
 
 
-def _plane(here: Space, found: Analogy) -> tuple[pd.DataFrame, pd.DataFrame, float, list[float]]:
-    """The four words and the sum in the plane that keeps most of their variance, with the ways a → b and c → sum."""
+def _plane(here: Space, found: Analogy) -> tuple[pd.DataFrame, pd.DataFrame, Projection]:
+    """The four words and the sum in the plane that keeps most of their variance, the ways a → b and c → sum → expected,
+    and the plane.
+    """
     a, b, c = found.inputs
     vectors = torch.stack([here.E[a], here.E[b], here.E[c], here.E[found.expected], found.vector])
     view = embeddings.principal_axes(vectors, 2)
@@ -87,7 +87,7 @@ def _plane(here: Space, found: Analogy) -> tuple[pd.DataFrame, pd.DataFrame, flo
                            "mark": ["", "", "", "expected", "sum"]})
     segments = pd.DataFrame([{"x": x[i], "y": y[i], "x2": x[j], "y2": y[j], "dashed": dashed}
                              for i, j, dashed in ((0, 1, False), (2, 4, False), (4, 3, True))])
-    return points, segments, view.kept, view.shares[:2].tolist()
+    return points, segments, view
 
 
 def _verdict(page: Lesson, run: Run, here: Space) -> Verdict:
@@ -116,21 +116,17 @@ def _dots(page: Lesson, verdict: Verdict, found: Analogy, here: Space):
                    if (one.inputs, one.expected) == (found.inputs, found.expected)), None)
     ranks = np.array([one.rank_without_inputs for one in verdict.analogies], float)
     baseline = np.array([one.rank_beside_c for one in verdict.analogies], float)
-    titles = tuple(page.label(f"dots_{name}") for name in ("axis", "full", "hollow"))
-    return figures.rank_dots(names, ranks, baseline, chosen, titles, len(here.names), reader.theme(), reader.scale(),
-                             chart_height(20, noted=40))
+    return figures.rank_dots(names, ranks, baseline, chosen, page.labels("dots"), len(here.names),
+                             **look(20, noted=40))
 
 
 def _lines(page: Lesson, here: Space, found: Analogy) -> list[tuple[str, str]]:
     a, b, c = found.inputs
     terms = [float(here.E[i, 0]) for i in (b, a, c)]
-    own, row = found.vector, here.E[found.expected]
-    product, lengths = float(own @ row), [latex_number(float(v.norm()), 6) for v in (own, row)]
     first = (rf"q_0 = E_{{{b},0}} - E_{{{a},0}} + E_{{{c},0}} = {latex_number(terms[0], 6)} - "
-             rf"({latex_number(terms[1], 6)}) + ({latex_number(terms[2], 6)}) = {latex_number(float(own[0]))}")
-    cosine = (rf"\cos(q, E_{{{found.expected}}}) = \frac{{q \cdot E_{{{found.expected}}}}}{{\lVert q \rVert\,\lVert "
-              rf"E_{{{found.expected}}} \rVert}} = \frac{{{latex_number(product, 6)}}}{{{lengths[0]} \cdot "
-              rf"{lengths[1]}}} = {latex_number(float(found.scores[found.expected]))}")
+             rf"({latex_number(terms[1], 6)}) + ({latex_number(terms[2], 6)}) = {latex_number(float(found.vector[0]))}")
+    cosine = cosine_latex("q", f"E_{{{found.expected}}}", found.vector, here.E[found.expected],
+                          float(found.scores[found.expected]))
     return [(page.label("arithmetic_numbers_sum", a=code(here.names[a]), b=code(here.names[b]), c=code(here.names[c])),
              first),
             (page.label("arithmetic_numbers_cosine", expected=code(here.names[found.expected]), ahead=found.rank - 1),

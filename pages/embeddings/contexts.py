@@ -10,11 +10,12 @@ from torch import Tensor
 from core.analysis import embeddings, stream_and_heads
 from core.app.base.markdown import code
 from core.app.frame import Lesson, Question, Reading
-from core.app.state import Run, reader
+from core.app.state import Run
 from core.figures.numbers import latex_number, readable
+from core.figures.positions import cosine_latex
 from core.figures.thinning import thinned
 from pages.embeddings import charts as figures
-from pages.embeddings.shared import PREFIX, attached, chart_height, keep, read, show, space
+from pages.embeddings.shared import PREFIX, attached, axis_titles, keep, look, read, show, space
 
 NAMED_BLOCKS = 8                # of each way in the plane
 OWN_STEPS = (0.1, 0.5, 0.9)     # the cosines that part the options of the question
@@ -62,13 +63,10 @@ def draw(page: Lesson, run: Run) -> Reading:
     plane, beside = st.columns([3, 2], gap="medium")
     points = _points(page, paths, names, here.names)
     with plane:
-        titles = tuple(page.label("axis_principal", axis=axis + 1,
-                                  share=readable(100 * float(paths.projection.shares[axis]))) for axis in range(2))
-        show(figures.two_paths(points, titles, reader.theme(), reader.scale(), chart_height()), "paths")
+        show(figures.two_paths(points, axis_titles(page, paths.projection, 2), **look()), "paths")
     with beside:
         nearest = [[here.names[i] for i in way] for way in paths.nearest]
-        show(figures.alike_by_depth(paths.cosines, names, nearest, page.label("axis_alike"), reader.theme(),
-                                    reader.scale(), chart_height()), "alike")
+        show(figures.alike_by_depth(paths.cosines, names, nearest, page.label("axis_alike"), **look()), "alike")
     return Reading(_lines(page, paths, last), _question(page, run, paths, names),
                    [embeddings.path, embeddings.principal_axes, stream_and_heads.cosines],
                    {"paths.csv": lambda: points.drop(columns="label")}, f".st-key-{PREFIX}paths", title)
@@ -132,13 +130,9 @@ def _points(page: Lesson, paths: Paths, names: list[str], tokens: tuple[str, ...
 
 
 def _lines(page: Lesson, paths: Paths, last: int) -> list[tuple[str, str]]:
-    a, b = paths.vectors[0, last], paths.vectors[1, last]
-    product, lengths = float(a @ b), [latex_number(float(v.norm()), 6) for v in (a, b)]
     shares = [latex_number(float(share)) for share in paths.projection.shares[:2]]
     return [(page.label("contexts_numbers_cosine"),
-             rf"\cos(x^A, x^B) = \frac{{x^A \cdot x^B}}{{\lVert x^A \rVert\,\lVert x^B \rVert}} = "
-             rf"\frac{{{latex_number(product, 6)}}}{{{lengths[0]} \cdot "
-             rf"{lengths[1]}}} = {latex_number(float(paths.cosines[last]))}"),
+             cosine_latex("x^A", "x^B", *paths.vectors[:, last], paths.cosines[last])),
             (page.label("contexts_numbers_kept", n=paths.seen.shape[0] * paths.seen.shape[1]),
              rf"\frac{{\lambda_1 + \lambda_2}}{{\sum_k \lambda_k}} = {' + '.join(shares)} = "
              rf"{latex_number(paths.projection.kept)}")]

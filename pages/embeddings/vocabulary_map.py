@@ -16,10 +16,10 @@ from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, Question, Reading, cannot
-from core.app.state import Run, reader
+from core.app.state import Run
 from core.figures.numbers import latex_number, readable
 from pages.embeddings import charts as figures
-from pages.embeddings.shared import PREFIX, Space, chart_height, choice, keep, space, spelling, word
+from pages.embeddings.shared import PREFIX, Space, axis_titles, choice, keep, look, space, spelling, word
 
 N_NAMED = 8
 N_MAPPED, N_MOVES, PERPLEXITY = 1000, 300, 20.0     # of the map by t-SNE: some seconds on one core
@@ -60,7 +60,7 @@ def draw(page: Lesson, run: Run) -> Reading:
             if i in at][:N_NAMED]
     figure = figures.vocabulary_map(shown.places, shown.ids, [here.names[i] for i in shown.ids],
                                     [here.kinds[i] for i in shown.ids], [at[i] for i in near], at.get(token_id),
-                                    shown.axes, reader.theme(), reader.scale(), chart_height(noted=60))
+                                    shown.axes, **look(noted=60))
     with st.container(key=f"{PREFIX}map"):
         st.plotly_chart(figure, theme=None, key=f"{PREFIX}map_chart", on_select=lambda: _pick(run),
                         selection_mode="points", config=PLOTLY, width="stretch")
@@ -76,7 +76,7 @@ def _principal(page: Lesson, here: Space, token_id: int, k: int) -> Map:
     kept = float(shares[:k].sum())
     title = page.label("map_title", n=len(here.names), k=k, kept=readable(100 * kept),
                        token=code(here.names[token_id]), near=N_NAMED)
-    axes = [page.label("axis_principal", axis=axis + 1, share=readable(100 * float(shares[axis]))) for axis in range(k)]
+    axes = axis_titles(page, here.projection, k)
     note = (page.label("map_lost", kept=readable(100 * kept), lost=readable(100 * (1 - kept)))
             + (f" {page.label('map_rank', rank=readable(rank))}" if (rank := _spearman(here)) is not None else ""))
     ids = list(range(len(here.names)))
