@@ -21,7 +21,7 @@ from core.figures.numbers import latex_number, latex_operand, plain_number, prob
 from core.language import word_order
 from core.language.word_order import READINGS, Answered
 from pages.limits import charts as figures
-from pages.limits.shared import PREFIX, attached, choice, keep, look, read, show
+from pages.limits.shared import PREFIX, attached, captioned_choice, keep, look, read, show
 
 LIST, LIST_PRESENT = 200, 100
 LEFT = (0.34, 0.9)                  # shares between the options of the question
@@ -57,25 +57,23 @@ def draw(page: Lesson, run: Run) -> Reading:
     """The controls, the chart of all tests and the items of one; returns what they show."""
     left, right = st.columns([5, 4], gap="medium")
     with left, st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        with st.container(width="content", gap=None):
-            st.caption(page.label("n"))
-            choice(page, "n")
+        captioned_choice(page, "n")
         st.number_input(page.label("seed"), 0, 999_999, step=1, width=150, help=page.label("seed_help"),
                         **attached("seed"))
     with right:
         st.selectbox(page.label("test"), list(word_order.TESTS), format_func=lambda test: page.label(f"test_{test}"),
                      **attached("test"))
     with left:
-        here = _scene(page, run)
-        title = _title(page, here)
+        scene = _scene(page, run)
+        title = _title(page, scene)
         st.markdown(f"**{title}**")
-        _chart(page, here)
+        _chart(page, scene)
     with right:
-        _items(page, run, here)
-    return Reading(_lines(page, here), _question(page, run, here),
+        _items(page, run, scene)
+    return Reading(_lines(page, scene), _question(page, run, scene),
                    [word_order.items, word_order.answered, word_order.score, Proportion],
-                   {"items.csv": lambda: _table(page, here), "scores.csv": lambda: _scores(page, here)},
-                   f".st-key-{PREFIX}shares", title, _scores(page, here))
+                   {"items.csv": lambda: _table(page, scene), "scores.csv": lambda: _scores(page, scene)},
+                   f".st-key-{PREFIX}shares", title, _scores(page, scene))
 
 
 def _scene(page: Lesson, run: Run) -> Scene:
@@ -101,41 +99,41 @@ def answers(run: Run, test: str, n: int, seed: int, reading: str) -> tuple[Answe
                         lambda made: 1_000 * len(made))
 
 
-def _title(page: Lesson, here: Scene) -> str:
-    low = {test: here.score(test, "whole").interval[0] for test in here.answers}
-    beyond = [test for test in low if low[test] > max(here.chance(test), here.score(test, "shuffled").interval[1])]
-    no_better = [test for test in low if low[test] <= here.chance(test)]
+def _title(page: Lesson, scene: Scene) -> str:
+    low = {test: scene.score(test, "whole").interval[0] for test in scene.answers}
+    beyond = [test for test in low if low[test] > max(scene.chance(test), scene.score(test, "shuffled").interval[1])]
+    no_better = [test for test in low if low[test] <= scene.chance(test)]
     order, blind = (", ".join(page.label(f"test_{test}") for test in tests) or page.label("none")
                     for tests in (beyond, no_better))
     return page.label("meaning_title", order=order, blind=blind)
 
 
-def _chart(page: Lesson, here: Scene) -> None:
-    tests = list(here.answers)
-    scores = {page.label(f"reading_{reading}"): [here.score(test, reading) for test in tests] for reading in READINGS}
-    show(figures.shares([page.label(f"test_{test}") for test in tests], scores, [here.chance(test) for test in tests],
-                        (page.label("axis_share"), page.label("chance")), tests.index(here.test),
+def _chart(page: Lesson, scene: Scene) -> None:
+    tests = list(scene.answers)
+    scores = {page.label(f"reading_{reading}"): [scene.score(test, reading) for test in tests] for reading in READINGS}
+    show(figures.shares([page.label(f"test_{test}") for test in tests], scores, [scene.chance(test) for test in tests],
+                        (page.label("axis_share"), page.label("chance")), tests.index(scene.test),
                         **look(316, presenting=262)), "shares")
 
 
-def _items(page: Lesson, run: Run, here: Scene) -> None:
-    st.markdown(page.label(f"about_{here.test}"))
+def _items(page: Lesson, run: Run, scene: Scene) -> None:
+    st.markdown(page.label(f"about_{scene.test}"))
     entries = [{"ask": one.prompt, "said": one.said.strip(), "should": one.item.options[0].strip(), "right": one.right}
-               for one in here.whole]
+               for one in scene.whole]
     height = LIST_PRESENT if reader.present() else LIST
     _picture({"text": page.labels("items"), "scale": reader.scale(), "items": entries, "height": height,
-              "settings": {"item": here.item}}, key=f"{PREFIX}items",
+              "settings": {"item": scene.item}}, key=f"{PREFIX}items",
              on_settings=lambda settings: keep(item=settings["item"]))
     st.markdown(" · ".join(f"{code(option.strip())} {probability(math.exp(value))}"
-                           for option, value in zip(here.picked.item.options, here.picked.log_probs)))
-    there = run.with_text(here.picked.prompt)
+                           for option, value in zip(scene.picked.item.options, scene.picked.log_probs)))
+    there = run.with_text(scene.picked.prompt)
     link = reader.link({"prompt": there.text, "position": len(there.token_ids) - 1,
-                        "target": run.tokenizer.encode(here.picked.item.options[0])[0]}, "next_token")
+                        "target": run.tokenizer.encode(scene.picked.item.options[0])[0]}, "next_token")
     st.markdown(page.label("items_open", link=link))
 
 
-def _lines(page: Lesson, here: Scene) -> list[tuple[str, str]]:
-    one, score, z = here.picked, here.score(here.test, "whole"), Z_95
+def _lines(page: Lesson, scene: Scene) -> list[tuple[str, str]]:
+    one, score, z = scene.picked, scene.score(scene.test, "whole"), Z_95
     p, n = score.share, score.n
     centre, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     low, high = map(latex_number, score.interval)
@@ -146,7 +144,7 @@ def _lines(page: Lesson, here: Scene) -> list[tuple[str, str]]:
         (page.label("numbers_item", prompt=code(one.prompt)),
          rf"\ln \frac{{{right}}}{{{wrong}}} = {latex_operand(own)} - ({latex_operand(next_best)}) = "
          rf"{latex_number(own - next_best)}"),
-        (page.label("numbers_share", test=page.label(f"test_{here.test}")),
+        (page.label("numbers_share", test=page.label(f"test_{scene.test}")),
          rf"\hat p = \frac{{{score.right}}}{{{n}}} = {latex_number(p)}"),
         (page.label("numbers_wilson", z=readable(z, 4)),
          rf"\frac{{\hat p + \frac{{z^2}}{{2n}} \pm z \sqrt{{\frac{{\hat p (1 - \hat p)}}{{n}} + "
@@ -154,35 +152,35 @@ def _lines(page: Lesson, here: Scene) -> list[tuple[str, str]]:
          rf"{latex_operand(half)}}}{{{latex_operand(1 + z * z / n)}}} = [{low},\ {high}]")]
 
 
-def _scores(page: Lesson, here: Scene) -> pd.DataFrame:
+def _scores(page: Lesson, scene: Scene) -> pd.DataFrame:
     def written(score: Proportion) -> str:
         low, high = (plain_number(end, 2) for end in score.interval)
         return f"{score.right} / {score.n} [{low}, {high}]"
 
-    return pd.DataFrame([[page.label(f"test_{test}"), *(written(here.score(test, reading)) for reading in READINGS),
-                          plain_number(here.chance(test))] for test in here.answers],
+    return pd.DataFrame([[page.label(f"test_{test}"), *(written(scene.score(test, reading)) for reading in READINGS),
+                          plain_number(scene.chance(test))] for test in scene.answers],
                         columns=[page.label("test"), *page.labels("reading").values(), page.label("chance")])
 
 
-def _table(page: Lesson, here: Scene) -> pd.DataFrame:
+def _table(page: Lesson, scene: Scene) -> pd.DataFrame:
     return pd.DataFrame(
         [{page.label("test"): page.label(f"test_{test}"),
           page.label("column_reading"): page.label(f"reading_{reading}"), page.label("column_prompt"): one.prompt,
           page.label("column_right"): option.strip() == one.item.options[0].strip(),
           page.label("column_option"): option.strip(), page.label("column_ln"): value}
-         for test, readings in here.answers.items() for reading, every in readings.items() for one in every
+         for test, readings in scene.answers.items() for reading, every in readings.items() for one in every
          for option, value in zip(one.item.options, one.log_probs)])
 
 
-def _question(page: Lesson, run: Run, here: Scene) -> Question:
+def _question(page: Lesson, run: Run, scene: Scene) -> Question:
     """How many of the right answers (of all items, where none is right) are right when the words of the context are
     read backwards.
     """
-    right = [i for i, one in enumerate(here.whole) if one.right]
-    asked, kind = (right, "right") if right else (range(len(here.whole)), "all")
-    backwards = answers(run, here.test, int(read("n")), read("seed"), "reversed")
+    right = [i for i, one in enumerate(scene.whole) if one.right]
+    asked, kind = (right, "right") if right else (range(len(scene.whole)), "all")
+    backwards = answers(run, scene.test, int(read("n")), read("seed"), "reversed")
     left, n = sum(backwards[i].right for i in asked), len(asked)
-    return Question("backwards", page.label(f"question_backwards_{kind}", test=page.label(f"test_{here.test}"), n=n,
+    return Question("backwards", page.label(f"question_backwards_{kind}", test=page.label(f"test_{scene.test}"), n=n,
                                             prompt=code(backwards[0].prompt)),
                     [page.label(f"backwards_{name}") for name in ("few", "some", "most")],
                     int(np.searchsorted(LEFT, left / n, side="right")), page.label("because_backwards", left=left, n=n))

@@ -2,6 +2,8 @@
 import functools
 from collections.abc import Iterator
 
+import streamlit as st
+
 from core.app.base.markdown import escaped
 from core.app.compute import cache
 from core.app.frame import Lesson, charts, views
@@ -50,6 +52,13 @@ SETTINGS = Settings("limits", {
 })
 read, among, keep, attached = SETTINGS.read, SETTINGS.among, SETTINGS.keep, SETTINGS.attached
 choice, show = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX)
+
+
+def captioned_choice(page: Lesson, name: str) -> None:
+    """One of a few under its caption."""
+    with st.container(width="content", gap=None):
+        st.caption(page.label(name))
+        choice(page, name)
 
 
 def look(height: int, presenting: int) -> dict:
