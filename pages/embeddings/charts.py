@@ -6,6 +6,7 @@ stays and is updated in place.
 """
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -260,31 +261,29 @@ def vocabulary_map(coordinates: np.ndarray, ids: Sequence[int], tokens: Sequence
     # tests have it do so
     unchecked = dict(_validate=False)
     solid, of_kind, ids = coordinates.shape[1] == 3, np.array(kinds), np.asarray(ids)
-    hover = np.array([f"{token}<br>{i}" for i, token in zip(ids, map(_plain, tokens))])
-    traces = []
+    tokens = [html.escape(token, quote=False) for token in tokens]      # which plotly reads as HTML
+    hover = np.array([f"{token}<br>{i}" for i, token in zip(ids, tokens)])
+    trace, traces = go.Scatter3d if solid else go.Scattergl, []
     for kind in (kind for kind in KINDS if kind in kinds):
         rows = of_kind == kind
         marker = dict(color=colour(_MEANINGS[kind], theme, "ink"), symbol=_SYMBOLS[kind], opacity=0.55,
                       size=(1.4 if solid else 5) * scale)
-        traces.append((go.Scatter3d if solid else go.Scattergl)(**dict(zip("xyz", coordinates[rows].T)), mode="markers",
-                                                                marker=marker, text=hover[rows].tolist(),
-                                                                hovertemplate="%{text}<extra></extra>",
-                                                                customdata=ids[rows], **unchecked))
+        traces.append(trace(**dict(zip("xyz", coordinates[rows].T)), mode="markers", marker=marker,
+                            text=hover[rows].tolist(), hovertemplate="%{text}<extra></extra>", customdata=ids[rows],
+                            **unchecked))
     labelled = [*named] if picked is None else [picked, *named]
-    names = [_name_on_map(coordinates[i], _plain(tokens[i]), offset, i == picked, theme, scale)
+    names = [_name_on_map(coordinates[i], tokens[i], offset, i == picked, theme, scale)
              for i, offset in zip(labelled, _ring(coordinates[labelled, :2], scale))]
     axes = {f"{axis}axis": dict(title=dict(text=title), showticklabels=bool(title), showgrid=bool(title))
             for axis, title in zip("xyz", axis_titles)}
-    figure = go.Figure(traces, **unchecked).update_layout(template=template(theme, scale), height=height,
-                                                          margin=dict(l=0, r=0, t=4, b=0),
-                                                          dragmode="orbit" if solid else "pan",
-                                                          showlegend=False, hovermode="closest", font=dict(family=FONT))
-    if solid:
-        look = dict(showbackground=False, gridcolor=colour("grid", theme), color=colour("muted", theme),
-                    showspikes=False)
-        return figure.update_layout(scene={name: look | axis for name, axis in axes.items()}
-                                          | {"annotations": names, "aspectmode": "data", "camera": CAMERA})
-    return figure.update_layout(annotations=names, **axes)
+    figure = go.Figure(traces, **unchecked).update_layout(
+        template=template(theme, scale), height=height, margin=dict(l=0, r=0, t=4, b=0),
+        dragmode="orbit" if solid else "pan", showlegend=False, hovermode="closest", font=dict(family=FONT))
+    if not solid:
+        return figure.update_layout(annotations=names, **axes)
+    look = dict(showbackground=False, gridcolor=colour("grid", theme), color=colour("muted", theme), showspikes=False)
+    return figure.update_layout(scene={name: look | axis for name, axis in axes.items()}
+                                      | {"annotations": names, "aspectmode": "data", "camera": CAMERA})
 
 
 def _ring(places: np.ndarray, scale: float) -> list[tuple[float, float]]:
@@ -296,22 +295,17 @@ def _ring(places: np.ndarray, scale: float) -> list[tuple[float, float]]:
     spread = (places - places.mean(0)) / np.maximum(places.std(0), 1e-9)
     order = np.argsort(np.argsort(np.arctan2(spread[:, 1], spread[:, 0]), kind="stable"), kind="stable")
     angles = -np.pi + 2 * np.pi * (order + 0.5) / len(places)
-    return [(105 * scale * float(np.cos(angle)), -80 * scale * float(np.sin(angle))) for angle in angles]
+    return [(105 * scale * math.cos(angle), -80 * scale * math.sin(angle)) for angle in angles]
 
 
 def _name_on_map(place: np.ndarray, token: str, offset: tuple[float, float], picked: bool, theme: str,
                  scale: float) -> dict:
     """A plotly annotation: the name at the end of a thin line from its point."""
-    return dict(zip("xyz", map(float, place)), text=token, showarrow=True, arrowhead=6, arrowsize=0.9, arrowwidth=1.2,
-                arrowcolor=colour("text", theme), ax=offset[0], ay=offset[1],
-                bgcolor=colour("page", theme), borderpad=2, borderwidth=2 if picked else 1,
-                bordercolor=colour("text" if picked else "grid", theme), captureevents=False,
-                font=dict(family=MONO, size=(14 if picked else 12) * scale, color=colour("text", theme)))
-
-
-def _plain(token: str) -> str:
-    """A token in plotly's text, which reads HTML: no sign of it can start a tag or an entity."""
-    return token.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = colour("text", theme)
+    return dict(zip("xyz", place.tolist()), text=token, showarrow=True, arrowhead=6, arrowsize=0.9, arrowwidth=1.2,
+                arrowcolor=text, ax=offset[0], ay=offset[1], bgcolor=colour("page", theme), borderpad=2,
+                borderwidth=2 if picked else 1, bordercolor=text if picked else colour("grid", theme),
+                captureevents=False, font=dict(family=MONO, size=(14 if picked else 12) * scale, color=text))
 
 
 def _framed(layers: Sequence[alt.Chart], theme: str, scale: float, height: int) -> alt.LayerChart:

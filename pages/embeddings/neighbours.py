@@ -11,7 +11,7 @@ from core.figures.heads import distinct
 from core.figures.numbers import bracketed, latex_number, readable
 from core.figures.positions import cosine_latex, dot_latex
 from pages.embeddings import charts as figures
-from pages.embeddings.shared import Space, attached, choice, keep, look, show, space, spelling, word
+from pages.embeddings.shared import Space, attached, choice, keep, look, show, space_of, spelling, word
 
 N_SHOWN = 14
 N_MARKED = 4
@@ -23,19 +23,19 @@ def draw(page: Lesson, run: Run) -> Reading:
         token_id = word(page, run)
         measure = choice(page, "measure")
         centred = st.toggle(page.label("centred"), help=page.label("centred_help"), **attached("centred"))
-    here = space(run)
-    E = embeddings.centred(here.E) if centred else here.E
+    space = space_of(run)
+    E = embeddings.centred(space.E) if centred else space.E
     scores, ids = _nearest(E, token_id, measure)
     first, values = ids[:N_SHOWN].tolist(), scores.abs() if measure == "distance" else scores
     others = values[torch.arange(len(E)) != token_id]
-    title = page.label(f"neighbours_title_{measure}", token=code(here.names[token_id]),
-                       other=code(here.names[first[0]]), value=readable(float(values[first[0]])),
+    title = page.label(f"neighbours_title_{measure}", token=code(space.names[token_id]),
+                       other=code(space.names[first[0]]), value=readable(float(values[first[0]])),
                        mean=readable(float(others.mean())))
     if ahead := embeddings.rank(scores, token_id) - 1:
-        title += " " + page.label("neighbours_ahead", token=code(here.names[token_id]), n=ahead)
+        title += " " + page.label("neighbours_ahead", token=code(space.names[token_id]), n=ahead)
     st.markdown(f"**{title}**")
     bars, beside = st.columns([5, 6], gap="large")
-    axis, names = page.label(f"axis_{measure}"), [here.names[i] for i in first]
+    axis, names = page.label(f"axis_{measure}"), [space.names[i] for i in first]
     with bars:
         chart = figures.ranked_bars(names, values[first].numpy(), range(1, len(first) + 1), [""] * len(first), axis,
                                     **look())
@@ -43,9 +43,9 @@ def draw(page: Lesson, run: Run) -> Reading:
     with beside:
         marked = list(zip(names, values[first].tolist()))[:N_MARKED]
         show(figures.spread(others.numpy(), marked[::-1], (axis, page.label("axis_count")), **look()), "spread")
-    return Reading(_lines(page, here, E, token_id, first[0], centred), _question(page, here, E, first[0], measure),
+    return Reading(_lines(page, space, E, token_id, first[0], centred), _question(page, space, E, first[0], measure),
                    [embeddings.similarity, embeddings.nearest, embeddings.rank],
-                   {"neighbours.csv": lambda: _table(here, measure, values, ids)},
+                   {"neighbours.csv": lambda: _table(space, measure, values, ids)},
                    ".st-key-embeddings_neighbours", title)
 
 
@@ -55,33 +55,33 @@ def _nearest(E: torch.Tensor, token_id: int, measure: str) -> tuple[torch.Tensor
     return scores, embeddings.nearest(scores, [token_id])
 
 
-def _lines(page: Lesson, here: Space, E: torch.Tensor, token_id: int, other: int,
+def _lines(page: Lesson, space: Space, E: torch.Tensor, token_id: int, other: int,
            centred: bool) -> list[tuple[str, str]]:
     a, b = E[token_id], E[other]
     product, lengths = float(a @ b), (float(a.norm()), float(b.norm()))
     one, two = (rf"E_{{{i}}}" + "'" * centred for i in (token_id, other))
     first, second = (latex_number(length, 6) for length in lengths)
-    return [(page.label("neighbours_numbers_dot", token=code(here.names[token_id]), other=code(here.names[other])),
+    return [(page.label("neighbours_numbers_dot", token=code(space.names[token_id]), other=code(space.names[other])),
              dot_latex(rf"{one} \cdot {two}", a.tolist(), b.tolist())),
             (page.label("neighbours_numbers_cosine"),
              cosine_latex(one, two, a, b, product / lengths[0] / lengths[1])),
             (page.label("neighbours_numbers_distance"),
              rf"\lVert {one} - {two} \rVert = \sqrt{{{first}^2 + {second}^2 - 2 \cdot "
-             rf"{bracketed(latex_number(product, 6))}}} = {latex_number(float((a - b).norm()))}")]
+             rf"{bracketed(latex_number(product, 6))}}} = {latex_number((a - b).norm())}")]
 
 
-def _question(page: Lesson, here: Space, E: torch.Tensor, token_id: int, measure: str) -> Question:
+def _question(page: Lesson, space: Space, E: torch.Tensor, token_id: int, measure: str) -> Question:
     """The nearest token of the nearest token: nearness by a list is not mutual."""
     scores, ids = _nearest(E, token_id, measure)
     options = sorted(int(ids[k]) for k in (0, 2, 8, 26) if k < len(ids))
     values = (scores.abs() if measure == "distance" else scores)[options].tolist()
-    listed = ", ".join(f"{code(here.names[i])} {readable(value)}" for i, value in zip(options, values))
-    return Question("neighbours", page.label("neighbours_question", token=code(here.names[token_id]),
+    listed = ", ".join(f"{code(space.names[i])} {readable(value)}" for i, value in zip(options, values))
+    return Question("neighbours", page.label("neighbours_question", token=code(space.names[token_id]),
                                              measure=page.label(f"measure_{measure}").lower()),
-                    [code(name) for name in distinct([here.names[i] for i in options])], options.index(int(ids[0])),
+                    [code(name) for name in distinct([space.names[i] for i in options])], options.index(int(ids[0])),
                     page.label("neighbours_because", found=listed))
 
 
-def _table(here: Space, measure: str, values: torch.Tensor, ids: torch.Tensor) -> pd.DataFrame:
+def _table(space: Space, measure: str, values: torch.Tensor, ids: torch.Tensor) -> pd.DataFrame:
     return pd.DataFrame({"rank": range(1, len(ids) + 1), "id": ids.numpy(),
-                         "token": [here.names[i] for i in ids.tolist()], measure: values[ids].numpy()})
+                         "token": [space.names[i] for i in ids.tolist()], measure: values[ids].numpy()})

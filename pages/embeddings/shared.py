@@ -50,7 +50,7 @@ class Space:
     kinds: tuple[str, ...]   # and which of KINDS it is
 
 
-def space(run: Run) -> Space:
+def space_of(run: Run) -> Space:
     """The model's E with its principal axes, made once for all readers."""
     def make() -> Space:
         own = run.model.E.detach().to("cpu")
