@@ -104,13 +104,13 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 def _diagram(page: Lesson, shown: Predictions, name: str, **values: str) -> None:
     """One reliability diagram over its counts; values: of its caption."""
-    found = shown.calibration
+    calibration = shown.calibration
     titles = page.labels("axis") | {"diagonal": page.label("diagonal"), "right": page.label("column_came")}
     with st.container(gap="xsmall"):
-        st.markdown(page.label("ece", caption=page.label(f"caption_{name}", **values), n=found.n,
-                               ece=_percent(found.expected_error), chance=_percent(shown.chance.mean())))
-        show(figures.reliability(found, titles, **look(190, presenting=160)), name)
-        show(figures.counts(found, titles, **look(90, presenting=90)), f"{name}_counts")
+        st.markdown(page.label("ece", caption=page.label(f"caption_{name}", **values), n=calibration.n,
+                               ece=_percent(calibration.expected_error), chance=_percent(shown.chance.mean())))
+        show(figures.reliability(calibration, titles, **look(190, presenting=160)), name)
+        show(figures.counts(calibration, titles, **look(90, presenting=90)), f"{name}_counts")
 
 
 def _given(run: Run, source: str, seed: int) -> Predictions:
@@ -148,15 +148,15 @@ def _percent(value: float) -> str:
 
 
 def _lines(page: Lesson, given: Predictions) -> list[tuple[str, str]]:
-    found, n = given.calibration, given.calibration.n
-    parts = {one: one.count / n * abs(one.share_right - one.confidence) for one in found.bins if one.count}
+    calibration, n = given.calibration, given.calibration.n
+    parts = {one: one.count / n * abs(one.share_right - one.confidence) for one in calibration.bins if one.count}
     most = max(parts, key=parts.get)
     return [(page.label("numbers_bin", low=f"{most.low:.1f}", high=f"{most.high:.1f}"),
              rf"\frac{{{most.count}}}{{{n}}} \cdot \left| \frac{{{round(most.count * most.share_right)}}}"
              rf"{{{most.count}}} - {latex_operand(most.confidence)} \right| = {latex_number(parts[most])}"),
             (page.label("numbers_ece"),
              rf"\mathrm{{ECE}} = {' + '.join(latex_number(part, 6) for part in parts.values())} = "
-             rf"{latex_number(found.expected_error)}"),
+             rf"{latex_number(calibration.expected_error)}"),
             (page.label("numbers_gap"),
              rf"\frac{{{int(given.right.sum())}}}{{{n}}} - {latex_operand(given.confidence.mean())} = "
              rf"{latex_number(-given.gap)}"),
