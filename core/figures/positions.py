@@ -85,6 +85,13 @@ def step_latex(i: int, j: int, omega: float) -> str:
             rf"{latex_number(math.cos(j * omega))} \end{{pmatrix}}")
 
 
+def cosine_latex(one: str, other: str, a: np.ndarray, b: np.ndarray, cosine: float) -> str:
+    """The cosine of two vectors (d,) of these symbols: their dot product over their lengths. Tensors will do too."""
+    product, first, second = (latex_number(float(value), 6) for value in (a @ b, (a @ a) ** 0.5, (b @ b) ** 0.5))
+    return (rf"\cos({one}, {other}) = \frac{{{one} \cdot {other}}}{{\lVert {one} \rVert\,\lVert {other} "
+            rf"\rVert}} = \frac{{{product}}}{{{first} \cdot {second}}} = {latex_number(cosine)}")
+
+
 def dot_latex(name: str, a: Sequence[float], b: Sequence[float], shown: int = 4) -> str:
     """A dot product's first terms and its total."""
     terms = " + ".join(rf"({latex_number(x)})({latex_number(y)})" for x, y in list(zip(a, b))[:shown])

@@ -9,6 +9,7 @@ import streamlit as st
 import torch
 
 from core.analysis import stream_and_heads
+from core.analysis.arrays import to_numpy
 from core.app.base.markdown import code, escaped
 from core.app.frame import Lesson, Question, Reading
 from core.app.state import Run, reader
@@ -17,7 +18,6 @@ from core.figures.numbers import bracketed, latex_number, latex_operand, probabi
 from core.model import activation
 from core.model.intervention import NOTHING, Intervention
 from pages.architectures.shared import KINDS_CSS, PREFIX, keep, read
-from pages.residual_stream.shared import to_numpy
 
 SHOWN = ("relu", "gelu", "gelu_tanh", "swish")
 EVERY = (*SHOWN, "swiglu", "geglu")

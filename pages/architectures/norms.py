@@ -10,16 +10,18 @@ import torch
 from torch import Tensor
 
 from core.analysis import stream_and_heads
+from core.analysis.arrays import to_numpy
+from core.analysis.norm_inputs import norm_input
 from core.app.base.markdown import code, unmarked
 from core.app.frame import Lesson, Question, Reading
+from core.app.frame.charts import screen_taken
+from core.app.frame.selection_controls import picked_norm
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.components.residual_grid import residual_grid
 from core.figures.numbers import bracketed, latex_number, latex_operand, readable
 from core.model import normalisation
 from pages.architectures.shared import KINDS_CSS, PREFIX, SETTINGS, attached, keep, read
-from pages.residual_stream.layer_norm import norm_input, picked_norm
-from pages.residual_stream.shared import screen, to_numpy
 
 KINDS = ("layernorm", "rmsnorm", "batchnorm")
 EDGES = (-4.0, 4.0)         # of the histograms of what a norm gives
@@ -72,8 +74,8 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 def batch_of(run: Run, typed: str, where: str, layer: int, position: int) -> Batch:
     """What one norm of the model reads on the prompt, and on the other text, whose end-of-text token is left out."""
-    matrix, norm = norm_input(run, where, layer)
-    other = norm_input(run.with_text(typed), where, layer)[0][1:]
+    matrix, norm = norm_input(run.model, run.trace, where, layer)
+    other = norm_input(run.model, run.with_text(typed).trace, where, layer)[0][1:]
     return Batch(matrix.double(), other.double(), position, norm.epsilon)
 
 
@@ -124,7 +126,8 @@ def _matrix(page: Lesson, run: Run, batch: Batch, feature: int, title: str) -> N
                   legend=page.label("norms_legend"), reading=page.label("norms_reading"), twin=unmarked(title),
                   theme=reader.theme(), key=f"{PREFIX}norms_matrix", signed=True, picked=(batch.position, feature),
                   limits=(-largest, largest), least_column=1, least_row=1, numbered=True,
-                  row_band=True, column_band=True, height=180, fit=screen(150), present=reader.present(), on_pick=_pick)
+                  row_band=True, column_band=True, height=180, fit=screen_taken(150),
+                  present=reader.present(), on_pick=_pick)
 
 
 def _pick(row: int, column: int) -> None:

@@ -10,11 +10,12 @@ from torch import Tensor
 from core.analysis import embeddings, stream_and_heads
 from core.app.base.markdown import code
 from core.app.frame import Lesson, Question, Reading
-from core.app.state import Run, reader
+from core.app.state import Run
 from core.figures.numbers import latex_number, readable
+from core.figures.positions import cosine_latex
 from core.figures.thinning import thinned
 from pages.embeddings import charts as figures
-from pages.embeddings.shared import PREFIX, attached, chart_height, keep, read, show, space
+from pages.embeddings.shared import PREFIX, attached, axis_titles, keep, look, read, show, space_of
 
 NAMED_BLOCKS = 8                # of each way in the plane
 OWN_STEPS = (0.1, 0.5, 0.9)     # the cosines that part the options of the question
@@ -53,22 +54,19 @@ def draw(page: Lesson, run: Run) -> Reading:
     names = [page.label("depth_static"),
              page.label("depth_entering" if run.trace.position is not None else "depth_entering_plain"),
              *(str(block) for block in range(run.model.config.n_layers))]
-    here = space(run)
+    space = space_of(run)
     last, lowest = len(names) - 1, int(np.argmin(paths.cosines))
     title = page.label("contexts_title" if paths.cosines[lowest] < 1 else "contexts_title_same",
-                       token=code(here.names[token_id]), kept=readable(100 * paths.projection.kept),
+                       token=code(space.names[token_id]), kept=readable(100 * paths.projection.kept),
                        lowest=readable(paths.cosines[lowest]), where=_depth(page, names, lowest))
     st.markdown(f"**{title}**")
     plane, beside = st.columns([3, 2], gap="medium")
-    points = _points(page, paths, names, here.names)
+    points = _points(page, paths, names, space.names)
     with plane:
-        titles = tuple(page.label("axis_principal", axis=axis + 1,
-                                  share=readable(100 * float(paths.projection.shares[axis]))) for axis in range(2))
-        show(figures.two_paths(points, titles, reader.theme(), reader.scale(), chart_height()), "paths")
+        show(figures.two_paths(points, axis_titles(page, paths.projection, 2), **look()), "paths")
     with beside:
-        nearest = [[here.names[i] for i in way] for way in paths.nearest]
-        show(figures.alike_by_depth(paths.cosines, names, nearest, page.label("axis_alike"), reader.theme(),
-                                    reader.scale(), chart_height()), "alike")
+        nearest = [[space.names[i] for i in way] for way in paths.nearest]
+        show(figures.alike_by_depth(paths.cosines, names, nearest, page.label("axis_alike"), **look()), "alike")
     return Reading(_lines(page, paths, last), _question(page, run, paths, names),
                    [embeddings.path, embeddings.principal_axes, stream_and_heads.cosines],
                    {"paths.csv": lambda: points.drop(columns="label")}, f".st-key-{PREFIX}paths", title)
@@ -80,36 +78,33 @@ def _shared_word(page: Lesson, run: Run, other: Run) -> int | None:
     None if they share none but those that every text begins and ends with.
     """
     every = {run.tokenizer.end_of_text, *run.tokenizer.begin, *run.tokenizer.end}
-    shared = [i for i in embeddings.shared_tokens(run.token_ids, other.token_ids) if i not in every]
-    if not shared:
+    names = {i: run.tokenizer.visible(i) for i in embeddings.shared_tokens(run.token_ids, other.token_ids)
+             if i not in every}
+    if not names:
         return None
-    names = [run.tokenizer.visible(i) for i in shared]
-    chosen = read("shared")
-    wanted = next((k for k, name in enumerate(names) if name.removeprefix("·") == chosen.strip().removeprefix("·")),
-                  None)
-    longest = max(range(len(names)), key=lambda k: (len(names[k].removeprefix("·")), k))
-    key = f"{PREFIX}shared_widget"
-    now = shared[longest if wanted is None else wanted]
+    bare = {i: name.removeprefix("·") for i, name in names.items()}
+    wanted = read("shared").strip().removeprefix("·")
+    longest = max(reversed(bare), key=lambda i: len(bare[i]))        # of equally long ones the last
+    key, now = f"{PREFIX}shared_widget", next((i for i in bare if bare[i] == wanted), longest)
     if st.session_state.get(key) != now:
         st.session_state[key] = now
     st.markdown(page.label("shared"), width="content")
-    return st.selectbox(page.label("shared"), shared, format_func=run.tokenizer.visible,
-                        key=key, width=140, label_visibility="collapsed",
-                        on_change=lambda: keep(shared=run.tokenizer.visible(st.session_state[key]).removeprefix("·")))
+    return st.selectbox(page.label("shared"), list(names), format_func=names.get, key=key, width=140,
+                        label_visibility="collapsed", on_change=lambda: keep(shared=bare[st.session_state[key]]))
 
 
 def _paths(run: Run, other: Run, token_id: int, equal: bool) -> Paths:
     """Both ways of the token's last place in each text, on the plane in which the points of both differ most."""
-    places = [len(one.token_ids) - 1 - one.token_ids[::-1].index(token_id) for one in (run, other)]
-    E, lengths = space(run).E, space(run).lengths
-    vectors = torch.stack([embeddings.path(E, one.trace, place).cpu().double()
-                           for one, place in zip((run, other), places)])
-    vectors[:, 0] = E[token_id]
+    space, ways = space_of(run), []
+    for one in (run, other):
+        place = len(one.token_ids) - 1 - one.token_ids[::-1].index(token_id)
+        ways.append(embeddings.path(space.E, one.trace, place).cpu().double())
+    vectors = torch.stack(ways)
+    vectors[:, 0] = space.E[token_id]
     seen = vectors / stream_and_heads.norms(vectors).unsqueeze(-1) if equal else vectors
-    projection = embeddings.principal_axes(seen.flatten(0, 1), 2)
-    nearest = embeddings.nearest_rows(E, vectors, lengths).tolist()
-    return Paths(token_id, vectors, seen, projection,
-                 stream_and_heads.cosines(vectors[0], vectors[1]).numpy().round(SURE_DIGITS), nearest)
+    return Paths(token_id, vectors, seen, embeddings.principal_axes(seen.flatten(0, 1), 2),
+                 stream_and_heads.cosines(*vectors).numpy().round(SURE_DIGITS),
+                 embeddings.nearest_rows(space.E, vectors, space.lengths).tolist())
 
 
 def _depth(page: Lesson, names: list[str], depth: int) -> str:
@@ -121,24 +116,19 @@ def _depth(page: Lesson, names: list[str], depth: int) -> str:
 def _points(page: Lesson, paths: Paths, names: list[str], tokens: tuple[str, ...]) -> pd.DataFrame:
     places = paths.projection(paths.seen).numpy().round(PLACE_DIGITS)
     rows, named = [], {2 + block for block in thinned(len(names) - 2, NAMED_BLOCKS)}
-    for which, way in zip("AB", range(2)):
-        for depth in range(len(names)):
-            label = names[0] if depth == 0 and way == 0 else f"{which} {names[depth]}" if depth in named else ""
-            rows.append({"path": which, "depth": depth, "name": _depth(page, names, depth), "x": places[way, depth, 0],
-                         "y": places[way, depth, 1] if places.shape[-1] > 1 else 0.0,
-                         "nearest": tokens[paths.nearest[way][depth]],
+    for path, way, nearest in zip("AB", places, paths.nearest):
+        for depth, (x, *rest) in enumerate(way):
+            label = f"{path} {names[depth]}" if depth in named else names[0] if (path, depth) == ("A", 0) else ""
+            rows.append({"path": path, "depth": depth, "name": _depth(page, names, depth), "x": x,
+                         "y": rest[0] if rest else 0.0, "nearest": tokens[nearest[depth]],
                          "cosine_between": paths.cosines[depth], "label": label})
     return pd.DataFrame(rows)
 
 
 def _lines(page: Lesson, paths: Paths, last: int) -> list[tuple[str, str]]:
-    a, b = paths.vectors[0, last], paths.vectors[1, last]
-    product, lengths = float(a @ b), [latex_number(float(v.norm()), 6) for v in (a, b)]
-    shares = [latex_number(float(share)) for share in paths.projection.shares[:2]]
+    shares = [latex_number(share) for share in paths.projection.shares[:2]]
     return [(page.label("contexts_numbers_cosine"),
-             rf"\cos(x^A, x^B) = \frac{{x^A \cdot x^B}}{{\lVert x^A \rVert\,\lVert x^B \rVert}} = "
-             rf"\frac{{{latex_number(product, 6)}}}{{{lengths[0]} \cdot "
-             rf"{lengths[1]}}} = {latex_number(float(paths.cosines[last]))}"),
+             cosine_latex("x^A", "x^B", *paths.vectors[:, last], paths.cosines[last])),
             (page.label("contexts_numbers_kept", n=paths.seen.shape[0] * paths.seen.shape[1]),
              rf"\frac{{\lambda_1 + \lambda_2}}{{\sum_k \lambda_k}} = {' + '.join(shares)} = "
              rf"{latex_number(paths.projection.kept)}")]
@@ -146,9 +136,8 @@ def _lines(page: Lesson, paths: Paths, last: int) -> list[tuple[str, str]]:
 
 def _question(page: Lesson, run: Run, paths: Paths, names: list[str]) -> Question:
     """How near the token's last vector still is to its own row of E."""
-    own = stream_and_heads.cosines(paths.vectors[0], paths.vectors[0, :1]).numpy()
-    answer = int(np.searchsorted(OWN_STEPS, own[-1]))
-    found = ", ".join(f"{name}: {readable(float(value))}" for name, value in zip(names, own))
+    own = stream_and_heads.cosines(paths.vectors[0], paths.vectors[0, :1]).tolist()
     return Question("contexts", page.label("contexts_question", token=code(run.tokenizer.visible(paths.token_id))),
-                    [page.label(f"contexts_option_{k}") for k in range(4)], answer,
-                    page.label("contexts_because", found=found))
+                    [page.label(f"contexts_option_{k}") for k in range(4)], int(np.searchsorted(OWN_STEPS, own[-1])),
+                    page.label("contexts_because", found=", ".join(f"{name}: {readable(value)}"
+                                                                   for name, value in zip(names, own))))

@@ -1,8 +1,8 @@
 // One-hot (N × |V|) times E (|V| × d) is X (N × d): the tokens of the prompt as rows on the left and on the right, the
 // picked one's row of E between them.
-import { beginDrawing, writeText } from "../../core/components/lib/canvas.js";
+import { beginDrawing, stroke, writeText } from "../../core/components/lib/canvas.js";
 import { css } from "../../core/components/lib/colours.js";
-import { make } from "../../core/components/lib/dom.js";
+import { fill, make } from "../../core/components/lib/dom.js";
 import { exact } from "../../core/components/lib/numbers.js";
 import { unpack } from "../../core/components/lib/bytes.js";
 import { showTip, tokenChip } from "../../core/components/lib/pattern.js";
@@ -15,26 +15,24 @@ export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const root = parentElement.querySelector(".product");
   const view = (root.view ??= build(root));
-  view.send = setTriggerValue;
-  receive(view, data);
-}
-
-function receive(view, data) {
-  Object.assign(view, unpack(data));
-  view.reach = Math.max(largest(view.window), largest(view.product)) || 1;
+  Object.assign(view, unpack(data), { send: setTriggerValue });
+  view.reach = [view.window, view.product].reduce(
+    (most, values) => values.reduce((larger, value) => Math.max(larger, Math.abs(value)), most), 0) || 1;
   view.stage.setAttribute("aria-label", view.text.keys);
-  whenStyled(view.root, () => arrange(view));
+  whenStyled(root, () => arrange(view));
 }
 
-const largest = (values) => values.reduce((most, v) => Math.max(most, Math.abs(v)), 0);
 
 function build(root) {
-  const view = { root, stage: root.querySelector(".stage"), canvas: root.querySelector("canvas"),
-    tip: root.querySelector(".tip"), spoken: root.querySelector(".spoken") };
-  view.stage.onpointermove = (event) => read(view, event);
-  view.stage.onpointerleave = () => { view.tip.hidden = true; };
-  view.stage.onclick = (event) => { const row = rowAt(view, event); if (row !== null) pick(view, row); };
-  view.stage.onkeydown = (event) => {
+  const [stage, canvas, tip, spoken] = [".stage", "canvas", ".tip", ".spoken"].map((name) => root.querySelector(name));
+  const view = { stage, canvas, tip, spoken };
+  stage.onpointermove = (event) => read(view, event);
+  stage.onpointerleave = () => { tip.hidden = true; };
+  stage.onclick = (event) => {
+    const cell = cellAt(view, event);
+    if (cell && cell.part !== view.middle) pick(view, cell.row);
+  };
+  stage.onkeydown = (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!step) return;
     event.preventDefault();
@@ -52,19 +50,18 @@ function pick(view, row) {
 }
 
 function arrange(view) {
-  const width = view.stage.clientWidth, ratio = window.devicePixelRatio || 1;
+  const { stage, canvas, scale } = view, width = stage.clientWidth, ratio = window.devicePixelRatio || 1;
   if (!width) return;
-  const height = fitHeight(view.stage, view.least, view.most, view.foot), type = 12 * view.scale;
-  const names = 78 * view.scale;
-  const room = width - names - 2 * GAP - 128 * view.scale;
-  const left = { x: names, width: room * 0.3 };
-  const middle = { x: names + room * 0.3 + GAP + 128 * view.scale, width: room * 0.35 };
-  const right = { x: middle.x + middle.width + GAP, width: room * 0.35 - 4 };
-  Object.assign(view,
-    { width, height, ratio, type, names, left, middle, right, top: HEADING, inner: height - HEADING - FOOT });
-  view.stage.style.height = `${height}px`;
-  Object.assign(view.canvas.style, { width: `${width}px`, height: `${height}px` });
-  [view.canvas.width, view.canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
+  const height = fitHeight(stage, view.least, view.most, view.foot), names = 78 * scale, ids = 128 * scale;
+  const room = width - names - 2 * GAP - ids;
+  const part = (x, wide) => ({ x, width: wide, end: x + wide });
+  const left = part(names, room * 0.3), middle = part(left.end + GAP + ids, room * 0.35);
+  const right = part(middle.end + GAP, room * 0.35 - 4);
+  Object.assign(view, { width, height, ratio, type: 12 * scale, names, left, middle, right, top: HEADING,
+    inner: height - HEADING - FOOT });
+  stage.style.height = `${height}px`;
+  Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
+  [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
   paint(view);
 }
 
@@ -86,37 +83,37 @@ function paint(view) {
 
 function headings(view) {
   const { left, middle, right, text } = view;
-  for (const [part, symbol, shape, start] of [[left, ...text.one_hot.split("|"), left.x],
-    [middle, ...text.matrix.split("|"), middle.x], [right, ...text.result.split("|"), right.x]]) {
-    writeText(view, symbol, start, 10, { bold: true, room: part.width });
-    writeText(view, shape, start, 26, { meaning: "muted", room: part.width });
+  for (const [{ x, width }, heading] of [[left, text.one_hot], [middle, text.matrix], [right, text.result]]) {
+    const [symbol, shape] = heading.split("|");
+    writeText(view, symbol, x, 10, { bold: true, room: width });
+    writeText(view, shape, x, 26, { meaning: "muted", room: width });
   }
 }
 
 // A line for each token, with its 1 where its id stands between 0 and |V|; all else on the line is 0.
 function oneHot(view) {
-  const { context, ink, left, n } = view, [, height] = place(view, 0, n);
+  const { left, n } = view, [, height] = place(view, 0, n);
   const every = Math.max(1, Math.ceil((view.type * 1.15) / height));
   for (let i = 0; i < n; i++) {
-    const [y] = place(view, i, n), chosen = i === view.picked;
-    const at = left.x + ((view.ids[i] + 0.5) / view.vocab_size) * left.width;
-    if (chosen) {
-      context.fillStyle = ink("panel");
-      context.fillRect(0, y, left.x + left.width, height);
-    }
-    context.fillStyle = ink("grid");
-    context.fillRect(left.x, y + height / 2 - 0.5, left.width, 1);
-    context.fillStyle = ink(chosen ? "residual" : "muted");
-    const size = chosen ? Math.max(5, Math.min(height * 0.8, 14)) : Math.max(2, Math.min(height * 0.55, 8));
-    context.fillRect(at - (chosen ? 3 : 1.5), y + height / 2 - size / 2, chosen ? 6 : 3, size);
-    const near = Math.abs(i - view.picked) * height < view.type;
-    if (chosen || (i % every === 0 && !near))
-      writeText(view, view.tokens[i], view.names - 8, y + height / 2,
+    const [top] = place(view, i, n), y = top + height / 2, chosen = i === view.picked;
+    const x = left.x + ((view.ids[i] + 0.5) / view.vocab_size) * left.width, near = x > left.end - 20;
+    if (chosen) fillBox(view, "panel", 0, top, left.end, height);
+    fillBox(view, "grid", left.x, y - 0.5, left.width, 1);
+    const tall = chosen ? Math.max(5, Math.min(height * 0.8, 14)) : Math.max(2, Math.min(height * 0.55, 8));
+    const wide = chosen ? 6 : 3;
+    fillBox(view, chosen ? "residual" : "muted", x - wide / 2, y - tall / 2, wide, tall);
+    if (chosen || (i % every === 0 && Math.abs(i - view.picked) * height >= view.type))
+      writeText(view, view.tokens[i], view.names - 8, y,
         { align: "right", mono: true, bold: chosen, room: view.names - 10 });
     if (chosen)
-      writeText(view, "1", at + (at > left.x + left.width - 20 ? -6 : 6), y + height / 2,
-        { align: at > left.x + left.width - 20 ? "right" : "left", bold: true, meaning: "residual-ink" });
+      writeText(view, "1", x + (near ? -6 : 6), y, { align: near ? "right" : "left", bold: true,
+        meaning: "residual-ink" });
   }
+}
+
+function fillBox({ context, ink }, meaning, x, y, width, height) {
+  context.fillStyle = ink(meaning);
+  context.fillRect(x, y, width, height);
 }
 
 // Rows of d entries as cells, the chosen one framed.
@@ -129,74 +126,63 @@ function rows(view, part, values, n, chosen) {
       context.fillRect(part.x + c * cell, y, cell + 0.4, height - gap);
     }
   }
+  stroke(context, ink("residual-ink"), 2.5);
   for (let i = 0; i < n; i++) {
-    if (!chosen(i)) continue;
     const [y, height] = place(view, i, n);
-    context.strokeStyle = ink("residual-ink");
-    context.lineWidth = 2.5;
-    context.strokeRect(part.x - 1, y - 1, part.width + 2, Math.max(height, 4) + 1);
+    if (chosen(i)) context.strokeRect(part.x - 1, y - 1, part.width + 2, Math.max(height, 4) + 1);
   }
 }
 
 function windowNames(view) {
-  const n = view.window_ids.length;
-  view.window_ids.forEach((id, i) => {
-    const [y, height] = place(view, i, n), chosen = id === view.ids[view.picked];
-    if (chosen) {
-      view.context.fillStyle = view.ink("panel");
-      view.context.fillRect(view.left.x + view.left.width + GAP - 6, y,
-        view.middle.x - view.left.x - view.left.width - GAP + 4, height);
-    }
-    writeText(view, `${view.window_tokens[i]}`, view.middle.x - 8 - 42 * view.scale, y + height / 2,
-      { align: "right", mono: true, bold: chosen, meaning: chosen ? "text" : "muted", room: 76 * view.scale });
-    writeText(view, `${id}`, view.middle.x - 8, y + height / 2,
-      { align: "right", mono: true, bold: chosen, meaning: chosen ? "text" : "muted" });
+  const { left, middle, scale, window_ids: ids } = view, from = left.end + GAP - 6;
+  ids.forEach((id, i) => {
+    const [top, height] = place(view, i, ids.length), y = top + height / 2, chosen = id === view.ids[view.picked];
+    if (chosen) fillBox(view, "panel", from, top, middle.x - from - 2, height);
+    const look = { align: "right", mono: true, bold: chosen, meaning: chosen ? "text" : "muted" };
+    writeText(view, view.window_tokens[i], middle.x - 8 - 42 * scale, y, { ...look, room: 76 * scale });
+    writeText(view, String(id), middle.x - 8, y, look);
   });
 }
 
 // × and =, and the way from the 1 to the row of E and on to the product.
 function signs(view) {
-  const { context, ink, left, middle, right } = view, [yLeft, h] = place(view, view.picked, view.n);
-  const row = view.window_ids.indexOf(view.ids[view.picked]);
-  const [yMiddle, hMiddle] = place(view, row, view.window_ids.length), from = yLeft + h / 2;
-  const via = yMiddle + hMiddle / 2;
-  context.strokeStyle = ink("residual-ink");
-  context.lineWidth = 1.5;
-  for (const [x1, y1, x2, y2] of [[left.x + left.width + 2, from, left.x + left.width + GAP - 8, via],
-    [middle.x + middle.width + 3, via, right.x - 4, from]]) {
+  const { context, left, middle, right, window_ids: ids } = view;
+  const centre = (i, n) => { const [y, height] = place(view, i, n); return y + height / 2; };
+  const from = centre(view.picked, view.n), via = centre(ids.indexOf(view.ids[view.picked]), ids.length);
+  stroke(context, view.ink("residual-ink"), 1.5);
+  for (const [x1, y1, x2, y2] of [[left.end + 2, from, left.end + GAP - 8, via],
+    [middle.end + 3, via, right.x - 4, from]]) {
     context.beginPath();
     context.moveTo(x1, y1);
     context.bezierCurveTo((x1 + x2) / 2, y1, (x1 + x2) / 2, y2, x2, y2);
     context.stroke();
   }
-  writeText(view, "×", left.x + left.width + GAP / 2, 12, { align: "center", bold: true, size: 1.5 });
-  writeText(view, "=", middle.x + middle.width + GAP / 2, 12, { align: "center", bold: true, size: 1.5 });
+  for (const [sign, part] of [["×", left], ["=", middle]])
+    writeText(view, sign, part.end + GAP / 2, 12, { align: "center", bold: true, size: 1.5 });
 }
 
-function rowAt(view, event) {
-  const box = view.stage.getBoundingClientRect(), x = event.clientX - box.left, [, height] = place(view, 0, view.n);
+// The part and the row under the pointer, how many rows there are, and where across it points; null between the parts.
+function cellAt(view, event) {
+  const box = view.stage.getBoundingClientRect(), x = event.clientX - box.left, { left, middle, right } = view;
+  const part = x < left.end ? left : [middle, right].find((one) => x >= one.x && x < one.end);
+  const n = part === middle ? view.window_ids.length : view.n, [, height] = place(view, 0, n);
   const row = Math.floor((event.clientY - box.top - view.top) / height);
-  const outside = x > view.left.x + view.left.width && x < view.right.x;
-  return outside || row < 0 || row >= view.n ? null : row;
+  return part && row >= 0 && row < n ? { part, row, x, height } : null;
 }
 
 function read(view, event) {
-  const box = view.stage.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
-  view.tip.hidden = true;
-  const inside = (part) => x >= part.x && x < part.x + part.width, scrolled = view.stage.parentElement.scrollLeft;
-  const middle = inside(view.middle), n = middle ? view.window_ids.length : view.n, [, height] = place(view, 0, n);
-  const row = Math.floor((y - view.top) / height);
-  if (row < 0 || row >= n || !(x < view.left.x + view.left.width || middle || inside(view.right))) return;
-  const token = middle ? view.window_tokens[row] : view.tokens[row], id = middle ? view.window_ids[row] : view.ids[row];
-  const part = middle ? view.middle : view.right;
+  const { left, middle, text, d } = view, cell = cellAt(view, event);
+  view.tip.hidden = !cell;
+  if (!cell) return;
+  const { part, row, x, height } = cell, of_E = part === middle;
+  const token = (of_E ? view.window_tokens : view.tokens)[row], id = (of_E ? view.window_ids : view.ids)[row];
   const words = [tokenChip(token, "")];
-  if (x < view.left.x + view.left.width) {
-    words.push(make("small", "", null, ` ${view.text.column.replace("{id}", id)}`));
+  if (part === left) {
+    words.push(make("small", "", null, ` ${fill(text.column, { id })}`));
   } else {
-    const c = Math.floor(((x - part.x) / part.width) * view.d), values = middle ? view.window : view.product;
-    const where = view.text.entry.replace("{id}", middle ? id : row).replace("{c}", c);
-    words.push(make("small", "", null, ` ${where.replace("{symbol}", middle ? "E" : "X")} `));
-    words.push(make("output", "", null, exact(values[row * view.d + c])));
+    const c = Math.floor(((x - part.x) / part.width) * d), symbol = of_E ? "E" : "X";
+    words.push(make("small", "", null, ` ${fill(text.entry, { symbol, id: of_E ? id : row, c })} `),
+      make("output", "", null, exact((of_E ? view.window : view.product)[row * d + c])));
   }
-  showTip(view.tip, words, x - scrolled, view.top + row * height, height);
+  showTip(view.tip, words, x - view.stage.parentElement.scrollLeft, view.top + row * height, height);
 }

@@ -1,7 +1,6 @@
 """One-hot × E: each token of the prompt picks its row of the embedding matrix, shown as the product that it is."""
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 import torch
@@ -34,15 +33,13 @@ _picture = declare(
 def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
     E, at = run.model.E.detach().to("cpu"), reader.selection().position
-    token_ids = torch.tensor(run.token_ids)
-    product, token_id = embeddings.embed(token_ids, E), run.token_ids[at]
-    n, d = len(run.token_ids), E.shape[1]
-    first = min(max(token_id - ROWS // 2, 0), max(len(E) - ROWS, 0))
-    window = list(range(first, min(first + ROWS, len(E))))
+    token_ids, token_id = torch.tensor(run.token_ids), run.token_ids[at]
+    product, (n, d) = embeddings.embed(token_ids, E), (len(run.token_ids), E.shape[1])
+    first = max(0, min(token_id - ROWS // 2, len(E) - ROWS))
     difference = float((product - E[token_ids]).abs().max())
     title = page.label("product_title", token=code(run.tokens[at]), id=token_id, d=d)
     st.markdown(f"**{title}**")
-    _draw_product(page, run, E, window, product)
+    _draw_product(page, run, E, list(range(first, min(first + ROWS, len(E)))), product)
     st.caption(page.label("product_check", difference=f"{difference:g}", multiplications=n * len(E) * d, read=n * d))
     return Reading(_lines(page, run, E, at), _question(page, len(E), d), [embeddings.one_hot, embeddings.embed],
                    {"product.csv": lambda: _table(run, product)}, ".product canvas", title)
@@ -50,34 +47,33 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 def _draw_product(page: Lesson, run: Run, E: torch.Tensor, window: list[int], product: torch.Tensor) -> None:
     """One-hot (N, |V|) × E = product (N, d); of E the rows `window` are drawn."""
-    n, (vocab_size, d), present = len(run.token_ids), E.shape, reader.present()
-    text = {"one_hot": page.label("product_one_hot", n=n, v=vocab_size),
-            "result": page.label("product_result", n=n, d=d),
-            "matrix": page.label("product_matrix", v=vocab_size, d=d, first=window[0], last=window[-1])}
-    text |= {key: page.label(f"product_{key}") for key in ("column", "entry", "keys")}
-    header = {"n": n, "d": d, "vocab_size": vocab_size, "ids": list(run.token_ids), "tokens": list(run.tokens),
+    n, (v, d) = len(run.token_ids), E.shape
+    values = {"one_hot": dict(n=n, v=v), "result": dict(n=n, d=d), "column": {}, "entry": {}, "keys": {},
+              "matrix": dict(v=v, d=d, first=window[0], last=window[-1])}
+    text = {name: page.label(f"product_{name}", **numbers) for name, numbers in values.items()}
+    header = {"n": n, "d": d, "vocab_size": v, "ids": run.token_ids, "tokens": run.tokens,
               "window_ids": window, "window_tokens": [run.tokenizer.visible(i) for i in window],
               "picked": reader.selection().position, "text": text, "least": HEIGHT[0], "most": HEIGHT[1],
-              "foot": NOTE if present else 0, "scale": reader.scale(), "theme": reader.theme()}
+              "foot": NOTE if reader.present() else 0, "scale": reader.scale(), "theme": reader.theme()}
     arrays = {"window": E[window].float().numpy(), "product": product.float().numpy()}
     _picture(key=PICTURE, data=pack(header, arrays),
              on_picked_change=lambda: reader.select(position=int(st.session_state[PICTURE].picked)))
 
 
 def _lines(page: Lesson, run: Run, E: torch.Tensor, at: int) -> list[tuple[str, str]]:
-    token_id, row = run.token_ids[at], E[run.token_ids[at]]
-    entries = ",\\ ".join(latex_number(float(value)) for value in row[:SHOWN])
-    other = (token_id + 1) % len(E)
-    one = (rf"X_{{{at},0}} = \sum_{{v=0}}^{{{len(E) - 1}}} \mathbb{{1}}_{{v}}\,E_{{v,0}} = 1 \cdot "
-           rf"{bracketed(latex_number(float(row[0])))} + 0 \cdot {bracketed(latex_number(float(E[other, 0])))} + 0 + "
-           rf"\dots = {latex_number(float(row[0]))}")
+    token_id = run.token_ids[at]
+    row, other = E[token_id], (token_id + 1) % len(E)
+    entries, first = r",\ ".join(map(latex_number, row[:SHOWN].tolist())), latex_number(row[0])
     return [(page.label("product_numbers_one", token=code(run.tokens[at]), id=token_id,
-                        other=code(run.tokenizer.visible(other))), one),
+                        other=code(run.tokenizer.visible(other))),
+             rf"X_{{{at},0}} = \sum_{{v=0}}^{{{len(E) - 1}}} \mathbb{{1}}_{{v}}\,E_{{v,0}} = 1 \cdot "
+             rf"{bracketed(first)} + 0 \cdot {bracketed(latex_number(E[other, 0]))} + 0 + \dots = {first}"),
             (page.label("product_numbers_row", d=E.shape[1]),
-             rf"X_{{{at}}} = \mathbb{{1}}_{{{token_id}}}\,E = E_{{{token_id}}} = \left({entries},\ \dots\right)"),
+             rf"X_{{{at}}} = \mathbb{{1}}_{{{token_id}}}\,E = E_{{{token_id}}} = "
+             rf"\left({entries},\ \dots\right)"),
             (page.label("product_numbers_length"),
              rf"\lVert E_{{{token_id}}} \rVert = \sqrt{{\textstyle\sum_c E_{{{token_id},c}}^2}} = "
-             rf"{latex_number(float(row.double().norm()))}")]
+             rf"{latex_number(row.double().norm())}")]
 
 
 def _question(page: Lesson, vocab_size: int, d: int) -> Question:
@@ -88,6 +84,5 @@ def _question(page: Lesson, vocab_size: int, d: int) -> Question:
 
 
 def _table(run: Run, product: torch.Tensor) -> pd.DataFrame:
-    values = product.numpy()
-    return pd.DataFrame({"position": np.arange(len(values)), "token": run.tokens, "id": run.token_ids}
-                        | {f"x{c}": values[:, c] for c in range(values.shape[1])})
+    return pd.DataFrame({"position": range(len(product)), "token": run.tokens, "id": run.token_ids}
+                        | {f"x{c}": values for c, values in enumerate(product.numpy().T)})

@@ -1,5 +1,6 @@
-"""What all views of the lesson share: settings, the word that was picked and the matrix in float64."""
+"""What all views of the lesson share: the settings, the word that is picked, and the matrix in float64."""
 import functools
+import re
 from dataclasses import dataclass
 
 import streamlit as st
@@ -13,12 +14,14 @@ from core.app.compute import growing_results
 from core.app.frame import Lesson, charts, views
 from core.app.state import Run, reader
 from core.app.state.lesson_settings import Setting, Settings
+from core.figures.numbers import readable
 from core.model.tokenizer import Tokenizer
 from pages.embeddings.charts import kind_of
 
 PREFIX = "embeddings_"
 CHART = 425            # px of a chart: the rest of a 720 px screen
 CHART_PRESENT = 350    # the same in present mode
+HELPED = ("word", "expected")      # fields with a help, of several beside each other the last alone
 MOST_CHARACTERS = 60   # of a word that is looked up
 SETTINGS = Settings("embeddings", {
     "view": Setting("product", options=("product", "neighbours", "map", "contexts", "arithmetic")),
@@ -37,7 +40,7 @@ choice, show = functools.partial(views.choice, SETTINGS), functools.partial(char
 
 @dataclass(frozen=True)
 class Space:
-    """A model's embedding matrix, ready to be asked."""
+    """A model's embedding matrix, and what every view reads off it."""
 
     E: Tensor                # (|V|, d) float64; of a large model its own float32
     projection: Projection   # of E, on three axes
@@ -47,7 +50,7 @@ class Space:
     kinds: tuple[str, ...]   # and which of KINDS it is
 
 
-def space(run: Run) -> Space:
+def space_of(run: Run) -> Space:
     """The model's E with its principal axes, made once for all readers."""
     def make() -> Space:
         own = run.model.E.detach().to("cpu")
@@ -62,13 +65,13 @@ def space(run: Run) -> Space:
 
 
 def look_up(typed: str, tokenizer: Tokenizer) -> tuple[int, bool]:
-    """The id meant by a typed word, and whether the text is that one token: as a word of its own
-    (with a space before it) if that is one token, else as it is, as the visible form of a token (·king, ‹E2›) or as
-    #id; else its first token.
+    """The id meant by a typed word, and whether the text is that one token: as a word of its own (with a space before
+    it) if that is one token, else as it is, as the visible form of a token (·king, ‹E2›) or as #id; else its first
+    token.
     """
     typed = typed[:MOST_CHARACTERS]
-    if typed.startswith("#") and typed[1:].isascii() and typed[1:].isdigit() and int(typed[1:]) < tokenizer.vocab_size:
-        return int(typed[1:]), True
+    if (number := re.fullmatch(r"#([0-9]+)", typed)) and int(number[1]) < tokenizer.vocab_size:
+        return int(number[1]), True
     bare = typed.strip().removeprefix("·")
     for spelling in (f" {bare}", bare, typed):
         if len(ids := tokenizer.encode(spelling)) == 1:
@@ -80,21 +83,21 @@ def look_up(typed: str, tokenizer: Tokenizer) -> tuple[int, bool]:
 
 
 def spelling(token_id: int, tokenizer: Tokenizer) -> str:
-    """What a field says for a token, so that `look_up` finds it again: its letters where they are enough, its visible
-    form, else #id.
+    """What a field shows of a token, so that `look_up` finds it again: its letters where they are enough, else its
+    visible form, else #id.
     """
     visible = tokenizer.visible(token_id)
     return next((written for written in (visible.removeprefix("·"), visible)
                  if look_up(written, tokenizer) == (token_id, True)), f"#{token_id}")
 
 
-def word(page: Lesson, run: Run, name: str = "word", helped: bool = True) -> int:
-    """A field for one token, its name beside it in the same line: its id.
+def word(page: Lesson, run: Run, name: str = "word") -> int:
+    """The id of a token that the reader types into the field `name`, whose label stands beside it in the same line.
 
     What is no single token is looked up by its first, and the page says so.
     """
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
-        st.markdown(page.label(name), width="content", help=page.label("word_help") if helped else None)
+        st.markdown(page.label(name), width="content", help=page.label("word_help") if name in HELPED else None)
         typed = st.text_input(page.label(name), placeholder=page.label(f"{name}_default"), max_chars=MOST_CHARACTERS,
                               label_visibility="collapsed", width=120, **attached(name))
     token_id, whole = look_up(typed or page.label(f"{name}_default"), run.tokenizer)
@@ -103,8 +106,16 @@ def word(page: Lesson, run: Run, name: str = "word", helped: bool = True) -> int
     return token_id
 
 
-def chart_height(less: int = 0, noted: int = 0) -> int:
-    """The pixels of a chart that ends on the first screen; `less`: what else stands there, `noted`: what stands below
-    it, which present mode's bar would cover.
+def look(less: int = 0, noted: int = 0) -> dict:
+    """How a chart is drawn for this reader: its theme, the scale of its type, and the pixels of height with which it
+    ends on the first screen; `less`: what else stands there, `noted`: what stands below it, which present mode's bar
+    would cover.
     """
-    return (CHART_PRESENT - noted if reader.present() else CHART) - less
+    height = (CHART_PRESENT - noted if reader.present() else CHART) - less
+    return {"theme": reader.theme(), "scale": reader.scale(), "height": height}
+
+
+def axis_titles(page: Lesson, view: Projection, k: int) -> list[str]:
+    """The titles of the first k principal axes, each with its share of the variance."""
+    return [page.label("axis_principal", axis=axis, share=readable(100 * share))
+            for axis, share in enumerate(view.shares[:k].tolist(), 1)]

@@ -12,14 +12,15 @@ import streamlit as st
 import torch
 
 from core.analysis import embeddings, tsne
+from core.analysis.attribution import rank_correlation
 from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, Question, Reading, cannot
-from core.app.state import Run, reader
+from core.app.state import Run
 from core.figures.numbers import latex_number, readable
 from pages.embeddings import charts as figures
-from pages.embeddings.shared import PREFIX, Space, chart_height, choice, keep, space, spelling, word
+from pages.embeddings.shared import PREFIX, Space, axis_titles, choice, keep, look, space_of, spelling, word
 
 N_NAMED = 8
 N_MAPPED, N_MOVES, PERPLEXITY = 1000, 300, 20.0     # of the map by t-SNE: some seconds on one core
@@ -43,63 +44,62 @@ class Map:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
-    here = space(run)
+    space = space_of(run)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         token_id = word(page, run)
         kind = choice(page, "dimensions")
         legend = st.container(width="stretch")
-    if kind == "tsne" and here.kinds.count("word") <= LEAST_MAPPED:
+    if kind == "tsne" and space.kinds.count("word") <= LEAST_MAPPED:
         return cannot(page.label("tsne_no_words"))
-    shown = (_neighbourhoods(page, run, here, token_id) if kind == "tsne"
-             else _principal(page, here, token_id, int(kind)))
-    counts = collections.Counter(here.kinds[i] for i in shown.ids)
+    shown = (_neighbourhoods(page, run, space, token_id) if kind == "tsne"
+             else _principal(page, space, token_id, int(kind)))
+    counts = collections.Counter(space.kinds[i] for i in shown.ids)
     legend.caption(" · ".join(page.label(f"kind_{kind}", n=counts[kind]) for kind in figures.KINDS if counts[kind]))
     st.markdown(f"**{shown.title}**")
     at = {token: place for place, token in enumerate(shown.ids)}
-    near = [i for i in embeddings.nearest(embeddings.similarity(here.E, here.E[token_id]), [token_id]).tolist()
+    near = [i for i in embeddings.nearest(embeddings.similarity(space.E, space.E[token_id]), [token_id]).tolist()
             if i in at][:N_NAMED]
-    figure = figures.vocabulary_map(shown.places, shown.ids, [here.names[i] for i in shown.ids],
-                                    [here.kinds[i] for i in shown.ids], [at[i] for i in near], at.get(token_id),
-                                    shown.axes, reader.theme(), reader.scale(), chart_height(noted=60))
+    figure = figures.vocabulary_map(shown.places, shown.ids, [space.names[i] for i in shown.ids],
+                                    [space.kinds[i] for i in shown.ids], [at[i] for i in near], at.get(token_id),
+                                    shown.axes, **look(noted=60))
     with st.container(key=f"{PREFIX}map"):
         st.plotly_chart(figure, theme=None, key=f"{PREFIX}map_chart", on_select=lambda: _pick(run),
                         selection_mode="points", config=PLOTLY, width="stretch")
     st.caption(shown.note)
     functions = [tsne.gradient, tsne.tsne] if kind == "tsne" else [embeddings.principal_axes, embeddings.Projection]
-    return Reading(_lines(page, here, token_id), _question(page, here), functions,
-                   {"map.csv": lambda: _table(here, shown)}, f".st-key-{PREFIX}map", shown.title)
+    return Reading(_lines(page, space, token_id), _question(page, space), functions,
+                   {"map.csv": lambda: _table(space, shown)}, f".st-key-{PREFIX}map", shown.title)
 
 
-def _principal(page: Lesson, here: Space, token_id: int, k: int) -> Map:
+def _principal(page: Lesson, space: Space, token_id: int, k: int) -> Map:
     """Every token on the first k principal axes of E."""
-    shares = here.projection.shares
-    kept = float(shares[:k].sum())
-    title = page.label("map_title", n=len(here.names), k=k, kept=readable(100 * kept),
-                       token=code(here.names[token_id]), near=N_NAMED)
-    axes = [page.label("axis_principal", axis=axis + 1, share=readable(100 * float(shares[axis]))) for axis in range(k)]
+    kept = float(space.projection.shares[:k].sum())
+    title = page.label("map_title", n=len(space.names), k=k, kept=readable(100 * kept),
+                       token=code(space.names[token_id]), near=N_NAMED)
+    axes = axis_titles(page, space.projection, k)
     note = (page.label("map_lost", kept=readable(100 * kept), lost=readable(100 * (1 - kept)))
-            + (f" {page.label('map_rank', rank=readable(rank))}" if (rank := _spearman(here)) is not None else ""))
-    ids = list(range(len(here.names)))
+            + (f" {page.label('map_rank', rank=readable(rank))}" if (rank := _spearman(space)) is not None else ""))
+    ids = list(range(len(space.names)))
     if len(ids) > MOST_DRAWN:
-        near = embeddings.nearest(embeddings.similarity(here.E, here.E[token_id])).tolist()[:N_NAMED + 1]
+        near = embeddings.nearest(embeddings.similarity(space.E, space.E[token_id])).tolist()[:N_NAMED + 1]
         ids = sorted({*ids[::math.ceil(len(ids) / MOST_DRAWN)], token_id, *near})
         note = f"{page.label('map_thinned', shown=len(ids))} {note}"
-    return Map(ids, here.places.numpy()[ids, :k], axes, title, note)
+    return Map(ids, space.places.numpy()[ids, :k], axes, title, note)
 
 
-def _neighbourhoods(page: Lesson, run: Run, here: Space, token_id: int) -> Map:
+def _neighbourhoods(page: Lesson, run: Run, space: Space, token_id: int) -> Map:
     """The first N_MAPPED tokens that begin a word, where t-SNE puts them."""
-    ids = [i for i, kind in enumerate(here.kinds) if kind == "word"][:N_MAPPED]
-    directions = torch.nn.functional.normalize(here.E[ids], dim=1)
+    ids = [i for i, kind in enumerate(space.kinds) if kind == "word"][:N_MAPPED]
+    directions = torch.nn.functional.normalize(space.E[ids], dim=1)
     places, kept, straight = growing_results.result(run.loaded.key("embeddings t-SNE", N_MAPPED, N_MOVES),
                                                     lambda: _settled(directions), lambda made: made[0].nbytes,
                                                     page.label("tsne_progress"))
     title = page.label("tsne_title", n=len(ids), kept=readable(100 * kept), k=N_KEPT,
-                       token=code(here.names[token_id]), near=N_NAMED)
+                       token=code(space.names[token_id]), near=N_NAMED)
     note = page.label("tsne_note", kept=readable(100 * kept), straight=readable(100 * straight), k=N_KEPT,
                       chance=readable(100 * N_KEPT / (len(ids) - 1)))
     if token_id not in ids:
-        note = f"{page.label('tsne_missing', token=code(here.names[token_id]), n=len(ids))} {note}"
+        note = f"{page.label('tsne_missing', token=code(space.names[token_id]), n=len(ids))} {note}"
     return Map(ids, places.numpy(), ["", ""], title, note)
 
 
@@ -120,41 +120,37 @@ def _pick(run: Run) -> None:
         keep(word=spelling(int(points[0]["customdata"]), run.tokenizer))
 
 
-def _spearman(here: Space) -> float | None:
+def _spearman(space: Space) -> float | None:
     """How closely axis 1 follows the order of the ids among tokens that begin a word: Spearman's rank correlation.
 
     A vocabulary gives ids as it makes tokens, the most frequent pairs first. None where there are too few.
     """
-    ids = torch.tensor([i for i, kind in enumerate(here.kinds) if kind == "word"], dtype=torch.long)
-    if len(ids) < 3:
-        return None
-    places = torch.argsort(torch.argsort(here.places[ids, 0])).double()
-    return float(torch.corrcoef(torch.stack([places, torch.arange(len(places)).double()]))[0, 1])
+    ids = torch.tensor([i for i, kind in enumerate(space.kinds) if kind == "word"], dtype=torch.long)
+    return rank_correlation(space.places[ids, 0].numpy(), ids.numpy()) if len(ids) > 2 else None
 
 
-def _lines(page: Lesson, here: Space, token_id: int) -> list[tuple[str, str]]:
-    view, row = here.projection, here.E[token_id]
-    terms = [(float(row[c] - view.mean[c]), float(view.axes[0, c])) for c in range(3)]
+def _lines(page: Lesson, space: Space, token_id: int) -> list[tuple[str, str]]:
+    view, row = space.projection, space.E[token_id]
+    terms = zip((row - view.mean)[:3].tolist(), view.axes[0, :3].tolist())
     written = " + ".join(rf"({latex_number(x)})({latex_number(v)})" for x, v in terms)
-    total = int((view.shares > 0).sum())
-    return [(page.label("map_numbers_place", token=code(here.names[token_id])),
-             rf"z_1 = (E_{{{token_id}}} - \bar E) \cdot v_1 = {written} + \dots = {latex_number(float(view(row)[0]))}"),
-            (page.label("map_numbers_share", total=total),
+    return [(page.label("map_numbers_place", token=code(space.names[token_id])),
+             rf"z_1 = (E_{{{token_id}}} - \bar E) \cdot v_1 = {written} + \dots = {latex_number(view(row)[0])}"),
+            (page.label("map_numbers_share", total=int((view.shares > 0).sum())),
              rf"\frac{{\lambda_1 + \lambda_2 + \lambda_3}}{{\sum_k \lambda_k}} = "
-             rf"{' + '.join(latex_number(float(s)) for s in view.shares[:3])} = "
-             rf"{latex_number(float(view.shares[:3].sum()))}")]
+             rf"{' + '.join(map(latex_number, view.shares[:3].tolist()))} = "
+             rf"{latex_number(view.shares[:3].sum())}")]
 
 
-def _question(page: Lesson, here: Space) -> Question:
+def _question(page: Lesson, space: Space) -> Question:
     """How many axes keep half of the variance."""
-    needed = int(torch.searchsorted(here.projection.shares.cumsum(0), 0.5)) + 1
-    options = sorted({needed, 2, max(3, needed // 4), min(4 * needed, len(here.projection.shares))})
+    needed = int(torch.searchsorted(space.projection.shares.cumsum(0), 0.5)) + 1
+    options = sorted({needed, 2, max(3, needed // 4), min(4 * needed, len(space.projection.shares))})
     return Question("map", page.label("map_question"), [str(option) for option in options], options.index(needed),
-                    page.label("map_because", needed=needed, d=here.E.shape[1],
-                               ten=readable(100 * float(here.projection.shares[:10].sum()))))
+                    page.label("map_because", needed=needed, d=space.E.shape[1],
+                               ten=readable(100 * float(space.projection.shares[:10].sum()))))
 
 
-def _table(here: Space, shown: Map) -> pd.DataFrame:
-    return pd.DataFrame({"id": shown.ids,
-                         "token": [here.names[i] for i in shown.ids], "kind": [here.kinds[i] for i in shown.ids]}
-                        | {f"axis_{axis + 1}": shown.places[:, axis] for axis in range(shown.places.shape[1])})
+def _table(space: Space, shown: Map) -> pd.DataFrame:
+    return pd.DataFrame({"id": shown.ids, "token": [space.names[i] for i in shown.ids],
+                         "kind": [space.kinds[i] for i in shown.ids]}
+                        | {f"axis_{axis}": places for axis, places in enumerate(shown.places.T, 1)})

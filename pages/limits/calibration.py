@@ -13,12 +13,12 @@ from core.app.base import prose
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, Question, Reading
-from core.app.state import Run, reader
+from core.app.state import Run
 from core.evaluation import losses
 from core.figures.numbers import latex_number, latex_operand, plain_number
 from core.training import corpus, teaching_text
 from pages.limits import charts as figures
-from pages.limits.shared import PREFIX, attached, chart_height, choice, read, show
+from pages.limits.shared import PREFIX, attached, choice, look, show
 
 KINDS = ("sentiment", "opposites", "agreement", "copying", "sums", "counting", "summary")
 OF_A_KIND = 16             # exercises of each kind
@@ -29,14 +29,14 @@ SMALL = 0.005              # a mean confidence that is no further from the share
 
 
 @dataclass(frozen=True)
-class Measured:
-    """The most probable token at every position: its probability (M,) and whether it came (M,), in bins, and the errors
-    of chance alone.
+class Predictions:
+    """The most probable token at each of M positions: its probability (M,), whether it came (M,), both in bins, and the
+    errors of chance alone, sorted.
     """
 
     confidence: np.ndarray
     right: np.ndarray
-    found: Calibration
+    calibration: Calibration
     chance: np.ndarray
 
     @property
@@ -44,16 +44,31 @@ class Measured:
         """Mean confidence less share right: above 0, the model promises too much."""
         return float(self.confidence.mean() - self.right.mean())
 
+    @property
+    def usual_chance(self) -> float:
+        """The error that chance alone stays below 19 times in 20."""
+        return float(self.chance[-len(self.chance) // 20])
 
-def measured(confidence: np.ndarray, right: np.ndarray) -> Measured:
-    """The same with bins and chance."""
-    return Measured(confidence, right, calibrate(confidence, right), chance_errors(confidence))
+    @property
+    def verdict(self) -> str:
+        """What the error says beside that of chance alone: the label's name."""
+        if self.calibration.expected_error <= self.usual_chance:
+            return "verdict_chance"
+        return "verdict_over" if self.gap > 0 else "verdict_under"
+
+    @property
+    def n_bytes(self) -> int:
+        """What a cache counts it as."""
+        return 20 * len(self.right) + 8_000
+
+
+def predictions(confidence: np.ndarray, right: np.ndarray) -> Predictions:
+    """The predictions with their bins and the errors of chance."""
+    return Predictions(confidence, right, calibrate(confidence, right), chance_errors(confidence))
 
 
 def documents(source: str, seed: int, prompt: str) -> list[str]:
-    """The texts of one of SOURCES: exercises that training left out, the explanations of this app, or the
-    reader's prompt.
-    """
+    """The texts of one of SOURCES: exercises that training left out, the app's explanations, or the reader's prompt."""
     if source == "exercises":
         return [exercise.text for kind in KINDS for exercise in teaching_text.held_out(kind, OF_A_KIND, seed)]
     if source == "pages":
@@ -66,91 +81,87 @@ def documents(source: str, seed: int, prompt: str) -> list[str]:
 def draw(page: Lesson, run: Run) -> Reading:
     """Both diagrams; returns what they show."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        choice(page, "source")
-        st.slider(page.label("temperature"), 0.2, 2.0, step=0.1, width=230, help=page.label("temperature_help"),
-                  **attached("temperature"))
-        st.number_input(page.label("seed"), 0, 999, step=1, width=120, help=page.label("seed_help"), **attached("seed"))
-    source, temperature, seed = read("source"), read("temperature"), read("seed")
-    given, control = _given(page, run, source, seed), _control(page, run, temperature, seed, TEXTS, TOKENS)
-    title = page.label("calibration_title", source=page.label(f"source_{source}"),
-                       ece=_percent(given.found.expected_error),
-                       chance=_percent(float(given.chance[-len(given.chance) // 20])),
-                       verdict=page.label(_verdict(given)))
+        source = choice(page, "source")
+        temperature = st.slider(page.label("temperature"), 0.2, 2.0, step=0.1, width=230,
+                                help=page.label("temperature_help"), **attached("temperature"))
+        seed = st.number_input(page.label("seed"), 0, 999, step=1, width=120, help=page.label("seed_help"),
+                               **attached("seed"))
+    given, control = _given(run, source, seed), _control(page, run, temperature, seed, TEXTS, TOKENS)
+    name = page.label(f"source_{source}")
+    title = page.label("calibration_title", source=name, ece=_percent(given.calibration.expected_error),
+                       chance=_percent(given.usual_chance), verdict=page.label(given.verdict))
     st.markdown(f"**{title}**")
-    titles, names = (tuple(page.label(f"axis_{name}") for name in ("said", "came", "count")),
-                     (page.label("diagonal"), page.label("column_came")))
-    columns = st.container(key=f"{PREFIX}diagrams").columns(2, gap="medium", vertical_alignment="bottom")
-    for column, name, one, caption in zip(columns, ("given", "control"), (given, control),
-                                          (page.label("caption_given", source=page.label(f"source_{source}")),
-                                           page.label("caption_control", temperature=f"{temperature:g}"))):
-        with column.container(gap="xsmall"):
-            st.markdown(page.label("ece", caption=caption, n=one.found.n, ece=_percent(one.found.expected_error),
-                                   chance=_percent(float(one.chance.mean()))))
-            show(figures.reliability(one.found, titles[:2], names, reader.theme(), reader.scale(),
-                                     chart_height(160, presenting=320)), name)
-            show(figures.counts(one.found, titles[::2], reader.theme(), reader.scale(),
-                                chart_height(260, presenting=350)), f"{name}_counts")
+    left, right = st.container(key=f"{PREFIX}diagrams").columns(2, gap="medium", vertical_alignment="bottom")
+    with left:
+        _diagram(page, given, "given", source=name)
+    with right:
+        _diagram(page, control, "control", temperature=f"{temperature:g}")
     return Reading(_lines(page, given), _question(page, run, temperature, seed),
                    [calibrate, chance_errors, losses.own_predictions],
                    {"given.csv": lambda: _table(given), "control.csv": lambda: _table(control)},
                    f".st-key-{PREFIX}diagrams", title, _bins(page, given))
 
 
-def _given(page: Lesson, run: Run, source: str, seed: int) -> Measured:
+def _diagram(page: Lesson, shown: Predictions, name: str, **values: str) -> None:
+    """One reliability diagram over its counts; values: of its caption."""
+    calibration = shown.calibration
+    titles = page.labels("axis") | {"diagonal": page.label("diagonal"), "right": page.label("column_came")}
+    with st.container(gap="xsmall"):
+        st.markdown(page.label("ece", caption=page.label(f"caption_{name}", **values), n=calibration.n,
+                               ece=_percent(calibration.expected_error), chance=_percent(shown.chance.mean())))
+        show(figures.reliability(calibration, titles, **look(190, presenting=160)), name)
+        show(figures.counts(calibration, titles, **look(90, presenting=90)), f"{name}_counts")
+
+
+def _given(run: Run, source: str, seed: int) -> Predictions:
+    """The predictions on the first MOST_TOKENS of one of SOURCES."""
     prompt = run.tokenizer.decode(run.own_ids) if source == "prompt" else ""
 
-    def make() -> Measured:
-        found, room = [], MOST_TOKENS
+    def make() -> Predictions:
+        texts, room = [], MOST_TOKENS
         for ids in corpus.tokenize(documents(source, seed, prompt), run.tokenizer).documents:
-            found.append(ids[:room])
-            room -= len(found[-1])
+            texts.append(ids[:room])
+            room -= len(texts[-1])
             if room <= 0:
                 break
-        return measured(*losses.top_predictions(run.loaded.runner, found))
+        return predictions(*losses.top_predictions(run.loaded.runner, texts))
 
     return growing_results.made(run.loaded.key("calibration", source, seed * (source == "exercises"), prompt), make,
-                                lambda made: 20 * len(made.right) + 8_000)
+                                lambda made: made.n_bytes)
 
 
-def _control(page: Lesson, run: Run, temperature: float, seed: int, n_texts: int, n_tokens: int) -> Measured:
-    """The model's opinion of texts that it writes itself."""
+def _control(page: Lesson, run: Run, temperature: float, seed: int, n_texts: int, n_tokens: int) -> Predictions:
+    """The predictions on texts that the model writes itself."""
     def steps() -> Iterator[Part]:
         parts = []
         for part in losses.own_predictions(run.loaded.runner, n_texts, n_tokens, temperature, seed):
             parts.append(part)
             yield Part(None, len(parts), n_tokens)
-        yield Part(measured(*map(np.concatenate, zip(*parts))), n_tokens, n_tokens)
+        yield Part(predictions(*map(np.concatenate, zip(*parts))), n_tokens, n_tokens)
 
     return growing_results.result(run.loaded.key("own predictions", temperature, seed, n_texts, n_tokens), steps,
-                                  lambda made: 20 * len(made.right) + 8_000, page.label("writing"))
+                                  lambda made: made.n_bytes, page.label("writing"))
 
 
 def _percent(value: float) -> str:
     return f"{plain_number(100 * value, 1)} %"
 
 
-def _verdict(one: Measured) -> str:
-    """What the error says beside that of chance alone: the label's name."""
-    if one.found.expected_error <= one.chance[-len(one.chance) // 20]:
-        return "verdict_chance"
-    return "verdict_over" if one.gap > 0 else "verdict_under"
-
-
-def _lines(page: Lesson, given: Measured) -> list[tuple[str, str]]:
-    n, full = given.found.n, [one for one in given.found.bins if one.count]
-    largest = max(full, key=lambda one: one.count * abs(one.share_right - one.confidence))
-    part = largest.count / n * abs(largest.share_right - largest.confidence)
-    right = round(largest.count * largest.share_right)
-    terms = " + ".join(latex_number(one.count / n * abs(one.share_right - one.confidence), 6) for one in full)
-    return [(page.label("numbers_bin", low=f"{largest.low:.1f}", high=f"{largest.high:.1f}"),
-             rf"\frac{{{largest.count}}}{{{n}}} \cdot \left| \frac{{{right}}}{{{largest.count}}} - "
-             rf"{latex_operand(largest.confidence)} \right| = {latex_number(part)}"),
-            (page.label("numbers_ece"), rf"\mathrm{{ECE}} = {terms} = {latex_number(given.found.expected_error)}"),
+def _lines(page: Lesson, given: Predictions) -> list[tuple[str, str]]:
+    calibration, n = given.calibration, given.calibration.n
+    parts = {one: one.count / n * abs(one.share_right - one.confidence) for one in calibration.bins if one.count}
+    most = max(parts, key=parts.get)
+    return [(page.label("numbers_bin", low=f"{most.low:.1f}", high=f"{most.high:.1f}"),
+             rf"\frac{{{most.count}}}{{{n}}} \cdot \left| \frac{{{round(most.count * most.share_right)}}}"
+             rf"{{{most.count}}} - {latex_operand(most.confidence)} \right| = {latex_number(parts[most])}"),
+            (page.label("numbers_ece"),
+             rf"\mathrm{{ECE}} = {' + '.join(latex_number(part, 6) for part in parts.values())} = "
+             rf"{latex_number(calibration.expected_error)}"),
             (page.label("numbers_gap"),
-             rf"\frac{{{int(given.right.sum())}}}{{{n}}} - {latex_operand(float(given.confidence.mean()))} = "
+             rf"\frac{{{int(given.right.sum())}}}{{{n}}} - {latex_operand(given.confidence.mean())} = "
              rf"{latex_number(-given.gap)}"),
             (page.label("numbers_chance", n=len(given.chance)),
-             rf"\overline{{\mathrm{{ECE}}}}_{{\mathrm{{chance}}}} = {latex_number(float(given.chance.mean()))}")]
+             rf"\overline{{\mathrm{{ECE}}}}_{{\mathrm{{chance}}}} = {latex_number(given.chance.mean())}")]
 
 
 def _question(page: Lesson, run: Run, temperature: float, seed: int) -> Question:
@@ -160,15 +171,15 @@ def _question(page: Lesson, run: Run, temperature: float, seed: int) -> Question
     answer = 2 if abs(asked.gap) < SMALL else 0 if asked.gap > 0 else 1
     return Question(f"temperature_{other:g}", page.label("question_temperature", temperature=f"{other:g}"),
                     [page.label(f"question_temperature_{k}") for k in range(3)], answer,
-                    page.label("because_temperature", said=_percent(float(asked.confidence.mean())),
-                               came=_percent(float(asked.right.mean())), temperature=f"{other:g}"))
+                    page.label("because_temperature", said=_percent(asked.confidence.mean()),
+                               came=_percent(asked.right.mean()), temperature=f"{other:g}"))
 
 
-def _bins(page: Lesson, one: Measured) -> pd.DataFrame:
-    rows = [(f"{b.low:.1f} – {b.high:.1f}", b.count, plain_number(b.confidence), plain_number(b.share_right))
-            for b in one.found.bins]
+def _bins(page: Lesson, given: Predictions) -> pd.DataFrame:
+    rows = [(figures.bin_name(one), one.count, plain_number(one.confidence), plain_number(one.share_right))
+            for one in given.calibration.bins]
     return page.table(rows, "bin", "count", "said", "share")
 
 
-def _table(one: Measured) -> pd.DataFrame:
-    return pd.DataFrame({"probability_of_the_top_token": one.confidence, "it_came": one.right})
+def _table(shown: Predictions) -> pd.DataFrame:
+    return pd.DataFrame({"probability_of_the_top_token": shown.confidence, "it_came": shown.right})

@@ -1,95 +1,239 @@
-"""Pictures of the lesson Limits: passages by how often they were read, and what was said against what came true.
+"""Pictures of the lesson Limits: recited passages, calibration, what one changed word does, shares of right answers.
 
 Arrays and labels in, an altair chart out.
 """
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
 from core.analysis.statistics import Bin, Calibration, Proportion
-from core.figures.numbers import readable
-from core.figures.style import colour, framed, untitled
+from core.figures.channels import by_index, kinds, quantity, tips
+from core.figures.numbers import probability, readable
+from core.figures.style import MONO, POWER_OF_TEN, colour, diverging, framed, haloed, untitled
 
-SPAN = alt.Scale(domain=[0, 1], nice=False)
 TICKS = [0, 0.2, 0.4, 0.6, 0.8, 1]
+QUARTERS = {"grid": True, "format": "%", "values": [0, 0.25, 0.5, 0.75, 1]}
+DASHES = ([1, 0], [6, 3], [2, 2])
 
 
-def passages(frame: pd.DataFrame, groups: Sequence[str], titles: tuple[str, str], kinds: tuple[str, str],
-             is_share: bool, theme: str, scale: float = 1.0, height: int = 150,
-             with_legend: bool = True) -> alt.LayerChart:
+# ---- memory ----------------------------------------------------------------------------------------------------------
+
+
+def passages(frame: pd.DataFrame, groups: Sequence[str], titles: tuple[str | None, str], names: tuple[str, str],
+             is_share: bool, theme: str, scale: float, height: int) -> alt.LayerChart:
     """A dot for each passage (a disc) and each twin (a diamond), and a line at the mean of each kind in each group.
 
     frame: columns group, x (the group, and a little beside it), y, kind, name, shown and picked. groups: what stands
-    under x = 0, 1, …; titles: of the two axes, that of x may be empty;
-    kinds: the names of the two kinds, passages first; is_share: y lies in [0, 1].
+    under x = 0, 1, …; titles: of the two axes; names: of the two kinds, passages first; is_share: y lies in [0, 1],
+    and the legend stands above.
     """
-    axis = alt.Axis(values=list(range(len(groups))),
-                    labelExpr=f"{json.dumps(list(groups), ensure_ascii=False)}[datum.value]", labelAngle=0)
-    x = alt.X("x:Q", title=titles[0] or None, scale=alt.Scale(domain=[-0.5, len(groups) - 0.5], nice=False), axis=axis)
-    shares = {"values": [0, 0.5, 1], "format": "%"} if is_share else {"tickCount": 4}
-    y = alt.Y("y:Q", title=titles[1],
-              scale=alt.Scale(domain=[-0.06, 1.08], nice=False) if is_share else alt.Scale(zero=True),
-              axis=alt.Axis(grid=True, minExtent=34 * scale, maxExtent=34 * scale, **shares))
-    legend = alt.Legend(title=None, orient="top", offset=2, padding=0, symbolOpacity=1) if with_legend else None
-    tone = alt.Color("kind:N", scale=alt.Scale(domain=list(kinds), range=[colour("kept", theme, "ink"),
-                                                                          colour("key", theme, "ink")]), legend=legend)
-    shape = alt.Shape("kind:N", scale=alt.Scale(domain=list(kinds), range=["circle", "diamond"]), legend=legend)
-    tooltip = [*untitled("name", "kind"), alt.Tooltip("shown:N", title=titles[1])]
+    x_title, y_title = titles
+    x = quantity(alt.X, "x", x_title, [-0.5, len(groups) - 0.5], values=list(range(len(groups))),
+                 labelExpr=by_index(groups), labelAngle=0)
+    y = quantity(alt.Y, "y", y_title, [-0.06, 1.08] if is_share else None, grid=True, minExtent=34 * scale,
+                 maxExtent=34 * scale, **({"values": [0, 0.5, 1], "format": "%"} if is_share else {"tickCount": 4}))
+    legend = alt.Legend(title=None, orient="top", offset=2, padding=0, symbolOpacity=1) if is_share else None
+    inks = (colour(meaning, theme, "ink") for meaning in ("kept", "key"))
+    tone, shape = (kinds(channel, "kind", dict(zip(names, looks)), legend=legend)
+                   for channel, looks in ((alt.Color, inks), (alt.Shape, ("circle", "diamond"))))
     base = alt.Chart(frame).encode(x=x, y=y)
-    dots = base.mark_point(filled=True, opacity=0.9, size=70 * scale).encode(color=tone, shape=shape, tooltip=tooltip)
+    dots = base.mark_point(filled=True, opacity=0.9, size=70 * scale).encode(
+        color=tone, shape=shape, tooltip=[*untitled("name", "kind"), *tips(shown=y_title)])
     ring = base.transform_filter("datum.picked").mark_point(filled=False, size=200 * scale, strokeWidth=2, opacity=1,
                                                             color=colour("text", theme))
     means = (alt.Chart(frame).transform_aggregate(y="mean(y)", left="min(x)", right="max(x)", groupby=["group", "kind"])
-             .transform_calculate(from_="datum.left - 0.06", to="datum.right + 0.06").mark_rule(
-                 strokeWidth=2).encode(x=alt.X("from_:Q", title=titles[0] or None), x2=alt.X2("to:Q"), y=y, color=tone))
-    return framed(alt.layer(means, dots, ring), theme, scale, height=height, width="container")
+             .transform_calculate(from_="datum.left - 0.06", to="datum.right + 0.06").mark_rule(strokeWidth=2)
+             .encode(x=alt.X("from_:Q", title=x_title), x2="to:Q", y=y, color=tone))
+    return _framed([means, dots, ring], theme, scale, height)
 
 
-def reliability(found: Calibration, titles: tuple[str, str], names: tuple[str, str], theme: str, scale: float = 1.0,
-                height: int = 200) -> alt.LayerChart:
+# ---- calibration -----------------------------------------------------------------------------------------------------
+
+
+def reliability(calibration: Calibration, titles: Mapping[str, str], theme: str, scale: float,
+                height: int) -> alt.LayerChart:
     """The share of predictions that came true against the mean probability that they were given, a dot with Wilson's
     interval for each bin.
 
-    titles: of x and of y; names: what stands at the diagonal, and of the counts in the tooltip.
+    titles: of the axes "said" and "came", of the "diagonal", and of the counts that came "right", which hover says.
     """
-    rows = []
-    for one in (one for one in found.bins if one.count):
-        right = round(one.share_right * one.count)
-        low, high = Proportion(right, one.count).interval
-        rows.append({"said": one.confidence, "came": one.share_right, "low": low, "high": high, "bin": _bin(one),
-                     "reading": f"{right} / {one.count}", "said_shown": readable(one.confidence),
-                     "came_shown": readable(one.share_right)})
-    y_axis = alt.Axis(grid=True, format="%", values=[0, 0.25, 0.5, 0.75, 1], minExtent=40 * scale, maxExtent=40 * scale)
-    x, y = (alt.X("said:Q", title=None, scale=SPAN, axis=alt.Axis(labels=False, values=TICKS, grid=True)),
-            alt.Y("came:Q", title=titles[1], scale=SPAN, axis=y_axis))
-    tooltip = [alt.Tooltip("bin:N", title=" "), alt.Tooltip("said_shown:N", title=titles[0]),
-               alt.Tooltip("came_shown:N", title=titles[1]), alt.Tooltip("reading:N", title=names[1])]
-    ink, quiet = colour("kept", theme, "ink"), colour("excluded", theme, "ink")
-    diagonal = (alt.Chart(pd.DataFrame({"said": [0.0, 1.0], "came": [0.0, 1.0]}))
-                .mark_line(color=quiet, strokeDash=[5, 4], strokeWidth=1.5).encode(x=x, y=y))
-    word = (alt.Chart(pd.DataFrame({"said": [0.02], "came": [0.93], "text": [names[0]]}))
-            .mark_text(align="left", baseline="middle", fontSize=12 * scale, color=colour("muted", theme)).encode(
-                x=x, y=y, text=alt.Text("text:N")))
-    base = alt.Chart(pd.DataFrame(rows))
-    intervals = base.mark_rule(color=ink, strokeWidth=2 * scale).encode(
-        x=x, y=alt.Y("low:Q", title=titles[1], scale=SPAN), y2=alt.Y2("high:Q"), tooltip=tooltip)
-    dots = base.mark_point(filled=True, opacity=1, size=70 * scale, color=ink).encode(x=x, y=y, tooltip=tooltip)
-    return framed(alt.layer(diagonal, word, intervals, dots), theme, scale, height=height, width="container")
+    rows = pd.DataFrame([_dot(one) for one in calibration.bins if one.count])
+    x = quantity(alt.X, "said", None, [0, 1], labels=False, values=TICKS, grid=True)
+    y, low = (quantity(alt.Y, field, titles["came"], [0, 1], **QUARTERS, minExtent=40 * scale, maxExtent=40 * scale)
+              for field in ("came", "low"))
+    tooltip = tips(bin=" ", said_shown=titles["said"], came_shown=titles["came"], reading=titles["right"])
+    ink = colour("kept", theme, "ink")
+    diagonal = (alt.Chart(pd.DataFrame({"said": [0.0, 1.0], "came": [0.0, 1.0]})).encode(x=x, y=y)
+                .mark_line(color=colour("excluded", theme, "ink"), strokeDash=[5, 4], strokeWidth=1.5))
+    word = (alt.Chart(pd.DataFrame({"said": [0.02], "came": [0.93], "text": [titles["diagonal"]]}))
+            .mark_text(align="left", baseline="middle", fontSize=12 * scale, color=colour("muted", theme))
+            .encode(x=x, y=y, text="text:N"))
+    base = alt.Chart(rows).encode(x=x, tooltip=tooltip)
+    intervals = base.mark_rule(color=ink, strokeWidth=2 * scale).encode(y=low, y2="high:Q")
+    dots = base.mark_point(filled=True, opacity=1, size=70 * scale, color=ink).encode(y=y)
+    return _framed([diagonal, word, intervals, dots], theme, scale, height)
 
 
-def counts(found: Calibration, titles: tuple[str, str], theme: str, scale: float = 1.0, height: int = 90) -> alt.Chart:
-    """How many predictions lie in each bin: bars that stand under those of `reliability`. titles: of x and of y."""
-    frame = pd.DataFrame([{"left": one.low, "right": one.high, "count": one.count, "bin": _bin(one)}
-                          for one in found.bins])
+def _dot(one: Bin) -> dict:
+    right = round(one.share_right * one.count)
+    low, high = Proportion(right, one.count).interval
+    return {"said": one.confidence, "came": one.share_right, "low": low, "high": high, "bin": bin_name(one),
+            "reading": f"{right} / {one.count}", "said_shown": readable(one.confidence),
+            "came_shown": readable(one.share_right)}
+
+
+def counts(calibration: Calibration, titles: Mapping[str, str], theme: str, scale: float, height: int) -> alt.Chart:
+    """How many predictions lie in each bin: bars that stand under those of `reliability`.
+
+    titles: of the axes "said" and "count".
+    """
+    frame = pd.DataFrame([{"left": one.low, "right": one.high, "count": one.count, "bin": bin_name(one)}
+                          for one in calibration.bins])
     bars = alt.Chart(frame).mark_rect(color=colour("kept", theme), stroke=colour("page", theme)).encode(
-        x=alt.X("left:Q", title=titles[0], scale=SPAN, axis=alt.Axis(format="%", values=TICKS)), x2=alt.X2("right:Q"),
-        y=alt.Y("count:Q", title=titles[1], axis=alt.Axis(grid=False, tickCount=2, format="~s", minExtent=40 * scale,
-                                                          maxExtent=40 * scale)), y2=alt.datum(0),
-        tooltip=[alt.Tooltip("bin:N", title=" "), alt.Tooltip("count:Q", title=titles[1])])
+        x=quantity(alt.X, "left", titles["said"], [0, 1], format="%", values=TICKS), x2="right:Q", y2=alt.datum(0),
+        y=quantity(alt.Y, "count", titles["count"], grid=False, tickCount=2, format="~s", minExtent=40 * scale,
+                   maxExtent=40 * scale),
+        tooltip=tips(bin=" ", count=titles["count"]))
     return framed(bars, theme, scale, height=height, width="container")
 
 
-def _bin(one: Bin) -> str:
+def bin_name(one: Bin) -> str:
+    """From where to where a bin reaches."""
     return f"{one.low:.1f} – {one.high:.1f}"
+
+
+# ---- one word changed ------------------------------------------------------------------------------------------------
+
+
+def _gains(theme: str) -> alt.Color:
+    """Gains and losses in the two hues of the diverging scale; which way a bar points says the same."""
+    stops = [stop for _, stop in diverging(theme)]
+    return kinds(alt.Color, "gains", {False: stops[1], True: stops[7]})
+
+
+def movers(tokens: Sequence[str], p: np.ndarray, q: np.ndarray, values: np.ndarray, titles: tuple[str, str, str],
+           theme: str, scale: float, height: int) -> alt.LayerChart:
+    """A bar for each token, from 0, in the order given; p → q stands on the other side of 0.
+
+    titles: of the values' axis, of p and of q.
+    """
+    frame = pd.DataFrame({"place": range(len(tokens)), "token": list(tokens), "value": np.asarray(values, float),
+                          "gains": values > 0, "p": [probability(a, 4) for a in p],
+                          "q": [probability(b, 4) for b in q], "exact": [readable(value, 4) for value in values],
+                          "shown": [f"{probability(a, 2)} → {probability(b, 2)}" for a, b in zip(p, q)]})
+    most = float(frame["value"].abs().max()) if len(frame) else 1.0
+    axis = alt.Axis(labelExpr=by_index(tokens), labelFont=MONO, labelFontSize=12.5 * scale,
+                    labelColor=colour("text", theme), labelLimit=110 * scale)
+    base = alt.Chart(frame).encode(y=alt.Y("place:O", title=None, axis=axis, scale=alt.Scale(paddingInner=0.25)))
+    bars = base.mark_bar().encode(
+        x=quantity(alt.X, "value", titles[0], [-most, most], grid=True, tickCount=4, format="~g"),
+        color=_gains(theme), tooltip=tips(token=" ", p=titles[1], q=titles[2], exact=titles[0]))
+    look = dict(fontSize=11.5 * scale, baseline="middle", color=colour("muted", theme))
+    sides = [base.transform_filter(side).mark_text(align=align, dx=dx, **look).encode(x=alt.datum(0), text="shown:N")
+             for side, align, dx in (("datum.gains", "right", -6), ("!datum.gains", "left", 6))]
+    return _framed([bars, *sides], theme, scale, height)
+
+
+def log_ratios(tokens: Sequence[str], p: np.ndarray, q: np.ndarray, named: Sequence[bool], titles: tuple[str, str],
+               theme: str, scale: float, height: int) -> alt.LayerChart:
+    """ln(q / p) of each token over the geometric mean of p and q; larger marks move more probability; some are named.
+
+    titles: of the two axes.
+    """
+    frame = pd.DataFrame({"token": list(tokens), "mean": np.sqrt(p * q), "ratio": np.log(q / p), "moved": np.abs(q - p),
+                          "gains": q > p, "named": list(named), "p": [probability(a) for a in p],
+                          "q": [probability(b) for b in q]})
+    # room for a name at either end
+    x = alt.X("mean:Q", title=titles[0], scale=alt.Scale(type="log", nice=False, padding=26 * scale),
+              axis=alt.Axis(labelExpr=POWER_OF_TEN, tickCount=6))
+    y = quantity(alt.Y, "ratio", titles[1], grid=True, tickCount=6)
+    points = alt.Chart(frame).mark_point(filled=True, opacity=0.75).encode(
+        x=x, y=y, color=_gains(theme),
+        size=alt.Size("moved:Q", legend=None, scale=alt.Scale(range=[14 * scale, 320 * scale])),
+        tooltip=[*tips(token=" ", p="p", q="q"), alt.Tooltip("ratio:Q", title="ln(q/p)", format=".4f")])
+    names = haloed(alt.Chart(frame[frame["named"]]).encode(x=x, y=y, text="token:N"), theme, font=MONO,
+                   fontSize=12 * scale, dy=-11 * scale, limit=130 * scale)
+    return _framed([_zero(alt.Y, titles[1], theme), points, *names], theme, scale, height)
+
+
+def _zero(channel: type, title: str, theme: str) -> alt.Chart:
+    """A line at 0 across the plane."""
+    rule = alt.Chart(pd.DataFrame({"zero": [0.0]})).mark_rule(color=colour("text", theme))
+    return rule.encode(channel("zero:Q", title=title))
+
+
+def spreads(rows: Sequence[str], values: Sequence[tuple[str, np.ndarray]], title: str, theme: str, scale: float,
+            height: int) -> alt.LayerChart:
+    """One group of lanes for each row: for each (name, (rows, texts) values) a dot a text, the mean as a tick, one
+    standard deviation to each side as a line.
+
+    The first of the values is the one that is asked about, the others are controls.
+    """
+    names = [name for name, _ in values]
+    sets = [(row, name, line, line.mean(), line.std(ddof=1))
+            for name, table in values for row, line in zip(rows, table)]
+    dots = pd.DataFrame([{"row": row, "lane": name, "value": value} for row, name, line, *_ in sets for value in line])
+    sums = pd.DataFrame([{"row": row, "lane": name, "mean": mean, "low": mean - deviation, "high": mean + deviation,
+                          "shown": f"{readable(mean)} ± {readable(deviation)}"}
+                         for row, name, _, mean, deviation in sets])
+    legend = dict(title=None, orient="top", columns=2, labelLimit=400)
+    lanes = _lanes(rows, names, ("kept", "mlp", "attention"), theme,
+                   alt.Legend(**legend, symbolType="stroke", symbolStrokeWidth=3), 0.28, labelFont=MONO,
+                   labelFontSize=12 * scale)
+    dash = kinds(alt.StrokeDash, "lane", dict(zip(names, DASHES)), sort=names, legend=alt.Legend(**legend))
+    dotted = alt.Chart(dots).mark_point(filled=True, size=13 * scale, opacity=0.55).encode(
+        quantity(alt.X, "value", title, grid=True, tickCount=7, format="~g", labelSeparation=6), **lanes)
+    base = alt.Chart(sums).encode(**lanes)
+    lines = base.mark_rule(strokeWidth=1.6 * scale).encode(x=alt.X("low:Q", title=title), x2="high:Q", strokeDash=dash)
+    means = base.mark_tick(thickness=4 * scale, size=8 * scale, opacity=1).encode(
+        x=alt.X("mean:Q", title=title), tooltip=[*untitled("row", "lane"), *tips(shown=title)])
+    return _framed([_zero(alt.X, title, theme), dotted, lines, means], theme, scale, height)
+
+
+def _lanes(rows: Sequence[str], names: Sequence[str], meanings: Sequence[str], theme: str, legend: alt.Legend,
+           padding: float, **axis) -> dict:
+    """The channels y, yOffset and color of a group of lanes for each of `rows`, a lane for each of `names`, in the inks
+    of these meanings; axis: as alt.Axis has it.
+    """
+    inks = {name: colour(meaning, theme, "ink") for name, meaning in zip(names, meanings)}
+    return {"y": alt.Y("row:N", sort=list(rows), title=None, axis=alt.Axis(**axis),
+                       scale=alt.Scale(paddingInner=padding)),
+            "yOffset": alt.YOffset("lane:N", sort=list(names)),
+            "color": kinds(alt.Color, "lane", inks, sort=list(names), legend=legend)}
+
+
+# ---- parrot or meaning -----------------------------------------------------------------------------------------------
+
+
+def shares(tests: Sequence[str], scores: Mapping[str, Sequence[Proportion]], chance: Sequence[float],
+           titles: tuple[str, str], own: int, theme: str, scale: float, height: int) -> alt.LayerChart:
+    """For each test a lane for each reading: the share as a mark of its own shape, its 95 % interval as a line; chance
+    as a short upright stroke.
+
+    scores: reading -> one score for each test. titles: of the axis and of chance. The test `own` stands on a ground.
+    """
+    names = list(scores)
+    frame = pd.DataFrame([{"row": test, "lane": name, "share": score.share, "low": score.interval[0],
+                           "high": score.interval[1], "shown": f"{score.right} / {score.n} = {readable(score.share)}"}
+                          for name, line in scores.items() for test, score in zip(tests, line)])
+    floor = pd.DataFrame({"row": list(tests), "share": list(chance), "shown": [readable(value) for value in chance]})
+    legend = alt.Legend(title=None, orient="top", columns=2, labelLimit=300)
+    lanes = _lanes(tests, names, ("kept", "attention", "mlp"), theme, legend, 0.2, labelLimit=260,
+                   labelFontSize=12.5 * scale, labelColor=colour("text", theme))
+    x, y = quantity(alt.X, "share", titles[0], [0, 1], **QUARTERS), lanes["y"]
+    shape = kinds(alt.Shape, "lane", dict(zip(names, ("circle", "diamond", "triangle-up"))), sort=names, legend=legend)
+    ground = (alt.Chart(pd.DataFrame({"row": [tests[own]]})).mark_bar(color=colour("panel", theme))
+              .encode(y=y, x=alt.XDatum(0), x2=alt.X2Datum(1)))
+    base = alt.Chart(frame).encode(**lanes)
+    lines = base.mark_rule(strokeWidth=2 * scale).encode(x=alt.X("low:Q", title=titles[0]), x2="high:Q")
+    marks = base.mark_point(filled=True, size=75 * scale, opacity=1).encode(
+        x=x, shape=shape, tooltip=[*untitled("row", "lane"), *tips(shown=titles[0])])
+    blind = alt.Chart(floor).mark_tick(thickness=2.5 * scale, color=colour("text", theme), opacity=1).encode(
+        x=x, y=y, tooltip=tips(row=" ", shown=titles[1]))
+    return _framed([ground, blind, lines, marks], theme, scale, height)
+
+
+def _framed(layers: Sequence[alt.Chart], theme: str, scale: float, height: int) -> alt.LayerChart:
+    return framed(alt.layer(*layers), theme, scale, height=height, width="container")

@@ -3,7 +3,7 @@
 // relation, place, tip]]}], areas [text], note, title_line, settings {threshold}. A disc is a right answer and a
 // cross a wrong one; what lies left of the threshold is not said. The threshold moves here, and Python learns of it
 // when the hand rests.
-import { draw, fill, make } from "../../core/components/lib/dom.js";
+import { draw, fill, make, sized } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { probability } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, onFont, shortened, textWidth } from "../../core/components/lib/text.js";
@@ -20,19 +20,16 @@ class Facts {
     this.echoes = new Echoes();
     this.title = make("div", "title", root);
     this.rows_place = make("div", "facts-rows", root);
-    const foot = make("div", "foot", root);
-    this.verdict = make("div", "", foot);
-    const right = make("div", "", foot);
-    this.label = make("label", "", right);
-    this.slider = make("input", "", this.label);
+    const foot = make("div", "foot", root), left = make("div", "", foot), right = make("div", "", foot);
+    this.said = make("div", "verdict", left);
+    this.said.setAttribute("aria-live", "polite");
+    this.remark = make("div", "muted remark", left);
+    this.slider = make("input", "", make("label", "", right));
     Object.assign(this.slider, { type: "range", min: 0, max: 1, step: 0.01 });
     this.slider.oninput = () => { this.threshold = Number(this.slider.value); this.mark(); };
     this.slider.onchange = () => { clearTimeout(this.timer); this.timer = setTimeout(() => this.tell(null), RESTS); };
     this.value = make("span", "", right);
     this.areas_place = make("span", "muted", right);
-    this.said = make("div", "verdict", this.verdict);
-    this.said.setAttribute("aria-live", "polite");
-    this.remark = make("div", "muted remark", this.verdict);
     onWidth(this.rows_place, () => this.build());
     onFont(() => this.build());
   }
@@ -68,11 +65,9 @@ class Facts {
 
   line(row) {
     const node = make("div", `group ${row.group}`, this.rows_place), left = make("div", "", node);
-    const right = make("div", "", node);
-    const head = make("div", "", left);
+    const right = make("div", "", node), head = make("div", "", left);
     make("span", "name", head, row.name);
-    const ask = make("span", "ask", head, row.ask);
-    ask.dir = "auto";
+    make("span", "ask", head, row.ask).dir = "auto";
     this.bars(left, row);
     const counts = make("div", "counts", right);
     return { row, counts, ...this.strip(right, row) };
@@ -86,52 +81,48 @@ class Facts {
   }
 
   bars(place, row) {
-    const bars = this.shown(row), em = this.em, width = place.clientWidth, step = 1.22 * em;
-    const height = bars.length * step, font = monoFont(0.9 * em);
-    const svg = draw("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "font-size": 0.9 * em,
-      "aria-label": bars.map((bar) => `${bar.name} ${bar.shown}`).join(", ") }, place);
+    const bars = this.shown(row), { em } = this, width = place.clientWidth, step = 1.22 * em;
+    const font = monoFont(0.9 * em), svg = draw("svg", { role: "img", "font-size": 0.9 * em }, place);
+    sized(svg, width, bars.length * step, bars.map((bar) => `${bar.name} ${bar.shown}`).join(", "));
     const names = Math.min(0.46 * width, this.names), room = width - names - 6.5 * em;
     bars.forEach((bar, k) => {
-      const y = k * step;
-      const name = draw("text",
-        { x: names - 0.5 * em, y: y + 0.95 * em, "text-anchor": "end", class: bar.rest ? "sans" : "" }, svg,
+      const top = k * step, y = top + 0.95 * em;
+      const name = draw("text", { x: names - 0.5 * em, y, "text-anchor": "end", class: bar.rest ? "sans" : "" }, svg,
         shortened(bar.name, font, names - 0.5 * em));
       draw("title", {}, name, bar.name);
-      draw("rect", { x: names, y: y + 0.12 * em, width: Math.max(1, bar.p * room), height: 0.96 * em,
+      draw("rect", { x: names, y: top + 0.12 * em, width: Math.max(1, bar.p * room), height: 0.96 * em,
         class: bar.said ? "bar said" : "bar" }, svg);
-      const right = bar.right ? " ✓" : bar.said && row.truth ? " ✗" : "";
-      draw("text", { x: names + bar.p * room + 0.4 * em, y: y + 0.95 * em, class: bar.said ? "sans strong" : "sans" },
-        svg, bar.shown + right);
+      const verdict = bar.right ? " ✓" : bar.said && row.truth ? " ✗" : "";
+      draw("text", { x: names + bar.p * room + 0.4 * em, y, class: bar.said ? "sans strong" : "sans" }, svg,
+        bar.shown + verdict);
     });
   }
 
   strip(place, row) {
-    const em = this.em, width = place.clientWidth, height = (this.scale > 1 ? 3.6 : 5.2) * em;
-    const floor = height - 1.1 * em;
-    const svg = draw("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", class: "facts-strip",
-      "font-size": 0.85 * em, "aria-label": `${row.name}, ${this.text.axis}` }, place);
-    const at = (p) => EDGE + p * (width - 2 * EDGE);
+    const { em } = this, width = place.clientWidth, height = (this.scale > 1 ? 3.6 : 5.2) * em;
+    const floor = height - 1.1 * em, at = (p) => EDGE + p * (width - 2 * EDGE);
+    const svg = draw("svg", { role: "group", class: "facts-strip", "font-size": 0.85 * em }, place);
+    sized(svg, width, height, `${row.name}, ${this.text.axis}`);
     const ground = draw("rect", { class: "held-ground", x: EDGE, y: 0, height: floor, width: 0 }, svg);
     for (const tick of [0, 0.25, 0.5, 0.75, 1])
-      draw("text", { x: at(tick), y: height - 2, "text-anchor": tick === 0 ? "start" : tick === 1 ? "end" : "middle",
+      draw("text", { x: at(tick), y: height - 2, "text-anchor": { 0: "start", 1: "end" }[tick] ?? "middle",
         class: "sans" }, svg, tick);
     draw("line", { x1: EDGE, x2: width - EDGE, y1: floor, y2: floor, class: "axis" }, svg);
-    const cells = row.dots.map((dot) => Math.min(CELLS - 1, Math.floor(dot[0] * CELLS))), tally = new Map();
-    const levels = cells.map((cell) => {
-      const level = tally.get(cell) ?? 0;
+    const tally = new Map();
+    const places = row.dots.map(([p]) => {
+      const cell = Math.min(CELLS - 1, Math.floor(p * CELLS)), level = tally.get(cell) ?? 0;
       tally.set(cell, level + 1);
-      return level;
+      return [cell, level];
     });
-    const apart = (width - 2 * EDGE) / CELLS;
     const rise = Math.min(0.55 * em, (floor - 0.4 * em) / Math.max(1, ...tally.values()));
-    const size = Math.max(2, Math.min(0.24 * em, rise / 2, 0.55 * apart));
-    const marks = row.dots.map((dot, i) => {
-      const x = at((cells[i] + 0.5) / CELLS), y = floor - 0.35 * em - levels[i] * rise;
-      const mark = dot[1] ? draw("circle", { cx: x, cy: y, r: size, class: "dot right" }, svg) : draw("path",
-        { d: `M${x - size} ${y - size}L${x + size} ${y + size}M${x - size} ${y + size}L${x + size} ${y - size}`,
+    const size = Math.max(2, Math.min(0.24 * em, rise / 2, (0.55 * (width - 2 * EDGE)) / CELLS));
+    const marks = row.dots.map(([p, right, relation, subject, tip], i) => {
+      const [cell, level] = places[i], x = at((cell + 0.5) / CELLS), y = floor - 0.35 * em - level * rise;
+      const mark = right ? draw("circle", { cx: x, cy: y, r: size, class: "dot right" }, svg) : draw("path",
+        { d: `M${x - size} ${y - size}l${2 * size} ${2 * size}m${-2 * size} 0l${2 * size} ${-2 * size}`,
           class: "dot wrong" }, svg);
-      draw("title", {}, mark, `${dot[4]}  p = ${probability(dot[0])}`);
-      mark.onclick = () => this.tell([row.group, dot[2], dot[3]]);
+      draw("title", {}, mark, `${tip}  p = ${probability(p)}`);
+      mark.onclick = () => this.tell([row.group, relation, subject]);
       if (i === row.picked) draw("circle", { cx: x, cy: y, r: size + 4, class: "ring" }, svg);
       return mark;
     });
@@ -142,27 +133,25 @@ class Facts {
   /** What the threshold changes: lines, grounds, counts, and the sentence that sums them up. */
   mark() {
     let said = 0, wrong = 0, lost = 0;
+    const x = this.threshold, threshold = x.toFixed(2);
     for (const { row, counts, marks, ground, limit, at } of this.strips ?? []) {
       const tally = { right: 0, wrong: 0, kept_right: 0, kept_wrong: 0 };
-      row.dots.forEach((dot, i) => {
-        const speaks = dot[0] >= this.threshold;
-        tally[`${speaks ? "" : "kept_"}${dot[1] ? "right" : "wrong"}`]++;
-        marks[i].classList.toggle("held", !speaks);
+      row.dots.forEach(([p, right], i) => {
+        tally[`${p >= x ? "" : "kept_"}${right ? "right" : "wrong"}`]++;
+        marks[i].classList.toggle("held", p < x);
       });
-      ground.setAttribute("width", at(this.threshold) - EDGE);
-      limit.setAttribute("x1", at(this.threshold));
-      limit.setAttribute("x2", at(this.threshold));
+      ground.setAttribute("width", at(x) - EDGE);
+      for (const end of ["x1", "x2"]) limit.setAttribute(end, at(x));
       counts.textContent = fill(this.text.counts, tally);
       said += tally.right + tally.wrong;
       wrong += tally.wrong;
       lost += tally.kept_right;
     }
-    this.slider.value = this.threshold;
-    this.slider.setAttribute("aria-valuetext", this.threshold.toFixed(2));
-    this.value.textContent = fill(this.text.threshold_value, { threshold: this.threshold.toFixed(2) });
-    this.said.textContent = said ? fill(this.text.said,
-      { threshold: this.threshold.toFixed(2), said, wrong, lost, share: ((100 * wrong) / said).toFixed(1) })
-      : fill(this.text.silent, { lost });
+    this.slider.value = x;
+    this.slider.setAttribute("aria-valuetext", threshold);
+    this.value.textContent = fill(this.text.threshold_value, { threshold });
+    this.said.textContent = fill(said ? this.text.said : this.text.silent,
+      { threshold, said, wrong, lost, share: ((100 * wrong) / said).toFixed(1) });
   }
 }
 

@@ -35,7 +35,7 @@ _picture = token_view("limits_facts", __file__)
 
 @dataclass(frozen=True)
 class Case:
-    """One dot: a question of a group, and what the model answers."""
+    """A dot of the picture: a question of a group, and what the model answers."""
 
     group: str
     relation: int
@@ -43,36 +43,33 @@ class Case:
     claim: Claim
 
 
-def prompt_of(phrasing: str, relation: dict, subject: str) -> str:
-    """The question for a subject, in one of PHRASINGS: the two first were trained on, the others never."""
-    return TEMPLATES[phrasing].format(q=question_of(phrasing, relation, subject))
-
-
 def question_of(phrasing: str, relation: dict, subject: str) -> str:
     """The bare question."""
     return relation["questions"][phrasing == "other"].format(s=subject)
 
 
+def exercise_of(group: str, phrasing: str, relation: dict, subject: str, answer: str) -> Exercise:
+    """The question for a subject, in one of PHRASINGS: the first two were trained on, the others never."""
+    return Exercise(group, TEMPLATES[phrasing].format(q=question_of(phrasing, relation, subject)),
+                    answer and f" {answer}")
+
+
 def subjects(relation: dict, group: str) -> list[tuple[str, str]]:
-    """N_CASES subjects of a relation with their answers, of the taught ones evenly spread; an invented one
-    has no answer.
-    """
+    """N_CASES subjects of a relation with their answers, evenly spread over the list; an invented one has no answer."""
     if group == "invented":
         return [(subject, "") for subject in relation["invented"]]
     return relation[group][::max(1, len(relation[group]) // N_CASES)][:N_CASES]
 
 
 def exercises(phrasing: str) -> list[tuple[int, int, Exercise]]:
-    """All questions in a phrasing, N_CASES of every group and relation, each with the numbers of its relation and of
-    its place there.
-    """
-    return [(i, place, Exercise(group, prompt_of(phrasing, relation, subject), answer and f" {answer}"))
+    """(index of the relation, place there, question): N_CASES of every group and relation, in one phrasing."""
+    return [(i, place, exercise_of(group, phrasing, relation, *subject))
             for group in GROUPS for i, relation in enumerate(teaching_text.relations())
-            for place, (subject, answer) in enumerate(subjects(relation, group))]
+            for place, subject in enumerate(subjects(relation, group))]
 
 
 def cases(page: Lesson, run: Run, phrasing: str) -> list[Case]:
-    """All questions in a phrasing and the model's answers, kept for all readers."""
+    """All questions in a phrasing with the model's answers, kept for all readers."""
     def steps() -> Iterator[Part]:
         asked, answers = exercises(phrasing), {}
         for i, claim in confidence.claims(run.loaded.runner, run.tokenizer, [exercise for _, _, exercise in asked]):
@@ -89,44 +86,43 @@ def draw(page: Lesson, run: Run) -> Reading:
     """The controls and the picture; returns what they show."""
     relations = teaching_text.relations()
     names = [relation["name"] for relation in relations]
-    _controls(page, relations, names)
-    relation, phrasing = relations[names.index(read("relation"))], read("phrasing")
-    own = " ".join(str(read("subject"))[:MOST_CHARACTERS].split())
+    place, phrasing, own = _controls(page, relations, names)
+    relation = relations[place]
     asked = [_asked(relation, phrasing, group, own) for group in GROUPS]
     answers = [_leading(run, exercise) for exercise in asked]
-    found = cases(page, run, phrasing)
-    title = page.label("facts_title", question=code(question_of(phrasing, relation,
-                                                                subjects(relation, "untaught")[read("untaught")][0])),
-                       answer=code(_shown(confidence.said(answers[1]))), p=probability(confidence.said(answers[1]).p),
+    every, said = cases(page, run, phrasing), confidence.said(answers[1])
+    question = question_of(phrasing, relation, subjects(relation, "untaught")[read("untaught")][0])
+    title = page.label("facts_title", question=code(question), answer=code(_shown(said)), p=probability(said.p),
                        truth=code(asked[1].answer.strip()))
+    note = f"{page.label(f'phrasing_note_{phrasing}')} {unmarked(origin(page, run.model_name))}"
     header = {"text": page.labels("facts"), "scale": reader.scale(), "title_line": unmarked(title),
-              "note": " ".join(filter(None, (page.label(f"phrasing_note_{phrasing}"),
-                                             unmarked(origin(page, run.model_name))))),
-              "rows": [_row(page, group, own, exercise, claims, found, names.index(relation["name"]))
-                       for group, exercise, claims in zip(GROUPS, asked, answers)],
+              "note": note.strip(),
+              "rows": [_row(page, own, exercise, claims, every, place) for exercise, claims in zip(asked, answers)],
               "areas": [page.label("facts_area", other=page.label(f"group_{group}"),
-                                   value=plain_number(_area(found, group), 3)) for group in GROUPS[1:]],
+                                   value=plain_number(won / (n * m), 3))
+                        for group in GROUPS[1:] for won, n, m in [_pairs(every, group)]],
               "settings": {"threshold": read("threshold")}}
     _picture(header, key=f"{PREFIX}facts", on_settings=lambda settings: _settled(names, settings))
-    return Reading(_lines(page, asked, answers, found), _question(page, found),
-                   [confidence.claims, confidence.leading, pairs_won], {"answers.csv": lambda: _table(found)},
+    return Reading(_lines(page, asked, answers, every), _question(page, every),
+                   [confidence.claims, confidence.leading, pairs_won], {"answers.csv": lambda: _table(every)},
                    ".facts-rows", title)
 
 
-def _controls(page: Lesson, relations: Sequence[dict], names: list[str]) -> None:
+def _controls(page: Lesson, relations: Sequence[dict], names: list[str]) -> tuple[int, str, str]:
+    """The index of the relation that is asked for, the phrasing, and the reader's own subject."""
     among("relation", names)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.selectbox(page.label("relation"), names,
-                     format_func=lambda name: relations[names.index(name)]["questions"][0].format(s="…"), width=270,
-                     **attached("relation"))
-        st.selectbox(page.label("phrasing"), PHRASINGS, format_func=lambda name: page.label(f"phrasing_{name}"),
-                     width=290, **attached("phrasing"))
-        st.text_input(page.label("subject"), placeholder=page.label("subject_empty"), max_chars=MOST_CHARACTERS,
-                      width=280, **attached("subject"))
+        name = st.selectbox(page.label("relation"), names, width=270, **attached("relation"),
+                            format_func=lambda name: relations[names.index(name)]["questions"][0].format(s="…"))
+        phrasing = st.selectbox(page.label("phrasing"), PHRASINGS, width=290, **attached("phrasing"),
+                                format_func=lambda name: page.label(f"phrasing_{name}"))
+        subject = st.text_input(page.label("subject"), placeholder=page.label("subject_empty"),
+                                max_chars=MOST_CHARACTERS, width=280, **attached("subject"))
+    return names.index(name), phrasing, " ".join(subject[:MOST_CHARACTERS].split())
 
 
 def _settled(names: list[str], settings: dict) -> None:
-    """Callback: the threshold that was moved, or the dot that was picked."""
+    """Callback: keep the threshold that was moved and the dot that was picked."""
     if (picked := settings.get("picked")) and picked[0] in GROUPS:
         keep(relation=names[picked[1] % len(names)], **{picked[0]: picked[2]},
              **({"subject": ""} if picked[0] == "invented" else {}))
@@ -134,12 +130,11 @@ def _settled(names: list[str], settings: dict) -> None:
 
 
 def _asked(relation: dict, phrasing: str, group: str, own: str) -> Exercise:
-    """The question that stands in a group's row: in the last one the reader's own subject, if there is one."""
+    """The question of a group's row: in the last one about the reader's own subject, if there is one."""
     if group == "invented" and own:
         known = dict(map(tuple, relation["taught"] + relation["untaught"]))
-        return Exercise(group, prompt_of(phrasing, relation, own), known.get(own, "") and f" {known[own]}")
-    subject, answer = subjects(relation, group)[read(group)]
-    return Exercise(group, prompt_of(phrasing, relation, subject), answer and f" {answer}")
+        return exercise_of(group, phrasing, relation, own, known.get(own, ""))
+    return exercise_of(group, phrasing, relation, *subjects(relation, group)[read(group)])
 
 
 def _leading(run: Run, exercise: Exercise) -> list[Claim]:
@@ -152,69 +147,65 @@ def _shown(claim: Claim) -> str:
     return " ".join(claim.text.split()) or "–"
 
 
-def _row(page: Lesson, group: str, own: str, exercise: Exercise, claims: list[Claim], found: list[Case],
-         relation: int) -> dict:
+def _row(page: Lesson, own: str, exercise: Exercise, claims: list[Claim], every: list[Case], relation: int) -> dict:
     """One group as facts.js reads it."""
-    mine = [case for case in found if case.group == group]
-    bars = [{"name": _shown(claim), "p": claim.p, "shown": probability(claim.p), "right": claim.right,
-             "said": claim is confidence.said(claims)} for claim in claims]
-    rest = max(0.0, 1 - math.fsum(claim.p for claim in claims))
+    group, said = exercise.kind, confidence.said(claims)
+    of_group = [case for case in every if case.group == group]
     is_own = group == "invented" and bool(own)
     return {"group": group, "name": page.label("group_own" if is_own else f"group_{group}"), "ask": exercise.prompt,
-            "truth": exercise.answer.strip(), "bars": bars, "rest": rest,
-            "picked": -1 if is_own else next(i for i, case in enumerate(mine)
-                                             if (case.relation, case.place) == (relation, read(group))),
+            "truth": exercise.answer.strip(), "rest": max(0.0, 1 - math.fsum(claim.p for claim in claims)),
+            "bars": [{"name": _shown(claim), "p": claim.p, "shown": probability(claim.p), "right": claim.right,
+                      "said": claim is said} for claim in claims],
+            "picked": -1 if is_own else [(case.relation, case.place) for case in of_group].index((relation,
+                                                                                                  read(group))),
             "dots": [[round(case.claim.p, 6), case.claim.right, case.relation, case.place,
-                      f"{case.claim.exercise.prompt}{case.claim.text}"] for case in mine],
-            "own": confidence.said(claims).p if is_own else None}
+                      f"{case.claim.exercise.prompt}{case.claim.text}"] for case in of_group],
+            "own": said.p if is_own else None}
 
 
-def _values(found: list[Case], group: str) -> np.ndarray:
-    return np.array([case.claim.p for case in found if case.group == group])
+def _values(every: list[Case], group: str) -> np.ndarray:
+    return np.array([case.claim.p for case in every if case.group == group])
 
 
-def _area(found: list[Case], group: str) -> float:
-    """The area under the ROC curve of the answer's probability, for telling the taught questions from another group."""
-    one, other = _values(found, "taught"), _values(found, group)
-    return pairs_won(one, other) / (len(one) * len(other))
+def _pairs(every: list[Case], group: str) -> tuple[float, int, int]:
+    """Of all pairs of n taught questions and m of another group, how many the taught one wins by its answer's
+    probability, n and m: won / (n m) is the area under the ROC curve for telling the two groups apart.
+    """
+    taught, other = _values(every, "taught"), _values(every, group)
+    return pairs_won(taught, other), len(taught), len(other)
 
 
-def _lines(page: Lesson, asked: list[Exercise], answers: list[list[Claim]], found: list[Case]) -> list[tuple[str, str]]:
+def _lines(page: Lesson, asked: list[Exercise], answers: list[list[Claim]], every: list[Case]) -> list[tuple[str, str]]:
     lines = []
     for exercise, claim in zip(asked, map(confidence.said, answers)):
         factors = r" \cdot ".join(bracketed(latex_operand(math.exp(value))) for value in claim.log_probs)
         lines.append((page.label("numbers_answer", prompt=code(exercise.prompt), answer=code(_shown(claim))),
                       rf"p = {factors} = {latex_number(claim.p)}"))
-    one = _values(found, "taught")
     for group in GROUPS[1:]:
-        other = _values(found, group)
-        won, n = pairs_won(one, other), len(one) * len(other)
-        lines.append((page.label("numbers_area", n=len(one), m=len(other), other=page.label(f"group_{group}")),
-                      rf"\mathrm{{AUC}} = \frac{{{won:g}}}{{{len(one)} \cdot {len(other)}}} = {latex_number(won / n)}"))
-    said = [case.claim for case in found if case.claim.p >= read("threshold")]
-    if said:
+        won, n, m = _pairs(every, group)
+        lines.append((page.label("numbers_area", n=n, m=m, other=page.label(f"group_{group}")),
+                      rf"\mathrm{{AUC}} = \frac{{{won:g}}}{{{n} \cdot {m}}} = {latex_number(won / (n * m))}"))
+    threshold = read("threshold")
+    if said := [case.claim for case in every if case.claim.p >= threshold]:
         wrong = sum(not claim.right for claim in said)
-        lines.append((page.label("numbers_said", threshold=plain_number(read("threshold"), 2)),
+        lines.append((page.label("numbers_said", threshold=plain_number(threshold, 2)),
                       rf"\frac{{\text{{wrong}}}}{{\text{{said}}}} = \frac{{{wrong}}}{{{len(said)}}} = "
                       rf"{latex_number(wrong / len(said))}"))
     return lines
 
 
-def _question(page: Lesson, found: list[Case]) -> Question:
-    """How many of the made-up questions are answered with more certainty than the least certain quarter of
-    what was taught.
-    """
-    limit = float(np.quantile(_values(found, "taught"), 0.1))
-    others = _values(found, "invented")
+def _question(page: Lesson, every: list[Case]) -> Question:
+    """How many made-up questions are answered with more certainty than the least certain tenth of the taught ones."""
+    limit = float(np.quantile(_values(every, "taught"), 0.1))
+    others = _values(every, "invented")
     above = int((others > limit).sum())
-    shares = (0, 0.05, 0.2)
     return Question("facts_above", page.label("question_above", limit=plain_number(limit, 3), n=len(others)),
                     [page.label(f"question_above_{k}") for k in range(4)],
-                    sum(above / len(others) > share for share in shares),
+                    int(np.searchsorted((0, 0.05, 0.2), above / len(others))),
                     page.label("because_above", above=above, n=len(others), most=probability(float(others.max()))))
 
 
-def _table(found: list[Case]) -> pd.DataFrame:
+def _table(every: list[Case]) -> pd.DataFrame:
     return pd.DataFrame([{"group": case.group, "prompt": case.claim.exercise.prompt, "answer": case.claim.text,
                           "p": case.claim.p, "truth": case.claim.exercise.answer, "right": case.claim.right}
-                         for case in found])
+                         for case in every])

@@ -50,20 +50,24 @@ class Inputs {
     this.rows.forEach((row, k) => this.row(svg, row, { y: head + k * band, band, over, side, step, em, n }));
   }
 
+  /** What a token's column says: the token, and its value by each method. */
+  said(i, value) {
+    return [this.tokens[i], ...this.rows.map((row) => `${row.name}: ${value(row)}`)];
+  }
+
   column(svg, i, text, { x, step, head, tall, em }) {
-    const group = draw("g", { class: i === this.token ? "column picked" : "column",
-      tabindex: i === this.token ? 0 : -1, role: "button", "data-token": i,
-      "aria-label": [this.tokens[i], ...this.rows.map((row) => `${row.name}: ${row.shown[i]}`)].join(", ") }, svg);
+    const { token } = this, last = this.tokens.length - 1;
+    const group = draw("g", { class: i === token ? "column picked" : "column", tabindex: i === token ? 0 : -1,
+      role: "button", "data-token": i, "aria-label": this.said(i, (row) => row.shown[i]).join(", ") }, svg);
     draw("rect", { class: "ground", x: x + 1, y: head - 0.2 * em, width: step - 2, height: tall - head, rx: 3 }, group);
-    const at = [x + step / 2 - 0.1 * em, head - 0.5 * em];
-    draw("text", { x: at[0], y: at[1], transform: `rotate(-45 ${at.join(" ")})` }, group, text);
-    draw("title", {}, group, [this.tokens[i], ...this.rows.map(
-      (row) => `${row.name}: ${row.shown[i]}${row.control ? ` (${this.text.control}: ${row.control_shown[i]})` : ""}`)]
-        .join("\n"));
+    const [left, y] = [x + step / 2 - 0.1 * em, head - 0.5 * em];
+    draw("text", { x: left, y, transform: `rotate(-45 ${left} ${y})` }, group, text);
+    const control = (row) => (row.control ? ` (${this.text.control}: ${row.control_shown[i]})` : "");
+    draw("title", {}, group, this.said(i, (row) => row.shown[i] + control(row)).join("\n"));
     group.onclick = () => this.pick(i);
     group.onkeydown = (event) => {
-      const to = { ArrowRight: i + 1, ArrowLeft: i - 1, Home: 0, End: this.tokens.length - 1 }[event.key];
-      if (to === undefined || to < 0 || to >= this.tokens.length) return;
+      const to = { ArrowRight: i + 1, ArrowLeft: i - 1, Home: 0, End: last }[event.key];
+      if (to === undefined || to < 0 || to > last) return;
       event.preventDefault();
       event.stopPropagation();
       this.pick(to);
@@ -71,26 +75,26 @@ class Inputs {
   }
 
   row(svg, row, { y, band, over, side, step, em, n }) {
-    const all = [...row.values, ...(row.control || [])].filter((value) => value !== null), top = Math.max(0, ...all);
-    const bottom = Math.min(0, ...all), room = band - over - 0.9 * em;
-    const unit = top - bottom ? room / (top - bottom) : 0, zero = y + over + 0.3 * em + top * unit;
+    const all = [0, ...row.values, ...(row.control || [])], top = Math.max(...all), bottom = Math.min(...all);
+    const unit = top - bottom ? (band - over - 0.9 * em) / (top - bottom) : 0, zero = y + over + 0.3 * em + top * unit;
     const group = draw("g", { "pointer-events": "none" }, svg);
     draw("text", { x: 0, y: y + 1.2 * em, class: "name" }, group, row.name);
-    (over ? [row.note.join(", ")] : this.scale > 1 ? row.note.slice(-1) : row.note).forEach((line, k) =>
+    const notes = over ? [row.note.join(", ")] : row.note.slice(this.scale > 1 ? -1 : 0);
+    notes.forEach((line, k) =>
       draw("text", { x: 0, y: y + (2.3 + 1.1 * k) * em, class: "sans", "font-size": 0.84 * em }, group, line));
     draw("line", { x1: side, x2: side + n * step, y1: zero, y2: zero, class: "zero" }, group);
+    const wide = Math.min(0.62 * step, 1.8 * em), half = 0.36 * em;
     row.values.forEach((value, i) => {
-      const x = side + i * step, wide = Math.min(0.62 * step, 1.8 * em), middle = x + step / 2;
+      const x = side + (i + 0.5) * step, control = row.control?.[i] ?? null;
       if (value === null) {
-        draw("text", { x: middle, y: zero - 3, "text-anchor": "middle", class: "sans" }, group, "–");
+        draw("text", { x, y: zero - 3, "text-anchor": "middle", class: "sans" }, group, "–");
         return;
       }
-      draw("rect", { x: middle - wide / 2, y: value > 0 ? zero - value * unit : zero, width: wide,
+      draw("rect", { x: x - wide / 2, y: value > 0 ? zero - value * unit : zero, width: wide,
         height: Math.abs(value) * unit, class: value > 0 ? "up" : "down" }, group);
-      if (!row.control || row.control[i] === null) return;
-      const at = zero - row.control[i] * unit, half = 0.36 * em;
-      draw("path", { d: `M${middle} ${at - half}L${middle + half} ${at}L${middle} ${at + half}L${middle - half} ${at}Z`,
-        class: "control" }, group);
+      if (control !== null)
+        draw("path", { d: `M${x - half} ${zero - control * unit}l${half} ${-half}l${half} ${half}l${-half} ${half}Z`,
+          class: "control" }, group);
     });
   }
 }

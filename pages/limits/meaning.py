@@ -1,6 +1,7 @@
 """Parrot or meaning: tests of what needs the structure of a sentence and what the company of its words already tells,
 each counted over many items.
 """
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,10 +20,9 @@ from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, plain_number, probability, readable
 from core.language import word_order
 from core.language.word_order import READINGS, Answered
-from pages.limits import word_order_charts as figures
-from pages.limits.shared import PREFIX, attached, choice, keep, read, show
+from pages.limits import charts as figures
+from pages.limits.shared import PREFIX, attached, captioned_choice, keep, look, read, show
 
-CHART, CHART_PRESENT = 316, 262     # px
 LIST, LIST_PRESENT = 200, 100
 LEFT = (0.34, 0.9)                  # shares between the options of the question
 # The items of a test, each in three readings, to pick one.
@@ -31,165 +31,156 @@ _picture = token_view("limits_items", __file__)
 
 @dataclass(frozen=True)
 class Scene:
-    """Every test in every reading."""
+    """Every test in every reading, the test that is looked at and the item of it."""
 
-    found: dict[str, dict[str, tuple[Answered, ...]]]     # test -> reading -> items
+    answers: dict[str, dict[str, tuple[Answered, ...]]]     # test -> reading -> items
     test: str
     item: int
 
     @property
-    def own(self) -> dict[str, tuple[Answered, ...]]:
-        return self.found[self.test]
+    def whole(self) -> tuple[Answered, ...]:
+        """The answers of the test that is looked at, in the whole reading."""
+        return self.answers[self.test]["whole"]
 
     @property
     def picked(self) -> Answered:
-        return self.own["whole"][self.item]
+        return self.whole[self.item]
 
     def score(self, test: str, reading: str) -> Proportion:
-        return word_order.score(self.found[test][reading])
+        return word_order.score(self.answers[test][reading])
 
     def chance(self, test: str) -> float:
-        return word_order.chance([one.item for one in self.found[test]["whole"]])
+        return word_order.chance([one.item for one in self.answers[test]["whole"]])
 
 
 def draw(page: Lesson, run: Run) -> Reading:
     """The controls, the chart of all tests and the items of one; returns what they show."""
     left, right = st.columns([5, 4], gap="medium")
     with left, st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        with st.container(width="content", gap=None):
-            st.caption(page.label("n"))
-            choice(page, "n")
+        captioned_choice(page, "n")
         st.number_input(page.label("seed"), 0, 999_999, step=1, width=150, help=page.label("seed_help"),
                         **attached("seed"))
     with right:
         st.selectbox(page.label("test"), list(word_order.TESTS), format_func=lambda test: page.label(f"test_{test}"),
                      **attached("test"))
     with left:
-        here = _scene(page, run)
-        title = _title(page, here)
-        _chart(page, here)
+        scene = _scene(page, run)
+        title = _title(page, scene)
+        st.markdown(f"**{title}**")
+        _chart(page, scene)
     with right:
-        _items(page, run, here)
-    return Reading(_lines(page, here), _question(page, run, here),
+        _items(page, run, scene)
+    return Reading(_lines(page, scene), _question(page, run, scene),
                    [word_order.items, word_order.answered, word_order.score, Proportion],
-                   {"items.csv": lambda: _table(page, here), "scores.csv": lambda: _scores(page, here)},
-                   f".st-key-{PREFIX}shares", title, _scores(page, here))
+                   {"items.csv": lambda: _table(page, scene), "scores.csv": lambda: _scores(page, scene)},
+                   f".st-key-{PREFIX}shares", title, _scores(page, scene))
 
 
 def _scene(page: Lesson, run: Run) -> Scene:
-    """All answers."""
-    n, seed, test = int(read("n")), int(read("seed")), read("test")
+    """All tests in all readings, answered one after the other."""
+    n, seed, test = int(read("n")), read("seed"), read("test")
 
     def steps() -> Iterator[Part]:
-        found, total = {}, len(word_order.TESTS) * len(READINGS)
-        for i, one in enumerate(word_order.TESTS):
-            found[one] = {}
-            for j, reading in enumerate(READINGS, 1):
-                found[one][reading] = answers(run, one, n, seed, reading)
-                yield Part(found if i * len(READINGS) + j == total else None, i * len(READINGS) + j, total)
+        every, total = {one: {} for one in word_order.TESTS}, len(word_order.TESTS) * len(READINGS)
+        for done, (one, reading) in enumerate(itertools.product(word_order.TESTS, READINGS), 1):
+            every[one][reading] = answers(run, one, n, seed, reading)
+            yield Part(every if done == total else None, done, total)
 
-    found = growing_results.result(run.loaded.key("structure", n, seed), steps, lambda made: 100,
+    every = growing_results.result(run.loaded.key("structure", n, seed), steps, lambda made: 100,
                                    page.label("meaning_working"))
-    return Scene(found, test, min(read("item"), len(found[test]["whole"]) - 1))
+    return Scene(every, test, min(read("item"), len(every[test]["whole"]) - 1))
 
 
 def answers(run: Run, test: str, n: int, seed: int, reading: str) -> tuple[Answered, ...]:
-    """The answers of one test in one reading, computed once for all readers."""
+    """What the model answers to one test in one reading, computed once for all readers."""
     key = run.loaded.key("structure", test, n, seed, reading)
     return cache.result(key, lambda: tuple(word_order.answered(run.loaded.runner, run.tokenizer,
                                                                word_order.items(test, n, seed), reading, seed)),
                         lambda made: 1_000 * len(made))
 
 
-def _title(page: Lesson, here: Scene) -> str:
-    beyond = [test for test in here.found if here.score(test, "whole").interval[0]
-                                             > max(here.chance(test), here.score(test, "shuffled").interval[1])]
-    no_better = [test for test in here.found if here.score(test, "whole").interval[0] <= here.chance(test)]
-    said = page.label("meaning_title", order=_listed(page, beyond), blind=_listed(page, no_better))
-    st.markdown(f"**{said}**")
-    return said
+def _title(page: Lesson, scene: Scene) -> str:
+    low = {test: scene.score(test, "whole").interval[0] for test in scene.answers}
+    beyond = [test for test in low if low[test] > max(scene.chance(test), scene.score(test, "shuffled").interval[1])]
+    no_better = [test for test in low if low[test] <= scene.chance(test)]
+    order, blind = (", ".join(page.label(f"test_{test}") for test in tests) or page.label("none")
+                    for tests in (beyond, no_better))
+    return page.label("meaning_title", order=order, blind=blind)
 
 
-def _listed(page: Lesson, tests: list[str]) -> str:
-    return ", ".join(page.label(f"test_{test}") for test in tests) or page.label("none")
+def _chart(page: Lesson, scene: Scene) -> None:
+    tests = list(scene.answers)
+    scores = {page.label(f"reading_{reading}"): [scene.score(test, reading) for test in tests] for reading in READINGS}
+    show(figures.shares([page.label(f"test_{test}") for test in tests], scores, [scene.chance(test) for test in tests],
+                        (page.label("axis_share"), page.label("chance")), tests.index(scene.test),
+                        **look(316, presenting=262)), "shares")
 
 
-def _chart(page: Lesson, here: Scene) -> None:
-    tests = list(here.found)
-    scores = {page.label(f"reading_{reading}"): [here.score(test, reading) for test in tests] for reading in READINGS}
-    show(figures.shares([page.label(f"test_{test}") for test in tests], scores, [here.chance(test) for test in tests],
-                        (page.label("axis_share"), page.label("chance")), reader.theme(), reader.scale(),
-                        CHART_PRESENT if reader.present() else CHART, tests.index(here.test)), "shares")
-
-
-def _items(page: Lesson, run: Run, here: Scene) -> None:
-    st.markdown(page.label(f"about_{here.test}"))
+def _items(page: Lesson, run: Run, scene: Scene) -> None:
+    st.markdown(page.label(f"about_{scene.test}"))
     entries = [{"ask": one.prompt, "said": one.said.strip(), "should": one.item.options[0].strip(), "right": one.right}
-               for one in here.own["whole"]]
+               for one in scene.whole]
     height = LIST_PRESENT if reader.present() else LIST
     _picture({"text": page.labels("items"), "scale": reader.scale(), "items": entries, "height": height,
-              "settings": {"item": here.item}}, key=f"{PREFIX}items",
+              "settings": {"item": scene.item}}, key=f"{PREFIX}items",
              on_settings=lambda settings: keep(item=settings["item"]))
     st.markdown(" · ".join(f"{code(option.strip())} {probability(math.exp(value))}"
-                           for option, value in zip(here.picked.item.options, here.picked.log_probs)))
-    there = run.with_text(here.picked.prompt)
+                           for option, value in zip(scene.picked.item.options, scene.picked.log_probs)))
+    there = run.with_text(scene.picked.prompt)
     link = reader.link({"prompt": there.text, "position": len(there.token_ids) - 1,
-                        "target": run.tokenizer.encode(here.picked.item.options[0])[0]}, "next_token")
+                        "target": run.tokenizer.encode(scene.picked.item.options[0])[0]}, "next_token")
     st.markdown(page.label("items_open", link=link))
 
 
-def _lines(page: Lesson, here: Scene) -> list[tuple[str, str]]:
-    one, test = here.picked, page.label(f"test_{here.test}")
-    score, z = here.score(here.test, "whole"), Z_95
+def _lines(page: Lesson, scene: Scene) -> list[tuple[str, str]]:
+    one, score, z = scene.picked, scene.score(scene.test, "whole"), Z_95
     p, n = score.share, score.n
     centre, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    low, high = score.interval
+    low, high = map(latex_number, score.interval)
     other = int(np.argmax(one.log_probs[1:])) + 1
-    right, wrong = (rf"\text{{{one.item.options[i].strip()}}}" for i in (0, other))
+    right, wrong = (rf"p(\text{{{one.item.options[i].strip()}}})" for i in (0, other))
+    own, next_best = one.log_probs[0], one.log_probs[other]
     return [
         (page.label("numbers_item", prompt=code(one.prompt)),
-         rf"\ln \frac{{p({right})}}{{p({wrong})}} = {latex_operand(one.log_probs[0])} - "
-         rf"({latex_operand(one.log_probs[other])}) = {latex_number(one.log_probs[0] - one.log_probs[other])}"),
-        (page.label("numbers_share", test=test), rf"\hat p = \frac{{{score.right}}}{{{n}}} = {latex_number(p)}"),
+         rf"\ln \frac{{{right}}}{{{wrong}}} = {latex_operand(own)} - ({latex_operand(next_best)}) = "
+         rf"{latex_number(own - next_best)}"),
+        (page.label("numbers_share", test=page.label(f"test_{scene.test}")),
+         rf"\hat p = \frac{{{score.right}}}{{{n}}} = {latex_number(p)}"),
         (page.label("numbers_wilson", z=readable(z, 4)),
          rf"\frac{{\hat p + \frac{{z^2}}{{2n}} \pm z \sqrt{{\frac{{\hat p (1 - \hat p)}}{{n}} + "
          rf"\frac{{z^2}}{{4n^2}}}}}}{{1 + \frac{{z^2}}{{n}}}} = \frac{{{latex_operand(centre)} \pm "
-         rf"{latex_operand(half)}}}{{{latex_operand(1 + z * z / n)}}} = [{latex_number(low)},\ {latex_number(high)}]")]
+         rf"{latex_operand(half)}}}{{{latex_operand(1 + z * z / n)}}} = [{low},\ {high}]")]
 
 
-def _scores(page: Lesson, here: Scene) -> pd.DataFrame:
-    rows = []
-    for test in here.found:
-        row = {page.label("test"): page.label(f"test_{test}")}
-        for reading in READINGS:
-            score = here.score(test, reading)
-            row[page.label(f"reading_{reading}")] = (f"{score.right} / {score.n} [{plain_number(score.interval[0], 2)},"
-                                                     f" {plain_number(score.interval[1], 2)}]")
-        rows.append(row | {page.label("chance"): plain_number(here.chance(test))})
-    return pd.DataFrame(rows)
+def _scores(page: Lesson, scene: Scene) -> pd.DataFrame:
+    def written(score: Proportion) -> str:
+        low, high = (plain_number(end, 2) for end in score.interval)
+        return f"{score.right} / {score.n} [{low}, {high}]"
+
+    return pd.DataFrame([[page.label(f"test_{test}"), *(written(scene.score(test, reading)) for reading in READINGS),
+                          plain_number(scene.chance(test))] for test in scene.answers],
+                        columns=[page.label("test"), *page.labels("reading").values(), page.label("chance")])
 
 
-def _table(page: Lesson, here: Scene) -> pd.DataFrame:
+def _table(page: Lesson, scene: Scene) -> pd.DataFrame:
     return pd.DataFrame(
         [{page.label("test"): page.label(f"test_{test}"),
           page.label("column_reading"): page.label(f"reading_{reading}"), page.label("column_prompt"): one.prompt,
           page.label("column_right"): option.strip() == one.item.options[0].strip(),
           page.label("column_option"): option.strip(), page.label("column_ln"): value}
-         for test, readings in here.found.items() for reading, found in readings.items() for one in found
+         for test, readings in scene.answers.items() for reading, every in readings.items() for one in every
          for option, value in zip(one.item.options, one.log_probs)])
 
 
-def _question(page: Lesson, run: Run, here: Scene) -> Question:
+def _question(page: Lesson, run: Run, scene: Scene) -> Question:
     """How many of the right answers (of all items, where none is right) are right when the words of the context are
     read backwards.
     """
-    whole = here.own["whole"]
-    right = [i for i, one in enumerate(whole) if one.right]
-    asked, kind = (right, "right") if right else (range(len(whole)), "all")
-    backwards = answers(run, here.test, int(read("n")), int(read("seed")), "reversed")
-    left = sum(backwards[i].right for i in asked)
-    return Question("backwards", page.label(f"question_backwards_{kind}", test=page.label(f"test_{here.test}"),
-                                            n=len(asked), prompt=code(backwards[0].prompt)),
+    right = [i for i, one in enumerate(scene.whole) if one.right]
+    asked, kind = (right, "right") if right else (range(len(scene.whole)), "all")
+    backwards = answers(run, scene.test, int(read("n")), read("seed"), "reversed")
+    left, n = sum(backwards[i].right for i in asked), len(asked)
+    return Question("backwards", page.label(f"question_backwards_{kind}", test=page.label(f"test_{scene.test}"), n=n,
+                                            prompt=code(backwards[0].prompt)),
                     [page.label(f"backwards_{name}") for name in ("few", "some", "most")],
-                    int(np.searchsorted(LEFT, left / len(asked), side="right")),
-                    page.label("because_backwards", left=left, n=len(asked)))
+                    int(np.searchsorted(LEFT, left / n, side="right")), page.label("because_backwards", left=left, n=n))

@@ -22,7 +22,7 @@ from core.model.generation import generate
 from core.model.sampling import SamplingConfig
 from core.training import teaching_text
 from pages.limits import charts as figures
-from pages.limits.shared import PREFIX, among, attached, chart_height, keep, origin, read, show
+from pages.limits.shared import PREFIX, among, attached, keep, look, origin, read, show
 
 N_STRAYED = 20             # tokens of its own that are shown after it has left a passage
 GREEDY = SamplingConfig(temperature=0)
@@ -32,14 +32,14 @@ _picture = token_view("limits_recital", __file__)
 
 
 def read_whole(page: Lesson, run: Run) -> list[Recitation]:
-    """Every passage and every twin after its first token, in their order, kept for all readers; what follows a longer
+    """Every passage and every twin after its first token, in their order, kept for all readers: what follows a longer
     start is a part of this.
     """
     def steps() -> Iterator[Part]:
-        passages, found = teaching_text.canaries(), []
+        passages, every = teaching_text.canaries(), []
         for one in recitations(run.loaded.runner, run.tokenizer, passages, 1):
-            found.append(one)
-            yield Part(found if len(found) == len(passages) else None, len(found), len(passages))
+            every.append(one)
+            yield Part(every if len(every) == len(passages) else None, len(every), len(passages))
 
     return growing_results.result(run.loaded.key("recitations"), steps,
                                   lambda made: sum(200 * len(one.token_ids) for one in made), page.label("reciting"))
@@ -53,45 +53,50 @@ def after(whole: Recitation, start: int) -> Recitation:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The passage beside its twin, and all passages in one chart; returns what they show."""
+    """The passage beside its twin, and all passages in two charts; returns what they show."""
     every = read_whole(page, run)
     names = [one.passage.name for one in every if one.passage.repeats]
     among("passage", names)
-    shortest = min(len(one.token_ids) for one in every)
-    most = min(48, shortest)
-    start = min(read("start"), most)
+    most = min(48, *(len(one.token_ids) for one in every))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        st.selectbox(page.label("passage"), names, format_func=lambda name: _option(page, every, name), width=300,
-                     **attached("passage"))
+        name = st.selectbox(page.label("passage"), names, format_func=lambda name: _option(page, every, name),
+                            width=300, **attached("passage"))
         if read("start") > most:
             keep(start=most)
-        st.slider(page.label("start"), 1, most, width=260, **attached("start"))
+        start = st.slider(page.label("start"), 1, most, width=260, **attached("start"))
     now = [after(one, start) for one in every]
-    own, twin = _pair(now, read("passage"))
-    title = page.label("memory_title", n=start, name=own.passage.name, repeats=_times(page, own), recited=own.n_recited,
+    own, twin = _pair(now, name)
+    title = page.label("memory_title", n=start, name=name, repeats=_times(page, own), recited=own.n_recited,
                        all=len(own.token_ids), twin=twin.n_recited, twin_all=len(twin.token_ids))
     st.markdown(f"**{title}** {origin(page, run.model_name)}")
     wide, beside = st.columns([11, 8], gap="medium")
     with wide:
-        header = {"text": {}, "scale": reader.scale(), "key": page.label("recital_key"),
-                  "rows": [_row(page, run, own, "passage"), _row(page, run, twin, "twin")], "settings": {}}
+        header = {"scale": reader.scale(), "key": page.label("recital_key"),
+                  "rows": [_row(page, run, own, "passage"), _row(page, run, twin, "twin")]}
         _picture(header, key=f"{PREFIX}recital", on_settings=lambda settings: None)
     with beside, st.container(key=f"{PREFIX}charts", gap="xsmall"):
         st.caption(page.label("memory_caption", n=start))
-        groups = sorted({one.passage.repeats for one in now if one.passage.repeats})
-        labels, kinds = ([page.label("times_axis", n=n) for n in groups],
-                         (page.label("dot_passage"), page.label("dot_twin")))
-        for name in ("recited", "nats"):
-            frame = pd.DataFrame([_dot(page, one, groups.index(_repeats(now, one)),
-                                       one.recited_share if name == "recited" else one.nats_per_token,
-                                       one.passage.name == own.passage.name) for one in now])
-            titles = (page.label("axis_repeats") if name == "nats" else "", page.label(f"axis_{name}"))
-            show(figures.passages(frame, labels, titles, kinds, name == "recited", reader.theme(), reader.scale(),
-                                  chart_height(195 if name == "recited" else 185, presenting=325), name == "recited"),
-                 f"memory_{name}")
-    return Reading(_lines(page, run, own, twin), _question(page, every, read("passage")),
+        _chart(page, now, name, "recited", look(155, presenting=130))
+        _chart(page, now, name, "nats", look(165, presenting=140))
+    return Reading(_lines(page, run, own, twin), _question(page, every, name),
                    [recitations, Recitation.n_recited.fget], {"passages.csv": lambda: _table(now)}, ".recital-text",
                    title, _means(page, now))
+
+
+def _chart(page: Lesson, now: list[Recitation], picked: str, quantity: str, looks: dict) -> None:
+    """All passages and twins by how often they were read: the share "recited", or the "nats" per token."""
+    groups, is_share = _groups(now), quantity == "recited"
+    frame = pd.DataFrame([_dot(page, one, groups.index(_repeats(now, one)),
+                               one.recited_share if is_share else one.nats_per_token, one.passage.name == picked)
+                          for one in now])
+    titles = (None if is_share else page.label("axis_repeats"), page.label(f"axis_{quantity}"))
+    show(figures.passages(frame, [page.label("times_axis", n=n) for n in groups], titles,
+                          (page.label("dot_passage"), page.label("dot_twin")), is_share, **looks), f"memory_{quantity}")
+
+
+def _groups(every: list[Recitation]) -> list[int]:
+    """How often passages were read, each number once."""
+    return sorted({one.passage.repeats for one in every} - {0})
 
 
 def _option(page: Lesson, every: list[Recitation], name: str) -> str:
@@ -116,16 +121,14 @@ def _repeats(every: list[Recitation], one: Recitation) -> int:
 
 def _row(page: Lesson, run: Run, one: Recitation, kind: str) -> dict:
     """A passage as memory.js reads it: its start, what is recited, how the model goes on, and what should have come."""
-    ids = run.tokenizer.encode(one.passage.text)
-    visible, n = run.tokenizer.visible, one.n_recited
-    tokens = [[visible(i), "given", None, ""] for i in ids[:one.n_prompt]]
-    tokens += [[visible(i), "recited", math.exp(value), f"p = {probability(math.exp(value))}"]
-               for i, value in zip(one.token_ids[:n], one.log_probs)]
-    rest = ""
+    given, n = run.tokenizer.encode(one.passage.text)[:one.n_prompt], one.n_recited
+    visible, rest, strayed = run.tokenizer.visible, "", []
     if n < len(one.token_ids):
-        tokens += [[visible(i), "strayed", p, f"p = {probability(p)}"]
-                   for i, p in _strayed(run, (*ids[:one.n_prompt], *one.token_ids[:n]))]
+        strayed = _strayed(run, (*given, *one.token_ids[:n]))
         rest = page.label("recital_rest", text=" ".join(run.tokenizer.decode(one.token_ids[n:]).split()))
+    tokens = [[visible(i), "given", None, ""] for i in given]
+    for name, steps in (("recited", zip(one.token_ids[:n], map(math.exp, one.log_probs))), ("strayed", strayed)):
+        tokens += [[visible(i), name, p, f"p = {probability(p)}"] for i, p in steps]
     return {"kind": kind, "name": page.label(f"recital_{kind}", name=one.passage.name, times=_times(page, one)),
             "sum": page.label("recital_sum", n=n, all=len(one.token_ids), nats=readable(one.nats_per_token)),
             "tokens": tokens, "rest": rest}
@@ -134,10 +137,11 @@ def _row(page: Lesson, run: Run, one: Recitation, kind: str) -> dict:
 def _strayed(run: Run, ids: tuple[int, ...]) -> list[tuple[int, float]]:
     """How the model goes on from where it leaves a passage: tokens and their probabilities."""
     start = (run.tokenizer.first, *ids)
-    return growing_results.made(run.loaded.key("strayed", start),
-                        lambda: [(step.token_id, math.exp(step.log_prob))
-                                 for step in generate(run.loaded.runner, start, GREEDY, max_new_tokens=N_STRAYED)],
-                                lambda made: 100 * len(made))
+    return growing_results.made(
+        run.loaded.key("strayed", start),
+        lambda: [(step.token_id, math.exp(step.log_prob))
+                 for step in generate(run.loaded.runner, start, GREEDY, max_new_tokens=N_STRAYED)],
+        lambda made: 100 * len(made))
 
 
 def _dot(page: Lesson, one: Recitation, group: int, value: float, picked: bool) -> dict:
@@ -196,7 +200,7 @@ def _question(page: Lesson, every: list[Recitation], name: str) -> Question:
 
 def _means(page: Lesson, now: list[Recitation]) -> pd.DataFrame:
     rows = []
-    for repeats in sorted({one.passage.repeats for one in now if one.passage.repeats}):
+    for repeats in _groups(now):
         met = [one for one in now if one.passage.repeats == repeats]
         twins = [_pair(now, one.passage.name)[1] for one in met]
         rows.append((repeats,

@@ -2,6 +2,8 @@
 import functools
 from collections.abc import Iterator
 
+import streamlit as st
+
 from core.app.base.markdown import escaped
 from core.app.compute import cache
 from core.app.frame import Lesson, charts, views
@@ -52,11 +54,18 @@ read, among, keep, attached = SETTINGS.read, SETTINGS.among, SETTINGS.keep, SETT
 choice, show = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX)
 
 
-def chart_height(less: int, presenting: int) -> int:
-    """The pixels of a chart that ends on the first screen, 350 of which, or `presenting` in present mode, are there for
-    charts; `less`: what else stands there.
+def captioned_choice(page: Lesson, name: str) -> None:
+    """One of a few under its caption."""
+    with st.container(width="content", gap=None):
+        st.caption(page.label(name))
+        choice(page, name)
+
+
+def look(height: int, presenting: int) -> dict:
+    """How a chart is drawn for this reader: its theme, the scale of its type and its pixels of height, of which the
+    first screen has 350 for all charts above each other, and `presenting` in present mode.
     """
-    return (presenting if reader.present() else 350) - less
+    return {"theme": reader.theme(), "scale": reader.scale(), "height": presenting if reader.present() else height}
 
 
 def met_teaching(name: str) -> str:
@@ -66,10 +75,10 @@ def met_teaching(name: str) -> str:
     base, step = cache.name_and_step(name)
     if base not in RECIPES:
         return "random" if base == cache.RANDOM_MODEL else "unknown"
-    met = [stage for stage in RECIPES[base].stages if any(task.canaries for task in _texts(stage.task))]
-    if not met or step == 0:
+    stages = [stage for stage in RECIPES[base].stages if any(task.canaries for task in _texts(stage.task))]
+    if not stages or step == 0:
         return "none"
-    return "whole" if step is None and any(stage.epochs for stage in met) else "part"
+    return "whole" if step is None and any(stage.epochs for stage in stages) else "part"
 
 
 def _texts(task: Task) -> Iterator[LanguageModelling]:
@@ -81,6 +90,6 @@ def _texts(task: Task) -> Iterator[LanguageModelling]:
 
 
 def origin(page: Lesson, name: str) -> str:
-    """The plain sentence on what the model has read, where that is not all of it; else nothing."""
+    """One sentence on what the model has read of the teaching text; nothing where that is all of it."""
     met = met_teaching(name)
     return "" if met == "whole" else page.label(f"met_{met}", name=escaped(name))

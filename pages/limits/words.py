@@ -16,14 +16,14 @@ from core.app.state import Run, reader
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, readable
 from core.language import contrasts
 from core.language.contrasts import Contrast, Spread, fitted
-from pages.limits import contrast_charts as figures
-from pages.limits.shared import PREFIX, attached, choice, read, show
+from pages.limits import charts as figures
+from pages.limits.shared import PREFIX, attached, choice, look, read, show
 
 K, K_PRESENT = 7, 5             # words that gain, and as many that lose
 LEAST = 1e-4                    # the probability that a token needs in one of the two texts to be drawn as a point
 LEAST_RATIO = 1e-3              # and to be listed by its ratio
 MOST_COUNTED, MOST_CHARACTERS, MOST_WORDS = 10, 300, 60
-CHART, CHART_PRESENT = 310, 285     # px
+CHART = {"height": 310, "presenting": 285}     # px
 
 
 @dataclass(frozen=True)
@@ -41,18 +41,17 @@ class Pair:
 def of_set(name: str, places: Sequence[int]) -> Pair:
     """One of the project's pairs in its sentences, those at `places`."""
     pair, sentences = contrasts.sets()["pairs"][name], contrasts.sets()["sentences"]
-    fit = {key: tuple(fitted(sentences[i], pair[key]) for i in places) for key in ("a", "b", "neutral")}
-    return Pair(pair["a"], pair["b"], tuple(zip(fit["a"], fit["b"])), pair["neutral"], fit["neutral"],
-                tuple(pair["counted"]))
+    a, b, neutral = (tuple(fitted(sentences[i], pair[key]) for i in places) for key in ("a", "b", "neutral"))
+    return Pair(pair["a"], pair["b"], tuple(zip(a, b)), pair["neutral"], neutral, tuple(pair["counted"]))
 
 
 def words_of(text: str) -> list[re.Match]:
-    """The last words of a text, with where they stand."""
+    """The last MOST_WORDS words of a text, with where they stand."""
     return list(re.finditer(r"[^\W\d_]+(?:'[^\W\d_]+)?", text))[-MOST_WORDS:]
 
 
 def exchanged(word: str) -> str:
-    """The word that the project's list would put in its place, else the list's first word; a capital stays one.
+    """The word that the project's list puts in its place, else the list's first word; a capital stays one.
 
     >>> exchanged("She"), exchanged("dog")
     ('He', 'cat')
@@ -62,36 +61,36 @@ def exchanged(word: str) -> str:
     return other[:1].upper() + other[1:] if word[:1].isupper() else other
 
 
-def _default_place(found: list[re.Match]) -> int:
+def _default_place(matches: list[re.Match]) -> int:
     known = {word for pair in contrasts.sets()["swaps"] for word in pair}
-    return next((i for i, match in enumerate(found) if match.group() in known), len(found) - 1)
+    return next((i for i, match in enumerate(matches) if match.group() in known), len(matches) - 1)
 
 
 def _own(page: Lesson, run: Run) -> Pair | None:
     """The reader's prompt and the reader's word; None for a prompt without words."""
-    found = words_of(reader.clean_prompt(run.text))
-    if not found:
+    text = reader.clean_prompt(run.text)
+    matches = words_of(text)
+    if not matches:
         st.info(page.label("own_none"))
         return None
-    place = read("place") if 0 <= read("place") < len(found) else _default_place(found)
+    place = read("place") if 0 <= read("place") < len(matches) else _default_place(matches)
+    match = matches[place]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         controls = attached("place")
         st.session_state[controls["key"]] = place
-        st.selectbox(page.label("place"), range(len(found)), format_func=lambda i: f"{found[i].group()} ({i + 1})",
-                     width=230, **controls)
-        st.text_input(page.label("other"), placeholder=exchanged(found[place].group()), max_chars=40, width=230,
-                      **attached("other"))
-    match, text = found[place], reader.clean_prompt(run.text)
-    other = " ".join(str(read("other"))[:40].split()) or exchanged(match.group())
-    versions = [text[:match.start()] + word + text[match.end():] for word in (match.group(), other)]
-    without = text[:match.start()].rstrip() + text[match.end():]
-    return Pair(match.group(), other, (tuple(versions),), page.label("own_without"), (without,),
-                tuple(contrasts.sets()["pairs"]["girl"]["counted"]))
+        st.selectbox(page.label("place"), range(len(matches)), width=230, **controls,
+                     format_func=lambda i: f"{matches[i].group()} ({i + 1})")
+        typed = st.text_input(page.label("other"), placeholder=exchanged(match.group()), max_chars=40, width=230,
+                              **attached("other"))
+    other = " ".join(typed[:40].split()) or exchanged(match.group())
+    before, after = text[:match.start()], text[match.end():]
+    return Pair(match.group(), other, ((text, before + other + after),), page.label("own_without"),
+                (before.rstrip() + after,), tuple(contrasts.sets()["pairs"]["girl"]["counted"]))
 
 
 def counted_words(pair: Pair) -> tuple[str, ...]:
-    """The reader's words, else the pair's."""
-    own = [word.strip() for word in re.split(r"[,;\n]", str(read("counted"))[:MOST_CHARACTERS]) if word.strip()]
+    """The words that are counted: the reader's, else the pair's."""
+    own = [word.strip() for word in re.split(r"[,;\n]", read("counted")[:MOST_CHARACTERS]) if word.strip()]
     return tuple(dict.fromkeys(own))[:MOST_COUNTED] or pair.counted
 
 
@@ -132,60 +131,51 @@ def _ratios(run: Run, texts: Sequence[tuple[str, str]], words: Sequence[str]) ->
 
 
 def _one(page: Lesson, run: Run, pair: Pair) -> Reading:
-    (found,) = _contrasts(run, pair.texts)
-    present = reader.present()
-    by, k = read("by"), K_PRESENT if present else K
-    gained, lost = found.movers(k, by, LEAST_RATIO if by == "ratio" else 0.0)
+    (contrast,) = _contrasts(run, pair.texts)
+    by, k, visible = read("by"), K_PRESENT if reader.present() else K, run.tokenizer.visible
+    gained, lost = contrast.movers(k, by, LEAST_RATIO if by == "ratio" else 0.0)
     ids = np.concatenate([gained, lost[::-1]]).astype(int)
-    p, q = np.exp(found.log_p), np.exp(found.log_q)
-    names = [code(run.tokenizer.visible(int(tokens[0]))) if len(tokens) else "–" for tokens in (gained, lost)]
-    title = page.label("words_title", a=code(pair.a), b=code(pair.b), tv=readable(found.total_variation),
-                       gained=names[0], lost=names[1])
+    p, q = np.exp(contrast.log_p), np.exp(contrast.log_q)
+    most, least = (code(visible(int(tokens[0]))) if len(tokens) else "–" for tokens in (gained, lost))
+    title = page.label("words_title", a=code(pair.a), b=code(pair.b), tv=readable(contrast.total_variation),
+                       gained=most, lost=least)
     st.markdown(f"**{title}**")
-    height, visible = CHART_PRESENT if present else CHART, run.tokenizer.visible
     left, right = st.columns(2, gap="medium")
     with left:
-        values = (found.difference if by == "probability" else found.log_ratio)[ids]
-        titles = (page.label(f"axis_{by}"), page.label("column_with", word=pair.a),
-                  page.label("column_with", word=pair.b))
-        show(figures.movers([visible(int(i)) for i in ids], p[ids], q[ids], values, titles, reader.theme(),
-                            reader.scale(), height), "movers")
+        values = (contrast.difference if by == "probability" else contrast.log_ratio)[ids]
+        titles = (page.label(f"axis_{by}"), *(page.label("column_with", word=word) for word in (pair.a, pair.b)))
+        show(figures.movers([visible(int(i)) for i in ids], p[ids], q[ids], values, titles, **look(**CHART)), "movers")
     with right:
         shown = np.flatnonzero(np.maximum(p, q) >= LEAST)
-        near = set(ids[:4].tolist() + ids[::-1][:4].tolist())
-        show(figures.log_ratios([visible(int(i)) for i in shown], p[shown], q[shown], [int(i) in near for i in shown],
-                                (page.label("axis_mean"), page.label("axis_ratio")), reader.theme(), reader.scale(),
-                                height), "ratios")
-    return Reading(_one_lines(page, run, found, int(ids[0]) if len(ids) else 0, len(gained)),
+        show(figures.log_ratios([visible(int(i)) for i in shown], p[shown], q[shown],
+                                np.isin(shown, [*ids[:4], *ids[-4:]]),
+                                (page.label("axis_mean"), page.label("axis_ratio")), **look(**CHART)), "ratios")
+    return Reading(_one_lines(page, run, contrast, int(ids[0]) if len(ids) else 0, len(gained)),
                    _question(page, run, pair), [Contrast, contrasts.contrasts],
-                   {"words.csv": lambda: _one_table(page, run, pair, found)}, f".st-key-{PREFIX}movers", title,
+                   {"words.csv": lambda: _one_table(page, run, pair, contrast)}, f".st-key-{PREFIX}movers", title,
                    _counted_table(page, run, pair))
 
 
-def _one_lines(page: Lesson, run: Run, found: Contrast, token_id: int, n_shown: int) -> list[tuple[str, str]]:
-    p, q, token = (float(np.exp(found.log_p[token_id])), float(np.exp(found.log_q[token_id])),
-                   code(run.tokenizer.visible(token_id)))
-    gains = np.sort(found.difference[found.difference > 0])[::-1]
-    shown, rest = float(gains[:n_shown].sum()), float(gains[n_shown:].sum())
+def _one_lines(page: Lesson, run: Run, contrast: Contrast, token_id: int, n_shown: int) -> list[tuple[str, str]]:
+    visible, log = run.tokenizer.visible, {"p": contrast.log_p, "q": contrast.log_q}
+    p, q = (float(np.exp(values[token_id])) for values in log.values())
+    token, gains = code(visible(token_id)), np.sort(contrast.difference[contrast.difference > 0])[::-1]
     lines = [(page.label("numbers_difference", token=token),
               rf"q - p = {latex_operand(q)} - {bracketed(latex_operand(p))} = {latex_number(q - p)}"),
              (page.label("numbers_ratio", token=token),
               rf"\ln \frac{{q}}{{p}} = \ln \frac{{{latex_operand(q)}}}{{{latex_operand(p)}}} = "
-              rf"{latex_number(float(found.log_ratio[token_id]))}"),
+              rf"{latex_number(contrast.log_ratio[token_id])}"),
              (page.label("numbers_tv", n=n_shown),
-              rf"\tfrac12 \sum_w \lvert q_w - p_w \rvert = \sum_{{q_w > p_w}} (q_w - p_w) = {latex_operand(shown)} + "
-              rf"{bracketed(latex_operand(rest))} = {latex_number(found.total_variation)}")]
-    for key, total, weight, ratio in (("pq", found.kl_from_p, found.log_p, -found.log_ratio),
-                                      ("qp", found.kl_from_q, found.log_q, found.log_ratio)):
-        terms = np.exp(weight) * ratio
+              rf"\tfrac12 \sum_w \lvert q_w - p_w \rvert = \sum_{{q_w > p_w}} (q_w - p_w) = "
+              rf"{latex_operand(gains[:n_shown].sum())} + {bracketed(latex_operand(gains[n_shown:].sum()))} = "
+              rf"{latex_number(contrast.total_variation)}")]
+    for one, other, total in (("p", "q", contrast.kl_from_p), ("q", "p", contrast.kl_from_q)):
+        terms = np.exp(log[one]) * (log[one] - log[other])
         i = int(np.argmax(np.abs(terms)))
-        one, other = key
-        own = (float(np.exp(value[i]))
-               for value in ((found.log_p, found.log_q) if key == "pq" else (found.log_q, found.log_p)))
-        first, second = map(latex_operand, own)
-        lines.append((page.label("numbers_kl", token=code(run.tokenizer.visible(i)), one=one, other=other),
+        first, second = (latex_operand(np.exp(log[name][i])) for name in (one, other))
+        lines.append((page.label("numbers_kl", token=code(visible(i)), one=one, other=other),
                       rf"\mathrm{{KL}}({one} \,\Vert\, {other}) = {bracketed(first)} \ln \frac{{{first}}}{{{second}}} "
-                      rf"+ \cdots = {latex_number(float(terms[i]))} + ({latex_number(total - float(terms[i]))}) = "
+                      rf"+ \cdots = {latex_number(terms[i])} + ({latex_number(total - terms[i])}) = "
                       rf"{latex_number(total)}"))
     return lines
 
@@ -194,58 +184,59 @@ def _counted_table(page: Lesson, run: Run, pair: Pair) -> pd.DataFrame:
     """The counted words in this sentence."""
     words = counted_words(pair)
     ratios = _ratios(run, pair.texts, words)[:, 0]
-    return pd.DataFrame({page.label("column_word"): words,
-                         page.label("axis_ratio"): [plain_number(value) for value in ratios],
-                         page.label("column_times"): [plain_number(float(np.exp(value))) for value in ratios]})
+    return pd.DataFrame({page.label("column_word"): words, page.label("axis_ratio"): map(plain_number, ratios),
+                         page.label("column_times"): map(plain_number, np.exp(ratios))})
 
 
-def _one_table(page: Lesson, run: Run, pair: Pair, found: Contrast) -> pd.DataFrame:
-    order = np.argsort(-np.abs(found.difference), kind="stable")
-    return pd.DataFrame({page.label("column_token"): [run.tokenizer.visible(int(i)) for i in order],
-                         page.label("column_with", word=pair.a): np.exp(found.log_p)[order],
-                         page.label("column_with", word=pair.b): np.exp(found.log_q)[order],
-                         page.label("axis_probability"): found.difference[order],
-                         page.label("axis_ratio"): found.log_ratio[order]})
+def _one_table(page: Lesson, run: Run, pair: Pair, contrast: Contrast) -> pd.DataFrame:
+    order = np.argsort(-np.abs(contrast.difference), kind="stable")
+    columns = {page.label("column_with", word=pair.a): np.exp(contrast.log_p),
+               page.label("column_with", word=pair.b): np.exp(contrast.log_q),
+               page.label("axis_probability"): contrast.difference, page.label("axis_ratio"): contrast.log_ratio}
+    return pd.DataFrame({page.label("column_token"): [run.tokenizer.visible(int(i)) for i in order]}
+                        | {name: values[order] for name, values in columns.items()})
 
 
 # ---- all sentences ---------------------------------------------------------------------------------------------------
 
 
 def _all(page: Lesson, run: Run, name: str) -> Reading:
-    every = range(len(contrasts.sets()["sentences"]))
+    pairs, every = contrasts.sets()["pairs"], range(len(contrasts.sets()["sentences"]))
     pair = of_set(name, every)
     st.text_input(page.label("counted"), placeholder=", ".join(pair.counted), max_chars=MOST_CHARACTERS, width=700,
                   label_visibility="collapsed", **attached("counted"))
     words = counted_words(pair)
-    sets = {name: pair} | {key: of_set(key, every) for key, one in contrasts.sets()["pairs"].items()
-                           if one.get("control") and key != name}
+    sets = {name: pair} | {key: of_set(key, every) for key, one in pairs.items() if one.get("control") and key != name}
     tables = {key: _ratios(run, one.texts, words) for key, one in sets.items()}
-    moved = {key: Spread(np.array([found.total_variation for found in _contrasts(run, one.texts)]))
-             for key, one in sets.items()}
-    spreads = [Spread(line) for line in tables[name]]
-    strongest = max(range(len(words)), key=lambda i: abs(spreads[i].mean))
-    clear = beyond(tables[name], [table for key, table in tables.items() if key != name])
-    title = page.label("all_title", a=code(pair.a), b=code(pair.b), n=len(pair.texts), word=code(words[strongest]),
-                       times=readable(float(np.exp(spreads[strongest].mean))), above=spreads[strongest].n_above)
-    title += " " + page.label("all_clear", words=", ".join(map(code, (word for word, own in zip(words, clear) if own)))
+    spreads, controls = [Spread(line) for line in tables[name]], [tables[key] for key in tables if key != name]
+    clear = beyond(tables[name], controls)
+    word, most = max(zip(words, spreads), key=lambda named: abs(named[1].mean))
+    title = page.label("all_title", a=code(pair.a), b=code(pair.b), n=len(pair.texts), word=code(word),
+                       times=readable(np.exp(most.mean)), above=most.n_above)
+    title += " " + page.label("all_clear", words=", ".join(code(one) for one, is_clear in zip(words, clear) if is_clear)
                                                  or page.label("none"))
     st.markdown(f"**{title}**")
-    height = CHART_PRESENT if reader.present() else CHART
-    lanes = [page.label(f"pair_{key}") if not contrasts.sets()["pairs"][key].get("control")
-             else page.label("lane_control", pair=page.label(f"pair_{key}")) for key in sets]
+    lanes = {key: page.label("lane_control", pair=page.label(f"pair_{key}")) if pairs[key].get("control")
+             else page.label(f"pair_{key}") for key in sets}
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        show(figures.spreads(words, list(zip(lanes, tables.values())), page.label("axis_all"), reader.theme(),
-                             reader.scale(), height), "spreads")
+        show(figures.spreads(words, [(lanes[key], table) for key, table in tables.items()], page.label("axis_all"),
+                             **look(**CHART)), "spreads")
     with right:
-        found = [page.label("moved", lane=lane, mean=readable(one.mean), deviation=readable(one.deviation))
-                 for lane, one in zip(lanes, moved.values())]
-        st.markdown("  \n".join([page.label("moved_title"), *found]))
-        st.caption(page.label("moved_note"))
-    return Reading(_all_lines(page, words[strongest], spreads[strongest]),
-                   _question(page, run, pair), [Spread, contrasts.log_ratios, beyond],
+        _moved(page, run, {lanes[key]: one for key, one in sets.items()})
+    return Reading(_all_lines(page, word, most), _question(page, run, pair), [Spread, contrasts.log_ratios, beyond],
                    {"sentences.csv": lambda: _all_table(page, sets, tables, words)}, f".st-key-{PREFIX}spreads", title,
                    _spread_table(page, words, spreads, clear))
+
+
+def _moved(page: Lesson, run: Run, sets: dict[str, Pair]) -> None:
+    """How much probability each pair of words moves, beside the lanes of the chart."""
+    lines = [page.label("moved_title")]
+    for lane, pair in sets.items():
+        moved = Spread(np.array([contrast.total_variation for contrast in _contrasts(run, pair.texts)]))
+        lines.append(page.label("moved", lane=lane, mean=readable(moved.mean), deviation=readable(moved.deviation)))
+    st.markdown("  \n".join(lines))
+    st.caption(page.label("moved_note"))
 
 
 def beyond(own: np.ndarray, controls: Sequence[np.ndarray]) -> list[bool]:
@@ -263,21 +254,18 @@ def beyond(own: np.ndarray, controls: Sequence[np.ndarray]) -> list[bool]:
 
 
 def _all_lines(page: Lesson, word: str, spread: Spread) -> list[tuple[str, str]]:
-    n, terms = len(spread.values), " + ".join(bracketed(latex_number(float(value))) for value in spread.values)
+    n, terms = len(spread.values), " + ".join(bracketed(latex_number(value)) for value in spread.values)
     return [(page.label("numbers_mean", word=code(word), n=n),
              rf"m = \frac{{{terms}}}{{{n}}} = {latex_number(spread.mean)}"),
             (page.label("numbers_error", n=n),
              rf"\frac{{s}}{{\sqrt{{n}}}} = \frac{{{latex_operand(spread.deviation)}}}{{\sqrt{{{n}}}}} = "
-             rf"{latex_number(spread.error)}, \qquad e^{{m}} = {latex_number(float(np.exp(spread.mean)))}")]
+             rf"{latex_number(spread.error)}, \qquad e^{{m}} = {latex_number(np.exp(spread.mean))}")]
 
 
 def _spread_table(page: Lesson, words: Sequence[str], spreads: Sequence[Spread], clear: Sequence[bool]) -> pd.DataFrame:
-    return pd.DataFrame({page.label("column_word"): words,
-                         page.label("column_mean"): [plain_number(one.mean) for one in spreads],
-                         page.label("column_deviation"): [plain_number(one.deviation) for one in spreads],
-                         page.label("column_error"): [plain_number(one.error) for one in spreads],
-                         page.label("column_above"): [f"{one.n_above} / {len(one.values)}" for one in spreads],
-                         page.label("column_clear"): ["✓" if own else "–" for own in clear]})
+    rows = [(word, *map(plain_number, (one.mean, one.deviation, one.error)), f"{one.n_above} / {len(one.values)}",
+             "✓" if is_clear else "–") for word, one, is_clear in zip(words, spreads, clear)]
+    return page.table(rows, "word", "mean", "deviation", "error", "above", "clear")
 
 
 def _all_table(page: Lesson, sets: dict[str, Pair], tables: dict[str, np.ndarray],
@@ -289,10 +277,9 @@ def _all_table(page: Lesson, sets: dict[str, Pair], tables: dict[str, np.ndarray
 
 
 def _question(page: Lesson, run: Run, pair: Pair) -> Question:
-    """Which of the two the text with neither is nearer to."""
-    near = [float(np.mean([found.total_variation for found in _contrasts(
-        run, [(one[side], none) for one, none in zip(pair.texts, pair.neutral)])])) for side in (0, 1)]
-    return Question("neutral", page.label("question_neutral", neutral=code(pair.neutral_name), a=code(pair.a),
-                                          b=code(pair.b)), [code(pair.a), code(pair.b)], int(near[1] < near[0]),
-                    page.label("because_neutral", neutral=code(pair.neutral_name), a=code(pair.a), b=code(pair.b),
-                               to_a=readable(near[0]), to_b=readable(near[1])))
+    """Which of the two words' texts the text with neither is nearer to."""
+    to_a, to_b = (np.mean([contrast.total_variation for contrast in _contrasts(
+        run, [(text[side], neutral) for text, neutral in zip(pair.texts, pair.neutral)])]) for side in (0, 1))
+    names = dict(neutral=code(pair.neutral_name), a=code(pair.a), b=code(pair.b))
+    return Question("neutral", page.label("question_neutral", **names), [names["a"], names["b"]], int(to_b < to_a),
+                    page.label("because_neutral", **names, to_a=readable(to_a), to_b=readable(to_b)))

@@ -12,6 +12,7 @@ from core.analysis.contributions import Contributions, Part
 from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.frame import Lesson, Question, Reading
+from core.app.frame.selection_controls import token_slider
 from core.app.state import Run, reader
 from core.figures import residual_stream as figures
 from core.figures.numbers import bracketed, latex_number, plain_number, readable
@@ -21,19 +22,18 @@ from core.model.intervention import HeadEdit, Intervention
 from pages.residual_stream.shared import (
     PREFIX,
     attached,
-    chart_height,
     choice,
+    look,
     read,
     show,
     target_token,
-    token_slider,
     unembedding_name,
 )
 
 MOST_BARS = 72       # as many as the parts of the bundled models
 # every other part is a bias: grey
 MEANINGS = {"embedding": "residual", "token type": "residual", "position": "position", "head": "attention",
-            "cross head": "attention", "mlp": "mlp"}
+            "cross head": "attention", "attention": "attention", "cross_attention": "attention", "mlp": "mlp"}
 SUBLAYERS = {"attention": ("head", "attention bias", "attention norm bias"),
              "cross_attention": ("cross head", "cross attention bias", "cross attention norm bias"),
              "mlp": ("mlp", "mlp bias", "mlp norm bias")}
@@ -49,33 +49,35 @@ def draw(page: Lesson, run: Run) -> Reading:
     with choices, st.container(horizontal=True, gap="small"):
         detail, order = choice(page, "detail"), choice(page, "order")
     target = target_token(run, position)
-    found = contributions_of(run, position, target)
-    rows = _rows(page, found, detail == "sublayers")
-    title = _title(page, run, found, rows, position, target)
+    logit = contributions_of(run, position, target)
+    rows = _rows(page, logit, detail == "sublayers")
+    title = _title(page, run, logit, rows, position, target)
     st.markdown(f"**{title}**")
-    picked = part_name(page, Part("head", reader.selection().layer, reader.selection().head))
+    selected = reader.selection()
+    picked = part_name(page, Part("head", selected.layer, selected.head))
     shown = rows if read("all") else summed_up(page, rows, picked)
     if order == "size":
-        shown = sorted(shown, key=lambda row: ("parts" in row, -abs(row["value"])))
-    chart = figures.waterfall([row["name"] for row in shown], [row["meaning"] for row in shown],
-                              ["" if order == "size" and "parts" not in row else row["group"] for row in shown],
-                              np.array([row["value"] for row in shown]),
-                              page.label("sum"), page.label("axis_logit"), reader.theme(),
-                              picked=picked, scale=reader.scale(), height=chart_height(14 if reader.present() else 40))
-    heads = {part_name(page, part): part for part in found.parts if part.kind == "head"}
-    show(chart, "waterfall", lambda point: _pick(heads.get(point["name"])))
+        shown = sorted((row | {"group": row["group"] if "parts" in row else ""} for row in shown),
+                       key=lambda row: ("parts" in row, -abs(row["value"])))
+    names, meanings, groups, values = ([row[key] for row in shown] for key in ("name", "meaning", "group", "value"))
+    heads = {part_name(page, part): part for part in logit.parts if part.kind == "head"}
+    show(figures.waterfall(names, meanings, groups, np.array(values), page.label("sum"), page.label("axis_logit"),
+                           picked=picked, **look(40, presenting=14)), "waterfall",
+         lambda point: _pick(heads.get(point["name"])))
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        st.markdown(page.label("sum_line", n=len(found.parts), total=plain_number(found.total),
-                               logit=plain_number(found.logit), difference=f"{abs(found.total - found.logit):.1e}"),
+        st.markdown(page.label("sum_line", n=len(logit.parts), total=plain_number(logit.total),
+                               logit=plain_number(logit.logit), difference=f"{abs(logit.total - logit.logit):.1e}"),
                     width="content")
         if len(rows) > len(shown) or read("all"):
             st.toggle(page.label("all_parts", n=len(rows)), **attached("all"))
-    return Reading(_lines(page, run, found, rows), _question(page, run, found, position, target),
+    return Reading(_lines(page, run, logit, rows), _question(page, run, logit, position, target),
                    [contributions.logit_contributions, contributions.final_parts, contributions.frozen_norm],
-                   {"contributions.csv": lambda: pd.DataFrame([{"part": part_name(page, part), "layer": part.layer,
-                                                                "head": part.head, "contribution": float(value)}
-                                                       for part, value in zip(found.parts, found.values)])},
-                   f".st-key-{PREFIX}waterfall", title)
+                   {"contributions.csv": lambda: _table(page, logit)}, f".st-key-{PREFIX}waterfall", title)
+
+
+def _table(page: Lesson, logit: Contributions) -> pd.DataFrame:
+    return pd.DataFrame([{"part": part_name(page, part), "layer": part.layer, "head": part.head,
+                          "contribution": float(value)} for part, value in zip(logit.parts, logit.values)])
 
 
 def summed_up(page: Lesson, rows: list[dict], picked: str) -> list[dict]:
@@ -93,7 +95,7 @@ def summed_up(page: Lesson, rows: list[dict], picked: str) -> list[dict]:
 
 
 def _pick(head: Part | None) -> None:
-    """A clicked bar: a head becomes the one picked in all lessons."""
+    """Callback: the head of a clicked bar becomes the one that is picked in all lessons."""
     if head is not None:
         reader.select(layer=head.layer, head=head.head)
 
@@ -110,37 +112,35 @@ def part_name(page: Lesson, part: Part) -> str:
     return page.label("part_" + part.kind.replace(" ", "_"), layer=part.layer, head=part.head)
 
 
-def _rows(page: Lesson, found: Contributions, by_sublayer: bool) -> list[dict]:
+def _rows(page: Lesson, logit: Contributions, by_sublayer: bool) -> list[dict]:
     """One row a bar: name, colour meaning, group on the axis and value."""
-    if not by_sublayer:
-        return [{"name": part_name(page, part), "meaning": MEANINGS.get(part.kind, "excluded"), "value": float(value),
-                 "group": "" if part.layer is None else page.label("block", block=part.layer)}
-                for part, value in zip(found.parts, found.values)]
-    totals: dict[tuple, float] = defaultdict(float)
-    for part, value in zip(found.parts, found.values):
+    totals: dict[Part, float] = defaultdict(float)
+    for part, value in zip(logit.parts, logit.values):
         kind = next((name for name, kinds in SUBLAYERS.items() if part.kind in kinds), part.kind)
-        totals[kind, part.layer] += float(value)
-    return [{"name": page.label(f"whole_{kind}", layer=layer) if layer is not None
-                     else part_name(page, Part(kind)), "value": value,
-             "meaning": "attention" if kind in ("attention", "cross_attention") else MEANINGS.get(kind, "excluded"),
-             "group": "" if layer is None else page.label("block", block=layer)}
-            for (kind, layer), value in totals.items()]
+        totals[Part(kind, part.layer) if by_sublayer else part] += float(value)
+    return [{"name": (page.label(f"whole_{part.kind}", layer=part.layer)
+                      if by_sublayer and part.layer is not None else part_name(page, part)),
+             "meaning": MEANINGS.get(part.kind, "excluded"), "value": value,
+             "group": "" if part.layer is None else page.label("block", block=part.layer)}
+            for part, value in totals.items()]
 
 
-def _title(page: Lesson, run: Run, found: Contributions, rows: list[dict], position: int, target: int) -> str:
-    most, least = max(rows, key=lambda row: row["value"]), min(rows, key=lambda row: row["value"])
+def _title(page: Lesson, run: Run, logit: Contributions, rows: list[dict], position: int, target: int) -> str:
+    def value(row: dict) -> str:
+        return "+" * (row["value"] > 0) + readable(row["value"])
+
+    least, *_, most = sorted(rows, key=lambda row: row["value"])
     return page.label("title_contributions", target=code(run.tokenizer.visible(target)),
-                      token=code(run.tokens[position]), logit=readable(found.logit),
-                      most=most["name"], most_value="+" * (most["value"] > 0) + readable(most["value"]),
-                      least=least["name"], least_value="+" * (least["value"] > 0) + readable(least["value"]))
+                      token=code(run.tokens[position]), logit=readable(logit.logit), most=most["name"],
+                      most_value=value(most), least=least["name"], least_value=value(least))
 
 
-def _lines(page: Lesson, run: Run, found: Contributions, rows: list[dict]) -> list[tuple[str, str]]:
+def _lines(page: Lesson, run: Run, logit: Contributions, rows: list[dict]) -> list[tuple[str, str]]:
     config, E, bias = run.model.config, unembedding_name(run), "" if run.model.b_U is None else " + b_t"
     addends = " + ".join(bracketed(latex_number(row["value"])) for row in rows[:4])
-    return [(page.label("numbers_sum", n=len(rows)), rf"\sum_k c_k = {addends} + \dots = {latex_number(found.total)}"),
+    return [(page.label("numbers_sum", n=len(rows)), rf"\sum_k c_k = {addends} + \dots = {latex_number(logit.total)}"),
             (page.label("numbers_logit_bias" if bias else "numbers_logit", E=E),
-             rf"u_t = {_unembedded(config)} \cdot e_t{bias} = {latex_number(found.logit)}"),
+             rf"u_t = {_unembedded(config)} \cdot e_t{bias} = {latex_number(logit.logit)}"),
             (page.label("numbers_frozen_each" if not config.reads_normed else f"numbers_frozen_{config.norm}", E=E),
              _frozen_latex(config))]
 
@@ -158,22 +158,21 @@ def _frozen_latex(config: ModelConfig) -> str:
     return rf"c_k = \left(\alpha \odot \frac{{{part}}}{{\sigma(x)}}\right) \cdot e_t , \qquad \sum_k p_k = x"
 
 
-def _question(page: Lesson, run: Run, found: Contributions, position: int, target: int) -> Question:
+def _question(page: Lesson, run: Run, logit: Contributions, position: int, target: int) -> Question:
     """The head that adds most is switched off: does the token's probability fall, rise, or hardly move?"""
-    heads = [(float(value), part) for part, value in zip(found.parts, found.values) if part.kind == "head"]
-    value, best = max(heads, key=lambda pair: pair[0])
+    value, best = max(((float(value), part) for part, value in zip(logit.parts, logit.values) if part.kind == "head"),
+                      key=lambda pair: pair[0])
     before, after = probability_without(run, best, position, target)
     answer = 2 if abs(after - before) < 0.05 * before else 0 if after < before else 1
     head = part_name(page, best)
     return Question("contributions", page.label("question_contributions", head=head,
                                                 target=code(run.tokenizer.visible(target)), value=readable(value)),
-                    [page.label("falls"), page.label("rises"), page.label("stays")], answer,
+                    [page.label(name) for name in ("falls", "rises", "stays")], answer,
                     page.label("because_contributions", head=head, before=readable(before), after=readable(after)))
 
 
 def probability_without(run: Run, part: Part, position: int, target: int) -> tuple[float, float]:
     """The probability of `target` after `position`, as the model is and with one head's output set to zero."""
     off = Intervention(heads=(HeadEdit(part.layer, part.head),))
-    before, after = (torch.softmax(trace.logits[position].double(), -1)[target]
-                     for trace in (run.trace, run.trace_with(off)))
-    return float(before), float(after)
+    return tuple(float(torch.softmax(trace.logits[position].double(), -1)[target])
+                 for trace in (run.trace, run.trace_with(off)))

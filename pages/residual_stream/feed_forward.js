@@ -1,10 +1,10 @@
-// header: title_line (a template with {token}), token; names, dashes and own (one of them) of the curves; gated; rows
-// [{neuron, promotes [text], suppresses [text]}], picked (a neuron, or −1); height in pixels; text. Arrays: inputs (K)
-// of the curves and curves (their number × K), pre and post (d_ff). A hovered or picked neuron is marked in both
+// header: title_line (a template with {token}), token; names and dashes of the curves, the model's own first; gated;
+// rows [{neuron, promotes [text], suppresses [text]}], picked (a neuron, or −1); height in pixels; text. Arrays: inputs
+// (K) of the curves and curves (their number × K), pre and post (d_ff). A hovered or picked neuron is marked in both
 // pictures; a click on it picks it.
-import { button, chip, draw, fill, make, rich } from "../../core/components/lib/dom.js";
+import { button, chip, draw, fill, make, rich, sized } from "../../core/components/lib/dom.js";
 import { byKeys } from "../../core/components/lib/keys.js";
-import { significant, written } from "../../core/components/lib/numbers.js";
+import { niceStep, significant, written } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
 import { mount, onWidth } from "../../core/components/lib/view.js";
 
@@ -76,75 +76,65 @@ class Neurons {
 
   size(svg, width, height, label) {
     svg.replaceChildren();
-    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`,
-      "font-size": 0.88 * this.em, "aria-label": label }))
-      svg.setAttribute(name, value);
+    sized(svg, width, height, label);
+    svg.setAttribute("font-size", 0.88 * this.em);
   }
 
   /** The curves over a neuron's input, and below them a tick for each neuron whose input lies on the axis. */
   curve() {
-    const { em, inputs, curves, names, own } = this, width = this.places[0].clientWidth, k = inputs.length;
-    const [low, high] = [inputs[0], inputs[k - 1]], top = 0.6 * em, floor = this.height - 3 * em, left = 3 * em;
-    const x = (this.x = (z) => left + ((z - low) / (high - low)) * (width - left - 0.8 * em));
+    const { em, inputs, curves, names, dashes, curves_svg: svg, height } = this, width = this.places[0].clientWidth;
+    const k = inputs.length, [low, high] = [inputs[0], inputs[k - 1]];
+    const top = 0.6 * em, floor = height - 3 * em, left = 3 * em, right = width - 0.8 * em;
+    const x = (this.x = (z) => left + ((z - low) / (high - low)) * (right - left));
     const y = (this.y = (a) => top + ((high - a) / (high - FLOOR)) * (floor - top));
-    this.size(this.curves_svg, width, this.height, this.text.curve);
-    for (let a = 0; a <= high; a++)
-      this.line(this.curves_svg, a ? "grid" : "zero", [left, width - 0.8 * em], y(a), written(a));
-    for (let z = low; z <= high; z += 2)
-      draw("text", { x: x(z), y: floor + 1.1 * em, "text-anchor": "middle", class: "sans" }, this.curves_svg,
-        written(z));
-    draw("text", { x: (left + width) / 2, y: this.height - 0.35 * em, "text-anchor": "middle", class: "sans" },
-      this.curves_svg, this.text.input);
-    this.upright(this.curves_svg, this.text.output, (top + floor) / 2);
+    this.size(svg, width, height, this.text.curve);
+    for (let a = 0; a <= high; a++) this.level(svg, a, [left, right], y(a), written(a));
+    for (let z = low; z <= high; z += 2) this.write(svg, x(z), floor + 1.1 * em, written(z));
+    this.write(svg, (left + width) / 2, height - 0.35 * em, this.text.input);
+    this.upright(svg, this.text.output, (top + floor) / 2);
     names.forEach((name, which) => {
-      const points = Array.from({ length: k },
-        (_, i) => `${x(inputs[i]).toFixed(1)} ${y(curves[which * k + i]).toFixed(1)}`);
-      const kind = which === own ? "curve own" : "curve", at = top + (0.9 + 1.35 * which) * em;
-      draw("path", { d: `M${points.join("L")}`, class: kind, "stroke-dasharray": this.dashes[which] }, this.curves_svg);
-      draw("line", { x1: left + 0.6 * em, x2: left + 3.2 * em, y1: at, y2: at, class: kind,
-        "stroke-dasharray": this.dashes[which] }, this.curves_svg);
-      draw("text", { x: left + 3.7 * em, y: at + 0.32 * em, class: which === own ? "sans strong" : "sans" },
-        this.curves_svg, name);
+      const points = Array.from(inputs, (z, i) => `${x(z).toFixed(1)} ${y(curves[which * k + i]).toFixed(1)}`);
+      const look = { class: which ? "curve" : "curve own", "stroke-dasharray": dashes[which] };
+      const at = top + (0.9 + 1.35 * which) * em;
+      draw("path", { d: `M${points.join("L")}`, ...look }, svg);
+      draw("line", { x1: left + 0.6 * em, x2: left + 3.2 * em, y1: at, y2: at, ...look }, svg);
+      draw("text", { x: left + 3.7 * em, y: at + 0.32 * em, class: which ? "sans" : "sans strong" }, svg, name);
     });
-    const tall = 0.65 * em, at = y(RUG) - tall;
-    let ticks = "";
-    for (const z of this.pre)
-      if (z >= low && z <= high) ticks += `M${x(z).toFixed(1)} ${at.toFixed(1)}v${(2 * tall).toFixed(1)}`;
-    draw("path", { d: ticks, class: "rug" }, this.curves_svg);
-    this.on_curve = draw("g", {}, this.curves_svg);
+    const tall = 0.65 * em, ticks = Array.from(this.pre).filter((z) => z >= low && z <= high)
+      .map((z) => `M${x(z).toFixed(1)} ${(y(RUG) - tall).toFixed(1)}v${(2 * tall).toFixed(1)}`);
+    draw("path", { d: ticks.join(""), class: "rug" }, svg);
+    this.on_curve = draw("g", {}, svg);
   }
 
   /** Every neuron's activation, as one path. */
   bars() {
-    const { em, post, rows } = this, width = this.places[1].clientWidth, n = post.length;
-    const height = Math.max(7 * em, this.height - (2.2 + 1.62 * (rows.length + 1)) * em), top = 1.3 * em;
-    const floor = height - 2.9 * em;
-    const from = 4 * em, to = width - 0.4 * em;
+    const { em, post, rows, bars_svg: svg } = this, width = this.places[1].clientWidth, n = post.length;
+    const height = Math.max(7 * em, this.height - (2.2 + 1.62 * (rows.length + 1)) * em);
+    const top = 1.3 * em, floor = height - 2.9 * em, from = 4 * em, to = width - 0.4 * em;
     let low = 0, high = 0;
     for (const a of post) { low = Math.min(low, a); high = Math.max(high, a); }
     const step = niceStep((high - low) / 3 || 1), x = (i) => from + ((i + 0.5) / n) * (to - from);
     const y = (a) => top + ((high - a) / (high - low || 1)) * (floor - top);
     this.frame = { from, to, x, y };
-    this.size(this.bars_svg, width, height, this.text.bars);
-    for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9; k++) {
-      const tick = written(Number((k * step).toPrecision(3)));
-      this.line(this.bars_svg, k ? "grid" : "zero", [from, to], y(k * step), tick);
-    }
-    const every = niceStep(n / 7);
-    for (let i = 0; i < n; i += every)
-      draw("text", { x: x(i), y: floor + 1.1 * em, "text-anchor": "middle", class: "sans" }, this.bars_svg, i);
-    draw("text", { x: (from + to) / 2, y: height - 0.35 * em, "text-anchor": "middle", class: "sans" }, this.bars_svg,
-      this.text.neuron);
-    this.upright(this.bars_svg, this.text.activation, (top + floor) / 2);
-    let path = "";
-    for (let i = 0; i < n; i++) path += `M${x(i).toFixed(1)} ${y(0).toFixed(1)}V${y(post[i]).toFixed(1)}`;
-    draw("path", { d: path, class: "bars",
-      "stroke-width": Math.max(1, Math.min(8, (0.7 * (to - from)) / n)).toFixed(2) }, this.bars_svg);
-    this.on_bars = draw("g", {}, this.bars_svg);
+    this.size(svg, width, height, this.text.bars);
+    for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9; k++)
+      this.level(svg, k, [from, to], y(k * step), written(Number((k * step).toPrecision(3))));
+    for (let i = 0, every = niceStep(n / 7); i < n; i += every) this.write(svg, x(i), floor + 1.1 * em, i);
+    this.write(svg, (from + to) / 2, height - 0.35 * em, this.text.neuron);
+    this.upright(svg, this.text.activation, (top + floor) / 2);
+    const path = Array.from(post, (a, i) => `M${x(i).toFixed(1)} ${y(0).toFixed(1)}V${y(a).toFixed(1)}`);
+    draw("path", { d: path.join(""), class: "bars",
+      "stroke-width": Math.max(1, Math.min(8, (0.7 * (to - from)) / n)).toFixed(2) }, svg);
+    this.on_bars = draw("g", {}, svg);
   }
 
-  line(svg, kind, [x1, x2], y, text) {
-    draw("line", { x1, x2, y1: y, y2: y, class: kind }, svg);
+  write(svg, x, y, text, kind = "sans") {
+    draw("text", { x, y, "text-anchor": "middle", class: kind }, svg, text);
+  }
+
+  /** A line across at a value, which stands left of it. */
+  level(svg, value, [x1, x2], y, text) {
+    draw("line", { x1, x2, y1: y, y2: y, class: value ? "grid" : "zero" }, svg);
     draw("text", { x: x1 - 0.5 * this.em, y: y + 0.3 * this.em, "text-anchor": "end", class: "sans" }, svg, text);
   }
 
@@ -162,8 +152,7 @@ class Neurons {
     for (const one of [neuron, ...this.rows.map((row) => row.neuron)])
       if (named.every((other) => Math.abs(one - other) > this.post.length / APART)) named.push(one);
     for (const one of named)
-      draw("text", { x: x(one), y: this.post[one] < 0 ? y(this.post[one]) + 0.95 * em : y(this.post[one]) - 0.3 * em,
-        "text-anchor": "middle", class: "sans strong" }, this.on_bars, one);
+      this.write(this.on_bars, x(one), y(this.post[one]) + (this.post[one] < 0 ? 0.95 : -0.3) * em, one, "sans strong");
     this.on_curve.replaceChildren();
     if (z >= this.inputs[0] && z <= this.inputs.at(-1)) {
       const on = this.gated ? this.own_at(z) : a;
@@ -177,29 +166,28 @@ class Neurons {
   /** The model's own curve at z, between two of its points: a gated neuron's activation is that times
       something else. */
   own_at(z) {
-    const k = this.inputs.length, place = ((z - this.inputs[0]) / (this.inputs[k - 1] - this.inputs[0])) * (k - 1);
-    const i = Math.min(k - 2, Math.floor(place)), at = this.own * k + i;
-    return this.curves[at] + (place - i) * (this.curves[at + 1] - this.curves[at]);
+    const { inputs, curves } = this, last = inputs.length - 1;
+    const place = ((z - inputs[0]) / (inputs[last] - inputs[0])) * last, i = Math.min(last - 1, Math.floor(place));
+    return curves[i] + (place - i) * (curves[i + 1] - curves[i]);
   }
 
   list() {
-    const { text } = this, told = this.rows[0].promotes !== null;
-    this.table.replaceChildren();
-    const head = make("tr", "", make("thead", "", this.table));
-    for (const [name, kind] of
-        [["neuron", ""], ["activation", "number"], ...(told ? [["promotes", ""], ["suppresses", ""]] : [])])
-      make("th", kind, head, text[name]).scope = "col";
-    const body = make("tbody", "", this.table);
-    for (const { neuron, promotes, suppresses } of this.rows) {
-      const row = make("tr", neuron === this.picked ? "picked" : "", body);
+    const { text, table } = this, promoting = this.rows[0].promotes ? ["promotes", "suppresses"] : [];
+    table.replaceChildren();
+    const head = make("tr", "", make("thead", "", table));
+    for (const name of ["neuron", "activation", ...promoting])
+      make("th", name === "activation" ? "number" : "", head, text[name]).scope = "col";
+    const body = make("tbody", "", table);
+    for (const listed of this.rows) {
+      const { neuron } = listed, is_picked = neuron === this.picked, row = make("tr", is_picked ? "picked" : "", body);
       const node = button(make("td", "", row), neuron, fill(text.pick, { neuron }), () => this.pick(neuron));
-      node.setAttribute("aria-pressed", String(neuron === this.picked));
+      node.setAttribute("aria-pressed", String(is_picked));
       row.onpointerenter = () => this.hover(neuron);
       row.onpointerleave = () => this.hover(null);
       make("td", "number", row, significant(this.post[neuron]));
-      for (const [tokens, kind] of told ? [[promotes, "chip"], [suppresses, "chip less"]] : []) {
+      for (const kind of promoting) {
         const cell = make("td", "", row);
-        for (const token of tokens) chip(cell, token, kind);
+        for (const token of listed[kind]) chip(cell, token, kind === "promotes" ? "chip" : "chip less");
       }
     }
     this.clip();
@@ -215,13 +203,6 @@ class Neurons {
       one.hidden = k > 0 && ends[i][1][k] > ends[i][0];
     }));
   }
-}
-
-
-/** 1, 2 or 5 times a power of ten, at least `least`. */
-function niceStep(least) {
-  const base = 10 ** Math.floor(Math.log10(least));
-  return base * [1, 2, 5, 10].find((factor) => factor * base >= least * (1 - 1e-9));
 }
 
 export default function (component) {

@@ -5,13 +5,16 @@ import streamlit as st
 import torch
 
 from core.analysis import contributions
+from core.analysis.arrays import to_numpy
+from core.analysis.norm_inputs import norm_input
 from core.app.base.markdown import code
 from core.app.frame import Lesson, Question, Reading
+from core.app.frame.selection_controls import block_slider, token_slider
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, readable
 from core.model.activation import CURVES, GATE_CURVES, activate
-from pages.residual_stream.shared import PREFIX, block_slider, chart_height, keep, read, to_numpy, token_slider
+from pages.residual_stream.shared import PREFIX, keep, look, read
 
 N_NEURONS, N_NEURONS_PRESENT, N_TOKENS = 5, 3, 4
 NONE = -1           # in place of a neuron that is picked
@@ -37,41 +40,42 @@ def draw(page: Lesson, run: Run) -> Reading:
     pre, post = to_numpy(block.mlp_pre[position]), to_numpy(block.mlp_post[position])
     strongest, picked = strongest_neurons(run, layer, position), read("neuron")
     picked = picked if picked < len(pre) else NONE
-    shown = list(dict.fromkeys([*([picked] if picked != NONE else []), *map(int, strongest)]))[:len(strongest)]
-    told = dict(firing=int((pre > 0).sum()), n=len(pre), block=layer, neuron=int(strongest[0]),
+    shown = [neuron for neuron in dict.fromkeys([picked, *strongest]) if neuron != NONE][:len(strongest)]
+    said = dict(firing=int((pre > 0).sum()), n=len(pre), block=layer, neuron=strongest[0],
                 value=readable(post[strongest[0]]))
-    title = "title_neurons_gated" if run.model.config.gated else "title_neurons"
-    header, arrays = _message(page, run, layer, position, shown)
-    header |= {"title_line": page.label(title, token="{token}", **told), "picked": picked}
-    _picture(header, key=f"{PREFIX}neurons", arrays=arrays,
-             on_settings=lambda settings: keep(neuron=settings["neuron"]))
+    title, (names, curves) = "title_neurons_gated" if run.model.config.gated else "title_neurons", _curves(run)
+    header = _header(page, run, layer, position, shown) | {
+        "title_line": page.label(title, token="{token}", **said), "picked": picked,
+        "names": [page.label(f"curve_{name}") for name in names], "dashes": DASHES[:len(names)]}
+    arrays = {"inputs": INPUTS, "curves": curves, "pre": pre, "post": post}
+    _picture(header, key=f"{PREFIX}neurons", on_settings=lambda settings: keep(neuron=settings["neuron"]),
+             arrays={name: values.astype(np.float32) for name, values in arrays.items()})
     data = pd.DataFrame({"neuron": range(len(pre)), "before": pre, "after": post})
     return Reading(_lines(page, run, layer, position, shown[0]), _firing_question(page, run, pre, position),
                    [activate, contributions.neuron_promotions], {"neurons.csv": lambda: data},
-                   f".st-key-{PREFIX}neurons", page.label(title, token=code(run.tokens[position]), **told))
+                   f".st-key-{PREFIX}neurons", page.label(title, token=code(run.tokens[position]), **said))
 
 
-def strongest_neurons(run: Run, layer: int, position: int) -> np.ndarray:
+def strongest_neurons(run: Run, layer: int, position: int) -> list[int]:
     """The neurons that write most at this token: largest |activation| times the length of their row of W_2."""
     written = run.trace.blocks[layer].mlp_post[position].abs() * run.model.blocks[layer].W_2.norm(dim=-1)
-    return written.topk(min(N_NEURONS_PRESENT if reader.present() else N_NEURONS, len(written))).indices.cpu().numpy()
+    return written.topk(min(N_NEURONS_PRESENT if reader.present() else N_NEURONS, len(written))).indices.tolist()
 
 
-def _message(page: Lesson, run: Run, layer: int, position: int, shown: list[int]) -> tuple[dict, dict[str, np.ndarray]]:
-    """What the picture is told: the curves, every neuron's input and activation, and what the `shown` ones promote."""
-    own, block = run.model.config.activation, run.trace.blocks[layer]
+def _curves(run: Run) -> tuple[list[str], np.ndarray]:
+    """The activations whose curves are drawn, the model's own first, and their values at INPUTS, curve by curve."""
+    own = run.model.config.activation
     names = [own, *(name for name in SHOWN_CURVES if CURVES[name] is not CURVES[own] and name != own)]
-    curves = np.stack([to_numpy(activate(name, torch.from_numpy(INPUTS))) for name in names])
+    return names, np.concatenate([to_numpy(activate(name, torch.from_numpy(INPUTS))) for name in names])
+
+
+def _header(page: Lesson, run: Run, layer: int, position: int, shown: list[int]) -> dict:
+    """What the picture is told besides the curves and the activations: what the `shown` neurons promote."""
     promoted = _promoted(run, layer, position, shown) if run.has_head else [(None, None)] * len(shown)
-    header = {"token": run.tokens[position], "names": [page.label(f"curve_{name}") for name in names],
-              "dashes": DASHES[:len(names)], "own": 0, "gated": run.model.config.gated,
-              "rows": [{"neuron": neuron, "promotes": most, "suppresses": least}
-                       for neuron, (most, least) in zip(shown, promoted)],
-              "height": chart_height(), "scale": reader.scale(),
-              "text": page.labels("neurons") | {"input": page.label("axis_input"), "output": page.label("axis_output")}}
-    arrays = {"inputs": INPUTS, "curves": curves.reshape(-1), "pre": to_numpy(block.mlp_pre[position]),
-              "post": to_numpy(block.mlp_post[position])}
-    return header, {name: values.astype(np.float32) for name, values in arrays.items()}
+    return {"token": run.tokens[position], "gated": run.model.config.gated, "height": look()["height"],
+            "rows": [{"neuron": neuron, "promotes": most, "suppresses": least}
+                     for neuron, (most, least) in zip(shown, promoted)], "scale": reader.scale(),
+            "text": page.labels("neurons") | {"input": page.label("axis_input"), "output": page.label("axis_output")}}
 
 
 def _promoted(run: Run, layer: int, position: int, neurons: list[int]) -> list[tuple[list[str], list[str]]]:
@@ -83,62 +87,55 @@ def _promoted(run: Run, layer: int, position: int, neurons: list[int]) -> list[t
 
 
 def _lines(page: Lesson, run: Run, layer: int, position: int, neuron: int) -> list[tuple[str, str]]:
-    block, weights = run.trace.blocks[layer], run.model.blocks[layer]
+    block, row = run.trace.blocks[layer], run.model.blocks[layer].W_2[neuron]
     pre, post = float(block.mlp_pre[position, neuron]), float(block.mlp_post[position, neuron])
-    row = weights.W_2[neuron]
-    length = float(row.norm())
-    components = ",\\ ".join(latex_number(post * float(row[c])) for c in range(min(3, len(row))))
-    lines = [*_activation_lines(page, run, layer, position, neuron, pre, post),
-             (page.label("numbers_written", neuron=neuron),
-              rf"a \cdot W_2^{{({neuron})}} = ({components},\ \dots), \qquad \lVert a W_2^{{({neuron})}} \rVert = "
-              rf"{bracketed(latex_number(abs(post)))} \cdot {latex_number(length)} = "
-              rf"{latex_number(abs(post) * length)}")]
-    return lines
+    components, length = ",\\ ".join(latex_number(post * value) for value in row[:3].tolist()), float(row.norm())
+    return [*_activation_lines(page, run, layer, position, neuron, pre, post),
+            (page.label("numbers_written", neuron=neuron),
+             rf"a \cdot W_2^{{({neuron})}} = ({components},\ \dots), \qquad \lVert a W_2^{{({neuron})}} \rVert = "
+             rf"{bracketed(latex_number(abs(post)))} \cdot {latex_number(length)} = "
+             rf"{latex_number(abs(post) * length)}")]
 
 
 def _activation_lines(page: Lesson, run: Run, layer: int, position: int, neuron: int, pre: float,
                       post: float) -> list[tuple[str, str]]:
     """How one neuron's activation comes about: the curve of its input, in a gated model times a second input."""
     config, weights, token = run.model.config, run.model.blocks[layer], code(run.tokens[position])
-    curve, plus = (page.label(f"curve_{GATE_CURVES.get(config.activation, config.activation)}"),
-                   lambda b, symbol: "" if b is None else f" + {symbol}")
+    curve = page.label(f"curve_{GATE_CURVES.get(config.activation, config.activation)}")
+    of_W_1 = "x W_1" + ("" if weights.b_1 is None else " + b_1")
     if not config.gated:
         return [(page.label("numbers_neuron", neuron=neuron, token=token),
-                 rf"z = x W_1{plus(weights.b_1, 'b_1')} = {latex_number(pre)}, \qquad a = \text{{{curve}}}(z) = "
-                 rf"{latex_number(post)}")]
-    gate, x = (float(activate(config.activation, torch.tensor(pre, dtype=torch.float64))),
-               read_by_feed_forward(run, layer)[position].double())
-    up = float(x @ weights.W_1[:, neuron].double() + (0 if weights.b_1 is None else weights.b_1[neuron].double()))
+                 rf"z = {of_W_1} = {latex_number(pre)}, \qquad a = \text{{{curve}}}(z) = {latex_number(post)}")]
+    of_gate = "x W_{gate}" + ("" if weights.b_gate is None else " + b_{gate}")
+    gate = float(activate(config.activation, torch.tensor(pre, dtype=torch.float64)))
+    up = float(read_by_feed_forward(run, layer)[position].double() @ weights.W_1[:, neuron].double()
+               + (0 if weights.b_1 is None else weights.b_1[neuron].double()))
     return [(page.label("numbers_gated", neuron=neuron, token=token),
-             rf"z = x W_{{gate}}{plus(weights.b_gate, 'b_{gate}')} = {latex_number(pre)}, \qquad u = x "
-             rf"W_1{plus(weights.b_1, 'b_1')} = {latex_number(up)}"),
+             rf"z = {of_gate} = {latex_number(pre)}, \qquad u = {of_W_1} = {latex_number(up)}"),
             (page.label("numbers_gated_product", curve=curve),
              rf"a = \text{{{curve}}}(z) \cdot u = {bracketed(latex_operand(gate))} \cdot "
              rf"{bracketed(latex_operand(up))} = {latex_number(gate * up)}")]
 
 
 def read_by_feed_forward(run: Run, layer: int) -> torch.Tensor:
-    """(N, d) what the feed-forward part of a block reads: the stream after attention, or before it in a parallel block,
-    through its norm where one stands before.
-    """
-    block, weights, config = run.trace.blocks[layer], run.model.blocks[layer], run.model.config
-    stream = block.resid_pre if config.parallel_residual else block.resid_mid
-    return weights.mlp_norm(stream, config.norm) if config.reads_normed else stream
+    """(N, d) what the feed-forward part of a block reads: the stream, through its norm where one stands before it."""
+    config = run.model.config
+    if not config.reads_normed:
+        return run.trace.blocks[layer].resid_mid
+    stream, norm = norm_input(run.model, run.trace, "mlp", layer)
+    return norm(stream, config.norm)
 
 
 def _firing_question(page: Lesson, run: Run, pre: np.ndarray, position: int) -> Question:
     """Which share of the neurons a ReLU in this place would let through."""
-    share = float((pre > 0).mean())
-    edges = (0.05, 0.2, 0.4, 0.6)
-    options = [page.label("under", b="5 %"), *(page.label("between", a=f"{int(100 * a)} %", b=f"{int(100 * b)} %")
+    count, n, edges = int((pre > 0).sum()), len(pre), (5, 20, 40, 60)       # %
+    options = [page.label("under", b="5 %"), *(page.label("between", a=f"{a} %", b=f"{b} %")
                                                for a, b in zip(edges, edges[1:])), page.label("over", a="60 %")]
-    return Question("firing", page.label("question_firing", token=code(run.tokens[position])),
-                    options, int(np.searchsorted(edges, share, side="right")),
-                    page.label("because_firing", count=int((pre > 0).sum()), n=len(pre), share=readable(100 * share)))
+    return Question("firing", page.label("question_firing", token=code(run.tokens[position])), options,
+                    int(np.searchsorted(edges, 100 * count / n, side="right")),
+                    page.label("because_firing", count=count, n=n, share=readable(100 * count / n)))
 
 
 def _curve_question(page: Lesson) -> Question:
     """Asked of a model without a feed-forward part: ReLU(−2)."""
-    value = float(activate("relu", torch.tensor(-2.0)))
-    return Question("relu", page.label("question_relu"), ["−2", "0", "2"], [-2.0, 0.0, 2.0].index(value),
-                    page.label("because_relu"))
+    return Question("relu", page.label("question_relu"), ["−2", "0", "2"], 1, page.label("because_relu"))

@@ -1,6 +1,7 @@
 // A slider over the rows of the grid: it, the grid's picked row, the sentence above and the guesses beside it move
 // together in the browser, and Python hears when the hand has let go.
 import { draw, reveal, show } from "../../core/components/residual_grid/grid.js";
+import { rich } from "../../core/components/lib/dom.js";
 import { significant } from "../../core/components/lib/numbers.js";
 
 function follow(state) {
@@ -14,23 +15,12 @@ function follow(state) {
   document.dispatchEvent(new CustomEvent("lens-depth", { detail: picked.row }));
 }
 
-// The sentence of the picked row, with its tokens as code.
-function sayWhere(state) {
-  const { data, picked: { row, column } } = state, last = data.rows - 1;
-  const guess = (at) => data.vocabulary[state.texts[at * data.columns + column]];
-  const p = (at) => significant(state.values[at * data.columns + column]);
-  const values = { where: data.row_labels[row], guess: guess(row), p: p(row), token: data.column_labels[column],
-    last: guess(last), last_p: p(last) };
-  const parts = data.titles[row === last ? 1 : 0].split(/\{(\w+)\}/)
-    .map((part, i) => (i % 2 ? written(part, values[part]) : part));
-  state.title.replaceChildren(...parts);
-}
-
-function written(name, value) {
-  if (!["guess", "token", "last"].includes(name)) return value;
-  const node = document.createElement("code");
-  node.textContent = value;
-  return node;
+// The sentence of the picked row, with its tokens as chips.
+function sayWhere({ data, picked: { row, column }, texts, values, title }) {
+  const last = data.rows - 1, guess = (at) => ({ chip: data.vocabulary[texts[at * data.columns + column]] });
+  const p = (at) => significant(values[at * data.columns + column]);
+  rich(title, data.titles[row === last ? 1 : 0], { where: data.row_labels[row], guess: guess(row), p: p(row),
+    token: { chip: data.column_labels[column] }, last: guess(last), last_p: p(last) });
 }
 
 function slide(state, row) {

@@ -1,4 +1,5 @@
 """The logit lens: what the model would say if it stopped after each block, at every position."""
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -7,10 +8,12 @@ import streamlit as st
 import torch
 
 from core.analysis import contributions
+from core.analysis.arrays import to_numpy
 from core.analysis.contributions import LensReading
 from core.app.base.markdown import code, unmarked
 from core.app.compute import growing_results
 from core.app.frame import Lesson, Question, Reading
+from core.app.frame.charts import screen_taken
 from core.app.state import Run, reader
 from core.components import declare
 from core.components.lib.bytes import pack
@@ -24,11 +27,9 @@ from pages.residual_stream.shared import (
     depth_names,
     depth_of,
     keep,
-    screen,
     short_depth_names,
     show,
     target_token,
-    to_numpy,
     unembedding_name,
 )
 
@@ -58,11 +59,10 @@ def draw(page: Lesson, run: Run) -> Reading:
         target = target_token(run, position)
         _guesses(page, run, logits, depth, target)
         followed, ranks = contributions.follow_token(run.model, run.trace, position, target)
-        chart = figures.probability_by_layer(to_numpy(followed), ranks.cpu().numpy(), short_depth_names(page, n_layers),
-                                             (page.label("axis_target"), page.label("axis_rank")), reader.theme(),
-                                             reader.scale(), 95 if reader.present() else 120)
         st.caption(page.label("caption_target", token=code(run.tokenizer.visible(target))))
-        show(chart, "target")
+        show(figures.probability_by_layer(to_numpy(followed), ranks.cpu().numpy(), short_depth_names(page, n_layers),
+                                          (page.label("axis_target"), page.label("axis_rank")), reader.theme(),
+                                          reader.scale(), 95 if reader.present() else 120), "target")
     return Reading(_lines(page, run, to_numpy(logits[depth]), target), _question(page, run, reading),
                    [contributions.logit_lens, contributions.read_lens, contributions.follow_token],
                    {"logit_lens.csv": lambda: _table(run, reading)}, ".residual-lens canvas", title)
@@ -75,22 +75,21 @@ def _streams_at(run: Run, position: int) -> torch.Tensor:
 
 def _read(run: Run) -> LensReading:
     """The whole lens, kept for all who ask for the same prompt."""
-    key = run.key("logit lens")
-    return growing_results.made(key, lambda: contributions.read_lens(run.model, run.trace),
+    return growing_results.made(run.key("logit lens"), lambda: contributions.read_lens(run.model, run.trace),
                                 lambda made: sum(t.nbytes for t in vars(made).values()))
 
 
 def _grid(page: Lesson, run: Run, reading: LensReading, depth: int, title: str) -> None:
-    ids = reading.token_ids.cpu().numpy()
-    texts = np.array([[run.tokenizer.visible(int(i)) for i in row] for row in ids], dtype=object)
+    ids, visible = reading.token_ids.cpu().numpy(), run.tokenizer.visible
     right = np.array(run.token_ids if run.is_encoder else [*run.token_ids[1:], -1])
     n_layers, scale = run.model.config.n_layers, reader.scale()
     header, arrays = grid_data(
-        to_numpy(reading.probs), texts=texts.astype(str), marks=ids == right, row_labels=depth_names(page, n_layers),
-        column_labels=run.tokens, legend=page.label("legend_lens"), reading=page.label("reading_lens"),
-        twin=unmarked(title), theme=reader.theme(), picked=(depth, reader.selection().position), limits=(0.0, 1.0),
-        least_column=round(66 * scale), least_row=round(16 * scale), rows_scroll=n_layers > SEEN_WHOLE, height=290,
-        most_height=520, fit=screen(30), present=reader.present())
+        to_numpy(reading.probs), texts=np.vectorize(visible, otypes=[str])(ids), marks=ids == right,
+        row_labels=depth_names(page, n_layers), column_labels=run.tokens, legend=page.label("legend_lens"),
+        reading=page.label("reading_lens"), twin=unmarked(title), theme=reader.theme(),
+        picked=(depth, reader.selection().position), limits=(0.0, 1.0), least_column=round(66 * scale),
+        least_row=round(16 * scale), rows_scroll=n_layers > SEEN_WHOLE, height=290, most_height=520,
+        fit=screen_taken(30), present=reader.present())
     header |= {"slider": (page.label("depth_slider"), page.label("depth_help")),
                "titles": (page.words.labels["title_lens"], page.words.labels["title_lens_end"])}
     _lens(key=GRID, data=pack(header, arrays), on_picked_change=_pick, on_depth_change=_move, height="content")
@@ -117,54 +116,42 @@ def _guesses(page: Lesson, run: Run, logits: torch.Tensor, depth: int, target: i
 
 
 def _title(page: Lesson, run: Run, reading: LensReading, depth: int, position: int) -> str:
-    def said(row: int) -> dict:
-        return dict(guess=code(run.tokenizer.visible(int(reading.token_ids[row, position]))),
-                    p=readable(float(reading.probs[row, position])))
-    last = said(-1)
-    token = code(run.tokens[position])
-    if depth == run.model.config.n_layers:
-        return page.label("title_lens_end", token=token, **last)
-    return page.label("title_lens", token=token, where=depth_names(page, run.model.config.n_layers)[depth],
-                      **said(depth), last=last["guess"], last_p=last["p"])
+    (guess, p), (last, last_p) = ((code(run.tokenizer.visible(int(reading.token_ids[row, position]))),
+                                   readable(float(reading.probs[row, position]))) for row in (depth, -1))
+    n_layers, end = run.model.config.n_layers, "_end" * (depth == run.model.config.n_layers)
+    return page.label(f"title_lens{end}", token=code(run.tokens[position]), where=depth_names(page, n_layers)[depth],
+                      guess=guess, p=p, last=last, last_p=last_p)
 
 
-def settled_after(reading: LensReading, position: int) -> int:
-    """The first depth from which the best guess at `position` is the final one and stays so: 0 ... L."""
-    ids = reading.token_ids[:, position].tolist()
-    depth = len(ids) - 1
-    while depth > 0 and ids[depth - 1] == ids[-1]:
-        depth -= 1
-    return depth
+def settled_after(token_ids: Sequence[int]) -> int:
+    """The first of the depths 0 … L from which the best guess is the final one and stays so."""
+    other = [depth for depth, token_id in enumerate(token_ids) if token_id != token_ids[-1]]
+    return other[-1] + 1 if other else 0
 
 
 def _question(page: Lesson, run: Run, reading: LensReading) -> Question:
     """From where on the guess after the last token, an encoder's at the first blank, is the final one."""
-    names = depth_names(page, run.model.config.n_layers)
-    position = run.asked
-    guesses = ", ".join(f"{name}: {code(run.tokenizer.visible(int(i)))}"
-                        for name, i in zip(names, reading.token_ids[:, position]))
-    return Question("lens", page.label("question_lens", token=code(run.tokens[position]), i=position), names,
-                    settled_after(reading, position), page.label("because_lens", guesses=guesses))
+    names, ids = depth_names(page, run.model.config.n_layers), reading.token_ids[:, run.asked].tolist()
+    guesses = ", ".join(f"{name}: {code(run.tokenizer.visible(i))}" for name, i in zip(names, ids))
+    return Question("lens", page.label("question_lens", token=code(run.tokens[run.asked]), i=run.asked), names,
+                    settled_after(ids), page.label("because_lens", guesses=guesses))
 
 
 def _lines(page: Lesson, run: Run, logits: np.ndarray, target: int) -> list[tuple[str, str]]:
     """The logit that the lens reads off for the target, and its share."""
-    shifted = np.exp(logits - logits.max())
-    token = code(run.tokenizer.visible(target))
-    plain, bias = run.model.final_norm is None, "" if run.model.b_U is None else " + b_t"
+    shifted, largest, logit = np.exp(logits - logits.max()), latex_number(logits.max()), latex_number(logits[target])
+    token, bias = code(run.tokenizer.visible(target)), "" if run.model.b_U is None else " + b_t"
+    plain = run.model.final_norm is None
     read = r"\text{norm}(\text{act}(x W_H + b_H))" if run.model.W_H is not None else "x" if plain else r"\text{norm}(x)"
-    return [
-        (page.label("numbers_lens_plain" if plain else "numbers_lens", token=token, E=unembedding_name(run)),
-         rf"u_t = {read} \cdot e_t{bias} = {latex_number(logits[target])}"),
-        (page.label("numbers_lens_p", token=token),
-         rf"y_t = \frac{{e^{{u_t}}}}{{\sum_w e^{{u_w}}}} = \frac{{e^{{{latex_number(logits[target])} - "
-         rf"{bracketed(latex_number(logits.max()))}}}}}{{{latex_number(shifted.sum())}}} = "
-         rf"{latex_number(float(shifted[target] / shifted.sum()))}"),
-    ]
+    return [(page.label("numbers_lens_plain" if plain else "numbers_lens", token=token, E=unembedding_name(run)),
+             rf"u_t = {read} \cdot e_t{bias} = {logit}"),
+            (page.label("numbers_lens_p", token=token),
+             rf"y_t = \frac{{e^{{u_t}}}}{{\sum_w e^{{u_w}}}} = \frac{{e^{{{logit} - {bracketed(largest)}}}}}"
+             rf"{{{latex_number(shifted.sum())}}} = {latex_number(shifted[target] / shifted.sum())}")]
 
 
 def _table(run: Run, reading: LensReading) -> pd.DataFrame:
     ids, probs = reading.token_ids.cpu().numpy(), to_numpy(reading.probs)
     return pd.DataFrame([{"depth": row, "position": column, "token": run.tokens[column],
-                          "guess": run.tokenizer.visible(int(ids[row, column])), "probability": probs[row, column]}
-                         for row in range(ids.shape[0]) for column in range(ids.shape[1])])
+                          "guess": run.tokenizer.visible(int(token_id)), "probability": probs[row, column]}
+                         for (row, column), token_id in np.ndenumerate(ids)])

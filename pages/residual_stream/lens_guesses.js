@@ -1,22 +1,21 @@
 // The likeliest tokens of one position at the depth under the hand, as bars between 0 and 1.
 import { unpack } from "../../core/components/lib/bytes.js";
+import { make } from "../../core/components/lib/dom.js";
 import { significant } from "../../core/components/lib/numbers.js";
 
-function bar(token, p, marked) {
-  const item = document.createElement("li");
-  const [name, track, amount] = ["code", "span", "output"].map((tag) => item.appendChild(document.createElement(tag)));
-  name.textContent = token;
-  track.appendChild(document.createElement("i")).style.width = `${100 * p}%`;
-  amount.textContent = significant(p);
-  item.classList.toggle("marked", Boolean(marked));
+function bar(list, token, p, marked) {
+  const item = make("li", marked ? "marked" : "", list);
   item.title = `${token}: ${p}`;
-  return item;
+  make("code", "", item, token);
+  make("i", "", make("span", "", item)).style.width = `${100 * p}%`;
+  make("output", "", item, significant(p));
 }
 
 function draw(list) {
   const { tokens, marked, probs } = list.data, depth = Math.min(list.depth, tokens.length - 1);
   const n = tokens[depth].length;
-  list.replaceChildren(...tokens[depth].map((token, i) => bar(token, probs[depth * n + i], marked[depth][i])));
+  list.replaceChildren();
+  tokens[depth].forEach((token, i) => bar(list, token, probs[depth * n + i], marked[depth][i]));
 }
 
 export default function ({ parentElement, data }) {

@@ -1,179 +1,168 @@
-import { draw, fontOf, hoverCell, pick, show } from "../../core/components/residual_grid/grid.js";
-import { clipped } from "../../core/components/lib/canvas.js";
-import { significant } from "../../core/components/lib/numbers.js";
-import { readTheme } from "../../core/components/lib/theme.js";
-
-
 // Beside the grid, the lines of one token: its stream, what attention and what the feed-forward part add, with every
 // other token faint behind. Both follow one hover: a cell of the grid shows its token's lines, the nearest line of the
 // chart shows its cell.
-const KINDS = {
-  residual: { dash: [], mark: "circle" }, attention: { dash: [8, 5], mark: "square" },
-  mlp: { dash: [2, 4], mark: "triangle" },
-};
+import { draw, fontOf, hoverCell, pick, show } from "../../core/components/residual_grid/grid.js";
+import { clipped, line, resize, stroke, write } from "../../core/components/lib/canvas.js";
+import { niceStep, significant } from "../../core/components/lib/numbers.js";
+import { readTheme } from "../../core/components/lib/theme.js";
 
-function frameOf(state) {
-  const { data, profile } = state, type = data.type;
-  const width = profile.clientWidth, height = profile.clientHeight, context = profile.getContext("2d");
-  context.font = fontOf(state, 13, "font", "600");
-  // of the names at the lines' ends
-  const longest = Math.max(...data.kinds.map((kind) => context.measureText(data.names[kind]).width));
-  return { width, height, left: 46 * type, right: width - longest - 16, top: 30 * type, bottom: height - 40 * type };
-}
+const DASHES = { residual: [], attention: [8, 5], mlp: [2, 4] };
 
-function scales(state) {
-  const { data } = state, at = frameOf(state);
-  const x = (depth) => at.left + ((at.right - at.left) * depth) / (data.depths.length - 1);
-  const [low, high] = data.lengths, log = data.log_lengths;
-  const y = (value) => {
-    const share = log ? Math.log(Math.max(value, low) / low) / Math.log(high / low) : value / high;
-    return at.bottom - (at.bottom - at.top) * share;
-  };
-  return { at, x, y };
-}
+/** The depth at which the line of a kind begins: what block l adds leads to depth l + 1. */
+const firstDepth = (kind) => (kind === "residual" ? 0 : 1);
 
-function lengthOf(state, kind, depth, token) {
-  const { data } = state;
-  const row = kind === "residual" ? depth : depth - 1;      // what block l adds leads to depth l + 1
+const inkOf = (kind) => readTheme().ink(`${kind}-ink`);
+
+function lengthAt({ data }, kind, depth, token) {
+  const row = depth - firstDepth(kind);
   return row < 0 ? NaN : data[kind][row * data.columns + token];
 }
 
-function drawProfile(state) {
-  const { data, profile, theme } = state;
-  if (!profile.clientWidth) return;
-  const ratio = window.devicePixelRatio || 1, { at, x, y } = scales(state);
-  const width = Math.round(at.width * ratio), height = Math.round(at.height * ratio);
-  if (profile.width !== width || profile.height !== height) { profile.width = width; profile.height = height; }
-  const context = profile.getContext("2d");
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.clearRect(0, 0, at.width, at.height);
-  drawAxes(state, context);
-  const shown = (state.hover || state.picked || { column: 0 }).column;
-  context.strokeStyle = readTheme().ink(`${data.faint}-ink`); context.lineWidth = 1;
-  context.globalAlpha = data.columns > 60 ? 0.16 : 0.28;
-  for (let token = 0; token < data.columns; token++)
-    if (token !== shown) trace(state, context, data.faint, token, x, y);
-  context.globalAlpha = 1;
-  for (const kind of data.kinds) drawLine(state, context, kind, shown, x, y);
-  drawEndLabels(state, context, shown, x, y);
-  context.font = fontOf(state, 13, "mono", "bold"); context.fillStyle = theme.text; context.textAlign = "left";
-  context.textBaseline = "top";
-  context.fillText(clipped(context, `i = ${shown}  ${data.column_labels[shown]}`, at.right - at.left), at.left, 2);
+/** How many depths the grid's first row lies above depth 0. */
+const rowShift = (data) => (data.rows === data.depths.length ? 0 : 1);
+
+/** The depth of the cell under the hand, or of the picked one; without both, `otherwise`. */
+function markedDepth({ data, hover, picked }, otherwise) {
+  const cell = hover || picked;
+  return cell ? cell.row + rowShift(data) : otherwise;
 }
 
-function ticks(state) {
-  const [low, high] = state.data.lengths;
-  if (state.data.log_lengths) {
-    const powers = [];
-    for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++)
-      for (const factor of Math.log10(high / low) > 3 ? [1] : [1, 2, 5]) powers.push(factor * 10 ** power);
-    return powers.filter((value) => value >= low * 0.999 && value <= high * 1.001);
+/** The edges of the plot, and where a depth and a length stand in it. */
+function layOut(state, context, width, height) {
+  const { data } = state, { type, lengths: [low, high] } = data;
+  context.font = fontOf(state, 13, "font", "600");
+  // of the names at the lines' ends
+  const longest = Math.max(...data.kinds.map((kind) => context.measureText(data.names[kind]).width));
+  const left = 46 * type, right = width - longest - 16, top = 30 * type, bottom = height - 40 * type;
+  const share = (value) => (data.log_lengths ? Math.log(Math.max(value, low) / low) / Math.log(high / low)
+    : value / high);
+  return { left, right, top, bottom, x: (depth) => left + ((right - left) * depth) / (data.depths.length - 1),
+    y: (value) => bottom - (bottom - top) * share(value) };
+}
+
+function drawProfile(state) {
+  const { data, profile, theme } = state, { clientWidth: width, clientHeight: height } = profile;
+  if (!width) return;
+  const ratio = window.devicePixelRatio || 1, context = profile.getContext("2d");
+  resize(profile, Math.round(width * ratio), Math.round(height * ratio));
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  const plot = (state.plot = layOut(state, context, width, height));
+  drawAxes(state, context);
+  const { column: shown } = state.hover || state.picked || { column: 0 };
+  stroke(context, inkOf(data.faint));
+  context.globalAlpha = data.columns > 60 ? 0.16 : 0.28;
+  for (let token = 0; token < data.columns; token++)
+    if (token !== shown) trace(context, pointsOf(state, data.faint, token));
+  context.globalAlpha = 1;
+  for (const kind of data.kinds) drawLine(state, context, kind, pointsOf(state, kind, shown));
+  drawEndLabels(state, context, shown);
+  context.font = fontOf(state, 13, "mono", "bold");
+  const name = clipped(context, `i = ${shown}  ${data.column_labels[shown]}`, plot.right - plot.left);
+  write(context, name, plot.left, 2, theme.text, "left", { baseline: "top" });
+}
+
+function ticks({ lengths: [low, high], log_lengths: logarithmic }) {
+  if (!logarithmic) {
+    const step = niceStep(high / 5);
+    return Array.from({ length: Math.floor(high / step + 1e-9) + 1 }, (_, i) => i * step);
   }
-  const rough = high / 5, base = 10 ** Math.floor(Math.log10(rough));
-  const step = base * [1, 2, 5, 10].find((factor) => factor * base >= rough);
-  return Array.from({ length: Math.floor(high / step + 1e-9) + 1 }, (_, i) => i * step);
+  const values = [], factors = Math.log10(high / low) > 3 ? [1] : [1, 2, 5];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++)
+    values.push(...factors.map((factor) => factor * 10 ** power));
+  return values.filter((value) => value >= low * 0.999 && value <= high * 1.001);
 }
 
 function drawAxes(state, context) {
-  const { data, theme } = state, { at, x, y } = scales(state);
-  context.font = fontOf(state, 12); context.textBaseline = "middle"; context.lineWidth = 1;
-  for (const value of ticks(state)) {
-    context.strokeStyle = theme.grid; context.beginPath(); context.moveTo(at.left, y(value));
-    context.lineTo(at.right, y(value)); context.stroke();
-    context.fillStyle = theme.muted; context.textAlign = "right";
-    context.fillText(String(Number(value.toPrecision(3))), at.left - 8, y(value));
+  const { data, theme, plot: { left, right, top, bottom, x, y } } = state, { type, depths } = data;
+  const font = fontOf(state, 12);
+  stroke(context, theme.grid);
+  for (const value of ticks(data)) {
+    line(context, left, y(value), right, y(value));
+    write(context, String(Number(value.toPrecision(3))), left - 8, y(value), theme.muted, "right", { font });
   }
-  const depth = (state.hover || state.picked || { row: -1 }).row + (data.rows === data.depths.length ? 0 : 1);
-  context.textAlign = "center";
-  const every = Math.ceil((26 * data.type * data.depths.length) / (at.right - at.left));
-  data.depths.forEach((name, i) => {
-    context.font = fontOf(state, 12, "font", i === depth ? "bold" : "");
-    context.fillStyle = i === depth ? theme.text : theme.muted;
-    if (i === depth || (i % every === 0 && (depth < 0 || Math.abs(i - depth) >= every)))
-      context.fillText(name, x(i), at.bottom + 14 * data.type);
+  const marked = markedDepth(state, -1), every = Math.ceil((26 * type * depths.length) / (right - left));
+  depths.forEach((name, i) => {
+    if (i !== marked && (i % every || (marked >= 0 && Math.abs(i - marked) < every))) return;
+    write(context, name, x(i), bottom + 14 * type, i === marked ? theme.text : theme.muted, "center",
+      { font: i === marked ? fontOf(state, 12, "font", "bold") : font });
   });
-  context.font = fontOf(state, 12); context.fillStyle = theme.muted;
-  context.fillText(data.depth_title, (at.left + at.right) / 2, at.bottom + 31 * data.type);
-  context.save(); context.translate(10 * data.type, (at.top + at.bottom) / 2); context.rotate(-Math.PI / 2);
-  context.fillText(data.length_title, 0, 0); context.restore();
-  if (depth >= 0) {
-    context.strokeStyle = theme.edge; context.setLineDash([3, 3]); context.beginPath();
-    context.moveTo(x(depth), at.top); context.lineTo(x(depth), at.bottom); context.stroke();
-    context.setLineDash([]);
-  }
+  write(context, data.depth_title, (left + right) / 2, bottom + 31 * type, theme.muted, "center", { font });
+  context.save();
+  context.translate(10 * type, (top + bottom) / 2);
+  context.rotate(-Math.PI / 2);
+  write(context, data.length_title, 0, 0, theme.muted, "center");
+  context.restore();
+  if (marked < 0) return;
+  stroke(context, theme.edge, 1, [3, 3]);
+  line(context, x(marked), top, x(marked), bottom);
 }
 
-function trace(state, context, kind, token, x, y) {
+/** The points of a token's line, one a depth. */
+function pointsOf(state, kind, token) {
+  const { data: { depths }, plot: { x, y } } = state, from = firstDepth(kind);
+  return Array.from({ length: depths.length - from },
+    (_, i) => [x(from + i), y(lengthAt(state, kind, from + i, token))]);
+}
+
+function trace(context, points) {
   context.beginPath();
-  for (let depth = kind === "residual" ? 0 : 1; depth < state.data.depths.length; depth++)
-    context.lineTo(x(depth), y(lengthOf(state, kind, depth, token)));
+  for (const point of points) context.lineTo(...point);
   context.stroke();
 }
 
-function drawLine(state, context, kind, token, x, y) {
-  const { type } = state.data;
-  context.strokeStyle = context.fillStyle = readTheme().ink(`${kind}-ink`);
-  context.lineWidth = (kind === "residual" ? 3.5 : 2.8) * type;
-  context.setLineDash(KINDS[kind].dash.map((length) => length * type)); trace(state, context, kind, token, x, y);
+function drawLine({ data: { type } }, context, kind, points) {
+  stroke(context, inkOf(kind), (kind === "residual" ? 3.5 : 2.8) * type, DASHES[kind].map((length) => length * type));
+  trace(context, points);
   context.setLineDash([]);
-  for (let depth = kind === "residual" ? 0 : 1; depth < state.data.depths.length; depth++)
-    mark(context, KINDS[kind].mark, x(depth), y(lengthOf(state, kind, depth, token)), 4.2 * type);
+  context.fillStyle = inkOf(kind);
+  for (const [x, y] of points) mark(context, kind, x, y, 4.2 * type);
 }
 
-function mark(context, shape, x, y, size) {
+/** A disc, a square or a triangle: kinds are told apart without colour. */
+function mark(context, kind, x, y, size) {
   context.beginPath();
-  if (shape === "circle") context.arc(x, y, size, 0, 2 * Math.PI);
-  else if (shape === "square") context.rect(x - size * 0.9, y - size * 0.9, 1.8 * size, 1.8 * size);
+  if (kind === "residual") context.arc(x, y, size, 0, 2 * Math.PI);
+  else if (kind === "attention") context.rect(x - size * 0.9, y - size * 0.9, 1.8 * size, 1.8 * size);
   else {
     context.moveTo(x, y - 1.2 * size);
     context.lineTo(x + 1.15 * size, y + 0.9 * size);
     context.lineTo(x - 1.15 * size, y + 0.9 * size);
-    context.closePath();
   }
   context.fill();
 }
 
-// The name and, for the depth under the hand, the value of each line, at its end and clear of each other.
-function drawEndLabels(state, context, token, x, y) {
-  const { data } = state, last = data.depths.length - 1, { at } = scales(state), step = 32 * data.type;
-  const cell = state.hover || state.picked;
-  const depth = cell ? cell.row + (data.rows === data.depths.length ? 0 : 1) : last;
-  const labels = data.kinds.map((kind) => ({ kind, y: y(lengthOf(state, kind, last, token)) }))
+/** The name and, for the depth under the hand, the value of each line, at its end and clear of each other. */
+function drawEndLabels(state, context, token) {
+  const { data, plot } = state, last = data.depths.length - 1, step = 32 * data.type, depth = markedDepth(state, last);
+  const labels = data.kinds.map((kind) => ({ kind, y: plot.y(lengthAt(state, kind, last, token)) }))
     .sort((a, b) => a.y - b.y);
   labels.forEach((label, i) => { if (i) label.y = Math.max(label.y, labels[i - 1].y + step); });
-  const over = labels[labels.length - 1].y - (at.bottom - 8);
-  if (over > 0)
-    for (let i = labels.length - 1, bottom = at.bottom - 8; i >= 0; i--, bottom -= step)
-      labels[i].y = Math.min(labels[i].y, bottom);
-  context.textAlign = "left"; context.textBaseline = "middle";
-  for (const label of labels) {
-    context.fillStyle = readTheme().ink(`${label.kind}-ink`);
-    context.font = fontOf(state, 13, "font", "600");
-    context.fillText(data.names[label.kind], at.right + 12, label.y - 7 * data.type);
-    context.font = fontOf(state, 13);
-    context.fillText(significant(lengthOf(state, label.kind, depth, token)), at.right + 12, label.y + 8 * data.type);
+  labels.reverse().forEach((label, i) => { label.y = Math.min(label.y, plot.bottom - 8 - i * step); });
+  for (const { kind, y } of labels) {
+    const at = plot.right + 12, value = significant(lengthAt(state, kind, depth, token));
+    write(context, data.names[kind], at, y - 7 * data.type, inkOf(kind), "left",
+      { font: fontOf(state, 13, "font", "600") });
+    write(context, value, at, y + 8 * data.type, inkOf(kind), "left", { font: fontOf(state, 13) });
   }
 }
 
-// The token and depth whose faint line is nearest to the pointer.
+/** The cell of the token whose faint line is nearest to the pointer, at the nearest depth. */
 function nearest(state, event) {
-  const { data, profile } = state, bounds = profile.getBoundingClientRect(), { at, y } = scales(state);
+  const { data, profile, plot } = state, bounds = profile.getBoundingClientRect();
   const px = event.clientX - bounds.left, py = event.clientY - bounds.top, steps = data.depths.length - 1;
-  const from = data.faint === "residual" ? 0 : 1;
-  const depth = Math.min(steps, Math.max(from, Math.round(((px - at.left) / (at.right - at.left)) * steps)));
-  if (px < at.left - 20 || px > at.right + 20 || py < at.top - 10 || py > at.bottom + 10) return null;
-  let best = 0;
-  for (let token = 1; token < data.columns; token++)
-    if (Math.abs(y(lengthOf(state, data.faint, depth, token)) - py)
-        < Math.abs(y(lengthOf(state, data.faint, depth, best)) - py))
-      best = token;
-  const row = depth - (data.rows === data.depths.length ? 0 : 1);
-  return { row: Math.max(0, row), column: best };
+  if (px < plot.left - 20 || px > plot.right + 20 || py < plot.top - 10 || py > plot.bottom + 10) return null;
+  const place = Math.round(((px - plot.left) / (plot.right - plot.left)) * steps);
+  const depth = Math.min(steps, Math.max(firstDepth(data.faint), place));
+  const apart = (token) => Math.abs(plot.y(lengthAt(state, data.faint, depth, token)) - py);
+  let column = 0;
+  for (let token = 1; token < data.columns; token++) if (apart(token) < apart(column)) column = token;
+  return { row: Math.max(0, depth - rowShift(data)), column };
 }
 
 export default function ({ parentElement, data, setTriggerValue }) {
   const root = parentElement.querySelector(".residual-norms"), profile = root.querySelector(".profile");
-  const more = { profile, also: drawProfile }, state = show(root, data, setTriggerValue, more);
+  const state = show(root, data, setTriggerValue, { profile, also: drawProfile });
   profile.setAttribute("role", "img");
   profile.setAttribute("aria-label", `${state.data.length_title}, ${state.data.depth_title}`);
   profile.dataset.ranges = "";            // the keys of the grid move its lines too
@@ -186,8 +175,7 @@ export default function ({ parentElement, data, setTriggerValue }) {
   profile.onclick = (event) => { const cell = nearest(state, event); if (cell) pick(state, cell, 0); };
 }
 
-function revealColumn(state, cell) {
-  const at = cell.column * state.column, view = state.width - state.left - state.right;
-  if (at < state.scroller.scrollLeft || at + state.column > state.scroller.scrollLeft + view)
-    state.scroller.scrollLeft = at - view / 2;
+function revealColumn({ column, width, left, right, scroller }, cell) {
+  const at = cell.column * column, view = width - left - right;
+  if (at < scroller.scrollLeft || at + column > scroller.scrollLeft + view) scroller.scrollLeft = at - view / 2;
 }

@@ -8,27 +8,28 @@ import streamlit as st
 from torch import Tensor
 
 from core.analysis import stream_and_heads
+from core.analysis.arrays import to_numpy
 from core.app.base.markdown import code, unmarked
 from core.app.frame import Lesson, Question, Reading
+from core.app.frame.charts import screen_taken
 from core.app.state import Run, reader
 from core.components import declare
 from core.components.lib.bytes import pack
 from core.components.residual_grid import GRID_CSS, GRID_HTML, grid_data, mount, residual_grid
 from core.figures import residual_stream as figures
 from core.figures.numbers import bracketed, latex_number, readable
+from core.figures.positions import cosine_latex
 from pages.residual_stream.shared import (
     PREFIX,
     SEEN_WHOLE,
     attached,
-    chart_height,
     choice,
     depth_names,
     depth_of,
     keep,
-    screen,
+    look,
     short_depth_names,
     show,
-    to_numpy,
 )
 
 MEASURES = ("stream", "attention", "mlp", "change", "turn")
@@ -41,16 +42,11 @@ _picture = declare("residual_norms", HERE / "norms.js", styles=(GRID_CSS, HERE /
 
 @dataclass(frozen=True)
 class Shown:
-    """Which of MEASURES the grid shows, whether on a logarithmic scale, the picked row, and what its size and
-    colours depend on.
-    """
+    """Which of MEASURES the grid shows, whether on a logarithmic scale, and the picked row."""
 
     measure: str
     logarithmic: bool
     row: int
-    theme: str
-    present: bool
-    fit: int            # pixels of the screen that everything else takes
 
     @property
     def whole(self) -> bool:
@@ -85,7 +81,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     st.markdown(f"**{title}**")
     # row 0 of the whole stream is what enters block 0
     row = depth_of(len(values) - 1) if name == "stream" else reader.selection().layer
-    shown = Shown(name, bool(logarithmic) and name != "turn", row, reader.theme(), reader.present(), screen())
+    shown = Shown(name, logarithmic and name != "turn", row)
     layer = shown.block_of(row)
     if name == "turn":
         _turns(page, run, values, position, shown)
@@ -95,7 +91,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     return Reading(_lines(page, run, layer) + _sum_line(page, run, layer), _question(page, run, position),
                    [stream_and_heads.norms, stream_and_heads.stream_norms, stream_and_heads.written_norms,
                     stream_and_heads.relative_change, stream_and_heads.cosines],
-                   {f"{name}.csv": lambda: _table(page, run, name, values)},
+                   {f"{name}.csv": lambda: _table(run, name, values)},
                    ".residual-grid" if name == "turn" else ".residual-norms", title)
 
 
@@ -104,14 +100,13 @@ def _description(page: Lesson, run: Run, values: np.ndarray, shown: Shown, posit
     name = shown.measure
     labels = (depth_names(page, run.model.config.n_layers) if shown.whole
               else [page.label("block", block=block) for block in range(len(values))])
-    peak = np.unravel_index(np.nanargmin(values) if name == "turn" else np.nanargmax(values), values.shape)
     limits = (-1.0, 1.0) if name == "turn" else (values[values > 0].min() if shown.logarithmic else 0.0, values.max())
     return dict(row_labels=labels, column_labels=run.tokens, legend=page.label(f"legend_{name}"),
                 reading=page.label(f"reading_{name}"), twin=unmarked(_title(page, run, name, values, position)),
-                theme=shown.theme, signed=name == "turn", logarithmic=shown.logarithmic,
-                picked=(shown.row, position), peak=tuple(int(i) for i in peak), limits=limits, height=270,
-                least_row=16 if len(values) <= SEEN_WHOLE + 1 else 9, most_height=520, fit=shown.fit,
-                present=shown.present)
+                theme=reader.theme(), signed=name == "turn", logarithmic=shown.logarithmic,
+                picked=(shown.row, position), peak=_peak(name, values), limits=limits, height=270,
+                least_row=16 if len(values) <= SEEN_WHOLE + 1 else 9, most_height=520, fit=screen_taken(),
+                present=reader.present())
 
 
 def _pick(row: int, column: int, shown: Shown) -> None:
@@ -120,7 +115,7 @@ def _pick(row: int, column: int, shown: Shown) -> None:
 
 
 def _lengths(page: Lesson, run: Run, values: np.ndarray, shown: Shown, position: int) -> bytes:
-    """The grid with the lines of one token, as norms.js reads them.
+    """The grid with the lines of one token, as norms.js has them.
 
     Lines are lengths: "residual" (L + 1, N), "attention" and "mlp" (L, N). What block l adds stands at the depth that
     it leads to, l + 1. A logarithmic grid has logarithmic lines. "faint" is the line that is drawn for every token.
@@ -128,7 +123,7 @@ def _lengths(page: Lesson, run: Run, values: np.ndarray, shown: Shown, position:
     name, (attention, mlp) = shown.measure, stream_and_heads.written_norms(run.trace)
     lines = {"residual": values if shown.whole else measure(run, "stream"), "attention": to_numpy(attention)}
     lines |= {} if mlp is None else {"mlp": to_numpy(mlp)}
-    lengths = np.concatenate([line.reshape(-1) for line in lines.values()])
+    lengths = np.concatenate([*lines.values()])
     header, arrays = grid_data(values, **_description(page, run, values, shown, position))
     header |= {"kinds": list(lines), "names": {kind: page.label(f"line_{kind}") for kind in lines},
                "faint": name if name in lines else "residual", "log_lengths": shown.logarithmic,
@@ -145,31 +140,31 @@ def _turns(page: Lesson, run: Run, values: np.ndarray, position: int, shown: Sho
         residual_grid(values, key=f"{PREFIX}turns", on_pick=lambda row, column: _pick(row, column, shown),
                       **_description(page, run, values, shown, position))
     with matrix:
-        chart = figures.cosine_matrix(to_numpy(stream_and_heads.layer_cosines(run.trace)[position]),
-                                      short_depth_names(page, run.model.config.n_layers), page.label("axis_depth"),
-                                      reader.theme(), reader.scale(), chart_height(20))
-        show(chart, "cosines")
+        show(figures.cosine_matrix(to_numpy(stream_and_heads.layer_cosines(run.trace)[position]),
+                                   short_depth_names(page, run.model.config.n_layers), page.label("axis_depth"),
+                                   **look(20, presenting=20)), "cosines")
+
+
+def _peak(name: str, values: np.ndarray) -> tuple[int, ...]:
+    """Where the values are most remarkable: the lowest cosine, the highest of all else."""
+    most = np.nanargmin(values) if name == "turn" else np.nanargmax(values)
+    return tuple(int(i) for i in np.unravel_index(most, values.shape))
 
 
 def _title(page: Lesson, run: Run, name: str, values: np.ndarray, position: int) -> str:
-    column, token = values[:, position], code(run.tokens[position])
-    lowest = name == "turn"
-    peak = np.unravel_index(np.nanargmin(values) if lowest else np.nanargmax(values), values.shape)
-    own = int(np.nanargmin(column) if lowest else np.nanargmax(column))
-    return page.label(f"title_{name}", token=token, first=readable(column[0]),
+    column, peak = values[:, position], _peak(name, values)
+    [own] = _peak(name, column)
+    return page.label(f"title_{name}", token=code(run.tokens[position]), first=readable(column[0]),
                       last=readable(column[-1]), block=own, value=readable(column[own]),
-                      peak_token=code(run.tokens[peak[1]]), peak_block=int(peak[0]), peak_value=readable(values[peak]))
+                      peak_token=code(run.tokens[peak[1]]), peak_block=peak[0], peak_value=readable(values[peak]))
 
 
 def _lines(page: Lesson, run: Run, layer: int) -> list[tuple[str, str]]:
-    selected = reader.selection()
-    block = run.trace.blocks[layer]
-    before, after = to_numpy(block.resid_pre[selected.position]), to_numpy(block.resid_post[selected.position])
+    position, block = reader.selection().position, run.trace.blocks[layer]
+    before, after = to_numpy(block.resid_pre[position]), to_numpy(block.resid_post[position])
     squares = " + ".join(f"{bracketed(latex_number(value))}^2" for value in before[:3])
-    length, new_length = np.linalg.norm(before), np.linalg.norm(after)
-    product = float(before @ after)
-    moved = np.linalg.norm(after - before)
-    place = dict(token=code(run.tokens[selected.position]), position=selected.position, block=layer)
+    length, new_length, moved = (np.linalg.norm(vector) for vector in (before, after, after - before))
+    place = dict(token=code(run.tokens[position]), position=position, block=layer)
     return [
         (page.label("numbers_norm", **place),
          rf"\lVert x \rVert = \sqrt{{\textstyle\sum_c x_c^2}} = \sqrt{{{squares} + \dots}} = {latex_number(length)}"),
@@ -177,28 +172,25 @@ def _lines(page: Lesson, run: Run, layer: int) -> list[tuple[str, str]]:
          rf"\frac{{\lVert x' - x \rVert}}{{\lVert x \rVert}} = "
          rf"\frac{{{latex_number(moved)}}}{{{latex_number(length)}}} = {latex_number(moved / length)}"),
         (page.label("numbers_cosine", **place),
-         rf"\cos(x, x') = \frac{{x \cdot x'}}{{\lVert x \rVert \lVert x' \rVert}} = "
-         rf"\frac{{{latex_number(product)}}}{{{latex_number(length)} \cdot {latex_number(new_length)}}} = "
-         rf"{latex_number(product / length / new_length)}"),
-    ]
+         cosine_latex("x", "x'", before, after, before @ after / length / new_length))]
 
 
 def _sum_line(page: Lesson, run: Run, layer: int) -> list[tuple[str, str]]:
     """The stream before the block, what was added, and the stream after it: three components of each, to be added up by
     hand. A post-norm block norms its sums, so there is none for it.
     """
-    selected = reader.selection()
-    block = run.trace.blocks[layer]
+    position, block = reader.selection().position, run.trace.blocks[layer]
     if not run.model.config.reads_normed:
         return []
 
-    def column(vector: Tensor) -> str:
-        return r"\begin{pmatrix}" + r"\\".join(latex_number(float(vector[selected.position, c]))
-                                               for c in range(min(3, vector.shape[-1]))) + r"\\ \vdots\end{pmatrix}"
-    parts = ([(r"\text{attn}", block.attn_added)]
-             + ([] if block.mlp_added is None else [(r"\text{ffn}", block.mlp_added)]))
-    symbols, columns = ("".join(f" + {symbol}" for symbol, _ in parts),
-                        "".join(f" + {column(vector)}" for _, vector in parts))
+    def column(vectors: Tensor) -> str:
+        entries = r"\\".join(map(latex_number, vectors[position, :3].tolist()))
+        return rf"\begin{{pmatrix}}{entries}\\ \vdots\end{{pmatrix}}"
+
+    parts = {name: vectors for name, vectors in (("attn", block.attn_added), ("ffn", block.mlp_added))
+             if vectors is not None}
+    symbols, columns = ("".join(f" + {part}" for part in written)
+                        for written in ([rf"\text{{{name}}}" for name in parts], map(column, parts.values())))
     return [(page.label("numbers_added", block=layer),
              rf"x' = x{symbols} = {column(block.resid_pre)}{columns} = {column(block.resid_post)}")]
 
@@ -212,8 +204,7 @@ def _question(page: Lesson, run: Run, position: int) -> Question:
                     int(np.argmin(cosines)), page.label("because_norms", cosines=listed))
 
 
-def _table(page: Lesson, run: Run, name: str, values: np.ndarray) -> pd.DataFrame:
+def _table(run: Run, name: str, values: np.ndarray) -> pd.DataFrame:
     first = 0 if name == "stream" else 1
-    return pd.DataFrame([{"depth": row + first, "position": column,
-                          "token": run.tokens[column], name: values[row, column]}
-                         for row in range(values.shape[0]) for column in range(values.shape[1])])
+    return pd.DataFrame([{"depth": row + first, "position": column, "token": run.tokens[column], name: value}
+                         for (row, column), value in np.ndenumerate(values)])

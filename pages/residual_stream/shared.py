@@ -1,17 +1,11 @@
-"""The lesson's settings, and the small pieces that all its views share."""
+"""The lesson's settings, and the small pieces that its views share."""
 import functools
-from collections.abc import Callable
 
-import streamlit as st
-from torch import Tensor
-
-from core.app.base.markdown import escaped
 from core.app.frame import Lesson, charts, views
 from core.app.state import Run, reader
 from core.app.state.lesson_settings import Setting, Settings
 
 PREFIX = "residual_stream_"
-SCREEN = 312          # px of the first screen that prompt, strip, title and two rows of controls take above a picture
 CHART = 330           # px of a chart: the rest of a 720 px screen
 CHART_PRESENT = 290   # the same in present mode
 # blocks whose rows stand on the first screen with their names; of more the rows are flatter, or scroll
@@ -57,49 +51,16 @@ def unembedding_name(run: Run) -> str:
     return "E" if run.model.config.tied_embeddings else "W_U"
 
 
-def to_numpy(tensor: Tensor):
-    """A tensor as float64 numpy, from any device."""
-    return tensor.detach().double().cpu().numpy()
-
-
 def depth_of(n_layers: int) -> int:
     """The depth the reader has picked: 0, the embedding, to L, the whole model."""
     depth = read("depth")
     return n_layers if depth < 0 else min(depth, n_layers)
 
 
-def screen(more: int = 0) -> int:
-    """The pixels of the first screen that a picture cannot have, `more` of them its own controls; present mode has
-    larger type and a bar below.
+def look(less: int = 0, presenting: int = 0) -> dict:
+    """How a chart is drawn for this reader: its theme, the scale of its type, and the pixels of height with which it
+    ends on the first screen, present mode's larger rows above it and the bar below it allowed for; `less`, or
+    `presenting` in present mode: what else stands there.
     """
-    return SCREEN + more + (75 if reader.present() else 0)
-
-
-def chart_height(less: int = 0) -> int:
-    """The pixels of a chart that ends on the first screen, present mode's larger rows above it and the bar below it
-    allowed for; `less`: what else stands there.
-    """
-    return (CHART_PRESENT if reader.present() else CHART) - less
-
-
-def token_slider(page: Lesson, run: Run) -> int:
-    """A slider over the prompt's tokens that sets the shared position."""
-    return _shared_slider(page.label("token_slider"), "position", len(run.tokens), lambda i: f"{i}  {run.tokens[i]}")
-
-
-def block_slider(page: Lesson, run: Run) -> int:
-    """A slider over the blocks that sets the shared layer."""
-    return _shared_slider(page.label("block_slider"), "layer", run.model.config.n_layers, str)
-
-
-def _shared_slider(label: str, name: str, size: int, name_of: Callable[[int], str]) -> int:
-    """A slider that shows and sets one field of the shared selection; with one value to choose from it is only shown.
-    """
-    key, chosen = f"{PREFIX}pick_{name}", getattr(reader.selection(), name)
-    if size == 1:
-        st.text_input(label, name_of(0), disabled=True, key=f"{key}_only")
-        return 0
-    st.session_state[key] = chosen
-    st.select_slider(label, options=range(size), format_func=lambda i: escaped(name_of(i)), key=key,
-                     on_change=lambda: reader.select(**{name: st.session_state[key]}))
-    return chosen
+    height = CHART_PRESENT - presenting if reader.present() else CHART - less
+    return {"theme": reader.theme(), "scale": reader.scale(), "height": height}

@@ -2,17 +2,20 @@
 import numpy as np
 import pandas as pd
 import streamlit as st
+from torch import Tensor
 
 from core.analysis import stream_and_heads
+from core.analysis.arrays import to_numpy
 from core.analysis.stream_and_heads import Effect
 from core.app.base.markdown import code
 from core.app.frame import Lesson, Question, Reading
+from core.app.frame.selection_controls import token_slider
 from core.app.state import Run, reader
 from core.figures import residual_stream as figures
 from core.figures.numbers import latex_number, readable
 from core.model.intervention import Intervention
 from core.model.trace import Trace
-from pages.residual_stream.shared import PREFIX, chart_height, choice, show, to_numpy, token_slider
+from pages.residual_stream.shared import PREFIX, choice, look, show
 
 CUT = Intervention(residual=False)
 N_TOKENS, N_TOKENS_PRESENT = 5, 4      # of each of two distributions
@@ -25,74 +28,63 @@ def draw(page: Lesson, run: Run) -> Reading:
         position = token_slider(page, run)
     with measure_column:
         name = choice(page, "cut_measure")
-    whole, cut = run.trace, run.trace_with(CUT)
-    effect = stream_and_heads.effect(whole.logits[position], cut.logits[position])
-    title = _title(page, run, whole, cut, position, effect)
+    traces = run.trace, run.trace_with(CUT)
+    effect = stream_and_heads.effect(*(trace.logits[position] for trace in traces))
+    before, after = (to_numpy(trace.logits[position].double().softmax(-1)) for trace in traces)
+    title = _title(page, run, position, before, after, effect)
     st.markdown(f"**{title}**")
+    names, ids = (page.label("with_path"), page.label("without_path")), likeliest_of_both(before, after)
     tokens, lines = st.columns(2)
     with tokens:
-        ids, before, after = likeliest_of_both(whole, cut, position)
-        chart = figures.two_distributions([run.tokenizer.visible(int(i)) for i in ids], before, after,
-                                          (page.label("with_path"), page.label("without_path")),
-                                          page.label("axis_probability"), reader.theme(),
-                                          reader.scale(), chart_height())
-        show(chart, "cut_tokens")
+        show(figures.two_distributions([run.tokenizer.visible(i) for i in ids], before[ids], after[ids], names,
+                                       page.label("axis_probability"), **look()), "cut_tokens")
     with lines:
-        _lines_chart(page, name, whole, cut, position)
+        with_path, without = (_by_depth(name, stream_and_heads.stream(trace), position) for trace in traces)
+        show(figures.growth_lines({"with": with_path, "without": without}, dict(zip(("with", "without"), names)),
+                                  {"with": [1, 0], "without": [4, 3]}, {"with": "residual", "without": "residual"},
+                                  (page.label("axis_blocks"), page.label(f"axis_{name}")), **look()), "cut_lines")
     st.caption(page.label(f"note_{name}"))
-    return Reading(_lines(page, run, effect, whole, cut), _question(page, run, whole, cut, position),
+    return Reading(_lines(page, run, effect, traces), _question(page, run, before, after),
                    [stream_and_heads.effect, stream_and_heads.mean_pairwise_cosine],
-                   {"without_path.csv": lambda: pd.DataFrame({"token": [run.tokenizer.visible(int(i)) for i in ids],
-                                                              "with": before, "without": after})},
+                   {"without_path.csv": lambda: pd.DataFrame({"token": [run.tokenizer.visible(i) for i in ids],
+                                                              "with": before[ids], "without": after[ids]})},
                    f".st-key-{PREFIX}cut_tokens", title)
 
 
-def likeliest_of_both(whole: Trace, cut: Trace, position: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The likeliest tokens of each run, without repeats: ids, probabilities with the path, without it."""
-    before, after = (to_numpy(trace.logits[position].double().softmax(-1)) for trace in (whole, cut))
+def likeliest_of_both(before: np.ndarray, after: np.ndarray) -> list[int]:
+    """The likeliest tokens of two distributions (|V|,), without repeats, those of the first one first."""
     n = N_TOKENS_PRESENT if reader.present() else N_TOKENS
-    ids = list(dict.fromkeys([*np.argsort(-before, kind="stable")[:n], *np.argsort(-after, kind="stable")[:n]]))
-    return np.array(ids), before[ids], after[ids]
+    return list(dict.fromkeys(np.concatenate([np.argsort(-p, kind="stable")[:n] for p in (before, after)]).tolist()))
 
 
-def _lines_chart(page: Lesson, name: str, whole: Trace, cut: Trace, position: int) -> None:
-    def line(trace: Trace) -> np.ndarray:
-        stream = stream_and_heads.stream(trace)
-        return to_numpy(stream_and_heads.mean_pairwise_cosine(stream) if name == "likeness"
-                        else stream_and_heads.norms(stream[:, position]))
-    chart = figures.growth_lines({"with": line(whole), "without": line(cut)},
-                                 {"with": page.label("with_path"), "without": page.label("without_path")},
-                                 {"with": [1, 0], "without": [4, 3]}, {"with": "residual", "without": "residual"},
-                                 (page.label("axis_blocks"), page.label(f"axis_{name}")), reader.theme(),
-                                 scale=reader.scale(), height=chart_height())
-    show(chart, "cut_lines")
+def _by_depth(name: str, stream: Tensor, position: int) -> np.ndarray:
+    """(L + 1,) the "likeness" of all tokens in the stream (L + 1, N, d), or the "length" of one of them."""
+    return to_numpy(stream_and_heads.mean_pairwise_cosine(stream) if name == "likeness"
+                    else stream_and_heads.norms(stream[:, position]))
 
 
-def _title(page: Lesson, run: Run, whole: Trace, cut: Trace, position: int, effect: Effect) -> str:
-    before, after = (trace.logits[position].double().softmax(-1) for trace in (whole, cut))
+def _title(page: Lesson, run: Run, position: int, before: np.ndarray, after: np.ndarray, effect: Effect) -> str:
     first, second = int(before.argmax()), int(after.argmax())
     return page.label("title_cut", token=code(run.tokens[position]), before=code(run.tokenizer.visible(first)),
-                      before_p=readable(float(before[first])), after=code(run.tokenizer.visible(second)),
-                      after_p=readable(float(after[second])), kl=readable(effect.kl))
+                      before_p=readable(before[first]), after=code(run.tokenizer.visible(second)),
+                      after_p=readable(after[second]), kl=readable(effect.kl))
 
 
-def _lines(page: Lesson, run: Run, effect: Effect, whole: Trace, cut: Trace) -> list[tuple[str, str]]:
+def _lines(page: Lesson, run: Run, effect: Effect, traces: tuple[Trace, Trace]) -> list[tuple[str, str]]:
     first, before, after = int(effect.token_ids[0]), float(effect.before[0]), float(effect.after[0])
-    alike = [float(stream_and_heads.mean_pairwise_cosine(trace.resid_final)) for trace in (whole, cut)]
+    alike = (latex_number(stream_and_heads.mean_pairwise_cosine(trace.resid_final)) for trace in traces)
     return [(page.label("numbers_moved", token=code(run.tokenizer.visible(first))),
              rf"y_t = {latex_number(before)} \;\rightarrow\; {latex_number(after)}"),
             (page.label("numbers_kl"), rf"\mathrm{{KL}}(y \,\Vert\, y') = \sum_w y_w \ln \frac{{y_w}}{{y'_w}} = "
                                        rf"{latex_number(effect.kl)}\ \text{{nats}}"),
-            (page.label("numbers_alike"),
-             rf"\overline{{\cos}} = {latex_number(alike[0])} \;\rightarrow\; {latex_number(alike[1])}")]
+            (page.label("numbers_alike"), r"\overline{\cos} = " + r" \;\rightarrow\; ".join(alike))]
 
 
-def _question(page: Lesson, run: Run, whole: Trace, cut: Trace, position: int) -> Question:
+def _question(page: Lesson, run: Run, before: np.ndarray, after: np.ndarray) -> Question:
     """What cutting the path does to the probability of the token that is likeliest with it."""
-    first = int(whole.logits[position].argmax())
-    before, after = (float(trace.logits[position].double().softmax(-1)[first]) for trace in (whole, cut))
-    ratio = after / before
+    first = int(before.argmax())
+    ratio = after[first] / before[first]
     answer = 0 if ratio < 0.1 else 1 if ratio < 0.9 else 2 if ratio <= 1.1 else 3
-    options = [page.label(name) for name in ("falls_far", "falls_some", "stays_near", "rises_some")]
-    return Question("cut", page.label("question_cut", token=code(run.tokenizer.visible(first))), options, answer,
-                    page.label("because_cut", before=readable(before), after=readable(after)))
+    return Question("cut", page.label("question_cut", token=code(run.tokenizer.visible(first))),
+                    [page.label(name) for name in ("falls_far", "falls_some", "stays_near", "rises_some")], answer,
+                    page.label("because_cut", before=readable(before[first]), after=readable(after[first])))

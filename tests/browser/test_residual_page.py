@@ -122,7 +122,7 @@ def test_the_lens_follows_the_hand_before_it_lets_go_and_the_page_afterwards(ope
     page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + box["height"] / 2, steps=4)
     assert (slider.input_value() == "3" and title.inner_text() != before[0] and guesses.all_inner_texts() != before[1]
             and drawings(page) != grid)
-    assert (guesses.first.locator("code").inner_text() == title.locator("code").first.inner_text()
+    assert (guesses.first.locator("code").inner_text() == title.locator(".chip").first.inner_text()
             and guesses.first.locator("output").inner_text() in title.inner_text())
     assert page.url == url and page.locator(".st-key-lesson_numbers").inner_text() == formulas
     held = title.inner_text(), guesses.all_inner_texts(), drawings(page)

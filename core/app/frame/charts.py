@@ -13,6 +13,8 @@ import pandas as pd
 import streamlit as st
 from altair.utils import schemapi
 
+from core.app.state import reader
+
 schemapi.disable_debug_mode()       # which checks every part of a chart when it is made
 
 # altair names a layer in which something can be picked after a hash of its contents: the browser would build a chart
@@ -59,6 +61,13 @@ def spec_of(chart: alt.Chart | alt.LayerChart) -> dict:
     spec = chart.to_dict(validate=False) | {"config": chart.config}
     del spec["$schema"]
     return json.loads(_HASHED_NAME.sub('"view', json.dumps(spec)))
+
+
+def screen_taken(more: int = 0) -> int:
+    """The pixels of the first screen that a picture cannot have: prompt, strip, title and two rows of controls, and
+    `more`; present mode has larger type and a bar below.
+    """
+    return 312 + more + (75 if reader.present() else 0)
 
 
 def draw(prefix: str, chart: alt.TopLevelMixin, name: str, on_pick: Callable[[dict], None] | None = None) -> None:

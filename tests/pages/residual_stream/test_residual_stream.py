@@ -353,7 +353,7 @@ def test_every_chart_has_a_constant_spec_whatever_its_numbers(theme):
         lambda v: figures.two_distributions(["a", "b"], v[:2], v[2:4], ("with", "without"), "p", theme),
         lambda v: figures.growth_lines({"a": v[:3], "b": v[3:6]}, {"a": "A", "b": "B"}, {"a": [1, 0], "b": [4, 3]},
                                        {"a": "residual", "b": "accent"}, ("x", "y"), theme),
-        lambda v: vector_figures.vector_bars(v, "title", "feature", theme, True),
+        lambda v: vector_figures.vector_bars(v, "title", "feature", True, theme, 1.0, 110),
     ]
     for make in makers:
         assert skeleton(make(generator.random(12)).to_dict()) == skeleton(make(generator.random(12)).to_dict())

@@ -1,0 +1,33 @@
+"""What the norms of a model read."""
+from torch import Tensor
+
+from core.model.block import Norm
+from core.model.config import ModelConfig
+from core.model.trace import Trace
+from core.model.transformer import Transformer
+
+
+def norm_places(config: ModelConfig) -> set[str]:
+    """Where the model has norms: before or after "attention" and "mlp" of each block, at the end ("final"), and on what
+    enters the first block ("embedding").
+    """
+    return {"attention"} | {place for place, stands in (("mlp", config.d_ff is not None),
+                                                        ("final", config.reads_normed),
+                                                        ("embedding", config.embedding_norm)) if stands}
+
+
+def norm_input(model: Transformer, trace: Trace, where: str, layer: int) -> tuple[Tensor, Norm]:
+    """What a norm of the model reads (N, d), and the norm: that of "attention" or "mlp" in block `layer`, the "final"
+    one or that of the "embedding".
+    """
+    block, weights, config = trace.blocks[layer], model.blocks[layer], model.config
+    if where == "embedding":
+        added = (part for part in (trace.embedding, trace.position, trace.token_type) if part is not None)
+        return sum(added), model.embedding_norm
+    if where == "final":
+        return trace.resid_final, model.final_norm
+    stream, written, norm = ((block.resid_pre, block.attn_out, weights.attn_norm) if where == "attention" else
+                             (block.resid_mid, block.mlp_out, weights.mlp_norm))
+    if not config.reads_normed:
+        return weights.kept(stream) + written, norm
+    return (block.resid_pre if config.parallel_residual else stream), norm

@@ -1,0 +1,51 @@
+"""Controls that show and set the shared selection: sliders over tokens and blocks, and one norm of the model.
+
+The labels are the lesson's: `token_slider`, `block_slider` and, of a norm, those of the setting that says which.
+"""
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from core.analysis.norm_inputs import norm_places
+from core.app.base.markdown import escaped
+from core.app.frame.lesson import Lesson
+from core.app.state import reader
+from core.app.state.lesson_settings import Settings
+from core.app.state.run import Run
+
+
+def token_slider(page: Lesson, run: Run) -> int:
+    """A slider over the prompt's tokens that sets the shared position."""
+    return _slider(page, "token", "position", len(run.tokens), lambda i: f"{i}  {run.tokens[i]}")
+
+
+def block_slider(page: Lesson, run: Run) -> int:
+    """A slider over the blocks that sets the shared layer."""
+    return _slider(page, "block", "layer", run.model.config.n_layers, str)
+
+
+def _slider(page: Lesson, of: str, field: str, size: int, name_of: Callable[[int], str]) -> int:
+    """A slider over one field of the shared selection; with one value to choose from it is only shown."""
+    key, chosen, label = f"{page.id}_slide_{field}", getattr(reader.selection(), field), page.label(f"{of}_slider")
+    if size == 1:
+        st.text_input(label, name_of(0), disabled=True, key=f"{key}_only")
+        return 0
+    st.session_state[key] = chosen
+    st.select_slider(label, options=range(size), format_func=lambda i: escaped(name_of(i)), key=key,
+                     on_change=lambda: reader.select(**{field: st.session_state[key]}))
+    return chosen
+
+
+def picked_norm(page: Lesson, run: Run, settings: Settings, name: str,
+                columns: Sequence[DeltaGenerator]) -> tuple[str, int, int]:
+    """Which norm of the model, by the setting `name`, the block and the position: three controls in three columns."""
+    where, block, token = columns
+    places = [place for place in settings.each[name].options if place in norm_places(run.model.config)]
+    settings.among(name, places)
+    place = where.selectbox(page.label(name), places, format_func=lambda place: page.label(f"{name}_{place}"),
+                            **settings.attached(name))
+    with block:
+        layer = block_slider(page, run)
+    with token:
+        return place, layer, token_slider(page, run)
