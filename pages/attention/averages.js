@@ -108,9 +108,9 @@ class Average extends Instrument {
     for (const p of points) context.lineTo(...this.place(p));
   }
 
-  /** The output. @param {number[]} place */
-  diamond(context, [x, y]) {
-    const { ink } = this.theme;
+  /** The output. @param {number[]} centre */
+  diamond(context, centre) {
+    const { ink } = this.theme, [x, y] = centre;
     context.beginPath();
     for (const [dx, dy] of [[0, -9], [9, 0], [0, 9], [-9, 0]]) context.lineTo(x + dx, y + dy);
     context.closePath();

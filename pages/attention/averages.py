@@ -141,15 +141,15 @@ def _lines(page: Lesson, run: Run, steps: Steps, likeness: dict[str, np.ndarray]
               rf"o_{{{i}}} = \sum_j \alpha_{{{i},j}} v_j, \qquad \alpha_{{{i},j}} \ge 0, \qquad \sum_j "
               rf"\alpha_{{{i},j}} = {latex_number(round(float(weights.sum()), 12))}"),
              (page.label("numbers_length", j=longest, token=code(run.tokens[longest])),
-              rf"\lVert o_{{{i}}} \rVert = {latex_number(float(steps.output.norm()))} \;\le\; \max_j \lVert v_j \rVert "
-              rf"= \lVert v_{{{longest}}} \rVert = {latex_number(float(lengths[longest]))}"),
+              rf"\lVert o_{{{i}}} \rVert = {latex_number(steps.output.norm())} \;\le\; \max_j \lVert v_j \rVert "
+              rf"= \lVert v_{{{longest}}} \rVert = {latex_number(lengths[longest])}"),
              (page.label("numbers_tempered", tau=f"{tau:.4g}", j=best, token=code(run.tokens[best])),
               rf"\alpha_{{{i},{best}}}(\tau) = \frac{{1}}{{\sum_j e^{{(s_j - m)/\tau}}}} = "
-              rf"\frac{{1}}{{{latex_operand(float(exponentials.sum()))}}} = {latex_number(float(tempered[best]))}")]
+              rf"\frac{{1}}{{{latex_operand(exponentials.sum())}}} = {latex_number(tempered[best])}")]
     if "without" in likeness:
         lines.append((page.label("numbers_alike", n=run.model.config.n_layers),
-                      rf"\overline{{\cos}} = {latex_number(float(likeness['whole'][-1]))} \;\rightarrow\; "
-                      rf"{latex_number(float(likeness['without'][-1]))}"))
+                      rf"\overline{{\cos}} = {latex_number(likeness['whole'][-1])} \;\rightarrow\; "
+                      rf"{latex_number(likeness['without'][-1])}"))
     return lines
 
 

@@ -263,7 +263,7 @@ def _symmetric_lines(page: Lesson, run: Run, own: Heads, alike: Heads, i: int) -
     whole, even = float((S**2).sum()), float((parts.symmetric**2).sum())
     tokens = {"query": code(run.tokens[i]), "other": code(run.tokens[j])}
     return [
-        (page.label("roles_numbers_pair", **tokens, mean=plain_number(float(own.scores.mean()))),
+        (page.label("roles_numbers_pair", **tokens, mean=plain_number(own.scores.mean())),
          rf"S_{{{i},{j}}} = {latex_number(ij)}, \qquad S_{{{j},{i}}} = {latex_number(ji)}"),
         (page.label("roles_numbers_parts"),
          rf"\frac{{S_{{{i},{j}}} + S_{{{j},{i}}}}}{{2}} = \frac{{{latex_operand(ij)} + "
@@ -273,8 +273,8 @@ def _symmetric_lines(page: Lesson, run: Run, own: Heads, alike: Heads, i: int) -
          rf"\frac{{\lVert (S + S^{{\mathsf T}})/2 \rVert^2}}{{\lVert S \rVert^2}} = "
          rf"\frac{{{latex_operand(even)}}}{{{latex_operand(whole)}}} = {latex_number(parts.share)}"),
         (page.label("roles_numbers_alike", **tokens),
-         rf"S'_{{{i},{j}}} = {latex_number(float(other[i, j]))}, \qquad S'_{{{j},{i}}} = "
-         rf"{latex_number(float(other[j, i]))}, \qquad S'_{{{i},{i}}} = {latex_number(float(other[i, i]))}"),
+         rf"S'_{{{i},{j}}} = {latex_number(other[i, j])}, \qquad S'_{{{j},{i}}} = "
+         rf"{latex_number(other[j, i])}, \qquad S'_{{{i},{i}}} = {latex_number(other[i, i])}"),
         (page.label("roles_numbers_effect", query=tokens["query"]),
          rf"\mathrm{{KL}}(p \,\Vert\, p') = \sum_w p_w \ln\frac{{p_w}}{{p'_w}} = "
          rf"{latex_number(stream_and_heads.effect(own.logits[i], alike.logits[i]).kl)}\ \text{{nats}}")]
@@ -345,11 +345,11 @@ def _change_lines(page: Lesson, run: Run, found: Compared, A: Tensor, i: int) ->
                      r"X^{\mathsf T} = Q K^{\mathsf T}"),
         (page.label("roles_numbers_condition", d=len(A)),
          rf"\frac{{\sigma_{{\max}}(A)}}{{\sigma_{{\min}}(A)}} = "
-         rf"\frac{{{latex_operand(float(singular[0]))}}}{{{latex_operand(float(singular[-1]))}}} = "
-         rf"{latex_number(float(singular[0] / singular[-1]))}"),
+         rf"\frac{{{latex_operand(singular[0])}}}{{{latex_operand(singular[-1])}}} = "
+         rf"{latex_number(singular[0] / singular[-1])}"),
         (page.label("roles_numbers_same", query=code(run.tokens[i]), other=code(run.tokens[j])),
-         rf"S_{{{i},{j}}} = {latex_number(float(own.scores[i, j]), digits)}, \qquad S^A_{{{i},{j}}} = "
-         rf"{latex_number(float(other.scores[i, j]), digits)}"),
+         rf"S_{{{i},{j}}} = {latex_number(own.scores[i, j], digits)}, \qquad S^A_{{{i},{j}}} = "
+         rf"{latex_number(other.scores[i, j], digits)}"),
         (page.label("roles_numbers_logits"),
          rf"\max_{{i,w}} \left| u_{{i,w}} - u^A_{{i,w}} \right| = {latex_number(found.difference)}")]
 

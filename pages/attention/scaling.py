@@ -110,9 +110,9 @@ def _model_says(page: Lesson, run: Run, heads: tuple[HeadScaling, ...]) -> str:
     if len(run.token_ids) < 2:
         return page.label("scaling_short")
     return page.label("scaling_model", head=head_name(selection.layer, selection.head), d=config.d_k,
-                      variance=readable(float(mine.variance[selection.head])),
-                      scaled=readable(float(mine.entropy_scaled[selection.head])),
-                      unscaled=readable(float(mine.entropy_unscaled[selection.head])))
+                      variance=readable(mine.variance[selection.head]),
+                      scaled=readable(mine.entropy_scaled[selection.head]),
+                      unscaled=readable(mine.entropy_unscaled[selection.head]))
 
 
 def table(found: Experiment) -> pd.DataFrame:
@@ -141,25 +141,25 @@ def _lines(page: Lesson, run: Run, found: Experiment, heads: tuple[HeadScaling, 
         (page.label("scaling_numbers_variance"),
          rf"\mathrm{{Var}}(q \cdot k) = \sum_{{c=1}}^{{{d}}} \mathrm{{Var}}(q_c k_c) = \sum_{{c=1}}^{{{d}}} "
          rf"\mathrm{{E}}[q_c^2]\,\mathrm{{E}}[k_c^2] = {d}, \qquad"
-         rf"\text{{{page.label('scaling_measured')}}}\ {latex_number(float(found.variance.mean[at]))} \pm "
-         rf"{latex_number(float(found.variance.error[at]))}"),
+         rf"\text{{{page.label('scaling_measured')}}}\ {latex_number(found.variance.mean[at])} \pm "
+         rf"{latex_number(found.variance.error[at])}"),
         (page.label("scaling_numbers_divided", d=d),
          rf"\mathrm{{Var}}\!\left(\frac{{q \cdot k}}{{\sqrt{{{d}}}}}\right) = \frac{{\mathrm{{Var}}(q \cdot "
-         rf"k)}}{{{d}}} = \frac{{{latex_operand(float(found.variance.mean[at]))}}}{{{d}}} = "
+         rf"k)}}{{{d}}} = \frac{{{latex_operand(found.variance.mean[at])}}}{{{d}}} = "
          rf"{latex_number(float(found.variance.mean[at]) / d)}"),
         (page.label("scaling_numbers_score", best=best + 1),
          rf"\frac{{q \cdot k_{{{best + 1}}}}}{{\sqrt{{{d}}}}} = "
          rf"\frac{{{latex_operand(product)}}}{{{latex_operand(math.sqrt(d))}}} = "
          rf"{latex_number(product / math.sqrt(d))}, \qquad \alpha_{{{best + 1}}} = "
-         rf"{latex_number(float(weights[0][best]))} \;\text{{{page.label('scaling_against')}}}\; "
-         rf"{latex_number(float(weights[1][best]))}"),
+         rf"{latex_number(weights[0][best])} \;\text{{{page.label('scaling_against')}}}\; "
+         rf"{latex_number(weights[1][best])}"),
         (page.label("scaling_numbers_gradient"),
          rf"\lVert \mathrm{{diag}}(p) - p\,p^{{\mathsf T}} \rVert_F = \sqrt{{\textstyle\sum p^2 - 2\sum p^3 + (\sum "
          rf"p^2)^2}} = {_gradient_latex(weights[0])}"),
         (page.label("scaling_numbers_entropy", n=n),
-         rf"\frac{{H}}{{\ln {n}}} = {latex_number(float(found.entropy[0].mean[at]))} \pm "
-         rf"{latex_number(float(found.entropy[0].error[at]))}\quad\text{{{page.label('scaling_against')}}}\quad "
-         rf"{latex_number(float(found.entropy[1].mean[at]))} \pm {latex_number(float(found.entropy[1].error[at]))}")]
+         rf"\frac{{H}}{{\ln {n}}} = {latex_number(found.entropy[0].mean[at])} \pm "
+         rf"{latex_number(found.entropy[0].error[at])}\quad\text{{{page.label('scaling_against')}}}\quad "
+         rf"{latex_number(found.entropy[1].mean[at])} \pm {latex_number(found.entropy[1].error[at])}")]
     if heads and len(run.token_ids) > 1:
         selection, d_k = reader.selection(), run.model.config.d_k
         variance = float(heads[selection.layer].variance[selection.head])
@@ -173,7 +173,7 @@ def _lines(page: Lesson, run: Run, found: Experiment, heads: tuple[HeadScaling, 
 def _gradient_latex(p: np.ndarray) -> str:
     squares, cubes = float((p**2).sum()), float((p**3).sum())
     return (rf"\sqrt{{{latex_operand(squares)} - 2 \cdot {latex_operand(cubes)} + {latex_operand(squares)}^2}} = "
-            rf"{latex_number(float(score_scaling.gradient_size(p)))}")
+            rf"{latex_number(score_scaling.gradient_size(p))}")
 
 
 def _question(page: Lesson, found: Experiment, at: int) -> Question:
@@ -188,4 +188,4 @@ def _question(page: Lesson, found: Experiment, at: int) -> Question:
     return Question("scaling", page.label("scaling_question", d=D_KS[at], now=readable(now), other=D_KS[other]),
                     options, options.index(readable(then)),
                     page.label("scaling_because", then=plain_number(then),
-                               error=plain_number(float(found.variance.error[other])), other=D_KS[other]))
+                               error=plain_number(found.variance.error[other]), other=D_KS[other]))

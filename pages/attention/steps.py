@@ -220,7 +220,7 @@ def numbers(page: Lesson, run: Run, block: BlockTrace, steps: Steps, weights: Bl
                rf"{left} = {' + '.join(written)} = {latex_operand(product)}")]
     divided = (rf"\frac{{{latex_operand(product)}}}{{\sqrt{{{d_k}}}}}" if not simple and is_scaled(weights)
                else latex_operand(product))
-    added = f" + {bracketed(latex_operand(float(steps.bias[j])))}" if bool((steps.bias != 0).any()) else ""
+    added = f" + {bracketed(latex_operand(steps.bias[j]))}" if bool((steps.bias != 0).any()) else ""
     if divided != latex_operand(product) or added:
         lines.append((page.label("numbers_score"), rf"s_{{{i},{j}}} = {divided}{added} = {latex_operand(score)}"))
     return lines + _softmax_lines(page, steps, i, j, score) + _output_lines(page, steps, i)
@@ -272,11 +272,11 @@ def _output_lines(page: Lesson, steps: Steps, i: int) -> list[tuple[str, str]]:
     values = to_numpy(steps.V[:, c])
     order = np.argsort(-np.abs(to_numpy(steps.weights) * values), kind="stable")[:TERMS]
     n = int(steps.allowed.sum())
-    terms = ([rf"{latex_number(float(steps.weights[j]))} \cdot {bracketed(latex_number(values[j]))}" for j in order[:n]]
+    terms = ([rf"{latex_number(steps.weights[j])} \cdot {bracketed(latex_number(values[j]))}" for j in order[:n]]
              + [r"\cdots"] * (n > TERMS))
     named = page.label("numbers_output", c=c, n=n, keys=", ".join(str(j) for j in order[:n]))
     return [(named, rf"o_{{{i},{c}}} = \sum_j \alpha_{{{i},j}}\, v_{{j,{c}}} = {' + '.join(terms)} = "
-                    rf"{latex_number(float(steps.output[c]))}")]
+                    rf"{latex_number(steps.output[c])}")]
 
 
 def weights_table(page: Lesson, run: Run, steps: Steps) -> pd.DataFrame:

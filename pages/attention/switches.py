@@ -157,9 +157,9 @@ def _named(page: Lesson, run: Run, change: Intervention) -> str:
 def _title(page: Lesson, run: Run, change: Intervention, effect: Effect, p: np.ndarray, q: np.ndarray) -> str:
     first, second = int(p.argmax()), int(q.argmax())
     values = dict(named=_named(page, run, change), token=code(run.tokens[reader.selection().position]),
-                  first=code(run.tokenizer.visible(first)), before=probability(float(p[first])),
-                  after=probability(float(q[first])), second=code(run.tokenizer.visible(second)),
-                  second_after=probability(float(q[second])), kl=readable(effect.kl))
+                  first=code(run.tokenizer.visible(first)), before=probability(p[first]),
+                  after=probability(q[first]), second=code(run.tokenizer.visible(second)),
+                  second_after=probability(q[second]), kl=readable(effect.kl))
     return page.label("switches_title_same" if first == second else "switches_title_other", **values)
 
 

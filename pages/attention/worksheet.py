@@ -156,13 +156,13 @@ def _lines(page: Lesson, found: Solved) -> list[tuple[str, str]]:
     return [(page.label("sheet_numbers_product", query=code(tokens[LAST]), best=code(tokens[best])),
              rf"q_{{{LAST + 1}}} \cdot k_{{{best + 1}}} = {product} = {S[LAST, best]:.0f}"),
             (page.label("sheet_numbers_scaled"),
-             rf"\frac{{{S[LAST, best]:.0f}}}{{\sqrt{{{width}}}}} = {latex_number(float(scaled[LAST, best]))}"),
+             rf"\frac{{{S[LAST, best]:.0f}}}{{\sqrt{{{width}}}}} = {latex_number(scaled[LAST, best])}"),
             (page.label("sheet_numbers_weight"),
              rf"\alpha_{{{LAST + 1},{best + 1}}} = "
-             rf"\frac{{e^{{{latex_operand(float(scaled[LAST, best]))}}}}}{{{exponentials}}} = "
-             rf"{latex_number(float(A[LAST, best]))}"),
+             rf"\frac{{e^{{{latex_operand(scaled[LAST, best])}}}}}{{{exponentials}}} = "
+             rf"{latex_number(A[LAST, best])}"),
             *((page.label("sheet_numbers_output", c=c + 1),
-               rf"z_{{{LAST + 1},{c + 1}}} = {sums[c]} = {latex_number(float(steps['output'][LAST, c]))}")
+               rf"z_{{{LAST + 1},{c + 1}}} = {sums[c]} = {latex_number(steps['output'][LAST, c])}")
               for c in range(width))]
 
 

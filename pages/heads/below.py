@@ -123,7 +123,7 @@ def twin(page: Lesson, run: Run, pair: Pair) -> str:
     return page.label("twin", n=roles.size, **counts(patterns),
                       title=title_of(page, patterns.measures, roles[pair.layer, pair.head], pair.layer, pair.head),
                       query_token=code(run.tokens[pair.query]), key_token=code(run.tokens[int(row.argmax())]),
-                      share=probability(float(row.max())))
+                      share=probability(row.max()))
 
 
 def suspects(run: Run) -> list[tuple[int, int]]:

@@ -176,8 +176,8 @@ def _change_title(page: Lesson, run: Run, kl: float, p: np.ndarray, q: np.ndarra
     first, then = int(p.argmax()), int(q.argmax())
     visible = {i: code(run.tokenizer.visible(i)) for i in (first, then)}
     return page.label("change_same" if first == then else "change_other", kl=f"{kl:.3g}", n=len(changed),
-                      token=visible[first], other=visible[then], before=probability(float(p[first])),
-                      after=probability(float(q[then])), at=code(run.tokens[at]), i=at)
+                      token=visible[first], other=visible[then], before=probability(p[first]),
+                      after=probability(q[then]), at=code(run.tokens[at]), i=at)
 
 
 def _pick(query: int, key: int) -> None:

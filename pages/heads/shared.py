@@ -138,7 +138,7 @@ class Reached:
     def title(self, words: TextFile, run: Run) -> str:
         query, key = self.picked
         return words.label("title_rollout", block=self.block, query_token=run.tokens[query], key_token=run.tokens[key],
-                           share=probability(float(self.values[query, key])))
+                           share=probability(self.values[query, key]))
 
 
 def reached(run: Run, block: int, query: int) -> Reached:
@@ -213,7 +213,7 @@ def title_of(page: Lesson, measures: dict[str, np.ndarray], role: str, layer: in
     """What the head does, as one line: its leading share, or how spread it is."""
     if role:
         return page.label(f"title_{role}", head=head_name(layer, head),
-                          share=probability(float(measures[role][layer, head])))
+                          share=probability(measures[role][layer, head]))
     entropy, distance = (float(measures[name][layer, head]) for name in ("entropy", "distance"))
     if np.isnan(entropy):
         return page.label("title_one_token", head=head_name(layer, head))

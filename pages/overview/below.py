@@ -72,7 +72,7 @@ def stream_latex(trace, position: int, layer: int) -> str:
     block = trace.blocks[layer]
     parts = [(r"x", block.resid_pre), (r"\mathrm{attn}", block.attn_out), (r"\mathrm{ffn}", block.mlp_out),
              (r"x'", block.resid_post)]
-    return r",\qquad ".join(rf"\lVert {name} \rVert = {latex_number(float(stream_and_heads.norms(values[position])))}"
+    return r",\qquad ".join(rf"\lVert {name} \rVert = {latex_number(stream_and_heads.norms(values[position]))}"
                             for name, values in parts if values is not None)
 
 
@@ -85,7 +85,7 @@ def softmax_latex(logits: np.ndarray, token_id: int) -> str:
     lesser = r" - \max u" if shift else ""
     return (rf"y = \frac{{e^{{u{lesser}}}}}{{\sum e^{{u{lesser}}}}} = "
             rf"\frac{{e^{{{latex_number(own)}}}}}{{{latex_number(total)}}} = "
-            rf"\frac{{{latex_number(float(np.exp(own)))}}}{{{latex_number(total)}}}"
+            rf"\frac{{{latex_number(np.exp(own))}}}{{{latex_number(total)}}}"
             rf" = {in_latex(probability(float(np.exp(own)) / total, 4))}")
 
 
@@ -146,8 +146,8 @@ def question(page: Lesson, run: Run, position: int, truncation: Truncation) -> Q
     names = {token_id: code(run.tokenizer.visible(token_id)) for token_id in {*ids, with_order[0]}}
     token, place = escaped(run.tokens[position]), int(np.flatnonzero(truncation.token_ids == with_order[0])[0])
     why = page.label("check_off_why", without=names[without_order[0]],
-                     p_without=probability(float(without.probs[0])), top=names[with_order[0]],
-                     p=probability(float(truncation.probs[place])), token=token, position=position)
+                     p_without=probability(without.probs[0]), top=names[with_order[0]],
+                     p=probability(truncation.probs[place]), token=token, position=position)
     return Question("off", page.label("check_off", token=token, layers=layers), [names[token_id] for token_id in ids],
                     ids.index(without_order[0]), why)
 
@@ -188,5 +188,5 @@ def twin(page: Lesson, run: Run, position: int, truncation: Truncation) -> str:
     return page.label("twin", n=len(run.token_ids), n_cut=run.n_cut, token=escaped(run.tokens[position]),
                       position=position, model=escaped(run.model_name),
                       top=escaped(run.tokenizer.visible(int(truncation.token_ids[0]))),
-                      p=probability(float(truncation.probs[0])),
+                      p=probability(truncation.probs[0]),
                       first=f"{stream[0]:.3g}", last=f"{stream[-1]:.3g}", layers=run.model.config.n_layers)
