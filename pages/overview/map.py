@@ -4,6 +4,7 @@ Hover reads a value, a click on a row picks its token, a click on a part opens i
 appends it; playing walks the pass stage by stage in the browser, without Python.
 """
 import functools
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,6 @@ from pages.overview.shared import MAP, MOST_SEED, SETTINGS, packed_pass, truncat
 
 HISTORY = "overview_history"
 OPEN = "overview_open"      # in the session: the lesson that a click in the map asks for
-EVENTS = ("picked", "layer", "opened", "appended", "thrown", "undone")
 MAP_TEXT = ("title", "title_long", "play", "pause", "back", "forth", "open", "chips", "chip_hint", "actual",
             "actual_rank", "last", "drawn", "append", "throw", "undo", "masked", "clipped", "bar_hint", "sky", "block")
 MAP_PARTS = ("head_", "shape_", "sign_", "row_", "name_", "tip_", "stage_")
@@ -60,8 +60,7 @@ def _draw_map(page: Lesson, run: Run, seed: int | None) -> None:
     header = {**fields, "layer": selection.layer, "text": text | own_words(page, run), "canUndo": can_undo(),
               "lessons": {part: lesson for part, lesson in LESSONS.items() if lesson in existing},
               "scale": reader.scale(), "theme": reader.theme()}
-    callbacks = {f"on_{event}_change": functools.partial(_happened, run.asked, event) for event in EVENTS}
-    _map(key=MAP, data=pack(header, arrays), **callbacks)
+    _map(key=MAP, data=pack(header, arrays), **callbacks(run.asked))
 
 
 def of_text(run: Run, position: int, seed: int | None) -> tuple[dict, dict[str, np.ndarray]]:
@@ -95,24 +94,22 @@ def own_words(page: Lesson, run: Run) -> dict[str, str]:
     return {name: page.label(f"{name}_{which}") for name, which in holds.items() if which}
 
 
-def _happened(asked: int, event: str) -> None:
-    """Callback: what a click in the map asks for.
+def callbacks(asked: int) -> dict[str, Callable[[], None]]:
+    """What a click in the map does, by the component's arguments.
 
     A pick of the `asked` token, the last one, follows the end of the text from then on; in an encoder its blank.
     """
-    value = getattr(st.session_state[MAP], event)
-    if event == "picked":
-        reader.select(position=None if value == asked else int(value))
-    elif event == "layer":
-        reader.select(layer=int(value))
-    elif event == "opened":
-        st.session_state[OPEN] = value
-    elif event == "appended":
-        append(int(value))
-    elif event == "thrown":
-        SETTINGS.keep(seed=(SETTINGS.read("seed") + 1) % (MOST_SEED + 1))
-    elif event == "undone":
-        undo()
+    acts = {"picked": lambda at: reader.select(position=None if at == asked else int(at)),
+            "layer": lambda layer: reader.select(layer=int(layer)),
+            "opened": lambda lesson: st.session_state.update({OPEN: lesson}),
+            "appended": lambda token_id: append(int(token_id)),
+            "thrown": lambda _: SETTINGS.keep(seed=(SETTINGS.read("seed") + 1) % (MOST_SEED + 1)),
+            "undone": lambda _: undo()}
+
+    def call(event: str) -> None:
+        acts[event](getattr(st.session_state[MAP], event))
+
+    return {f"on_{event}_change": functools.partial(call, event) for event in acts}
 
 
 # ---- appending, and taking back --------------------------------------------------------------------------------------
