@@ -293,9 +293,9 @@ def question(page: Lesson, run: Run, block: BlockTrace, head: int, query: int) -
         return Question("first", page.label("question_first", token=code(run.tokens[0])),
                         ["0", f"1/{max(2, len(run.tokens))}", "1"], 2, page.label("because_first"))
     row = to_numpy(block.pattern[head, before])
-    seen = [j for j in np.argsort(-row, kind="stable") if block.allowed[before, j]]
-    best, options = (int(seen[0]),
-                     sorted({int(seen[0]), before, int(seen[-1]), 0, max(0, before - 1), int(seen[len(seen) // 2])}))
+    seen = [int(j) for j in np.argsort(-row, kind="stable") if block.allowed[before, j]]
+    best = seen[0]
+    options = sorted({best, before, seen[-1], 0, max(0, before - 1), seen[len(seen) // 2]})
     while len(options) > 4:
         options.remove(next(j for j in options[::-1] if j not in (best, before, 0)))
     shares = "; ".join(page.label("one_weight", token=code(run.tokens[j]), j=j, alpha=probability(float(row[j])))

@@ -22,6 +22,7 @@ from core.figures.numbers import latex_number, latex_operand, probability, reada
 from core.figures.residual_stream import two_distributions
 from core.model import attention, checkpoints
 from core.model.intervention import Intervention
+from core.model.trace import BlockTrace
 from pages.attention.shared import PREFIX, listed, numbered, picks, read, show, to_numpy
 
 # three models that differ in the score alone
@@ -65,9 +66,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     other = trained_run(in_use(run), run) if change.score is not None else None
     *columns, last = st.columns(3 if other is None else 4, gap="small")
     for column, (which, trace) in zip(columns, traces.items()):
-        block = trace.blocks[chosen.layer]
         with column:
-            _pattern(page, block.pattern[chosen.head], block.allowed, run.tokens, which,
+            _pattern(page, trace.blocks[chosen.layer], chosen.head, run.tokens, which,
                      page.label(f"pattern_{which}", head=name), position)
     if other is not None:
         with columns[2]:
@@ -108,11 +108,12 @@ def _controls(page: Lesson, run: Run) -> None:
             numbered(page, "seed")
 
 
-def _pattern(page: Lesson, pattern, allowed, tokens: list[str], which: str, title: str, query: int) -> None:
+def _pattern(page: Lesson, block: BlockTrace, head: int, tokens: list[str], which: str, title: str, query: int) -> None:
+    """A head's pattern, the row of the query marked; which: "before", "after" or "trained"."""
     words = ({"title": title, "scale": page.label("pattern_scale")}
              | {key: page.label(f"pattern_{key}") for key in ("masked", "key_axis", "query_axis", "keys_help")})
-    values, seen = pattern.detach().float().cpu().numpy(), allowed.cpu().numpy()
-    attention_view(values, seen, tokens, key=f"{PREFIX}pattern_{which}", text=words, label=which,
+    values = block.pattern[head].detach().float().cpu().numpy()
+    attention_view(values, block.allowed.cpu().numpy(), tokens, key=f"{PREFIX}pattern_{which}", text=words, label=which,
                    picked=(query, int(values[query].argmax())), height=(200 if reader.present() else 230, 340),
                    foot=20 if reader.present() else 0, scale=reader.scale(), theme=reader.theme(),
                    on_pick=lambda row, _key: reader.select(position=row) if which != "trained" else None)
@@ -136,13 +137,12 @@ def same_place(other: Run, run: Run) -> int:
 
 
 def _trained(page: Lesson, other: Run, run: Run) -> None:
-    chosen, config = reader.selection(), other.model.config
+    chosen, config, position = reader.selection(), other.model.config, same_place(other, run)
     layer, head = min(chosen.layer, config.n_layers - 1), min(chosen.head, config.n_heads - 1)
-    block = other.trace.blocks[layer]
-    _pattern(page, block.pattern[head], block.allowed, other.tokens, "trained",
-             page.label("pattern_trained", model=other.model_name, head=head_name(layer, head)), same_place(other, run))
-    st.caption(page.label("trained_says", tokens=", ".join(f"{code(token)} {probability(p)}"
-                                                           for token, p in likeliest(other, same_place(other, run)))))
+    _pattern(page, other.trace.blocks[layer], head, other.tokens, "trained",
+             page.label("pattern_trained", model=other.model_name, head=head_name(layer, head)), position)
+    tokens = ", ".join(f"{code(token)} {probability(p)}" for token, p in likeliest(other, position))
+    st.caption(page.label("trained_says", tokens=tokens))
 
 
 def likeliest(run: Run, position: int, n: int = 3) -> list[tuple[str, float]]:

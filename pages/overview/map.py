@@ -55,29 +55,28 @@ def _seed(page: Lesson) -> int:
 def _draw_map(page: Lesson, run: Run, seed: int | None) -> None:
     """The pass, with the row of the picked token lit; of many blocks those around the picked one are opened."""
     selection, existing = reader.selection(), {entry.id for entry in catalogue.existing()}
-    fields, arrays = of_text(run, selection.position, seed)
+    sizes, arrays, candidates = packed_pass(run)
     text = {key: page.label(key) for key in page.words.labels if key in MAP_TEXT or key.startswith(MAP_PARTS)}
-    header = {**fields, "layer": selection.layer, "text": text | own_words(page, run), "canUndo": can_undo(),
+    header = {**sizes, **of_position(run, selection.position, seed), "candidates": candidates,
+              "layer": selection.layer, "text": text | own_words(page, run), "canUndo": can_undo(),
               "lessons": {part: lesson for part, lesson in LESSONS.items() if lesson in existing},
               "scale": reader.scale(), "theme": reader.theme()}
+    arrays = {**arrays, "logits": run.logits(selection.position).astype(np.float32)}
     _map(key=MAP, data=pack(header, arrays), **callbacks(run.asked))
 
 
-def of_text(run: Run, position: int, seed: int | None) -> tuple[dict, dict[str, np.ndarray]]:
-    """What the map shows of one text with a position picked: fields and arrays, `packing.pass_arrays` among them.
+def of_position(run: Run, position: int, seed: int | None) -> dict:
+    """What the map shows of the tokens, with a position picked, and of the draw after the last one, by this seed.
 
-    seed: of the draw after the last position; None: nothing is drawn. "here": whether what is predicted at a position
-    is the token that stands there, as an encoder does it; "blanks": positions where none does. "logits": (|V|,)
-    float32.
+    "draw" is None where nothing is drawn: before the last position, and where seed is None. "here": whether what is
+    predicted at a position is the token that stands there, as an encoder does it; "blanks": positions where none does.
     """
-    sizes, arrays, candidates = packed_pass(run)
-    thrown = None
-    if seed is not None and position == len(run.token_ids) - 1:
-        thrown = packing.throw(truncation_of(run, position), xi_of(seed, len(run.token_ids)), run.tokenizer.visible)
+    n, thrown = len(run.token_ids), None
+    if seed is not None and position == n - 1:
+        thrown = packing.throw(truncation_of(run, position), xi_of(seed, n), run.tokenizer.visible)
     blanks = [i for i, token in enumerate(run.token_ids) if run.is_encoder and token == run.tokenizer.mask_token]
-    fields = {**sizes, "tokens": run.tokens, "ids": list(run.token_ids), "candidates": candidates, "position": position,
-              "draw": thrown, "here": run.is_encoder, "blanks": blanks}
-    return fields, {**arrays, "logits": run.logits(position).astype(np.float32)}
+    return {"tokens": run.tokens, "ids": list(run.token_ids), "position": position, "draw": thrown,
+            "here": run.is_encoder, "blanks": blanks}
 
 
 def own_words(page: Lesson, run: Run) -> dict[str, str]:
