@@ -4,9 +4,11 @@ import { dot, stroke, Surface, write } from "../../core/components/lib/canvas.js
 import { fill, make } from "../../core/components/lib/dom.js";
 import { Instrument, Range } from "../../core/components/lib/instrument.js";
 import { decimals } from "../../core/components/lib/numbers.js";
-import { mount, roomBelow } from "../../core/components/lib/view.js";
+import { showTip } from "../../core/components/lib/pattern.js";
+import { fitHeight, mount } from "../../core/components/lib/view.js";
 
 const REACH = 6;        // of log2 τ
+const MOST_NAMES = 14;  // of tokens beside their dots
 
 /** softmax(s / τ) in float64. */
 export function weightsAt(scores, tau) {
@@ -33,6 +35,9 @@ export function hullOf(points) {
   return sorted.length < 3 ? sorted : [...half(sorted), ...half([...sorted].reverse())];
 }
 
+/** The radius in pixels of a value's dot, whose area grows with its weight. */
+const radiusOf = (weight) => 2.5 + 17 * Math.sqrt(weight);
+
 const tauText = (log) => (log <= -REACH ? "2⁻⁶" : decimals(2 ** log, log < -2 ? 4 : 2));
 
 class Average extends Instrument {
@@ -53,13 +58,10 @@ class Average extends Instrument {
     super.receive(header);
     const { tokens, positions, points, scores } = header;
     const pairs = tokens.map((_, j) => [points[2 * j], points[2 * j + 1]]);
-    Object.assign(this, { tokens, positions, points: pairs, scores });
-    this.hull = hullOf(this.points);
+    Object.assign(this, { tokens, positions, points: pairs, scores, hull: hullOf(pairs) });
     this.way = Array.from({ length: 61 }, (_, k) => this.meanAt(2 ** (-REACH + (2 * REACH * k) / 60)));
     this.range.title(this.labels.temperature);
-    const [low, middle, high] = this.labels.ends.split("|");
-    this.ends.replaceChildren();
-    for (const text of [low, middle, high]) make("span", "", this.ends, text);
+    this.ends.replaceChildren(...this.labels.ends.split("|").map((text) => make("span", "", null, text)));
   }
 
   meanAt(tau) {
@@ -76,16 +78,12 @@ class Average extends Instrument {
   }
 
   draw() {
-    const { surface, settings: { temperature: log }, fontSize } = this;
-    const room = roomBelow(surface.canvas) - (fontSize > 12 ? 90 : 60);
-    surface.canvas.style.height = `${Math.max(230, Math.min(480, room))}px`;
+    const { surface, settings: { temperature: log }, fontSize, theme: { ink } } = this;
+    surface.canvas.style.height = `${fitHeight(surface.canvas, 230, 480, fontSize > 12 ? 20 : 40)}px`;
     surface.measure();
     this.range.set(-REACH, REACH, 0.1, log, `τ = ${tauText(log)}`);
-    const context = surface.begin(), ink = this.theme.ink, weights = weightsAt(this.scores, 2 ** log);
-    const mean = this.meanAt(2 ** log);
-    this.weights = weights;
-    context.beginPath();
-    this.hull.map((p) => this.place(p)).forEach(([x, y], k) => (k ? context.lineTo(x, y) : context.moveTo(x, y)));
+    const context = surface.begin(), weights = (this.weights = weightsAt(this.scores, 2 ** log));
+    this.trace(context, this.hull);
     context.closePath();
     context.globalAlpha = 0.1;
     context.fillStyle = ink("value");
@@ -94,65 +92,64 @@ class Average extends Instrument {
     stroke(context, ink("value-ink"), 1, [4, 3]);
     context.stroke();
     stroke(context, ink("attention-ink"), 1.5, [2, 3]);
-    context.beginPath();
-    this.way.map((p) => this.place(p)).forEach(([x, y], k) => (k ? context.lineTo(x, y) : context.moveTo(x, y)));
+    this.trace(context, this.way);
     context.stroke();
-    this.points.forEach((p, j) => dot(context, ...this.place(p), 2.5 + 17 * Math.sqrt(weights[j]), ink("value"),
-      ink("page")));
-    const [x, y] = this.place(mean);
-    this.diamond(context, x, y, ink);
-    this.names(context, weights, [x, y], ink);
+    this.points.forEach((p, j) => dot(context, ...this.place(p), radiusOf(weights[j]), ink("value"), ink("page")));
+    const mean = this.place(this.meanAt(2 ** log)), alpha = Math.max(...weights);
+    this.diamond(context, mean);
+    this.names(context, weights, mean);
     surface.canvas.setAttribute("aria-label", fill(this.labels.spoken, { tau: tauText(log),
-      token: this.tokens[weights.indexOf(Math.max(...weights))], alpha: decimals(Math.max(...weights)) }));
+      token: this.tokens[weights.indexOf(alpha)], alpha: decimals(alpha) }));
   }
 
-  diamond(context, x, y, ink) {
-    context.setLineDash([]);
+  /** The points of a line, as the context's path. */
+  trace(context, points) {
+    context.beginPath();
+    for (const p of points) context.lineTo(...this.place(p));
+  }
+
+  /** The output. @param {number[]} centre */
+  diamond(context, centre) {
+    const { ink } = this.theme, [x, y] = centre;
     context.beginPath();
     for (const [dx, dy] of [[0, -9], [9, 0], [0, 9], [-9, 0]]) context.lineTo(x + dx, y + dy);
     context.closePath();
     context.fillStyle = ink("attention");
-    context.strokeStyle = ink("text");
-    context.lineWidth = 2;
     context.fill();
+    stroke(context, ink("text"), 2);
     context.stroke();
   }
 
-  /** The output's letter, then tokens by weight, as far as they find room. */
-  names(context, weights, [x, y], ink) {
-    const taken = [];
-    const put = (text, px, py, meaning, bold, apart) => {
-      const size = this.fontSize + (bold ? 5 : 0);
-      context.font = `${bold ? "700 " : ""}${size}px ${this.theme.ink("mono")}`;
-      const w = context.measureText(text).width;
-      for (const [bx, by] of [[px + apart, py - size / 2], [px - apart - w, py - size / 2],
-        [px - w / 2, py - apart - size], [px - w / 2, py + apart]]) {
-        if (bx < 2 || by < 2 || bx + w > this.surface.width - 2 || by + size > this.surface.height - 2) continue;
-        if (taken.some(([l, t, r, b]) => bx < r && bx + w > l && by < b && by + size > t)) continue;
-        taken.push([bx - 3, by - 1, bx + w + 3, by + size + 1]);
-        context.lineJoin = "round";
-        stroke(context, ink("page"), 4);
-        context.textAlign = "left";
-        context.textBaseline = "middle";
-        context.strokeText(text, bx, by + size / 2);
-        write(context, text, bx, by + size / 2, ink(meaning));
-        return;
-      }
+  /** The output's letter, then tokens by weight, as far as they find room.
+      @param {number[]} output where it stands */
+  names(context, weights, output) {
+    const [x, y] = output;
+    const taken = [[x - 10, y - 10, x + 10, y + 10]], { theme: { ink }, surface: { width, height }, fontSize } = this;
+    const put = (text, at, meaning, apart, size, weight = "") => {
+      context.font = `${weight}${size}px ${ink("mono")}`;
+      const w = context.measureText(text).width, [px, py] = at;
+      const isFree = ([left, top]) => left >= 2 && top >= 2 && left + w <= width - 2 && top + size <= height - 2
+        && !taken.some(([l, t, r, b]) => left < r && left + w > l && top < b && top + size > t);
+      const place = [[px + apart, py - size / 2], [px - apart - w, py - size / 2], [px - w / 2, py - apart - size],
+        [px - w / 2, py + apart]].find(isFree);
+      if (!place) return;
+      const [left, top] = place;
+      taken.push([left - 3, top - 1, left + w + 3, top + size + 1]);
+      write(context, text, left, top + size / 2, ink(meaning), "left", { halo: ink("page") });
     };
-    taken.push([x - 10, y - 10, x + 10, y + 10]);
-    put(this.labels.output, x, y, "attention-ink", true, 12);
-    [...weights.keys()].sort((a, b) => weights[b] - weights[a]).slice(0, 14).forEach(
-      (j) => put(this.tokens[j], ...this.place(this.points[j]), "text", false, 5 + 17 * Math.sqrt(weights[j])));
+    put(this.labels.output, output, "attention-ink", 12, fontSize + 5, "700 ");
+    for (const j of [...weights.keys()].sort((a, b) => weights[b] - weights[a]).slice(0, MOST_NAMES))
+      put(this.tokens[j], this.place(this.points[j]), "text", radiusOf(weights[j]) + 2.5, fontSize);
   }
 
   pointed(x, y, phase) {
-    if (phase === "out" || !this.weights) { this.tip.hidden = true; return; }
+    this.tip.hidden = true;
+    if (phase === "out" || !this.weights) return;
     const distances = this.points.map((p) => { const [px, py] = this.place(p); return Math.hypot(px - x, py - y); });
-    const j = distances.indexOf(Math.min(...distances));
-    this.tip.hidden = distances[j] > 24;
-    this.tip.textContent = `${this.positions[j]} ${this.tokens[j]}: α = ${decimals(this.weights[j])}`;
-    this.tip.style.left = `${Math.max(0, Math.min(x + 12, this.surface.width - this.tip.offsetWidth))}px`;
-    this.tip.style.top = `${this.surface.canvas.offsetTop + Math.max(0, y - 30)}px`;
+    const nearest = Math.min(...distances), j = distances.indexOf(nearest);
+    if (nearest > 24) return;
+    showTip(this.tip, [`${this.positions[j]} ${this.tokens[j]}: α = ${decimals(this.weights[j])}`], x,
+      this.surface.canvas.offsetTop + y, 12);
   }
 }
 

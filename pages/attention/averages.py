@@ -63,10 +63,12 @@ def draw(page: Lesson, run: Run) -> Reading:
     block, weights = picked_block(run)
     chosen = reader.selection()
     steps = head_steps(block, weights, chosen.head, chosen.position)
-    plane, likeness = plane_of(steps), alike(run)
+    plane, likeness, best = plane_of(steps), alike(run), int(steps.weights.argmax())
+    head, alpha = head_name(chosen.layer, chosen.head), probability(float(steps.weights[best]))
     with st.container(horizontal=True, gap="xsmall"):
         picks(page, run)
-    title = _title(page, run, steps)
+    title = page.label("average_title", head=head, token=code(run.tokens[chosen.position]),
+                       n=int(steps.allowed.sum()), answering=code(run.tokens[best]), alpha=alpha)
     st.markdown(f"**{title}**")
     left, right = st.columns([3, 2], gap="medium")
     with left:
@@ -81,8 +83,7 @@ def draw(page: Lesson, run: Run) -> Reading:
                    {"values.csv": lambda: values.assign(weight=to_numpy(steps.weights), token=run.tokens),
                     "likeness.csv": lambda: pd.DataFrame(likeness)},
                    ".instrument .picture", title, None,
-                   {page.label("pin_head"): head_name(chosen.layer, chosen.head), "i": str(chosen.position),
-                    "max α": probability(float(steps.weights.max()))})
+                   {page.label("pin_head"): head, "i": str(chosen.position), "max α": alpha})
 
 
 def _draw_plane(page: Lesson, run: Run, plane: Plane) -> None:
@@ -101,9 +102,9 @@ def alike(run: Run) -> dict[str, np.ndarray]:
     """
     if len(run.tokens) < 2:
         return {}
-    passes = {"whole": Intervention()} | ({"without": cut} if (cut := without_feed_forward(run)) is not None else {})
+    passes = {"whole": Intervention(), "without": without_feed_forward(run)}
     return {name: to_numpy(stream_and_heads.mean_pairwise_cosine(stream_and_heads.stream(run.trace_with(change))))
-            for name, change in passes.items()}
+            for name, change in passes.items() if change is not None}
 
 
 def _likeness_chart(page: Lesson, run: Run, likeness: dict[str, np.ndarray]) -> None:
@@ -112,10 +113,9 @@ def _likeness_chart(page: Lesson, run: Run, likeness: dict[str, np.ndarray]) -> 
         return
     st.markdown(page.label("likeness_title" if "without" in likeness else "likeness_none",
                            **{name: readable(float(line[-1])) for name, line in likeness.items()}))
-    names, dashes, meanings = ({key: value for key, value in table.items() if key in likeness} for table in (
-        {"whole": page.label("likeness_whole"), "without": page.label("likeness_without")},
-        {"whole": [1, 0], "without": [4, 3]}, {"whole": "residual", "without": "attention"}))
-    chart = figures.growth_lines(likeness, names, dashes, meanings,
+    names = {name: page.label(f"likeness_{name}") for name in likeness}
+    chart = figures.growth_lines(likeness, names, {"whole": [1, 0], "without": [4, 3]},
+                                 {"whole": "residual", "without": "attention"},
                                  (page.label("axis_blocks"), page.label("axis_likeness")), reader.theme(),
                                  scale=reader.scale(), height=CHART_PRESENT if reader.present() else CHART)
     show(chart, "likeness")
@@ -123,33 +123,26 @@ def _likeness_chart(page: Lesson, run: Run, likeness: dict[str, np.ndarray]) -> 
         st.caption(page.label("likeness_note"))
 
 
-def _title(page: Lesson, run: Run, steps: Steps) -> str:
-    chosen, best = reader.selection(), int(steps.weights.argmax())
-    return page.label("average_title", head=head_name(chosen.layer, chosen.head),
-                      token=code(run.tokens[chosen.position]), n=int(steps.allowed.sum()),
-                      answering=code(run.tokens[best]), alpha=probability(float(steps.weights[best])))
-
-
 def _lines(page: Lesson, run: Run, steps: Steps, likeness: dict[str, np.ndarray]) -> list[tuple[str, str]]:
     i, tau = reader.selection().position, 2.0 ** read("temperature")
-    weights, lengths = steps.weights, steps.V.norm(dim=-1)
+    lengths = steps.V.norm(dim=-1)
     longest = int(torch.where(steps.allowed, lengths, -1.0).argmax())
     tempered = tempered_weights(torch.where(steps.allowed, steps.scores, -torch.inf), tau)
-    best = int(steps.weights.argmax())
+    best, n = int(steps.weights.argmax()), int(steps.allowed.sum())
     exponentials = ((steps.scores[steps.allowed] - steps.top) / tau).exp()
-    lines = [(page.label("numbers_convex", n=int(steps.allowed.sum())),
+    lines = [(page.label("numbers_convex", n=n),
               rf"o_{{{i}}} = \sum_j \alpha_{{{i},j}} v_j, \qquad \alpha_{{{i},j}} \ge 0, \qquad \sum_j "
-              rf"\alpha_{{{i},j}} = {latex_number(round(float(weights.sum()), 12))}"),
+              rf"\alpha_{{{i},j}} = {latex_number(round(float(steps.weights.sum()), 12))}"),
              (page.label("numbers_length", j=longest, token=code(run.tokens[longest])),
-              rf"\lVert o_{{{i}}} \rVert = {latex_number(float(steps.output.norm()))} \;\le\; \max_j \lVert v_j \rVert "
-              rf"= \lVert v_{{{longest}}} \rVert = {latex_number(float(lengths[longest]))}"),
+              rf"\lVert o_{{{i}}} \rVert = {latex_number(steps.output.norm())} \;\le\; \max_j \lVert v_j \rVert "
+              rf"= \lVert v_{{{longest}}} \rVert = {latex_number(lengths[longest])}"),
              (page.label("numbers_tempered", tau=f"{tau:.4g}", j=best, token=code(run.tokens[best])),
               rf"\alpha_{{{i},{best}}}(\tau) = \frac{{1}}{{\sum_j e^{{(s_j - m)/\tau}}}} = "
-              rf"\frac{{1}}{{{latex_operand(float(exponentials.sum()))}}} = {latex_number(float(tempered[best]))}")]
+              rf"\frac{{1}}{{{latex_operand(exponentials.sum())}}} = {latex_number(tempered[best])}")]
     if "without" in likeness:
         lines.append((page.label("numbers_alike", n=run.model.config.n_layers),
-                      rf"\overline{{\cos}} = {latex_number(float(likeness['whole'][-1]))} \;\rightarrow\; "
-                      rf"{latex_number(float(likeness['without'][-1]))}"))
+                      rf"\overline{{\cos}} = {latex_number(likeness['whole'][-1])} \;\rightarrow\; "
+                      rf"{latex_number(likeness['without'][-1])}"))
     return lines
 
 

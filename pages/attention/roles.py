@@ -2,7 +2,7 @@
 see from outside.
 """
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,15 @@ from core.app.frame import Lesson, Question, Reading, cannot
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.heads import head_name
-from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability, readable
+from core.figures.numbers import (
+    bracketed,
+    latex_number,
+    latex_operand,
+    plain_number,
+    probability,
+    readable,
+    superscript,
+)
 from core.model.trace import Trace
 from core.model.transformer import Transformer
 from pages.attention.shared import PREFIX, attached, choice, pick_head, read, throw_again
@@ -27,7 +35,8 @@ MOST_DOUBLE = 10**9    # bytes of the copy in float64 that is made of a model
 SHOWN = 64             # tokens, the last of the prompt, whose rows are drawn
 # a difference of logits in float64 below which two models are the same: far above rounding, far below any change
 UNSEEN = 1e-9
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+LEAST_PLAIN = 5e-4     # below it a difference is written with its power of ten
+PANELS = ".matrices"   # CSS selector of the picture
 STEPS = (UNSEEN, 0.1, 1.0)     # what parts the options of the question about the change of basis
 # Matrices of one head or of the stream beside each other, as heatmaps with their values under the pointer.
 _picture = token_view("attention_matrices", __file__)
@@ -61,10 +70,6 @@ class Heads:
     pattern: Tensor
     logits: Tensor
 
-    @property
-    def n_bytes(self) -> int:
-        return sum(tensor.nbytes for tensor in vars(self).values())
-
 
 @dataclass(frozen=True)
 class Compared:
@@ -88,24 +93,6 @@ class Relabelled:
     difference: float
     order: Tensor
 
-    @property
-    def n_bytes(self) -> int:
-        return sum(value.nbytes for value in vars(self).values() if isinstance(value, Tensor))
-
-
-@dataclass(frozen=True)
-class Part:
-    """What one part of the view draws and says."""
-
-    panels: list[Panel]
-    title: str
-    lines: list[tuple[str, str]]
-    question: Question | None
-    functions: list
-    data: dict
-    summary: dict[str, str] = field(default_factory=dict)
-    table: pd.DataFrame | None = None
-
 
 def draw(page: Lesson, run: Run) -> Reading:
     """The controls and the matrices of the chosen part; returns what they show."""
@@ -121,25 +108,24 @@ def draw(page: Lesson, run: Run) -> Reading:
                       **attached("roles_stretch"))
         if part != "symmetric":
             throw_again(page, "roles_seed")
-    made = {"symmetric": _symmetric, "change": _change, "relabel": _relabel}[part](page, run)
-    _matrices(page, run, made)
-    return Reading(made.lines, made.question, made.functions, made.data, ".matrices", made.title,
-                   made.table, made.summary)
+    panels, reading = {"symmetric": _symmetric, "change": _change, "relabel": _relabel}[part](page, run)
+    _matrices(page, run, panels, reading.title)
+    return reading
 
 
-def _matrices(page: Lesson, run: Run, made: Part) -> None:
-    n = len(run.token_ids)
-    first = max(0, n - SHOWN)
-    panels, arrays = [], {}
-    for k, panel in enumerate(made.panels):
+def _matrices(page: Lesson, run: Run, panels: list[Panel], title: str) -> None:
+    """The heatmaps; of a long prompt the last SHOWN tokens."""
+    first = max(0, len(run.token_ids) - SHOWN)
+    headers, arrays = [], {}
+    for k, panel in enumerate(panels):
         values = panel.values[first:, first:] if panel.keys else panel.values[first:]
         arrays[f"m{k}"] = values.float().numpy()
-        panels.append({"name": page.label(f"roles_panel_{panel.name}"), "said": panel.said, "meaning": panel.meaning,
-                       "rows": values.shape[0], "columns": values.shape[1], "keys": panel.keys, "scale": panel.scale,
-                       "reach": panel.reach or float(panel.values.abs().max()) or 1.0, "masked": panel.masked})
-    title = made.title + (f" {page.label('roles_last', n=SHOWN)}" if first else "")
-    _picture({"text": page.labels("roles"), "scale": reader.scale(), "theme": reader.theme(), "title": title,
-              "tokens": run.tokens[first:], "panels": panels, "lines": math.ceil(len(panels) / 3)},
+        headers.append({"name": page.label(f"roles_panel_{panel.name}"), "said": panel.said, "meaning": panel.meaning,
+                        "rows": values.shape[0], "columns": values.shape[1], "keys": panel.keys, "scale": panel.scale,
+                        "reach": panel.reach or reach(panel.values) or 1.0, "masked": panel.masked})
+    _picture({"text": page.labels("roles"), "scale": reader.scale(), "theme": reader.theme(),
+              "title": title + (f" {page.label('roles_last', n=SHOWN)}" if first else ""),
+              "tokens": run.tokens[first:], "panels": headers, "lines": math.ceil(len(panels) / 3)},
              key=PICTURE, on_settings=lambda _sent: None, arrays=arrays)
 
 
@@ -174,7 +160,7 @@ def compared(run: Run, kind: str, layer: int, head: int, seed: int = 0, stretch:
         return Compared(_heads(one, layer, head), _heads(other, layer, head), largest(one.logits, other.logits))
 
     return growing_results.made(run.key("attention roles", kind, layer, head, seed, stretch), make,
-                                lambda made: made.own.n_bytes + made.other.n_bytes)
+                                lambda found: _bytes(found.own) + _bytes(found.other))
 
 
 def relabelled(run: Run, seed: int, position: int) -> Relabelled:
@@ -185,65 +171,69 @@ def relabelled(run: Run, seed: int, position: int) -> Relabelled:
         return Relabelled(one.resid_final, other.resid_final, one.logits[position].clone(),
                           other.logits[position].clone(), largest(one.logits, other.logits), order)
 
-    return growing_results.made(run.key("attention relabelled", seed, position), make, lambda made: made.n_bytes)
+    return growing_results.made(run.key("attention relabelled", seed, position), make, _bytes)
+
+
+def _bytes(record: Heads | Relabelled) -> int:
+    return sum(value.nbytes for value in vars(record).values() if isinstance(value, Tensor))
+
+
+def reach(values: Tensor) -> float:
+    """The size of the largest entry."""
+    return float(values.abs().max())
 
 
 def largest(a: Tensor, b: Tensor) -> float:
     """The largest absolute difference of two tensors."""
-    return float((a - b).abs().max())
+    return reach(a - b)
 
 
 # ---- (a) symmetric scores --------------------------------------------------------------------------------------------
 
 
-def _symmetric(page: Lesson, run: Run) -> Part:
+def _symmetric(page: Lesson, run: Run) -> tuple[list[Panel], Reading]:
     selection = reader.selection()
     layer, head, i = selection.layer, selection.head, selection.position
     found = compared(run, "keys", layer, head)
     own, alike = found.own, found.other
-    n, parts = len(run.token_ids), symmetries.split(own.scores)
+    n, parts, alike_parts = len(run.token_ids), symmetries.split(own.scores), symmetries.split(alike.scores)
     matched, matched_alike = (round(symmetries.own_match(each.scores) * n) for each in (own, alike))
-    asymmetry = largest(alike.scores, alike.scores.T)
-    spread = float(parts.centred.abs().max())
-    tops = [torch.softmax(each.logits[i], -1).max(-1) for each in (own, alike)]
-    names = [code(run.tokenizer.visible(int(top.indices))) for top in tops]
+    spread, effect = reach(parts.centred), stream_and_heads.effect(own.logits[i], alike.logits[i])
+
+    def scores(name: str, said: str, values: Tensor, meaning: str = "", deepest: float = 0.0) -> Panel:
+        return Panel(name, said, meaning, values, reach=deepest, keys=True)
+
+    def pattern(name: str, each: Heads) -> Panel:
+        top = torch.softmax(each.logits[i], -1).max(-1)
+        token = code(run.tokenizer.visible(int(top.indices))).strip("`")
+        said = page.label("roles_said_next", at=run.tokens[i], token=token, p=probability(float(top.values)))
+        return Panel(name, said, "attention", each.pattern, "seq", 1.0, True, masked=not run.is_encoder)
+
+    shares = [page.label("roles_said_share", share=readable(100 * share)) for share in (parts.share, 1 - parts.share)]
+    panels = [scores("scores", page.label("roles_said_scores", own=matched, n=n), parts.centred, deepest=spread),
+              scores("symmetric", shares[0], parts.symmetric, deepest=spread),
+              scores("antisymmetric", shares[1], parts.antisymmetric, deepest=spread), pattern("pattern", own),
+              scores("alike", page.label("roles_said_alike", own=matched_alike, n=n,
+                                         asymmetry=_small(largest(alike.scores, alike.scores.T))),
+                     alike_parts.centred, "query"), pattern("alike_pattern", alike)]
     title = page.label("roles_symmetric_title", head=head_name(layer, head), share=readable(100 * parts.share), n=n,
                        own=matched, alike=matched_alike)
-    panels = [
-        Panel("scores", page.label("roles_said_scores", own=matched, n=n), "", parts.centred, reach=spread, keys=True),
-        Panel("symmetric", page.label("roles_said_share", share=readable(100 * parts.share)), "",
-              parts.symmetric, reach=spread, keys=True),
-        Panel("antisymmetric", page.label("roles_said_share", share=readable(100 * (1 - parts.share))), "",
-              parts.antisymmetric, reach=spread, keys=True),
-        Panel("pattern", page.label("roles_said_next", at=run.tokens[i], token=_bare(names[0]),
-                                    p=probability(float(tops[0].values))),
-              "attention", own.pattern, "seq", 1.0, True, masked=not run.is_encoder),
-        Panel("alike", page.label("roles_said_alike", own=matched_alike, n=n, asymmetry=_small(asymmetry)), "query",
-              symmetries.split(alike.scores).centred, keys=True),
-        Panel("alike_pattern", page.label("roles_said_next", at=run.tokens[i], token=_bare(names[1]),
-                                          p=probability(float(tops[1].values))),
-              "attention", alike.pattern, "seq", 1.0, True, masked=not run.is_encoder)]
-    effect = stream_and_heads.effect(own.logits[i], alike.logits[i])
-    return Part(panels, title, _symmetric_lines(page, run, own, alike, i),
-                _symmetric_question(page, run, matched, matched_alike, n),
-                [symmetries.split, symmetries.own_match, symmetries.with_queries_as_keys],
-                {"scores.csv": lambda: score_table(run, own, alike)},
-                {page.label("roles_summary_share"): f"{readable(100 * parts.share)} %",
+    return panels, Reading(
+        _symmetric_lines(page, run, own, parts, alike_parts.centred, i, effect.kl),
+        _symmetric_question(page, matched, matched_alike, n),
+        [symmetries.split, symmetries.own_match, symmetries.with_queries_as_keys],
+        {"scores.csv": lambda: score_table(run, own, alike)}, PANELS, title,
+        summary={page.label("roles_summary_share"): f"{readable(100 * parts.share)} %",
                  page.label("roles_summary_kl"): readable(effect.kl)})
 
 
 def _small(value: float) -> str:
-    """`readable` with the power of ten as it is printed.
+    """A size that may be one of rounding, with its power of ten as it is printed.
 
     >>> _small(2.8e-14), _small(0.5)
     ('2.8 · 10⁻¹⁴', '0.5')
     """
-    digits, is_power, power = readable(value).partition("e")
-    return f"{digits} · 10{str(int(power.replace('−', '-'))).translate(_RAISED)}" if is_power else digits
-
-
-def _bare(name: str) -> str:
-    return name.strip("`")
+    return superscript(value) if 0 < value < LEAST_PLAIN else readable(value)
 
 
 def score_table(run: Run, own: Heads, alike: Heads) -> pd.DataFrame:
@@ -255,32 +245,33 @@ def score_table(run: Run, own: Heads, alike: Heads) -> pd.DataFrame:
                            for kind, each in (("own", own), ("alike", alike)) for name in ("scores", "pattern")})
 
 
-def _symmetric_lines(page: Lesson, run: Run, own: Heads, alike: Heads, i: int) -> list[tuple[str, str]]:
+def _symmetric_lines(page: Lesson, run: Run, own: Heads, parts: symmetries.Split, alike: Tensor, i: int,
+                     kl: float) -> list[tuple[str, str]]:
+    """One pair of positions both ways; alike: the scores (N, N) where keys are made as queries, less their mean."""
     j = next((k for k in own.pattern[i].argsort(descending=True).tolist() if k != i), i)
-    parts, n = symmetries.split(own.scores), len(run.token_ids)
-    S, other = parts.centred, symmetries.split(alike.scores).centred
+    S = parts.centred
     ij, ji = float(S[i, j]), float(S[j, i])
-    whole, even = float((S**2).sum()), float((parts.symmetric**2).sum())
     tokens = {"query": code(run.tokens[i]), "other": code(run.tokens[j])}
     return [
-        (page.label("roles_numbers_pair", **tokens, mean=plain_number(float(own.scores.mean()))),
+        (page.label("roles_numbers_pair", **tokens, mean=plain_number(own.scores.mean())),
          rf"S_{{{i},{j}}} = {latex_number(ij)}, \qquad S_{{{j},{i}}} = {latex_number(ji)}"),
         (page.label("roles_numbers_parts"),
          rf"\frac{{S_{{{i},{j}}} + S_{{{j},{i}}}}}{{2}} = \frac{{{latex_operand(ij)} + "
          rf"{bracketed(latex_operand(ji))}}}{{2}} = {latex_number((ij + ji) / 2)}, \qquad \frac{{S_{{{i},{j}}} - "
          rf"S_{{{j},{i}}}}}{{2}} = {latex_number((ij - ji) / 2)}"),
-        (page.label("roles_numbers_share", pairs=n * n),
+        (page.label("roles_numbers_share", pairs=S.numel()),
          rf"\frac{{\lVert (S + S^{{\mathsf T}})/2 \rVert^2}}{{\lVert S \rVert^2}} = "
-         rf"\frac{{{latex_operand(even)}}}{{{latex_operand(whole)}}} = {latex_number(parts.share)}"),
+         rf"\frac{{{latex_operand((parts.symmetric**2).sum())}}}{{{latex_operand((S**2).sum())}}} = "
+         rf"{latex_number(parts.share)}"),
         (page.label("roles_numbers_alike", **tokens),
-         rf"S'_{{{i},{j}}} = {latex_number(float(other[i, j]))}, \qquad S'_{{{j},{i}}} = "
-         rf"{latex_number(float(other[j, i]))}, \qquad S'_{{{i},{i}}} = {latex_number(float(other[i, i]))}"),
+         rf"S'_{{{i},{j}}} = {latex_number(alike[i, j])}, \qquad S'_{{{j},{i}}} = "
+         rf"{latex_number(alike[j, i])}, \qquad S'_{{{i},{i}}} = {latex_number(alike[i, i])}"),
         (page.label("roles_numbers_effect", query=tokens["query"]),
          rf"\mathrm{{KL}}(p \,\Vert\, p') = \sum_w p_w \ln\frac{{p_w}}{{p'_w}} = "
-         rf"{latex_number(stream_and_heads.effect(own.logits[i], alike.logits[i]).kl)}\ \text{{nats}}")]
+         rf"{latex_number(kl)}\ \text{{nats}}")]
 
 
-def _symmetric_question(page: Lesson, run: Run, matched: int, matched_alike: int, n: int) -> Question | None:
+def _symmetric_question(page: Lesson, matched: int, matched_alike: int, n: int) -> Question | None:
     """How many queries match their own key best once the keys are made as the queries are."""
     options = sorted({matched_alike, matched, n, 0, n // 2})
     if len(options) < 3:
@@ -293,37 +284,34 @@ def _symmetric_question(page: Lesson, run: Run, matched: int, matched_alike: int
 # ---- (b) another basis for queries and keys --------------------------------------------------------------------------
 
 
-def _change(page: Lesson, run: Run) -> Part:
+def _change(page: Lesson, run: Run) -> tuple[list[Panel], Reading]:
     selection, config = reader.selection(), run.model.config
-    layer, head, i, seed, stretch = (selection.layer, selection.head, selection.position, read("roles_seed"),
-                                     read("roles_stretch"))
-    found = compared(run, "basis", layer, head, seed, stretch)
-    own, other, logits = found.own, found.other, found.difference
-    A = symmetries.change_of_basis(seed, config.d_k, stretch)
-    moved, scores = (largest(own.Q, other.Q), largest(own.K, other.K)), largest(own.scores, other.scores)
-    same = logits < UNSEEN
-    title = page.label("roles_change_same" if same else "roles_change_other", head=head_name(layer, head),
-                       q=_small(moved[0]), k=_small(moved[1]), scores=_small(scores), logits=_small(logits))
+    seed, stretch, name = read("roles_seed"), read("roles_stretch"), head_name(selection.layer, selection.head)
+    found = compared(run, "basis", selection.layer, selection.head, seed, stretch)
+    own, other = found.own, found.other
+    moved = {part: _small(largest(getattr(own, part), getattr(other, part))) for part in ("Q", "K", "scores")}
+    logits, same = _small(found.difference), found.difference < UNSEEN
+    title = page.label("roles_change_same" if same else "roles_change_other", head=name, q=moved["Q"], k=moved["K"],
+                       scores=moved["scores"], logits=logits)
     if not same:
         why = config.score if config.score != "dot" else "qk_norm" if config.qk_norm else config.positions
         title += f" {page.label(f'roles_why_{why}')}" if f"roles_why_{why}" in page.words.labels else ""
-    q_reach, k_reach, s_reach = (max(float(a.abs().max()), float(b.abs().max()))
-                                 for a, b in ((own.Q, other.Q), (own.K, other.K), (own.scores, other.scores)))
-    panels = [Panel("Q", page.label("roles_said_entries", largest=readable(float(own.Q.abs().max()))),
-                    "query", own.Q, reach=q_reach),
-              Panel("K", page.label("roles_said_entries", largest=readable(float(own.K.abs().max()))),
-                    "key", own.K, reach=k_reach),
-              Panel("product", page.label("roles_said_model"), "", own.scores, reach=s_reach, keys=True),
-              Panel("QA", page.label("roles_said_moved", by=_small(moved[0])), "query", other.Q, reach=q_reach),
-              Panel("KA", page.label("roles_said_moved", by=_small(moved[1])), "key", other.K, reach=k_reach),
-              Panel("product_A", page.label("roles_said_moved", by=_small(scores)), "", other.scores,
-                    reach=s_reach, keys=True)]
-    return Part(panels, title,
-                _change_lines(page, run, found, A, i), _change_question(page, head_name(layer, head), logits, moved),
-                [symmetries.change_of_basis, symmetries.with_change_of_basis],
-                {"queries_and_keys.csv": lambda: basis_table(run, own, other)},
-                {page.label("roles_summary_scores"): _small(scores),
-                 page.label("roles_summary_logits"): _small(logits)})
+    before, after = [], []
+    for part, names, meaning in (("Q", ("Q", "QA"), "query"), ("K", ("K", "KA"), "key"),
+                                 ("scores", ("product", "product_A"), "")):
+        old, new, keys = getattr(own, part), getattr(other, part), part == "scores"
+        deepest = max(reach(old), reach(new))
+        said = (page.label("roles_said_model") if keys
+                else page.label("roles_said_entries", largest=readable(reach(old))))
+        before.append(Panel(names[0], said, meaning, old, reach=deepest, keys=keys))
+        after.append(Panel(names[1], page.label("roles_said_moved", by=moved[part]), meaning, new, reach=deepest,
+                           keys=keys))
+    A = symmetries.change_of_basis(seed, config.d_k, stretch)
+    return before + after, Reading(
+        _change_lines(page, run, found, A, selection.position), _change_question(page, name, found.difference, moved),
+        [symmetries.change_of_basis, symmetries.with_change_of_basis],
+        {"queries_and_keys.csv": lambda: basis_table(run, own, other)}, PANELS, title,
+        summary={page.label("roles_summary_scores"): moved["scores"], page.label("roles_summary_logits"): logits})
 
 
 def basis_table(run: Run, own: Heads, other: Heads) -> pd.DataFrame:
@@ -345,47 +333,45 @@ def _change_lines(page: Lesson, run: Run, found: Compared, A: Tensor, i: int) ->
                      r"X^{\mathsf T} = Q K^{\mathsf T}"),
         (page.label("roles_numbers_condition", d=len(A)),
          rf"\frac{{\sigma_{{\max}}(A)}}{{\sigma_{{\min}}(A)}} = "
-         rf"\frac{{{latex_operand(float(singular[0]))}}}{{{latex_operand(float(singular[-1]))}}} = "
-         rf"{latex_number(float(singular[0] / singular[-1]))}"),
+         rf"\frac{{{latex_operand(singular[0])}}}{{{latex_operand(singular[-1])}}} = "
+         rf"{latex_number(singular[0] / singular[-1])}"),
         (page.label("roles_numbers_same", query=code(run.tokens[i]), other=code(run.tokens[j])),
-         rf"S_{{{i},{j}}} = {latex_number(float(own.scores[i, j]), digits)}, \qquad S^A_{{{i},{j}}} = "
-         rf"{latex_number(float(other.scores[i, j]), digits)}"),
+         rf"S_{{{i},{j}}} = {latex_number(own.scores[i, j], digits)}, \qquad S^A_{{{i},{j}}} = "
+         rf"{latex_number(other.scores[i, j], digits)}"),
         (page.label("roles_numbers_logits"),
          rf"\max_{{i,w}} \left| u_{{i,w}} - u^A_{{i,w}} \right| = {latex_number(found.difference)}")]
 
 
-def _change_question(page: Lesson, head: str, logits: float, moved: tuple[float, float]) -> Question:
+def _change_question(page: Lesson, head: str, logits: float, moved: dict[str, str]) -> Question:
     """How far the logits move when queries and keys are put into another basis."""
-    answer = int(np.searchsorted(STEPS, logits, side="right"))
-    return Question("roles_change",
-                    page.label("roles_change_question", head=head, q=_small(moved[0]), k=_small(moved[1])),
-                    [page.label(f"roles_change_option_{k}") for k in range(4)], answer,
+    return Question("roles_change", page.label("roles_change_question", head=head, q=moved["Q"], k=moved["K"]),
+                    [page.label(f"roles_change_option_{k}") for k in range(4)],
+                    int(np.searchsorted(STEPS, logits, side="right")),
                     page.label("roles_change_because", logits=_small(logits)))
 
 
 # ---- (c) the dimensions of the stream in another order ---------------------------------------------------------------
 
 
-def _relabel(page: Lesson, run: Run) -> Part:
-    config, seed, i = run.model.config, read("roles_seed"), reader.selection().position
+def _relabel(page: Lesson, run: Run) -> tuple[list[Panel], Reading]:
+    d, seed, i = run.model.config.d_model, read("roles_seed"), reader.selection().position
     found = relabelled(run, seed, i)
-    back = torch.empty_like(found.after)
-    back[:, found.order] = found.after
-    difference, logits = back - found.before, found.difference
-    same, reach = logits < UNSEEN, _fair(found.before)
-    mantissa, power = symmetries.factorial_written(config.d_model)
-    title = page.label("roles_relabel_same" if same else "roles_relabel_other", d=config.d_model, digits=power + 1,
-                       logits=_small(logits), model=escaped(run.model_name))
-    moved = int((found.order != torch.arange(config.d_model)).sum())
-    panels = [Panel("stream", page.label("roles_said_stream", d=config.d_model), "residual", found.before, reach=reach),
-              Panel("stream_relabelled", page.label("roles_said_dimensions", moved=moved),
-                    "residual", found.after, reach=reach),
-              Panel("difference", page.label("roles_said_difference", by=_small(float(difference.abs().max()))), "",
-                    difference, reach=reach)]
-    return Part(panels, title, _relabel_lines(page, run, found, mantissa, power),
-                _relabel_question(page, config.d_model, power + 1), [symmetries.relabelled, symmetries.log10_factorial],
-                {"logits.csv": lambda: logit_table(page, run, found, run.tokenizer.vocab_size)},
-                {page.label("roles_summary_logits"): _small(logits)}, logit_table(page, run, found, 6))
+    difference = torch.empty_like(found.after).index_copy_(1, found.order, found.after) - found.before
+    logits, deepest = _small(found.difference), _fair(found.before)
+    mantissa, power = symmetries.factorial_written(d)
+    title = page.label("roles_relabel_same" if found.difference < UNSEEN else "roles_relabel_other", d=d,
+                       digits=power + 1, logits=logits, model=escaped(run.model_name))
+    moved = int((found.order != torch.arange(d)).sum())
+    panels = [Panel("stream", page.label("roles_said_stream", d=d), "residual", found.before, reach=deepest),
+              Panel("stream_relabelled", page.label("roles_said_dimensions", moved=moved), "residual", found.after,
+                    reach=deepest),
+              Panel("difference", page.label("roles_said_difference", by=_small(reach(difference))), "", difference,
+                    reach=deepest)]
+    return panels, Reading(
+        _relabel_lines(page, run, found, mantissa, power), _relabel_question(page, d, power + 1),
+        [symmetries.relabelled, symmetries.log10_factorial],
+        {"logits.csv": lambda: logit_table(page, run, found, run.tokenizer.vocab_size)}, PANELS, title,
+        logit_table(page, run, found, 6), {page.label("roles_summary_logits"): logits})
 
 
 def _fair(values: Tensor) -> float:

@@ -1,7 +1,7 @@
 // header: d_ks [D]; n; variance {mean, error} [D]; entropy, gradient {scaled: {mean, error}, unscaled: …} [D]; weights
 // {scaled, unscaled} [D][n];
 // heads: null or {d, variance, scaled, unscaled, names, picked}, one entry a head of the model; settings {d}; text.
-import { draw, fill, make } from "../../core/components/lib/dom.js";
+import { draw, fill, make, marked } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { grouped, significant } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
@@ -51,7 +51,7 @@ class Scaling {
     };
     for (const kind of KINDS) {
       entry(this.text[kind], (svg) => {
-        draw("line", { x1: 0, x2: 26, y1: 6, y2: 6, class: CLASS[kind] }, svg);
+        rule(svg, 0, 6, 26, 6, CLASS[kind]);
         draw("circle", { cx: 13, cy: 6, r: 4, class: CLASS[kind], "stroke-width": 1.6 }, svg);
       });
     }
@@ -69,7 +69,6 @@ class Scaling {
     const box = svg.getBoundingClientRect();
     const part = (event.clientX - box.left - this.left) / (box.width - this.left - this.right);
     this.at = Math.max(0, Math.min(this.d_ks.length - 1, Math.round(part * (this.d_ks.length - 1))));
-    this.slider.value = this.at;
     this.paint();
     this.settle();
   }
@@ -80,9 +79,7 @@ class Scaling {
     Object.assign(this, { em, left: 3.4 * em, right: 0.8 * em, upper: 1.9 * em, lower: 2.3 * em });
     this.slider.value = this.at;
     this.slider.setAttribute("aria-valuetext", `d_k = ${d}`);
-    this.value.replaceChildren("d");
-    make("sub", "", this.value, "k");
-    this.value.append(` = ${d}`);
+    marked(this.value, `d_k = ${d}`);
     this.paintVariance(d);
     this.paintSoftmax();
     for (const name of ["entropy", "gradient"]) this.paintShares(name);
@@ -90,129 +87,128 @@ class Scaling {
 
   /** Clears a panel, writes its title, and returns its scales. */
   begin(name, title) {
-    const { place, svg } = this.panels[name], width = place.clientWidth, height = place.clientHeight, { em } = this;
+    const { place, svg } = this.panels[name], { clientWidth: width, clientHeight: height } = place, { em, left } = this;
     svg.replaceChildren();
-    svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    svg.setAttribute("font-size", 0.88 * em);
-    svg.setAttribute("aria-label", title);
+    for (const [key, value] of Object.entries({ viewBox: `0 0 ${width} ${height}`, "font-size": 0.88 * em,
+      "aria-label": title })) svg.setAttribute(key, value);
     const heading = draw("text", { x: 0, y: 0.95 * em, class: "name", "font-size": em }, svg, title);
-    const wide = heading.getComputedTextLength?.() ?? 0;
+    const wide = heading.getComputedTextLength?.() ?? 0, end = width - this.right;
     if (wide > width) heading.setAttribute("font-size", (em * width) / wide);
-    const x = (at) => this.left + (at / (this.d_ks.length - 1)) * (width - this.left - this.right);
-    return { svg, width, height, x, top: this.upper, bottom: height - this.lower };
+    const x = (at) => left + (at / (this.d_ks.length - 1)) * (end - left);
+    return { svg, end, x, top: this.upper, bottom: height - this.lower };
+  }
+
+  /** What the numbers below a panel are. */
+  axisName({ svg, end, bottom }, text) {
+    words(svg, end, bottom + 2.05 * this.em, text, "sans", "end");
   }
 
   /** The d_k axis, with a line where the slider stands. */
-  axis({ svg, width, x, top, bottom }) {
-    const { em } = this, every = (width - this.left) / this.d_ks.length < 2.4 * em ? 2 : 1;
-    draw("line", { x1: this.left, x2: width - this.right, y1: bottom, y2: bottom, class: "axis" }, svg);
-    draw("line", { x1: x(this.at), x2: x(this.at), y1: top, y2: bottom, class: "guide" }, svg);
+  axis(frame) {
+    const { svg, end, x, top, bottom } = frame, { em, left, at: now } = this;
+    const every = (end + this.right - left) / this.d_ks.length < 2.4 * em ? 2 : 1;
+    rule(svg, left, bottom, end, bottom, "axis");
+    rule(svg, x(now), top, x(now), bottom, "guide");
     this.d_ks.forEach((d, at) => {
-      if (at % every === 0 || at === this.at)
-        draw("text", { x: x(at), y: bottom + 1.05 * em, "text-anchor": "middle",
-          class: at === this.at ? "sans strong" : "sans" }, svg, d);
+      if (at % every === 0 || at === now) words(svg, x(at), bottom + 1.05 * em, d, at === now ? "sans strong" : "sans");
     });
-    const name = draw("text", { x: width - this.right, y: bottom + 2.05 * em, "text-anchor": "end", class: "sans" },
-      svg, "");
-    name.textContent = this.text.axis;
+    this.axisName(frame, this.text.axis);
   }
 
-  level(frame, value, y) {
-    draw("line", { x1: this.left, x2: frame.width - this.right, y1: y, y2: y, class: "axis" }, frame.svg);
-    draw("text", { x: this.left - 6, y: y + 0.32 * this.em, "text-anchor": "end", class: "sans" }, frame.svg, value);
+  level({ svg, end }, value, y) {
+    rule(svg, this.left, y, end, y, "axis");
+    words(svg, this.left - 6, y + 0.32 * this.em, value, "sans", "end");
   }
 
-  curve(frame, { mean, error }, y, kind, joined = true) {
-    const { svg, x } = frame;
-    if (joined)
-      draw("path", { d: mean.map((v, at) => `${at ? "L" : "M"}${x(at)} ${y(v)}`).join(""), class: CLASS[kind] }, svg);
+  line({ svg, x }, values, y, name) {
+    draw("path", { d: values.map((v, at) => `${at ? "L" : "M"}${x(at)} ${y(v)}`).join(""), class: name }, svg);
+  }
+
+  /** A measured value and its error at every d_k. */
+  dots({ svg, x }, { mean, error }, y, name) {
     mean.forEach((v, at) => {
-      draw("line", { x1: x(at), x2: x(at), y1: y(v + error[at]), y2: y(Math.max(v - error[at], 1e-9)),
-        class: `error ${CLASS[kind]}` }, svg);
-      const point = draw("circle",
-        { cx: x(at), cy: y(v), r: at === this.at ? 5.5 : 3.4, class: CLASS[kind], "stroke-width": 1.6 }, svg);
-      draw("title", {}, point, `d_k = ${this.d_ks[at]}: ${significant(v, 4)} ± ${significant(error[at], 2)}`);
+      rule(svg, x(at), y(v + error[at]), x(at), y(Math.max(v - error[at], 1e-9)), `error ${name}`);
+      const dot = draw("circle",
+        { cx: x(at), cy: y(v), r: at === this.at ? 5.5 : 3.4, class: name, "stroke-width": 1.6 }, svg);
+      draw("title", {}, dot, `d_k = ${this.d_ks[at]}: ${significant(v, 4)} ± ${significant(error[at], 2)}`);
     });
   }
 
   paintVariance(d) {
-    const { variance: { mean, error }, heads } = this;
+    const { variance: { mean, error }, heads, text, at, d_ks, em } = this;
     const frame = this.begin("variance",
-      fill(this.text.title_variance, { d, value: significant(mean[this.at]), error: significant(error[this.at], 2) }));
-    const all = [...this.d_ks, ...mean, ...(heads?.variance ?? [])].filter((v) => v > 0).map(Math.log10);
+      fill(text.title_variance, { d, value: significant(mean[at]), error: significant(error[at], 2) }));
+    const all = [...d_ks, ...mean, ...(heads?.variance ?? [])].filter((v) => v > 0).map(Math.log10);
     const [low, high] = [Math.min(...all) - 0.15, Math.max(...all) + 0.15];
     const y = (v) => frame.bottom - ((Math.log10(v) - low) / (high - low)) * (frame.bottom - frame.top);
     for (let power = Math.ceil(low); power <= high; power++)
       this.level(frame, power < 0 ? String(10 ** power) : grouped(10 ** power), y(10 ** power));
     this.axis(frame);
-    draw("path", { d: this.d_ks.map((v, at) => `${at ? "L" : "M"}${frame.x(at)} ${y(v)}`).join(""), class: "theory" },
-      frame.svg);
-    draw("text", { x: frame.x(1.6), y: y(this.d_ks[2]) - 1.1 * this.em, class: "sans strong", "text-anchor": "middle" },
-      frame.svg, this.text.theory);
-    this.curve(frame, this.variance, y, "unscaled", false);
+    this.line(frame, d_ks, y, "theory");
+    words(frame.svg, frame.x(1.6), y(d_ks[2]) - 1.1 * em, text.theory, "sans strong");
+    this.dots(frame, this.variance, y, "without");
     this.points(frame, "variance", y, "");
   }
 
   paintSoftmax() {
-    const rows = KINDS.map((kind) => this.weights[kind][this.at]), most = rows.map((row) => Math.max(...row));
-    const shown = { n: this.n, scaled: significant(most[0]), unscaled: significant(most[1]) };
-    const frame = this.begin("softmax", fill(this.text.title_softmax, shown)), { em } = this;
-    const height = (frame.bottom - frame.top - 0.5 * em) / 2, step = (frame.width - this.left - this.right) / this.n;
+    const { text, n, em, left } = this, rows = KINDS.map((kind) => this.weights[kind][this.at]);
+    const [scaled, unscaled] = rows.map((row) => significant(Math.max(...row)));
+    const frame = this.begin("softmax", fill(text.title_softmax, { n, scaled, unscaled }));
+    const { svg, end, bottom } = frame;
+    const height = (bottom - frame.top - 0.5 * em) / 2, step = (end - left) / n, every = Math.ceil((2 * em) / step);
     KINDS.forEach((kind, r) => {
       const base = frame.top + (r + 1) * height + (r ? 0.5 * em : 0), y = (v) => base - v * (height - 0.5 * em);
       for (const value of [0, 1]) this.level(frame, value, y(value));
-      draw("line", { x1: this.left, x2: frame.width - this.right, y1: y(1 / this.n), y2: y(1 / this.n),
-        class: "theory" }, frame.svg);
+      rule(svg, left, y(1 / n), end, y(1 / n), "theory");
       rows[r].forEach((p, k) => {
-        const bar = draw("rect", { x: this.left + (k + 0.14) * step, y: y(p), width: 0.72 * step,
-          height: Math.max(base - y(p), 0.5), class: CLASS[kind], "stroke-width": 1.4 }, frame.svg);
-        draw("title", {}, bar, `${this.text[kind]}, ${k + 1}: ${significant(p, 4)}`);
+        const bar = draw("rect", { x: left + (k + 0.14) * step, y: y(p), width: 0.72 * step,
+          height: Math.max(base - y(p), 0.5), class: CLASS[kind], "stroke-width": 1.4 }, svg);
+        draw("title", {}, bar, `${text[kind]}, ${k + 1}: ${significant(p, 4)}`);
       });
-      draw("text", { x: frame.width - this.right, y: y(1) + 1.1 * em, "text-anchor": "end", class: "sans strong" },
-        frame.svg, this.text[kind]);
+      words(svg, end, y(1) + 1.1 * em, text[kind], "sans strong", "end");
     });
-    const every = Math.ceil((2 * em) / step);
-    rows[0].forEach((_, k) => {
-      if (k % every === 0)
-        draw("text", { x: this.left + (k + 0.5) * step, y: frame.bottom + 1.05 * em, "text-anchor": "middle",
-          class: "sans" }, frame.svg, k + 1);
-    });
-    draw("text", { x: frame.width - this.right, y: frame.bottom + 2.05 * em, "text-anchor": "end", class: "sans" },
-      frame.svg, fill(this.text.axis_keys, { n: this.n }));
+    for (let k = 0; k < n; k += every) words(svg, left + (k + 0.5) * step, bottom + 1.05 * em, k + 1);
+    this.axisName(frame, fill(text.axis_keys, { n }));
   }
 
   paintShares(name) {
-    const of = this[name];
-    const values = Object.fromEntries(KINDS.map((kind) => [kind, significant(of[kind].mean[this.at])]));
+    const measured = this[name], entropy = name === "entropy";
+    const values = Object.fromEntries(KINDS.map((kind) => [kind, significant(measured[kind].mean[this.at])]));
     const frame = this.begin(name, fill(this.text[`title_${name}`], { n: this.n, ...values }));
-    const most = name === "entropy" ? 1 : Math.max(...KINDS.flatMap((kind) => of[kind].mean)) * 1.15;
+    const most = entropy ? 1 : Math.max(...KINDS.flatMap((kind) => measured[kind].mean)) * 1.15;
     const y = (v) => frame.bottom - (v / most) * (frame.bottom - frame.top);
-    for (const value of name === "entropy" ? [0, 0.5, 1] : [0, 0.1, 0.2, 0.3, 0.4, 0.5].filter((v) => v <= most))
+    for (const value of entropy ? [0, 0.5, 1] : [0, 0.1, 0.2, 0.3, 0.4, 0.5].filter((v) => v <= most))
       this.level(frame, value, y(value));
     this.axis(frame);
-    for (const kind of KINDS) this.curve(frame, of[kind], y, kind);
-    if (name === "entropy") for (const kind of KINDS) this.points(frame, kind, y, kind === "unscaled" ? "open" : "");
+    for (const kind of KINDS) {
+      this.line(frame, measured[kind].mean, y, CLASS[kind]);
+      this.dots(frame, measured[kind], y, CLASS[kind]);
+    }
+    if (entropy) for (const kind of KINDS) this.points(frame, kind, y, kind === "unscaled" ? "open" : "");
   }
 
-  /** The model's heads at their own d_k, the picked one named. */
-  points(frame, measure, y, extra) {
-    if (!this.heads) return;
-    const { heads } = this, at = Math.log2(heads.d);
-    const order = heads.names.map((_, k) => k).sort((a, b) => Number(a === heads.picked) - Number(b === heads.picked));
-    for (const k of order) {
-      const value = heads[measure][k], chosen = k === heads.picked;
+  /** The model's heads at their own d_k, the picked one named and on top. */
+  points({ svg, x }, measure, y, extra) {
+    const { heads } = this;
+    if (!heads) return;
+    const left = x(Math.log2(heads.d)), last = (k) => Number(k === heads.picked);
+    for (const k of [...heads.names.keys()].sort((a, b) => last(a) - last(b))) {
+      const value = heads[measure][k], chosen = k === heads.picked, name = heads.names[k];
       if (value === null || (measure === "variance" && value <= 0)) continue;
       const point = draw("path",
-        { d: diamond(frame.x(at), y(value), chosen ? 6.5 : 3.6), class: `head ${extra} ${chosen ? "picked" : ""}` },
-        frame.svg);
-      draw("title", {}, point, `${heads.names[k]}: ${significant(value, 4)}`);
-      point.onclick = (event) => { event.stopPropagation(); this.heads.picked = k; this.paint(); this.settle(k); };
-      if (chosen && !extra)
-        draw("text", { x: frame.x(at) + 11, y: y(value) + 0.32 * this.em, class: "head-name" }, frame.svg,
-          heads.names[k]);
+        { d: diamond(left, y(value), chosen ? 6.5 : 3.6), class: `head ${extra} ${chosen ? "picked" : ""}` }, svg);
+      draw("title", {}, point, `${name}: ${significant(value, 4)}`);
+      point.onclick = (event) => { event.stopPropagation(); heads.picked = k; this.paint(); this.settle(k); };
+      if (chosen && !extra) words(svg, left + 11, y(value) + 0.32 * this.em, name, "head-name", "start");
     }
   }
 }
+
+/** A straight line. */
+const rule = (svg, x1, y1, x2, y2, name) => draw("line", { x1, y1, x2, y2, class: name }, svg);
+
+const words = (svg, x, y, text, name = "sans", anchor = "middle") =>
+  draw("text", { x, y, "text-anchor": anchor, class: name }, svg, text);
 
 const diamond = (x, y, r) => `M${x} ${y - r}L${x + r} ${y}L${x} ${y + r}L${x - r} ${y}Z`;
 

@@ -1,6 +1,6 @@
 """The lesson's settings, and what its views read from a run: the picked head's block, and names."""
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 from torch import Tensor
@@ -66,32 +66,31 @@ def pick_head(page: Lesson, run: Run) -> None:
     _pick("head", config.n_heads, lambda head: page.label("pick_head", n=head), 112)
 
 
-def _widened(width: int) -> int:
-    """The pixels of a list in present mode's larger type; its frame does not grow with it."""
-    return round(width * (0.25 + 0.75 * reader.scale()))
+def _list(label: str, options: Sequence, name_of: Callable[..., str], width: int, **tied) -> None:
+    """A small list of `width` pixels; in present mode's larger type it is wider, though its frame does not grow."""
+    st.selectbox(label, options, format_func=name_of, label_visibility="collapsed",
+                 width=round(width * (0.25 + 0.75 * reader.scale())), **tied)
 
 
 def _pick(name: str, size: int, name_of: Callable[[int], str], width: int) -> None:
     key = f"{PREFIX}pick_{name}"
     st.session_state[key] = getattr(reader.selection(), name)
-    st.selectbox(name_of(0), range(size), format_func=name_of, key=key, label_visibility="collapsed",
-                 width=_widened(width), on_change=lambda: reader.select(**{name: st.session_state[key]}))
+    _list(name_of(0), range(size), name_of, width, key=key,
+          on_change=lambda: reader.select(**{name: st.session_state[key]}))
 
 
-def listed(page: Lesson, name: str, own: str = "", width: int = 190) -> str:
+def listed(page: Lesson, name: str, own: str, width: int) -> str:
     """A small list tied to one setting; the labels are `<name>_<option>`, in which {own} is the model's own."""
-    st.selectbox(page.label(name), SETTINGS.each[name].options,
-                 format_func=lambda option: page.label(f"{name}_{option}", own=own), label_visibility="collapsed",
-                 width=_widened(width), **attached(name))
+    _list(page.label(name), SETTINGS.each[name].options, lambda option: page.label(f"{name}_{option}", own=own), width,
+          **attached(name))
     return read(name)
 
 
-def numbered(page: Lesson, name: str, width: int) -> None:
+def numbered(page: Lesson, name: str) -> None:
     """A small list of the whole numbers that one setting may be; the label is `<name>_n`."""
     setting = SETTINGS.each[name]
-    st.selectbox(page.label(name), range(int(setting.low), int(setting.high) + 1),
-                 format_func=lambda n: page.label(f"{name}_n", n=n), label_visibility="collapsed",
-                 width=_widened(width), **attached(name))
+    _list(page.label(name), range(int(setting.low), int(setting.high) + 1), lambda n: page.label(f"{name}_n", n=n), 95,
+          **attached(name))
 
 
 def throw_again(page: Lesson, name: str, **values) -> None:

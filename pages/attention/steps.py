@@ -1,8 +1,6 @@
 """Steps: every number of one head for one query, from the vectors to what it writes."""
-import dataclasses
 import functools
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -34,48 +32,28 @@ PICTURE = f"{PREFIX}steps_instrument"
 _picture = instrument("attention_steps", __file__)
 
 
-@dataclass(frozen=True)
-class Place:
-    """The head and the query that the steps are of."""
-
-    layer: int
-    head: int
-    position: int
-
-
 def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
     block, weights = picked_block(run)
     chosen, variant = reader.selection(), read("variant")
-    both, keys = _both(block, weights, chosen.head, chosen.position), _shown(run, chosen.position, reader.present())
-    header, arrays = _message(page, run, Place(chosen.layer, chosen.head, chosen.position), both,
-                              keys, reader.present())
-    header |= {"settings": {name: read(name) for name in KEPT}}
+    i, name = chosen.position, head_name(chosen.layer, chosen.head)
+    both = {"head": head_steps(block, weights, chosen.head, i), "simple": simple_steps(block.X, i, block.allowed[i])}
+    keys = window(len(run.tokens), i, WINDOW_PRESENT if reader.present() else WINDOW, both_ways=run.is_encoder)
+    header, arrays = _message(page, run, both, keys)
     _picture(key=PICTURE, data=pack(header, arrays), on_settings_change=_settled, on_picked_change=_select)
-    steps, name = both[variant], head_name(chosen.layer, chosen.head)
-    key = picked_key(steps, keys)
-    values = dict(query=code(run.tokens[chosen.position]), i=chosen.position,
-                  answering=code(run.tokens[int(steps.weights.argmax())]), j=int(steps.weights.argmax()),
-                  alpha=probability(float(steps.weights.max())), head=name, layer=chosen.layer)
-    functions = ([attention.dot_product_scores, attention.masked_softmax, head_steps] if variant == "head"
-                 else [simple_steps, attention.masked_softmax])
+    steps = both[variant]
+    key, best = picked_key(steps, keys), int(steps.weights.argmax())
+    alpha = probability(float(steps.weights[best]))
+    functions = [attention.dot_product_scores, head_steps] if variant == "head" else [simple_steps]
+    table = weights_table(page, run, steps)
     return Reading(numbers(page, run, block, steps, weights, key, variant),
-                   question(page, run, block, chosen.head, chosen.position), functions,
-                   {"weights.csv": lambda: weights_table(page, run, steps),
-                    "products.csv": lambda: products_table(steps, key), "values.csv": lambda: values_table(run, steps)},
-                   ".instrument .picture", page.label(f"steps_twin_{variant}", **values),
-                   weights_table(page, run, steps), {page.label("pin_head"): name, "i": str(chosen.position),
-                                                     page.label("pin_key"): f"{values['j']}", "α": values["alpha"]})
-
-
-def _both(block: BlockTrace, weights: Block, head: int, query: int) -> dict[str, Steps]:
-    return {"head": head_steps(block, weights, head, query),
-            "simple": simple_steps(block.X, query, block.allowed[query])}
-
-
-def _shown(run: Run, query: int, present: bool) -> range:
-    """The positions of the keys that are shown one by one."""
-    return window(len(run.tokens), query, WINDOW_PRESENT if present else WINDOW, both_ways=run.is_encoder)
+                   question(page, run, block, chosen.head, i), [*functions, attention.masked_softmax],
+                   {"weights.csv": lambda: table, "products.csv": lambda: products_table(steps, key),
+                    "values.csv": lambda: values_table(run, steps)},
+                   ".instrument .picture",
+                   page.label(f"steps_twin_{variant}", query=code(run.tokens[i]), i=i, answering=code(run.tokens[best]),
+                              j=best, alpha=alpha, head=name, layer=chosen.layer),
+                   table, {page.label("pin_head"): name, "i": str(i), page.label("pin_key"): str(best), "α": alpha})
 
 
 def _settled() -> None:
@@ -124,23 +102,23 @@ def _rest(steps: Steps, keys: range) -> tuple[dict, np.ndarray]:
     return {"top": steps.top, "sum": float(e.sum())}, e @ to_numpy(steps.V)
 
 
-def _message(page: Lesson, run: Run, place: Place, both: dict[str, Steps], keys: range,
-             present: bool) -> tuple[dict, dict[str, np.ndarray]]:
-    """Header and arrays of the component, but for its settings."""
-    block, weights, n = run.trace.blocks[place.layer], run.model.blocks[place.layer], len(run.tokens)
-    config, head = weights.config, place.head
+def _message(page: Lesson, run: Run, both: dict[str, Steps], keys: range) -> tuple[dict, dict[str, np.ndarray]]:
+    """Header and arrays of the component."""
+    block, weights = picked_block(run)
+    config, chosen, n = weights.config, reader.selection(), len(run.tokens)
     rest = {name: _rest(steps, keys) for name, steps in both.items()}
-    arrays = vectors(block, weights, both["head"], head, place.position, keys)
+    arrays = vectors(block, weights, both["head"], chosen.head, chosen.position, keys)
     arrays |= {f"rest_{name}": carried.astype(np.float32) for name, (_, carried) in rest.items()}
     header = {
-        "labels": words(page, config), "present": present, "chosen": dataclasses.asdict(place),
+        "labels": words(page, config), "present": reader.present(), "settings": {name: read(name) for name in KEPT},
+        "chosen": {name: getattr(chosen, name) for name in ("layer", "head", "position")},
         "options": {"layer": list(map(str, range(config.n_layers))), "head": list(map(str, range(config.n_heads))),
                     "position": [f"{i} {token}" for i, token in enumerate(run.tokens)]},
         "variantNames": list(both), "stageNames": {name: stages(weights, name) for name in both},
         "window": list(keys), "tokens": [run.tokens[j] for j in keys],
         "sizes": {"n": n, "d": config.d_model, "d_k": config.d_k, "d_v": config.d_v},
-        "score": config.score, "scaled": is_scaled(weights),
-        **ways(weights), "path": routes.address(head_live.NAME), "question": head_live.question(run, place.layer, head),
+        "score": config.score, "scaled": is_scaled(weights), **ways(weights),
+        "path": routes.address(head_live.NAME), "question": head_live.question(run, chosen.layer, chosen.head),
         "rest": {name: outside for name, (outside, _) in rest.items()}
                 | {"count": n - len(keys), "name": rest_name(n, keys)},
     }
@@ -166,11 +144,13 @@ def ways(weights: Block) -> dict:
     """What the browser needs besides to make q and K from q_raw and K_raw: ε of the norm of queries and keys
     (None: there is none), and the angle of each turned pair at position 1.
     """
-    config = weights.config
-    turned = config.positions == "rotary"
     return {"norm": None if weights.q_norm is None else {"epsilon": weights.q_norm.epsilon},
-            "angles": positional.rotary_frequencies(config.rotary_width, config.rotary_base,
-                                                    config.rotary_scaling).tolist() if turned else []}
+            "angles": _frequencies(weights.config) if weights.config.positions == "rotary" else []}
+
+
+def _frequencies(config: ModelConfig) -> list[float]:
+    """The angle of each pair at position 1, of rotary positions."""
+    return positional.rotary_frequencies(config.rotary_width, config.rotary_base, config.rotary_scaling).tolist()
 
 
 def words(page: Lesson, config: ModelConfig) -> dict[str, str]:
@@ -215,18 +195,18 @@ def numbers(page: Lesson, run: Run, block: BlockTrace, steps: Steps, weights: Bl
     written = [rf"({latex_number(a)})({latex_number(b)})" for a, b in list(pairs)[:TERMS]] + [r"\cdots"] * (d_k > TERMS)
     left = rf"x_{{{i}}} \cdot x_{{{j}}}" if simple else product_latex(weights.config, i, j)
     product, score = float(steps.products[j]), float(steps.scores[j])
-    lines = [] if simple else _way_lines(page, block, steps, weights, i, j)
+    lines = [] if simple else _way_lines(page, block, steps, weights, j)
     lines += [(page.label("numbers_dot", query=code(run.tokens[i]), answering=code(run.tokens[j]), i=i, j=j, n=d_k),
                rf"{left} = {' + '.join(written)} = {latex_operand(product)}")]
     divided = (rf"\frac{{{latex_operand(product)}}}{{\sqrt{{{d_k}}}}}" if not simple and is_scaled(weights)
                else latex_operand(product))
-    added = f" + {bracketed(latex_operand(float(steps.bias[j])))}" if bool((steps.bias != 0).any()) else ""
+    added = f" + {bracketed(latex_operand(steps.bias[j]))}" if bool((steps.bias != 0).any()) else ""
     if divided != latex_operand(product) or added:
         lines.append((page.label("numbers_score"), rf"s_{{{i},{j}}} = {divided}{added} = {latex_operand(score)}"))
     return lines + _softmax_lines(page, steps, i, j, score) + _output_lines(page, steps, i)
 
 
-def _way_lines(page: Lesson, block: BlockTrace, steps: Steps, weights: Block, i: int, j: int) -> list[tuple[str, str]]:
+def _way_lines(page: Lesson, block: BlockTrace, steps: Steps, weights: Block, j: int) -> list[tuple[str, str]]:
     """One component of the key on its way to the score: normed, and turned with the other one of its pair, in a
     model that does so.
     """
@@ -234,22 +214,21 @@ def _way_lines(page: Lesson, block: BlockTrace, steps: Steps, weights: Block, i:
     k, lines = to_numpy(block.K[reader.selection().head // (config.n_heads // config.n_kv_heads), j]), []
     if weights.k_norm is not None:
         gain, rms = to_numpy(weights.k_norm.weight), math.sqrt(float(k @ k) / len(k) + weights.k_norm.epsilon)
+        normed = k / rms * gain
         lines.append((page.label("numbers_norm", j=j, n=len(k), rms=plain_number(rms, 6)),
                       rf"\hat{{k}}_{{{j},{c}}} = \frac{{{latex_operand(k[c])}}}{{{latex_operand(rms)}}} \cdot "
-                      rf"{bracketed(latex_operand(gain[c]))} = {latex_number(k[c] / rms * gain[c])}"))
-        k = k / rms * gain
+                      rf"{bracketed(latex_operand(gain[c]))} = {latex_number(normed[c])}"))
+        k = normed
     half = config.rotary_width // 2
     if config.positions == "rotary" and c < 2 * half:
-        pair, first = c % half, c < half
-        angle = j * float(positional.rotary_frequencies(config.rotary_width, config.rotary_base,
-                                                        config.rotary_scaling)[pair])
-        a, b = (k[pair], -k[pair + half]) if first else (k[pair + half], k[pair])
-        lines.append(
-            (page.label(f"numbers_turn_{'first' if first else 'second'}", j=j, c=c,
-                        other=pair + half if first else pair, angle=plain_number(angle, 6)),
-             rf"k'_{{{j},{c}}} = {bracketed(latex_operand(a))} \cdot {bracketed(latex_operand(math.cos(angle)))} + "
-             rf"{bracketed(latex_operand(b))} \cdot {bracketed(latex_operand(math.sin(angle)))}"
-             rf" = {latex_number(a * math.cos(angle) + b * math.sin(angle))}"))
+        other, place = (c + half, "first") if c < half else (c - half, "second")
+        angle = j * _frequencies(config)[c % half]
+        a, b = k[c], -k[other] if c < half else k[other]
+        cos, sin = math.cos(angle), math.sin(angle)
+        terms = [rf"{bracketed(latex_operand(value))} \cdot {bracketed(latex_operand(factor))}"
+                 for value, factor in ((a, cos), (b, sin))]
+        lines.append((page.label(f"numbers_turn_{place}", j=j, c=c, other=other, angle=plain_number(angle, 6)),
+                      rf"k'_{{{j},{c}}} = {' + '.join(terms)} = {latex_number(a * cos + b * sin)}"))
     return lines
 
 
@@ -272,22 +251,21 @@ def _output_lines(page: Lesson, steps: Steps, i: int) -> list[tuple[str, str]]:
     values = to_numpy(steps.V[:, c])
     order = np.argsort(-np.abs(to_numpy(steps.weights) * values), kind="stable")[:TERMS]
     n = int(steps.allowed.sum())
-    terms = ([rf"{latex_number(float(steps.weights[j]))} \cdot {bracketed(latex_number(values[j]))}" for j in order[:n]]
+    terms = ([rf"{latex_number(steps.weights[j])} \cdot {bracketed(latex_number(values[j]))}" for j in order[:n]]
              + [r"\cdots"] * (n > TERMS))
     named = page.label("numbers_output", c=c, n=n, keys=", ".join(str(j) for j in order[:n]))
     return [(named, rf"o_{{{i},{c}}} = \sum_j \alpha_{{{i},j}}\, v_{{j,{c}}} = {' + '.join(terms)} = "
-                    rf"{latex_number(float(steps.output[c]))}")]
+                    rf"{latex_number(steps.output[c])}")]
 
 
 def weights_table(page: Lesson, run: Run, steps: Steps) -> pd.DataFrame:
     """The row of the query: each key's product, score, exponential and weight."""
-    columns = {"j": range(len(run.tokens)), page.label("column_key"): run.tokens,
-               page.label("column_product"): [plain_number(v, 6) for v in steps.products],
-               page.label("column_score"): [plain_number(v, 6) if seen else "−∞"
-                                            for v, seen in zip(steps.scores, steps.allowed)],
-               page.label("column_exp"): [plain_number(v, 6) for v in steps.exponentials],
-               page.label("column_weight"): [plain_number(v) for v in steps.weights]}
-    return pd.DataFrame(columns)
+    scores = [plain_number(score, 6) if seen else "−∞" for score, seen in zip(steps.scores, steps.allowed)]
+    columns = {"key": run.tokens, "product": [plain_number(v, 6) for v in steps.products], "score": scores,
+               "exp": [plain_number(v, 6) for v in steps.exponentials],
+               "weight": [plain_number(v) for v in steps.weights]}
+    return pd.DataFrame({"j": range(len(run.tokens))}
+                        | {page.label(f"column_{name}"): values for name, values in columns.items()})
 
 
 def products_table(steps: Steps, j: int) -> pd.DataFrame:
@@ -315,9 +293,9 @@ def question(page: Lesson, run: Run, block: BlockTrace, head: int, query: int) -
         return Question("first", page.label("question_first", token=code(run.tokens[0])),
                         ["0", f"1/{max(2, len(run.tokens))}", "1"], 2, page.label("because_first"))
     row = to_numpy(block.pattern[head, before])
-    seen = [j for j in np.argsort(-row, kind="stable") if block.allowed[before, j]]
-    best, options = (int(seen[0]),
-                     sorted({int(seen[0]), before, int(seen[-1]), 0, max(0, before - 1), int(seen[len(seen) // 2])}))
+    seen = [int(j) for j in np.argsort(-row, kind="stable") if block.allowed[before, j]]
+    best = seen[0]
+    options = sorted({best, before, seen[-1], 0, max(0, before - 1), seen[len(seen) // 2]})
     while len(options) > 4:
         options.remove(next(j for j in options[::-1] if j not in (best, before, 0)))
     shares = "; ".join(page.label("one_weight", token=code(run.tokens[j]), j=j, alpha=probability(float(row[j])))

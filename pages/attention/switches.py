@@ -6,6 +6,7 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import streamlit as st
+from torch import Tensor
 
 from core.analysis import stream_and_heads
 from core.analysis.stream_and_heads import Effect
@@ -21,6 +22,7 @@ from core.figures.numbers import latex_number, latex_operand, probability, reada
 from core.figures.residual_stream import two_distributions
 from core.model import attention, checkpoints
 from core.model.intervention import Intervention
+from core.model.trace import BlockTrace
 from pages.attention.shared import PREFIX, listed, numbered, picks, read, show, to_numpy
 
 # three models that differ in the score alone
@@ -54,38 +56,43 @@ def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
     _controls(page, run)
     chosen, change = reader.selection(), switched(run)
-    before, after = run.trace, run.trace_with(change)
-    effect = stream_and_heads.effect(before.logits[chosen.position], after.logits[chosen.position], k=SHOWN // 2)
-    p, q = (to_numpy(trace.logits[chosen.position].double().softmax(-1)) for trace in (before, after))
+    position, name = chosen.position, head_name(chosen.layer, chosen.head)
+    traces = {"before": run.trace, "after": run.trace_with(change)}
+    before, after = (trace.logits[position] for trace in traces.values())
+    effect = stream_and_heads.effect(before, after, k=SHOWN // 2)
+    p, q = next_tokens(before), next_tokens(after)
     title = _title(page, run, change, effect, p, q)
     st.markdown(f"**{title}**")
     other = trained_run(in_use(run), run) if change.score is not None else None
-    columns = st.columns(3 if other is None else 4, gap="small")
-    name = head_name(chosen.layer, chosen.head)
-    for column, trace, which in zip(columns, (before, after), ("before", "after")):
-        block = trace.blocks[chosen.layer]
+    *columns, last = st.columns(3 if other is None else 4, gap="small")
+    for column, (which, trace) in zip(columns, traces.items()):
         with column:
-            _pattern(page, block.pattern[chosen.head], block.allowed, run.tokens, which,
-                     page.label(f"pattern_{which}", head=name), chosen.position)
+            _pattern(page, trace.blocks[chosen.layer], chosen.head, run.tokens, which,
+                     page.label(f"pattern_{which}", head=name), position)
     if other is not None:
         with columns[2]:
             _trained(page, other, run)
-    with columns[-1]:
-        ids = figures.candidates(p, q, effect.token_ids[effect.before != effect.after].tolist(), SHOWN)
+    ids = figures.candidates(p, q, effect.token_ids[effect.before != effect.after].tolist(), SHOWN)
+    compared = pd.DataFrame({"token": [run.tokenizer.visible(int(i)) for i in ids], "before": p[ids], "after": q[ids]})
+    with last:
         st.caption(page.label("bars_caption"))
-        show(two_distributions([run.tokenizer.visible(int(i)) for i in ids], p[ids], q[ids],
+        show(two_distributions(compared.token.tolist(), p[ids], q[ids],
                                (page.label("bars_before"), page.label("bars_after")),
-                               page.label("bars_axis"), reader.theme(),
-                               reader.scale(), CHART_PRESENT if reader.present() else CHART), "switches_bars")
-    st.caption(_note(page, run))
-    return Reading(_lines(page, run, effect),
-                   question(page, run), [attention.dot_product_scores, attention.multiplicative_scores,
-                                         attention.additive_scores, attention.masked_softmax],
-                   {"expected_tokens.csv" if run.is_encoder else "next_tokens.csv": lambda: pd.DataFrame(
-                       {"token": [run.tokenizer.visible(int(i)) for i in ids], "before": p[ids], "after": q[ids]}),
+                               page.label("bars_axis"), reader.theme(), reader.scale(),
+                               CHART_PRESENT if reader.present() else CHART), "switches_bars")
+    st.caption(_note(page, run, change))
+    return Reading(_lines(page, run, change, effect), question(page, run),
+                   [attention.dot_product_scores, attention.multiplicative_scores, attention.additive_scores,
+                    attention.masked_softmax],
+                   {"expected_tokens.csv" if run.is_encoder else "next_tokens.csv": lambda: compared,
                     "patterns.csv": lambda: _patterns_table(run, change)},
                    f".st-key-{PREFIX}switches_bars", title, trained_table(page, run),
-                   {page.label("pin_switches"): _named(page, run, change), "KL": readable(effect.kl)})
+                   {page.label("pin_switches"): _named(page, change), "KL": readable(effect.kl)})
+
+
+def next_tokens(logits: Tensor) -> np.ndarray:
+    """(|V|,) the probabilities of the next token."""
+    return to_numpy(logits.double().softmax(-1))
 
 
 def _controls(page: Lesson, run: Run) -> None:
@@ -95,17 +102,18 @@ def _controls(page: Lesson, run: Run) -> None:
         listed(page, "scaling", page.label(f"scaled_{config.scale_scores and config.score != 'additive'}".lower()), 190)
         mask = listed(page, "mask", page.label(f"mask_name_{config.mask}"), 168)
         if mask == "sliding-window":
-            numbered(page, "width", 95)
+            numbered(page, "width")
         listed(page, "score", page.label(f"score_name_{config.score}"), 188)
         if is_random(run):
-            numbered(page, "seed", 95)
+            numbered(page, "seed")
 
 
-def _pattern(page: Lesson, pattern, allowed, tokens: list[str], which: str, title: str, query: int) -> None:
+def _pattern(page: Lesson, block: BlockTrace, head: int, tokens: list[str], which: str, title: str, query: int) -> None:
+    """A head's pattern, the row of the query marked; which: "before", "after" or "trained"."""
     words = ({"title": title, "scale": page.label("pattern_scale")}
              | {key: page.label(f"pattern_{key}") for key in ("masked", "key_axis", "query_axis", "keys_help")})
-    values, seen = pattern.detach().float().cpu().numpy(), allowed.cpu().numpy()
-    attention_view(values, seen, tokens, key=f"{PREFIX}pattern_{which}", text=words, label=which,
+    values = block.pattern[head].detach().float().cpu().numpy()
+    attention_view(values, block.allowed.cpu().numpy(), tokens, key=f"{PREFIX}pattern_{which}", text=words, label=which,
                    picked=(query, int(values[query].argmax())), height=(200 if reader.present() else 230, 340),
                    foot=20 if reader.present() else 0, scale=reader.scale(), theme=reader.theme(),
                    on_pick=lambda row, _key: reader.select(position=row) if which != "trained" else None)
@@ -129,22 +137,21 @@ def same_place(other: Run, run: Run) -> int:
 
 
 def _trained(page: Lesson, other: Run, run: Run) -> None:
-    chosen, config = reader.selection(), other.model.config
+    chosen, config, position = reader.selection(), other.model.config, same_place(other, run)
     layer, head = min(chosen.layer, config.n_layers - 1), min(chosen.head, config.n_heads - 1)
-    block = other.trace.blocks[layer]
-    _pattern(page, block.pattern[head], block.allowed, other.tokens, "trained",
-             page.label("pattern_trained", model=other.model_name, head=head_name(layer, head)), same_place(other, run))
-    st.caption(page.label("trained_says", tokens=", ".join(f"{code(token)} {probability(p)}"
-                                                           for token, p in likeliest(other, same_place(other, run)))))
+    _pattern(page, other.trace.blocks[layer], head, other.tokens, "trained",
+             page.label("pattern_trained", model=other.model_name, head=head_name(layer, head)), position)
+    tokens = ", ".join(f"{code(token)} {probability(p)}" for token, p in likeliest(other, position))
+    st.caption(page.label("trained_says", tokens=tokens))
 
 
 def likeliest(run: Run, position: int, n: int = 3) -> list[tuple[str, float]]:
     """The n likeliest next tokens after a position, each with its probability."""
-    p = to_numpy(run.trace.logits[position].double().softmax(-1))
+    p = next_tokens(run.trace.logits[position])
     return [(run.tokenizer.visible(int(i)), float(p[i])) for i in np.argsort(-p, kind="stable")[:n]]
 
 
-def _named(page: Lesson, run: Run, change: Intervention) -> str:
+def _named(page: Lesson, change: Intervention) -> str:
     """The switches that are thrown, in words."""
     parts = [page.label("named_scaling")] if change.scale_scores is False else []
     if change.mask is not None:
@@ -156,26 +163,25 @@ def _named(page: Lesson, run: Run, change: Intervention) -> str:
 
 def _title(page: Lesson, run: Run, change: Intervention, effect: Effect, p: np.ndarray, q: np.ndarray) -> str:
     first, second = int(p.argmax()), int(q.argmax())
-    values = dict(named=_named(page, run, change), token=code(run.tokens[reader.selection().position]),
-                  first=code(run.tokenizer.visible(first)), before=probability(float(p[first])),
-                  after=probability(float(q[first])), second=code(run.tokenizer.visible(second)),
-                  second_after=probability(float(q[second])), kl=readable(effect.kl))
-    return page.label("switches_title_same" if first == second else "switches_title_other", **values)
+    return page.label("switches_title_same" if first == second else "switches_title_other",
+                      named=_named(page, change), token=code(run.tokens[reader.selection().position]),
+                      first=code(run.tokenizer.visible(first)), before=probability(p[first]),
+                      after=probability(q[first]), second=code(run.tokenizer.visible(second)),
+                      second_after=probability(q[second]), kl=readable(effect.kl))
 
 
-def _note(page: Lesson, run: Run) -> str:
-    if is_random(run):
-        return page.label(f"note_random_{in_use(run)}", model=escaped(run.model_name), seed=read("seed"))
-    return page.label("note_untrained" if switched(run) != Intervention() else "note_nothing",
-                      model=escaped(run.model_name))
+def _note(page: Lesson, run: Run, change: Intervention) -> str:
+    key = (f"note_random_{in_use(run)}" if is_random(run)
+           else "note_untrained" if change != Intervention() else "note_nothing")
+    return page.label(key, model=escaped(run.model_name), seed=read("seed"))
 
 
 # ---- in numbers ------------------------------------------------------------------------------------------------------
 
 
-def _lines(page: Lesson, run: Run, effect: Effect) -> list[tuple[str, str]]:
+def _lines(page: Lesson, run: Run, change: Intervention, effect: Effect) -> list[tuple[str, str]]:
     chosen, config, score = reader.selection(), run.model.config, in_use(run)
-    divided = r" / \sqrt{d_k}" if config.scale_scores and switched(run).scale_scores is None else ""
+    divided = r" / \sqrt{d_k}" if config.scale_scores and change.scale_scores is None else ""
     bias = " + b_{ij}" if config.positions in ("alibi", "relative") else ""
     formula = (product_latex(dataclasses.replace(config, score=score), "i", "j")
                + (divided if score != "additive" else "") + bias)
@@ -213,8 +219,8 @@ def _patterns_table(run: Run, change: Intervention) -> pd.DataFrame:
     before, after = (to_numpy(run.trace_with(which).blocks[chosen.layer].pattern[chosen.head])
                      for which in (Intervention(), change))
     queries, keys = np.indices(before.shape)
-    return pd.DataFrame({"query": queries.ravel(), "key": keys.ravel(), "before": before.ravel(),
-                         "after": after.ravel()})
+    columns = {"query": queries, "key": keys, "before": before, "after": after}
+    return pd.DataFrame({name: values.ravel() for name, values in columns.items()})
 
 
 # ---- check yourself --------------------------------------------------------------------------------------------------
@@ -234,13 +240,13 @@ def question(page: Lesson, run: Run) -> Question:
                "random": Intervention(score=other_score(config.score))}
     if config.score != "additive":
         changes = {"scaling": Intervention(scale_scores=False)} | changes
-    found = {name: stream_and_heads.effect(run.trace.logits[position], run.trace_with(change).logits[position]).kl
-             for name, change in changes.items()}
-    names = [page.label(f"option_{name}", width=ASKED_WINDOW) for name in found]
-    told = "; ".join(page.label("one_divergence", name=name, kl=readable(kl))
-                     for name, kl in zip(names, found.values()))
+    divergences = [stream_and_heads.effect(run.trace.logits[position], run.trace_with(change).logits[position]).kl
+                   for change in changes.values()]
+    names = [page.label(f"option_{name}", width=ASKED_WINDOW) for name in changes]
+    amounts = "; ".join(page.label("one_divergence", name=name, kl=readable(kl))
+                        for name, kl in zip(names, divergences))
     return Question("switches", page.label("question_switches", token=code(run.tokens[position])), names,
-                    int(np.argmin(list(found.values()))), page.label("because_switches", found=told))
+                    int(np.argmin(divergences)), page.label("because_switches", found=amounts))
 
 
 def other_score(own: str) -> str:

@@ -1,9 +1,8 @@
 """The weights of one head, asked for by the browser when a reader opens a number that they made: once a head, and not
 with every rerun.
 """
-from core.app.base import devices
-from core.app.compute import cache
 from core.app.state import Run
+from core.app.state.run import asked_model
 from core.components.lib.bytes import pack
 
 NAME = "attention_weights"
@@ -21,14 +20,12 @@ def answer(question: dict) -> bytes:
     Raises ValueError, KeyError or TypeError for nonsense.
     """
     name, device, layer, head = (question[key] for key in ("model", "device", "layer", "head"))
-    if not cache.exists(name) or device not in devices.available():
-        raise ValueError("there is no such model or device")
-    model = cache.shared_model(name, device).model
-    if not (isinstance(layer, int) and isinstance(head, int) and 0 <= layer < model.config.n_layers
-            and 0 <= head < model.config.n_heads):
+    model = asked_model(name, device).model
+    config = model.config
+    if not (isinstance(layer, int) and isinstance(head, int) and 0 <= layer < config.n_layers
+            and 0 <= head < config.n_heads):
         raise ValueError("there is no such head")
-    weights, shared = model.blocks[layer], head // (model.config.n_heads // model.config.n_kv_heads)
-    found = {part: getattr(weights, part) for part in PROJECTIONS if getattr(weights, part) is not None}
+    shared = head // (config.n_heads // config.n_kv_heads)
     own = {part: parameter[shared if part[-1] in "KV" else head].detach().float().cpu().numpy()
-           for part, parameter in found.items()}
+           for part in PROJECTIONS if (parameter := getattr(model.blocks[layer], part)) is not None}
     return pack({"asked": {"model": name, "device": device, "layer": layer, "head": head}}, own)

@@ -1,7 +1,7 @@
 // header: identity; tokens [4]; given {X, W_Q, W_K, W_V}; solution and mistakes {step: matrix}, {step: {slip: matrix}},
 // where a matrix is rows of numbers, "-inf" or null; cells {"step.row.column": [typed, 1 where it was shown]}; text.
 // What a reader types is compared with the solution here, and kept in Python's session.
-import { draw, fill, make } from "../../core/components/lib/dom.js";
+import { button, draw, fill, make } from "../../core/components/lib/dom.js";
 import { plain, written } from "../../core/components/lib/numbers.js";
 import { mount, onWidth } from "../../core/components/lib/view.js";
 
@@ -9,11 +9,13 @@ const GIVEN = ["X", "W_Q", "W_K", "W_V"];
 const STEPS = ["Q", "K", "V", "products", "scaled", "masked", "weights", "output"];
 const MEANING = { X: "residual", W_Q: "query", W_K: "key", W_V: "value", Q: "query", K: "key", V: "value",
   weights: "attention", output: "attention" };
+const OF_A_CELL = ["mask", "hint", "show", "fill"];               // acts that need a cell
 const BY_KEY = ["products", "scaled", "masked", "weights"];      // their columns are keys
 const FEWEST_DECIMALS = 2, REST = 500;
 
 const number = (written) => (written === "-inf" ? -Infinity : written === null ? NaN : written);
-const numbers = (matrix) => matrix.map((row) => row.map(number));
+const numbersIn = (matrices) => Object.fromEntries(
+  Object.entries(matrices).map(([name, matrix]) => [name, matrix.map((row) => row.map(number))]));
 
 /** What was typed: {value, decimals}, or null where it is no number. A comma is a point, a/b a fraction, -inf
     and −∞ the mask. */
@@ -62,13 +64,9 @@ class Worksheet {
     this.verdict = make("div", "verdict", this.bar);
     this.verdict.setAttribute("aria-live", "polite");
     const acts = make("div", "acts", this.bar);
-    this.buttons = {};
-    for (const act of ["mask", "hint", "show", "fill", "reset"]) {
-      this.buttons[act] = make("button", act, acts);
-      this.buttons[act].type = "button";
-      this.buttons[act].onpointerdown = (event) => event.preventDefault();     // the cell keeps the focus
-      this.buttons[act].onclick = () => this[act]();
-    }
+    this.buttons = Object.fromEntries([...OF_A_CELL, "reset"]
+      .map((act) => [act, button(acts, "", "", () => this[act](), act)]));
+    acts.onpointerdown = (event) => event.preventDefault();     // the cell keeps the focus
     this.sheet = make("div", "sheet", root);
     const keeper = make("div", "keeper", root);
     keeper.setAttribute("aria-hidden", "true");
@@ -82,31 +80,22 @@ class Worksheet {
     if (!same) this.settle();
     this.root.classList.toggle("present", header.scale > 1);
     this.text = header.text;
-    for (const act of Object.keys(this.buttons)) {
-      this.buttons[act].textContent = this.text[act];
-      this.buttons[act].title = this.text[`${act}_help`] ?? "";
-    }
+    for (const [act, node] of Object.entries(this.buttons))
+      Object.assign(node, { textContent: this.text[act], title: this.text[`${act}_help`] ?? "" });
     if (same) return;
-    Object.assign(this, { identity: header.identity, tokens: header.tokens, at: null });
-    this.given = Object.fromEntries(GIVEN.map((name) => [name, numbers(header.given[name])]));
-    this.solution = Object.fromEntries(STEPS.map((step) => [step, numbers(header.solution[step])]));
-    this.mistakes = Object.fromEntries(STEPS.map((step) =>
-      [step, Object.entries(header.mistakes[step]).map(([slip, matrix]) => [slip, numbers(matrix)])]));
-    this.cells = { ...header.cells };
-    this.build();
+    const { identity, tokens, given, solution, mistakes, cells } = header;
+    Object.assign(this, { identity, tokens, given: numbersIn(given), solution: numbersIn(solution),
+      mistakes: Object.fromEntries(STEPS.map((step) => [step, Object.entries(numbersIn(mistakes[step]))])),
+      cells: { ...cells }, at: null, fields: {}, counts: {} });
+    this.matrices = { ...this.given, ...this.solution };
+    this.sheet.replaceChildren();
+    for (const name of [...GIVEN, ...STEPS]) this.matrix(name);
     this.paint();
     this.say();
   }
 
-  build() {
-    this.sheet.replaceChildren();
-    this.fields = {};
-    this.counts = {};
-    for (const name of [...GIVEN, ...STEPS]) this.matrix(name);
-  }
-
   matrix(name) {
-    const rows = this.given[name] ?? this.solution[name], asked = STEPS.includes(name);
+    const rows = this.matrices[name], asked = STEPS.includes(name);
     const place = make("section", `matrix ${MEANING[name] ?? ""} ${rows[0].length < 4 ? "narrow" : ""}`, this.sheet);
     const heading = make("h3", "", place);
     named(make("span", "", heading), this.text[`name_${name}`]);
@@ -139,34 +128,27 @@ class Worksheet {
   }
 
   where(step, i, j) {
-    const column = BY_KEY.includes(step) ? this.tokens[j] : j + 1;
-    return fill(this.text[BY_KEY.includes(step) ? "where_pair" : "where_entry"],
-      { name: this.text[`name_${step}`], row: this.tokens[i], column });
+    const [place, column] = BY_KEY.includes(step) ? ["where_pair", this.tokens[j]] : ["where_entry", j + 1];
+    return fill(this.text[place], { name: this.text[`name_${step}`], row: this.tokens[i], column });
   }
 
   /** Enter goes on to the next cell, the arrows to the neighbours; left and right only from the text's end. */
   press(event, key) {
-    const { input, step, i, j } = this.fields[key], keys = Object.keys(this.fields);
-    let to = null;
-    if (event.key === "Enter") to = keys[keys.indexOf(key) + (event.shiftKey ? -1 : 1)];
-    else if (event.key === "ArrowUp") to = `${step}.${i - 1}.${j}`;
-    else if (event.key === "ArrowDown") to = `${step}.${i + 1}.${j}`;
-    else if (event.key === "ArrowLeft" && input.selectionEnd === 0) to = `${step}.${i}.${j - 1}`;
-    else if (event.key === "ArrowRight" && input.selectionStart === input.value.length) to = `${step}.${i}.${j + 1}`;
-    else return;
+    const { input, step, i, j } = this.fields[key], keys = Object.keys(this.fields), pressed = event.key;
+    const within = (pressed === "ArrowLeft" && input.selectionEnd > 0)
+      || (pressed === "ArrowRight" && input.selectionStart < input.value.length);
+    const to = { Enter: keys[keys.indexOf(key) + (event.shiftKey ? -1 : 1)], ArrowUp: `${step}.${i - 1}.${j}`,
+      ArrowDown: `${step}.${i + 1}.${j}`, ArrowLeft: `${step}.${i}.${j - 1}`, ArrowRight: `${step}.${i}.${j + 1}` };
+    if (within || !(pressed in to)) return;
+    const next = this.fields[to[pressed]]?.input, sideways = ["ArrowLeft", "ArrowRight"].includes(pressed);
     event.stopPropagation();
-    if (event.key === "Enter" || event.key.startsWith("ArrowU") || event.key.startsWith("ArrowD") || this.fields[to])
-      event.preventDefault();
-    if (this.fields[to]) this.go(to);
+    if (next || !sideways) event.preventDefault();
+    next?.focus();
+    next?.select();
   }
 
-  go(key) {
-    this.fields[key].input.focus();
-    this.fields[key].input.select();
-  }
-
-  type(key, typed, shown = 0) {
-    if (typed.trim()) this.cells[key] = [typed.trim().slice(0, 12), shown];
+  type(key, typed) {
+    if (typed.trim()) this.cells[key] = [typed.trim().slice(0, 12), 0];
     else delete this.cells[key];
     this.changed = true;
     this.hinted = false;
@@ -226,26 +208,25 @@ class Worksheet {
     if (!only) this.paintPicture();
   }
 
+  /** How many cells of each step and of the sheet are right, shown and wrong. */
   count() {
-    const all = Object.keys(this.fields), of = (step) => all.filter((key) => this.fields[key].step === step);
-    const states = Object.fromEntries(all.map((key) => [key, this.judge(key).state]));
-    const right = (keys, state) => keys.filter((key) => states[key] === state).length;
+    const states = Object.entries(this.fields).map(([key, { step }]) => ({ step, state: this.judge(key).state }));
+    const number = (...wanted) => states.filter(({ state }) => wanted.includes(state)).length;
     for (const step of STEPS) {
-      const keys = of(step), done = right(keys, "right");
-      this.counts[step].textContent = `${done}/${keys.length}`;
-      this.counts[step].closest(".matrix").classList.toggle("whole", done === keys.length);
+      const own = states.filter((cell) => cell.step === step), done = own.filter(({ state }) => state === "right");
+      this.counts[step].textContent = `${done.length}/${own.length}`;
+      this.counts[step].closest(".matrix").classList.toggle("whole", done.length === own.length);
     }
-    const done = right(all, "right"), shown = right(all, "shown"), wrong = right(all, "wrong") + right(all, "coarse");
-    const parts = [["progress", true], ["progress_shown", shown], ["progress_wrong", wrong]].filter(([, said]) => said);
-    this.title.textContent = done + shown === all.length ? fill(this.text.finished, { done, all: all.length, shown })
-      : parts.map(([name]) => fill(this.text[name], { done, all: all.length, shown, wrong })).join(" · ");
+    const all = states.length, [done, shown, wrong] = [number("right"), number("shown"), number("wrong", "coarse")];
+    const parts = done + shown === all ? ["finished"]
+      : ["progress", ...(shown ? ["progress_shown"] : []), ...(wrong ? ["progress_wrong"] : [])];
+    this.title.textContent = parts.map((name) => fill(this.text[name], { done, all, shown, wrong })).join(" · ");
   }
 
   say() {
     this.verdict.replaceChildren();
-    const none = !this.at;
-    for (const act of ["mask", "hint", "show", "fill"]) this.buttons[act].disabled = none;
-    if (none) { this.verdict.textContent = this.text.start; return; }
+    for (const act of OF_A_CELL) this.buttons[act].disabled = !this.at;
+    if (!this.at) { this.verdict.textContent = this.text.start; return; }
     const { step, i, j } = this.fields[this.at], { state, slip } = this.judge(this.at);
     named(make("b", "", this.verdict), `${this.where(step, i, j)}. `);
     named(this.verdict, this.text[slip ? `slip_${slip}` : `state_${state || "empty"}`]);
@@ -255,43 +236,38 @@ class Worksheet {
   /** The sum that leads to the cell, with its numbers. */
   hintFor(step, i, j) {
     const { given, solution: s } = this, seen = [...Array(i + 1).keys()], root = Math.sqrt(s.Q[0].length);
+    const product = rounded(s.products[i]?.[j]);
     const sums = {
-      Q: () => dot(given.X[i], column(given.W_Q, j)), K: () => dot(given.X[i], column(given.W_K, j)),
-      V: () => dot(given.X[i], column(given.W_V, j)), products: () => dot(s.Q[i], s.K[j]), scaled: () =>
-        `${rounded(s.products[i][j])} / √${s.Q[0].length} = ${rounded(s.products[i][j])} / ${rounded(root)}`,
+      products: () => dot(s.Q[i], s.K[j]),
+      scaled: () => `${product} / √${s.Q[0].length} = ${product} / ${rounded(root)}`,
       masked: () => this.text[j > i ? "hint_hidden" : "hint_visible"],
       weights: () => (j > i ? this.text.hint_leak : softmaxSum(s.masked[i], j, seen)),
       output: () => seen.map((k) => `${rounded(s.weights[i][k])}·${bracketed(s.V[k][j])}`).join(" + "),
     };
-    return fill(this.text.hint_is, { sum: sums[step]() });
+    return fill(this.text.hint_is, { sum: sums[step]?.() ?? dot(given.X[i], column(given[`W_${step}`], j)) });
   }
 
-  mask() { if (this.at) { this.fields[this.at].input.value = "−∞"; this.type(this.at, "−∞"); } }
-  hint() { if (this.at) { this.hinted = true; this.say(); } }
-  show() { if (this.at) this.put([this.at]); }
-  fill() {
-    if (this.at)
-      this.put(Object.keys(this.fields).filter((key) => this.fields[key].step === this.fields[this.at].step));
-  }
+  mask() { this.type(this.at, "−∞"); }
+  hint() { this.hinted = true; this.say(); }
+  show() { this.put([this.at]); }
+  fill() { this.put(Object.keys(this.fields).filter((key) => this.fields[key].step === this.fields[this.at].step)); }
 
   /** Writes the solution into cells that are not right, as shown and not as found. */
   put(keys) {
     for (const key of keys) {
-      const { input, step, i, j } = this.fields[key];
-      if (this.judge(key).state === "right") continue;
-      input.value = rounded(this.solution[step][i][j]);
-      this.cells[key] = [input.value, 1];
+      const { step, i, j } = this.fields[key];
+      if (this.judge(key).state !== "right") this.cells[key] = [rounded(this.solution[step][i][j]), 1];
     }
-    this.changed = true;
-    this.paint();
-    this.say();
-    this.settle();
+    this.redraw();
   }
 
   reset() {
-    this.cells = {};
+    Object.assign(this, { cells: {}, hinted: false });
+    this.redraw();
+  }
+
+  redraw() {
     this.changed = true;
-    this.hinted = false;
     this.paint();
     this.say();
     this.settle();
@@ -305,20 +281,18 @@ class Worksheet {
     this.svg.setAttribute("viewBox", "0 0 1120 620");
     [...GIVEN, ...STEPS].forEach((name, k) => {
       const x = 10 + (k % 4) * width, y = 24 + Math.floor(k / 4) * height;
-      const rows = this.given[name] ?? this.solution[name];
       const heading = draw("text", { x: x + 50, y, class: "sans strong", "font-size": 15 }, this.svg);
+      const put = (text, left, top, anchor, size) =>
+        draw("text", { x: left, y: top, "text-anchor": anchor, "font-size": size }, this.svg, text);
       this.text[`name_${name}`].split(/_(\w)/)
         .forEach((part, p) => draw("tspan", p % 2 ? { dy: 4, "font-size": 11 } : { dy: p ? -4 : 0 }, heading, part));
-      rows.forEach((row, i) => {
-        if (!name.startsWith("W_"))
-          draw("text", { x: x + 44, y: y + 30 + i * line, "text-anchor": "end", "font-size": 12 }, this.svg,
-            this.tokens[i]);
+      this.matrices[name].forEach((row, i) => {
+        if (!name.startsWith("W_")) put(this.tokens[i], x + 44, y + 30 + i * line, "end", 12);
         row.forEach((value, j) => {
           draw("rect", { x: x + 50 + j * cell, y: y + 11 + i * line, width: cell - 3, height: line - 3, fill: "none",
             stroke: "var(--tx-grid-ink)", "stroke-width": 1 }, this.svg);
-          const typed = this.given[name] ? rounded(value) : this.cells[`${name}.${i}.${j}`]?.[0] ?? "";
-          draw("text", { x: x + 48 + (j + 0.5) * cell, y: y + 30 + i * line, "text-anchor": "middle", "font-size": 13 },
-            this.svg, typed);
+          const shown = this.given[name] ? rounded(value) : this.cells[`${name}.${i}.${j}`]?.[0] ?? "";
+          put(shown, x + 48 + (j + 0.5) * cell, y + 30 + i * line, "middle", 13);
         });
       });
     });

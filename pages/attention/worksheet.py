@@ -58,14 +58,15 @@ def draw(page: Lesson, run: Run) -> Reading:
     """The controls and the sheet; returns what it shows."""
     if not reader.present():
         _controls(page)
-    found = solved(read("sheet_seed"), int(read("sheet_width")))
-    _picture(message(page, found), key=f"{PREFIX}sheet", on_settings=lambda sent: _keep_typed(sent))
-    title = page.label("sheet_title", width=found.sheet.width, seed=found.sheet.seed, token=code(_tokens(page)[LAST]),
-                       weights=", ".join(probability(float(w)) for w in found.steps["weights"][LAST]))
-    return Reading(_lines(page, found), _question(page, found),
+    solution = solved(read("sheet_seed"), int(read("sheet_width")))
+    sheet = solution.sheet
+    _picture(message(page, solution), key=f"{PREFIX}sheet", on_settings=_keep_typed)
+    title = page.label("sheet_title", width=sheet.width, seed=sheet.seed, token=code(_tokens(page)[LAST]),
+                       weights=", ".join(probability(float(w)) for w in solution.steps["weights"][LAST]))
+    return Reading(_lines(page, solution), _question(page, solution),
                    [attention_by_hand.solve, attention.dot_product_scores, attention.masked_softmax],
-                   {"worksheet.csv": lambda: table(page, found)},
-                   ".worksheet-picture", title, summary={page.label("sheet_summary"): found.identity})
+                   {"worksheet.csv": lambda: table(page, solution)},
+                   ".worksheet-picture", title, summary={page.label("sheet_summary"): solution.identity})
 
 
 def _controls(page: Lesson) -> None:
@@ -77,20 +78,21 @@ def _controls(page: Lesson) -> None:
                         width=110, **attached("sheet_seed"))
         st.button(page.label("sheet_another"), on_click=lambda: keep(sheet_seed=(read("sheet_seed") + 1) % 10_000),
                   key=f"{PREFIX}sheet_next")
-        found = solved(read("sheet_seed"), int(read("sheet_width")))
-        st.download_button(page.label("sheet_print"), lambda: _printable(page, found),
-                           file_name=f"attention-{found.sheet.width}-{found.sheet.seed}.html", mime="text/html",
+        solution = solved(read("sheet_seed"), int(read("sheet_width")))
+        st.download_button(page.label("sheet_print"), lambda: _printable(page, solution),
+                           file_name=f"attention-{solution.sheet.width}-{solution.sheet.seed}.html", mime="text/html",
                            key=f"{PREFIX}sheet_print", on_click="ignore", help=page.label("sheet_print_help"))
 
 
-def message(page: Lesson, found: Solved) -> dict:
+def message(page: Lesson, solution: Solved) -> dict:
     """The header of the component, as worksheet.js has it."""
-    return {"text": page.labels("sheet"), "scale": reader.scale(), "identity": found.identity, "tokens": _tokens(page),
-            "given": {name: written(getattr(found.sheet, name)) for name in GIVEN},
-            "solution": {name: written(values) for name, values in found.steps.items()},
+    return {"text": page.labels("sheet"), "scale": reader.scale(), "tokens": _tokens(page),
+            "identity": solution.identity,
+            "given": {name: written(getattr(solution.sheet, name)) for name in GIVEN},
+            "solution": {name: written(values) for name, values in solution.steps.items()},
             "mistakes": {step: {slip: written(values) for slip, values in of.items()}
-                         for step, of in found.slips.items()},
-            "cells": st.session_state.get(TYPED, {}).get(found.identity, {})}
+                         for step, of in solution.slips.items()},
+            "cells": st.session_state.get(TYPED, {}).get(solution.identity, {})}
 
 
 def written(values: Tensor) -> list[list[float | str | None]]:
@@ -129,23 +131,23 @@ def _tokens(page: Lesson) -> list[str]:
     return page.label("sheet_tokens").split()
 
 
-def table(page: Lesson, found: Solved) -> pd.DataFrame:
+def table(page: Lesson, solution: Solved) -> pd.DataFrame:
     """Every number of the sheet, one a row: matrix, row, column, value."""
-    return pd.DataFrame([(name, i, j, value) for name, values in found.matrices.items()
+    return pd.DataFrame([(name, i, j, value) for name, values in solution.matrices.items()
                          for i, row in enumerate(values.tolist()) for j, value in enumerate(row)],
                         columns=[page.label(f"sheet_column_{name}") for name in ("matrix", "row", "column", "value")])
 
 
-def _printable(page: Lesson, found: Solved) -> str:
+def _printable(page: Lesson, solution: Solved) -> str:
     names = page.labels("sheet_name")
-    words = {key: page.label(f"sheet_print_{key}", width=found.sheet.width, seed=found.sheet.seed)
+    words = {key: page.label(f"sheet_print_{key}", width=solution.sheet.width, seed=solution.sheet.seed)
              for key in ("title", "solution", "intro", "footer")}
-    return printable({name: values.numpy() for name, values in found.matrices.items()}, _tokens(page), names, words)
+    return printable({name: values.numpy() for name, values in solution.matrices.items()}, _tokens(page), names, words)
 
 
-def _lines(page: Lesson, found: Solved) -> list[tuple[str, str]]:
+def _lines(page: Lesson, solution: Solved) -> list[tuple[str, str]]:
     """The last query's row, from its scores to its output."""
-    steps, tokens, width = found.steps, _tokens(page), found.sheet.width
+    steps, tokens, width = solution.steps, _tokens(page), solution.sheet.width
     Q, K, V, S, scaled, A = (steps[name] for name in ("Q", "K", "V", "products", "scaled", "weights"))
     best = int(A[LAST].argmax())
     product = " + ".join(rf"{bracketed(f'{q:.0f}')} \cdot {bracketed(f'{k:.0f}')}"
@@ -156,21 +158,21 @@ def _lines(page: Lesson, found: Solved) -> list[tuple[str, str]]:
     return [(page.label("sheet_numbers_product", query=code(tokens[LAST]), best=code(tokens[best])),
              rf"q_{{{LAST + 1}}} \cdot k_{{{best + 1}}} = {product} = {S[LAST, best]:.0f}"),
             (page.label("sheet_numbers_scaled"),
-             rf"\frac{{{S[LAST, best]:.0f}}}{{\sqrt{{{width}}}}} = {latex_number(float(scaled[LAST, best]))}"),
+             rf"\frac{{{S[LAST, best]:.0f}}}{{\sqrt{{{width}}}}} = {latex_number(scaled[LAST, best])}"),
             (page.label("sheet_numbers_weight"),
              rf"\alpha_{{{LAST + 1},{best + 1}}} = "
-             rf"\frac{{e^{{{latex_operand(float(scaled[LAST, best]))}}}}}{{{exponentials}}} = "
-             rf"{latex_number(float(A[LAST, best]))}"),
+             rf"\frac{{e^{{{latex_operand(scaled[LAST, best])}}}}}{{{exponentials}}} = "
+             rf"{latex_number(A[LAST, best])}"),
             *((page.label("sheet_numbers_output", c=c + 1),
-               rf"z_{{{LAST + 1},{c + 1}}} = {sums[c]} = {latex_number(float(steps['output'][LAST, c]))}")
+               rf"z_{{{LAST + 1},{c + 1}}} = {sums[c]} = {latex_number(steps['output'][LAST, c])}")
               for c in range(width))]
 
 
-def _question(page: Lesson, found: Solved) -> Question:
+def _question(page: Lesson, solution: Solved) -> Question:
     """What the last query's greatest weight becomes if nothing is divided by √d_k."""
-    scaled, unscaled = (torch.softmax(found.steps[name][LAST], -1) for name in ("scaled", "products"))
+    scaled, unscaled = (torch.softmax(solution.steps[name][LAST], -1) for name in ("scaled", "products"))
     before, after = float(scaled.max()), float(unscaled.max())
-    options = sorted({round(value, 4) for value in (after, before, before / math.sqrt(found.sheet.width), 1 / N)})
+    options = sorted({round(value, 4) for value in (after, before, before / math.sqrt(solution.sheet.width), 1 / N)})
     return Question("sheet", page.label("sheet_question", query=code(_tokens(page)[LAST]), before=f"{before:.4f}"),
                     [f"{option:.4f}" for option in options], options.index(round(after, 4)),
                     page.label("sheet_because", before=f"{before:.4f}", after=f"{after:.4f}"))

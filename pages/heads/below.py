@@ -1,10 +1,10 @@
 """What stands below the instrument and follows the picked head, query and key: the numbers, the question, the code."""
-import math
-
 import numpy as np
 import pandas as pd
+import torch
 
 from core.analysis import stream_and_heads
+from core.analysis.attention_steps import Steps, head_steps, is_scaled
 from core.app.base.markdown import code
 from core.app.frame import Lesson, Question, Reading
 from core.app.state import Run
@@ -34,34 +34,18 @@ def reading(page: Lesson, run: Run) -> Reading:
                    f".st-key-{PREFIX}wall canvas.tiles", twin(page, run, pair), weights_table(page, run, pair))
 
 
-def factors(run: Run, pair: Pair) -> tuple[np.ndarray, np.ndarray]:
-    """What is multiplied and added up for every key of the picked query, (d_k,) and (N, d_k) float64: the query (as
-    rotated, and times W_S if the model has one) and the keys; or, where scores are additive, v and tanh(q + k).
+def steps_of(run: Run, pair: Pair) -> Steps:
+    """The picked query's row, worked out in float64 as a calculator would."""
+    return head_steps(run.trace.blocks[pair.layer], run.model.blocks[pair.layer], pair.head, pair.query)
+
+
+def factors(run: Run, pair: Pair, steps: Steps) -> tuple[np.ndarray, np.ndarray]:
+    """What is multiplied and added up for the picked pair, (d_k,) float64 each: the query (as rotated, and times W_S if
+    the model has one) and the key; or, where scores are additive, v and tanh(q + k).
     """
-    block, own, config = run.trace.blocks[pair.layer], run.model.blocks[pair.layer], run.model.config
-    shared = pair.head // (config.n_heads // config.n_kv_heads)
-    q, K = (t.double().cpu().numpy() for t in (block.Q_rotated[pair.head, pair.query], block.K_rotated[shared]))
-    if config.score == "additive":
-        return own.v_S[pair.head].double().cpu().numpy(), np.tanh(q + K)
-    return (q @ own.W_S[pair.head].double().cpu().numpy() if config.score == "multiplicative" else q), K
-
-
-def is_divided(run: Run) -> bool:
-    """Whether the sum is divided by √d_k."""
-    return run.model.config.scale_scores and run.model.config.score != "additive"
-
-
-def row_of(run: Run, pair: Pair) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The picked query's row, worked from its shown factors in float64 as a calculator would: their sums of products,
-    what positions add to the score, the score before the mask, and which keys the query may see; (N,) each.
-    """
-    block = run.trace.blocks[pair.layer]
-    own, of_keys = factors(run, pair)
-    products = of_keys @ own
-    scaled = products / math.sqrt(len(own)) if is_divided(run) else products
-    added = (block.scores[pair.head, pair.query].double().cpu().numpy() - scaled
-             if run.model.config.positions in ADDED_TO_SCORES else np.zeros(len(scaled)))
-    return products, added, scaled + added, block.allowed[pair.query].cpu().numpy()
+    q, k, v_S = steps.q, steps.K[pair.key], run.model.blocks[pair.layer].v_S
+    left, right = (q, k) if v_S is None else (v_S[pair.head].detach().double().cpu(), torch.tanh(q + k))
+    return left.numpy(), right.numpy()
 
 
 def number_lines(page: Lesson, run: Run, pair: Pair) -> list[tuple[str, str]]:
@@ -69,61 +53,58 @@ def number_lines(page: Lesson, run: Run, pair: Pair) -> list[tuple[str, str]]:
 
     What is used again has more digits, so that a calculator arrives at the same four.
     """
-    q, k = (found[pair.key] if found.ndim == 2 else found for found in factors(run, pair))
-    products, added, scores, allowed = row_of(run, pair)
-    d_k, product, score = len(q), float(products[pair.key]), float(scores[pair.key])
-    terms = ([rf"({latex_number(a)})({latex_number(b)})" for a, b in zip(q[:TERMS], k[:TERMS])]
+    steps, config, i, j = steps_of(run, pair), run.model.config, pair.query, pair.key
+    left, right = factors(run, pair, steps)
+    d_k, product, score = len(left), latex_operand(steps.products[j]), latex_operand(steps.scores[j])
+    terms = ([rf"({latex_number(a)})({latex_number(b)})" for a, b in zip(left[:TERMS], right[:TERMS])]
              + [r"\cdots"] * (d_k > TERMS))
-    lines = [(page.label("numbers_product", query_token=code(run.tokens[pair.query]), i=pair.query,
-                         key_token=code(run.tokens[pair.key]), j=pair.key, d_k=d_k, head=pair.name),
-              rf"\begin{{aligned}} {product_latex(run.model.config, pair.query, pair.key)} &= "
-              + r" \\ &\quad + ".join(terms) + rf" \\ &= {latex_operand(product)} \end{{aligned}}")]
-    divided = rf"\frac{{{latex_operand(product)}}}{{\sqrt{{{d_k}}}}}" if is_divided(run) else latex_operand(product)
-    bias = f" + {bracketed(latex_operand(added[pair.key]))}" if run.model.config.positions in ADDED_TO_SCORES else ""
-    lines.append((page.label(("numbers_score" if is_divided(run) else "numbers_score_plain") + "_bias" * bool(bias)),
-                  rf"s_{{{pair.query},{pair.key}}} = {divided}{bias} = {latex_operand(score)}"))
-    if not allowed[pair.key]:
-        return [*lines, (page.label("numbers_masked" if pair.key > pair.query else "numbers_masked_window",
-                                    window=run.model.config.window),
-                         rf"s = -\infty \quad\Rightarrow\quad \alpha_{{{pair.query},{pair.key}}} = 0")]
-    top = scores[allowed].max()
-    own, total = math.exp(score - top), np.exp(scores[allowed] - top).sum()
+    scaled, biased = is_scaled(run.model.blocks[pair.layer]), config.positions in ADDED_TO_SCORES
+    divided = rf"\frac{{{product}}}{{\sqrt{{{d_k}}}}}" if scaled else product
+    bias = f" + {bracketed(latex_operand(steps.bias[j]))}" if biased else ""
+    lines = [(page.label("numbers_product", query_token=code(run.tokens[i]), i=i, key_token=code(run.tokens[j]), j=j,
+                         d_k=d_k, head=pair.name),
+              rf"\begin{{aligned}} {product_latex(config, i, j)} &= " + r" \\ &\quad + ".join(terms)
+              + rf" \\ &= {product} \end{{aligned}}"),
+             (page.label(("numbers_score" if scaled else "numbers_score_plain") + "_bias" * biased),
+              rf"s_{{{i},{j}}} = {divided}{bias} = {score}")]
+    if not steps.allowed[j]:
+        return [*lines, (page.label("numbers_masked" if j > i else "numbers_masked_window", window=config.window),
+                         rf"s = -\infty \quad\Rightarrow\quad \alpha_{{{i},{j}}} = 0")]
+    own, total = (latex_operand(value) for value in (steps.exponentials[j], steps.exponentials.sum()))
     return [*lines,
-            (page.label("numbers_exp", m=plain_number(top, 6)),
-             rf"e^{{s - m}} = e^{{{latex_operand(score)} - {bracketed(latex_operand(top))}}} = {latex_operand(own)}"),
-            (page.label("numbers_alpha", n=int(allowed.sum())),
-             rf"\alpha_{{{pair.query},{pair.key}}} = \frac{{e^{{s-m}}}}{{\sum_j e^{{s_j - m}}}} = "
-             rf"\frac{{{latex_operand(own)}}}{{{latex_operand(total)}}} = {latex_number(own / total)}")]
+            (page.label("numbers_exp", m=plain_number(steps.top, 6)),
+             rf"e^{{s - m}} = e^{{{score} - {bracketed(latex_operand(steps.top))}}} = {own}"),
+            (page.label("numbers_alpha", n=int(steps.allowed.sum())),
+             rf"\alpha_{{{i},{j}}} = \frac{{e^{{s-m}}}}{{\sum_j e^{{s_j - m}}}} = "
+             rf"\frac{{{own}}}{{{total}}} = {latex_number(steps.weights[j])}")]
 
 
 def weights_table(page: Lesson, run: Run, pair: Pair) -> pd.DataFrame:
     """The softmax of the picked query's row: key, score, e^(s − m), α."""
-    _, _, scores, allowed = row_of(run, pair)
-    keys = np.flatnonzero(allowed)
-    exponentials = np.exp(scores[keys] - scores[keys].max())
-    weights = exponentials / exponentials.sum()
-    return pd.DataFrame({"j": keys, page.label("column_key"): [run.tokens[j] for j in keys],
-                         page.label("column_score"): [plain_number(s, 6) for s in scores[keys]],
-                         page.label("column_exp"): [plain_number(e, 6) for e in exponentials],
-                         page.label("column_weight"): [plain_number(w) for w in weights]})
+    steps = steps_of(run, pair)
+    keys = np.flatnonzero(steps.allowed)
+    scores, exponentials, weights = steps.scores, steps.exponentials, steps.weights
+    columns = {"key": [run.tokens[j] for j in keys], "score": [plain_number(scores[j], 6) for j in keys],
+               "exp": [plain_number(exponentials[j], 6) for j in keys],
+               "weight": [plain_number(weights[j]) for j in keys]}
+    return pd.DataFrame({"j": keys} | {page.label(f"column_{name}"): values for name, values in columns.items()})
 
 
 def products_table(run: Run, pair: Pair) -> pd.DataFrame:
     """Every term of the picked pair's sum of products."""
-    own, of_keys = factors(run, pair)
+    left, right = factors(run, pair, steps_of(run, pair))
     a, b = COLUMNS[run.model.config.score]
-    return pd.DataFrame({"c": range(len(own)), a: own, b: of_keys[pair.key], f"{a} {b}": own * of_keys[pair.key]})
+    return pd.DataFrame({"c": range(len(left)), a: left, b: right, f"{a} {b}": left * right})
 
 
 def twin(page: Lesson, run: Run, pair: Pair) -> str:
     """The picture as one sentence."""
-    patterns = patterns_of(run)
-    roles = figures.roles(patterns.measures)
+    patterns, config = patterns_of(run), run.model.config
     row = patterns.values[pair.layer, pair.head, pair.query]
-    return page.label("twin", n=roles.size, **counts(patterns),
-                      title=title_of(page, patterns.measures, roles[pair.layer, pair.head], pair.layer, pair.head),
+    return page.label("twin", n=config.n_layers * config.n_heads, **counts(patterns),
+                      title=title_of(page, patterns.measures, pair),
                       query_token=code(run.tokens[pair.query]), key_token=code(run.tokens[int(row.argmax())]),
-                      share=probability(float(row.max())))
+                      share=probability(row.max()))
 
 
 def suspects(run: Run) -> list[tuple[int, int]]:

@@ -143,8 +143,8 @@ def _toggle(run: Run, layer: int, head: int) -> None:
 
 
 def _show(widget: str, value: int | str | None) -> None:
-    """Sets a widget's value where it is another: one that is set goes to the browser and would undo what a quick hand
-    did meanwhile.
+    """Set a widget's value only where it differs: a value that is set goes to the browser, where it would undo what a
+    quick hand did meanwhile.
     """
     if st.session_state.get(widget) != value:
         st.session_state[widget] = value

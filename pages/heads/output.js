@@ -1,12 +1,13 @@
 // Concatenate and W^O at one position. A row for each head: its piece of the concatenated vector, what its rows of W^O
 // make of it, how long that is.
+import { unpack } from "../../core/components/lib/bytes.js";
+import { beginDrawing, resize, writeText } from "../../core/components/lib/canvas.js";
 import { css } from "../../core/components/lib/colours.js";
-import { make } from "../../core/components/lib/dom.js";
+import { button, make } from "../../core/components/lib/dom.js";
 import { byKeys } from "../../core/components/lib/keys.js";
 import { decimals, exact, significant } from "../../core/components/lib/numbers.js";
-import { unpack } from "../../core/components/lib/bytes.js";
 import { showTip } from "../../core/components/lib/pattern.js";
-import { readTheme, whenStyled } from "../../core/components/lib/theme.js";
+import { whenStyled } from "../../core/components/lib/theme.js";
 import { fitHeight, keepFitted } from "../../core/components/lib/view.js";
 
 const LABEL = 44, HEADING = 22, NARROW = 520, LEAST_ROW = 14;
@@ -49,85 +50,66 @@ function arrange(sum) {
   sum.scroll.style.maxHeight = sum.height > room ? `${room}px` : "";
   const between = width < NARROW ? 40 : 58, numbers = (width < NARROW ? 132 : 170) * sum.scale;
   const row = (sum.height - HEADING) / sum.rowsOf.length, half = (width - LABEL - between - numbers) / 2;
-  Object.assign(sum,
-    { ratio, row, half, between, numbers, right: LABEL + half + between, end: LABEL + 2 * half + between });
+  Object.assign(sum, { ratio, row, half, between, numbers, type: 12 * sum.scale, right: LABEL + half + between,
+    end: LABEL + 2 * half + between });
   sum.stage.style.height = `${sum.height}px`;
   Object.assign(sum.canvas.style, { width: `${width}px`, height: `${sum.height}px` });
-  [sum.canvas.width, sum.canvas.height] = [Math.round(width * ratio), Math.round(sum.height * ratio)];
+  resize(sum.canvas, Math.round(width * ratio), Math.round(sum.height * ratio));
   sum.rows.replaceChildren(...sum.names.map((name, head) => rowButton(sum, name, head)));
   paint(sum);
 }
 
 function rowButton(sum, name, head) {
-  const button = make("button", head === sum.selected ? "selected" : "");
-  button.type = "button";
-  button.setAttribute("aria-label",
-    `${name}, ${sum.text.norm} ${exact(sum.norms[head])}, ${sum.text.share} ${exact(sum.shares[head])}`);
-  Object.assign(button.style, { top: `${HEADING + head * sum.row + 1}px`, height: `${sum.row - 2}px` });
-  button.onclick = () => sum.send("picked", head);
-  return button;
+  const label = `${name}, ${sum.text.norm} ${exact(sum.norms[head])}, ${sum.text.share} ${exact(sum.shares[head])}`;
+  const node = button(null, "", "", () => sum.send("picked", head), head === sum.selected ? "selected" : "");
+  node.setAttribute("aria-label", label);
+  Object.assign(node.style, { top: `${HEADING + head * sum.row + 1}px`, height: `${sum.row - 2}px` });
+  return node;
 }
 
 function paint(sum) {
-  const context = sum.canvas.getContext("2d"), { ink, table } = readTheme();
-  const scale = table("div"), type = 12 * sum.scale;
-  context.setTransform(sum.ratio, 0, 0, sum.ratio, 0, 0);
-  context.textBaseline = "middle";
-  heading(sum, context, ink, type);
-  const longest = largest(sum.norms);
-  sum.rowsOf.forEach((name, row) => {
-    const y = HEADING + row * sum.row + 3, height = sum.row - 6, total = row === sum.rowsOf.length - 1;
-    context.fillStyle = ink("text");
-    context.font = `${total || row === sum.selected ? "700 " : ""}${type}px ${ink("mono")}`;
-    context.textAlign = "left";
-    context.fillText(name, 4, y + height / 2);
-    const [piece, start] = sum.pieces(row);
-    strip(context, piece, start, sum.heads * sum.d_v, LABEL, y, sum.half, height, sum.reach[0], scale, ink);
-    strip(context, sum.vector(row), 0, sum.d, sum.right, y, sum.half, height, sum.reach[1], scale, ink);
-    amounts(sum, context, row, y, height, longest, ink, type);
+  const { row: tall, selected, right, end, rowsOf } = sum, last = rowsOf.length - 1;
+  beginDrawing(sum, sum.stage.clientWidth);
+  headings(sum);
+  rowsOf.forEach((name, row) => {
+    const y = HEADING + row * tall + 3, height = tall - 6, [piece, start] = sum.pieces(row);
+    writeText(sum, name, 4, y + height / 2, { bold: row === last || row === selected, mono: true });
+    strip(sum, piece, start, sum.heads * sum.d_v, LABEL, y, height, sum.reach[0]);
+    strip(sum, sum.vector(row), 0, sum.d, right, y, height, sum.reach[1]);
+    amounts(sum, row, y, height);
   });
-  const line = HEADING + (sum.rowsOf.length - 1) * sum.row;
-  context.fillStyle = ink("text");
-  context.fillRect(LABEL, line, sum.end - LABEL, 1);
+  sum.context.fillStyle = sum.ink("text");
+  sum.context.fillRect(LABEL, HEADING + last * tall, end - LABEL, 1);
 }
 
-function heading(sum, context, ink, type) {
-  context.font = `${type}px ${ink("font")}`;
-  context.fillStyle = ink("muted");
-  context.textAlign = "left";
-  context.fillText(sum.text.concat, LABEL, HEADING / 2, sum.half + sum.between - 14);
-  context.fillText(sum.text.product, sum.right, HEADING / 2, sum.half);
-  context.fillText(sum.text.norm, sum.end + 10, HEADING / 2);
-  context.textAlign = "right";
-  context.fillText(sum.text.share, sum.end + sum.numbers - 6, HEADING / 2, sum.numbers / 2);
-  context.textAlign = "center";
-  context.fillStyle = ink("text");
-  context.font = `${type * 1.1}px ${ink("font")}`;
-  context.fillText(sum.between < 50 ? "Wᴼ→" : "× Wᴼ →", LABEL + sum.half + sum.between / 2,
-    HEADING + (sum.row * sum.heads) / 2);
+function headings(sum) {
+  const { text, half, between, right, end, numbers } = sum, y = HEADING / 2, meaning = "muted";
+  writeText(sum, text.concat, LABEL, y, { meaning, room: half + between - 14 });
+  writeText(sum, text.product, right, y, { meaning, room: half });
+  writeText(sum, text.norm, end + 10, y, { meaning });
+  writeText(sum, text.share, end + numbers - 6, y, { meaning, align: "right", room: numbers / 2 });
+  writeText(sum, between < 50 ? "Wᴼ→" : "× Wᴼ →", LABEL + half + between / 2, HEADING + (sum.row * sum.heads) / 2,
+    { align: "center", size: 1.1 });
 }
 
 // Values as cells of one strip, `start` cells in, of `count` that fill the width; the strip's whole extent is framed.
-function strip(context, values, start, count, x, y, width, height, reach, scale, ink) {
-  const cell = width / count;
+function strip({ context, ink, colours, half }, values, start, count, x, y, height, reach) {
+  const cell = half / count;
   values.forEach((value, k) => {
-    context.fillStyle = css(scale[Math.round(127.5 + (127.5 * value) / reach)]);
+    context.fillStyle = css(colours[Math.round(127.5 + (127.5 * value) / reach)]);
     context.fillRect(x + (start + k) * cell, y, cell + 0.4, height);
   });
   context.strokeStyle = ink("grid");
-  context.strokeRect(x, y, width, height);
+  context.strokeRect(x, y, half, height);
 }
 
-function amounts(sum, context, row, y, height, longest, ink, type) {
-  const x = sum.end + 10, room = sum.numbers - 66 * sum.scale;
-  context.fillStyle = ink("attention");
-  context.fillRect(x, y + height * 0.2, (sum.norms[row] / longest) * room * 0.55, height * 0.6);
-  context.fillStyle = ink("text");
-  context.font = `${type}px ${ink("mono")}`;
-  context.textAlign = "left";
-  context.fillText(significant(sum.norms[row]), x + (sum.norms[row] / longest) * room * 0.55 + 5, y + height / 2);
-  context.textAlign = "right";
-  context.fillText(decimals(sum.shares[row], 3), sum.end + sum.numbers - 6, y + height / 2);
+function amounts(sum, row, y, height) {
+  const { context, norms, shares, numbers } = sum, x = sum.end + 10, centre = y + height / 2;
+  const length = (norms[row] / largest(norms)) * (numbers - 66 * sum.scale) * 0.55;
+  context.fillStyle = sum.ink("attention");
+  context.fillRect(x, y + height * 0.2, length, height * 0.6);
+  writeText(sum, significant(norms[row]), x + length + 5, centre, { mono: true });
+  writeText(sum, decimals(shares[row], 3), sum.end + numbers - 6, centre, { mono: true, align: "right" });
 }
 
 function read(sum, event) {

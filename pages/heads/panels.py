@@ -47,9 +47,7 @@ def one_head(page: Lesson, run: Run, pair: Pair) -> None:
     patterns, block = patterns_of(run), run.trace.blocks[pair.layer]
     signed = values == "scores"
     numbers = block.scores[pair.head].float().cpu().numpy() if signed else patterns.values[pair.layer, pair.head]
-    role = figures.roles(patterns.measures)[pair.layer, pair.head]
-    title = (page.label("title_scores", head=pair.name) if signed
-             else title_of(page, patterns.measures, role, pair.layer, pair.head))
+    title = page.label("title_scores", head=pair.name) if signed else title_of(page, patterns.measures, pair)
     _view(page, numbers, patterns.allowed, run.tokens, "view", title, pair.name, shows=shows, signed=signed,
           picked=(pair.query, pair.key), on_pick=_pick)
 
@@ -81,18 +79,30 @@ def change(page: Lesson, run: Run, pair: Pair) -> None:
         st.button(page.label("clear"), key=f"{PREFIX}clear", disabled=not change_now().heads(run), on_click=_clear)
     changed = run.trace_with(change_now().intervention(run))
     if not run.has_head:
-        st.markdown(f"**{_moved_title(page, run, moved_by(run.trace, changed, pair.query), pair.query)}**")
+        share = moved_by(run.trace, changed, pair.query)
+        st.markdown(f"**{_change_title(page, run, pair, 'change_moved', share=f'{share:.3g}')}**")
         st.info(page.frame_words.label("no_head"))
         return
     before, after = (trace.logits[pair.query] for trace in (run.trace, changed))
     effect = stream_and_heads.effect(before, after, k=TOKENS_COMPARED // 3)
     p, q = (torch.softmax(logits.double(), -1).cpu().numpy() for logits in (before, after))
     ids = figures.candidates(p, q, effect.token_ids[effect.before != effect.after].tolist(), TOKENS_COMPARED)
-    st.markdown(f"**{_change_title(page, run, effect.kl, p, q, pair.query)}**")
+    first, then = int(p.argmax()), int(q.argmax())
+    title = _change_title(page, run, pair, "change_same" if first == then else "change_other", kl=f"{effect.kl:.3g}",
+                          token=code(run.tokenizer.visible(first)), other=code(run.tokenizer.visible(then)),
+                          before=probability(p[first]), after=probability(q[then]))
+    st.markdown(f"**{title}**")
     titles = tuple(page.label(f"change_{name}") for name in ("axis", "before", "after"))
     chart = figures.before_after([run.tokenizer.visible(int(i)) for i in ids], p[ids], q[ids], titles, reader.theme(),
                                  reader.scale(), CHART + 50 * reader.present())
     charts.show(chart, f"{PREFIX}before_after")
+
+
+def _change_title(page: Lesson, run: Run, pair: Pair, key: str, **values) -> str:
+    """What the change did to the prediction at the picked query; that nothing is changed, where that is so."""
+    changed = change_now().heads(run)
+    return (page.label(key, n=len(changed), at=code(run.tokens[pair.query]), i=pair.query, **values) if changed
+            else page.label("change_none"))
 
 
 def two_prompts(page: Lesson, run: Run, pair: Pair) -> None:
@@ -100,15 +110,14 @@ def two_prompts(page: Lesson, run: Run, pair: Pair) -> None:
     typed = st.text_input(page.label("other"), placeholder=page.label("other_default"), max_chars=2000,
                           **attached("other"))
     other = run.with_text(typed or page.label("other_default"))
+    at = pair.layer, pair.head
     for column, shown, name in zip(st.columns(2), (run, other), ("here", "there")):
         patterns = patterns_of(shown)
-        share = {measure: values[pair.layer, pair.head] for measure, values in patterns.measures.items()}
-        role = figures.roles(patterns.measures)[pair.layer, pair.head]
         with column:
-            _view(page, patterns.values[pair.layer, pair.head], patterns.allowed, shown.tokens, name,
-                  title_of(page, patterns.measures, role, pair.layer, pair.head),
-                  pair.name, height=(190, 420), foot=foot())
-            st.caption(page.label("both", **{measure: measured(value) for measure, value in share.items()}))
+            _view(page, patterns.values[at], patterns.allowed, shown.tokens, name,
+                  title_of(page, patterns.measures, pair), pair.name, height=(190, 420), foot=foot())
+            st.caption(page.label("both", **{measure: measured(values[at])
+                                             for measure, values in patterns.measures.items()}))
 
 
 def rollout(page: Lesson, run: Run, pair: Pair) -> None:
@@ -161,23 +170,6 @@ def axis_end(values: np.ndarray) -> float:
     unit = 10.0 ** math.floor(math.log10(1.1 * largest))
     most = math.ceil(1.1 * largest / unit) * unit
     return min(most, 1.0) if largest <= 1.0 else most
-
-
-def _moved_title(page: Lesson, run: Run, share: float, at: int) -> str:
-    changed = change_now().heads(run)
-    return (page.label("change_moved", n=len(changed), at=code(run.tokens[at]), i=at, share=f"{share:.3g}") if changed
-            else page.label("change_none"))
-
-
-def _change_title(page: Lesson, run: Run, kl: float, p: np.ndarray, q: np.ndarray, at: int) -> str:
-    changed = change_now().heads(run)
-    if not changed:
-        return page.label("change_none")
-    first, then = int(p.argmax()), int(q.argmax())
-    visible = {i: code(run.tokenizer.visible(i)) for i in (first, then)}
-    return page.label("change_same" if first == then else "change_other", kl=f"{kl:.3g}", n=len(changed),
-                      token=visible[first], other=visible[then], before=probability(float(p[first])),
-                      after=probability(float(q[then])), at=code(run.tokens[at]), i=at)
 
 
 def _pick(query: int, key: int) -> None:

@@ -19,13 +19,12 @@ def answer(question: dict) -> bytes:
 
     Raises ValueError, KeyError or TypeError for nonsense.
     """
-    asked = run.of_tokens(question["model"], question["device"], question["token_ids"])
+    asked, words = _asked(question)
     change = Change.checked(question["changed"], question["action"], question["factor"])
     shown = patterns_of(asked, change.intervention(asked))
     heads = [int(head) for head in question["exact_heads"]]
     if not all(0 <= head < shown.values.shape[0] * shown.values.shape[1] for head in heads):
         raise ValueError("there is no such head")
-    words = prose.load("heads").of_kind(asked.model.config.kind)
     return wall_answer(shown.values, shown.allowed, heads, **wall_words(words, asked, change, shown),
                        summary=summary(words, change, shown, MEASURES[0]))
 
@@ -40,10 +39,15 @@ def rollout_answer(question: dict) -> bytes:
 
     Raises ValueError, KeyError or TypeError for nonsense.
     """
-    asked = run.of_tokens(question["model"], question["device"], question["token_ids"])
+    asked, words = _asked(question)
     block, query = int(question["block"]), int(question["query"])
     if not (0 <= block < asked.model.config.n_layers and 0 <= query < len(asked.token_ids)):
         raise ValueError("there is no such block or position")
     shown = reached(asked, block, query)
-    return payload(shown.values, patterns_of(asked).allowed,
-                   shown.title(prose.load("heads").of_kind(asked.model.config.kind), asked), shown.picked, {})
+    return payload(shown.values, patterns_of(asked).allowed, shown.title(words, asked), shown.picked, {})
+
+
+def _asked(question: dict) -> tuple[run.Run, prose.TextFile]:
+    """The Run that a question names, and the lesson's words for its model."""
+    asked = run.of_tokens(question["model"], question["device"], question["token_ids"])
+    return asked, prose.load("heads").of_kind(asked.model.config.kind)

@@ -16,7 +16,7 @@ from core.app.compute import cache
 from core.app.frame import Lesson
 from core.app.state import Run, reader
 from core.app.state.lesson_settings import Setting, Settings
-from core.figures.heads import head_name
+from core.figures.heads import head_name, roles
 from core.figures.numbers import probability
 from core.model.intervention import NOTHING, HeadEdit, Intervention
 from core.model.trace import Trace
@@ -138,7 +138,7 @@ class Reached:
     def title(self, words: TextFile, run: Run) -> str:
         query, key = self.picked
         return words.label("title_rollout", block=self.block, query_token=run.tokens[query], key_token=run.tokens[key],
-                           share=probability(float(self.values[query, key])))
+                           share=probability(self.values[query, key]))
 
 
 def reached(run: Run, block: int, query: int) -> Reached:
@@ -158,8 +158,8 @@ def measures_of(run: Run) -> tuple[str, ...]:
 
 
 def attached(name: str) -> dict:
-    """The arguments key and on_change that tie a widget to one of SETTINGS; what the wall depends on too
-    draws it again.
+    """The arguments key and on_change that tie a widget to one of SETTINGS; a setting that the wall depends on draws
+    the wall again.
     """
     arguments = SETTINGS.attached(name)
     if name not in ON_THE_WALL:
@@ -174,11 +174,10 @@ def attached(name: str) -> dict:
 
 
 def redraw(*also: str) -> None:
-    """In a callback: draws the wall again, and the fragments named.
+    """Callback: draw the wall again, and the named fragments; the panel follows when the tiles stand, the parts below
+    when the hand rests.
 
-    The panel follows when the tiles stand, the parts below when the hand rests.
-
-    In present mode the whole page: there the choice decides what is on it.
+    In present mode draw the whole page, since there the choice decides what stands on it.
     """
     st.rerun("app" if reader.present() else ["heads_wall", *also])
 
@@ -209,15 +208,15 @@ def picked_pair(run: Run) -> Pair:
     return Pair(chosen.layer, chosen.head, chosen.position, key if 0 <= key < len(row) else int(row.argmax()))
 
 
-def title_of(page: Lesson, measures: dict[str, np.ndarray], role: str, layer: int, head: int) -> str:
-    """What the head does, as one line: its leading share, or how spread it is."""
-    if role:
-        return page.label(f"title_{role}", head=head_name(layer, head),
-                          share=probability(float(measures[role][layer, head])))
-    entropy, distance = (float(measures[name][layer, head]) for name in ("entropy", "distance"))
-    if np.isnan(entropy):
-        return page.label("title_one_token", head=head_name(layer, head))
-    return page.label("title_spread", head=head_name(layer, head), entropy=f"{entropy:.2f}", distance=f"{distance:.1f}")
+def title_of(page: Lesson, measures: dict[str, np.ndarray], pair: Pair) -> str:
+    """What the picked head does, as one line: its leading share, or how spread it is."""
+    own = {name: values[pair.layer, pair.head] for name, values in measures.items()}
+    if role := roles(measures)[pair.layer, pair.head]:
+        return page.label(f"title_{role}", head=pair.name, share=probability(own[role]))
+    if np.isnan(own["entropy"]):
+        return page.label("title_one_token", head=pair.name)
+    return page.label("title_spread", head=pair.name, entropy=f"{own['entropy']:.2f}",
+                      distance=f"{own['distance']:.1f}")
 
 
 def measured(value: float) -> str:

@@ -142,24 +142,28 @@ def _softmax_lines(page: Lesson, run: Run, say, logits: np.ndarray, target: int,
 
 def _cut_lines(say, place: int, truncation: Truncation) -> list[tuple[str, str]]:
     """The comparison that decided about the token under each rule that is on, up to the rule that cut it."""
-    config, y, result = truncation.config, truncation.probs, []
-    rank, fate = place + 1, RULES[truncation.cut_by[place]]
+    config, y, fate = truncation.config, truncation.probs, RULES[truncation.cut_by[place]]
     after_k = min(config.top_k or len(y), int(np.count_nonzero(y > 0)))
     mass, before = truncation.cumulative[after_k - 1], truncation.cumulative[place] - y[place]
-    if config.top_k is not None:
-        result.append((say("top_k"), rf"\text{{rank }} {rank} {_than(rank <= config.top_k)} k = {config.top_k}"))
-    if config.top_p < 1 and fate != "top_k":
-        result.append((say("top_p"),
-                       rf"\frac{{{latex_operand(before)}}}{{{latex_operand(mass)}}} = {latex_number(before / mass)} "
-                       rf"{'<' if fate != 'top_p' else chr(92) + 'ge'} p = {config.top_p:g}"))
-    if config.min_p > 0 and fate not in ("top_k", "top_p"):
-        result.append((say("min_p"),
-                       rf"y = {latex_number(y[place])} {'<' if fate == 'min_p' else chr(92) + 'ge'} m \cdot \max y = "
-                       rf"{config.min_p:g} \cdot {latex_operand(y[0])} = {latex_number(config.min_p * y[0])}"))
-    if config.typical_p < 1 and fate in ("", "typical_p"):
-        result.append((say("typical_cut" if fate else "typical_kept"),
-                       rf"-\ln y = {latex_number(-math.log(y[place])) if y[place] else chr(92) + 'infty'}"))
-    return result
+    below, above, within = "<", r"\ge", r"\le"
+    comparisons = {
+        "top_k": (config.top_k is not None, "top_k",
+                  rf"\text{{rank }} {place + 1} {'>' if fate == 'top_k' else within} k = {config.top_k}"),
+        "top_p": (config.top_p < 1, "top_p",
+                  rf"\frac{{{latex_operand(before)}}}{{{latex_operand(mass)}}} = {latex_number(before / mass)} "
+                  rf"{above if fate == 'top_p' else below} p = {config.top_p:g}"),
+        "min_p": (config.min_p > 0, "min_p",
+                  rf"y = {latex_number(y[place])} {below if fate == 'min_p' else above} m \cdot \max y = "
+                  rf"{config.min_p:g} \cdot {latex_operand(y[0])} = {latex_number(config.min_p * y[0])}"),
+        "typical_p": (config.typical_p < 1, "typical_cut" if fate else "typical_kept",
+                      rf"-\ln y = {latex_number(-math.log(y[place]) if y[place] else math.inf)}")}
+    lines = []
+    for rule, (is_on, caption, latex) in comparisons.items():
+        if is_on:
+            lines.append((say(caption), latex))
+        if rule == fate:
+            break
+    return lines
 
 
 def _draw_lines(say, place: int, truncation: Truncation, now: PanelSettings) -> list[tuple[str, str]]:
@@ -192,8 +196,7 @@ def _summary_lines(say, truncation: Truncation) -> list[tuple[str, str]]:
 
 def table(page: Lesson, run: Run, truncation: Truncation, logits: np.ndarray, n: int, digits: int = 4) -> pd.DataFrame:
     """The n most probable tokens: logit, probability, fate, interval. `digits` None keeps every number whole."""
-    ids = truncation.token_ids[:n]
-    ends = truncation.interval_ends[:n]
+    ids, ends = truncation.token_ids[:n], truncation.interval_ends[:n]
     columns = {"u": logits[ids], "y": truncation.probs[:n], "cumulative": truncation.cumulative[:n],
                "renormalised": truncation.renormalised[:n], "from": np.concatenate([[0.0], ends[:-1]]), "to": ends}
     if digits is not None:
@@ -207,10 +210,9 @@ def table(page: Lesson, run: Run, truncation: Truncation, logits: np.ndarray, n:
 
 def terms_table(page: Lesson, run: Run, terms: pd.DataFrame) -> pd.DataFrame:
     """The largest terms of a logit, with the six decimals that let a calculator arrive at the products."""
-    columns = {"h": terms["h"], "e": terms["e"], "product": terms["product"]}
-    return pd.DataFrame({"j": terms["j"]}
-                        | {page.label(f"terms_{name}", **logit_names(page, run)):
-                           [plain_number(value, 6) for value in values] for name, values in columns.items()})
+    return pd.DataFrame({"j": terms["j"]} | {page.label(f"terms_{name}", **logit_names(page, run)):
+                                             [plain_number(value, 6) for value in terms[name]]
+                                             for name in ("h", "e", "product")})
 
 
 def with_draws(table: pd.DataFrame, page: Lesson, truncation: Truncation, now: PanelSettings) -> pd.DataFrame:
@@ -243,15 +245,14 @@ def question(page: Lesson, logits: np.ndarray) -> Question:
 
 def twin(page: Lesson, run: Run, truncation: Truncation, now: PanelSettings) -> str:
     """The picture as one sentence."""
-    place, config = sampling.draw(truncation, now.xi), truncation.config
-    off = page.label("panel_off")
-    token = [escaped(run.tokenizer.visible(int(truncation.token_ids[i]))) for i in (0, place)]
+    place, config, off = sampling.draw(truncation, now.xi), truncation.config, page.label("panel_off")
+    first, drawn = (escaped(run.tokenizer.visible(int(truncation.token_ids[i]))) for i in (0, place))
     return page.label("panel_twin", T=f"{config.temperature:g}", k=config.top_k or off,
                       p=f"{config.top_p:g}" if config.top_p < 1 else off,
                       kept=f"{truncation.n_kept:,}", size=f"{len(truncation.probs):,}",
                       mass=probability(truncation.kept_mass), cut=f"{len(truncation.probs) - truncation.n_kept:,}",
-                      tail=probability(max(0.0, 1 - truncation.kept_mass)), first=token[0],
-                      y=probability(truncation.probs[0]), xi=f"{now.xi:.4f}", drawn=token[1],
+                      tail=probability(max(0.0, 1 - truncation.kept_mass)), first=first,
+                      y=probability(truncation.probs[0]), xi=f"{now.xi:.4f}", drawn=drawn,
                       drawn_y=probability(truncation.renormalised[place]))
 
 
@@ -265,7 +266,3 @@ def summary(page: Lesson, run: Run, truncation: Truncation) -> dict[str, str]:
             page.label("panel_perplexity"): plain_number(truncation.perplexity_after),
             page.label("pin_first"): f"{run.tokenizer.visible(int(truncation.token_ids[0]))} "
                                      f"{probability(truncation.probs[0])}"}
-
-
-def _than(true: bool) -> str:
-    return r"\le" if true else ">"

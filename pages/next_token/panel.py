@@ -58,8 +58,7 @@ def append(run: Run, position: int) -> None:
 
 def panel_labels(page: Lesson) -> dict[str, str]:
     """The labels of the text file that begin with `panel_`, by the name that the panel knows them under."""
-    return {key.removeprefix("panel_"): text.replace("\\n", "\n") for key, text in page.words.labels.items()
-            if key.startswith("panel_")}
+    return {name: text.replace("\\n", "\n") for name, text in page.labels("panel").items()}
 
 
 def contexts(page: Lesson, run: Run, position: int, others: dict[str, str]) -> list[Context]:
@@ -70,11 +69,9 @@ def contexts(page: Lesson, run: Run, position: int, others: dict[str, str]) -> l
 
 def vocabulary(run: Run) -> list[str]:
     """The visible form of every token, by id."""
-    return cache.result(run.loaded.key("visible"), lambda: _vocabulary(run), lambda made: sum(map(len, made)))
-
-
-def _vocabulary(run: Run) -> list[str]:
-    return [run.tokenizer.visible(token_id) for token_id in range(run.model.config.vocab_size)]
+    return cache.result(run.loaded.key("visible"),
+                        lambda: list(map(run.tokenizer.visible, range(run.model.config.vocab_size))),
+                        lambda made: sum(map(len, made)))
 
 
 def earlier(page: Lesson, run: Run, position: int) -> str:

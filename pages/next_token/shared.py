@@ -7,7 +7,8 @@ from core.components.sampling_panel import PanelSettings
 
 SETTINGS = "next_token_panel"     # the panel's settings as PanelSettings.to_link writes them; bound to the URL
 PANEL = "next_token_component"
-GIVEN = "next_token_given"        # (settings, named token, version) as the panel was last told them
+GIVEN = "next_token_given"        # (settings, named token, version) as the panel was last given them
+HEARD = "next_token_heard"        # (settings, named token) as the panel last told them, or was given them
 
 
 def settings() -> PanelSettings:
@@ -23,16 +24,13 @@ def settings() -> PanelSettings:
 def given(anew: bool) -> tuple[PanelSettings, int | None, int]:
     """What the panel is to start from: settings, named token, and a version that grows when Python sets them anew.
 
-    While only the panel moves it stays as it was, so that the message to the browser does not change and is
-    not sent again.
+    While only the panel moves they stay as they were: the message to the browser does not change and is not sent again.
     """
-    now, named = settings(), reader.selection().target
-    told = st.session_state.get(GIVEN)
-    if told is None or anew or st.session_state.get("next_token_heard") != (now, named):
-        told = (now, named, told[2] + 1 if told else 1)
-        st.session_state[GIVEN] = told
-        st.session_state["next_token_heard"] = (now, named)
-    return told
+    present, last = (settings(), reader.selection().target), st.session_state.get(GIVEN)
+    if last is None or anew or st.session_state.get(HEARD) != present:
+        last = (*present, last[2] + 1 if last else 1)
+        st.session_state.update({GIVEN: last, HEARD: present})
+    return last
 
 
 def take_settings() -> None:
@@ -42,4 +40,4 @@ def take_settings() -> None:
     st.session_state[SETTINGS] = heard.to_link()
     if sent["named"] != reader.selection().target:
         reader.select(target=sent["named"])
-    st.session_state["next_token_heard"] = (heard, sent["named"])
+    st.session_state[HEARD] = (heard, sent["named"])

@@ -1,7 +1,7 @@
 """What stands below the map and follows the picked row: the numbers, the table of parts, the question, the data."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +22,10 @@ from pages.overview.shared import MAP, packed_pass, truncation_of
 if TYPE_CHECKING:
     import pandas as pd  # imported with the first table: the first picture of a server does not wait for it
 
+# The part of the model that a parameter counts to, by the end of its name; all others are attention's, or a norm's.
+PART_OF = {"E": "E", "P": "P", "T": "token_types", "W_H": "head", "b_H": "head", "W_U": "unembedding",
+           "b_U": "unembedding"} | dict.fromkeys(("W_1", "b_1", "W_2", "b_2", "W_gate", "b_gate"), "mlp")
+
 
 def reading(page: Lesson, run: Run, position: int, layer: int, row: DeltaGenerator) -> Reading:
     """What the map shows of the picked row; the pins stand in `row`."""
@@ -32,7 +36,9 @@ def reading(page: Lesson, run: Run, position: int, layer: int, row: DeltaGenerat
                page.label("pin_entropy"): plain_number(truncation.entropy_before)}
     return Reading(number_lines(page, run, position, layer, truncation), question(page, run, position, truncation),
                    [Transformer.forward, truncate, *([] if run.is_encoder else [sampling.draw])],
-                   tables(page, run, truncation), f".st-key-{MAP}", twin(page, run, position, truncation),
+                   {"expected_tokens.csv" if run.is_encoder else "next_tokens.csv": lambda: _likeliest(run, truncation),
+                    "lengths.csv": lambda: _lengths(run), "parts.csv": lambda: part_table(page, run)},
+                   f".st-key-{MAP}", twin(page, run, position, truncation),
                    summary=summary, pins=row, below=lambda: page.named_token(run, position))
 
 
@@ -43,36 +49,41 @@ def number_lines(page: Lesson, run: Run, position: int, layer: int, truncation: 
     """Captions and LaTeX: one number of X, the lengths on the way through one block, and the softmax of the
     likeliest token.
     """
-    trace, token = run.trace, escaped(run.tokens[position])
-    top = int(truncation.token_ids[0])
-    lines = [(page.label("numbers_stream" if trace.blocks[layer].mlp_out is not None else "numbers_stream_attention",
-                         block=layer), stream_latex(trace, position, layer)),
-             (page.label("numbers_softmax", token=token, top=escaped(run.tokenizer.visible(top))),
-              softmax_latex(run.logits(position), top))]
-    lines.append((page.label("numbers_parameters"), table_latex(part_table(page, run))))
+    trace, token, top = run.trace, escaped(run.tokens[position]), int(truncation.token_ids[0])
+    stream = "numbers_stream" if trace.blocks[layer].mlp_out is not None else "numbers_stream_attention"
+    return [*embedding_lines(page, run, position, token),
+            (page.label(stream, block=layer), stream_latex(trace, position, layer)),
+            (page.label("numbers_softmax", token=token, top=escaped(run.tokenizer.visible(top))),
+             softmax_latex(run.logits(position), top)),
+            (page.label("numbers_parameters"), table_latex(part_table(page, run)))]
+
+
+def embedding_lines(page: Lesson, run: Run, position: int, token: str) -> list[tuple[str, str]]:
+    """The first number of what enters the blocks, where it is more than an entry of E."""
+    trace, model, token_id = run.trace, run.model, run.token_ids[position]
     if trace.position is not None:
-        symbols = ({f"E_{{{run.token_ids[position]},0}}": trace.embedding, f"P_{{{position},0}}": trace.position}
-                   | ({} if trace.token_type is None else {"T_{0,0}": trace.token_type}))
-        values = [float(part[position, 0]) for part in symbols.values()]
+        parts = {f"E_{{{token_id},0}}": trace.embedding, f"P_{{{position},0}}": trace.position,
+                 "T_{0,0}": trace.token_type}
+        values = {symbol: float(part[position, 0]) for symbol, part in parts.items() if part is not None}
+        first, *others = map(latex_number, values.values())
         # the sum is X itself, unless a norm makes X of it
-        entering = "S" if run.model.embedding_norm is not None else "X"
-        embed = (rf"{entering}_{{{position},0}} = {' + '.join(symbols)} = {latex_number(values[0])} + "
-                 rf"{' + '.join(f'({latex_number(value)})' for value in values[1:])}"
-                 rf" = {latex_number(sum(values))}")
-        lines.insert(0, (page.label("numbers_embed", position=position, token=token), embed))
-    elif (scale := run.model.config.embedding_scale) != 1:
-        row = float(run.model.E[run.token_ids[position], 0])
-        embed = (rf"X_{{{position},0}} = \sqrt{{d}}\, E_{{{run.token_ids[position]},0}} = {latex_operand(scale)} \cdot "
-                 rf"{bracketed(latex_operand(row))} = {latex_number(scale * row)}")
-        lines.insert(0, (page.label("numbers_embed_scaled", position=position, token=token), embed))
-    return lines
+        entering = "X" if model.embedding_norm is None else "S"
+        return [(page.label("numbers_embed", position=position, token=token),
+                 rf"{entering}_{{{position},0}} = {' + '.join(values)} = {first} + "
+                 rf"{' + '.join(f'({other})' for other in others)} = {latex_number(sum(values.values()))}")]
+    if (scale := model.config.embedding_scale) == 1:
+        return []
+    row = float(model.E[token_id, 0])
+    return [(page.label("numbers_embed_scaled", position=position, token=token),
+             rf"X_{{{position},0}} = \sqrt{{d}}\, E_{{{token_id},0}} = {latex_operand(scale)} \cdot "
+             rf"{bracketed(latex_operand(row))} = {latex_number(scale * row)}")]
 
 
 def stream_latex(trace, position: int, layer: int) -> str:
     block = trace.blocks[layer]
     parts = [(r"x", block.resid_pre), (r"\mathrm{attn}", block.attn_out), (r"\mathrm{ffn}", block.mlp_out),
              (r"x'", block.resid_post)]
-    return r",\qquad ".join(rf"\lVert {name} \rVert = {latex_number(float(stream_and_heads.norms(values[position])))}"
+    return r",\qquad ".join(rf"\lVert {name} \rVert = {latex_number(stream_and_heads.norms(values[position]))}"
                             for name, values in parts if values is not None)
 
 
@@ -85,7 +96,7 @@ def softmax_latex(logits: np.ndarray, token_id: int) -> str:
     lesser = r" - \max u" if shift else ""
     return (rf"y = \frac{{e^{{u{lesser}}}}}{{\sum e^{{u{lesser}}}}} = "
             rf"\frac{{e^{{{latex_number(own)}}}}}{{{latex_number(total)}}} = "
-            rf"\frac{{{latex_number(float(np.exp(own)))}}}{{{latex_number(total)}}}"
+            rf"\frac{{{latex_number(np.exp(own))}}}{{{latex_number(total)}}}"
             rf" = {in_latex(probability(float(np.exp(own)) / total, 4))}")
 
 
@@ -95,40 +106,31 @@ def part_table(page: Lesson, run: Run) -> pd.DataFrame:
     """
     import pandas as pd
     config, model, n = run.model.config, run.model, len(run.token_ids)
-    counts = {"E": model.E.numel(), "P": 0 if model.P is None else model.P.numel(),
-              "unembedding": sum(part.numel() for part in (model.W_U, model.b_U) if part is not None)}
-    counts |= {"token_types": 0 if model.T is None else model.T.numel(),
-               "head": 0 if model.W_H is None else model.W_H.numel() + model.b_H.numel()}
-    counts |= {"attention": 0, "mlp": 0, "norms": 0}
+    counts = Counter()
     for name, parameter in model.named_parameters():
-        if name not in ("E", "P", "T", "W_H", "b_H", "W_U", "b_U"):
-            leaf = name.split(".")[-1]
-            part = ("norms" if "norm" in name else "mlp" if leaf in ("W_1", "b_1", "W_2", "b_2", "W_gate", "b_gate")
-                    else "attention")
-            counts[part] += parameter.numel()
-    nd = f"{n} × {config.d_model}"
-    rows = [("tokens", f"{n}", 0), ("E" if config.tied_embeddings else "E_untied", nd, counts["E"]),
-            ("P", nd, counts["P"]), ("token_types", nd, counts["token_types"]),
+        part = "norms" if "norm" in name else PART_OF.get(name.split(".")[-1], "attention")
+        counts[part] += parameter.numel()
+    vectors, logits = f"{n} × {config.d_model}", f"{n} × {config.vocab_size}"
+    rows = [("tokens", f"{n}", 0), ("E" if config.tied_embeddings else "E_untied", vectors, counts["E"]),
+            ("P", vectors, counts["P"]), ("token_types", vectors, counts["token_types"]),
             ("attention", f"{config.n_layers} × [{config.n_heads} × {n} × {n}]", counts["attention"]),
             ("mlp", f"{config.n_layers} × [{n} × {config.d_ff}]", counts["mlp"]),
-            ("norms", nd, counts["norms"]), ("head", nd, counts["head"]),
-            ("unembedding_bias" if model.b_U is not None else "unembedding", f"{n} × {config.vocab_size}",
-             counts["unembedding"]), ("logits", f"{n} × {config.vocab_size}", 0), ("total", "", run.model.n_parameters)]
-    shown = [row for row in rows if row[2] or row[0] in ("tokens", "logits")]
+            ("norms", vectors, counts["norms"]), ("head", vectors, counts["head"]),
+            ("unembedding_bias" if model.b_U is not None else "unembedding", logits, counts["unembedding"]),
+            ("logits", logits, 0), ("total", "", model.n_parameters)]
     return pd.DataFrame([(page.label(f"part_{name}", layers=config.n_layers), shape, count)
-                         for name, shape, count in shown],
-                        columns=[page.label("part"), page.label("shape"), page.label("parameters")])
+                         for name, shape, count in rows if count or name in ("tokens", "logits")],
+                        columns=[page.label(name) for name in ("part", "shape", "parameters")])
 
 
 def table_latex(table: pd.DataFrame) -> str:
     """A small table as LaTeX: text, shape, whole numbers in groups of three; the last row under a line."""
-    def written(row) -> str:
-        name, shape, count = (row[0].replace("_", r"\_"), row[1].replace("×", r"\times "),
-                              f"{row[2]:,}".replace(",", r"\,"))
-        return rf"\text{{{name}}} & {shape} & {count}"
+    def row(name: str, shape: str, count: int) -> str:
+        return " & ".join([rf"\text{{{name}}}".replace("_", r"\_"), shape.replace("×", r"\times "),
+                           f"{count:,}".replace(",", r"\,")])
 
     heads = " & ".join(rf"\text{{{name}}}" for name in table.columns)
-    *parts, total = (written(row) for row in table.itertuples(index=False))
+    *parts, total = (row(*cells) for cells in table.itertuples(index=False))
     return (r"\begin{array}{lrr} " + heads + r" \\ \hline " + r" \\ ".join(parts) + r" \\ \hline " + total
             + r" \end{array}")
 
@@ -141,26 +143,17 @@ def question(page: Lesson, run: Run, position: int, truncation: Truncation) -> Q
     layers = run.model.config.n_layers
     with torch.inference_mode():
         without = truncate(run.model.logits_without_attention(run.trace.blocks[0].resid_pre[position, None])[0])
-    with_order, without_order = truncation.token_ids[:3].tolist(), without.token_ids[:3].tolist()
-    ids = sorted({without_order[0], *with_order[:2], without_order[1]})
-    names = {token_id: code(run.tokenizer.visible(token_id)) for token_id in {*ids, with_order[0]}}
-    token, place = escaped(run.tokens[position]), int(np.flatnonzero(truncation.token_ids == with_order[0])[0])
-    why = page.label("check_off_why", without=names[without_order[0]],
-                     p_without=probability(float(without.probs[0])), top=names[with_order[0]],
-                     p=probability(float(truncation.probs[place])), token=token, position=position)
+    top, alone = int(truncation.token_ids[0]), without.token_ids[:2].tolist()
+    ids = sorted({*alone, *truncation.token_ids[:2].tolist()})
+    names = {token_id: code(run.tokenizer.visible(token_id)) for token_id in ids}
+    token = escaped(run.tokens[position])
+    why = page.label("check_off_why", without=names[alone[0]], p_without=probability(without.probs[0]), top=names[top],
+                     p=probability(truncation.probs[0]), token=token, position=position)
     return Question("off", page.label("check_off", token=token, layers=layers), [names[token_id] for token_id in ids],
-                    ids.index(without_order[0]), why)
+                    ids.index(alone[0]), why)
 
 
 # ---- downloads and the text twin -------------------------------------------------------------------------------------
-
-
-def tables(page: Lesson, run: Run, truncation: Truncation) -> dict[str, Callable[[], pd.DataFrame]]:
-    """The data of the map: the likeliest next tokens of the picked position, all lengths by block and token, and the
-    parts of the model.
-    """
-    return {"expected_tokens.csv" if run.is_encoder else "next_tokens.csv": lambda: _likeliest(run, truncation),
-            "lengths.csv": lambda: _lengths(run), "parts.csv": lambda: part_table(page, run)}
 
 
 def _likeliest(run: Run, truncation: Truncation) -> pd.DataFrame:
@@ -171,15 +164,14 @@ def _likeliest(run: Run, truncation: Truncation) -> pd.DataFrame:
 
 
 def _lengths(run: Run) -> pd.DataFrame:
+    """The lengths of vectors, a row for each block and token."""
     import pandas as pd
     norms = packing.norm_arrays(run.trace)
-    n_layers, n = norms["attention"].shape
-    layer, position = (grid.ravel() for grid in np.meshgrid(np.arange(n_layers), np.arange(n), indexing="ij"))
-    lengths = {"block": layer, "position": position, "token": np.array(run.tokens)[position],
-               "stream_before": norms["stream"][:-1].ravel(), "attention": norms["attention"].ravel()}
-    if "feed_forward" in norms:
-        lengths["feed_forward"] = norms["feed_forward"].ravel()
-    return pd.DataFrame(lengths | {"stream_after": norms["stream"][1:].ravel()})
+    layer, position = np.indices(norms["attention"].shape)
+    columns = {"block": layer, "position": position, "token": np.array(run.tokens)[position],
+               "stream_before": norms["stream"][:-1], "attention": norms["attention"],
+               "feed_forward": norms.get("feed_forward"), "stream_after": norms["stream"][1:]}
+    return pd.DataFrame({name: values.ravel() for name, values in columns.items() if values is not None})
 
 
 def twin(page: Lesson, run: Run, position: int, truncation: Truncation) -> str:
@@ -188,5 +180,5 @@ def twin(page: Lesson, run: Run, position: int, truncation: Truncation) -> str:
     return page.label("twin", n=len(run.token_ids), n_cut=run.n_cut, token=escaped(run.tokens[position]),
                       position=position, model=escaped(run.model_name),
                       top=escaped(run.tokenizer.visible(int(truncation.token_ids[0]))),
-                      p=probability(float(truncation.probs[0])),
+                      p=probability(truncation.probs[0]),
                       first=f"{stream[0]:.3g}", last=f"{stream[-1]:.3g}", layers=run.model.config.n_layers)

@@ -5,12 +5,14 @@ const NARROW = 700, GAP = 8, LEAST_BLOCK = 60;
 // of more blocks than that those around the picked one are opened, where all together have no room
 const ALL_OPEN = 8, OPEN_BLOCK = 78, THIN_BLOCK = 13;
 
+const within = (low, value, high) => Math.max(low, Math.min(high, value));
+
 // The edges of n rows between top and top + height. Where rows of the least height do not all fit, those around `focus`
 // are opened and the others share the rest.
 function rowEdges(n, top, height, focus, least, most, opened = least) {
   const edges = new Float64Array(n + 1), fits = n * least <= height;
   const open = fits ? n : Math.max(1, Math.floor((0.62 * height) / opened));
-  const from = fits ? 0 : Math.min(Math.max(0, focus - Math.floor(open / 2)), n - open);
+  const from = fits ? 0 : within(0, focus - Math.floor(open / 2), n - open);
   const pitch = fits ? Math.min(most, height / n) : opened, thin = fits ? 0 : (height - open * opened) / (n - open);
   edges[0] = top + (fits ? (height - n * pitch) / 2 : 0);
   for (let i = 0; i < n; i++) edges[i + 1] = edges[i] + (i >= from && i < from + open ? pitch : thin);
@@ -21,28 +23,37 @@ function rowEdges(n, top, height, focus, least, most, opened = least) {
 function blockWidths(layers, room, focus) {
   if (layers <= ALL_OPEN || room >= layers * LEAST_BLOCK)
     return { widths: Array(layers).fill(Math.max(LEAST_BLOCK, room / layers)), from: 0, to: layers };
-  const open = Math.max(1, Math.min(layers, Math.floor((room - layers * THIN_BLOCK) / (OPEN_BLOCK - THIN_BLOCK))));
-  const from = Math.min(Math.max(0, focus - (open >> 1)), layers - open), to = from + open;
+  const open = within(1, Math.floor((room - layers * THIN_BLOCK) / (OPEN_BLOCK - THIN_BLOCK)), layers);
+  const from = within(0, focus - (open >> 1), layers - open), to = from + open;
   const thin = Math.max(THIN_BLOCK, (room - open * OPEN_BLOCK) / Math.max(1, layers - open));
   return { widths: Array.from({ length: layers }, (_, l) => (l >= from && l < to ? OPEN_BLOCK : thin)), from, to };
 }
 
 export const middle = (edges, i) => (edges[i] + edges[i + 1]) / 2;
 
-export function rowAt(edges, y) {
-  let low = 0, high = edges.length - 2;
-  if (y < edges[0] || y >= edges[high + 1]) return -1;
-  while (low < high) {
-    const mid = (low + high + 1) >> 1;
-    if (edges[mid] <= y) low = mid; else high = mid - 1;
-  }
-  return low;
+/** The row whose edges hold y; −1 for none. */
+export const rowAt = (edges, y) => (y < edges[0] ? -1 : edges.subarray(1).findIndex((end) => y < end));
+
+/**
+ * The places of all parts, in CSS pixels. A strip, of E, P, X, h or the feed-forward activations, is {name, x, w,
+ * edges, base, columns}: row i of the picture is row base + i of its array.
+ */
+export function layOut(map, width, height) {
+  const geometry = width < NARROW ? layOutNarrow(map, width) : layOutWide(map, width, height);
+  const { images, h, blocks } = geometry;
+  return { ...geometry, strips: [...images, h, ...(map.d_ff ? blocks.map((block) => block.mlp) : [])] };
 }
 
-const imageNames = (map) => (map.P ? ["E", "P", "X"] : ["X"]);
+const vectors = (map, name, x, w, edges) => ({ name, x, w, edges, base: 0, columns: map.d });
 
-export function layOut(map, width, height) {
-  return width < NARROW ? layOutNarrow(map, width) : layOutWide(map, width, height);
+function activations({ n, columns, position }, l, x, w, top, height, most) {
+  return { name: "mlp", l, x, w, base: l * n, columns, edges: rowEdges(n, top, height, position, 2, most) };
+}
+
+// E, P and X, or X alone where nothing is added, with room for a sign between them; each as wide as `wide` says.
+function imagesFrom(map, left, sign, rows, wide) {
+  const names = map.P ? ["E", "P", "X"] : ["X"], w = wide(names.length);
+  return names.map((name, i) => vectors(map, name, left + i * (w + sign), w, rows));
 }
 
 // The tiles of a block's heads: as many columns as make them largest in the box.
@@ -59,81 +70,74 @@ function tileGrid(heads, x, y, w, h) {
 }
 
 function layOutWide(map, asked, height) {
-  const { scale, layers, n, position } = map, em = 13 * scale;
-  const chipWidth = Math.min(9.2 * em, Math.max(6.4 * em, asked * 0.085));
-  const imageWidth = Math.max(34, Math.min(76, asked * 0.041));
-  const names = imageNames(map), sign = 12 * scale, fan = Math.max(30, asked * 0.028), gutter = 1.35 * em;
-  const outWidth = Math.max(14.5 * em, Math.min(23 * em, asked * 0.2)), hWidth = Math.max(20, imageWidth * 0.5);
-  const left = chipWidth + 6 + names.length * imageWidth + (names.length - 1) * sign + fan + gutter;
+  const { scale, layers, n, position } = map, em = 13 * scale, line = 1.35 * em, top = 3.1 * em;
+  const body = height - top - 2, rows = rowEdges(n, top + 2, body - 4, position, 1.1 * em, 2.9 * em, 1.9 * em);
+  const chipWidth = within(6.4 * em, asked * 0.085, 9.2 * em), imageWidth = within(34, asked * 0.041, 76);
+  const images = imagesFrom(map, chipWidth + 6, 12 * scale, rows, () => imageWidth);
+  const fan = Math.max(30, asked * 0.028), fanFrom = images.at(-1).x + imageWidth, fanTo = fanFrom + fan;
+  const gutter = 1.35 * em, left = fanTo + gutter;
+  const outWidth = within(14.5 * em, asked * 0.2, 23 * em), hWidth = Math.max(20, imageWidth * 0.5);
   const right = 6 + hWidth + fan * 0.8 + outWidth;
   const { widths, from, to } = blockWidths(layers, asked - left - right, map.focus);
   const starts = widths.reduce((all, w) => [...all, all.at(-1) + w], [left]);
-  const width = Math.max(asked, starts[layers] + right), widest = Math.max(...widths);
-  const top = 3.1 * em, body = height - top - 2, line = 1.35 * em;
-  const rows = rowEdges(n, top + 2, body - 4, position, 1.1 * em, 2.9 * em, 1.9 * em);
-  const grid = tileGrid(map.heads, 0, 0, widest - GAP - 10, body * 0.4), rest = body - 3 * line - grid.tall - 8;
-  const parts = { tiles: top + line, lanes: top + line + grid.tall + 5,
-    mlp: top + 3 * line + grid.tall + 5 + rest * 0.62 };
-  const laneEdges = rowEdges(n, parts.lanes + line, parts.mlp - parts.lanes - 2 * line, position, 4 * scale, 2 * em,
+  const grid = tileGrid(map.heads, 0, 0, Math.max(...widths) - GAP - 10, body * 0.4);
+  const rest = body - 3 * line - grid.tall - 8, lanesTop = top + line + grid.tall + 5;
+  const parts = { tiles: top + line, lanes: lanesTop, mlp: lanesTop + 2 * line + rest * 0.62 };
+  const lanes = rowEdges(n, parts.lanes + line, parts.mlp - parts.lanes - 2 * line, position, 4 * scale, 2 * em,
     7 * scale);
-  const images = names.map((name, i) =>
-    ({ name, x: chipWidth + 6 + i * (imageWidth + sign), w: imageWidth, edges: rows }));
-  const blocks = Array.from({ length: layers },
-    (_, l) => wideBlock(map, l, starts[l], widths[l], parts, laneEdges, height - 4, l < from || l >= to));
-  const h = { name: "h", x: starts[layers] + 6, w: hWidth, edges: laneEdges };
-  return { wide: true, width, height, top, em, line, parts, rows, images, sign, fan,
-    gutter, blocks, h, chips: { x: 0, w: chipWidth }, out: { x: h.x + h.w + fan * 0.8, y: 0, w: outWidth },
-    fanFrom: chipWidth + 6 + names.length * (imageWidth + sign) - sign, fanTo: left - gutter };
+  const blocks = widths.map((w, l) => wideBlock(map, l, starts[l], w, parts, lanes, height - 4, l < from || l >= to));
+  const h = vectors(map, "h", starts[layers] + 6, hWidth, lanes);
+  return { wide: true, width: Math.max(asked, starts[layers] + right), height, top, em, line, parts, rows, images,
+    sign: 12 * scale, fan, gutter, blocks, h, chips: { x: 0, w: chipWidth },
+    out: { x: h.x + h.w + fan * 0.8, y: 0, w: outWidth }, fanFrom, fanTo };
 }
 
 function wideBlock(map, l, x, w, parts, lanes, bottom, thin) {
   const inner = w - (thin ? 2 : GAP), pad = thin ? 1 : 5, line = 1.35 * 13 * map.scale;
   return { l, x, w, inner, thin, top: parts.tiles - line, bottom, lanes, xa: x + inner * 0.6, xm: x + inner * 0.87,
     tiles: tileGrid(map.heads, x + pad, parts.tiles + 1, inner - 2 * pad, parts.lanes - parts.tiles - 3),
-    writeTop: parts.lanes, writeBottom: parts.mlp - line, mlp: { x: x + pad, w: inner - 2 * pad,
-      edges: rowEdges(map.n, parts.mlp + 1, bottom - parts.mlp - 6, map.position, 2, 26) } };
+    writeTop: parts.lanes, writeBottom: parts.mlp - line,
+    mlp: activations(map, l, x + pad, inner - 2 * pad, parts.mlp + 1, bottom - parts.mlp - 6, 26) };
 }
 
 function layOutNarrow(map, width) {
-  const { scale, layers, n, position, heads } = map, em = 13 * scale, line = 1.35 * em, names = imageNames(map);
-  const sign = 12;
+  const { scale, layers, n, position, heads } = map, em = 13 * scale, line = 1.35 * em, sign = 12;
   const chipWidth = Math.min(8 * em, width * 0.28), top = 3.1 * em, tall = Math.min(n * 1.9 * em, 420);
-  const imageWidth = (width - chipWidth - 11 - (names.length - 1) * sign) / names.length;
   const rows = rowEdges(n, top + 2, tall, position, 1.2 * em, 2.1 * em, 1.9 * em);
-  const images = names.map((name, i) =>
-    ({ name, x: chipWidth + 8 + i * (imageWidth + sign), w: imageWidth, edges: rows }));
+  const images = imagesFrom(map, chipWidth + 8, sign, rows,
+    (count) => (width - chipWidth - 11 - (count - 1) * sign) / count);
   const small = layers > ALL_OPEN ? 0.45 : 1;                // many blocks below each other are flatter
-  const lanesTall = small * Math.min(Math.max(40, n * 13), 150), mlpTall = small * Math.min(Math.max(16, n * 5), 60);
+  const lanesTall = small * within(40, n * 13, 150), mlpTall = small * within(16, n * 5, 60);
   const perRow = Math.min(heads, Math.ceil(heads / Math.ceil((heads * (small < 1 ? 20 : 30)) / (width - 10))));
   const tileTall = Math.ceil(heads / perRow) * ((width - 10) / perRow);
   const blockTall = tileTall + lanesTall + mlpTall + 3 * line + 16, first = top + tall + line * 2.4;
   const blocks = Array.from({ length: layers }, (_, l) => {
     const y = first + l * (blockTall + GAP), writeTop = y + line + tileTall + 4;
-    const mlpTop = writeTop + line + lanesTall + line;
+    const mlpTop = writeTop + 2 * line + lanesTall;
     return { l, x: 0, w: width, inner: width, top: y, bottom: y + blockTall, xa: width * 0.6, xm: width * 0.87,
       writeTop, writeBottom: mlpTop - line, tiles: tileGrid(heads, 5, y + line, width - 10, tileTall),
       lanes: rowEdges(n, writeTop + line, lanesTall, position, 6, 2 * em),
-      mlp: { x: 5, w: width - 10, edges: rowEdges(n, mlpTop + 1, mlpTall, position, 2, 16) } };
+      mlp: activations(map, l, 5, width - 10, mlpTop + 1, mlpTall, 16) };
   });
-  const hTop = first + layers * (blockTall + GAP) + line * 2.4, hTall = Math.min(Math.max(16, n * 6), 80);
+  const hTop = first + layers * (blockTall + GAP) + line * 2.4, hTall = within(16, n * 6, 80);
   return { wide: false, width, height: hTop + hTall + 6, top, em, line, rows, images,
     sign, blocks, chips: { x: 0, w: chipWidth }, firstBlock: first,
-    h: { name: "h", x: 0, w: width, edges: rowEdges(n, hTop, hTall, position, 2, 16) } };
+    h: vectors(map, "h", 0, width, rowEdges(n, hTop, hTall, position, 2, 16)) };
 }
 
-// The stages of the pass in their order, and which rectangles of the canvas each one lights.
+/** The stages of the pass in their order. */
 export function stagesOf(map) {
-  const stages = [{ name: "tokens" }, { name: "embed" }, { name: "position" }];
-  for (let l = 0; l < map.layers; l++)
-    stages.push({ name: "attention", l }, ...(map.d_ff ? [{ name: "feed_forward", l }] : []));
-  return [...stages, { name: "norm" }, { name: "logits" }, { name: "softmax" }, { name: "draw" }];
+  const parts = ["attention", ...(map.d_ff ? ["feed_forward"] : [])];
+  const inBlocks = Array.from({ length: map.layers }, (_, l) => parts.map((name) => ({ name, l }))).flat();
+  const named = (...names) => names.map((name) => ({ name }));
+  return [...named("tokens", "embed", "position"), ...inBlocks, ...named("norm", "logits", "softmax", "draw")];
 }
 
+/** Which rectangles of the canvas each stage lights. */
 export function regionsOf(map) {
   const g = map.geometry, regions = [], box = (stage, x, y, w, h) => regions.push({ stage, x, y, w, h });
-  const tall = (edges) => [edges[0] - 3, edges[edges.length - 1] - edges[0] + 6];
-  for (const image of g.images)
-    box(image.name === "E" ? 1 : 2, image.x - 3, tall(g.rows)[0], image.w + 6, tall(g.rows)[1]);
+  const tall = (edges) => [edges[0] - 3, edges.at(-1) - edges[0] + 6], [top, height] = tall(g.rows);
+  for (const image of g.images) box(image.name === "E" ? 1 : 2, image.x - 3, top, image.w + 6, height);
   if (g.wide) box(3, g.fanFrom + 3, g.top - 4, g.blocks[0].x - g.fanFrom - 3, g.height - g.top + 4);
   const each = map.d_ff ? 2 : 1;
   for (const b of g.blocks) {
@@ -144,9 +148,9 @@ export function regionsOf(map) {
     box(at + 1, cut, y, b.x + b.w - cut, h);
     box(at + 1, b.x - 1, b.writeBottom, b.inner + 2, b.bottom - b.writeBottom + 2);
   }
-  const last = 3 + map.layers * each, [y, h] = tall(g.h.edges);
-  const from = g.wide ? g.blocks[map.layers - 1].x + g.blocks[map.layers - 1].inner + 1 : g.h.x;
-  box(last, from, y, g.h.x + g.h.w + 4 - from, h);
-  if (g.wide) box(last + 1, g.h.x + g.h.w + 4, 0, g.out.x - g.h.x - g.h.w - 4, g.height);
+  const last = 3 + map.layers * each, [y, h] = tall(g.h.edges), end = g.blocks.at(-1), right = g.h.x + g.h.w + 4;
+  const from = g.wide ? end.x + end.inner + 1 : g.h.x;
+  box(last, from, y, right - from, h);
+  if (g.wide) box(last + 1, right, 0, g.out.x - right, g.height);
   return regions;
 }

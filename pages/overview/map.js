@@ -1,20 +1,19 @@
 // The map's life: what Python sent, labels and chips, pointer and keys, and the walk through the stages.
+import { alike, unpack } from "../../core/components/lib/bytes.js";
 import { resize } from "../../core/components/lib/canvas.js";
-import { fill, make } from "../../core/components/lib/dom.js";
+import { fill, labelled, make, rich } from "../../core/components/lib/dom.js";
 import { byKeys } from "../../core/components/lib/keys.js";
 import { significant } from "../../core/components/lib/numbers.js";
-import { alike, unpack } from "../../core/components/lib/bytes.js";
-import { rowOffsets, tokenChip } from "../../core/components/lib/pattern.js";
+import { rowOffsets, showTip, tokenChip } from "../../core/components/lib/pattern.js";
 import { readTheme, whenStyled } from "../../core/components/lib/theme.js";
-import { roomBelow } from "../../core/components/lib/view.js";
+import { keepFitted, roomBelow } from "../../core/components/lib/view.js";
 import { layOut, middle, regionsOf, stagesOf } from "./layout.js";
-import { findAt, keyPlaces, paintMarks, readingOf } from "./marks.js";
+import { findAt, keyPlaces, named, paintMarks, readingOf } from "./marks.js";
 import { buildOutput, drawOutput, paintSky } from "./output.js";
-import { inks, paintBase, rowWeights } from "./paint.js";
+import { paintBase, rowWeights } from "./paint.js";
 import { printSoon } from "./print.js";
-import { named, phrase } from "./words.js";
 
-const STAGE_MS = 620, BLOCK_MS = 420;
+const STAGE_MS = 870, FIRST_BLOCK_MS = 990, BLOCK_MS = 420;
 const MOST_PIXELS = 12e6;      // of a canvas; some browsers draw none that is larger
 
 export default function (component) {
@@ -28,29 +27,19 @@ export default function (component) {
 
 // All that Python sent.
 function receive(map, given) {
-  const { root } = map;
   Object.assign(map, { P: null, X: null, mlp: null, images: {} }, given);
-  map.sent = map.position;
-  map.focus = map.layer;
-  map.offset = rowOffsets(map.first, map.last);
-  map.stages = stagesOf(map);
-  if (map.stage !== null && map.stage >= map.stages.length) map.stage = null;
-  root.style.setProperty("--scale", map.scale);
-  whenStyled(root, () => { arrange(map); settle(map); });
-}
-
-// What stands above the map may still grow.
-function settle(map, tries = 0) {
-  fit(map);
-  if (tries < 8) setTimeout(() => settle(map, tries + 1), 60 * tries);
+  Object.assign(map, { sent: map.position, focus: map.layer, offset: rowOffsets(map.first, map.last),
+    stages: stagesOf(map) });
+  if (map.stage >= map.stages.length) map.stage = null;
+  map.root.style.setProperty("--scale", map.scale);
+  whenStyled(map.root, () => arrange(map));
 }
 
 function build(root) {
-  const part = (name) => root.querySelector(name);
-  const map = { root, caption: part(".caption"), scroll: part(".scroll"), area: part(".stage"), base: part(".base"),
-    over: part(".over"), print: part(".print"), labels: part(".labels"), chips: part(".chips"), out: part(".out"),
-    tip: part(".tip"), back: part(".back"), play: part(".play"), forth: part(".forth"), nodes: new Map(), stage: null,
-    moved: 1, pointer: null };
+  const part = (name) => root.querySelector(`.${name}`);
+  const map = { root, area: part("stage"), nodes: new Map(), stage: null, moved: 1, pointer: null };
+  for (const name of ["caption", "scroll", "base", "over", "print", "labels", "chips", "out", "tip", "back", "play",
+    "forth"]) map[name] = part(name);
   buildOutput(map, () => pick(map, map.n - 1));
   map.area.onpointermove = (event) => point(map, event);
   map.area.onpointerleave = () => point(map, null);
@@ -59,12 +48,10 @@ function build(root) {
   byKeys(map.over, () => ({ columns: keyPlaces(map).length, rows: map.n, from: [0, map.position] }),
     (column, row, phase) => throughMap(map, column, row, phase),
     () => (map.tip.hidden ? "" : [...map.tip.children].map((part) => part.textContent).join(": ")));
-  map.play.onclick = () => (map.playing ? stop(map) : start(map));
+  map.play.onclick = () => (map.playing ? rest(map, map.stage) : start(map));
   map.back.onclick = () => stepBy(map, -1);
   map.forth.onclick = () => stepBy(map, 1);
-  const watch = new ResizeObserver(() => fit(map));
-  watch.observe(map.scroll);
-  watch.observe(document.documentElement);
+  keepFitted(map.scroll, () => fit(map));
   return map;
 }
 
@@ -86,9 +73,10 @@ function fit(map) {
 function arrange(map) {
   const width = (map.shownWidth = map.scroll.clientWidth);
   if (!width) return;
-  map.geometry = layOut(map, width, heightFor(map));
-  const g = map.geometry;
-  map.ratio = Math.min(window.devicePixelRatio || 1, Math.sqrt(MOST_PIXELS / (g.width * g.height)));
+  const theme = readTheme(), g = layOut(map, width, heightFor(map));
+  Object.assign(map, { geometry: g, theme, ink: theme.ink,
+    ratio: Math.min(window.devicePixelRatio || 1, Math.sqrt(MOST_PIXELS / (g.width * g.height))) });
+  map.regions = regionsOf(map);
   map.root.classList.toggle("narrow", !g.wide);
   Object.assign(map.area.style, { width: `${g.width}px`, height: g.wide ? `${g.height}px` : "auto",
     paddingTop: g.wide ? "" : `${g.height + 8}px` });
@@ -98,9 +86,6 @@ function arrange(map) {
   }
   Object.assign(map.out.style, g.wide ? { left: `${g.out.x}px`, width: `${g.out.w}px`, height: `${g.height}px` }
       : { left: 0, width: "100%", height: "auto" });
-  map.regions = regionsOf(map);
-  map.ink = inks();
-  map.theme = readTheme();
   paintBase(map);
   show(map);
   paintSky(map);
@@ -119,18 +104,17 @@ function show(map) {
 
 // ---- labels: what each part is, its shape today, and the way to its lesson ----
 
-function label(map, key, words, box, { name = "", part = null, at = 0, tag = "span" } = {}) {
-  let node = map.nodes.get(key);
-  if (!node) map.nodes.set(key, (node = map.labels.appendChild(make(map.lessons[part] ? "button" : tag))));
+function label(map, key, words, box, { name = "", part = null, at = 0 } = {}) {
+  const lesson = map.lessons[part];
+  if (!map.nodes.has(key)) map.nodes.set(key, make(lesson ? "button" : "span", "", map.labels));
+  const node = map.nodes.get(key);
   node.className = `label ${name}`;
   node.replaceChildren(...words.map((word, k) => make(k ? "small" : "b", "", null, word)));
   Object.assign(node.style, { left: `${box[0]}px`, top: `${box[1]}px`, width: box[2] ? `${box[2]}px` : "" });
-  node.stageAt = at;
-  node.used = true;
-  if (map.lessons[part]) {
-    node.title = map.text.open;
-    node.onclick = (event) => { event.stopPropagation(); map.send("opened", map.lessons[part]); };
-  }
+  Object.assign(node, { stageAt: at, used: true });
+  if (!lesson) return;
+  node.title = map.text.open;
+  node.onclick = (event) => { event.stopPropagation(); map.send("opened", lesson); };
 }
 
 function placeLabels(map) {
@@ -140,11 +124,10 @@ function placeLabels(map) {
   const words = (...names) => names.map((name) => fill(text[name], sizes));
   label(map, "tokens", words("head_tokens", "shape_tokens"), [0, 0], { part: "tokens" });
   for (const image of g.images) placeImageLabels(map, image, words);
-  const first = g.blocks[0];
+  const first = g.blocks[0], last = g.blocks.at(-1);
   label(map, "blocks",
     [...words("head_blocks"), fitting(words("shape_blocks", "shape_patterns", ...(d_ff ? ["shape_mlp"] : [])), g)],
-    [first.x, g.wide ? 0 : g.firstBlock - 3 * g.em, g.blocks.at(-1).x + g.blocks.at(-1).w - first.x],
-    { part: "blocks", at: 3 });
+    [first.x, g.wide ? 0 : g.firstBlock - 3 * g.em, last.x + last.w - first.x], { part: "blocks", at: 3 });
   for (const block of g.blocks) placeBlockLabels(map, block);
   label(map, "h", words("head_h", "shape_h"), g.wide ? [g.h.x - 6, g.h.edges[n] + 4, g.h.w + g.fan]
       : [0, g.h.edges[0] - 2.9 * g.em], { part: "h", at: map.stages.length - 4, name: g.wide ? "under" : "" });
@@ -154,86 +137,82 @@ function placeLabels(map) {
 
 // The name of E, P or X above it, and the sign before it where it is the second or third of a sum.
 function placeImageLabels(map, { name, x, w }, words) {
-  const g = map.geometry, single = g.images.length === 1, middle = (g.rows[0] + g.rows[map.n]) / 2;
+  const g = map.geometry, first = name === g.images[0].name, at = first ? 1 : 2;
+  const centre = (g.rows[0] + g.rows[map.n]) / 2;
   label(map, `head_${name}`, words(`head_${name}`, `shape_${name}`), [x - 2, 0, w + g.sign],
-    { part: name, at: single || name === "E" ? 1 : 2, name: name === "P" ? "position" : "" });
-  if (!single && name !== "E")
-    label(map, `sign_${name}`, [map.text[`sign_${name}`]], [x - g.sign, middle - g.em * 0.7, g.sign],
-      { name: "sign", at: 2 });
+    { part: name, at, name: name === "P" ? "position" : "" });
+  if (!first)
+    label(map, `sign_${name}`, words(`sign_${name}`), [x - g.sign, centre - g.em * 0.7, g.sign],
+      { name: "sign", at });
 }
 
 // As many of the shapes as stand over the blocks in one line.
 function fitting(shapes, g) {
-  const most = g.wide ? (g.out.x - g.blocks[0].x) / (0.53 * g.em) : g.width / (0.53 * g.em);
+  const most = (g.wide ? g.out.x - g.blocks[0].x : g.width) / (0.53 * g.em);
   return shapes.reduce((line, shape) => (line.length + shape.length + 3 <= most ? `${line}   ${shape}` : line));
 }
 
-function placeBlockLabels(map, block) {
-  const { l } = block, g = map.geometry, { text, n, position } = map, each = map.d_ff ? 2 : 1, at = 3 + l * each;
-  const value = (name) => map[name][l * n + position];
-  if (block.thin) {
-    if (l % Math.ceil((1.6 * g.em) / block.w) === 0)
-      label(map, `thin_${l}`, [String(l)], [block.x, block.top + 1, block.inner], { name: "block thin", at });
+function placeBlockLabels(map, { l, x, w, top, inner, thin, writeTop, writeBottom, lanes }) {
+  const g = map.geometry, { text, n, position } = map, at = 3 + l * (map.d_ff ? 2 : 1);
+  if (thin) {
+    if (l % Math.ceil((1.6 * g.em) / w) === 0)
+      label(map, `thin_${l}`, [String(l)], [x, top + 1, inner], { name: "block thin", at });
     return;
   }
-  label(map, `block_${l}`, [fill(text.block, { block: l })], [block.x + 5, block.top + 1, block.inner - 8],
+  const wrote = (name) => [`+ ${significant(map[name][l * n + position])}`];
+  label(map, `block_${l}`, [fill(text.block, { block: l })], [x + 5, top + 1, inner - 8],
     { part: "attention", at, name: "block" });
-  label(map, `wrote_attention_${l}`, [`+ ${significant(value("attention"))}`],
-    [block.x + 4, block.writeTop, block.inner - 8], { name: "attention number", at });
+  label(map, `wrote_attention_${l}`, wrote("attention"), [x + 4, writeTop, inner - 8],
+    { name: "attention number", at });
   if (!map.d_ff) return;
-  label(map, `wrote_mlp_${l}`, [`+ ${significant(value("feed_forward"))}`],
-    [block.x + 4, block.writeBottom + 1, block.inner - 8], { name: "mlp number", part: "feed_forward", at: at + 1 });
+  label(map, `wrote_mlp_${l}`, wrote("feed_forward"), [x + 4, writeBottom + 1, inner - 8],
+    { name: "mlp number", part: "feed_forward", at: at + 1 });
   label(map, `stream_${l}`, [significant(map.stream[(l + 1) * n + position])],
-    [block.x, middle(block.lanes, position) - 1.75 * g.em, block.inner + (g.wide ? 2 : -5)],
+    [x, middle(lanes, position) - 1.75 * g.em, inner + (g.wide ? 2 : -5)],
     { name: "residual number right halo", part: "stream", at: at + 1 });
 }
 
 // The three rows of a block, named once at their left.
 function placeRowTitles(map) {
-  const g = map.geometry, { parts } = g, block = g.blocks[0], x = g.fanTo - 2, { text } = map;
-  const [top, bottom] = [block.lanes[0], block.lanes[map.n]];
-  label(map, "row_attention", [text.row_attention], [x, parts.tiles, g.gutter],
-    { name: "row attention", part: "attention", at: 3 });
-  label(map, "row_stream", [text.row_stream], [x, (top + bottom) / 2 - 2.2 * g.em, g.gutter],
-    { name: "row residual halo", part: "stream", at: 3 });
+  const g = map.geometry, { parts } = g, { lanes, bottom, tiles } = g.blocks[0], tall = bottom - parts.mlp;
+  const title = (name, word, y, height, meaning, part) => {
+    label(map, name, [map.text[word]], [g.fanTo - 2, y, g.gutter], { name: `row ${meaning}`, part, at: 3 });
+    map.nodes.get(name).style.height = `${height}px`;
+  };
+  title("row_attention", "row_attention", parts.tiles, tiles.bottom - parts.tiles, "attention", "attention");
+  title("row_stream", "row_stream", (lanes[0] + lanes[map.n]) / 2 - 2.2 * g.em, 4.4 * g.em, "residual halo", "stream");
   if (map.d_ff)
-    label(map, "row_mlp", [block.bottom - parts.mlp > 6.4 * g.em ? text.row_mlp : text.row_mlp_short],
-      [x, parts.mlp, g.gutter], { name: "row mlp", part: "feed_forward", at: 3 });
-  const heights = { row_attention: block.tiles.bottom - parts.tiles, row_stream: 4.4 * g.em,
-    row_mlp: block.bottom - parts.mlp };
-  for (const [key, height] of Object.entries(heights))
-    if (map.nodes.get(key)) map.nodes.get(key).style.height = `${height}px`;
+    title("row_mlp", tall > 6.4 * g.em ? "row_mlp" : "row_mlp_short", parts.mlp, tall, "mlp", "feed_forward");
 }
 
 // ---- tokens ----
 
 function placeChips(map) {
-  const g = map.geometry, nodes = map.chips.children;
-  map.chips.setAttribute("aria-label", map.text.chips);
-  while (nodes.length > map.n) map.chips.lastChild.remove();
-  while (nodes.length < map.n)
-    map.chips.appendChild(Object.assign(tokenChip("", ""), { role: "radio" })).onclick = tokenClicked(map);
-  for (let i = 0; i < map.n; i++) {
-    const node = nodes[i], pitch = g.rows[i + 1] - g.rows[i], picked = i === map.position;
+  const g = map.geometry, { chips, n } = map, nodes = chips.children;
+  chips.setAttribute("aria-label", map.text.chips);
+  while (nodes.length > n) chips.lastChild.remove();
+  while (nodes.length < n) chips.append(newChip(map, nodes.length));
+  [...nodes].forEach((node, i) => {
+    const pitch = g.rows[i + 1] - g.rows[i], picked = i === map.position;
     node.hidden = pitch < 11 && !picked;
     node.className = `chip${picked ? " query" : pitch < 1.8 * g.em ? " plain" : ""}`;
-    node.style.fontSize = picked ? "" : `${Math.min(1.1 * g.em, 0.78 * pitch)}px`;
     node.textContent = map.tokens[i];
     node.setAttribute("aria-label", `${map.tokens[i]} ${chipHint(map, i)}`);
-    node.setAttribute("role", "radio");
     node.setAttribute("aria-checked", picked);
     node.tabIndex = picked ? 0 : -1;
-    Object.assign(node.style,
-      { top: `${middle(g.rows, i)}px`, maxWidth: `${g.chips.w}px`, right: `calc(100% - ${g.chips.w}px)` });
-  }
+    Object.assign(node.style, { fontSize: picked ? "" : `${Math.min(1.1 * g.em, 0.78 * pitch)}px`,
+      top: `${middle(g.rows, i)}px`, maxWidth: `${g.chips.w}px`, right: `calc(100% - ${g.chips.w}px)` });
+  });
+}
+
+function newChip(map, i) {
+  const node = tokenChip("");
+  node.setAttribute("role", "radio");
+  node.onclick = (event) => { event.stopPropagation(); pick(map, i); };
+  return node;
 }
 
 const chipHint = (map, i) => fill(map.text.chip_hint, { id: map.ids[i], position: i });
-
-const tokenClicked = (map) => (event) => {
-  event.stopPropagation();
-  pick(map, [...map.chips.children].indexOf(event.currentTarget));
-};
 
 // The browser answers at once with what it has; Python follows with the logits of the new position.
 function pick(map, position) {
@@ -245,8 +224,8 @@ function pick(map, position) {
 }
 
 function keyed(map, event) {
-  const to = { ArrowDown: map.position + 1, ArrowUp: map.position - 1, ArrowRight: map.position + 1,
-    ArrowLeft: map.position - 1, Home: 0, End: map.n - 1 }[event.key];
+  const { position, n } = map, to = { ArrowDown: position + 1, ArrowUp: position - 1, ArrowRight: position + 1,
+    ArrowLeft: position - 1, Home: 0, End: n - 1 }[event.key];
   if (to === undefined) return;
   event.preventDefault();
   event.stopPropagation();
@@ -256,20 +235,21 @@ function keyed(map, event) {
 
 // ---- pointer ----
 
-function point(map, event) {
+function partUnder(map, event) {
   const box = map.over.getBoundingClientRect();
+  return map.geometry ? findAt(map, event.clientX - box.left, event.clientY - box.top) : null;
+}
+
+function point(map, event) {
   const token = event ? [...map.chips.children].indexOf(event.target) : -1;
-  map.pointer = event && map.geometry && token < 0 ? findAt(map, event.clientX - box.left, event.clientY - box.top)
-    : null;
+  map.pointer = event && token < 0 ? partUnder(map, event) : null;
   map.tip.hidden = !map.pointer && token < 0;
   map.area.style.cursor = map.pointer ? "pointer" : "";
   if (!map.tip.hidden) {
     const [what, value] = map.pointer ? readingOf(map, map.pointer) : [named(map, token), chipHint(map, token)];
     const frame = map.root.getBoundingClientRect();
-    map.tip.replaceChildren(make("span", "", null, what), make("b", "", null, value));
-    const x = event.clientX - frame.left, y = event.clientY - frame.top;
-    map.tip.style.left = `${Math.max(0, Math.min(x - map.tip.offsetWidth / 2, frame.width - map.tip.offsetWidth))}px`;
-    map.tip.style.top = `${y > map.tip.offsetHeight + 24 ? y - map.tip.offsetHeight - 14 : y + 20}px`;
+    showTip(map.tip, [make("span", "", null, what), make("b", "", null, value)], event.clientX - frame.left,
+      event.clientY - frame.top - 10, 30);
   }
   cancelAnimationFrame(map.marking);
   map.marking = requestAnimationFrame(() => paintMarks(map));
@@ -284,18 +264,19 @@ function throughMap(map, column, row, phase) {
 }
 
 function clicked(map, event) {
-  const box = map.over.getBoundingClientRect();
-  const at = map.geometry && findAt(map, event.clientX - box.left, event.clientY - box.top);
-  if (!at) return;
-  if (map.geometry.blocks[at.l]?.thin) openBlock(map, at.l);
-  pick(map, at.row);
+  const part = partUnder(map, event);
+  if (!part) return;
+  if (map.geometry.blocks[part.l]?.thin) {
+    openBlock(map, part.l);
+    map.send("layer", part.l);
+  }
+  pick(map, part.row);
 }
 
-// A thin block under the hand or in the walk is opened, and those beside it; Python hears of a picked one.
-function openBlock(map, l, picked = true) {
+// A thin block under the hand or in the walk is opened, and those beside it.
+function openBlock(map, l) {
   map.focus = l;
   arrange(map);
-  if (picked) map.send("layer", l);
 }
 
 // ---- the walk ----
@@ -308,14 +289,12 @@ function start(map) {
 
 function next(map) {
   if (!map.playing) return;
-  if (map.stage + 1 >= map.stages.length) return stop(map, true);
+  if (map.stage + 1 >= map.stages.length) return rest(map, null);
   map.stage += 1;
-  showBlock(map);
-  const length = map.stages[map.stage].l === undefined ? STAGE_MS * 1.4 : map.stages[map.stage].l < 1 ? STAGE_MS * 1.6
-    : BLOCK_MS;
+  const { l } = map.stages[map.stage], length = l === undefined ? STAGE_MS : l ? BLOCK_MS : FIRST_BLOCK_MS;
   const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches, from = performance.now();
   map.moved = still ? 1 : 0;
-  show(map);
+  showStage(map);
   const frame = (now) => {
     if (!map.playing || !map.root.isConnected) return;         // the reader has gone to another page
     if (now - from >= length) { map.moved = 1; return next(map); }
@@ -325,58 +304,49 @@ function next(map) {
   requestAnimationFrame(frame);
 }
 
-function stop(map, whole = false) {
-  map.playing = false;
-  map.moved = 1;
-  if (whole) map.stage = null;
-  show(map);
+// The walk stands still at a stage; null: the whole pass is shown.
+function rest(map, stage) {
+  Object.assign(map, { playing: false, moved: 1, stage });
+  showStage(map);
 }
 
 function stepBy(map, way) {
-  const from = map.stage ?? (way > 0 ? -1 : map.stages.length), to = from + way;
-  map.playing = false;
-  map.moved = 1;
-  map.stage = to < 0 || to >= map.stages.length ? null : to;
-  showBlock(map);
-  show(map);
+  const to = (map.stage ?? (way > 0 ? -1 : map.stages.length)) + way;
+  rest(map, to in map.stages ? to : null);
 }
 
-function showBlock(map) {
+function showStage(map) {
   const l = map.stages[map.stage]?.l;
-  if (map.geometry.blocks[l]?.thin) openBlock(map, l, false);
+  if (map.geometry.blocks[l]?.thin) openBlock(map, l);
+  show(map);
 }
 
 // What stands for stages not reached yet is veiled, in the labels as on the canvas.
 function veil(map) {
   const at = map.stage ?? Infinity, count = map.stages.length;
-  for (const node of map.nodes.values()) node.classList.toggle("later", (node.stageAt ?? 0) > at);
-  const later = (node, stage) => node.classList.toggle("later", stage > at);
-  for (const node of [map.heading.logits, map.sky]) later(node, count - 3);
-  for (const node of [map.heading.softmax, map.bars, map.actual]) later(node, count - 2);
-  for (const node of [map.dice, map.toLast]) later(node, count - 1);
+  const later = (stage, ...nodes) => { for (const node of nodes) node.classList.toggle("later", stage > at); };
+  for (const node of map.nodes.values()) later(node.stageAt, node);
+  later(count - 3, map.heading.logits, map.sky);
+  later(count - 2, map.heading.softmax, map.bars, map.actual);
+  later(count - 1, map.dice, map.toLast);
   map.play.textContent = map.playing ? map.text.pause : map.text.play;
   map.play.setAttribute("aria-pressed", Boolean(map.playing));
-  for (const [node, name] of [[map.back, "back"], [map.forth, "forth"]]) {
-    node.textContent = { back: "◀", forth: "▶" }[name];
-    node.title = map.text[name];
-    node.setAttribute("aria-label", map.text[name]);
-  }
+  for (const name of ["back", "forth"]) labelled(map[name], map.text[name]);
 }
 
 // The sentence over the map: what is seen, or what the stage being walked through does to the picked token.
 function say(map) {
-  const { text, position } = map, [token, , p] = map.candidates[position][0];
-  const stage = map.stage === null ? null : map.stages[map.stage];
-  const values = { token: map.tokens[position], top: token, p: significant(p), n: map.n, d: map.d,
-    v: map.vocabulary, heads: map.heads, d_ff: map.d_ff, id: map.ids[position],
-    block: stage?.l, position, drawn: map.draw?.token ?? "", xi: map.draw?.xi.toFixed(4) };
-  if (stage?.l !== undefined) {
-    const weights = rowWeights(map, stage.l, position, null), j = weights.indexOf(Math.max(...weights));
-    const wrote = significant(map[stage.name][stage.l * map.n + position]);
-    Object.assign(values, { key: map.tokens[j], weight: significant(weights[j]), wrote });
+  const { text, position, draw } = map, [token, , p] = map.candidates[position][0];
+  const { name, l } = map.stages[map.stage] ?? {};
+  const values = { token: { chip: map.tokens[position], name: "chip query" }, top: { chip: token },
+    p: significant(p), n: map.n, d: map.d, v: map.vocabulary, heads: map.heads, d_ff: map.d_ff,
+    id: map.ids[position], block: l, position, drawn: { chip: draw?.token ?? "" }, xi: draw?.xi.toFixed(4) };
+  if (l !== undefined) {
+    const weights = rowWeights(map, l, position, null), weight = Math.max(...weights);
+    Object.assign(values, { key: { chip: map.tokens[weights.indexOf(weight)] }, weight: significant(weight),
+      wrote: significant(map[name][l * map.n + position]) });
   }
-  const name = stage ? `stage_${stage.name}${stage.name === "draw" && !map.draw ? "_none" : ""}`
-    : map.long ? "title_long" : "title";
-  map.caption.replaceChildren(...phrase(text[name], values, ["token", "top", "key", "drawn"]));
+  const key = name ? `stage_${name}${name === "draw" && !draw ? "_none" : ""}` : map.long ? "title_long" : "title";
+  rich(map.caption, text[key], values);
   map.over.setAttribute("aria-label", map.caption.textContent);
 }

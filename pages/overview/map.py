@@ -4,6 +4,7 @@ Hover reads a value, a click on a row picks its token, a click on a part opens i
 appends it; playing walks the pass stage by stage in the browser, without Python.
 """
 import functools
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,6 @@ from pages.overview.shared import MAP, MOST_SEED, SETTINGS, packed_pass, truncat
 
 HISTORY = "overview_history"
 OPEN = "overview_open"      # in the session: the lesson that a click in the map asks for
-EVENTS = ("picked", "layer", "opened", "appended", "thrown", "undone")
 MAP_TEXT = ("title", "title_long", "play", "pause", "back", "forth", "open", "chips", "chip_hint", "actual",
             "actual_rank", "last", "drawn", "append", "throw", "undo", "masked", "clipped", "bar_hint", "sky", "block")
 MAP_PARTS = ("head_", "shape_", "sign_", "row_", "name_", "tip_", "stage_")
@@ -55,30 +55,28 @@ def _seed(page: Lesson) -> int:
 def _draw_map(page: Lesson, run: Run, seed: int | None) -> None:
     """The pass, with the row of the picked token lit; of many blocks those around the picked one are opened."""
     selection, existing = reader.selection(), {entry.id for entry in catalogue.existing()}
-    fields, arrays = of_text(run, selection.position, seed)
+    sizes, arrays, candidates = packed_pass(run)
     text = {key: page.label(key) for key in page.words.labels if key in MAP_TEXT or key.startswith(MAP_PARTS)}
-    header = {**fields, "layer": selection.layer, "text": text | own_words(page, run), "canUndo": can_undo(),
+    header = {**sizes, **of_position(run, selection.position, seed), "candidates": candidates,
+              "layer": selection.layer, "text": text | own_words(page, run), "canUndo": can_undo(),
               "lessons": {part: lesson for part, lesson in LESSONS.items() if lesson in existing},
               "scale": reader.scale(), "theme": reader.theme()}
-    callbacks = {f"on_{event}_change": functools.partial(_happened, run.asked, event) for event in EVENTS}
-    _map(key=MAP, data=pack(header, arrays), **callbacks)
+    arrays = {**arrays, "logits": run.logits(selection.position).astype(np.float32)}
+    _map(key=MAP, data=pack(header, arrays), **callbacks(run.asked))
 
 
-def of_text(run: Run, position: int, seed: int | None) -> tuple[dict, dict[str, np.ndarray]]:
-    """What the map shows of one text with a position picked: fields and arrays, `packing.pass_arrays` among them.
+def of_position(run: Run, position: int, seed: int | None) -> dict:
+    """What the map shows of the tokens, with a position picked, and of the draw after the last one, by this seed.
 
-    seed: of the draw after the last position; None: nothing is drawn. "here": whether what is predicted at a position
-    is the token that stands there, as an encoder does it; "blanks": positions where none does. "logits": (|V|,)
-    float32.
+    "draw" is None where nothing is drawn: before the last position, and where seed is None. "here": whether what is
+    predicted at a position is the token that stands there, as an encoder does it; "blanks": positions where none does.
     """
-    sizes, arrays, candidates = packed_pass(run)
-    thrown = None
-    if seed is not None and position == len(run.token_ids) - 1:
-        thrown = packing.throw(truncation_of(run, position), xi_of(seed, len(run.token_ids)), run.tokenizer.visible)
+    n, thrown = len(run.token_ids), None
+    if seed is not None and position == n - 1:
+        thrown = packing.throw(truncation_of(run, position), xi_of(seed, n), run.tokenizer.visible)
     blanks = [i for i, token in enumerate(run.token_ids) if run.is_encoder and token == run.tokenizer.mask_token]
-    fields = {**sizes, "tokens": run.tokens, "ids": list(run.token_ids), "candidates": candidates, "position": position,
-              "draw": thrown, "here": run.is_encoder, "blanks": blanks}
-    return fields, {**arrays, "logits": run.logits(position).astype(np.float32)}
+    return {"tokens": run.tokens, "ids": list(run.token_ids), "position": position, "draw": thrown,
+            "here": run.is_encoder, "blanks": blanks}
 
 
 def own_words(page: Lesson, run: Run) -> dict[str, str]:
@@ -95,24 +93,22 @@ def own_words(page: Lesson, run: Run) -> dict[str, str]:
     return {name: page.label(f"{name}_{which}") for name, which in holds.items() if which}
 
 
-def _happened(asked: int, event: str) -> None:
-    """Callback: what a click in the map asks for.
+def callbacks(asked: int) -> dict[str, Callable[[], None]]:
+    """What a click in the map does, by the component's arguments.
 
     A pick of the `asked` token, the last one, follows the end of the text from then on; in an encoder its blank.
     """
-    value = getattr(st.session_state[MAP], event)
-    if event == "picked":
-        reader.select(position=None if value == asked else int(value))
-    elif event == "layer":
-        reader.select(layer=int(value))
-    elif event == "opened":
-        st.session_state[OPEN] = value
-    elif event == "appended":
-        append(int(value))
-    elif event == "thrown":
-        SETTINGS.keep(seed=(SETTINGS.read("seed") + 1) % (MOST_SEED + 1))
-    elif event == "undone":
-        undo()
+    acts = {"picked": lambda at: reader.select(position=None if at == asked else int(at)),
+            "layer": lambda layer: reader.select(layer=int(layer)),
+            "opened": lambda lesson: st.session_state.update({OPEN: lesson}),
+            "appended": lambda token_id: append(int(token_id)),
+            "thrown": lambda _: SETTINGS.keep(seed=(SETTINGS.read("seed") + 1) % (MOST_SEED + 1)),
+            "undone": lambda _: undo()}
+
+    def call(event: str) -> None:
+        acts[event](getattr(st.session_state[MAP], event))
+
+    return {f"on_{event}_change": functools.partial(call, event) for event in acts}
 
 
 # ---- appending, and taking back --------------------------------------------------------------------------------------

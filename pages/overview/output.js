@@ -1,148 +1,126 @@
 // The right end of the map: the logits as a skyline over the vocabulary, the likeliest next tokens as bars, and the
 // throw that picks one.
-import { fill, make } from "../../core/components/lib/dom.js";
+import { button, fill, make, rich } from "../../core/components/lib/dom.js";
 import { exact, significant } from "../../core/components/lib/numbers.js";
 import { tokenChip } from "../../core/components/lib/pattern.js";
-import { phrase } from "./words.js";
 
-// toLast() picks the last token.
+/** Build the parts, which stand on the map by their names. toLast() picks the last token. */
 export function buildOutput(map, toLast) {
-  const { out } = map, part = (tag, name, parent = out) => parent.appendChild(make(tag, name));
-  map.heading = { logits: part("button", "head") };
-  map.sky = part("canvas", "sky");
-  map.heading.softmax = part("button", "head");
-  map.bars = part("ol", "bars");
-  map.actual = part("p", "actual");
-  map.dice = part("div", "dice");
-  map.stick = part("div", "stick", map.dice);
-  map.said = part("p", "said", map.dice);
-  const row = part("div", "row", map.dice);
-  for (const name of ["append", "throw", "undo"]) (map[name] = part("button", `do ${name}`, row)).type = "button";
-  map.append.onclick = () => map.send("appended", map.draw.id);
-  map.throw.onclick = () => map.send("thrown", true);
-  map.undo.onclick = () => { if (map.canUndo) map.send("undone", true); };
-  map.toLast = part("button", "do last");
-  map.toLast.onclick = toLast;
-}
-
-function head(map, node, part, title, shape) {
-  node.type = "button";
-  node.replaceChildren(make("b", "", null, title), make("small", "", null, shape));
-  node.disabled = !map.lessons[part];
-  node.title = map.lessons[part] ? map.text.open : "";
-  node.onclick = () => map.lessons[part] && map.send("opened", map.lessons[part]);
+  const { out } = map;
+  const heading = (name) => button(out, "", "", () => map.send("opened", map.lessons[name]), "head");
+  map.heading = { logits: heading("logits") };
+  map.sky = make("canvas", "sky", out);
+  map.heading.softmax = heading("softmax");
+  map.bars = make("ol", "bars", out);
+  map.actual = make("p", "actual", out);
+  map.dice = make("div", "dice", out);
+  map.stick = make("div", "stick", map.dice);
+  map.said = make("p", "said", map.dice);
+  const row = make("div", "row", map.dice);
+  const acts = { append: () => map.send("appended", map.draw.id), throw: () => map.send("thrown", true),
+    undo: () => { if (map.canUndo) map.send("undone", true); } };
+  for (const [name, act] of Object.entries(acts)) map[name] = button(row, "", "", act, `do ${name}`);
+  map.toLast = button(out, "", "", toLast, "do last");
 }
 
 export function drawOutput(map) {
-  const { text, here } = map, atEnd = map.position === map.n - 1;
-  const candidates = map.candidates[map.position].slice(0, barsThatFit(map)), fresh = map.position === map.sent;
-  head(map, map.heading.logits, "logits", fill(text.head_logits, {}),
-    fill(text.shape_logits, { n: map.n, v: map.vocabulary }));
-  head(map, map.heading.softmax, "softmax", fill(text.head_softmax, {}),
-    fill(text.shape_softmax, { v: map.vocabulary }));
-  map.sky.classList.toggle("waiting", !fresh);
+  const { text, here, position, draw, lessons } = map, atEnd = position === map.n - 1;
+  for (const [name, node] of Object.entries(map.heading)) {
+    node.replaceChildren(make("b", "", null, text[`head_${name}`]),
+      make("small", "", null, fill(text[`shape_${name}`], { n: map.n, v: map.vocabulary })));
+    node.disabled = !lessons[name];
+    node.title = lessons[name] ? text.open : "";
+  }
+  map.sky.classList.toggle("waiting", position !== map.sent);
   map.sky.setAttribute("aria-label", text.sky);
-  drawBars(map, candidates, atEnd && map.draw ? map.draw.id : null);
+  drawBars(map, atEnd);
   // what is predicted at a position: the token that stands there, or the one after it
-  const foretold = map.position + (here ? 0 : 1);
+  const foretold = position + (here ? 0 : 1);
   map.actual.hidden = !(foretold in map.tokens) || map.blanks.includes(foretold);
   map.toLast.hidden = here || atEnd;
+  map.toLast.textContent = text.last;
   if (!map.actual.hidden)
-    map.actual.replaceChildren(text.actual, " ", tokenChip(map.tokens[foretold], ""), " ",
+    map.actual.replaceChildren(text.actual, " ", tokenChip(map.tokens[foretold]), " ",
       probabilityOf(map, map.ids[foretold]));
-  map.toLast.textContent = fill(text.last, {});
-  map.dice.hidden = !atEnd || !map.draw;
-  if (!map.dice.hidden) drawDice(map);
+  map.dice.hidden = !atEnd || !draw;
+  if (!map.dice.hidden) drawDice(map, draw);
 }
 
-function barsThatFit({ geometry: g }) {
-  return g.wide ? Math.max(3, Math.floor((g.height - 18 * g.em) / (1.55 * g.em))) : Infinity;
+// A token's probability and rank, as soon as the logits of the picked position are there.
+function probabilityOf({ logits, position, sent, text }, id) {
+  if (position !== sent) return "";
+  const peak = mostOf(logits), sum = logits.reduce((total, u) => total + Math.exp(u - peak), 0);
+  const ahead = logits.filter((u, k) => u > logits[id] || (u === logits[id] && k < id)).length;
+  return fill(text.actual_rank, { p: significant(Math.exp(logits[id] - peak) / sum), rank: ahead + 1 });
 }
 
-function probabilityOf(map, id) {
-  if (map.position !== map.sent) return "";
-  const peak = map.logits.reduce((a, b) => Math.max(a, b), -Infinity);
-  let sum = 0, rank = 1;
-  for (let k = 0; k < map.logits.length; k++) {
-    sum += Math.exp(map.logits[k] - peak);
-    if (map.logits[k] > map.logits[id] || (map.logits[k] === map.logits[id] && k < id)) rank++;
-  }
-  return fill(map.text.actual_rank, { p: significant(Math.exp(map.logits[id] - peak) / sum), rank });
-}
+const mostOf = (values) => values.reduce((a, b) => Math.max(a, b), -Infinity);
 
-function drawBars(map, candidates, drawn) {
-  while (map.bars.children.length > candidates.length) map.bars.lastChild.remove();
-  while (map.bars.children.length < candidates.length) map.bars.appendChild(newBar());
+function drawBars(map, atEnd) {
+  const { bars, geometry: g, here, draw } = map, drawn = atEnd && draw ? draw.id : null;
+  const most = g.wide ? Math.max(3, Math.floor((g.height - 18 * g.em) / (1.55 * g.em))) : Infinity;
+  const candidates = map.candidates[map.position].slice(0, most);
+  while (bars.children.length > candidates.length) bars.lastChild.remove();
+  while (bars.children.length < candidates.length) bars.append(newBar());
   candidates.forEach(([token, id, p], k) => {
-    const bar = map.bars.children[k];
+    const bar = bars.children[k], hint = fill(map.text.bar_hint, { token, id, p: exact(p) });
     bar.chip.textContent = token;
     bar.fill.style.width = `${100 * p}%`;
     bar.number.textContent = significant(p);
     bar.className = id === drawn ? "drawn" : "";
-    bar.button.title = fill(map.text.bar_hint, { token, id, p: exact(p) });
-    bar.button.setAttribute("aria-label", bar.button.title);
-    bar.button.onclick = () => map.send("appended", id);
-    bar.button.disabled = map.here || map.position !== map.n - 1;
+    bar.button.setAttribute("aria-label", hint);
+    Object.assign(bar.button, { title: hint, disabled: here || !atEnd, onclick: () => map.send("appended", id) });
   });
 }
 
 function newBar() {
-  const bar = make("li"), button = bar.appendChild(make("button"));
-  button.type = "button";
-  const track = make("span", "track");
-  Object.assign(bar, { button, chip: tokenChip("", ""), fill: track.appendChild(make("i")), number: make("b") });
-  button.append(bar.chip, track, bar.number);
+  const bar = make("li"), press = button(bar), chip = tokenChip(""), track = make("span", "track");
+  Object.assign(bar, { button: press, chip, fill: make("i", "", track), number: make("b") });
+  press.append(chip, track, bar.number);
   return bar;
 }
 
 // [0, 1) cut into the tokens' intervals, the likeliest first; the marker is ξ.
-function drawDice(map) {
-  const { draw, text, stick } = map, pieces = [];
-  draw.ends.forEach((end, k) => {
-    const from = k ? draw.ends[k - 1] : 0;
-    if (end - from < 0.002) return;
-    const piece = make("i", k === draw.place ? "drawn" : k % 2 ? "odd" : "");
+function drawDice(map, draw) {
+  const { text } = map, pieces = draw.ends.flatMap((end, k) => {
+    const from = draw.ends[k - 1] ?? 0, piece = make("i", k === draw.place ? "drawn" : k % 2 ? "odd" : "");
     Object.assign(piece.style, { left: `${100 * from}%`, width: `${100 * (end - from)}%` });
-    pieces.push(piece);
+    return end - from < 0.002 ? [] : [piece];
   });
   const marker = make("b", "marker", null, "▼");
   marker.style.left = `${100 * draw.xi}%`;
-  stick.replaceChildren(...pieces, marker);
+  map.stick.replaceChildren(...pieces, marker);
   let digits = 4;
   while (digits < 15 && draw.from.toFixed(digits) === draw.to.toFixed(digits)) digits++;
   const [xi, from, to] = [draw.xi, draw.from, draw.to].map((value) => value.toFixed(digits));
-  map.said.replaceChildren(...phrase(text.drawn, { xi, from, to, drawn: draw.token }, ["drawn"]));
-  map.append.replaceChildren(`${text.append} `, tokenChip(draw.token, ""));
+  rich(map.said, text.drawn, { xi, from, to, drawn: { chip: draw.token } });
+  map.append.replaceChildren(`${text.append} `, tokenChip(draw.token));
   map.throw.textContent = text.throw;
   map.undo.textContent = text.undo;
   map.undo.ariaDisabled = String(!map.canUndo);       // one that is switched off loses the focus
 }
 
-// The logits of the picked position in the order of the ids: each pixel column reaches from the smallest to the largest
-// of its tokens.
-export function paintSky(map) {
-  const width = map.sky.clientWidth, height = map.sky.clientHeight, { logits } = map;
-  if (!width) return;
-  [map.sky.width, map.sky.height] = [Math.round(width * map.ratio), Math.round(height * map.ratio)];
-  const context = map.sky.getContext("2d"), { ink } = map, columns = Math.min(map.sky.width, logits.length);
-  const least = logits.reduce((a, b) => Math.min(a, b), Infinity);
-  const most = logits.reduce((a, b) => Math.max(a, b), -Infinity);
-  const y = (u) => 3 * map.ratio + (1 - (u - least) / (most - least || 1)) * (map.sky.height - 4 * map.ratio);
-  context.fillStyle = ink.of("kept");
+/** The logits of the picked position in the order of the ids: each pixel column reaches from the smallest to the
+    largest of its tokens. */
+export function paintSky({ sky, logits, ratio, ink, candidates, sent }) {
+  if (!sky.clientWidth) return;
+  const width = Math.round(sky.clientWidth * ratio), height = Math.round(sky.clientHeight * ratio);
+  Object.assign(sky, { width, height });
+  const context = sky.getContext("2d"), columns = Math.min(width, logits.length);
+  const least = logits.reduce((a, b) => Math.min(a, b), Infinity), span = mostOf(logits) - least || 1;
+  const y = (u) => 3 * ratio + (1 - (u - least) / span) * (height - 4 * ratio);
+  const first = (column) => Math.floor((column * logits.length) / columns);
+  context.fillStyle = ink("kept");
   for (let c = 0; c < columns; c++) {
-    const from = Math.floor((c * logits.length) / columns);
-    const to = Math.max(from + 1, Math.floor(((c + 1) * logits.length) / columns));
-    let top = -Infinity;
-    for (let k = from; k < to; k++) top = Math.max(top, logits[k]);
-    const x = (c * map.sky.width) / columns;
-    context.fillRect(x, y(top), Math.max(1, map.sky.width / columns), map.sky.height - y(top));
+    const top = y(mostOf(logits.subarray(first(c), first(c + 1))));
+    context.fillRect((c * width) / columns, top, Math.max(1, width / columns), height - top);
   }
-  for (const [, id] of map.candidates[map.sent].slice(0, 3)) {
-    context.strokeStyle = ink.of("text");
-    context.fillStyle = ink.of("drawn");
-    context.lineWidth = 1.5 * map.ratio;
+  context.strokeStyle = ink("text");
+  context.fillStyle = ink("drawn");
+  context.lineWidth = 1.5 * ratio;
+  for (const [, id] of candidates[sent].slice(0, 3)) {
     context.beginPath();
-    context.arc(((id + 0.5) / logits.length) * map.sky.width, y(logits[id]) + 1.5 * map.ratio, 3 * map.ratio, 0, 7);
+    context.arc(((id + 0.5) / logits.length) * width, y(logits[id]) + 1.5 * ratio, 3 * ratio, 0, 7);
     context.fill();
     context.stroke();
   }

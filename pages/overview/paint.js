@@ -1,100 +1,78 @@
-// The still picture: images of E, P, X, h and the feed-forward activations, the heads' patterns, and the residual
-// stream as violet bands.
+// The still picture: strips of numbers (E, P, X, h and the feed-forward activations), the heads' patterns, and the
+// residual stream as violet bands.
 import { middle } from "./layout.js";
-import { readTheme } from "../../core/components/lib/theme.js";
 
-export function inks() {
-  const { ink, packed, table } = readTheme();
-  return { of: ink, signed: table("div"), amount: table("seq"), page: packed("page"), grid: packed("grid") };
+/** Make one of the map's canvases ready: `map.context` draws on it in CSS pixels, and the last picture is gone. */
+export function begin(map, canvas) {
+  const context = (map.context = canvas.getContext("2d"));
+  context.setTransform(map.ratio, 0, 0, map.ratio, 0, 0);
+  context.clearRect(0, 0, map.geometry.width, map.geometry.height);
+  context.globalAlpha = 1;
 }
 
-// A packed image row after row; about right in a long prompt, where a byte stands for a value. Made once for a text: it
-// is read for every pixel.
-function imageOf(map, name) {
+// ---- strips of numbers ----
+
+// All values of a strip's array, row after row; about right in a long prompt, where a byte stands for a value. Made
+// once for a text, because they are read for every pixel.
+function valuesOf(map, name) {
   return (map.images[name] ??= name === "X" && !map.X ? sumOf(map) : map.exact ? map[name]
-    : valuesOf(map[name], map.scales[name]));
+    : Float32Array.from(map[name], (byte) => ((byte - 128) / 127) * map.scales[name]));
 }
 
 function sumOf(map) {
-  const E = imageOf(map, "E"), P = map.P && imageOf(map, "P");
-  if (!P) return E;
-  const sum = new Float32Array(E.length);
-  for (let at = 0; at < sum.length; at++) sum[at] = E[at] + P[at];
-  return sum;
+  const E = valuesOf(map, "E"), P = map.P && valuesOf(map, "P");
+  return P ? E.map((value, at) => value + P[at]) : E;
 }
 
-function valuesOf(bytes, scale) {
-  const values = new Float32Array(bytes.length);
-  for (let at = 0; at < values.length; at++) values[at] = ((bytes[at] - 128) / 127) * scale;
-  return values;
-}
+export const valueAt = (map, { name, base, columns }, row, c) => valuesOf(map, name)[(base + row) * columns + c];
 
-export const valueOf = (map, name, i, c, columns) => imageOf(map, name)[i * columns + c];
-
-// Which of the columns that share a pixel is drawn: the one furthest from zero.
-export function strongestColumn(map, name, i, bin, bins, columns) {
+// Which of the columns that share a bin is drawn: the one furthest from zero.
+export function strongestColumn(map, { name, base, columns }, row, bin, bins) {
+  const values = valuesOf(map, name), start = (base + row) * columns;
   let best = Math.floor((bin * columns) / bins);
-  const end = Math.max(best + 1, Math.floor(((bin + 1) * columns) / bins)), image = imageOf(map, name);
-  const row = i * columns;
-  let most = Math.abs(image[row + best]);
-  for (let c = best + 1; c < end; c++) {
-    const size = Math.abs(image[row + c]);
-    if (size > most) { best = c; most = size; }
-  }
+  const end = Math.floor(((bin + 1) * columns) / bins);
+  for (let c = best + 1; c < end; c++) if (Math.abs(values[start + c]) > Math.abs(values[start + best])) best = c;
   return best;
 }
 
 // Where the colours end: 99 of 100 values lie within, the rest take the last colour.
-function limitOf(map, name, rows, columns) {
-  const image = imageOf(map, name), step = Math.max(1, Math.floor((rows * columns) / 4000));
-  const sizes = new Float32Array(Math.ceil((rows * columns) / step));
-  for (let k = 0; k < sizes.length; k++) sizes[k] = Math.abs(image[k * step]);
-  sizes.sort();
-  return sizes[Math.floor(sizes.length * 0.99)] || sizes[sizes.length - 1] || 1;
+function limitOf(values) {
+  const step = Math.max(1, Math.floor(values.length / 4000)), count = Math.ceil(values.length / step);
+  const sizes = Float32Array.from({ length: count }, (_, k) => Math.abs(values[k * step])).sort();
+  return sizes[Math.floor(count * 0.99)] || sizes[count - 1] || 1;
 }
 
-// One image into the canvas: rows between the edges, columns binned to device pixels, a page-coloured line between rows
-// that are tall enough.
-function paintImage(context, ratio, { x, w, edges }, columns, pick, colourOf, page) {
-  const bins = Math.min(columns, Math.round(w * ratio)), width = Math.round(w * ratio);
-  const top = Math.round(edges[0] * ratio);
-  const height = Math.max(1, Math.round(edges[edges.length - 1] * ratio) - top), n = edges.length - 1;
+// What colours the numbers of a strip; activations are read from zero on.
+function colouring(map, name) {
+  // E, P and their sum share a scale, unless a norm makes X of the sum
+  const own = ["E", "P"].includes(name) && !map.X ? "X" : name, least = name === "mlp" ? 0 : -1;
+  const limit = (map.limits[own] ??= limitOf(valuesOf(map, own))), table = map.theme.table(least ? "div" : "seq");
+  return (value) => table[Math.round((255 * (Math.max(least, Math.min(1, value / limit)) - least)) / (1 - least))];
+}
+
+// Rows stand between the edges, columns are binned to device pixels, and a line of the page's colour parts rows that
+// are tall enough.
+function paintStrip(map, place) {
+  const { ratio, context, theme } = map, { x, w, edges, columns, name } = place, colourOf = colouring(map, name);
+  const width = Math.round(w * ratio), bins = Math.min(columns, width), top = Math.round(edges[0] * ratio);
+  const height = Math.max(1, Math.round(edges[map.n] * ratio) - top), page = theme.packed("page");
   const image = context.createImageData(width, height), pixels = new Uint32Array(image.data.buffer);
-  for (let i = 0; i < n; i++) {
+  for (let i = 0; i < map.n; i++) {
     const y0 = Math.round(edges[i] * ratio) - top;
     const y1 = Math.min(height, Math.max(y0 + 1, Math.round(edges[i + 1] * ratio) - top));
     if (y0 >= height) continue;
     const row = pixels.subarray(y0 * width, (y0 + 1) * width), gap = y1 - y0 >= 6 * ratio ? Math.round(ratio) : 0;
-    for (let p = 0; p < width; p++) row[p] = colourOf(pick(i, Math.floor((p * bins) / width), bins));
+    for (let p = 0; p < width; p++)
+      row[p] = colourOf(valueAt(map, place, i, strongestColumn(map, place, i, Math.floor((p * bins) / width), bins)));
     for (let y = y0 + 1; y < y1 - gap; y++) pixels.copyWithin(y * width, y0 * width, (y0 + 1) * width);
-    for (let y = y1 - gap; y < y1; y++) pixels.fill(page, y * width, (y + 1) * width);
+    pixels.fill(page, (y1 - gap) * width, y1 * width);
   }
   context.putImageData(image, Math.round(x * ratio), top);
 }
 
-function paintVectors(map, context, ink, place) {
-  const { d } = map, name = place.name;
-  // E, P and their sum on one scale; not where a norm makes X of the sum
-  const own = name === "h" || map.X ? name : "X";
-  const limit = (map.limits[own] ??= limitOf(map, own, map.n, d));
-  const pick = (i, bin, bins) => valueOf(map, name, i, strongestColumn(map, name, i, bin, bins, d), d);
-  paintImage(context, map.ratio, place, d, pick,
-    (v) => ink.signed[Math.round(127.5 + 127.5 * Math.max(-1, Math.min(1, v / limit)))], ink.page);
-}
-
-function paintActivations(map, context, ink, block) {
-  const columns = map.columns, base = block.l * map.n;
-  const limit = (map.limits.mlp ??= limitOf(map, "mlp", map.layers * map.n, columns));
-  const pick = (i, bin, bins) =>
-    valueOf(map, "mlp", base + i, strongestColumn(map, "mlp", base + i, bin, bins, columns), columns);
-  paintImage(context, map.ratio, block.mlp, columns, pick,
-    (v) => ink.amount[Math.round(255 * Math.max(0, Math.min(1, v / limit)))], ink.page);
-}
-
 // ---- patterns ----
 
-// that a tile's bytes stand for
-const WEIGHTS = Float32Array.from({ length: 256 }, (_, byte) => (byte / 255) ** 2);
+const WEIGHTS = Float32Array.from({ length: 256 }, (_, byte) => (byte / 255) ** 2);     // that a tile's bytes stand for
 
 // One head's weights, side × side, −1 where the mask leaves nothing.
 function weightsOf(map, l, head) {
@@ -117,19 +95,19 @@ export function rowWeights(map, l, i, head) {
     const cell = map.offset[i] + j - map.first[i];
     if (map.exact)
       for (const a of heads) row[j] += (map.patterns[(l * map.heads + a) * cells + cell] || 0) / heads.length;
-    else row[j] = (map.mean[l * cells + cell] / 255) ** 2;
+    else row[j] = WEIGHTS[map.mean[l * cells + cell]];
   }
   return row;
 }
 
-function shrink(grid, side, size) {
+// The weights on at most size × size cells, each the largest of those that it stands for.
+function shrink({ grid, side }, size) {
   if (side <= size) return { grid, side };
   const out = new Float32Array(size * size).fill(-1);
-  for (let i = 0; i < side; i++)
-    for (let j = 0; j < side; j++) {
-      const at = Math.floor((i * size) / side) * size + Math.floor((j * size) / side);
-      out[at] = Math.max(out[at], grid[i * side + j]);
-    }
+  grid.forEach((weight, k) => {
+    const at = Math.floor((Math.floor(k / side) * size) / side) * size + Math.floor(((k % side) * size) / side);
+    out[at] = Math.max(out[at], weight);
+  });
   return { grid: out, side: size };
 }
 
@@ -137,18 +115,20 @@ export function tileCorner({ x, y, size, columns }, head) {
   return [x + (head % columns) * (size + 3), y + Math.floor(head / columns) * (size + 3)];
 }
 
-function paintTiles(map, context, ink, block) {
-  const ratio = map.ratio, size = Math.round(block.tiles.size * ratio), period = Math.round(4 * ratio);
+function paintTiles(map, { l, tiles }) {
+  const { context, ratio, theme: { table, packed } } = map, amount = table("seq");
+  const [page, hatching] = [packed("page"), packed("grid")];
+  const size = Math.round(tiles.size * ratio), period = Math.round(4 * ratio);
   for (let head = 0; head < map.heads; head++) {
-    const whole = weightsOf(map, block.l, head), { grid, side } = shrink(whole.grid, whole.side, size);
+    const { grid, side } = shrink(weightsOf(map, l, head), size);
     const image = context.createImageData(size, size), pixels = new Uint32Array(image.data.buffer);
     for (let y = 0; y < size; y++)
       for (let x = 0; x < size; x++) {
         const value = grid[Math.floor((y * side) / size) * side + Math.floor((x * side) / size)];
-        pixels[y * size + x] = value >= 0 ? ink.amount[Math.round(255 * Math.sqrt(Math.min(1, value)))]
-          : (x + y) % period === 0 ? ink.grid : ink.page;
+        pixels[y * size + x] = value >= 0 ? amount[Math.round(255 * Math.sqrt(Math.min(1, value)))]
+          : (x + y) % period === 0 ? hatching : page;
       }
-    const [x, y] = tileCorner(block.tiles, head);
+    const [x, y] = tileCorner(tiles, head);
     context.putImageData(image, Math.round(x * ratio), Math.round(y * ratio));
   }
 }
@@ -157,88 +137,78 @@ function paintTiles(map, context, ink, block) {
 
 // The norm whose band is as thick as its row. Position 0 may have a stream many times as long as all others: it does
 // not count beyond twice theirs.
-function fullWidth(map) {
+function fullWidth({ stream, n }) {
   let first = 0, most = 0;
-  for (let l = 0; l <= map.layers; l++) {
-    first = Math.max(first, map.stream[l * map.n]);
-    for (let i = 1; i < map.n; i++) most = Math.max(most, map.stream[l * map.n + i]);
-  }
-  return (map.n === 1 || first <= 2 * most ? Math.max(first, most) : most) || 1;
+  stream.forEach((norm, at) => {
+    if (at % n) most = Math.max(most, norm);
+    else first = Math.max(first, norm);
+  });
+  return (n === 1 || first <= 2 * most ? Math.max(first, most) : most) || 1;
 }
 
-const share = (map, norm) => Math.min(1, norm / map.full);
+const pitchOf = (lanes, i) => lanes[i + 1] - lanes[i];
 
-// The band of row i through a block as points (x, share): before attention writes, between, after.
-function bandOf(map, block, i) {
-  const { n } = map, l = block.l, ease = Math.min(9, block.inner * 0.08), end = block.x + block.w;
-  const [before, between, after] = [map.stream[l * n + i], map.middle[l * n + i], map.stream[(l + 1) * n + i]]
-    .map((norm) => share(map, norm));
-  return [[block.x, before], [block.xa - ease, before], [block.xa + ease, between], [block.xm - ease, between],
-    [block.xm + ease, after], [end, after]];
+// Half the thickness of a band.
+function halfOf(map, norm, pitch) {
+  return Math.max(Math.min(0.35, pitch * 0.3), Math.min(1, norm / map.full) * pitch * 0.43);
 }
 
-function fillBand(context, points, y, pitch) {
-  const half = (s) => Math.max(Math.min(0.35, pitch * 0.3), s * pitch * 0.43);
+// The band of row i along `points`, [x, norm of the stream there].
+function fillBand(map, points, lanes, i) {
+  const { context } = map, y = middle(lanes, i), pitch = pitchOf(lanes, i);
   context.beginPath();
-  points.forEach(([x, s], k) => (k ? context.lineTo(x, y - half(s)) : context.moveTo(x, y - half(s))));
-  for (let k = points.length - 1; k >= 0; k--) context.lineTo(points[k][0], y + half(points[k][1]));
+  for (const [x, norm] of points) context.lineTo(x, y - halfOf(map, norm, pitch));
+  for (const [x, norm] of [...points].reverse()) context.lineTo(x, y + halfOf(map, norm, pitch));
   context.fill();
 }
 
-export function fillBands(map, context, i) {
-  const g = map.geometry;
-  for (const block of g.blocks)
-    fillBand(context, bandOf(map, block, i), middle(block.lanes, i), block.lanes[i + 1] - block.lanes[i]);
-  if (g.wide) fillFan(map, context, i);
+/** The band of row i through all blocks: in each before attention writes, between its sublayers, and after. */
+export function fillBands(map, i) {
+  const { n, stream, geometry: { blocks, wide } } = map;
+  for (const { l, x, w, inner, xa, xm, lanes } of blocks) {
+    const ease = Math.min(9, inner * 0.08);
+    const [before, between, after] = [stream[l * n + i], map.middle[l * n + i], stream[(l + 1) * n + i]];
+    fillBand(map, [[x, before], [xa - ease, before], [xa + ease, between], [xm - ease, between], [xm + ease, after],
+      [x + w, after]], lanes, i);
+  }
+  if (wide) fillFan(map, i);
 }
 
 // From X's tall rows into the lanes, and from the last block into h.
-function fillFan(map, context, i) {
-  const g = map.geometry, lanes = g.blocks[0].lanes, pitch = lanes[i + 1] - lanes[i];
-  const half = Math.max(Math.min(0.35, pitch * 0.3), share(map, map.stream[i]) * pitch * 0.43);
+function fillFan(map, i) {
+  const { context, geometry: g } = map, { lanes, x } = g.blocks[0], end = g.blocks[map.layers - 1];
+  const half = halfOf(map, map.stream[i], pitchOf(lanes, i));
   const [a, b, y] = [g.fanFrom + 3, g.fanTo, middle(lanes, i)], bend = (a + b) / 2;
   const [y0, y1] = [g.rows[i] + 0.5, g.rows[i + 1] - 1];
   context.beginPath();
   context.moveTo(a, y0);
   context.bezierCurveTo(bend, y0, bend, y - half, b, y - half);
-  context.lineTo(g.blocks[0].x, y - half);
-  context.lineTo(g.blocks[0].x, y + half);
+  context.lineTo(x, y - half);
+  context.lineTo(x, y + half);
   context.lineTo(b, y + half);
   context.bezierCurveTo(bend, y + half, bend, y1, a, y1);
   context.fill();
-  const after = share(map, map.stream[map.layers * map.n + i]), end = g.blocks[map.layers - 1];
-  fillBand(context, [[end.x + end.w - 1, after], [g.h.x - 1, after]], y, pitch);
+  const after = map.stream[map.layers * map.n + i];
+  fillBand(map, [[end.x + end.w - 1, after], [g.h.x - 1, after]], lanes, i);
 }
 
-function paintStream(map, context, ink) {
-  context.fillStyle = ink.of("residual");
-  for (let i = 0; i < map.n; i++) {
-    context.globalAlpha = map.geometry.blocks[0].lanes[i + 1] - map.geometry.blocks[0].lanes[i] < 2 ? 0.2 : 0.34;
-    fillBands(map, context, i);
-  }
-  context.globalAlpha = 1;
-}
-
-function paintFrames(map, context, ink) {
-  for (const block of map.geometry.blocks) {
-    context.fillStyle = ink.of("panel");
+export function paintBase(map) {
+  const { blocks, strips } = map.geometry;
+  Object.assign(map, { limits: {}, full: fullWidth(map) });
+  begin(map, map.base);
+  const { context, ink } = map;
+  context.fillStyle = ink("panel");
+  for (const block of blocks) {
     context.beginPath();
     context.roundRect(block.x, block.top, block.inner, block.bottom - block.top, 6);
     context.fill();
   }
-}
-
-export function paintBase(map) {
-  const g = map.geometry, context = map.base.getContext("2d"), { ink } = map;
-  context.setTransform(map.ratio, 0, 0, map.ratio, 0, 0);
-  context.clearRect(0, 0, g.width, g.height);
-  map.limits = {};
-  map.full = fullWidth(map);
-  paintFrames(map, context, ink);
-  paintStream(map, context, ink);
-  for (const place of [...g.images, g.h]) paintVectors(map, context, ink, place);
-  for (const block of g.blocks) {
-    paintTiles(map, context, ink, block);
-    if (map.d_ff) paintActivations(map, context, ink, block);
+  context.fillStyle = ink("residual");
+  for (let i = 0; i < map.n; i++) {
+    context.globalAlpha = pitchOf(blocks[0].lanes, i) < 2 ? 0.2 : 0.34;
+    fillBands(map, i);
   }
+  context.globalAlpha = 1;
+  for (const place of strips) paintStrip(map, place);
+  for (const block of blocks) paintTiles(map, block);
 }

@@ -37,12 +37,13 @@ export function fill(template, values) {
   return (template ?? "").replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 }
 
-/** A template into a node: its {names} become chips where the value is {chip: text}, and plain text otherwise. */
+/** A template into a node: its {names} become chips where the value is {chip: text}, of the class
+    `name` where there is one, and plain text otherwise. */
 export function rich(node, template, values) {
   node.replaceChildren();
   for (const part of template.split(/(\{\w+\})/)) {
     const value = /^\{\w+\}$/.test(part) ? values[part.slice(1, -1)] : part;
-    if (value && value.chip !== undefined) chip(node, value.chip);
+    if (value && value.chip !== undefined) chip(node, value.chip, value.name);
     else node.append(String(value ?? ""));
   }
 }

@@ -323,8 +323,9 @@ def test_grouped_heads_read_the_key_that_they_share():
     config = ModelConfig(vocab_size=11, d_model=8, n_layers=1, n_heads=4, n_kv_heads=2, n_context=8, positions="rotary")
     model = Transformer(config).initialise(torch.Generator().manual_seed(1)).eval().requires_grad_(False)
     run = Run(cache.LoadedModel("grouped", "cpu", model, model, None), "", (0, 3, 5, 7), ["a", "b", "c", "d"], 0)
-    q, K = below.factors(run, Pair(0, 3, 2, 1))
-    assert q @ K[1] / math.sqrt(2) == pytest.approx(float(run.trace.blocks[0].scores[3, 2, 1]), abs=1e-6)
+    pair = Pair(0, 3, 2, 1)
+    q, k = below.factors(run, pair, below.steps_of(run, pair))
+    assert q @ k / math.sqrt(2) == pytest.approx(float(run.trace.blocks[0].scores[3, 2, 1]), abs=1e-6)
 
 
 @pytest.mark.parametrize("model, product", [("scores-multiplicative", r"q_{5} W_S \cdot k_{3}"),
@@ -334,12 +335,11 @@ def test_the_numbers_follow_the_models_own_score_function(model: str, product: s
     run = read(cache.shared_model(model, "cpu"), "The cat sat on the mat")
     pair = Pair(1, 2, 5, 3)
     block = run.trace.blocks[pair.layer]
-    products, _, scores, allowed = below.row_of(run, pair)
-    np.testing.assert_allclose(scores, block.scores[pair.head, pair.query].double().numpy(), atol=1e-5)
-    row = np.where(allowed, np.exp(scores - scores[allowed].max()), 0)
-    np.testing.assert_allclose(row / row.sum(), block.pattern[pair.head, pair.query].double().numpy(), atol=1e-6)
+    steps = below.steps_of(run, pair)
+    np.testing.assert_allclose(steps.scores, block.scores[pair.head, pair.query].double(), atol=1e-5)
+    np.testing.assert_allclose(steps.weights, block.pattern[pair.head, pair.query].double(), atol=1e-6)
     terms = below.products_table(run, pair)
-    assert (terms.iloc[:, 3].sum() == pytest.approx(products[pair.key])
+    assert (terms.iloc[:, 3].sum() == pytest.approx(float(steps.products[pair.key]))
             and list(terms.columns[1:3]) == list(below.COLUMNS[run.model.config.score]))
     shown = formulas(open_at(model=model, prompt="The cat sat on the mat", layer="1", head="2",
                              position="5", heads_key="3"))
