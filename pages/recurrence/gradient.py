@@ -15,7 +15,7 @@ from core.figures.lines import Axis
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import recurrent_cells
 from core.learning.recurrent_cells import GATES
-from pages.recurrence.shared import chart_height, choice, network_names, seed_field, show_lines, slider
+from pages.recurrence.shared import chart_height, choice, line_frame, network_names, seed_field, show_lines, slider
 
 N_HIDDEN = 32
 INPUT_SIZE = 0.5         # standard deviation of the inputs: a tanh unit is then mostly in its steep part
@@ -60,12 +60,11 @@ def draw(page: Lesson, run: Run) -> Reading:
     found = reach(norm, matrix, activation, bias, n_steps, seed)
     distance = min(distance, n_steps - 1)
     title = page.label("gradient_title", norm=readable(norm), distance=distance,
-                       rnn=readable(found.norms["rnn"][distance]), lstm=readable(found.norms["lstm"][distance]),
-                       bound=readable(found.norms["bound"][distance]))
+                       **{name: readable(found.norms[name][distance]) for name in ("rnn", "lstm", "bound")})
     st.markdown(f"**{title}**")
-    y = Axis(page.label("axis_gradient"), "log")
     names = network_names(page, LINES) | {"rnn": page.label(f"network_{activation}")}
-    show_lines("gradient", _frame(found), names, Axis(page.label("axis_distance")), y, chart_height(), picked=distance)
+    show_lines("gradient", _frame(found), names, Axis(page.label("axis_distance")),
+               Axis(page.label("axis_gradient"), "log"), chart_height(), picked=distance)
     return Reading(_lines(page, found, distance, activation, bias), _question(page, found),
                    [recurrent_cells.step_jacobians, recurrent_cells.gradient_norms,
                     recurrent_cells.gradient_bound, recurrent_cells.attention_gradient_norms],
@@ -74,15 +73,13 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 def _frame(found: Reach) -> pd.DataFrame:
     """The lines as the chart reads them."""
-    return pd.concat([pd.DataFrame({"network": name, "x": np.arange(len(found.norms[name])), "y": found.norms[name]})
-                      for name in LINES], ignore_index=True)
+    return line_frame((name, x, y) for name in LINES for x, y in enumerate(found.norms[name]))
 
 
 def _lines(page: Lesson, found: Reach, k: int, activation: str, bias: float) -> list[tuple[str, str]]:
     norms, W = found.norms, latex_operand(found.norm)
-    rnn, bound, power = norms["rnn"][k], norms["bound"][k], found.norm ** k
-    slopes = bound / power
-    per_step = rnn ** (1 / k)
+    rnn, bound = norms["rnn"][k], norms["bound"][k]
+    slopes, per_step = bound / found.norm ** k, rnn ** (1 / k)
     sigma = 1 / (1 + np.exp(-bias))
     return [
         (page.label("numbers_gradient", k=k),
@@ -110,13 +107,11 @@ def _question(page: Lesson, found: Reach) -> Question:
         if all(abs(np.log(other / value)) > 0.2 for value in candidates) and len(candidates) < 4:
             candidates.append(other)
     ordered = sorted(candidates)
-    return Question("gradient", page.label("question_gradient", k=ASKED, norm=readable(found.norm)),
-                    [page.label("question_gradient_option", factor=readable(value)) for value in ordered],
-                    ordered.index(right), page.label("because_gradient", k=ASKED, factor=readable(right),
-                                                     bound=readable(bound), rate=readable(right ** (1 / ASKED))))
+    return page.question("gradient", [page.label("question_gradient_option", factor=readable(value))
+                                      for value in ordered], ordered.index(right), k=ASKED, norm=readable(found.norm),
+                         factor=readable(right), bound=readable(bound), rate=readable(right ** (1 / ASKED)))
 
 
 def _table(found: Reach) -> pd.DataFrame:
     """Norms by distance, one column for each line."""
-    return pd.DataFrame({"distance": np.arange(len(found.norms["rnn"]))}).join(
-        pd.DataFrame({name: pd.Series(values) for name, values in found.norms.items()}))
+    return pd.DataFrame({name: pd.Series(values) for name, values in found.norms.items()}).reset_index(names="distance")
