@@ -1,8 +1,9 @@
 // header: names {relu, gelu, gelu_tanh, swish}; own (the live model's, or null); histogram {counts, low, high, beyond}
 // or null; swaps [{name, kl, p, top, same}]; swap_title; facts [text]; settings {x, beta, second, gate}. All curves are
 // computed here, in float64, as core/model/activation.py has them.
-import { css } from "../../core/components/lib/colours.js";
-import { button, chip, draw, fill, make } from "../../core/components/lib/dom.js";
+import { tableBody } from "./shared.js";
+import { dot, line, matrixPicture, placePicture, stroke, Surface } from "../../core/components/lib/canvas.js";
+import { button, chip, draw, fill, make, sized } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { decimals } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
@@ -41,7 +42,12 @@ export const SLOPE = {
   },
   swish: (x, beta) => sigmoid(beta * x) + beta * x * sigmoid(beta * x) * (1 - sigmoid(beta * x)),
 };
+const MOST = 25;            // of the size of a gate's product
 const GATES = { swiglu: "swish", geglu: "gelu" };
+
+/** A place between the ends of an axis, as a share, and the value there, of two decimals. */
+const shareOf = (value) => (value - LOW) / (HIGH - LOW);
+const valueAt = (share) => Number((LOW + Math.min(1, Math.max(0, share)) * (HIGH - LOW)).toFixed(2));
 
 class Curves {
   constructor(root) {
@@ -57,14 +63,9 @@ class Curves {
       beta: this.slider(left, "beta", BETA[0], BETA[1], 0.01) };
     this.table = make("table", "readings", right);
     const gate = make("div", "gate", right);
-    this.gateBox = make("div", "gate-picture", gate);
-    this.canvas = make("canvas", "surface", this.gateBox);
-    this.canvas.setAttribute("role", "img");
-    this.canvas.dataset.ranges = this.plots.slope.dataset.ranges = "";       // two ranges do what a hand does in them
-    this.canvas.onpointerdown = this.canvas.onpointermove = (event) => {
-      if (event.type === "pointerdown" || event.buttons) this.aim(event);
-    };
-    this.canvas.onpointerup = () => this.settle();
+    this.surface = new Surface(make("div", "gate-picture", gate), "surface");
+    this.plots.slope.dataset.ranges = "";       // two ranges do what a hand does there
+    this.surface.point((x, y, phase) => this.aim(x, y, phase));
     this.gateWords = make("div", "gate-words", gate);
     this.picks = make("div", "picks", this.gateWords);
     this.gateText = make("div", "", this.gateWords);
@@ -88,7 +89,6 @@ class Curves {
 
   receive(header) {
     Object.assign(this, header);
-    this.root.classList.toggle("present", header.scale > 1);
     if (this.echoes.moves(JSON.stringify(header.settings), JSON.stringify(this.state)))
       this.state = { ...header.settings };
     for (const [name, { label, node }] of Object.entries(this.sliders)) {
@@ -112,10 +112,9 @@ class Curves {
   }
 
   grab(event) {
-    const svg = event.currentTarget, move = (one) => {
+    const svg = event.currentTarget, move = ({ clientX }) => {
       const box = svg.getBoundingClientRect();
-      const share = (one.clientX - box.left - this.left) / (box.width - this.left - this.margin);
-      this.state.x = Number(Math.min(HIGH, Math.max(LOW, LOW + share * (HIGH - LOW))).toFixed(2));
+      this.state.x = valueAt((clientX - box.left - this.left) / (box.width - this.left - this.margin));
       this.schedule();
     };
     svg.setPointerCapture(event.pointerId);
@@ -124,12 +123,10 @@ class Curves {
     svg.onpointerup = svg.onpointercancel = () => { svg.onpointermove = null; this.settle(); };
   }
 
-  aim(event) {
-    const box = this.canvas.getBoundingClientRect();
-    const at = (share) => Number(Math.min(HIGH, Math.max(LOW, LOW + share * (HIGH - LOW))).toFixed(2));
-    this.canvas.setPointerCapture(event.pointerId);
-    Object.assign(this.state,
-      { x: at((event.clientX - box.left) / box.width), second: at(1 - (event.clientY - box.top) / box.height) });
+  aim(x, y, phase) {
+    if (phase === "up") return this.settle();
+    if (phase !== "down" && phase !== "drag") return;
+    Object.assign(this.state, { x: valueAt(x / this.surface.width), second: valueAt(1 - y / this.surface.height) });
     this.schedule();
   }
 
@@ -157,10 +154,9 @@ class Curves {
     const [left, margin, top, bottom] = [2.4 * em, 0.8 * em, 1.1 * em, 1.4 * em];
     Object.assign(this, { left, margin });
     svg.replaceChildren();
-    for (const [key, value] of Object.entries({ width, height: tall, viewBox: `0 0 ${width} ${tall}`,
-      "font-size": 0.88 * em, "aria-label": this.text[`plot_${name}`] }))
-      svg.setAttribute(key, value);
-    const across = (x) => left + ((x - LOW) / (HIGH - LOW)) * (width - left - margin);
+    sized(svg, width, tall, this.text[`plot_${name}`]);
+    svg.setAttribute("font-size", 0.88 * em);
+    const across = (x) => left + shareOf(x) * (width - left - margin);
     const up = (y) => top + ((high - y) / (high - low)) * (tall - top - bottom);
     for (const y of name === "value" ? [-1, 0, 1, 2, 3, 4, 5] : [0, 0.5, 1]) {
       draw("line", { x1: left, x2: width - margin, y1: up(y), y2: up(y), class: y === 0 ? "zero" : "grid" }, svg);
@@ -196,7 +192,7 @@ class Curves {
   }
 
   bins(svg, across, up) {
-    const { counts } = this.histogram, most = Math.max(1, ...counts), step = (HIGH - LOW) / counts.length;
+    const counts = this.histogram, most = Math.max(1, ...counts), step = (HIGH - LOW) / counts.length;
     counts.forEach((count, k) => {
       const bar = draw("rect", { x: across(LOW + k * step), width: across(LOW + step) - across(LOW) - 0.5,
         y: up(3.4 * (count / most)), height: up(0) - up(3.4 * (count / most)), class: "bin" }, svg);
@@ -206,12 +202,8 @@ class Curves {
 
   readings() {
     const { x, beta } = this.state;
-    this.table.replaceChildren();
-    const head = make("tr", "", make("thead", "", this.table));
-    for (const text of [this.text.column_curve, fill(this.text.column_value, { x: decimals(x, 2) }),
-      fill(this.text.column_slope, { x: decimals(x, 2) })])
-      make("th", "", head, text);
-    const body = make("tbody", "", this.table);
+    const body = tableBody(this.table, ["curve", "value", "slope"]
+      .map((name) => fill(this.text[`column_${name}`], { x: decimals(x, 2) })));
     for (const name of ORDER) {
       const row = make("tr", name === this.own ? "own" : "", body), cell = make("th", "", row);
       const key = draw("svg", { width: 34, height: 10, "aria-hidden": "true" }, cell);
@@ -236,39 +228,26 @@ class Curves {
     this.gateText.textContent = fill(this.text.gate_reading,
       { gate: this.text[gate], a: decimals(x, 2), b: decimals(second, 2), value: decimals(value),
         first: decimals(SLOPE[g](x, beta) * second), second: decimals(VALUE[g](x, beta)) });
-    this.canvas.setAttribute("aria-label", this.gateText.textContent);
+    this.surface.canvas.setAttribute("aria-label", this.gateText.textContent);
     this.paint(g, beta, x, second);
   }
 
   paint(g, beta, x, second) {
-    const ratio = window.devicePixelRatio || 1, side = this.canvas.clientWidth || 150;
-    if (this.canvas.width !== Math.round(side * ratio))
-      this.canvas.width = this.canvas.height = Math.round(side * ratio);
-    const context = this.canvas.getContext("2d"), { ink, table } = readTheme();
-    const cell = this.canvas.width / GRID, at = (k) => LOW + ((HIGH - LOW) * (k + 0.5)) / GRID;
-    const columns = Array.from({ length: GRID }, (_, k) => VALUE[g](at(k), beta)), most = 25;
-    const colours = table("div");
-    for (let i = 0; i < GRID; i++) {
-      for (let j = 0; j < GRID; j++) {
-        const v = columns[j] * at(i), level = Math.round(127.5 + 127.5 * Math.sign(v) * Math.sqrt(Math.abs(v) / most));
-        context.fillStyle = css(colours[Math.max(0, Math.min(255, level))]);
-        context.fillRect(Math.floor(j * cell), Math.floor((GRID - 1 - i) * cell), Math.ceil(cell), Math.ceil(cell));
-      }
-    }
-    const place = (v) => ((v - LOW) / (HIGH - LOW)) * this.canvas.width;
-    context.strokeStyle = ink("text");
-    context.lineWidth = ratio;
-    context.beginPath();
-    context.moveTo(place(x), 0);
-    context.lineTo(place(x), this.canvas.width);
-    context.moveTo(0, this.canvas.width - place(second));
-    context.lineTo(this.canvas.width, this.canvas.width - place(second));
-    context.stroke();
-    context.beginPath();
-    context.arc(place(x), this.canvas.width - place(second), 5 * ratio, 0, 2 * Math.PI);
-    context.fillStyle = ink("mlp");
-    context.fill();
-    context.stroke();
+    const { surface } = this, { ink, table } = readTheme(), at = (k) => LOW + ((HIGH - LOW) * (k + 0.5)) / GRID;
+    surface.measure();
+    const context = surface.begin(), { width, height } = surface;
+    const columns = Array.from({ length: GRID }, (_, k) => VALUE[g](at(k), beta));
+    const colour = (row, column) => {
+      const value = columns[column] * at(GRID - 1 - row);
+      return Math.sign(value) * Math.sqrt(Math.abs(value) / MOST);
+    };
+    this.picture = matrixPicture(GRID, GRID, colour, table("div"), -1, 1, this.picture);
+    placePicture(context, this.picture, 0, 0, width, height);
+    const [left, top] = [shareOf(x) * width, (1 - shareOf(second)) * height];
+    stroke(context, ink("text"));
+    line(context, left, 0, left, height);
+    line(context, 0, top, width, top);
+    dot(context, left, top, 5, ink("mlp"), ink("text"));
   }
 
   swap() {
@@ -276,9 +255,7 @@ class Curves {
     for (const fact of this.facts) make("p", "", this.factsBox, fact);
     this.swapTable.replaceChildren();
     if (!this.swaps.length) return;
-    const head = make("tr", "", make("thead", "", this.swapTable));
-    for (const text of [this.swap_title, this.text.column_kl, this.text.column_top]) make("th", "", head, text);
-    const body = make("tbody", "", this.swapTable);
+    const body = tableBody(this.swapTable, [this.swap_title, this.text.column_kl, this.text.column_top]);
     for (const one of this.swaps) {
       const row = make("tr", one.own ? "own" : "", body);
       make("th", "", row, one.name);

@@ -22,6 +22,7 @@ export function mount({ parentElement, data, setStateValue, setTriggerValue }, V
     view.send = (settings) => setStateValue("settings", settings);
     view.trigger = setTriggerValue;
     if (header.scale) root.style.setProperty("--scale", header.scale);
+    root.classList.toggle("present", header.scale > 1);
     view.receive(header);
   });
   return () => {

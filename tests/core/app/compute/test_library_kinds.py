@@ -189,7 +189,7 @@ def test_a_text_is_written_by_the_readers_encoder_decoder(theirs):
     match, bias, score = numbers_in(formulas(at)[3])
     table = theirs["t5"].decoder.block[0].layer[0].SelfAttention.compute_bias(3, 3)[0, 1, 2]
     assert match + bias == pytest.approx(score, abs=2e-4) and min(abs(table - bias)) < 1e-4
-    own, other = translate.forced(found)
+    own, other = translate.forced(found), found.target
     assert own[0] != other[0]
     answer(at, "translate", 0 if own[1:] == other[1:] else 1)
     at.session_state["architectures_translate_loaded_text"] = ""
