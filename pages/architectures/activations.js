@@ -27,20 +27,21 @@ function erf(x) {
 const sigmoid = (x) => (x >= 0 ? 1 / (1 + Math.exp(-x)) : Math.exp(x) / (1 + Math.exp(x)));
 const phi = (x) => 0.5 * (1 + erf(x / Math.SQRT2));
 const ROOT = Math.sqrt(2 / Math.PI);
+const tanhOf = (x) => Math.tanh(ROOT * (x + 0.044715 * x ** 3));
 export const VALUE = {
   relu: (x) => Math.max(0, x),
   gelu: (x) => x * phi(x),
-  gelu_tanh: (x) => 0.5 * x * (1 + Math.tanh(ROOT * (x + 0.044715 * x ** 3))),
+  gelu_tanh: (x) => 0.5 * x * (1 + tanhOf(x)),
   swish: (x, beta) => x * sigmoid(beta * x),
 };
 export const SLOPE = {
   relu: (x) => (x > 0 ? 1 : 0),
   gelu: (x) => phi(x) + (x * Math.exp(-0.5 * x * x)) / Math.sqrt(2 * Math.PI),
   gelu_tanh: (x) => {
-    const t = Math.tanh(ROOT * (x + 0.044715 * x ** 3));
+    const t = tanhOf(x);
     return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * ROOT * (1 + 3 * 0.044715 * x * x);
   },
-  swish: (x, beta) => sigmoid(beta * x) + beta * x * sigmoid(beta * x) * (1 - sigmoid(beta * x)),
+  swish: (x, beta) => sigmoid(beta * x) * (1 + beta * x * (1 - sigmoid(beta * x))),
 };
 const MOST = 25;            // of the size of a gate's product
 const GATES = { swiglu: "swish", geglu: "gelu" };
@@ -59,8 +60,7 @@ class Curves {
     this.plots = Object.fromEntries(["value", "slope"]
       .map((name) => [name, draw("svg", { class: `plot ${name}`, role: "img" }, this.place)]));
     this.plots.value.onpointerdown = this.plots.slope.onpointerdown = (event) => this.grab(event);
-    this.sliders = { x: this.slider(left, "x", LOW, HIGH, 0.01),
-      beta: this.slider(left, "beta", BETA[0], BETA[1], 0.01) };
+    this.sliders = { x: this.slider(left, "x", LOW, HIGH), beta: this.slider(left, "beta", ...BETA) };
     this.table = make("table", "readings", right);
     const gate = make("div", "gate", right);
     this.surface = new Surface(make("div", "gate-picture", gate), "surface");
@@ -69,16 +69,16 @@ class Curves {
     this.gateWords = make("div", "gate-words", gate);
     this.picks = make("div", "picks", this.gateWords);
     this.gateText = make("div", "", this.gateWords);
-    this.sliders.second = this.slider(this.gateWords, "second", LOW, HIGH, 0.01);
+    this.sliders.second = this.slider(this.gateWords, "second", LOW, HIGH);
     this.factsBox = make("div", "facts", right);
     this.swapTable = make("table", "swaps", right);
     onWidth(this.place, () => this.schedule());
   }
 
-  slider(parent, name, low, high, step) {
+  slider(parent, name, min, max) {
     const box = make("label", `range ${name}`, parent), label = make("span", "", box), node = make("input", "", box);
     const value = make("output", "", box);
-    Object.assign(node, { type: "range", min: low, max: high, step });
+    Object.assign(node, { type: "range", min, max, step: 0.01 });
     node.oninput = () => {
       this.state[name] = name === "beta" ? Number((10 ** Number(node.value)).toPrecision(3)) : Number(node.value);
       this.schedule();

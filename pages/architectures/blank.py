@@ -80,6 +80,11 @@ class Filled:
         own, other = self.encoder.tokenizer, self.decoder.tokenizer
         return own.vocab_size == other.vocab_size + 1 and own.merges == other.merges
 
+    @property
+    def classifies(self) -> bool:
+        """Whether the encoder has a classification head."""
+        return self.encoder.model.config.n_classes > 0
+
     def true_id(self, position: int) -> int | None:
         """What stood at the position; None where nobody knows."""
         token_id = self.true_ids[position]
@@ -88,8 +93,9 @@ class Filled:
     def name(self, position: int) -> str:
         """The token as the encoder read it, in its visible form; the place whose vector is classified is called [CLS].
         """
-        classifies = position == 0 and self.encoder.model.config.n_classes > 0
-        return blanks.CLASSIFIES if classifies else self.encoder.tokenizer.visible(self.inputs[position])
+        if position == 0 and self.classifies:
+            return blanks.CLASSIFIES
+        return self.visible(self.inputs[position])
 
     def known_id(self, position: int) -> int:
         """What stood at the position; where nobody knows, what the encoder holds most probable."""
@@ -269,7 +275,7 @@ def candidates(filled: Filled, position: int, both_sides: bool) -> dict | None:
         shown += true
     rows = [{"token": model.tokenizer.visible(i), "p": p[i], "shown": probability(p[i]),
              "rank": int((p > p[i]).sum()) + 1, "true": true == [i], "class": None} for i in shown]
-    if both_sides and filled.encoder.model.config.n_classes:
+    if both_sides and filled.classifies:
         ids = filled.true_ids
         texts = [(*ids[:position], token_id, *ids[position + 1:]) for token_id in shown]
         for row, classes in zip(rows, probabilities(class_logits(filled.encoder, texts))):
@@ -286,7 +292,7 @@ def losses(filled: Filled) -> dict[int, float]:
 
 def _verdict(page: Lesson, filled: Filled) -> dict | None:
     """The class of the row with nothing hidden; None for an encoder without a classification head."""
-    if not filled.encoder.model.config.n_classes:
+    if not filled.classifies:
         return None
     classes, names = probabilities(class_logits(filled.encoder, [filled.true_ids]))[0], page.labels("class")
     best = int(classes.argmax())
@@ -379,7 +385,7 @@ def _lines(page: Lesson, filled: Filled, picked: int | None) -> list[tuple[str, 
                       rf"\mathcal{{L}} = -\frac{{1}}{{{len(nats)}}} \sum_{{i\ \text{{hidden}}}} \ln y_i = "
                       rf"\frac{{{' + '.join(map(latex_operand, nats.values()))}}}{{{len(nats)}}} = "
                       rf"{latex_number(np.mean([*nats.values()]))}"))
-    if filled.encoder.model.config.n_classes:
+    if filled.classifies:
         logits = class_logits(filled.encoder, [filled.true_ids])[0]
         negative, positive = map(latex_operand, logits)
         lines.append((page.label("blank_numbers_class"),
@@ -413,7 +419,7 @@ def _question(page: Lesson, filled: Filled, picked: int | None) -> Question | No
     hidden, of the class, if it tells one?
     """
     if picked is None:
-        return _class_question(page, filled) if filled.encoder.model.config.n_classes else None
+        return _class_question(page, filled) if filled.classifies else None
     token_id = filled.known_id(picked)
     before, after = (filled.of_encoder(picked)[token_id],
                      probabilities(_blinded(filled.encoder, filled.inputs).logits[picked])[token_id])

@@ -56,7 +56,7 @@ class DesignView {
     const step = Math.max(1.55 * em, Math.min(2.3 * em, (this.height - 2.6 * em) / rows));
     const height = rows * step + 2.6 * em;
     this.svg.replaceChildren();
-    sized(this.svg, width, height, this.spoken);
+    sized(this.svg, width, height, this.titled);
     this.svg.setAttribute("font-size", Math.min(0.95 * em, 0.62 * step));
     const column = Math.min(width / this.stacks.length, 26 * em), crossings = [];
     this.stacks.forEach((stack, k) => {

@@ -49,7 +49,7 @@ def draw(page: Lesson, run: Run) -> Reading:
                        share=readable(100 * parts[largest] / total))
     with right:
         compared = _compared(page, design, base, base_name, total - sum(base_parts.values()))
-        _picture({"titled": title, "compared": compared, "spoken": title, "scale": reader.scale(),
+        _picture({"titled": title, "compared": compared, "scale": reader.scale(),
                   "height": PRESENT_HEIGHT if reader.present() else HEIGHT, "text": page.labels("column"),
                   "stacks": Diagram(page, config, based).stacks(), "parts": _part_rows(page, parts, base_parts),
                   "costs": _cost_rows(page, costs, _costs(page, based, n), page.labels("cost"))},
@@ -63,7 +63,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         [counting.parameters_by_part, counting.flops, counting.kv_cache_bytes, Transformer.initialise],
         {"parameters.csv": lambda: pd.DataFrame([parts, base_parts]).assign(design=[design.written, base.written])},
         ".design-diagram", title, table,
-        {page.label("cost_parameters"): prefixed(total, giga="B"), page.label("cost_kv_full"): costs["kv_full"][1],
+        {page.label("cost_parameters"): prefixed(total), page.label("cost_kv_full"): costs["kv_full"][1],
          page.label("cost_flops"): costs["flops"][1]})
 
 
@@ -217,7 +217,7 @@ class Diagram:
 
     def _box(self, part: str, name: str, count: int, *settings: str, changed: bool = False) -> dict:
         """A box with its parameters, marked where it is `changed` or one of the settings is."""
-        return {"name": name, "count": prefixed(count, giga="B", digits=3) if count else "0",
+        return {"name": name, "count": prefixed(count, digits=3) if count else "0",
                 "meaning": MEANINGS[part], "changed": changed or self._differs(*settings)}
 
     def _norm(self, moved: bool) -> dict:
@@ -262,9 +262,9 @@ class Diagram:
 def _part_rows(page: Lesson, parts: dict[str, int], base: dict[str, int]) -> list[dict]:
     total = sum(parts.values())
     return [{"name": page.label(f"part_{part}"), "meaning": MEANINGS[part], "now": count,
-             "base": base[part], "now_text": prefixed(count, giga="B"),
+             "base": base[part], "now_text": prefixed(count),
              "share_text": f"{readable(100 * count / total, 2)} %" if count else "–",
-             "change_text": _signed(count - base[part], prefixed(count - base[part], giga="B"))}
+             "change_text": _signed(count - base[part], prefixed(count - base[part]))}
             for part, count in parts.items() if count or base[part]]
 
 
@@ -273,7 +273,7 @@ def _costs(page: Lesson, config: ModelConfig, n: int) -> dict[str, tuple[float, 
     total, work = counting.n_parameters(config), sum(counting.flops(config, n).values())
     cache = {"kv_token": counting.kv_cache_bytes(config, 1),
              "kv_full": counting.kv_cache_bytes(config, config.n_context)}
-    return {"parameters": (total, prefixed(total, giga="B")),
+    return {"parameters": (total, prefixed(total)),
             **{dtype: (size := counting.weight_bytes(config, dtype), prefixed(size, "B")) for dtype in counting.BYTES},
             "flops": (work, prefixed(work, "FLOP")), "flops_token": (work / n, prefixed(work / n, "FLOP")),
             **{name: (size, prefixed(size, "B") if config.kind != "encoder" else "–") for name, size in cache.items()}}

@@ -65,8 +65,8 @@ def quantity(model: built_models.Model, measure: str) -> float | None:
 def _models(page: Lesson, measure: str) -> Reading:
     models = built_models.load().models
     known = [(model, value) for model in models if (value := quantity(model, measure)) is not None]
-    unit, giga = {"energy": ("Wh", "G")}.get(measure, ("", "B"))
-    write = superscript if measure == "compute" else lambda value: prefixed(value, unit, giga, 3)
+    unit = "Wh" if measure == "energy" else ""
+    write = superscript if measure == "compute" else lambda value: prefixed(value, unit, 3)
     rows = pd.DataFrame([{"name": model.name, "date": f"{model.released}-15", "value": value, "access": model.access,
                           "named": model.name in NAMED or measure == "energy", "shown": write(value),
                           "more": _more(page, model)} for model, value in known])
@@ -87,8 +87,8 @@ def _more(page: Lesson, model: built_models.Model) -> str:
 
 
 def _table(page: Lesson, models: list[built_models.Model]) -> pd.DataFrame:
-    rows = [(model.name, model.released, prefixed(model.billions * 1e9, giga="B"),
-             model.billion_tokens and prefixed(model.billion_tokens * 1e9, giga="B"),
+    rows = [(model.name, model.released, prefixed(model.billions * 1e9),
+             model.billion_tokens and prefixed(model.billion_tokens * 1e9),
              model.flops and f"{model.flops:.2e}", model.hardware, model.days and readable(model.days),
              model.MWh and readable(model.MWh, 4), model.source) for model in models]
     return _dashed(page.table(rows, "name", "released", "parameters", "tokens", "compute", "hardware", "days", "MWh",
@@ -116,8 +116,8 @@ def _largest_question(page: Lesson) -> Question:
     names = ("GPT-3", "Gopher", "LLaMA", "Chinchilla")
     models = {model.name: model for model in built_models.load().models}
     said = "; ".join(page.label("compute_of", name=name, flops=f"{models[name].flops:.3g}",
-                                parameters=prefixed(models[name].billions * 1e9, giga="B", digits=3),
-                                tokens=prefixed(models[name].billion_tokens * 1e9, giga="B", digits=3))
+                                parameters=prefixed(models[name].billions * 1e9, digits=3),
+                                tokens=prefixed(models[name].billion_tokens * 1e9, digits=3))
                      for name in names)
     return page.question("compute", names, int(np.argmax([models[name].flops for name in names])), said=said)
 
@@ -137,7 +137,7 @@ def _scaling(page: Lesson) -> Reading:
     flops = scaling_laws.training_flops(n, d)
     days = scaling_laws.device_days(flops, device.teraflops, share / 100)
     energy = days * 24 * device.watts
-    title = page.label("title_scaling", n=prefixed(n, giga="B"), d=prefixed(d, giga="B"), flops=superscript(flops),
+    title = page.label("title_scaling", n=prefixed(n), d=prefixed(d), flops=superscript(flops),
                        days=_amount(days), device=device.name, thousand=_amount(days / 1000),
                        energy=prefixed(energy, "Wh"))
     st.markdown(f"**{title}**")
@@ -184,7 +184,7 @@ def _loss_question(page: Lesson, n: float) -> Question:
     options = [2, 10, 100, 10_000]
     return page.question("halve", [page.label("halve_option", n=spaced_text(option)) for option in options],
                          int(np.abs(np.log(np.array(options) / factor)).argmin()), factor=spaced_text(factor),
-                         n=prefixed(n, giga="B"), then=prefixed(n * factor, giga="B"))
+                         n=prefixed(n), then=prefixed(n * factor))
 
 
 # ---- translation -----------------------------------------------------------------------------------------------------

@@ -102,13 +102,14 @@ def percent(share: float) -> str:
     return f"{readable(100 * share)} %"
 
 
-def prefixed(value: float, unit: str = "", giga: str = "G", digits: int = 4) -> str:
-    """A large number with `digits` significant figures and a decimal prefix; a whole number below a thousand as it is.
+def prefixed(value: float, unit: str = "", digits: int = 4) -> str:
+    """A large number with `digits` significant figures and a decimal prefix, or B for billions where it has no unit; a
+    whole number below a thousand as it is.
 
-    >>> prefixed(174_604_259_328, giga="B"), prefixed(12), prefixed(999_999), prefixed(3.5e20, "FLOP")
+    >>> prefixed(174_604_259_328), prefixed(12), prefixed(999_999), prefixed(3.5e20, "FLOP")
     ('174.6 B', '12', '1.000 M', '350.0 EFLOP')
     """
-    names = ("", "k", "M", giga, "T", "P", "E", "Z", "Y")
+    names = ("", "k", "M", "G" if unit else "B", "T", "P", "E", "Z", "Y")
     power, sign = 0, "−" if value < 0 else ""
     value = abs(value)
     while power + 1 < len(names) and float(f"{value:.{digits}g}") >= 1000:

@@ -98,25 +98,23 @@ class Translate {
     return [this.target, this.attention === "cross" ? this.source : this.inputs];
   }
 
-  blockNow() {
-    return Math.min(this.block, this.blocks[this.attention] - 1);
+  blockOf(attention) {
+    return Math.min(this.block, this.blocks[attention] - 1);
   }
 
   /** The weight of one cell: of the picked head, or the mean over the block's heads. */
   weight(attention, row, column) {
     const rows = attention === "encoder" ? this.source.length : this.target.length;
     const columns = attention === "decoder" ? this.target.length : this.source.length;
-    const block = Math.min(this.block, this.blocks[attention] - 1);
+    const block = this.blockOf(attention);
     const at = (head) => this.patterns[attention][((block * this.heads + head) * rows + row) * columns + column];
     if (this.head >= 0) return at(Math.min(this.head, this.heads - 1));
-    let sum = 0;
-    for (let head = 0; head < this.heads; head++) sum += at(head);
-    return sum / this.heads;
+    return Array.from({ length: this.heads }, (_, head) => at(head)).reduce((sum, one) => sum + one) / this.heads;
   }
 
   headName() {
-    return this.head < 0 ? fill(this.text.head_mean, { block: this.blockNow() })
-      : fill(this.text.head_named, { head: `${this.blockNow()}.${Math.min(this.head, this.heads - 1)}` });
+    const block = this.blockOf(this.attention), head = `${block}.${Math.min(this.head, this.heads - 1)}`;
+    return fill(this.head < 0 ? this.text.head_mean : this.text.head_named, { block, head });
   }
 
   // ---- drawing ----
@@ -192,7 +190,7 @@ class Translate {
       make("span", "muted", box, label);
       for (const [text, lit, act, title] of entries) press(button(box, text, title, act, "choice"), lit);
     };
-    const block = this.blockNow(), aligned = this.attention === "cross" && this.aligned ? this.aligned[block] : null;
+    const block = this.blockOf(this.attention), aligned = this.attention === "cross" && this.aligned?.[block];
     const share = (k) => (aligned ? ` ${Math.round(100 * aligned[k])} %` : "");
     group(this.text.block, Array.from({ length: this.blocks[this.attention] },
       (_, b) => [String(b), b === block, () => this.pick({ block: b }), fill(this.text.block_named, { block: b })]));

@@ -1,6 +1,8 @@
 """Translate: an encoder-decoder turns dates in words into digits and back, or one of the library a text into another,
 and its cross-attention shows where it looks.
 """
+import functools
+import itertools
 from dataclasses import dataclass
 from datetime import date
 
@@ -147,7 +149,7 @@ def translated(model: cache.LoadedModel, ids: tuple[int, ...]) -> Translated:
         target = greedy(model.runner, source)
         return Translated(model, source, len(ids) - len(kept), target, traced(model, source, target))
 
-    return cache.result(("translation", model.name, model.device, ids), make, lambda made: made.trace.n_bytes)
+    return cache.result(model.key("translation", ids), make, lambda made: made.trace.n_bytes)
 
 
 def greedy(model: Transformer, source: tuple[int, ...]) -> tuple[int, ...]:
@@ -183,7 +185,7 @@ def measured(model: cache.LoadedModel, direction: str) -> Measured:
                     for source, target in texts)
         return Measured(translation.alignment(model.runner, tokenizer, pairs), least)
 
-    return cache.result(("alignment", model.name, model.device, direction), make, lambda made: 4096)
+    return cache.result(model.key("alignment", direction), make, lambda made: 4096)
 
 
 # ---- what is right ---------------------------------------------------------------------------------------------------
@@ -198,12 +200,11 @@ def phrases(source: str, written: str) -> tuple[Phrase, Phrase] | None:
         return None
     if len(digits) != 10 or not dates.FIRST <= day <= dates.LAST:
         return None
-    said = (dates.in_words(day, phrasing, reading) for phrasing in range(len(dates.PHRASINGS))
-            for reading in range(len(dates.year_readings(day.year))))
-    in_words = next((phrase for phrase in said if phrase.text == words), None)
-    if in_words is None:
-        return None
-    return (in_words, dates.in_digits(day)) if digits == written else (dates.in_digits(day), in_words)
+    ways = itertools.product(range(len(dates.PHRASINGS)), range(len(dates.year_readings(day.year))))
+    for phrase in itertools.starmap(functools.partial(dates.in_words, day), ways):
+        if phrase.text == words:
+            return (phrase, dates.in_digits(day)) if digits == written else (dates.in_digits(day), phrase)
+    return None
 
 
 def verdict(found: Translated, least: float) -> str:
@@ -374,7 +375,7 @@ def forced(found: Translated) -> tuple[int, ...]:
 def _question(page: Lesson, found: Translated) -> Question:
     """A wrong first token is put in by hand: does the decoder, which reads what it wrote, go on as before?"""
     own, tokenizer = found.target, found.model.tokenizer
-    other = cache.result(("forced translation", found.model.name, found.model.device, found.source),
+    other = cache.result(found.model.key("forced translation", found.source),
                          lambda: forced(found), lambda made: 1024)
     first = {"own": code(tokenizer.visible(own[0])), "other": code(tokenizer.visible(other[0]))}
     return Question("translate", page.label("translate_question", **first),

@@ -111,25 +111,25 @@ def _lines(page: Lesson, run: Run, kind: str, steps: Steps, at: dict[str, int]) 
     gates = dict(zip(GATES[kind], steps.gates[t, :, k]))
     parts = dict(zip(GATES[kind], zip(steps.from_input[t, :, k], steps.from_state[t, :, k])))
     place = dict(token=code(run.tokens[t]), step=t, unit=k, layer=at["layer"] + 1)
-    h, put = latex_number(steps.h[t, k]), lambda value: bracketed(latex_operand(value))
+    h, put = latex_number(steps.h[t, k]), latex_operand
     if kind == "rnn":
         x, s = parts["h"]
         return [(page.label("numbers_rnn", **place),
-                 rf"h_t = \tanh\left(x_t W_x + h_{{t-1}} W_h + b\right) = \tanh\left({latex_operand(x)} + "
-                 rf"{put(s)}\right) = {h}")]
+                 rf"h_t = \tanh\left(x_t W_x + h_{{t-1}} W_h + b\right) = \tanh\left({put(x)} + "
+                 rf"{bracketed(put(s))}\right) = {h}")]
     lines = [(page.label(f"numbers_gate_{kind}_{name}", **place), _gate(kind, name, parts[name], gates))
              for name in GATES[kind]]
     if kind == "lstm":
         c = steps.c[t, k]
         return [*lines, (page.label("numbers_lstm_c", **place),
-                         rf"c_t = f\, c_{{t-1}} + i\, g = {latex_operand(gates['f'])} \cdot {put(old_c)} + "
-                         rf"{latex_operand(gates['i'])} \cdot {put(gates['g'])} = {latex_number(c)}"),
-                (page.label("numbers_lstm_h", **place), rf"h_t = o \tanh(c_t) = {latex_operand(gates['o'])} \cdot "
-                                                        rf"\tanh\left({latex_operand(c)}\right) = {h}")]
+                         rf"c_t = f\, c_{{t-1}} + i\, g = {put(gates['f'])} \cdot {bracketed(put(old_c))} + "
+                         rf"{put(gates['i'])} \cdot {bracketed(put(gates['g']))} = {latex_number(c)}"),
+                (page.label("numbers_lstm_h", **place), rf"h_t = o \tanh(c_t) = {put(gates['o'])} \cdot "
+                                                        rf"\tanh\left({put(c)}\right) = {h}")]
     u = gates["u"]
     return [*lines, (page.label("numbers_gru_h", **place),
-                     rf"h_t = (1 - u)\, n + u\, h_{{t-1}} = (1 - {latex_operand(u)}) \cdot {put(gates['n'])} + "
-                     rf"{latex_operand(u)} \cdot {put(old_h)} = {h}")]
+                     rf"h_t = (1 - u)\, n + u\, h_{{t-1}} = (1 - {put(u)}) \cdot {bracketed(put(gates['n']))} + "
+                     rf"{put(u)} \cdot {bracketed(put(old_h))} = {h}")]
 
 
 def _gate(kind: str, name: str, parts: tuple[Tensor, Tensor], gates: dict[str, Tensor]) -> str:
