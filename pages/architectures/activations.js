@@ -1,7 +1,7 @@
 // header: names {relu, gelu, gelu_tanh, swish}; own (the live model's, or null); histogram {counts, low, high, beyond}
 // or null; swaps [{name, kl, p, top, same}]; swap_title; facts [text]; settings {x, beta, second, gate}. All curves are
 // computed here, in float64, as core/model/activation.py has them.
-import { tableBody } from "./shared.js";
+import { tableBody, tableRow } from "./shared.js";
 import { dot, line, matrixPicture, placePicture, stroke, Surface } from "../../core/components/lib/canvas.js";
 import { button, chip, draw, fill, make, sized } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
@@ -205,13 +205,13 @@ class Curves {
     const body = tableBody(this.table, ["curve", "value", "slope"]
       .map((name) => fill(this.text[`column_${name}`], { x: decimals(x, 2) })));
     for (const name of ORDER) {
-      const row = make("tr", name === this.own ? "own" : "", body), cell = make("th", "", row);
+      const row = tableRow(body, "", [decimals(VALUE[name](x, beta)), decimals(SLOPE[name](x, beta))]);
+      const own = name === this.own, [cell] = row.children;
+      row.classList.toggle("own", own);
       const key = draw("svg", { width: 34, height: 10, "aria-hidden": "true" }, cell);
-      draw("line", { x1: 1, x2: 33, y1: 5, y2: 5, class: `curve ${name} ${name === this.own ? "own" : ""}`,
+      draw("line", { x1: 1, x2: 33, y1: 5, y2: 5, class: `curve ${name}${own ? " own" : ""}`,
         "stroke-dasharray": DASHES[name] }, key);
-      cell.append(` ${fill(this.names[name], { beta })}${name === this.own ? ` ${this.text.own}` : ""}`);
-      make("td", "", row, decimals(VALUE[name](x, beta)));
-      make("td", "", row, decimals(SLOPE[name](x, beta)));
+      cell.append(` ${fill(this.names[name], { beta })}${own ? ` ${this.text.own}` : ""}`);
     }
   }
 
@@ -257,9 +257,8 @@ class Curves {
     if (!this.swaps.length) return;
     const body = tableBody(this.swapTable, [this.swap_title, this.text.column_kl, this.text.column_top]);
     for (const one of this.swaps) {
-      const row = make("tr", one.own ? "own" : "", body);
-      make("th", "", row, one.name);
-      make("td", "", row, one.kl);
+      const row = tableRow(body, one.name, [one.kl]);
+      row.classList.toggle("own", one.own);
       const cell = make("td", "", row);
       chip(cell, one.top);
       cell.append(` ${one.p}`);

@@ -194,9 +194,6 @@ def _question(page: Lesson, run: Run) -> Question:
     own = run.model.config.activation
     name = "gelu" if own == "relu" else "relu"
     same, n = kept(run, name)
-    answer = 0 if same == n else 1 if 2 * same > n else 2
-    return Question("activations", page.label("activations_question", own=code(page.label(f"activations_short_{own}")),
-                                              other=code(page.label(f"activations_short_{name}")), n=n),
-                    [page.label(f"activations_option_{which}") for which in ("all", "most", "few")], answer,
-                    page.label("activations_because", same=same, n=n,
-                               other=code(page.label(f"activations_short_{name}"))))
+    own, other = (code(page.label(f"activations_short_{curve}")) for curve in (own, name))
+    return page.question("activations", [page.label(f"activations_option_{which}") for which in ("all", "most", "few")],
+                         0 if same == n else 1 if 2 * same > n else 2, own=own, other=other, same=same, n=n)

@@ -424,10 +424,9 @@ def _question(page: Lesson, filled: Filled, picked: int | None) -> Question | No
     before, after = (filled.of_encoder(picked)[token_id],
                      probabilities(_blinded(filled.encoder, filled.inputs).logits[picked])[token_id])
     answer = 0 if after < before / 2 else 1 if after < before else 2
-    token = code(filled.visible(token_id))
-    return Question("blank_mask", page.label("blank_question", token=token),
-                    [page.label(f"blank_option_{name}") for name in ("halved", "less", "more")], answer,
-                    page.label("blank_because", token=token, before=probability(before), after=probability(after)))
+    return page.question("blank_mask", [page.label(f"blank_option_{name}") for name in ("halved", "less", "more")],
+                         answer, token=code(filled.visible(token_id)), before=probability(before),
+                         after=probability(after))
 
 
 def _class_question(page: Lesson, filled: Filled) -> Question:
@@ -436,9 +435,8 @@ def _class_question(page: Lesson, filled: Filled) -> Question:
     positive = {name: probabilities(trace.class_logits)[1] for name, trace in (
         ("before", filled.trace), ("after", _blinded(filled.encoder, filled.inputs)), ("other", other))}
     same = abs(positive["after"] - positive["other"]) < 1e-6
-    return Question("blank_class", page.label("blank_question_class"),
-                    [page.label("blank_class_same"), page.label("blank_class_differs")], 0 if same else 1,
-                    page.label("blank_because_class", **{name: probability(p) for name, p in positive.items()}))
+    return page.question("blank_class", [page.label("blank_class_same"), page.label("blank_class_differs")],
+                         0 if same else 1, **{name: probability(p) for name, p in positive.items()})
 
 
 def _blinded(encoder: cache.LoadedModel, ids: tuple[int, ...]) -> Trace:

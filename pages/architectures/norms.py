@@ -246,6 +246,5 @@ def _question(page: Lesson, run: Run, batch: Batch) -> Question:
     layer, rms = shifted("layernorm", batch), shifted("rmsnorm", batch)
     options = {"layer": (True, False), "rms": (False, True), "both": (True, True), "none": (False, False)}
     answer = [*options.values()].index((layer < 1e-6, rms < 1e-6))
-    return Question("norms", page.label("norms_question", token=code(run.tokens[batch.position])),
-                    [page.label(f"norms_option_{name}") for name in options], answer,
-                    page.label("norms_because", layer=readable(layer), rms=readable(rms)))
+    return page.question("norms", [page.label(f"norms_option_{name}") for name in options], answer,
+                         token=code(run.tokens[batch.position]), layer=readable(layer), rms=readable(rms))
