@@ -84,7 +84,7 @@ class Translated:
 
 
 @dataclass(frozen=True)
-class Measured:
+class HeldOut:
     """On held-out dates of one direction: how aligned the heads are, and the smallest probability that any token of a
     true translation had.
     """
@@ -175,15 +175,15 @@ def patterns(trace: Trace) -> dict[str, np.ndarray]:
     return {name: torch.stack(stack).float().numpy() for name, stack in stacks.items()}
 
 
-def measured(model: cache.LoadedModel, direction: str) -> Measured:
+def measured(model: cache.LoadedModel, direction: str) -> HeldOut:
     """How the model does on held-out dates, worked out once."""
-    def make() -> Measured:
+    def make() -> HeldOut:
         pairs, tokenizer = translation.held_out_pairs(direction, MEASURED), model.tokenizer
         texts = [(tuple(tokenizer.encode(pair.source.text)),
                   (*tokenizer.encode(pair.target.text), tokenizer.end_of_text)) for pair in pairs]
         least = min(float(Translated(model, source, 0, target, traced(model, source, target)).probabilities.min())
                     for source, target in texts)
-        return Measured(translation.alignment(model.runner, tokenizer, pairs), least)
+        return HeldOut(translation.alignment(model.runner, tokenizer, pairs), least)
 
     return cache.result(model.key("alignment", direction), make, lambda made: 4096)
 
@@ -219,7 +219,7 @@ def verdict(found: Translated, least: float) -> str:
 # ---- what the component is given -------------------------------------------------------------------------------------
 
 
-def message(page: Lesson, found: Translated, measures: Measured | None) -> dict:
+def message(page: Lesson, found: Translated, measures: HeldOut | None) -> dict:
     """The header of the component, as translate.js has it."""
     config, right = found.model.model.config, measures is not None and verdict(found, measures.least) == "right"
     tops = [[{"token": found.model.tokenizer.visible(i), "p": p[i], "shown": probability(p[i])}
@@ -236,7 +236,7 @@ def message(page: Lesson, found: Translated, measures: Measured | None) -> dict:
             "settings": {name: read(f"translate_{name}") for name in PICKS}}
 
 
-def _verdict_text(page: Lesson, found: Translated, measures: Measured | None) -> str:
+def _verdict_text(page: Lesson, found: Translated, measures: HeldOut | None) -> str:
     """What is to be thought of the translation: of a date by the calendar, of another model's text by its least
     probable token.
     """
@@ -263,7 +263,7 @@ def step_of(found: Translated) -> int:
     return len(found.target) - 1 if wanted < 1 else min(wanted, len(found.target)) - 1
 
 
-def _reading(page: Lesson, found: Translated, measures: Measured | None) -> Reading:
+def _reading(page: Lesson, found: Translated, measures: HeldOut | None) -> Reading:
     step, config = step_of(found), found.model.model.config
     block = min(read("translate_block"), config.n_layers - 1)
     head = min(read("translate_head"), config.n_heads - 1)
@@ -351,7 +351,7 @@ def cross_table(page: Lesson, found: Translated) -> pd.DataFrame:
     return page.table(rows, "block", "head", "step", "token", "position", "source", "weight")
 
 
-def alignment_table(page: Lesson, measures: Measured) -> pd.DataFrame:
+def alignment_table(page: Lesson, measures: HeldOut) -> pd.DataFrame:
     """The share aligned of every head of every block, and of the mean of each block's heads."""
     n_heads = measures.alignment.heads.shape[1]
     rows = [(block, str(head) if head < n_heads else page.label("translate_mean"), score)
