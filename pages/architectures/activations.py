@@ -31,7 +31,7 @@ _picture = token_view("architecture_curves", __file__, SHARED_CSS)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument and return what it shows."""
     has_part, layer = run.model.config.d_ff is not None, 0
     if has_part:
         layer = _block(page, run)
@@ -43,7 +43,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _block(page: Lesson, run: Run) -> int:
-    """The shared layer, picked in one line."""
+    """The layer that all lessons share, in a select box."""
     key = f"{PREFIX}pick_layer"
     st.session_state[key] = reader.selection().layer
     return pick(page, "block", run.model.config.n_layers, key=key,
@@ -55,7 +55,7 @@ def _settled(settings: dict) -> None:
 
 
 def plain(name: str) -> str:
-    """The curve of an activation by the name of an ungated one.
+    """The name of the ungated activation whose curve this one uses.
 
     >>> plain("swiglu"), plain("gelu")
     ('swish', 'gelu')
@@ -104,7 +104,7 @@ def swaps(run: Run, position: int) -> list[tuple[str, float, int, float]]:
 
 
 def message(page: Lesson, run: Run, layer: int, inputs: np.ndarray | None) -> dict:
-    """The header of the component, as activations.js has it."""
+    """The header of the component, as activations.js describes it."""
     own = run.model.config.activation
     header = {"text": page.labels("activations"), "scale": reader.scale(),
               "names": {name: page.label(f"activations_name_{name}") for name in SHOWN}, "own": None, "histogram": None,
@@ -180,8 +180,8 @@ def _who_uses(page: Lesson) -> pd.DataFrame:
 
 
 def kept(run: Run, name: str) -> tuple[int, int]:
-    """After how many of the prompt's tokens the most probable next token stays the same with another curve in every
-    block, and after how many it was asked.
+    """The number of the prompt's tokens after which the most probable next token stays the same with another curve in
+    every block, and the number of all tokens.
     """
     before, after = (trace.logits.argmax(-1) for trace in (run.trace, run.trace_with(Intervention(activation=name))))
     return int((before == after).sum()), len(before)

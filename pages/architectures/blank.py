@@ -48,7 +48,7 @@ _picture = token_view("architecture_blank", __file__, SHARED_CSS)
 
 @dataclass(frozen=True)
 class Filled:
-    """A row with blanks, and what both models say of them.
+    """A row with blanks, and both models' predictions for them.
 
     marked: the text, its own blanks where nobody knows what stood there; inputs: as the encoder read it; blanks: the
     positions that are asked for; trace: the encoder's pass over inputs.
@@ -124,7 +124,7 @@ class Filled:
         return float(probabilities(logits)[range(len(ids)), ids].prod()) if ids else None
 
     def in_decoder(self, position: int) -> list[int]:
-        """What stood at the position as the decoder's tokens; none where nobody knows."""
+        """The decoder's token ids of what stood at the position; none where nobody knows."""
         return self._left(position)[0]
 
     def _left(self, position: int) -> tuple[list[int], Tensor | None]:
@@ -146,7 +146,7 @@ class Filled:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument and return what it shows."""
     encoder, decoder = loaded(FILLS_BLANKS, run), loaded(WRITES_ON, run)
     if encoder is None or decoder is None:
         return missing(page, FILLS_BLANKS if encoder is None else WRITES_ON)
@@ -180,7 +180,7 @@ def _controls(page: Lesson) -> None:
 
 
 def stand_in(page: Lesson, encoder: cache.LoadedModel) -> MarkedText:
-    """The sentence that is read where there is none."""
+    """The marked sentence that stands in for an empty field."""
     return blanks.marked_text(page.label("blank_stand_in"), encoder.tokenizer, room(encoder.model.config))
 
 
@@ -230,7 +230,7 @@ def message(page: Lesson, filled: Filled, picked: int | None) -> dict:
 
 
 def notes(page: Lesson, filled: Filled, picked: int | None) -> dict[str, str]:
-    """What has to be known of each of the two models."""
+    """A note on each of the two models: what it reads, and where its tokens are its own."""
     encoder, visible = filled.encoder, filled.decoder.tokenizer.visible
     of_encoder = page.label("blank_both_note") if is_bundled(encoder) else about(page, encoder)
     of_decoder = [page.label("blank_left_note")]
@@ -301,7 +301,7 @@ def _verdict(page: Lesson, filled: Filled) -> dict | None:
 
 
 def toggled(filled: Filled, position: int) -> str:
-    """The text with one more token hidden, or one less."""
+    """The marked text with the token at the position hidden, or shown if it was hidden."""
     hidden = {place for place in filled.blanks if filled.true_id(place) is not None} ^ {position}
     return blanks.with_marks(replace(filled.marked, hidden=tuple(sorted(hidden))))
 
@@ -338,13 +338,13 @@ def _attention(page: Lesson, filled: Filled, picked: int | None) -> tuple[int, i
 
 
 def sides(pattern: np.ndarray, query: int) -> tuple[float, float, float]:
-    """What a query's weights give to the tokens before it, to itself, and to those after it."""
+    """The sums of a query's weights on the tokens before it, on itself, and on those after it."""
     row = pattern[query].astype(float)
     return float(row[:query].sum()), float(row[query]), float(row[query + 1:].sum())
 
 
 def names(filled: Filled) -> list[str]:
-    """Every token as the encoder read it."""
+    """All tokens in their visible form, as the encoder read them."""
     return [filled.name(position) for position in range(len(filled.inputs))]
 
 

@@ -46,13 +46,13 @@ _picture = token_view("sparse_patterns", __file__, HAND_CSS)
 
 @dataclass(frozen=True)
 class Measurement:
-    """What was timed on this machine, and when. rows: method, n, value (seconds), shown."""
+    """The times taken on this machine, and the time of day. rows: method, n, value (seconds), shown."""
 
     rows: pd.DataFrame
     at: str
 
     def fitted(self, method: str) -> tuple[list[int], list[float]]:
-        """Lengths and seconds of one method to which its exponent is fitted."""
+        """The lengths and seconds to which the exponent of a method is fitted."""
         own = self.rows[self.rows["method"] == method].tail(growth.FITTED)
         return own["n"].tolist(), own["value"].tolist()
 
@@ -64,7 +64,7 @@ def _kept() -> dict[tuple[int, int], Measurement]:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument and return what it shows."""
     return (_growth if choice(page, "cost") == "growth" else _patterns)(page)
 
 
@@ -105,7 +105,7 @@ def _growth(page: Lesson) -> Reading:
 
 
 def _snapped(name: str) -> dict:
-    """The arguments that tie a slider of powers of two to a setting; an address may ask for any number."""
+    """Widget arguments that tie a slider of powers of two to a setting, at the power nearest to its value."""
     value = read(name)
     tied = attached(name)
     st.session_state[tied["key"]] = min(POWERS, key=lambda power: abs(power - value))
@@ -202,7 +202,10 @@ def _pattern(words: TextFile, name: str, layers: np.ndarray) -> dict:
 
 
 def answer(question: dict) -> bytes:
-    """The picture for the settings under the hand. Raises ValueError or KeyError for settings that make no sense."""
+    """The packed header of the picture for the settings of the sliders.
+
+    Raises ValueError or KeyError for settings that make no sense.
+    """
     values = [SETTINGS.each[name].accept(question[f"{PREFIX}{name}"]) for name in HANDS]
     if None in values:
         raise ValueError("there are no such settings")
@@ -237,7 +240,7 @@ def _hands(page: Lesson) -> list[dict]:
 
 
 def _settled(settings: dict) -> None:
-    """Keeps where the hands have come to rest."""
+    """Keep where the hands have come to rest."""
     keep(**{name: settings[f"{PREFIX}{name}"] for name in HANDS})
 
 

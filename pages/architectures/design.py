@@ -33,7 +33,7 @@ _picture = token_view("design_view", __file__, SHARED_CSS)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """Controls on the left, diagram and tables on the right; returns what they show."""
+    """Draw the controls on the left, diagram and tables on the right, and return what they show."""
     with st.container(key=f"{PREFIX}design"):
         left, right = st.columns([1, 2], gap="medium")
     with left:
@@ -79,13 +79,13 @@ def _design() -> Design:
 
 
 def _base(design: Design) -> Design:
-    """What the design is compared with: what the reader kept, else its preset as it is."""
+    """The baseline of the design: the one that the reader kept, else the unchanged preset."""
     written = read("base")
     return _possible(designs.read(written)[0] if written else Design(design.preset))[0]
 
 
 def _possible(design: Design) -> tuple[Design, str]:
-    """The design, or its preset as it is where the changes do not go together; and why they do not."""
+    """The design, or its unchanged preset where the changes contradict each other; and the reason, "" for none."""
     try:
         _ = design.config
     except ValueError as error:
@@ -145,7 +145,7 @@ def _name(page: Lesson, design: Design) -> str:
 
 
 def _compared(page: Lesson, design: Design, base: Design, base_name: str, difference: int) -> str:
-    """What differs from the baseline, setting for setting, and what it costs in parameters."""
+    """One sentence on the settings that differ from the baseline, and on the parameters that they cost."""
     now, before = designs.values(design.config), designs.values(base.config)
     changes = [page.label("one_change", name=page.label(name), before=_value(page, name, before[name]),
                           now=_value(page, name, now[name])) for name in now if now[name] != before[name]]
@@ -160,7 +160,7 @@ def _value(page: Lesson, name: str, value) -> str:
 
 
 def _made(page: Lesson, config: ModelConfig, run: Run) -> str:
-    """Whether a model of this design stands in memory, and how it reads the prompt."""
+    """One sentence on whether a model of this design was built, and on its loss on the prompt."""
     made, total = built(config, run), counting.n_parameters(config)
     if made is None:
         return page.label("not_built", total=spaced_text(total))
@@ -269,7 +269,7 @@ def _part_rows(page: Lesson, parts: dict[str, int], base: dict[str, int]) -> lis
 
 
 def _costs(page: Lesson, config: ModelConfig, n: int) -> dict[str, tuple[float, str]]:
-    """The costs by name, each as a number and as it is written."""
+    """The costs by name, each as a number and as text."""
     total, work = counting.n_parameters(config), sum(counting.flops(config, n).values())
     cache = {"kv_token": counting.kv_cache_bytes(config, 1),
              "kv_full": counting.kv_cache_bytes(config, config.n_context)}
@@ -285,7 +285,7 @@ def _cost_rows(page: Lesson, now: dict, base: dict, names: dict[str, str]) -> li
 
 
 def _factor(now: float, base: float) -> str:
-    """How many times as much; in percent more or less, where it is less than half more."""
+    """The ratio of two costs as text: in percent more or less below one half, else as a factor."""
     if now == base or not base or not now:
         return "=" if now == base else "–"
     ratio = now / base

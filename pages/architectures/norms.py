@@ -32,7 +32,7 @@ _picture = token_view("architecture_norms", __file__, SHARED_CSS)
 
 @dataclass(frozen=True)
 class Batch:
-    """What a norm reads, float64: matrix (N, d) of the prompt and other (K, d) of the text that joins; the
+    """The input of a norm, float64: matrix (N, d) of the prompt and other (K, d) of the text that joins; the
     token's row; ε.
     """
 
@@ -53,7 +53,7 @@ class Batch:
 
     @property
     def row(self) -> Tensor:
-        """(d,) the token's."""
+        """(d,) the token's vector."""
         return self.matrix[self.position]
 
     def normed(self, kind: str) -> Tensor:
@@ -62,7 +62,7 @@ class Batch:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument and return what it shows."""
     *columns, other_column = st.columns([3, 4, 6, 6], vertical_alignment="bottom")
     where, layer, position = picked_norm(page, run, SETTINGS, "norms_where", columns)
     typed = other_column.text_input(page.label("norms_other"), max_chars=MOST_CHARACTERS, live=True,
@@ -139,7 +139,7 @@ def _pick(row: int, column: int) -> None:
 
 
 def message(page: Lesson, run: Run, batch: Batch, feature: int) -> dict:
-    """The header of the component, as norms.js has it."""
+    """The header of the component, as norms.js describes it."""
     n, d = batch.matrix.shape
     x, token = batch.row, run.tokens[batch.position]
     largest = max(float(x.abs().max()), 1e-6)
@@ -185,7 +185,7 @@ def _stat(page: Lesson, values: Tensor) -> str:
 
 
 def _near_zero(value: float) -> str:
-    """A mean as read: what rounding leaves of 0 is 0."""
+    """A mean as text, "0" for what rounding leaves of 0."""
     return "0" if abs(value) < 1e-12 else readable(value)
 
 
@@ -230,7 +230,7 @@ def _lines(page: Lesson, run: Run, batch: Batch, c: int) -> list[tuple[str, str]
 
 
 def _standardised(index: str, value: float, mean: float, scale: float, result: float) -> str:
-    """Mean and deviation with an index, and how they make the result of the value."""
+    """The LaTeX of a standardised value: mean and deviation with an index, then the fraction and its result."""
     mean, scale = latex_operand(mean), latex_operand(scale)
     return (rf"\mu{index} = {mean}, \quad \sigma{index} = {scale}, \qquad "
             rf"\frac{{{latex_operand(value)} - {bracketed(mean)}}}{{{scale}}} = {latex_number(result)}")

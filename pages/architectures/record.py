@@ -21,7 +21,7 @@ NAMED = ("Transformer (big)", "GPT", "BERT large", "GPT-2", "T5", "GPT-3", "GSha
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument and return what it shows."""
     with st.container(horizontal=True, gap="medium"):
         shown = choice(page, "record")
         further = {"models": "measure", "translation": "pair"}.get(shown)
@@ -45,7 +45,7 @@ def power(value: float) -> str:
 
 
 def _amount(value: float) -> str:
-    """Three significant figures, and above a thousand whole numbers with narrow spaces."""
+    """A number of three significant figures, or from a thousand on a whole one with narrow spaces."""
     return readable(value) if value < 1000 else spaced_text(value)
 
 
@@ -171,7 +171,7 @@ def _scaling(page: Lesson) -> Reading:
 
 
 def _curve(name: str, scale: float) -> pd.DataFrame:
-    """A law over ten powers of ten and as far as the reader's point."""
+    """A scaling law over several powers of ten, and as far as the reader's point."""
     low, high = {"parameters": (6, 13), "tokens": (7, 14), "compute": (-6, 6)}[name]
     place = math.log10(scale)
     scales = np.logspace(min(low, place), max(high, place), 60)

@@ -62,12 +62,12 @@ choice = functools.partial(views.choice, SETTINGS)
 
 
 def show(name: str, figure: Callable[..., alt.TopLevelMixin], *args, **options) -> None:
-    """One of the figures of charts.py in today's theme and size of type; the rest as the figure takes it."""
+    """Draw a figure of charts.py in today's theme and size of type; `args` and `options` are the figure's own."""
     charts.draw(PREFIX, figure(*args, theme=reader.theme(), scale=reader.scale(), **options), name)
 
 
 def text_field(page: Lesson, setting: str, labels: str, most: int, **fresh) -> None:
-    """A line for a text of at most `most` characters, and examples of it, which set `fresh` as well."""
+    """A text field of at most `most` characters, and buttons with examples, which set the settings `fresh` as well."""
     st.text_input(page.label(f"{labels}_field"), max_chars=most, label_visibility="collapsed",
                   placeholder=page.label(f"{labels}_hint"), live=True, width="stretch", **attached(setting))
     with st.popover(page.label("examples"), key=f"{PREFIX}{labels}_examples"):
@@ -77,7 +77,7 @@ def text_field(page: Lesson, setting: str, labels: str, most: int, **fresh) -> N
 
 
 def pick(page: Lesson, name: str, n: int, **attachment) -> int:
-    """One of n blocks or heads, picked in one line; `name` is "block" or "head"."""
+    """A select box for one of n blocks or heads; `name` is "block" or "head"."""
     return st.selectbox(page.label(name), range(n), format_func=lambda i: page.label(f"{name}_named", i=i),
                         label_visibility="collapsed", width=130, **attachment)
 

@@ -69,12 +69,12 @@ class Translated:
 
     @property
     def text(self) -> str:
-        """What was written, without its end of text."""
+        """The translation as text, without its end of text."""
         return self.model.tokenizer.decode(self.target)
 
     @property
     def ends(self) -> bool:
-        """Whether the model has ended it itself."""
+        """Whether the model itself ended the translation."""
         return self.target[-1] == self.model.model.config.end_of_text
 
     @property
@@ -99,7 +99,7 @@ class HeldOut:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument and return what it shows."""
     model = loaded(TRANSLATES, run)
     if model is None:
         return missing(page, TRANSLATES)
@@ -176,7 +176,7 @@ def patterns(trace: Trace) -> dict[str, np.ndarray]:
 
 
 def measured(model: cache.LoadedModel, direction: str) -> HeldOut:
-    """How the model does on held-out dates, worked out once."""
+    """The model on held-out dates of one direction, computed once."""
     def make() -> HeldOut:
         pairs, tokenizer = translation.held_out_pairs(direction, MEASURED), model.tokenizer
         texts = [(tuple(tokenizer.encode(pair.source.text)),
@@ -220,8 +220,8 @@ def verdict(found: Translated, least: float) -> str:
 
 
 def message(page: Lesson, found: Translated, measures: HeldOut | None) -> dict:
-    """The header of the component, as translate.js has it."""
-    config, right = found.model.model.config, measures is not None and verdict(found, measures.least) == "right"
+    """The header of the component, as translate.js describes it."""
+    config, judged = found.model.model.config, measures and verdict(found, measures.least)
     tops = [[{"token": found.model.tokenizer.visible(i), "p": p[i], "shown": probability(p[i])}
              for i in most_probable(p, CANDIDATES)] for p in probabilities(found.trace.logits)]
     return {"text": page.labels("translate"), "step_text": page.labels("translate_step"),
@@ -230,22 +230,20 @@ def message(page: Lesson, found: Translated, measures: HeldOut | None) -> dict:
             "shown": [probability(p) for p in found.probabilities], "tops": tops,
             "sizes": {"n": len(found.target), "m": len(found.source), "h": config.n_heads},
             "blocks": {"encoder": config.n_encoder_layers, "decoder": config.n_layers, "cross": config.n_layers},
-            "heads": config.n_heads, "aligned": None if measures is None else measures.aligned.tolist(),
-            "verdict": _verdict_text(page, found, measures), "right": right,
+            "heads": config.n_heads, "aligned": measures and measures.aligned.tolist(),
+            "verdict": _verdict_text(page, found, judged, measures), "right": judged == "right",
             "n_measured": MEASURED, "cut": page.label("translate_cut", n=found.n_cut) if found.n_cut else "",
             "settings": {name: read(f"translate_{name}") for name in PICKS}}
 
 
-def _verdict_text(page: Lesson, found: Translated, measures: HeldOut | None) -> str:
-    """What is to be thought of the translation: of a date by the calendar, of another model's text by its least
-    probable token.
+def _verdict_text(page: Lesson, found: Translated, judged: str | None, measures: HeldOut | None) -> str:
+    """A sentence that judges the translation: a date by the calendar, another model's text by its least probable token.
     """
     weakest = int(found.probabilities.argmin())
     values = {"token": found.target_tokens[weakest], "p": probability(found.probabilities[weakest]),
-              "n": MEASURED if measures is not None else len(found.target)}
-    if measures is not None:
-        return page.label(f"translate_verdict_{verdict(found, measures.least)}",
-                          least=probability(measures.least), **values)
+              "n": MEASURED if measures else len(found.target)}
+    if measures:
+        return page.label(f"translate_verdict_{judged}", least=probability(measures.least), **values)
     stopped = "" if found.ends else " " + page.label("translate_stopped", n=len(found.target))
     return f"{about(page, found.model)} {page.label('translate_loaded_verdict', **values)}{stopped}"
 
@@ -274,13 +272,14 @@ def _reading(page: Lesson, found: Translated, measures: HeldOut | None) -> Readi
                        p=probability(found.probabilities.prod()), token=code(found.target_tokens[step]),
                        most=code(found.source_tokens[int(row.argmax())]), weight=probability(float(row.max())))
     # in numbers one head is followed: of their mean, the best aligned one
-    shown = head if head >= 0 else 0 if measures is None else int(measures.alignment.heads[block].argmax())
+    shown = head if head >= 0 else int(measures.alignment.heads[block].argmax()) if measures else 0
     data = {"tokens.csv": lambda: token_table(page, found), "cross_attention.csv": lambda: cross_table(page, found)}
-    data |= {} if measures is None else {"alignment.csv": lambda: alignment_table(page, measures)}
+    if measures:
+        data["alignment.csv"] = lambda: alignment_table(page, measures)
     return Reading(_lines(page, found, block, shown, step), _question(page, found),
-                   [traced, patterns, greedy if measures is None else translation.alignment], data, ".heat", title,
+                   [traced, patterns, translation.alignment if measures else greedy], data, ".heat", title,
                    weights_table(page, found, cross, shown, step), {page.label("translate_written"): found.text},
-                   "" if measures is not None else "translate_loaded")
+                   "" if measures else "translate_loaded")
 
 
 def _lines(page: Lesson, found: Translated, block: int, head: int, step: int) -> list[tuple[str, str]]:

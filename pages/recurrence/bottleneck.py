@@ -20,7 +20,7 @@ N_RECORDS = 1 + N_STEPS // EVERY
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument and return what it shows."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         order = choice(page, "order")
         longest = slider(page, "longest", 2)
@@ -41,7 +41,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 @functools.lru_cache(maxsize=64)
 def before(task: Rewriting, n_hidden: int, seed: int) -> RewritingRecord:
-    """The untrained pair, measured."""
+    """The measurements of the untrained pair."""
     return next(memory_tasks.train_rewriting(task, n_hidden, seed))
 
 

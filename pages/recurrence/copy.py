@@ -43,7 +43,7 @@ def shortened(inputs: tuple[int, ...]) -> list[str]:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument and return what it shows."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         task = Recall(slider(page, "remembered", 1), slider(page, "delay", 8))
         seed = seed_field(page)
@@ -61,7 +61,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 @functools.lru_cache(maxsize=64)
 def before(task: Recall, seed: int) -> RecallRecord:
-    """The untrained models, measured: what stands there before anything was learned."""
+    """The measurements of the untrained models, shown before any training."""
     return next(memory_tasks.train_recall(task, seed))
 
 
@@ -162,7 +162,7 @@ def _question(page: Lesson, task: Recall) -> Question:
 
 
 def training_tables(places: tuple[int, ...], records: list, name: str) -> dict[str, Callable[[], pd.DataFrame]]:
-    """The downloads of a training, whose accuracies stand by `name`."""
+    """The downloads of a training; `name` heads the column of the places where accuracy is measured."""
     return {"accuracy.csv": lambda: accuracy_table(places, records, name), "loss.csv": lambda: loss_table(records)}
 
 

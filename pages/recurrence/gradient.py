@@ -32,7 +32,7 @@ class Reach:
 
 
 def reach(norm: float, matrix: str, activation: str, keep: float, n_steps: int, seed: int) -> Reach:
-    """All lines of the picture, computed once for all who ask."""
+    """All lines of the picture, computed once for all readers."""
     def make() -> Reach:
         generator = torch.Generator().manual_seed(seed)
         X = INPUT_SIZE * torch.randn(128, N_HIDDEN, generator=generator, dtype=torch.float64)[:n_steps]
@@ -49,7 +49,7 @@ def reach(norm: float, matrix: str, activation: str, keep: float, n_steps: int, 
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument and return what it shows."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         norm = round(slider(page, "norm", 0.05, 160), 2)
         matrix, activation = choice(page, "matrix"), choice(page, "activation")

@@ -18,7 +18,7 @@ RUNNERS = ("rnn", "attention", "generation")
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument and return what it shows."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         d = int(named(page, "width"))
         key = ("serial", d)
@@ -80,7 +80,7 @@ def _question(page: Lesson) -> Question:
 
 
 def _table(timings: list[Timing], d: int) -> pd.DataFrame:
-    """What was timed, and what it costs; without times until they were taken."""
+    """Operations and steps by length, with the times where they were taken."""
     times = {timing.n: timing for timing in timings}
     return pd.DataFrame(
         [{"tokens": n} | {f"{name}_flops": flops(n, d) for name, flops in WORK.items()}

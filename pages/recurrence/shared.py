@@ -58,12 +58,12 @@ def slider(page: Lesson, name: str, step: float, width: int = 190) -> int | floa
 
 
 def named(page: Lesson, name: str) -> str:
-    """A choice with its name before it in the same line."""
+    """A choice with its name in front, on one line."""
     return _after_name(page, name, lambda: choice(page, name))
 
 
 def seed_field(page: Lesson) -> int:
-    """The seed of all that is random here, in sight."""
+    """A number field for the seed of everything random in the view."""
     setting = SETTINGS.each["seed"]
     return _after_name(page, "seed", lambda: st.number_input(
         page.label("seed"), int(setting.low), int(setting.high), step=1, width=100, label_visibility="collapsed",
@@ -83,12 +83,12 @@ def line_frame(points: Iterable[tuple[str, float, float]]) -> pd.DataFrame:
 
 def show_lines(name: str, frame: pd.DataFrame, names: Mapping[str, str], x: Axis, y: Axis, height: int,
                picked: float | None = None, **more) -> None:
-    """`figures.lines` over `frame`, marked where the reader has picked; `more` as it has it."""
+    """Draw `figures.lines` over `frame`, marked where the reader has picked; `more` goes to that function."""
     rows = figures.line_rows(frame, names, y, height, reader.scale(), picked)
     show_spec(name, rows,
               figures.lines(names, MEANINGS, x, y, reader.theme(), scale=reader.scale(), height=height, **more))
 
 
 def network_names(page: Lesson, names: Mapping[str, object] | tuple[str, ...]) -> dict[str, str]:
-    """What each network is called on a chart."""
+    """The names of the networks on a chart, by their ids."""
     return {name: page.label(f"network_{name}") for name in names}

@@ -42,7 +42,7 @@ def inputs(run: Run) -> Tensor:
 
 
 def network(run: Run, kind: str, n_layers: int, both: bool, seed: int) -> list[list[Steps]]:
-    """The untrained network over the prompt, computed once for all who ask."""
+    """The untrained network over the prompt, computed once for all readers."""
     def make() -> list[list[Steps]]:
         X = inputs(run)
         layers = recurrent_cells.random_stack(kind, X.shape[1], N_HIDDEN, n_layers, 2 if both else 1,
@@ -54,13 +54,13 @@ def network(run: Run, kind: str, n_layers: int, both: bool, seed: int) -> list[l
 
 
 def picked(n_layers: int, both: bool) -> dict[str, int]:
-    """The strip and the unit that the reader has picked, within what is drawn."""
+    """The strip and the unit that the reader has picked, clamped to the network that is drawn."""
     return {"layer": min(read("layer"), n_layers - 1), "direction": int(both and read("backward")),
             "step": reader.selection().position, "unit": read("unit")}
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument and return what it shows."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         kind = choice(page, "cell")
         n_layers = int(named(page, "layers"))
