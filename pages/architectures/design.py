@@ -40,7 +40,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         design = _controls(page)
     base = _base(design)
     config, based = design.config, base.config
-    name, base_name = _name(page, design), _name(page, base)
+    name = _name(page, design)
     parts, base_parts = counting.parameters_by_part(config), counting.parameters_by_part(based)
     n = len(run.token_ids)
     costs, total = _costs(page, config, n), sum(parts.values())
@@ -48,7 +48,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     title = page.label("design_title", name=name, total=spaced_text(total), part=page.label(f"part_{largest}"),
                        share=readable(100 * parts[largest] / total))
     with right:
-        compared = _compared(page, design, base, base_name, total - sum(base_parts.values()))
+        compared = _compared(page, design, base, total - sum(base_parts.values()))
         _picture({"titled": title, "compared": compared, "scale": reader.scale(),
                   "height": PRESENT_HEIGHT if reader.present() else HEIGHT, "text": page.labels("column"),
                   "stacks": Diagram(page, config, based).stacks(), "parts": _part_rows(page, parts, base_parts),
@@ -144,14 +144,15 @@ def _name(page: Lesson, design: Design) -> str:
     return page.label("changed_name", name=name) if design.changes else name
 
 
-def _compared(page: Lesson, design: Design, base: Design, base_name: str, difference: int) -> str:
+def _compared(page: Lesson, design: Design, base: Design, difference: int) -> str:
     """One sentence on the settings that differ from the baseline, and on the parameters that they cost."""
     now, before = designs.values(design.config), designs.values(base.config)
     changes = [page.label("one_change", name=page.label(name), before=_value(page, name, before[name]),
                           now=_value(page, name, now[name])) for name in now if now[name] != before[name]]
+    name = _name(page, base)
     if not changes:
-        return page.label("no_change", name=base_name)
-    return page.label("changes", name=base_name, changes="; ".join(changes),
+        return page.label("no_change", name=name)
+    return page.label("changes", name=name, changes="; ".join(changes),
                       difference=_signed(difference, spaced_text(difference)))
 
 

@@ -31,18 +31,22 @@ export function tableRow(body, head, cells = []) {
   return row;
 }
 
-/** A mask as a drawing of small cells: rows ask, columns answer; what is forbidden is empty and hatched by a stroke. */
-export function drawMask(parent, shape, cell, attributes) {
+/** A square cell; `hatched` ones have a stroke across. Returns the rectangle. */
+export function drawCell(svg, x, y, size, name, hatched) {
+  const rect = draw("rect", { x: x + 0.5, y: y + 0.5, width: size - 1, height: size - 1, class: name }, svg);
+  if (hatched)
+    draw("line", { x1: x + 1.5, y1: y + size - 1.5, x2: x + size - 1.5, y2: y + 1.5, class: "hatch" }, svg);
+  return rect;
+}
+
+/** A mask as a drawing of small cells: rows ask, columns answer; what is forbidden is empty and hatched. */
+export function drawMask(parent, shape, size, attributes) {
   const columns = shape === "cross" ? CELLS + 2 : CELLS;
-  const svg = draw("svg", { width: columns * cell, height: CELLS * cell, ...attributes }, parent);
+  const svg = draw("svg", { width: columns * size, height: CELLS * size, ...attributes }, parent);
   for (let i = 0; i < CELLS; i++) {
     for (let j = 0; j < columns; j++) {
-      const allowed = shape !== "triangle" || j <= i;
-      const place = { x: j * cell + 0.5, y: i * cell + 0.5, width: cell - 1, height: cell - 1 };
-      draw("rect", { ...place, rx: 1, class: allowed ? `seen ${shape}` : "forbidden" }, svg);
-      if (!allowed)
-        draw("line", { x1: place.x + 1, y1: place.y + place.height - 1, x2: place.x + place.width - 1, y2: place.y + 1,
-          class: "hatch" }, svg);
+      const masked = shape === "triangle" && j > i;
+      drawCell(svg, j * size, i * size, size, masked ? "forbidden" : `seen ${shape}`, masked);
     }
   }
   return svg;

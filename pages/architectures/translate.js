@@ -2,7 +2,7 @@
 // sizes {n, m, h}; blocks {encoder, decoder, cross}; heads; aligned [per block [per head …, mean]] or null; verdict,
 // right, n_measured, cut; settings {attention, block, head (−1: mean), step (−1: all written)}; arrays encoder
 // (L, h, M, M), decoder (L, h, N, N), cross (L, h, N, M).
-import { amountColour, drawKinds, drawMask } from "./shared.js";
+import { amountColour, drawCell, drawKinds, drawMask } from "./shared.js";
 import { button, chip, draw, fill, make, rich, sized } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { probability } from "../../core/components/lib/numbers.js";
@@ -232,13 +232,9 @@ class Translate {
     const { cell, left, above } = this, y = above + i * cell, later = this.attention !== "encoder" && i >= this.step;
     this.label(later ? "?" : name, left - 0.5 * emOf(this.root), y + cell / 2, "query", i, false);
     columns.forEach((_, j) => {
-      const masked = this.attention === "decoder" && j > i, rect = draw("rect", { x: left + j * cell + 0.5, y: y + 0.5,
-        width: cell - 1, height: cell - 1, class: masked ? "forbidden" : "cell" }, this.svg);
-      if (masked || later) {
-        draw("line", { x1: left + j * cell + 2, y1: y + cell - 2, x2: left + (j + 1) * cell - 2, y2: y + 2,
-          class: "hatch" }, this.svg);
-        rect.style.fill = "none";
-      } else rect.style.fill = amountColour(this.weight(this.attention, i, j));
+      const masked = this.attention === "decoder" && j > i, hatched = masked || later;
+      const rect = drawCell(this.svg, left + j * cell, y, cell, masked ? "forbidden" : "cell", hatched);
+      rect.style.fill = hatched ? "none" : amountColour(this.weight(this.attention, i, j));
       if (later) return;
       rect.onpointerenter = () => this.point({ row: i, column: masked ? null : j });
       rect.onclick = () => { if (this.attention !== "encoder") this.go(i + 1); };
