@@ -340,7 +340,7 @@ def _attention(page: Lesson, filled: Filled, picked: int | None) -> tuple[int, i
 def sides(pattern: np.ndarray, query: int) -> tuple[float, float, float]:
     """The sums of a query's weights on the tokens before it, on itself, and on those after it."""
     row = pattern[query].astype(float)
-    return float(row[:query].sum()), float(row[query]), float(row[query + 1:].sum())
+    return row[:query].sum(), row[query], row[query + 1:].sum()
 
 
 def names(filled: Filled) -> list[str]:

@@ -208,9 +208,9 @@ def _reading(page: Lesson, run: Run, batch: Batch, feature: int, title: str) -> 
 def _lines(page: Lesson, run: Run, batch: Batch, c: int) -> list[tuple[str, str]]:
     n, d = batch.matrix.shape
     x, token = batch.row, code(run.tokens[batch.position])
-    value, square, variance = float(x[c]), float(x.square().mean()), float(x.var(correction=0))
+    value, square, variance = x[c], x.square().mean(), x.var(correction=0)
     (mean, scale), (_, rms), across = (statistics(kind, batch, c) for kind in KINDS)
-    layer, root, result = (float(batch.normed(kind)[c]) for kind in KINDS)
+    layer, root, result = (batch.normed(kind)[c] for kind in KINDS)
     put = latex_operand
     lines = [(page.label("norms_numbers_layer", token=token, c=c, d=d, epsilon=f"{batch.epsilon:g}"),
               _standardised("", value, mean, scale, layer)),
@@ -222,14 +222,14 @@ def _lines(page: Lesson, run: Run, batch: Batch, c: int) -> list[tuple[str, str]
         joined = stream_and_heads.standardise(batch.joined, "tokens", batch.epsilon)
         numbers = joined.mean[0, c], joined.std[0, c], joined.values[batch.position, c]
         lines.append((page.label("norms_numbers_joined", token=token, c=c, k=len(batch.other)),
-                      _standardised("_c", value, *map(float, numbers))))
+                      _standardised("_c", value, *numbers)))
     lines.append((page.label("norms_numbers_share"),
                   rf"\frac{{\mu^2}}{{\text{{mean square}}}} = \frac{{{put(mean ** 2)}}}{{{put(square)}}} = "
                   rf"{latex_number(mean ** 2 / max(square, 1e-300))}"))
     return lines
 
 
-def _standardised(index: str, value: float, mean: float, scale: float, result: float) -> str:
+def _standardised(index: str, value: Tensor, mean: Tensor | float, scale: Tensor | float, result: Tensor) -> str:
     """The LaTeX of a standardised value: mean and deviation with an index, then the fraction and its result."""
     mean, scale = latex_operand(mean), latex_operand(scale)
     return (rf"\mu{index} = {mean}, \quad \sigma{index} = {scale}, \qquad "
