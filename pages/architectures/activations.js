@@ -1,8 +1,9 @@
 // header: names {relu, gelu, gelu_tanh, swish}; own (the live model's, or null); histogram {counts, low, high, beyond}
 // or null; swaps [{name, kl, p, top, same}]; swap_title; facts [text]; settings {x, beta, second, gate}. All curves are
 // computed here, in float64, as core/model/activation.py has them.
-import { css } from "../../core/components/lib/colours.js";
-import { button, chip, draw, fill, make } from "../../core/components/lib/dom.js";
+import { tableBody, tableRow } from "./shared.js";
+import { dot, line, matrixPicture, placePicture, stroke, Surface } from "../../core/components/lib/canvas.js";
+import { button, chip, draw, fill, make, sized } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { decimals } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
@@ -26,22 +27,28 @@ function erf(x) {
 const sigmoid = (x) => (x >= 0 ? 1 / (1 + Math.exp(-x)) : Math.exp(x) / (1 + Math.exp(x)));
 const phi = (x) => 0.5 * (1 + erf(x / Math.SQRT2));
 const ROOT = Math.sqrt(2 / Math.PI);
+const tanhOf = (x) => Math.tanh(ROOT * (x + 0.044715 * x ** 3));
 export const VALUE = {
   relu: (x) => Math.max(0, x),
   gelu: (x) => x * phi(x),
-  gelu_tanh: (x) => 0.5 * x * (1 + Math.tanh(ROOT * (x + 0.044715 * x ** 3))),
+  gelu_tanh: (x) => 0.5 * x * (1 + tanhOf(x)),
   swish: (x, beta) => x * sigmoid(beta * x),
 };
 export const SLOPE = {
   relu: (x) => (x > 0 ? 1 : 0),
   gelu: (x) => phi(x) + (x * Math.exp(-0.5 * x * x)) / Math.sqrt(2 * Math.PI),
   gelu_tanh: (x) => {
-    const t = Math.tanh(ROOT * (x + 0.044715 * x ** 3));
+    const t = tanhOf(x);
     return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * ROOT * (1 + 3 * 0.044715 * x * x);
   },
-  swish: (x, beta) => sigmoid(beta * x) + beta * x * sigmoid(beta * x) * (1 - sigmoid(beta * x)),
+  swish: (x, beta) => sigmoid(beta * x) * (1 + beta * x * (1 - sigmoid(beta * x))),
 };
+const MOST = 25;            // of the size of a gate's product
 const GATES = { swiglu: "swish", geglu: "gelu" };
+
+/** A place between the ends of an axis, as a share, and the value there, of two decimals. */
+const shareOf = (value) => (value - LOW) / (HIGH - LOW);
+const valueAt = (share) => Number((LOW + Math.min(1, Math.max(0, share)) * (HIGH - LOW)).toFixed(2));
 
 class Curves {
   constructor(root) {
@@ -53,31 +60,25 @@ class Curves {
     this.plots = Object.fromEntries(["value", "slope"]
       .map((name) => [name, draw("svg", { class: `plot ${name}`, role: "img" }, this.place)]));
     this.plots.value.onpointerdown = this.plots.slope.onpointerdown = (event) => this.grab(event);
-    this.sliders = { x: this.slider(left, "x", LOW, HIGH, 0.01),
-      beta: this.slider(left, "beta", BETA[0], BETA[1], 0.01) };
+    this.sliders = { x: this.slider(left, "x", LOW, HIGH), beta: this.slider(left, "beta", ...BETA) };
     this.table = make("table", "readings", right);
     const gate = make("div", "gate", right);
-    this.gateBox = make("div", "gate-picture", gate);
-    this.canvas = make("canvas", "surface", this.gateBox);
-    this.canvas.setAttribute("role", "img");
-    this.canvas.dataset.ranges = this.plots.slope.dataset.ranges = "";       // two ranges do what a hand does in them
-    this.canvas.onpointerdown = this.canvas.onpointermove = (event) => {
-      if (event.type === "pointerdown" || event.buttons) this.aim(event);
-    };
-    this.canvas.onpointerup = () => this.settle();
+    this.surface = new Surface(make("div", "gate-picture", gate), "surface");
+    this.plots.slope.dataset.ranges = "";       // two ranges do what a hand does there
+    this.surface.point((x, y, phase) => this.aim(x, y, phase));
     this.gateWords = make("div", "gate-words", gate);
     this.picks = make("div", "picks", this.gateWords);
     this.gateText = make("div", "", this.gateWords);
-    this.sliders.second = this.slider(this.gateWords, "second", LOW, HIGH, 0.01);
+    this.sliders.second = this.slider(this.gateWords, "second", LOW, HIGH);
     this.factsBox = make("div", "facts", right);
     this.swapTable = make("table", "swaps", right);
     onWidth(this.place, () => this.schedule());
   }
 
-  slider(parent, name, low, high, step) {
+  slider(parent, name, min, max) {
     const box = make("label", `range ${name}`, parent), label = make("span", "", box), node = make("input", "", box);
     const value = make("output", "", box);
-    Object.assign(node, { type: "range", min: low, max: high, step });
+    Object.assign(node, { type: "range", min, max, step: 0.01 });
     node.oninput = () => {
       this.state[name] = name === "beta" ? Number((10 ** Number(node.value)).toPrecision(3)) : Number(node.value);
       this.schedule();
@@ -88,7 +89,6 @@ class Curves {
 
   receive(header) {
     Object.assign(this, header);
-    this.root.classList.toggle("present", header.scale > 1);
     if (this.echoes.moves(JSON.stringify(header.settings), JSON.stringify(this.state)))
       this.state = { ...header.settings };
     for (const [name, { label, node }] of Object.entries(this.sliders)) {
@@ -112,10 +112,9 @@ class Curves {
   }
 
   grab(event) {
-    const svg = event.currentTarget, move = (one) => {
+    const svg = event.currentTarget, move = ({ clientX }) => {
       const box = svg.getBoundingClientRect();
-      const share = (one.clientX - box.left - this.left) / (box.width - this.left - this.margin);
-      this.state.x = Number(Math.min(HIGH, Math.max(LOW, LOW + share * (HIGH - LOW))).toFixed(2));
+      this.state.x = valueAt((clientX - box.left - this.left) / (box.width - this.left - this.margin));
       this.schedule();
     };
     svg.setPointerCapture(event.pointerId);
@@ -124,12 +123,10 @@ class Curves {
     svg.onpointerup = svg.onpointercancel = () => { svg.onpointermove = null; this.settle(); };
   }
 
-  aim(event) {
-    const box = this.canvas.getBoundingClientRect();
-    const at = (share) => Number(Math.min(HIGH, Math.max(LOW, LOW + share * (HIGH - LOW))).toFixed(2));
-    this.canvas.setPointerCapture(event.pointerId);
-    Object.assign(this.state,
-      { x: at((event.clientX - box.left) / box.width), second: at(1 - (event.clientY - box.top) / box.height) });
+  aim(x, y, phase) {
+    if (phase === "up") return this.settle();
+    if (phase !== "down" && phase !== "drag") return;
+    Object.assign(this.state, { x: valueAt(x / this.surface.width), second: valueAt(1 - y / this.surface.height) });
     this.schedule();
   }
 
@@ -157,10 +154,9 @@ class Curves {
     const [left, margin, top, bottom] = [2.4 * em, 0.8 * em, 1.1 * em, 1.4 * em];
     Object.assign(this, { left, margin });
     svg.replaceChildren();
-    for (const [key, value] of Object.entries({ width, height: tall, viewBox: `0 0 ${width} ${tall}`,
-      "font-size": 0.88 * em, "aria-label": this.text[`plot_${name}`] }))
-      svg.setAttribute(key, value);
-    const across = (x) => left + ((x - LOW) / (HIGH - LOW)) * (width - left - margin);
+    sized(svg, width, tall, this.text[`plot_${name}`]);
+    svg.setAttribute("font-size", 0.88 * em);
+    const across = (x) => left + shareOf(x) * (width - left - margin);
     const up = (y) => top + ((high - y) / (high - low)) * (tall - top - bottom);
     for (const y of name === "value" ? [-1, 0, 1, 2, 3, 4, 5] : [0, 0.5, 1]) {
       draw("line", { x1: left, x2: width - margin, y1: up(y), y2: up(y), class: y === 0 ? "zero" : "grid" }, svg);
@@ -196,7 +192,7 @@ class Curves {
   }
 
   bins(svg, across, up) {
-    const { counts } = this.histogram, most = Math.max(1, ...counts), step = (HIGH - LOW) / counts.length;
+    const counts = this.histogram, most = Math.max(1, ...counts), step = (HIGH - LOW) / counts.length;
     counts.forEach((count, k) => {
       const bar = draw("rect", { x: across(LOW + k * step), width: across(LOW + step) - across(LOW) - 0.5,
         y: up(3.4 * (count / most)), height: up(0) - up(3.4 * (count / most)), class: "bin" }, svg);
@@ -206,20 +202,16 @@ class Curves {
 
   readings() {
     const { x, beta } = this.state;
-    this.table.replaceChildren();
-    const head = make("tr", "", make("thead", "", this.table));
-    for (const text of [this.text.column_curve, fill(this.text.column_value, { x: decimals(x, 2) }),
-      fill(this.text.column_slope, { x: decimals(x, 2) })])
-      make("th", "", head, text);
-    const body = make("tbody", "", this.table);
+    const body = tableBody(this.table, ["curve", "value", "slope"]
+      .map((name) => fill(this.text[`column_${name}`], { x: decimals(x, 2) })));
     for (const name of ORDER) {
-      const row = make("tr", name === this.own ? "own" : "", body), cell = make("th", "", row);
+      const row = tableRow(body, "", [decimals(VALUE[name](x, beta)), decimals(SLOPE[name](x, beta))]);
+      const own = name === this.own, [cell] = row.children;
+      row.classList.toggle("own", own);
       const key = draw("svg", { width: 34, height: 10, "aria-hidden": "true" }, cell);
-      draw("line", { x1: 1, x2: 33, y1: 5, y2: 5, class: `curve ${name} ${name === this.own ? "own" : ""}`,
+      draw("line", { x1: 1, x2: 33, y1: 5, y2: 5, class: `curve ${name}${own ? " own" : ""}`,
         "stroke-dasharray": DASHES[name] }, key);
-      cell.append(` ${fill(this.names[name], { beta })}${name === this.own ? ` ${this.text.own}` : ""}`);
-      make("td", "", row, decimals(VALUE[name](x, beta)));
-      make("td", "", row, decimals(SLOPE[name](x, beta)));
+      cell.append(` ${fill(this.names[name], { beta })}${own ? ` ${this.text.own}` : ""}`);
     }
   }
 
@@ -236,39 +228,26 @@ class Curves {
     this.gateText.textContent = fill(this.text.gate_reading,
       { gate: this.text[gate], a: decimals(x, 2), b: decimals(second, 2), value: decimals(value),
         first: decimals(SLOPE[g](x, beta) * second), second: decimals(VALUE[g](x, beta)) });
-    this.canvas.setAttribute("aria-label", this.gateText.textContent);
+    this.surface.canvas.setAttribute("aria-label", this.gateText.textContent);
     this.paint(g, beta, x, second);
   }
 
   paint(g, beta, x, second) {
-    const ratio = window.devicePixelRatio || 1, side = this.canvas.clientWidth || 150;
-    if (this.canvas.width !== Math.round(side * ratio))
-      this.canvas.width = this.canvas.height = Math.round(side * ratio);
-    const context = this.canvas.getContext("2d"), { ink, table } = readTheme();
-    const cell = this.canvas.width / GRID, at = (k) => LOW + ((HIGH - LOW) * (k + 0.5)) / GRID;
-    const columns = Array.from({ length: GRID }, (_, k) => VALUE[g](at(k), beta)), most = 25;
-    const colours = table("div");
-    for (let i = 0; i < GRID; i++) {
-      for (let j = 0; j < GRID; j++) {
-        const v = columns[j] * at(i), level = Math.round(127.5 + 127.5 * Math.sign(v) * Math.sqrt(Math.abs(v) / most));
-        context.fillStyle = css(colours[Math.max(0, Math.min(255, level))]);
-        context.fillRect(Math.floor(j * cell), Math.floor((GRID - 1 - i) * cell), Math.ceil(cell), Math.ceil(cell));
-      }
-    }
-    const place = (v) => ((v - LOW) / (HIGH - LOW)) * this.canvas.width;
-    context.strokeStyle = ink("text");
-    context.lineWidth = ratio;
-    context.beginPath();
-    context.moveTo(place(x), 0);
-    context.lineTo(place(x), this.canvas.width);
-    context.moveTo(0, this.canvas.width - place(second));
-    context.lineTo(this.canvas.width, this.canvas.width - place(second));
-    context.stroke();
-    context.beginPath();
-    context.arc(place(x), this.canvas.width - place(second), 5 * ratio, 0, 2 * Math.PI);
-    context.fillStyle = ink("mlp");
-    context.fill();
-    context.stroke();
+    const { surface } = this, { ink, table } = readTheme(), at = (k) => LOW + ((HIGH - LOW) * (k + 0.5)) / GRID;
+    surface.measure();
+    const context = surface.begin(), { width, height } = surface;
+    const columns = Array.from({ length: GRID }, (_, k) => VALUE[g](at(k), beta));
+    const colour = (row, column) => {
+      const value = columns[column] * at(GRID - 1 - row);
+      return Math.sign(value) * Math.sqrt(Math.abs(value) / MOST);
+    };
+    this.picture = matrixPicture(GRID, GRID, colour, table("div"), -1, 1, this.picture);
+    placePicture(context, this.picture, 0, 0, width, height);
+    const [left, top] = [shareOf(x) * width, (1 - shareOf(second)) * height];
+    stroke(context, ink("text"));
+    line(context, left, 0, left, height);
+    line(context, 0, top, width, top);
+    dot(context, left, top, 5, ink("mlp"), ink("text"));
   }
 
   swap() {
@@ -276,13 +255,10 @@ class Curves {
     for (const fact of this.facts) make("p", "", this.factsBox, fact);
     this.swapTable.replaceChildren();
     if (!this.swaps.length) return;
-    const head = make("tr", "", make("thead", "", this.swapTable));
-    for (const text of [this.swap_title, this.text.column_kl, this.text.column_top]) make("th", "", head, text);
-    const body = make("tbody", "", this.swapTable);
+    const body = tableBody(this.swapTable, [this.swap_title, this.text.column_kl, this.text.column_top]);
     for (const one of this.swaps) {
-      const row = make("tr", one.own ? "own" : "", body);
-      make("th", "", row, one.name);
-      make("td", "", row, one.kl);
+      const row = tableRow(body, one.name, [one.kl]);
+      row.classList.toggle("own", one.own);
       const cell = make("td", "", row);
       chip(cell, one.top);
       cell.append(` ${one.p}`);

@@ -1,12 +1,14 @@
 """Activations: their curves and slopes under the hand, the gated ones as a surface, and where the live model stands on
 its own curve.
 """
+import math
 from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 import torch
+from torch import Tensor
 
 from core.analysis import stream_and_heads
 from core.analysis.arrays import to_numpy
@@ -17,20 +19,20 @@ from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, probability, readable
 from core.model import activation
 from core.model.intervention import NOTHING, Intervention
-from pages.architectures.shared import KINDS_CSS, PREFIX, keep, read
+from pages.architectures.shared import PREFIX, SHARED_CSS, histogram, keep, percent, pick, probabilities, read
 
 SHOWN = ("relu", "gelu", "gelu_tanh", "swish")
 EVERY = (*SHOWN, "swiglu", "geglu")
 EDGES, BINS = (-5.0, 5.0), 50
+PICKS = "x", "beta", "second", "gate"       # what is picked in the picture
 NEARLY_NOTHING = 0.05           # an output of this size or less
 # Activations under the hand: curves and slopes, a gate as a surface, and where the live model stands on its own curve.
-_picture = token_view("architecture_curves", __file__, KINDS_CSS)
+_picture = token_view("architecture_curves", __file__, SHARED_CSS)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
-    has_part = run.model.config.d_ff is not None
-    layer = 0
+    """Draw the instrument and return what it shows."""
+    has_part, layer = run.model.config.d_ff is not None, 0
     if has_part:
         layer = _block(page, run)
     else:
@@ -41,20 +43,19 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _block(page: Lesson, run: Run) -> int:
-    """The shared layer, picked in one line."""
+    """The layer that all lessons share, in a select box."""
     key = f"{PREFIX}pick_layer"
     st.session_state[key] = reader.selection().layer
-    return st.selectbox(page.label("block"), range(run.model.config.n_layers),
-                        format_func=lambda i: page.label("block_named", i=i), label_visibility="collapsed", width=140,
-                        key=key, on_change=lambda: reader.select(layer=st.session_state[key]))
+    return pick(page, "block", run.model.config.n_layers, key=key,
+                on_change=lambda: reader.select(layer=st.session_state[key]))
 
 
 def _settled(settings: dict) -> None:
-    keep(**{f"activations_{name}": settings[name] for name in ("x", "beta", "second", "gate")})
+    keep(**{f"activations_{name}": settings[name] for name in PICKS})
 
 
 def plain(name: str) -> str:
-    """The curve of an activation by the name of an ungated one.
+    """The name of the ungated activation whose curve this one uses.
 
     >>> plain("swiglu"), plain("gelu")
     ('swish', 'gelu')
@@ -62,10 +63,14 @@ def plain(name: str) -> str:
     return activation.GATE_CURVES.get(name, name)
 
 
+def curve(name: str, x: Tensor, beta: float) -> Tensor:
+    """The curve of an activation at x; beta is Swish's."""
+    return activation.swish(x, beta) if plain(name) == "swish" else activation.activate(plain(name), x)
+
+
 def value_at(name: str, x: float, beta: float = 1.0) -> float:
     """The curve at x, in float64."""
-    point = torch.tensor(x, dtype=torch.float64)
-    return float(activation.swish(point, beta) if plain(name) == "swish" else activation.activate(plain(name), point))
+    return float(curve(name, torch.tensor(x, dtype=torch.float64), beta))
 
 
 def slope_at(name: str, x: float, beta: float = 1.0) -> float:
@@ -90,39 +95,33 @@ def swaps(run: Run, position: int) -> list[tuple[str, float, int, float]]:
     probable token and its probability.
     """
     before, own = run.trace.logits[position], run.model.config.activation
-    found = []
+    rows = []
     for name in (own, *(name for name in SHOWN if name != plain(own))):
         after = run.trace_with(NOTHING if name == own else Intervention(activation=name)).logits[position]
-        p = torch.softmax(after.double(), -1)
-        found.append((name, stream_and_heads.effect(before, after).kl, int(p.argmax()), float(p.max())))
-    return found
+        p = probabilities(after)
+        rows.append((name, stream_and_heads.effect(before, after).kl, int(p.argmax()), float(p.max())))
+    return rows
 
 
 def message(page: Lesson, run: Run, layer: int, inputs: np.ndarray | None) -> dict:
-    """The header of the component, as activations.js has it."""
+    """The header of the component, as activations.js describes it."""
     own = run.model.config.activation
     header = {"text": page.labels("activations"), "scale": reader.scale(),
               "names": {name: page.label(f"activations_name_{name}") for name in SHOWN}, "own": None, "histogram": None,
               "swaps": [], "facts": [], "swap_title": "",
-              "settings": {name: read(f"activations_{name}") for name in ("x", "beta", "second", "gate")}}
+              "settings": {name: read(f"activations_{name}") for name in PICKS}}
     if inputs is None:
         return header
     position = reader.selection().position
-    counts = np.histogram(np.clip(inputs, *EDGES), bins=BINS, range=EDGES)[0]
-    shares = facts(own, inputs)
-    said = [page.label("activations_facts", layer=layer, n=len(inputs), k=inputs.shape[1],
-                       below=_percent(shares["below"]), nothing=_percent(shares["nothing"]),
-                       silent=_percent(shares["silent"]), edge=NEARLY_NOTHING),
-            page.label("activations_swap_note", own=page.label(f"activations_short_{own}"))]
+    shares = {name: percent(share) for name, share in facts(own, inputs).items()}
+    notes = [page.label("activations_facts", layer=layer, n=len(inputs), k=inputs.shape[1], edge=NEARLY_NOTHING,
+                        **shares),
+             page.label("activations_swap_note", own=page.label(f"activations_short_{own}"))]
     rows = [{"name": page.label(f"activations_short_{name}"), "own": name == own,
              "kl": "0" if name == own else readable(kl), "top": run.tokenizer.visible(top), "p": probability(p)}
             for name, kl, top, p in swaps(run, position)]
-    return header | {"own": plain(own), "histogram": {"counts": counts.tolist()}, "facts": said, "swaps": rows,
+    return header | {"own": plain(own), "histogram": histogram(inputs, EDGES, BINS), "facts": notes, "swaps": rows,
                      "swap_title": page.label("activations_swap_title", token=run.tokens[position])}
-
-
-def _percent(share: float) -> str:
-    return f"{readable(100 * share)} %"
 
 
 # ---- in numbers, the question, the data ------------------------------------------------------------------------------
@@ -135,9 +134,8 @@ def _reading(page: Lesson, run: Run, layer: int, inputs: np.ndarray | None) -> R
                                         f"{readable(value_at(name, x, beta), 4)}" for name in SHOWN), beta=f"{beta:g}")
     data = {"curves.csv": lambda: curve_table(beta)}
     if inputs is not None:
-        data["inputs.csv"] = lambda: pd.DataFrame({"low": np.linspace(*EDGES, BINS + 1)[:-1],
-                                                   "count": np.histogram(np.clip(inputs, *EDGES),
-                                                                         bins=BINS, range=EDGES)[0]})
+        data["inputs.csv"] = lambda: pd.DataFrame({"low": np.linspace(*EDGES, BINS, endpoint=False),
+                                                   "count": histogram(inputs, EDGES, BINS)})
     return Reading(_lines(page, x, beta), _question(page, run) if inputs is not None else None,
                    [activation.activate, activation.swish, activation.slope], data, ".plot.value",
                    title, _who_uses(page))
@@ -148,19 +146,17 @@ def curve_table(beta: float) -> pd.DataFrame:
     x = torch.linspace(*EDGES, 201, dtype=torch.float64)
     columns = {"x": x.numpy()}
     for name in SHOWN:
-        columns[name] = (activation.swish(x, beta) if name == "swish" else activation.activate(name, x)).numpy()
+        columns[name] = curve(name, x, beta).numpy()
         columns[f"{name}_slope"] = activation.slope(name, x, beta).numpy()
     return pd.DataFrame(columns)
 
 
 def _lines(page: Lesson, x: float, beta: float) -> list[tuple[str, str]]:
     b, gate = read("activations_second"), read("activations_gate")
-    at, put = latex_operand(x), latex_operand
-    phi = float(torch.special.ndtr(torch.tensor(x, dtype=torch.float64)))
-    density = float(np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi))
-    sigma = float(torch.sigmoid(torch.tensor(beta * x, dtype=torch.float64)))
+    put, around = latex_operand, bracketed(latex_operand(x))
+    phi, density = (1 + math.erf(x / math.sqrt(2))) / 2, math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+    sigma = 1 / (1 + math.exp(-beta * x))
     g = value_at(gate, x, beta)
-    around = bracketed(at)
     return [(page.label("activations_numbers_relu"),
              rf"\text{{ReLU}}(x) = \max(0, x) = {latex_number(value_at('relu', x))}"),
             (page.label("activations_numbers_gelu"),
@@ -184,8 +180,8 @@ def _who_uses(page: Lesson) -> pd.DataFrame:
 
 
 def kept(run: Run, name: str) -> tuple[int, int]:
-    """After how many of the prompt's tokens the most probable next token stays the same with another curve in every
-    block, and after how many it was asked.
+    """The number of the prompt's tokens after which the most probable next token stays the same with another curve in
+    every block, and the number of all tokens.
     """
     before, after = (trace.logits.argmax(-1) for trace in (run.trace, run.trace_with(Intervention(activation=name))))
     return int((before == after).sum()), len(before)
@@ -198,9 +194,6 @@ def _question(page: Lesson, run: Run) -> Question:
     own = run.model.config.activation
     name = "gelu" if own == "relu" else "relu"
     same, n = kept(run, name)
-    answer = 0 if same == n else 1 if 2 * same > n else 2
-    return Question("activations", page.label("activations_question", own=code(page.label(f"activations_short_{own}")),
-                                              other=code(page.label(f"activations_short_{name}")), n=n),
-                    [page.label(f"activations_option_{which}") for which in ("all", "most", "few")], answer,
-                    page.label("activations_because", same=same, n=n,
-                               other=code(page.label(f"activations_short_{name}"))))
+    own, other = (code(page.label(f"activations_short_{curve}")) for curve in (own, name))
+    return page.question("activations", [page.label(f"activations_option_{which}") for which in ("all", "most", "few")],
+                         0 if same == n else 1 if 2 * same > n else 2, own=own, other=other, same=same, n=n)

@@ -1,5 +1,5 @@
-import { drawKinds } from "./shared.js";
-import { chip, fill, make, rich } from "../../core/components/lib/dom.js";
+import { drawKinds, tableBody } from "./shared.js";
+import { button, chip, fill, make, rich } from "../../core/components/lib/dom.js";
 import { grouped } from "../../core/components/lib/numbers.js";
 import { mount } from "../../core/components/lib/view.js";
 
@@ -20,7 +20,6 @@ class Blank {
 
   receive(header) {
     Object.assign(this, header);
-    this.root.classList.toggle("present", header.scale > 1);
     this.hint.textContent = this.text.click + (this.n_cut ? ` ${fill(this.text.cut, { n: this.n_cut })}` : "");
     this.sentence();
     this.classify();
@@ -31,7 +30,7 @@ class Blank {
       this.side("decoder", this.text.left, this.notes.decoder);
     }
     this.objective();
-    drawKinds(this.kinds, this.masks_text, this.lit, this.sizes);
+    drawKinds(this.kinds, this.masks_text, "encoder", this.sizes);
   }
 
   tell(act, position) {
@@ -42,16 +41,14 @@ class Blank {
     this.row.replaceChildren();
     this.tokens.forEach((token, position) => {
       const asked = token.how !== "seen";
-      const node = make("button", `word ${token.how}${position === this.picked ? " picked" : ""}`, this.row);
-      node.type = "button";
+      const unknown = token.how === "unknown", picked = position === this.picked;
+      const node = button(this.row, unknown || token.how === "hidden" ? this.text.mask : token.token,
+        token.special || fill(this.text[`word_${token.how}`], { token: token.true, shown: token.token }),
+        () => this.tell(unknown || (asked && !picked) ? "pick" : "toggle", position),
+        `word ${token.how}${picked ? " picked" : ""}`);
       node.dir = "auto";
-      node.textContent = token.how === "hidden" || token.how === "unknown" ? this.text.mask : token.token;
       node.disabled = Boolean(token.special) || (!asked && !token.can);
-      node.title = token.special || fill(this.text[`word_${token.how}`], { token: token.true, shown: token.token });
-      node.setAttribute("aria-label", node.title);
-      node.onclick = () => this.tell(asked && position !== this.picked ? "pick" : token.how === "unknown" ? "pick"
-          : "toggle", position);
-      if (asked && token.how !== "unknown") make("small", "", node, token.true).dir = "auto";
+      if (asked && !unknown) make("small", "", node, token.true).dir = "auto";
     });
   }
 
@@ -62,24 +59,22 @@ class Blank {
     make("div", "title", box, title);
     make("div", "muted note", box, note);
     if (!found) return;
-    const table = make("table", "", box), head = make("tr", "", make("thead", "", table));
-    for (const [label, cls] of [[this.text.candidate, ""], [this.text.p, "bar"],
-      ...(found.rows[0].class === null ? [] : [[this.text.class_with, "sure"]])])
-      make("th", cls, head, label);
-    const body = make("tbody", "", table);
+    const classes = found.rows[0].class !== null;
+    const body = tableBody(make("table", "", box), [this.text.candidate, [this.text.p, "bar"],
+      ...(classes ? [[this.text.class_with, "sure"]] : [])]);
     for (const one of found.rows) {
       const row = make("tr", one.true ? "true" : "", body), cell = make("td", "name", row);
       chip(cell, one.token);
       if (one.true) make("span", "mark", cell, fill(this.text.true_rank, { rank: grouped(one.rank) }));
       this.bar(row, one.p, one.shown);
-      if (one.class !== null)
+      if (classes)
         make("td", `sure c${one.class}`, row,
           `${one.class ? "+" : "−"} ${one.sure}`).title = this.verdict.names[one.class];
     }
     const rest = make("tr", "rest", body);
     make("td", "name muted", rest, fill(this.text.others, { n: grouped(found.others) }));
     this.bar(rest, found.rest, found.rest_shown);
-    if (found.rows[0].class !== null) make("td", "", rest);
+    if (classes) make("td", "", rest);
   }
 
   bar(row, p, shown) {
@@ -93,7 +88,7 @@ class Blank {
     this.class.replaceChildren();
     if (!found) return;
     rich(make("span", "", this.class), this.text.class_says,
-      { cls: { chip: found.place }, name: found.name, p: found.shown });
+      { cls: { chip: found.place }, name: found.names[found.index], p: found.shown });
     const scale = make("span", "scale", this.class), positive = found.index ? found.p : 1 - found.p;
     make("span", "muted", scale, found.names[0]);
     const track = make("span", "track", scale);
@@ -105,7 +100,7 @@ class Blank {
     if (!this.mean) return;
     const line = make("p", "objective", this.picture);
     line.append(fill(this.text.objective,
-      { mean: this.mean, terms: this.losses.map((one) => one.loss).join(" + "), n: this.losses.length }));
+      { mean: this.mean, terms: this.losses.join(" + "), n: this.losses.length }));
   }
 }
 

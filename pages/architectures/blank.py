@@ -26,18 +26,29 @@ from core.training import blanks
 from core.training.blanks import CLASSES, MarkedText
 from core.training.corpus import IGNORE
 from pages.architectures.live_models import FILLS_BLANKS, WRITES_ON, about, is_bundled, loaded, missing
-from pages.architectures.shared import KINDS_CSS, PREFIX, attached, choice, keep, read
+from pages.architectures.shared import (
+    PREFIX,
+    SHARED_CSS,
+    attached,
+    choice,
+    keep,
+    most_probable,
+    pick,
+    probabilities,
+    read,
+    text_field,
+)
 
 CANDIDATES = 6
 MOST_CHARACTERS = 1000      # of the sentence; the bundled model takes 128 tokens
 PICTURE = (190, 420)        # least and most pixels of the attention pattern
 # A sentence with hidden words, what an encoder and a decoder say of one of them, and the three kinds of masks.
-_picture = token_view("architecture_blank", __file__, KINDS_CSS)
+_picture = token_view("architecture_blank", __file__, SHARED_CSS)
 
 
 @dataclass(frozen=True)
 class Filled:
-    """A row with blanks, and what both models say of them.
+    """A row with blanks, and both models' predictions for them.
 
     marked: the text, its own blanks where nobody knows what stood there; inputs: as the encoder read it; blanks: the
     positions that are asked for; trace: the encoder's pass over inputs.
@@ -69,6 +80,11 @@ class Filled:
         own, other = self.encoder.tokenizer, self.decoder.tokenizer
         return own.vocab_size == other.vocab_size + 1 and own.merges == other.merges
 
+    @property
+    def classifies(self) -> bool:
+        """Whether the encoder has a classification head."""
+        return self.encoder.model.config.n_classes > 0
+
     def true_id(self, position: int) -> int | None:
         """What stood at the position; None where nobody knows."""
         token_id = self.true_ids[position]
@@ -77,55 +93,60 @@ class Filled:
     def name(self, position: int) -> str:
         """The token as the encoder read it, in its visible form; the place whose vector is classified is called [CLS].
         """
-        classifies = position == 0 and self.encoder.model.config.n_classes > 0
-        return blanks.CLASSIFIES if classifies else self.encoder.tokenizer.visible(self.inputs[position])
+        if position == 0 and self.classifies:
+            return blanks.CLASSIFIES
+        return self.visible(self.inputs[position])
 
-    def of_encoder(self, position: int) -> Tensor:
+    def known_id(self, position: int) -> int:
+        """What stood at the position; where nobody knows, what the encoder holds most probable."""
+        token_id = self.true_id(position)
+        return int(self.of_encoder(position).argmax()) if token_id is None else token_id
+
+    def visible(self, token_id: int) -> str:
+        """A token of the encoder as it is shown."""
+        return self.encoder.tokenizer.visible(token_id)
+
+    def of_encoder(self, position: int) -> np.ndarray:
         """(|V|,) float64 probabilities of what stood at the position, from both sides."""
-        return torch.softmax(self.trace.logits[position].double(), -1)
+        return probabilities(self.trace.logits[position])
 
-    def of_decoder(self, position: int) -> Tensor | None:
+    def of_decoder(self, position: int) -> np.ndarray | None:
         """Float64 probabilities of the decoder's own tokens, from the left; None behind a blank that nobody can read.
         """
-        found = self._left(position)
-        return None if found is None else torch.softmax(found[1][0].double(), -1)
+        _, logits = self._left(position)
+        return None if logits is None else probabilities(logits[0])
 
     def left_of_true(self, position: int) -> float | None:
         """How probable the decoder holds what stood there: the product over the tokens that it cuts it into; None where
         that cannot be said.
         """
-        found = None if self.true_id(position) is None else self._left(position)
-        if found is None or not found[0]:
-            return None
-        ids, logits = found
-        return float(torch.softmax(logits.double(), -1)[range(len(ids)), list(ids)].prod())
+        ids, logits = self._left(position)
+        return float(probabilities(logits)[range(len(ids)), ids].prod()) if ids else None
 
-    def in_decoder(self, position: int) -> tuple[int, ...]:
-        """What stood at the position as the decoder's tokens; none where nobody knows."""
-        found = None if self.true_id(position) is None else self._left(position)
-        return () if found is None else found[0]
+    def in_decoder(self, position: int) -> list[int]:
+        """The decoder's token ids of what stood at the position; none where nobody knows."""
+        return self._left(position)[0]
 
-    def _left(self, position: int) -> tuple[tuple[int, ...], Tensor] | None:
-        """The decoder's tokens for what stood at the position, and for each of them (at least one) the logits
-        (k, |V|) before it.
+    def _left(self, position: int) -> tuple[list[int], Tensor | None]:
+        """The decoder's tokens for what stood at the position, and for each of them (at least one) the logits (k, |V|)
+        before it: none and None behind a blank that nobody can read.
         """
         unknown = next((i for i in self.own if self.true_id(i) is None), len(self.true_ids))
-        if position > unknown:
-            return None
+        n_context, tokenizer = self.decoder.model.config.n_context, self.decoder.tokenizer
+        if position > (min(unknown, n_context) if self.shares else unknown):
+            return [], None
         if self.shares:
-            ids = self.true_ids[:unknown][:self.decoder.model.config.n_context]
-            return (None if position > len(ids)
-                    else (ids[position:position + 1], cache.trace(self.decoder, ids).logits[position - 1:position]))
+            ids = self.true_ids[:unknown][:n_context]
+            return list(ids[position:position + 1]), cache.trace(self.decoder, ids).logits[position - 1:position]
         start, end = self.marked.spans[position]
         before = self.marked.plain[:start].rstrip(" ")
-        own = self.decoder.tokenizer.encode(self.marked.plain[len(before):end]) if position < unknown else []
-        read = self.decoder.tokenizer.prompt(before, self.decoder.model.config.n_context - len(own)).token_ids
-        logits = cache.trace(self.decoder, (*read, *own[:-1])).logits
-        return tuple(own), logits[len(read) - 1:]
+        own = tokenizer.encode(self.marked.plain[len(before):end]) if position < unknown else []
+        context = tokenizer.prompt(before, n_context - len(own)).token_ids
+        return own, cache.trace(self.decoder, (*context, *own[:-1])).logits[len(context) - 1:]
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument and return what it shows."""
     encoder, decoder = loaded(FILLS_BLANKS, run), loaded(WRITES_ON, run)
     if encoder is None or decoder is None:
         return missing(page, FILLS_BLANKS if encoder is None else WRITES_ON)
@@ -150,12 +171,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 def _controls(page: Lesson) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.text_input(page.label("blank_field"), max_chars=MOST_CHARACTERS, label_visibility="collapsed",
-                      placeholder=page.label("blank_hint"), live=True, width="stretch", **attached("blank_text"))
-        with st.popover(page.label("examples"), key=f"{PREFIX}blank_examples"):
-            for i, example in enumerate(filter(None, page.text("blank_examples").splitlines())):
-                st.button(example.replace("[", "\\["), key=f"{PREFIX}blank_example_{i}", type="tertiary", on_click=keep,
-                          kwargs={"blank_text": example, "blank_way": "own", "blank_picked": -1})
+        text_field(page, "blank_text", "blank", MOST_CHARACTERS, blank_way="own", blank_picked=-1)
         with st.container(width="content"):
             way = choice(page, "blank_way")
         if way == "chance":
@@ -164,7 +180,7 @@ def _controls(page: Lesson) -> None:
 
 
 def stand_in(page: Lesson, encoder: cache.LoadedModel) -> MarkedText:
-    """The sentence that is read where there is none."""
+    """The marked sentence that stands in for an empty field."""
     return blanks.marked_text(page.label("blank_stand_in"), encoder.tokenizer, room(encoder.model.config))
 
 
@@ -174,11 +190,11 @@ def fill(encoder: cache.LoadedModel, decoder: cache.LoadedModel, marked: MarkedT
     ids, mask = marked.token_ids, encoder.tokenizer.mask_token
     if seed is None:
         inputs = tuple(mask if position in marked.hidden else token_id for position, token_id in enumerate(ids))
-        asked = tuple(position for position, token_id in enumerate(inputs) if token_id == mask)
+        hidden = np.array(inputs) == mask
     else:
         shown, targets = blanks.hide(np.array([ids]), encoder.tokenizer, np.random.default_rng(seed))
-        inputs, asked = (tuple(map(int, shown[0])),
-                         tuple(int(position) for position in np.flatnonzero(targets[0] != IGNORE)))
+        inputs, hidden = tuple(shown[0].tolist()), targets[0] != IGNORE
+    asked = tuple(np.flatnonzero(hidden).tolist())
     return Filled(encoder, decoder, marked, inputs, asked, cache.trace(encoder, inputs))
 
 
@@ -190,17 +206,10 @@ def picked_blank(filled: Filled) -> int | None:
     return wanted if wanted in filled.blanks else next(iter(filled.blanks), None)
 
 
-def class_probabilities(encoder: cache.LoadedModel, rows: list[tuple[int, ...]]) -> np.ndarray:
-    """(len(rows), 2) float64: how the classification head reads rows of one length."""
+def class_logits(encoder: cache.LoadedModel, rows: list[tuple[int, ...]]) -> Tensor:
+    """(len(rows), 2) the classification head's logits of rows of one length: negative, positive."""
     with torch.inference_mode():
-        logits = encoder.runner.class_logits(torch.tensor(rows, device=encoder.device))
-    return torch.softmax(logits.double(), -1).cpu().numpy()
-
-
-def sentiments(filled: Filled, position: int, candidates: list[int]) -> np.ndarray:
-    """(candidates, 2) the classes of the whole sentence with each candidate at the position."""
-    return class_probabilities(filled.encoder, [(*filled.true_ids[:position], token_id, *filled.true_ids[position + 1:])
-                                                for token_id in candidates])
+        return encoder.runner.class_logits(torch.tensor(rows, device=encoder.device)).cpu()
 
 
 # ---- what the component is given -------------------------------------------------------------------------------------
@@ -208,36 +217,32 @@ def sentiments(filled: Filled, position: int, candidates: list[int]) -> np.ndarr
 
 def message(page: Lesson, filled: Filled, picked: int | None) -> dict:
     """The header of the component: chips, the picked blank's candidates under both models, the losses, the class."""
-    tokenizer, found = filled.encoder.tokenizer, losses(filled)
+    nats = losses(filled)
+    encoder, decoder = ((None, None) if picked is None
+                        else (candidates(filled, picked, both_sides) for both_sides in (True, False)))
     return {"text": page.labels("blank"), "masks_text": page.labels("masks"), "scale": reader.scale(),
-            "lit": "encoder", "sizes": {"n": len(filled.inputs)},
+            "sizes": {"n": len(filled.inputs)},
             "tokens": [_chip(page, filled, position) for position in range(len(filled.inputs))], "picked": picked,
-            "n_cut": filled.marked.n_cut, "notes": notes(page, filled, picked),
-            "encoder": None if picked is None else candidates(filled, picked, True),
-            "decoder": None if picked is None else candidates(filled, picked, False),
-            "true": None if picked is None or filled.true_id(picked) is None
-                    else tokenizer.visible(filled.true_id(picked)),
-            "losses": [{"token": tokenizer.visible(filled.true_ids[position]), "loss": readable(loss)}
-                       for position, loss in found],
-            "mean": readable(float(np.mean([loss for _, loss in found]))) if found else None,
+            "n_cut": filled.marked.n_cut, "notes": notes(page, filled, picked), "encoder": encoder, "decoder": decoder,
+            "losses": [readable(loss) for loss in nats.values()],
+            "mean": readable(np.mean([*nats.values()])) if nats else None,
             "verdict": _verdict(page, filled)}
 
 
 def notes(page: Lesson, filled: Filled, picked: int | None) -> dict[str, str]:
-    """What has to be known of each of the two models."""
-    encoder, decoder = filled.encoder, filled.decoder
-    said = {"encoder": page.label("blank_both_note") if is_bundled(encoder) else about(page, encoder),
-            "decoder": page.label("blank_left_note")}
+    """A note on each of the two models: what it reads, and where its tokens are its own."""
+    encoder, visible = filled.encoder, filled.decoder.tokenizer.visible
+    of_encoder = page.label("blank_both_note") if is_bundled(encoder) else about(page, encoder)
+    of_decoder = [page.label("blank_left_note")]
     if picked is not None and filled.of_decoder(picked) is None:
-        said["decoder"] = page.label("blank_left_unknown")
+        of_decoder = [page.label("blank_left_unknown")]
     elif picked is not None and not filled.shares:
         ids = filled.in_decoder(picked)
-        said["decoder"] += " " + page.label("blank_left_own", n=decoder.tokenizer.vocab_size)
+        of_decoder.append(page.label("blank_left_own", n=filled.decoder.tokenizer.vocab_size))
         if len(ids) > 1:
-            said["decoder"] += " " + page.label("blank_left_several",
-                                                tokens=" ".join(map(decoder.tokenizer.visible, ids)),
-                                                p=probability(filled.left_of_true(picked)))
-    return said
+            of_decoder.append(page.label("blank_left_several", tokens=" ".join(map(visible, ids)),
+                                         p=probability(filled.left_of_true(picked))))
+    return {"encoder": of_encoder, "decoder": " ".join(of_decoder)}
 
 
 def _chip(page: Lesson, filled: Filled, position: int) -> dict:
@@ -261,43 +266,42 @@ def candidates(filled: Filled, position: int, both_sides: bool) -> dict | None:
     """The most probable tokens at a blank, the true one after them if it is not among them, and what all others share;
     None where the decoder cannot read that far.
     """
-    p = filled.of_encoder(position) if both_sides else filled.of_decoder(position)
+    p, model, true = ((filled.of_encoder(position), filled.encoder, [filled.true_id(position)]) if both_sides
+                      else (filled.of_decoder(position), filled.decoder, filled.in_decoder(position)))
     if p is None:
         return None
-    true, tokenizer = filled.true_id(position), (filled.encoder if both_sides else filled.decoder).tokenizer
-    if not both_sides:
-        own = filled.in_decoder(position)
-        true = own[0] if len(own) == 1 else None
-    top = [int(i) for i in p.topk(CANDIDATES).indices]
-    shown = top + ([true] if true is not None and true not in top else [])
-    classes = sentiments(filled, position, shown) if both_sides and filled.encoder.model.config.n_classes else None
-    rows = [{"token": tokenizer.visible(i), "p": float(p[i]), "shown": probability(float(p[i])),
-             "rank": int((p > p[i]).sum()) + 1, "true": i == true,
-             "class": None if classes is None else int(classes[k].argmax()),
-             "sure": None if classes is None else probability(float(classes[k].max()))} for k, i in enumerate(shown)]
+    shown = most_probable(p, CANDIDATES)
+    if len(true) == 1 and true[0] not in (None, *shown):
+        shown += true
+    rows = [{"token": model.tokenizer.visible(i), "p": p[i], "shown": probability(p[i]),
+             "rank": int((p > p[i]).sum()) + 1, "true": true == [i], "class": None} for i in shown]
+    if both_sides and filled.classifies:
+        ids = filled.true_ids
+        texts = [(*ids[:position], token_id, *ids[position + 1:]) for token_id in shown]
+        for row, classes in zip(rows, probabilities(class_logits(filled.encoder, texts))):
+            row |= {"class": int(classes.argmax()), "sure": probability(classes.max())}
     rest = max(0.0, 1.0 - sum(row["p"] for row in rows))
     return {"rows": rows, "others": len(p) - len(rows), "rest": rest, "rest_shown": probability(rest)}
 
 
-def losses(filled: Filled) -> list[tuple[int, float]]:
+def losses(filled: Filled) -> dict[int, float]:
     """−ln p of each hidden token that is known, in nats, by position."""
-    return [(position, -float(torch.log_softmax(filled.trace.logits[position].double(), -1)[filled.true_id(position)]))
-            for position in filled.blanks if filled.true_id(position) is not None]
+    return {position: -np.log(filled.of_encoder(position)[filled.true_id(position)])
+            for position in filled.blanks if filled.true_id(position) is not None}
 
 
 def _verdict(page: Lesson, filled: Filled) -> dict | None:
     """The class of the row with nothing hidden; None for an encoder without a classification head."""
-    if not filled.encoder.model.config.n_classes:
+    if not filled.classifies:
         return None
-    probabilities = class_probabilities(filled.encoder, [filled.true_ids])[0]
-    best = int(probabilities.argmax())
-    return {"place": filled.name(0), "index": best, "name": page.label(f"class_{CLASSES[best]}"),
-            "p": float(probabilities[best]), "shown": probability(float(probabilities[best])),
-            "names": [page.label(f"class_{name}") for name in CLASSES]}
+    classes, names = probabilities(class_logits(filled.encoder, [filled.true_ids]))[0], page.labels("class")
+    best = int(classes.argmax())
+    return {"place": filled.name(0), "index": best, "p": classes[best], "shown": probability(classes[best]),
+            "names": [names[name] for name in CLASSES]}
 
 
 def toggled(filled: Filled, position: int) -> str:
-    """The text with one more token hidden, or one less."""
+    """The marked text with the token at the position hidden, or shown if it was hidden."""
     hidden = {place for place in filled.blanks if filled.true_id(place) is not None} ^ {position}
     return blanks.with_marks(replace(filled.marked, hidden=tuple(sorted(hidden))))
 
@@ -318,34 +322,29 @@ def _attention(page: Lesson, filled: Filled, picked: int | None) -> tuple[int, i
     keep(blank_block=min(read("blank_block"), config.n_layers - 1),
          blank_head=min(read("blank_head"), config.n_heads - 1))
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        block = st.selectbox(page.label("block"), range(config.n_layers),
-                             format_func=lambda i: page.label("block_named", i=i), label_visibility="collapsed",
-                             width=120, **attached("blank_block"))
-        head = st.selectbox(page.label("head"), range(config.n_heads),
-                            format_func=lambda i: page.label("head_named", i=i), label_visibility="collapsed",
-                            width=120, **attached("blank_head"))
+        block = pick(page, "block", config.n_layers, **attached("blank_block"))
+        head = pick(page, "head", config.n_heads, **attached("blank_head"))
     traced = filled.trace.blocks[block]
-    pattern, tokens = traced.pattern[head].cpu().numpy(), names(filled)
+    pattern, tokens = traced.pattern[head].numpy(), names(filled)
     query = 0 if picked is None else picked
     left, own, right = sides(pattern, query)
-    said = page.label("blank_sides", head=f"{block}.{head}", token=tokens[query], left=probability(left),
-                      own=probability(own), right=probability(right))
-    labels = {"title": said} | {name: page.label(f"attention_{name}")
-                                for name in ("scale", "masked", "key_axis", "query_axis", "keys_help")}
-    attention_view(pattern, traced.allowed.cpu().numpy(), tokens, key=f"{PREFIX}blank_pattern", text=labels,
+    text = page.labels("attention") | {"title": page.label(
+        "blank_sides", head=f"{block}.{head}", token=tokens[query], left=probability(left), own=probability(own),
+        right=probability(right))}
+    attention_view(pattern, traced.allowed.numpy(), tokens, key=f"{PREFIX}blank_pattern", text=text,
                    label=f"{block}.{head}", picked=(query, int(pattern[query].argmax())), height=PICTURE,
                    scale=reader.scale(), theme=reader.theme(), on_pick=lambda query, key: keep(blank_picked=query))
     return block, head
 
 
 def sides(pattern: np.ndarray, query: int) -> tuple[float, float, float]:
-    """What a query's weights give to the tokens before it, to itself, and to those after it."""
+    """The sums of a query's weights on the tokens before it, on itself, and on those after it."""
     row = pattern[query].astype(float)
-    return float(row[:query].sum()), float(row[query]), float(row[query + 1:].sum())
+    return row[:query].sum(), row[query], row[query + 1:].sum()
 
 
 def names(filled: Filled) -> list[str]:
-    """Every token as the encoder read it."""
+    """All tokens in their visible form, as the encoder read them."""
     return [filled.name(position) for position in range(len(filled.inputs))]
 
 
@@ -353,83 +352,65 @@ def names(filled: Filled) -> list[str]:
 
 
 def _reading(page: Lesson, filled: Filled, picked: int | None, block: int, head: int) -> Reading:
-    said = _title(page, filled, picked)
     data = {"blanks.csv": lambda: every_candidate(page, filled),
-            "attention.csv": lambda: pd.DataFrame(filled.trace.blocks[block].pattern[head].cpu().numpy(),
+            "attention.csv": lambda: pd.DataFrame(filled.trace.blocks[block].pattern[head].numpy(),
                                                   columns=names(filled))}
     return Reading(_lines(page, filled, picked), _question(page, filled, picked),
-                   [fill, blanks.hide, Filled.of_encoder, Filled.of_decoder], data, ".blank-picture", said,
-                   _loss_table(page, filled), explanation="" if is_bundled(filled.encoder) else "blank_loaded")
+                   [fill, blanks.hide, Filled.of_encoder, Filled.of_decoder], data, ".blank-picture",
+                   _title(page, filled, picked), _loss_table(page, filled),
+                   explanation="" if is_bundled(filled.encoder) else "blank_loaded")
 
 
 def _title(page: Lesson, filled: Filled, picked: int | None) -> str:
-    tokenizer, name = filled.encoder.tokenizer, filled.encoder.tokenizer.visible
     if picked is None:
         return page.label("blank_title_none", n=len(filled.own))
-    p, true = filled.of_encoder(picked), filled.true_id(picked)
-    best = int(p.argmax())
+    p, true, q = filled.of_encoder(picked), filled.true_id(picked), filled.left_of_true(picked)
+    best = code(filled.visible(int(p.argmax())))
     if true is None:
-        return page.label("blank_title_unknown", best=code(name(best)), p=probability(float(p[best])))
-    q = filled.left_of_true(picked)
-    return page.label("blank_title", true=code(tokenizer.visible(true)), p=probability(float(p[true])),
-                      q="–" if q is None else probability(q), best=code(name(best)))
+        return page.label("blank_title_unknown", best=best, p=probability(p.max()))
+    return page.label("blank_title", true=code(filled.visible(true)), p=probability(p[true]),
+                      q="–" if q is None else probability(q), best=best)
 
 
 def _lines(page: Lesson, filled: Filled, picked: int | None) -> list[tuple[str, str]]:
-    lines, name = [], filled.encoder.tokenizer.visible
+    lines, nats = [], losses(filled)
     if picked is not None:
-        token_id = filled.true_id(picked)
-        token_id = int(filled.of_encoder(picked).argmax()) if token_id is None else token_id
-        u = filled.trace.logits[picked].double()
-        total, p = torch.logsumexp(u, -1), float(torch.softmax(u, -1)[token_id])
+        token_id, u = filled.known_id(picked), filled.trace.logits[picked].double()
         both = page.label("blank_numbers_shared" if filled.shares else "blank_numbers_apart")
-        lines.append((f"{page.label('blank_numbers_p', token=code(name(token_id)), n=len(u))} {both}",
-                      rf"y = \frac{{e^{{u}}}}{{\sum_{{t}} e^{{u_t}}}} = e^{{{latex_operand(float(u[token_id]))} - "
-                      rf"{latex_operand(float(total))}}} = {latex_number(p)}"))
-    found = losses(filled)
-    if found:
-        terms = " + ".join(latex_operand(loss) for _, loss in found)
-        mean = float(np.mean([loss for _, loss in found]))
-        lines.append((page.label("blank_numbers_loss", n=len(found)),
-                      rf"\mathcal{{L}} = -\frac{{1}}{{{len(found)}}} \sum_{{i\ \text{{hidden}}}} \ln y_i = "
-                      rf"\frac{{{terms}}}{{{len(found)}}} = {latex_number(mean)}"))
-    if not filled.encoder.model.config.n_classes:
-        return lines
-    negative, positive = class_logits(filled)
-    sure = 1 / (1 + np.exp(negative - positive))
-    lines.append(
-        (page.label("blank_numbers_class"),
-         rf"y_{{\text{{positive}}}} = \frac{{e^{{{latex_operand(positive)}}}}}{{e^{{{latex_operand(negative)}}} + "
-         rf"e^{{{latex_operand(positive)}}}}} = {latex_number(float(sure))}"))
+        lines.append((f"{page.label('blank_numbers_p', token=code(filled.visible(token_id)), n=len(u))} {both}",
+                      rf"y = \frac{{e^{{u}}}}{{\sum_{{t}} e^{{u_t}}}} = e^{{{latex_operand(u[token_id])} - "
+                      rf"{latex_operand(u.logsumexp(-1))}}} = {latex_number(filled.of_encoder(picked)[token_id])}"))
+    if nats:
+        lines.append((page.label("blank_numbers_loss", n=len(nats)),
+                      rf"\mathcal{{L}} = -\frac{{1}}{{{len(nats)}}} \sum_{{i\ \text{{hidden}}}} \ln y_i = "
+                      rf"\frac{{{' + '.join(map(latex_operand, nats.values()))}}}{{{len(nats)}}} = "
+                      rf"{latex_number(np.mean([*nats.values()]))}"))
+    if filled.classifies:
+        logits = class_logits(filled.encoder, [filled.true_ids])[0]
+        negative, positive = map(latex_operand, logits)
+        lines.append((page.label("blank_numbers_class"),
+                      rf"y_{{\text{{positive}}}} = \frac{{e^{{{positive}}}}}{{e^{{{negative}}} + e^{{{positive}}}}} = "
+                      rf"{latex_number(probabilities(logits)[1])}"))
     return lines
-
-
-def class_logits(filled: Filled) -> tuple[float, float]:
-    """The classification head's logits for the row with nothing hidden: negative, positive."""
-    with torch.inference_mode():
-        found = filled.encoder.runner.class_logits(torch.tensor(filled.true_ids,
-                                                                device=filled.encoder.device)).double().tolist()
-    return found[0], found[1]
 
 
 def _loss_table(page: Lesson, filled: Filled) -> pd.DataFrame | None:
     """For each hidden token its probability under both models, and its loss."""
     rows = []
-    for position, loss in losses(filled):
+    for position, loss in losses(filled).items():
         true, q = filled.true_id(position), filled.left_of_true(position)
-        rows.append((filled.encoder.tokenizer.visible(true), plain_number(float(filled.of_encoder(position)[true])),
+        rows.append((filled.visible(true), plain_number(filled.of_encoder(position)[true]),
                      "–" if q is None else plain_number(q), plain_number(loss)))
     return page.table(rows, "hidden", "p_encoder", "p_decoder", "loss") if rows else None
 
 
 def every_candidate(page: Lesson, filled: Filled) -> pd.DataFrame:
     """The ten most probable tokens of every blank under both models."""
-    rows = []
-    for position in filled.blanks:
-        for model, p, tokenizer in (("encoder", filled.of_encoder(position), filled.encoder.tokenizer),
-                                    ("decoder", filled.of_decoder(position), filled.decoder.tokenizer)):
-            for rank, token_id in enumerate([] if p is None else p.topk(10).indices.tolist(), 1):
-                rows.append((position, model, rank, tokenizer.visible(token_id), float(p[token_id])))
+    rows = [(position, name, rank, model.tokenizer.visible(token_id), p[token_id])
+            for position in filled.blanks
+            for name, model, p in (("encoder", filled.encoder, filled.of_encoder(position)),
+                                   ("decoder", filled.decoder, filled.of_decoder(position))) if p is not None
+            for rank, token_id in enumerate(most_probable(p, 10), 1)]
     return page.table(rows, "position", "model", "rank", "token", "p")
 
 
@@ -437,24 +418,27 @@ def _question(page: Lesson, filled: Filled, picked: int | None) -> Question | No
     """The same encoder under a decoder's triangle: what becomes of the hidden word's probability, or, with nothing
     hidden, of the class, if it tells one?
     """
-    if picked is None and not filled.encoder.model.config.n_classes:
-        return None
-    blinded = cache.trace(filled.encoder, filled.inputs, Intervention(mask="causal"))
     if picked is None:
-        before, after = (float(torch.softmax(trace.class_logits.double(), -1)[1]) for trace in (filled.trace, blinded))
-        other = float(torch.softmax(cache.trace(filled.encoder, stand_in(page, filled.encoder).token_ids,
-                                                Intervention(mask="causal")).class_logits.double(), -1)[1])
-        same = abs(after - other) < 1e-6
-        return Question("blank_class", page.label("blank_question_class"),
-                        [page.label("blank_class_same"), page.label("blank_class_differs")], 0 if same else 1,
-                        page.label("blank_because_class", before=probability(before), after=probability(after),
-                                   other=probability(other)))
-    token_id = filled.true_id(picked)
-    token_id = int(filled.of_encoder(picked).argmax()) if token_id is None else token_id
-    before, after = (float(filled.of_encoder(picked)[token_id]),
-                     float(torch.softmax(blinded.logits[picked].double(), -1)[token_id]))
+        return _class_question(page, filled) if filled.classifies else None
+    token_id = filled.known_id(picked)
+    before, after = (filled.of_encoder(picked)[token_id],
+                     probabilities(_blinded(filled.encoder, filled.inputs).logits[picked])[token_id])
     answer = 0 if after < before / 2 else 1 if after < before else 2
-    return Question("blank_mask", page.label("blank_question", token=code(filled.encoder.tokenizer.visible(token_id))),
-                    [page.label(f"blank_option_{name}") for name in ("halved", "less", "more")], answer,
-                    page.label("blank_because", token=code(filled.encoder.tokenizer.visible(token_id)),
-                               before=probability(before), after=probability(after)))
+    return page.question("blank_mask", [page.label(f"blank_option_{name}") for name in ("halved", "less", "more")],
+                         answer, token=code(filled.visible(token_id)), before=probability(before),
+                         after=probability(after))
+
+
+def _class_question(page: Lesson, filled: Filled) -> Question:
+    """Does the class still depend on the sentence, if its place sees itself alone?"""
+    other = _blinded(filled.encoder, stand_in(page, filled.encoder).token_ids)
+    positive = {name: probabilities(trace.class_logits)[1] for name, trace in (
+        ("before", filled.trace), ("after", _blinded(filled.encoder, filled.inputs)), ("other", other))}
+    same = abs(positive["after"] - positive["other"]) < 1e-6
+    return page.question("blank_class", [page.label("blank_class_same"), page.label("blank_class_differs")],
+                         0 if same else 1, **{name: probability(p) for name, p in positive.items()})
+
+
+def _blinded(encoder: cache.LoadedModel, ids: tuple[int, ...]) -> Trace:
+    """The encoder's pass over the ids under a decoder's triangle."""
+    return cache.trace(encoder, ids, Intervention(mask="causal"))

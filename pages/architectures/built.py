@@ -1,4 +1,4 @@
-"""A design made real: built with random weights, its parameters counted one by one, and run on the prompt."""
+"""A design as a real model: built with random weights, its parameters counted one by one, and run on the prompt."""
 import math
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ SEED = 0
 
 @dataclass(frozen=True)
 class Built:
-    """What a real model of a design says of itself.
+    """The measurements of a real model of a design.
 
     n_parameters     counted in the model's own tensors
     nats             mean −log p of the prompt's tokens after the first; NaN for a prompt of one token, for an encoder,
@@ -32,7 +32,7 @@ class Built:
 
 
 def built(config: ModelConfig, run: Run) -> Built | None:
-    """The model of `config` on the prompt's last tokens; None for one that is too large to be built here."""
+    """The model of `config` measured on the prompt's last tokens; None for one that is too large to build here."""
     if counting.n_parameters(config) > MOST_BUILT:
         return None
     trained = config == run.model.config and not run.loaded.is_random

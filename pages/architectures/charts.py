@@ -21,34 +21,37 @@ MARK = 11               # pixels from the middle of a line to that of a point th
 SIDES = {"over": -12, "under": 19}      # pixels from a point to its name
 
 
-def finish(chart: alt.TopLevelMixin, theme: str, height: int, scale: float) -> alt.TopLevelMixin:
-    """The chart in the house's look, its type `scale` times larger than usual (present mode)."""
-    return framed(chart, theme, scale, height=height)
-
-
-def growth(rows: pd.DataFrame, names: Mapping[str, str], axis_titles: tuple[str, str], theme: str,
-           value_format: str = "~s", scale: float = 1.0, height: int = 300) -> alt.TopLevelMixin:
+def growth(rows: pd.DataFrame, names: Mapping[str, str], axis_titles: tuple[str, str], value_format: str, *,
+           theme: str, scale: float, height: int) -> alt.TopLevelMixin:
     """Work against length on two logarithmic axes, a labelled line a method, told apart by dash and colour. rows:
     method, n, value, shown (the value as it is written).
     """
-    methods = list(names)
-    frame = rows.assign(name=[names[method] for method in rows["method"]])
-    x = alt.X("n:Q", title=axis_titles[0], scale=alt.Scale(type="log", base=2, nice=False),
-              axis=alt.Axis(values=sorted(frame["n"].unique().tolist()), format="d", labelFlush=False))
-    base = (alt.Chart(frame).encode(
-        x=x, y=alt.Y("value:Q", title=axis_titles[1], scale=alt.Scale(type="log"),
-                     axis=alt.Axis(grid=True, values=_powers(frame["value"]), format=value_format)),
-        color=alt.Color("method:N", scale=alt.Scale(domain=methods, range=[colour(MEANINGS[m], theme, "ink")
-                                                                           for m in methods]), legend=None)))
+    frame = rows.assign(name=rows["method"].map(names))
+    inks = {method: colour(MEANINGS[method], theme, "ink") for method in names}
+    base = alt.Chart(frame).encode(
+        x=_logarithmic(alt.X, "n", axis_titles[0], base=2, nice=False,
+                       axis=alt.Axis(values=sorted(frame["n"].unique().tolist()), format="d", labelFlush=False)),
+        y=_logarithmic(alt.Y, "value", axis_titles[1],
+                       axis=alt.Axis(grid=True, values=_powers(frame["value"]), format=value_format)),
+        color=_by(alt.Color, "method", inks))
     lines = base.mark_line(strokeWidth=2.6 * scale).encode(
-        strokeDash=alt.StrokeDash("method:N",
-                                  scale=alt.Scale(domain=methods, range=[DASHES[m] for m in methods]), legend=None))
+        strokeDash=_by(alt.StrokeDash, "method", {method: DASHES[method] for method in names}))
     points = base.mark_point(filled=True, size=42 * scale, opacity=1).encode(
         tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("n:Q", title="N"),
                  alt.Tooltip("shown:N", title=axis_titles[1])])
     labels = base.properties(data=_ends(frame)).mark_text(align="left", dx=8, fontSize=13 * scale,
-                                                          fontWeight=600).encode(text=alt.Text("name:N"))
-    return finish(alt.layer(lines, points, labels), theme, height, scale)
+                                                          fontWeight=600).encode(text="name:N")
+    return framed(lines + points + labels, theme, scale, height=height)
+
+
+def _logarithmic(channel: type, field: str, title: str, axis: alt.Axis, **scale):
+    """An altair channel of a quantity on a logarithmic scale."""
+    return channel(f"{field}:Q", title=title, scale=alt.Scale(type="log", **scale), axis=axis)
+
+
+def _by(channel: type, field: str, looks: Mapping):
+    """An altair channel that gives each value of a field its look, without a legend."""
+    return channel(f"{field}:N", scale=alt.Scale(domain=[*looks], range=[*looks.values()]), legend=None)
 
 
 def _powers(values: pd.Series) -> list[float]:
@@ -102,78 +105,70 @@ def _names(base: alt.Chart, theme: str, scale: float) -> list:
     side = f"(width < {ROOMY} ? datum.narrow : datum.wide)"
     look = dict(dy=alt.ExprRef(f"{side} == 'under' ? {SIDES['under']} : {SIDES['over']}"),
                 opacity=alt.ExprRef(f"{side} ? 1 : 0"), fontSize=12 * scale)
-    return haloed(base.transform_filter("datum.named").encode(text=alt.Text("name:N")), theme, **look)
+    return haloed(base.transform_filter("datum.named").encode(text="name:N"), theme, **look)
 
 
-def timeline(rows: pd.DataFrame, names: Mapping[str, str], axis_title: str, theme: str, scale: float = 1.0,
-             height: int = 330) -> alt.TopLevelMixin:
+def timeline(rows: pd.DataFrame, axis_title: str, *, theme: str, scale: float, height: int) -> alt.TopLevelMixin:
     """Models by month and a quantity, on a logarithmic axis: filled circles for weights that anyone can have, hollow
     ones else. rows: name, date, value, access, shown, more; `named` ones have their name.
     """
-    access = list(names)
     placed = _placed(rows, pd.to_datetime(rows["date"]).astype("int64"), np.log(rows["value"]))
     base = alt.Chart(placed).encode(
         x=alt.X("date:T", title=None, scale=alt.Scale(padding=36), axis=alt.Axis(format="%Y", tickCount="year")),
-        y=alt.Y("value:Q", title=axis_title, scale=alt.Scale(type="log", nice=True),
-                axis=alt.Axis(grid=True, values=_powers(rows["value"]), labelExpr=POWER_OF_TEN)))
-    kinds = alt.Scale(domain=access, range=[colour("value", theme), colour("page", theme)])
+        y=_logarithmic(alt.Y, "value", axis_title, nice=True,
+                       axis=alt.Axis(grid=True, values=_powers(rows["value"]), labelExpr=POWER_OF_TEN)))
     points = base.mark_point(size=80 * scale, opacity=1, filled=True, strokeWidth=1.8).encode(
-        fill=alt.Fill("access:N", scale=kinds, legend=None),
-        stroke=alt.Stroke("access:N", scale=alt.Scale(domain=access, range=[colour("value", theme, "ink"),
-                                                                            colour("text", theme)]), legend=None),
+        fill=_by(alt.Fill, "access", {"open": colour("value", theme), "closed": colour("page", theme)}),
+        stroke=_by(alt.Stroke, "access", {"open": colour("value", theme, "ink"), "closed": colour("text", theme)}),
         tooltip=untitled("name", "shown", "more"))
     halo, name = _names(base, theme, scale)
-    return finish(halo + points + name, theme, height, scale)
+    return framed(halo + points + name, theme, scale, height=height)
 
 
-def scores(rows: pd.DataFrame, axis_titles: tuple[str, str], theme: str, scale: float = 1.0,
-           height: int = 330) -> alt.TopLevelMixin:
+def scores(rows: pd.DataFrame, axis_titles: tuple[str, str], *, theme: str, scale: float,
+           height: int) -> alt.TopLevelMixin:
     """BLEU against the operations of the training, one point a system, Transformers as filled diamonds. rows: name,
     flops, bleu, ours, shown.
     """
     placed = _placed(rows.assign(named=True), np.log(rows["flops"]), rows["bleu"])
     base = alt.Chart(placed).encode(
-        x=alt.X("flops:Q", title=axis_titles[0], scale=alt.Scale(type="log", nice=False, padding=30),
-                axis=alt.Axis(values=[3e18, 1e19, 3e19, 1e20, 3e20, 1e21], labelExpr=TIMES_POWER_OF_TEN)),
+        x=_logarithmic(alt.X, "flops", axis_titles[0], nice=False, padding=30,
+                       axis=alt.Axis(values=[3e18, 1e19, 3e19, 1e20, 3e20, 1e21], labelExpr=TIMES_POWER_OF_TEN)),
         y=alt.Y("bleu:Q", title=axis_titles[1], scale=alt.Scale(zero=False, padding=14),
                 axis=alt.Axis(grid=True, tickCount=5)))
     points = base.mark_point(size=95 * scale, filled=True, opacity=1).encode(
-        shape=alt.Shape("ours:N", scale=alt.Scale(domain=[True, False], range=["diamond", "circle"]), legend=None),
-        color=alt.Color("ours:N", scale=alt.Scale(domain=[True, False], range=[colour("attention", theme, "ink"),
-                                                                               colour("excluded", theme, "ink")]),
-                        legend=None),
+        shape=_by(alt.Shape, "ours", {True: "diamond", False: "circle"}),
+        color=_by(alt.Color, "ours", {ours: colour(meaning, theme, "ink")
+                                      for ours, meaning in ((True, "attention"), (False, "excluded"))}),
         tooltip=untitled("name", "shown"))
     halo, name = _names(base, theme, scale)
-    return finish(halo + points + name, theme, height, scale)
+    return framed(halo + points + name, theme, scale, height=height)
 
 
-def power_law(curve: pd.DataFrame, point: tuple[float, float], axis_titles: tuple[str, str], theme: str,
-              scale: float = 1.0, height: int = 200) -> alt.TopLevelMixin:
+def power_law(curve: pd.DataFrame, point: tuple[float, float], axis_titles: tuple[str, str], *, theme: str,
+              scale: float, height: int) -> alt.TopLevelMixin:
     """A loss against a scale on logarithmic axes, with the reader's point on it. curve: scale, loss."""
-    x = alt.X("scale:Q", title=axis_titles[0], scale=alt.Scale(type="log", nice=False),
-              axis=alt.Axis(values=[10.0 ** power for power in range(-12, 18, 3)], labelExpr=POWER_OF_TEN,
-                            labelOverlap=True))
-    y = alt.Y("loss:Q", title=axis_titles[1], scale=alt.Scale(type="log", domain=[0.7, 13]),
-              axis=alt.Axis(grid=True, values=[1, 2, 4, 8]))
-    line = alt.Chart(curve).mark_line(color=colour("residual", theme, "ink"), strokeWidth=2.4 * scale).encode(x=x, y=y)
-    mark = (alt.Chart(pd.DataFrame({"scale": [point[0]], "loss": [point[1]]}))
-            .mark_point(size=130 * scale, filled=True, opacity=1, color=colour("drawn", theme),
-                        stroke=colour("text", theme), strokeWidth=1.5).encode(
-                            x=x, y=y, tooltip=[alt.Tooltip("scale:Q", title=axis_titles[0], format=".3g"),
-                                               alt.Tooltip("loss:Q", title=axis_titles[1], format=".4f")]))
-    return finish(alt.layer(line, mark), theme, height, scale)
+    base = alt.Chart(curve).encode(
+        x=_logarithmic(alt.X, "scale", axis_titles[0], nice=False,
+                       axis=alt.Axis(values=[10.0 ** power for power in range(-12, 18, 3)], labelExpr=POWER_OF_TEN,
+                                     labelOverlap=True)),
+        y=_logarithmic(alt.Y, "loss", axis_titles[1], domain=[0.7, 13],
+                       axis=alt.Axis(grid=True, values=[1, 2, 4, 8])))
+    line = base.mark_line(color=colour("residual", theme, "ink"), strokeWidth=2.4 * scale)
+    mark = base.properties(data=pd.DataFrame([point], columns=["scale", "loss"])).mark_point(
+        size=130 * scale, filled=True, opacity=1, color=colour("drawn", theme), stroke=colour("text", theme),
+        strokeWidth=1.5).encode(tooltip=[alt.Tooltip("scale:Q", title=axis_titles[0], format=".3g"),
+                                         alt.Tooltip("loss:Q", title=axis_titles[1], format=".4f")])
+    return framed(line + mark, theme, scale, height=height)
 
 
-def amounts(names: list[str], values: list[float], shown: list[str], axis_title: str, theme: str, scale: float = 1.0,
-            height: int = 300) -> alt.TopLevelMixin:
-    """Amounts as bars on a logarithmic axis, in the order given, each with its value."""
-    frame = pd.DataFrame({"place": range(len(names)), "name": names, "value": values, "shown": shown, "from": 1.0})
-    y = alt.Y("name:N", title=None, sort=names, scale=alt.Scale(paddingInner=0.3))
-    base = alt.Chart(frame).encode(y=y)
+def amounts(rows: pd.DataFrame, axis_title: str, *, theme: str, scale: float, height: int) -> alt.TopLevelMixin:
+    """Amounts as bars on a logarithmic axis, in the order given, each with its value. rows: name, value, shown."""
+    base = alt.Chart(rows.assign(**{"from": 1.0})).encode(
+        y=alt.Y("name:N", title=None, sort=[*rows["name"]], scale=alt.Scale(paddingInner=0.3)))
     bars = base.mark_bar(color=colour("kept", theme)).encode(
-        x=alt.X("from:Q", title=axis_title, scale=alt.Scale(type="log"),
-                axis=alt.Axis(values=[1, 10, 100, 1000], format="~s")), x2=alt.X2("value:Q"),
-                                                                       tooltip=untitled("name", "shown"))
+        x=_logarithmic(alt.X, "from", axis_title, axis=alt.Axis(values=[1, 10, 100, 1000], format="~s")),
+        x2="value:Q", tooltip=untitled("name", "shown"))
     texts = base.mark_text(align="left", dx=5, fontSize=12 * scale, color=colour("muted", theme)).encode(
-        x=alt.X("value:Q"), text=alt.Text("shown:N"))
-    return finish(alt.layer(bars, texts), theme, height, scale)
+        x="value:Q", text="shown:N")
+    return framed(bars + texts, theme, scale, height=height)

@@ -2,6 +2,7 @@
 // settings in the address], patterns [{name, cells (n × n characters: "0" never, then the number of layers from "1"
 // on), lines [text]}].
 import { fill, make } from "../../core/components/lib/dom.js";
+import { line } from "../../core/components/lib/canvas.js";
 import { buildHand } from "../../core/components/lib/hand.js";
 import { unpack } from "../../core/components/lib/bytes.js";
 import { pointedByKeys } from "../../core/components/lib/keys.js";
@@ -44,11 +45,9 @@ class SparsePatterns {
 
   show(header) {
     Object.assign(this, header);
-    this.root.classList.toggle("present", header.scale > 1);
     this.title.textContent = this.titled;
     this.reading.textContent = this.text.hint;
     this.legend.replaceChildren();
-    this.inks = this.colours();
     DEPTHS.forEach((_, k) => this.swatch(k + 1,
       k === 0 ? this.text.layer : fill(k === DEPTHS.length - 1 ? this.text.more : this.text.layers, { n: k + 1 })));
     this.swatch(0, this.text.never);
@@ -58,11 +57,8 @@ class SparsePatterns {
   }
 
   swatch(layers, text) {
-    const entry = make("span", "", this.legend), canvas = make("canvas", "", entry);
-    canvas.className = "swatch";
-    [canvas.width, canvas.height] = [16, 16];
-    Object.assign(canvas.style, { width: "1em", maxWidth: "1em", display: "inline-block", margin: "0 0.35em 0 0" });
-    this.cell(canvas.getContext("2d"), layers, 0, 0, 16);
+    const entry = make("span", "", this.legend), sample = make("i", layers ? "swatch" : "swatch never", entry);
+    if (layers) sample.style.background = `var(--tx-seq-${DEPTHS[layers - 1]})`;
     entry.append(text);
   }
 
@@ -91,7 +87,6 @@ class SparsePatterns {
   paint() {
     if (!this.canvases) return;
     const ratio = window.devicePixelRatio || 1;
-    this.inks = this.colours();
     this.canvases.forEach((canvas, p) => {
       const side = Math.max(1, Math.floor((canvas.clientWidth * ratio) / this.n));
       canvas.width = canvas.height = side * this.n;
@@ -102,21 +97,14 @@ class SparsePatterns {
     });
   }
 
-  colours() {
-    const { ink } = readTheme();
-    return { page: ink("page"), excluded: ink("excluded"), depths: DEPTHS.map((stop) => ink(`seq-${stop}`)) };
-  }
-
   cell(context, layers, x, y, side) {
-    context.fillStyle = layers ? this.inks.depths[Math.min(layers, DEPTHS.length) - 1] : this.inks.page;
-    context.fillRect(x, y, side - (side > 4 ? 1 : 0), side - (side > 4 ? 1 : 0));
+    const { ink } = readTheme(), inner = side - (side > 4 ? 1 : 0);
+    context.fillStyle = ink(layers ? `seq-${DEPTHS[Math.min(layers, DEPTHS.length) - 1]}` : "page");
+    context.fillRect(x, y, inner, inner);
     if (layers) return;
-    context.strokeStyle = this.inks.excluded;                            // never: a hatch, as for a masked cell
+    context.strokeStyle = ink("excluded");                               // never: a hatch, as for a masked cell
     context.lineWidth = Math.max(1, side / 12);
-    context.beginPath();
-    context.moveTo(x, y + side - 1);
-    context.lineTo(x + side - 1, y);
-    context.stroke();
+    line(context, x, y + side - 1, x + side - 1, y);
   }
 }
 

@@ -1,4 +1,5 @@
-import { draw, make } from "../../core/components/lib/dom.js";
+import { tableBody, tableRow } from "./shared.js";
+import { draw, make, sized } from "../../core/components/lib/dom.js";
 import { emOf } from "../../core/components/lib/text.js";
 import { mount, onWidth } from "../../core/components/lib/view.js";
 
@@ -21,43 +22,29 @@ class DesignView {
 
   receive(header) {
     Object.assign(this, header);
-    this.root.classList.toggle("present", header.scale > 1);
     this.title.textContent = this.titled;
     this.against.textContent = this.compared;
-    this.svg.setAttribute("aria-label", this.spoken);
     this.tables();
     this.diagram();
   }
 
   tables() {
     this.side.replaceChildren();
-    const { text } = this, parts = make("table", "parts", this.side), costs = make("table", "costs", this.side);
-    const heads = (table, names) => {
-      const row = make("tr", "", make("thead", "", table));
-      names.forEach((name) => { make("th", "", row, name).scope = "col"; });
-      return make("tbody", "", table);
-    };
-    const body = heads(parts, [text.part, "", text.parameters, text.share, text.change]);
+    const { text } = this;
+    const [parts, costs] = ["parts", "costs"].map((name) => make("table", name, this.side));
+    const body = tableBody(parts, [text.part, "", text.parameters, text.share, text.change]);
     const most = Math.max(1, ...this.parts.flatMap((part) => [part.now, part.base]));
     for (const part of this.parts) {
-      const row = make("tr", "", body);
-      make("th", "", row, part.name).scope = "row";
-      const tracks = make("div", "tracks", make("td", "bar", row));
+      const row = tableRow(body, part.name), tracks = make("div", "tracks", make("td", "bar", row));
       if (part.now)
         Object.assign(make("div", "fill", tracks).style,
           { width: `${(100 * part.now) / most}%`, background: `var(--tx-${part.meaning})` });
       if (part.base !== part.now && part.base)
         make("div", "ghost", tracks).style.width = `${(100 * part.base) / most}%`;
-      for (const name of ["now_text", "share_text"]) make("td", "", row, part[name]);
-      make("td", "change", row, part.change_text);
+      for (const name of ["now_text", "share_text", "change_text"]) make("td", "", row, part[name]);
     }
-    const lines = heads(costs, [text.cost, text.now, text.base, text.change]);
-    for (const cost of this.costs) {
-      const row = make("tr", "", lines);
-      make("th", "", row, cost.name).scope = "row";
-      for (const name of ["now_text", "base_text"]) make("td", "", row, cost[name]);
-      make("td", "change", row, cost.change_text);
-    }
+    const lines = tableBody(costs, [text.cost, text.now, text.base, text.change]);
+    for (const cost of this.costs) tableRow(lines, cost.name, [cost.now_text, cost.base_text, cost.change_text]);
   }
 
   /** The stacks beside each other, each from its tokens at the foot to its output. */
@@ -69,29 +56,34 @@ class DesignView {
     const step = Math.max(1.55 * em, Math.min(2.3 * em, (this.height - 2.6 * em) / rows));
     const height = rows * step + 2.6 * em;
     this.svg.replaceChildren();
-    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`,
-      "font-size": Math.min(0.95 * em, 0.62 * step) }))
-      this.svg.setAttribute(name, value);
+    sized(this.svg, width, height, this.titled);
+    this.svg.setAttribute("font-size", Math.min(0.95 * em, 0.62 * step));
     const column = Math.min(width / this.stacks.length, 26 * em), crossings = [];
     this.stacks.forEach((stack, k) => {
       const pen = { x: k * column + (this.stacks.length > 1 ? 1.9 : 2.6) * em, y: height - 1.5 * em, step, em,
         width: column - (this.stacks.length > 1 ? 2.5 : 3.2) * em, crossings };
       pen.middle = pen.x + pen.width / 2;
-      draw("text", { x: pen.middle, y: height - 0.4 * em, "text-anchor": "middle", class: "name" }, this.svg,
-        stack.title);
+      this.words(pen.middle, height - 0.4 * em, stack.title, "middle");
       const ends = k < this.stacks.length - 1;
       const line = draw("line", { x1: pen.middle, x2: pen.middle, y1: height - 1.5 * em, class: "stream" }, this.svg);
       for (const item of stack.items) this.item(pen, item);
       const top = ends ? pen.y - 0.4 * em : 1.1 * em;                    // an encoder ends where it is read from
       line.setAttribute("y2", top);
       if (ends) this.source = { x: pen.middle, y: top };
-      draw("text", { x: pen.middle, y: top - 0.35 * em, "text-anchor": "middle", class: "name" }, this.svg, stack.end);
+      this.words(pen.middle, top - 0.35 * em, stack.end, "middle");
     });
     for (const { x, y } of crossings) {
-      draw("path", { d: `M ${this.source.x} ${this.source.y} H ${x - 1.3 * em} V ${y} H ${x}`, class: "wire" },
-        this.svg);
-      draw("path", { d: `M ${x - 6} ${y - 4} L ${x} ${y} L ${x - 6} ${y + 4}`, class: "wire" }, this.svg);
+      this.path(`M ${this.source.x} ${this.source.y} H ${x - 1.3 * em} V ${y} H ${x}`, "wire");
+      this.path(`M ${x - 6} ${y - 4} L ${x} ${y} L ${x - 6} ${y + 4}`, "wire");
     }
+  }
+
+  words(x, y, text, name) {
+    return draw("text", { x, y, class: name }, this.svg, text);
+  }
+
+  path(d, name) {
+    draw("path", { d, class: name }, this.svg);
   }
 
   item(pen, item) {
@@ -102,8 +94,7 @@ class DesignView {
     const head = pen.y - 0.6 * pen.step;
     draw("rect", { x: pen.x - 1.5 * em, y: head, width: pen.width + 1.9 * em, height: foot - head, rx: 8,
       class: "frame" }, this.svg);
-    draw("text", { x: pen.x + pen.width - 0.3 * em, y: head + 0.38 * pen.step, "dominant-baseline": "central",
-      "text-anchor": "end", class: "name mark" }, this.svg, item.times);
+    this.words(pen.x + pen.width - 0.3 * em, head + 0.38 * pen.step, item.times, "central end mark");
     pen.y -= 0.85 * pen.step;
   }
 
@@ -112,15 +103,13 @@ class DesignView {
     const boxes = sublayer.inside.map((box) => this.box(pen, box));
     if (sublayer.cross) pen.crossings.push({ x: pen.x, y: boxes[sublayer.cross_at].middle });
     const sum = pen.y - 0.42 * pen.step, r = 0.27 * pen.step;
-    draw("path", { d: `M ${pen.middle} ${from} H ${left} V ${sum} H ${pen.middle - r}`, class: "stream" }, this.svg);
+    this.path(`M ${pen.middle} ${from} H ${left} V ${sum} H ${pen.middle - r}`, "stream");
     draw("circle", { cx: pen.middle, cy: sum, r }, this.svg);
     const [x, arm] = [pen.middle, 0.6 * r];
-    const cross = `M ${x - arm} ${sum} H ${x + arm} M ${x} ${sum - arm} V ${sum + arm}`;
-    draw("path", { d: cross, class: "stream" }, this.svg);
+    this.path(`M ${x - arm} ${sum} H ${x + arm} M ${x} ${sum - arm} V ${sum + arm}`, "stream");
     if (sublayer.sum)
-      draw("text",
-        { x: pen.middle + 0.6 * pen.em, y: sum + 0.3 * pen.em, class: `name${sublayer.sum_changed ? " mark" : ""}` },
-        this.svg, (sublayer.sum_changed ? "◆ " : "") + sublayer.sum);
+      this.words(x + 0.6 * pen.em, sum + 0.3 * pen.em, marked(sublayer.sum, sublayer.sum_changed),
+        sublayer.sum_changed ? "mark" : "");
     pen.y -= 0.85 * pen.step;
     for (const box of sublayer.after) this.box(pen, box);
   }
@@ -130,23 +119,21 @@ class DesignView {
     draw("rect", { x: pen.x, y, width: pen.width, height, rx: 4, class: changed ? "box changed" : "box" }, this.svg);
     draw("rect", { x: pen.x + 2, y: y + 2, width: 5, height: height - 4, rx: 2, fill: `var(--tx-${meaning})` },
       this.svg);
-    const label = draw("text",
-      { x: pen.x + 12, y: middle, "dominant-baseline": "central", class: changed ? "name mark" : "name" }, this.svg,
-      (changed ? "◆ " : "") + name);
-    const number = draw("text",
-      { x: pen.x + pen.width - 6, y: middle, "dominant-baseline": "central", "text-anchor": "end", class: "number" },
-      this.svg, count);
+    const label = this.words(pen.x + 12, middle, marked(name, changed), changed ? "central mark" : "central");
+    const number = this.words(pen.x + pen.width - 6, middle, count, "central end number");
     draw("title", {}, label, `${name}: ${count}`);
     // a narrow screen: the number goes, then what stands after a comma
     if (label.getComputedTextLength() > pen.width - 22 - number.getComputedTextLength()) number.remove();
     for (let comma = name.lastIndexOf(","); comma > 0 && label.getComputedTextLength() > pen.width - 16;
         comma = name.lastIndexOf(",", comma - 1)) {
-      label.firstChild.textContent = (changed ? "◆ " : "") + name.slice(0, comma);
+      label.firstChild.textContent = marked(name.slice(0, comma), changed);
     }
     pen.y -= pen.step;
     return { middle };
   }
 }
+
+const marked = (name, changed) => (changed ? `◆ ${name}` : name);
 
 function rowsOf(item) {
   return item.sublayers ? 1.2

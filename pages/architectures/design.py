@@ -1,9 +1,11 @@
 """Design: the notes' table of architectures as switches; the block as they wire it, every part counted, and what a
 change costs against a baseline.
 """
-import functools
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -19,25 +21,26 @@ from core.model.transformer import Transformer
 from pages.architectures import designs
 from pages.architectures.built import built
 from pages.architectures.designs import CHOICES, NUMBERS, Design
-from pages.architectures.shared import PREFIX, keep, prefixed, read, spaced
+from pages.architectures.shared import PREFIX, SHARED_CSS, keep, prefixed, read, spaced, spaced_text
 
 MEANINGS = {"E": "kept", "P": "position", "attention": "attention", "mlp": "mlp", "norms": "excluded", "biases": "key",
             "output": "residual"}
+ATTENTION_SETTINGS = "n_heads", "n_kv_heads", "d_model", "d_k", "d_v", "attention_bias"
 HEIGHT, PRESENT_HEIGHT = 440, 330      # px of the diagram
 # A design drawn and counted: the block's wiring with what changed marked, parameters part by part, and costs against a
 # baseline.
-_picture = token_view("design_view", __file__)
+_picture = token_view("design_view", __file__, SHARED_CSS)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """Controls on the left, diagram and tables on the right; returns what they show."""
+    """Draw the controls on the left, diagram and tables on the right, and return what they show."""
     with st.container(key=f"{PREFIX}design"):
         left, right = st.columns([1, 2], gap="medium")
     with left:
         design = _controls(page)
     base = _base(design)
     config, based = design.config, base.config
-    name, base_name = _name(page, design), _name(page, base)
+    name = _name(page, design)
     parts, base_parts = counting.parameters_by_part(config), counting.parameters_by_part(based)
     n = len(run.token_ids)
     costs, total = _costs(page, config, n), sum(parts.values())
@@ -45,23 +48,22 @@ def draw(page: Lesson, run: Run) -> Reading:
     title = page.label("design_title", name=name, total=spaced_text(total), part=page.label(f"part_{largest}"),
                        share=readable(100 * parts[largest] / total))
     with right:
-        compared = _compared(page, design, base, base_name, total - sum(base_parts.values()))
-        _picture({"titled": title, "compared": compared, "spoken": title, "scale": reader.scale(),
+        compared = _compared(page, design, base, total - sum(base_parts.values()))
+        _picture({"titled": title, "compared": compared, "scale": reader.scale(),
                   "height": PRESENT_HEIGHT if reader.present() else HEIGHT, "text": page.labels("column"),
-                  "stacks": _stacks(page, config, based), "parts": _part_rows(page, parts, base_parts),
+                  "stacks": Diagram(page, config, based).stacks(), "parts": _part_rows(page, parts, base_parts),
                   "costs": _cost_rows(page, costs, _costs(page, based, n), page.labels("cost"))},
                  key=f"{PREFIX}design_picture", on_settings=lambda settings: None)
         st.caption(_made(page, config, run))
         if note := page.words.labels.get(f"note_{design.preset}"):
             st.caption(note)
-    table = pd.DataFrame([(page.label(f"part_{part}"), count) for part, count in parts.items()],
-                         columns=[page.label("column_part"), page.label("column_parameters")])
+    table = page.table([(page.label(f"part_{part}"), count) for part, count in parts.items()], "part", "parameters")
     return Reading(
         _lines(page, config, parts, n), _question(page, name, config),
         [counting.parameters_by_part, counting.flops, counting.kv_cache_bytes, Transformer.initialise],
         {"parameters.csv": lambda: pd.DataFrame([parts, base_parts]).assign(design=[design.written, base.written])},
         ".design-diagram", title, table,
-        {page.label("cost_parameters"): prefixed(total, giga="B"), page.label("cost_kv_full"): costs["kv_full"][1],
+        {page.label("cost_parameters"): prefixed(total), page.label("cost_kv_full"): costs["kv_full"][1],
          page.label("cost_flops"): costs["flops"][1]})
 
 
@@ -77,13 +79,13 @@ def _design() -> Design:
 
 
 def _base(design: Design) -> Design:
-    """What the design is compared with: what the reader kept, else its preset as it is."""
+    """The baseline of the design: the one that the reader kept, else the unchanged preset."""
     written = read("base")
     return _possible(designs.read(written)[0] if written else Design(design.preset))[0]
 
 
 def _possible(design: Design) -> tuple[Design, str]:
-    """The design, or its preset as it is where the changes do not go together; and why they do not."""
+    """The design, or its unchanged preset where the changes contradict each other; and the reason, "" for none."""
     try:
         _ = design.config
     except ValueError as error:
@@ -97,17 +99,16 @@ def _controls(page: Lesson) -> Design:
     Returns what is drawn: the preset while what is asked for cannot be.
     """
     design = _design()
-    switches = {"preset": (list(PRESETS), Design), **{name: (list(options), functools.partial(design.with_change, name))
-                                                      for name, options in CHOICES.items()}}
     drawn, problem = _possible(design)
     shown = {"preset": design.preset} | designs.values(drawn.config) | design.changes
     with st.container(horizontal=True, gap="xsmall", key=f"{PREFIX}switches"):
-        for name, (options, changed) in switches.items():
-            _select(page, name, options, shown[name], changed)
+        for name, options in {"preset": PRESETS, **CHOICES}.items():
+            _field(page, design, name, shown[name], st.selectbox, list(options), label_visibility="collapsed",
+                   format_func=lambda option, name=name: page.label(f"{name}_{option}"))
     with st.container(horizontal=True, gap="xsmall", key=f"{PREFIX}sizes"):
-        for name, (low, high) in NUMBERS.items():
+        for name, bounds in NUMBERS.items():
             if name != "d_ff" or shown["d_ff"] is not None:
-                _number(page, name, low, high, shown[name], lambda value, name=name: design.with_change(name, value))
+                _field(page, design, name, shown[name], st.number_input, *bounds, step=1)
     if problem:
         st.warning(page.label("impossible", problem=problem))
     with st.container(horizontal=True, gap="xsmall"):
@@ -118,28 +119,20 @@ def _controls(page: Lesson) -> Design:
     return drawn
 
 
-def _select(page: Lesson, name: str, options: list[str], value: str, changed) -> None:
+def _field(page: Lesson, design: Design, name: str, value: str | int, widget: Callable, *args, **options) -> None:
+    """A widget that shows a value of the design, and keeps the design with the value that it is given."""
     key = f"{PREFIX}{name}_widget"
     if st.session_state.get(key) != value:
         st.session_state[key] = value
-    st.selectbox(page.label(name), options, format_func=lambda option: page.label(f"{name}_{option}"), key=key,
-                 label_visibility="collapsed", on_change=lambda: keep(design=changed(st.session_state[key]).written))
 
+    def changed() -> None:
+        given = st.session_state[key]
+        keep(design=(Design(given) if name == "preset" else design.with_change(name, given)).written)
 
-def _number(page: Lesson, name: str, low: int, high: int, value: int, changed) -> None:
-    key = f"{PREFIX}{name}_widget"
-    if st.session_state.get(key) != value:
-        st.session_state[key] = value
-    st.number_input(page.label(name), low, high, step=1, key=key,
-                    on_change=lambda: keep(design=changed(st.session_state[key]).written))
+    widget(page.label(name), *args, key=key, on_change=changed, **options)
 
 
 # ---- words -----------------------------------------------------------------------------------------------------------
-
-
-def spaced_text(value: int) -> str:
-    """A whole number with narrow spaces between its thousands."""
-    return f"{value:,}".replace(",", "\u202f").replace("-", "−")
 
 
 def _signed(value: float, written: str) -> str:
@@ -151,14 +144,15 @@ def _name(page: Lesson, design: Design) -> str:
     return page.label("changed_name", name=name) if design.changes else name
 
 
-def _compared(page: Lesson, design: Design, base: Design, base_name: str, difference: int) -> str:
-    """What differs from the baseline, setting for setting, and what it costs in parameters."""
+def _compared(page: Lesson, design: Design, base: Design, difference: int) -> str:
+    """One sentence on the settings that differ from the baseline, and on the parameters that they cost."""
     now, before = designs.values(design.config), designs.values(base.config)
     changes = [page.label("one_change", name=page.label(name), before=_value(page, name, before[name]),
                           now=_value(page, name, now[name])) for name in now if now[name] != before[name]]
+    name = _name(page, base)
     if not changes:
-        return page.label("no_change", name=base_name)
-    return page.label("changes", name=base_name, changes="; ".join(changes),
+        return page.label("no_change", name=name)
+    return page.label("changes", name=name, changes="; ".join(changes),
                       difference=_signed(difference, spaced_text(difference)))
 
 
@@ -167,101 +161,100 @@ def _value(page: Lesson, name: str, value) -> str:
 
 
 def _made(page: Lesson, config: ModelConfig, run: Run) -> str:
-    """Whether a model of this design stands in memory, and how it reads the prompt."""
+    """One sentence on whether a model of this design was built, and on its loss on the prompt."""
     made, total = built(config, run), counting.n_parameters(config)
     if made is None:
         return page.label("not_built", total=spaced_text(total))
-    told = dict(n=spaced_text(made.n_parameters),
-                same=page.label("count_same" if made.n_parameters == total else "count_differs"))
-    if made.shape is None:
-        return page.label("built_unread", **told, size=config.vocab_size)
-    told |= dict(shape=" × ".join(map(str, made.shape)))
-    if math.isnan(made.nats):
-        return page.label("built_silent", **told)
-    return page.label("built_trained" if made.trained else "built_random", **told, nats=f"{made.nats:.4f}",
+    kind = ("unread" if made.shape is None else "silent" if math.isnan(made.nats)
+            else "trained" if made.trained else "random")
+    return page.label(f"built_{kind}", n=spaced_text(made.n_parameters), size=config.vocab_size,
+                      same=page.label("count_same" if made.n_parameters == total else "count_differs"),
+                      shape=" × ".join(map(str, made.shape or ())), nats=f"{made.nats:.4f}",
                       uniform=f"{math.log(config.vocab_size):.4f}")
 
 
 # ---- the diagram -----------------------------------------------------------------------------------------------------
 
 
-def _stacks(page: Lesson, config: ModelConfig, base: ModelConfig) -> list[dict]:
-    """What the picture draws, bottom up; `changed` marks what is not as in the baseline."""
-    crossed = config.kind == "encoder-decoder"
-    stack = [_stack(page, config, base, encoder=True)] if crossed else []
-    return stack + [_stack(page, config, base, encoder=False)]
+@dataclass(frozen=True)
+class Diagram:
+    """The stacks of an architecture, bottom up, as design.js draws them; what is not as in the baseline is marked."""
 
+    page: Lesson
+    config: ModelConfig
+    base: ModelConfig
 
-def _differs(config: ModelConfig, base: ModelConfig, *names: str) -> bool:
-    return any(getattr(config, name) != getattr(base, name) for name in names)
+    def stacks(self) -> list[dict]:
+        """The decoder or encoder, and in an encoder-decoder the encoder before it."""
+        return [self._stack(encoder) for encoder in ((True, False) if self._crosses() else (False,))]
 
+    def _crosses(self) -> bool:
+        return self.config.kind == "encoder-decoder"
 
-def _stack(page: Lesson, config: ModelConfig, base: ModelConfig, encoder: bool) -> dict:
-    crossed = config.kind == "encoder-decoder"
-    blocks = config.n_encoder_layers if encoder else config.n_layers
-    shared = crossed and not encoder
-    name = page.label("box_E_shared" if shared else "box_E", size=config.vocab_size, d=config.d_model)
-    items = [_box(name, 0 if shared else config.vocab_size * config.d_model, "E",
-                  _differs(config, base, "vocab_size", "d_model"))]
-    if config.positions in ("sinusoidal", "learned"):
-        items.append(_box(page.label(f"box_{config.positions}"),
-                          config.n_context * config.d_model if config.positions == "learned" else 0, "P",
-                          _differs(config, base, "positions", "n_context")))
-    parts = (["attention"] + (["cross"] if crossed and not encoder else [])
-             + (["mlp"] if config.d_ff is not None else []))
-    items.append({"times": page.label("times", n=blocks),
-                  "sublayers": [_sublayer(page, config, base, part, encoder) for part in parts]})
-    if config.reads_normed:
-        items.append(_norm(page, config, base, moved=not base.reads_normed))
-    if not encoder:
-        tied = "tied" if config.tied_embeddings else "untied"
-        items.append(_box(page.label(f"box_{tied}", size=config.vocab_size),
-                          0 if config.tied_embeddings else config.vocab_size * config.d_model, "output",
-                          _differs(config, base, "tied_embeddings", "vocab_size")))
-    kind = ("encoder" if encoder else "decoder") if crossed else config.kind
-    return {"title": page.label(f"stack_{kind}_in"),
-            "end": page.label("stack_memory" if encoder else f"stack_{kind}_out"), "items": items}
+    def _differs(self, *names: str) -> bool:
+        return any(getattr(self.config, name) != getattr(self.base, name) for name in names)
 
+    def _stack(self, encoder: bool) -> dict:
+        page, config = self.page, self.config
+        embedded, reads_memory = config.vocab_size * config.d_model, self._crosses() and not encoder
+        name = page.label("box_E_shared" if reads_memory else "box_E", size=config.vocab_size, d=config.d_model)
+        items = [self._box("E", name, 0 if reads_memory else embedded, "vocab_size", "d_model")]
+        if config.positions in ("sinusoidal", "learned"):
+            rows = config.n_context if config.positions == "learned" else 0
+            items.append(self._box("P", page.label(f"box_{config.positions}"), rows * config.d_model, "positions",
+                                   "n_context"))
+        parts = ["attention", *["cross"] * reads_memory, *["mlp"] * (config.d_ff is not None)]
+        items.append({"times": page.label("times", n=config.n_encoder_layers if encoder else config.n_layers),
+                      "sublayers": [self._sublayer(part, encoder) for part in parts]})
+        if config.reads_normed:
+            items.append(self._norm(not self.base.reads_normed))
+        if not encoder:
+            name = page.label("box_tied" if config.tied_embeddings else "box_untied", size=config.vocab_size)
+            items.append(self._box("output", name, 0 if config.tied_embeddings else embedded, "tied_embeddings",
+                                   "vocab_size"))
+        kind = ("encoder" if encoder else "decoder") if self._crosses() else config.kind
+        return {"title": page.label(f"stack_{kind}_in"),
+                "end": page.label("stack_memory" if encoder else f"stack_{kind}_out"), "items": items}
 
-def _box(name: str, count: int, part: str, changed: bool) -> dict:
-    return {"name": name, "count": prefixed(count, giga="B", digits=3) if count else "0", "meaning": MEANINGS[part],
-            "changed": changed}
+    def _box(self, part: str, name: str, count: int, *settings: str, changed: bool = False) -> dict:
+        """A box with its parameters, marked where it is `changed` or one of the settings is."""
+        return {"name": name, "count": prefixed(count, digits=3) if count else "0",
+                "meaning": MEANINGS[part], "changed": changed or self._differs(*settings)}
 
+    def _norm(self, moved: bool) -> dict:
+        return self._box("norms", self.page.label(f"norm_{self.config.norm}"),
+                         self.config.d_model * (1 + self.config.norm_bias), "norm", "d_model", changed=moved)
 
-def _norm(page: Lesson, config: ModelConfig, base: ModelConfig, moved: bool) -> dict:
-    return _box(page.label(f"norm_{config.norm}"), config.d_model * (2 if config.norm_bias else 1), "norms",
-                moved or _differs(config, base, "norm", "d_model"))
+    def _sublayer(self, part: str, encoder: bool) -> dict:
+        """One sublayer with its norms where the placement has them, and the sum that it ends in."""
+        moved, config = self._differs("norm_placement"), self.config
+        alpha, _ = deepnorm_constants(config, encoder)
+        scaled = config.norm_placement == "deepnorm"
+        norm, own = self._norm(moved), self._mlp() if part == "mlp" else self._attention(part, encoder)
+        inside = [*[norm] * config.reads_normed, own, *[norm] * (config.norm_placement == "sandwich")]
+        return {"inside": inside, "after": [norm] * (not config.reads_normed), "sum_changed": moved,
+                "sum": self.page.label("sum_deepnorm", alpha=f"{alpha:.2f}") if scaled else "",
+                "cross": part == "cross", "cross_at": int(config.reads_normed)}
 
+    def _mlp(self) -> dict:
+        config = self.config
+        activation = self.page.label(f"activation_{config.activation}")
+        name = self.page.label("box_mlp", d_ff=config.d_ff, activation=activation)
+        return self._box("mlp", name, counting.mlp_parameters(config) + counting.mlp_biases(config), "activation",
+                         "d_ff", "d_model", "mlp_bias")
 
-def _sublayer(page: Lesson, config: ModelConfig, base: ModelConfig, part: str, encoder: bool) -> dict:
-    """One sublayer with its norms where the placement has them, and the sum that it ends in."""
-    moved, place = _differs(config, base, "norm_placement"), config.norm_placement
-    alpha, _ = deepnorm_constants(config, encoder)
-    norm = _norm(page, config, base, moved)
-    own = _mlp_box(page, config, base) if part == "mlp" else _attention_box(page, config, base, part, encoder)
-    inside = ([norm] if config.reads_normed else []) + [own] + ([norm] if place == "sandwich" else [])
-    return {"inside": inside, "after": [] if config.reads_normed else [norm],
-            "sum": page.label("sum_deepnorm", alpha=f"{alpha:.2f}") if place == "deepnorm" else "",
-            "sum_changed": moved, "cross": part == "cross", "cross_at": 1 if config.reads_normed else 0}
-
-
-def _mlp_box(page: Lesson, config: ModelConfig, base: ModelConfig) -> dict:
-    changed = _differs(config, base, "activation", "d_ff", "d_model", "mlp_bias")
-    return _box(page.label("box_mlp", d_ff=config.d_ff, activation=page.label(f"activation_{config.activation}")),
-                counting.mlp_parameters(config) + counting.mlp_biases(config), "mlp", changed)
-
-
-def _attention_box(page: Lesson, config: ModelConfig, base: ModelConfig, part: str, encoder: bool) -> dict:
-    seeing = "cross" if part == "cross" else "all" if encoder or config.kind == "encoder" else "causal"
-    heads = (page.label("heads_grouped", h=config.n_heads, kv=config.n_kv_heads) if config.n_kv_heads != config.n_heads
-             else page.label("heads_own", h=config.n_heads))
-    inner = config.positions in ("rotary", "alibi", "relative") and part != "cross"
-    name = page.label(f"box_{seeing}", heads=heads) + (page.label(f"box_{config.positions}") if inner else "")
-    changed = (_differs(config, base, "n_heads", "n_kv_heads", "d_model", "d_k", "d_v", "attention_bias")
-               or (part != "cross" and _differs(config, base, "kind", "mask"))
-               or (part != "cross" and (inner or base.positions in ("rotary", "alibi", "relative"))
-                   and _differs(config, base, "positions")))
-    return _box(name, counting.attention_parameters(config) + counting.attention_biases(config), "attention", changed)
+    def _attention(self, part: str, encoder: bool) -> dict:
+        config, label = self.config, self.page.label
+        seeing = "cross" if part == "cross" else "all" if encoder or config.kind == "encoder" else "causal"
+        heads = label("heads_grouped" if config.n_kv_heads != config.n_heads else "heads_own", h=config.n_heads,
+                      kv=config.n_kv_heads)
+        name, settings = label(f"box_{seeing}", heads=heads), ATTENTION_SETTINGS
+        if part != "cross":
+            inner = [model.positions in ("rotary", "alibi", "relative") for model in (config, self.base)]
+            settings += ("kind", "mask", *["positions"] * any(inner))
+            name += label(f"box_{config.positions}") if inner[0] else ""
+        return self._box("attention", name, counting.attention_parameters(config) + counting.attention_biases(config),
+                         *settings)
 
 
 # ---- the tables ------------------------------------------------------------------------------------------------------
@@ -270,18 +263,18 @@ def _attention_box(page: Lesson, config: ModelConfig, base: ModelConfig, part: s
 def _part_rows(page: Lesson, parts: dict[str, int], base: dict[str, int]) -> list[dict]:
     total = sum(parts.values())
     return [{"name": page.label(f"part_{part}"), "meaning": MEANINGS[part], "now": count,
-             "base": base[part], "now_text": prefixed(count, giga="B"),
+             "base": base[part], "now_text": prefixed(count),
              "share_text": f"{readable(100 * count / total, 2)} %" if count else "–",
-             "change_text": _signed(count - base[part], prefixed(count - base[part], giga="B"))}
+             "change_text": _signed(count - base[part], prefixed(count - base[part]))}
             for part, count in parts.items() if count or base[part]]
 
 
 def _costs(page: Lesson, config: ModelConfig, n: int) -> dict[str, tuple[float, str]]:
-    """The costs by name, each as a number and as it is written."""
+    """The costs by name, each as a number and as text."""
     total, work = counting.n_parameters(config), sum(counting.flops(config, n).values())
     cache = {"kv_token": counting.kv_cache_bytes(config, 1),
              "kv_full": counting.kv_cache_bytes(config, config.n_context)}
-    return {"parameters": (total, prefixed(total, giga="B")),
+    return {"parameters": (total, prefixed(total)),
             **{dtype: (size := counting.weight_bytes(config, dtype), prefixed(size, "B")) for dtype in counting.BYTES},
             "flops": (work, prefixed(work, "FLOP")), "flops_token": (work / n, prefixed(work / n, "FLOP")),
             **{name: (size, prefixed(size, "B") if config.kind != "encoder" else "–") for name, size in cache.items()}}
@@ -293,7 +286,7 @@ def _cost_rows(page: Lesson, now: dict, base: dict, names: dict[str, str]) -> li
 
 
 def _factor(now: float, base: float) -> str:
-    """How many times as much; in percent more or less, where it is less than half more."""
+    """The ratio of two costs as text: in percent more or less below one half, else as a factor."""
     if now == base or not base or not now:
         return "=" if now == base else "–"
     ratio = now / base
@@ -307,7 +300,7 @@ def _factor(now: float, base: float) -> str:
 def _lines(page: Lesson, config: ModelConfig, parts: dict[str, int], n: int) -> list[tuple[str, str]]:
     d, counts = config.d_model, [count for count in parts.values() if count]
     total, rough, core = sum(counts), counting.rough_parameters(config), parts["attention"] + parts["mlp"]
-    work = counting.flops(config, n)
+    work = counting.flops(config, n).values()
     lines = [(page.label("numbers_total",
                          parts=", ".join(page.label(f"part_{part}") for part, count in parts.items() if count)),
               f"{' + '.join(map(spaced, counts))} = {spaced(total)}"),
@@ -315,9 +308,9 @@ def _lines(page: Lesson, config: ModelConfig, parts: dict[str, int], n: int) -> 
               rf"12\, L\, d^2 = 12 \cdot {config.n_layers} \cdot {d}^2 = {spaced(rough)}"),
              (page.label("numbers_attention"), _attention_line(config)),
              (page.label("numbers_flops", n=n),
-              rf"{' + '.join(map(spaced, work.values()))} = {spaced(sum(work.values()))}, \qquad "
-              rf"\frac{{{spaced(sum(work.values()))}}}{{{n} \cdot 2 \cdot {spaced(total)}}}"
-              rf" = {latex_number(sum(work.values()) / n / 2 / total)}")]
+              rf"{' + '.join(map(spaced, work))} = {spaced(sum(work))}, \qquad "
+              rf"\frac{{{spaced(sum(work))}}}{{{n} \cdot 2 \cdot {spaced(total)}}}"
+              rf" = {latex_number(sum(work) / n / 2 / total)}")]
     if config.kind != "encoder":
         crossed, one = config.kind == "encoder-decoder", counting.kv_cache_bytes(config, 1)
         twice = r"2 \cdot " if crossed else ""
@@ -343,17 +336,15 @@ def _attention_line(config: ModelConfig) -> str:
 def _question(page: Lesson, name: str, config: ModelConfig) -> Question:
     """Double the width and leave the rest: by how much does the model grow? Answered by counting the wider one."""
     wider = _wider(config)
-    factor = counting.n_parameters(wider) / counting.n_parameters(config)
-    options = [2.0, 3.0, 4.0]
-    answer = min(range(3), key=lambda k: abs(math.log(factor / options[k])))
+    now, then = counting.n_parameters(config), counting.n_parameters(wider)
+    options = np.array([2, 3, 4])
     parts, wide = counting.parameters_by_part(config), counting.parameters_by_part(wider)
     said = "; ".join(page.label("wider_part", part=page.label(f"part_{part}"), factor=f"{wide[part] / count:.3g}")
                      for part, count in parts.items() if count)
-    return Question("wider", page.label("question_wider", name=name, d=config.d_model, wide=wider.d_model,
-                                        d_ff=config.d_ff, wide_ff=wider.d_ff),
-                    [page.label(f"wider_{round(option)}") for option in options], answer,
-                    page.label("because_wider", factor=f"{factor:.3f}", now=spaced_text(counting.n_parameters(config)),
-                               then=spaced_text(counting.n_parameters(wider)), parts=said))
+    return page.question("wider", [page.label(f"wider_{option}") for option in options],
+                         int(np.abs(np.log(then / now / options)).argmin()), name=name, d=config.d_model,
+                         wide=wider.d_model, d_ff=config.d_ff, wide_ff=wider.d_ff, factor=f"{then / now:.3f}",
+                         now=spaced_text(now), then=spaced_text(then), parts=said)
 
 
 def _wider(config: ModelConfig) -> ModelConfig:

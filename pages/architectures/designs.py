@@ -47,7 +47,7 @@ class Design:
         return ";".join([self.preset, *(f"{name}={value}" for name, value in self.changes.items())])
 
     def with_change(self, name: str, value: str | int) -> Design:
-        """The same design but for one setting; what is the preset's own is no change."""
+        """The design with one setting changed; a value that the preset has anyway is no change."""
         rest = {other: kept for other, kept in self.changes.items() if other != name}
         return Design(self.preset, rest if _without(self.preset, rest, name) == value else rest | {name: value})
 
@@ -60,7 +60,7 @@ def _without(preset: str, rest: dict, name: str) -> str | int | None:
 
 
 def values(config: ModelConfig) -> dict[str, str | int]:
-    """What the controls show for an architecture, by the names of CHOICES and NUMBERS."""
+    """The values of the controls for an architecture, by the names of CHOICES and NUMBERS."""
     shown = {name: getattr(config, name) for name in (*CHOICES, *NUMBERS) if name not in ("biases", "tied")}
     biases = next((name for name, pair in _BIASES.items() if pair == (config.attention_bias, config.mlp_bias)), "all")
     return shown | {"biases": biases, "tied": "yes" if config.tied_embeddings else "no"}

@@ -22,12 +22,12 @@ def loaded(name: str, run: Run) -> cache.LoadedModel | None:
 
 
 def is_bundled(model: cache.LoadedModel) -> bool:
-    """Whether it is one of the lesson's own, whose tokens and task are known."""
+    """Whether the model is one of the lesson's own, whose tokens and task are known."""
     return not names.is_library_name(model.name)
 
 
 def missing(page: Lesson, name: str) -> Reading:
-    """Says that a model is not there."""
+    """Say that a model is not there."""
     return cannot(page.label("model_missing", name=name))
 
 

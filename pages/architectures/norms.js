@@ -1,6 +1,7 @@
 // header: before {counts, stat}; norms [{kind, name, formula, over ("row" or "column"), cells, statistics, counts,
 // stat, alone, joined, still [bool, bool]}]; n, k; token; edges [first, last] of the histograms' axis. Counts are the
 // components of the token's vector in bins of equal width; beyond the axis they are in the outer bins.
+import { tableBody } from "./shared.js";
 import { draw, make } from "../../core/components/lib/dom.js";
 import { plain } from "../../core/components/lib/numbers.js";
 import { mount } from "../../core/components/lib/view.js";
@@ -17,18 +18,12 @@ class Norms {
 
   receive(header) {
     Object.assign(this, header);
-    this.root.classList.toggle("present", header.scale > 1);
     this.top.replaceChildren();
     make("span", "muted", this.top, header.before.name);
     this.histogram(this.top, header.before.counts, "residual", header.before.edges);
     make("span", "muted", this.top, header.before.stat);
-    this.table.replaceChildren();
-    const head = make("tr", "", make("thead", "", this.table));
-    for (const [text, name] of [["", ""], [this.text.column_cells, ""], [this.columns.result, ""],
-      [`${this.text.column_change}: ${this.text.column_alone}`, "change"],
-      [`${this.text.column_change}: ${this.columns.joined}`, "change"]])
-      make("th", name, head, text);
-    const body = make("tbody", "", this.table);
+    const body = tableBody(this.table, ["", this.text.column_cells, this.columns.result,
+      `${this.text.column_change}: ${this.text.column_alone}`, `${this.text.column_change}: ${this.columns.joined}`]);
     for (const norm of this.norms) this.row(make("tr", "", body), norm);
   }
 

@@ -3,7 +3,6 @@ depends on its companions.
 """
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 import torch
@@ -21,7 +20,7 @@ from core.components.lib.token_view import token_view
 from core.components.residual_grid import residual_grid
 from core.figures.numbers import bracketed, latex_number, latex_operand, readable
 from core.model import normalisation
-from pages.architectures.shared import KINDS_CSS, PREFIX, SETTINGS, attached, keep, read
+from pages.architectures.shared import PREFIX, SETTINGS, SHARED_CSS, attached, histogram, keep, percent, read
 
 KINDS = ("layernorm", "rmsnorm", "batchnorm")
 EDGES = (-4.0, 4.0)         # of the histograms of what a norm gives
@@ -30,12 +29,12 @@ MOST_CHARACTERS = 500       # of the text that joins
 SHIFT = 5.0                 # what the question adds
 # Three norms of one token: the cells that each averages over, its statistics, its result, and whether companions
 # change it.
-_picture = token_view("architecture_norms", __file__, KINDS_CSS)
+_picture = token_view("architecture_norms", __file__, SHARED_CSS)
 
 
 @dataclass(frozen=True)
 class Batch:
-    """What a norm reads, float64: matrix (N, d) of the prompt and other (K, d) of the text that joins; the
+    """The input of a norm, float64: matrix (N, d) of the prompt and other (K, d) of the text that joins; the
     token's row; ε.
     """
 
@@ -52,11 +51,20 @@ class Batch:
     @property
     def alone(self) -> Tensor:
         """(1, d) the token by itself."""
-        return self.matrix[self.position:self.position + 1]
+        return self.row[None]
+
+    @property
+    def row(self) -> Tensor:
+        """(d,) the token's vector."""
+        return self.matrix[self.position]
+
+    def normed(self, kind: str) -> Tensor:
+        """(d,) the token after a norm, among the prompt's tokens."""
+        return normed(kind, self.matrix, self.position, self.epsilon)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument and return what it shows."""
     *columns, other_column = st.columns([3, 4, 6, 6], vertical_alignment="bottom")
     where, layer, position = picked_norm(page, run, SETTINGS, "norms_where", columns)
     typed = other_column.text_input(page.label("norms_other"), max_chars=MOST_CHARACTERS, live=True,
@@ -93,28 +101,23 @@ def change(kind: str, batch: Batch, companions: Tensor, position: int) -> float:
     """How far the token's output moves, against its length, when its companions are others: `companions` (M, d) holds
     it at `position`.
     """
-    before = normed(kind, batch.matrix, batch.position, batch.epsilon)
-    return float((normed(kind, companions, position, batch.epsilon) - before).norm() / before.norm().clamp(min=1e-12))
+    return moved(batch.normed(kind), normed(kind, companions, position, batch.epsilon))
 
 
-def apart(batch: Batch) -> float:
-    """How far RMSNorm's output is from LayerNorm's, against the length of the latter."""
-    layer, rms = (normed(kind, batch.matrix, batch.position, batch.epsilon) for kind in ("layernorm", "rmsnorm"))
-    return float((layer - rms).norm() / layer.norm().clamp(min=1e-12))
+def moved(before: Tensor, after: Tensor) -> float:
+    """How far one vector is from another, against the length of the first."""
+    return float((after - before).norm() / before.norm().clamp(min=1e-12))
 
 
 def _title(page: Lesson, run: Run, batch: Batch) -> str:
-    values = {"token": code(run.tokens[batch.position]), "apart": _percent(apart(batch))}
+    apart = moved(batch.normed("layernorm"), batch.normed("rmsnorm"))
+    values = {"token": code(run.tokens[batch.position]), "apart": percent(apart)}
     if not len(batch.other):
         return page.label("norms_title_none", **values)
-    moved = change("batchnorm", batch, batch.joined, batch.position)
-    still = max(change(kind, batch, batch.joined, batch.position) for kind in ("layernorm", "rmsnorm"))
-    return page.label("norms_title", moved=_percent(moved),
+    *others, batchnorm = (change(kind, batch, batch.joined, batch.position) for kind in KINDS)
+    still = max(others)
+    return page.label("norms_title", moved=percent(batchnorm),
                       still=page.label("norms_exactly") if still == 0 else readable(still), **values)
-
-
-def _percent(share: float) -> str:
-    return f"{readable(100 * share)} %"
 
 
 def _matrix(page: Lesson, run: Run, batch: Batch, feature: int, title: str) -> None:
@@ -138,37 +141,33 @@ def _pick(row: int, column: int) -> None:
 # ---- what the component is given -------------------------------------------------------------------------------------
 
 
-def histogram(values: Tensor, edges: tuple[float, float]) -> list[int]:
-    """How many of the values lie in each of BINS bins between the edges; what lies beyond is in the outer bins."""
-    return np.histogram(np.clip(to_numpy(values), *edges), bins=BINS, range=edges)[0].tolist()
-
-
 def message(page: Lesson, run: Run, batch: Batch, feature: int) -> dict:
-    """The header of the component, as norms.js has it."""
+    """The header of the component, as norms.js describes it."""
     n, d = batch.matrix.shape
-    x, token = batch.matrix[batch.position], run.tokens[batch.position]
-    reach = float(f"{max(float(x.abs().max()), 1e-6):.1g}")
-    reach = reach if reach >= float(x.abs().max()) else reach * 1.5
+    x, token = batch.row, run.tokens[batch.position]
+    largest = max(float(x.abs().max()), 1e-6)
+    reach = float(f"{largest:.1g}")
+    reach *= 1.5 if reach < largest else 1
     return {"text": page.labels("norms"), "scale": reader.scale(),
             "norms": [_row(page, batch, kind, feature) for kind in KINDS], "edges": EDGES,
             "columns": {"result": page.label("norms_column_result", token=token, d=d),
                         "joined": page.label("norms_column_joined", k=len(batch.other))},
-            "before": {"name": page.label("norms_before", token=token, d=d), "counts": histogram(x, (-reach, reach)),
-                       "edges": (-reach, reach), "stat": _stat(page, x)}}
+            "before": {"name": page.label("norms_before", token=token, d=d), "edges": (-reach, reach),
+                       "counts": histogram(to_numpy(x), (-reach, reach), BINS), "stat": _stat(page, x)}}
 
 
 def _row(page: Lesson, batch: Batch, kind: str, feature: int) -> dict:
     n, d = batch.matrix.shape
-    after = normed(kind, batch.matrix, batch.position, batch.epsilon)
+    after = batch.normed(kind)
     mean, scale = statistics(kind, batch, feature)
     over = "column" if kind == "batchnorm" else "row"
     alone, joined = change(kind, batch, batch.alone, 0), change(kind, batch, batch.joined, batch.position)
-    empty = float(normed(kind, batch.alone, 0, batch.epsilon).abs().max()) == 0
+    empty = not normed(kind, batch.alone, 0, batch.epsilon).any()
     return {"kind": kind, "name": page.label(f"norms_{kind}"), "formula": page.label(f"norms_formula_{kind}"),
             "over": over, "cells": page.label(f"norms_over_{over}", n=n, d=d),
             "statistics": page.label(f"norms_stat_{kind}", mean=readable(mean), scale=readable(scale), feature=feature),
-            "counts": histogram(after, EDGES), "stat": _stat(page, after),
-            "alone": page.label("norms_zeroed", value=_percent(alone)) if empty else _written(page, alone),
+            "counts": histogram(to_numpy(after), EDGES, BINS), "stat": _stat(page, after),
+            "alone": page.label("norms_zeroed", value=percent(alone)) if empty else _written(page, alone),
             "joined": _written(page, joined), "still": [alone == 0, joined == 0]}
 
 
@@ -179,7 +178,7 @@ def statistics(kind: str, batch: Batch, feature: int) -> tuple[float, float]:
     if kind == "batchnorm":
         found = stream_and_heads.standardise(batch.matrix, "tokens", batch.epsilon)
         return float(found.mean[0, feature]), float(found.std[0, feature])
-    mean, scale = normalisation.norm_statistics(batch.matrix[batch.position], kind, batch.epsilon)
+    mean, scale = normalisation.norm_statistics(batch.row, kind, batch.epsilon)
     return float(mean), float(scale)
 
 
@@ -189,20 +188,20 @@ def _stat(page: Lesson, values: Tensor) -> str:
 
 
 def _near_zero(value: float) -> str:
-    """A mean as read: what rounding leaves of 0 is 0."""
+    """A mean as text, "0" for what rounding leaves of 0."""
     return "0" if abs(value) < 1e-12 else readable(value)
 
 
 def _written(page: Lesson, share: float) -> str:
-    return page.label("norms_exactly") if share == 0 else _percent(share)
+    return page.label("norms_exactly") if share == 0 else percent(share)
 
 
 # ---- in numbers, the question, the data ------------------------------------------------------------------------------
 
 
 def _reading(page: Lesson, run: Run, batch: Batch, feature: int, title: str) -> Reading:
-    x = batch.matrix[batch.position]
-    rows = {kind: to_numpy(normed(kind, batch.matrix, batch.position, batch.epsilon)) for kind in KINDS}
+    x = batch.row
+    rows = {kind: to_numpy(batch.normed(kind)) for kind in KINDS}
     table = pd.DataFrame({"feature": range(len(x)), "x": to_numpy(x)} | rows)
     return Reading(_lines(page, run, batch, feature), _question(page, run, batch),
                    [normed, normalisation.norm_statistics, stream_and_heads.standardise], {"norms.csv": lambda: table},
@@ -211,44 +210,44 @@ def _reading(page: Lesson, run: Run, batch: Batch, feature: int, title: str) -> 
 
 def _lines(page: Lesson, run: Run, batch: Batch, c: int) -> list[tuple[str, str]]:
     n, d = batch.matrix.shape
-    x, token = batch.matrix[batch.position], code(run.tokens[batch.position])
-    value, square, variance = float(x[c]), float(x.square().mean()), float(x.var(correction=0))
-    (mean, scale), (_, rms), (batch_mean, batch_scale) = (statistics(kind, batch, c) for kind in KINDS)
-    layer, root, across = (float(normed(kind, batch.matrix, batch.position, batch.epsilon)[c]) for kind in KINDS)
+    x, token = batch.row, code(run.tokens[batch.position])
+    value, square, variance = x[c], x.square().mean(), x.var(correction=0)
+    (mean, scale), (_, rms), across = (statistics(kind, batch, c) for kind in KINDS)
+    layer, root, result = (batch.normed(kind)[c] for kind in KINDS)
     put = latex_operand
     lines = [(page.label("norms_numbers_layer", token=token, c=c, d=d, epsilon=f"{batch.epsilon:g}"),
-              rf"\mu = {put(mean)}, \quad \sigma = {put(scale)}, \qquad \frac{{{put(value)} - "
-              rf"{bracketed(put(mean))}}}{{{put(scale)}}} = {latex_number(layer)}"),
+              _standardised("", value, mean, scale, layer)),
              (page.label("norms_numbers_rms"),
               rf"\text{{RMS}} = \sqrt{{{put(mean ** 2)} + {put(variance)} + {put(batch.epsilon)}}} = "
               rf"{latex_number(rms)}, \qquad \frac{{{put(value)}}}{{{put(rms)}}} = {latex_number(root)}"),
-             (page.label("norms_numbers_batch", c=c, n=n),
-              rf"\mu_c = {put(batch_mean)}, \quad \sigma_c = {put(batch_scale)}, \qquad \frac{{{put(value)} - "
-              rf"{bracketed(put(batch_mean))}}}{{{put(batch_scale)}}} = {latex_number(across)}")]
+             (page.label("norms_numbers_batch", c=c, n=n), _standardised("_c", value, *across, result))]
     if len(batch.other):
-        found = stream_and_heads.standardise(batch.joined, "tokens", batch.epsilon)
-        mean_c, scale_c = float(found.mean[0, c]), float(found.std[0, c])
+        joined = stream_and_heads.standardise(batch.joined, "tokens", batch.epsilon)
+        numbers = joined.mean[0, c], joined.std[0, c], joined.values[batch.position, c]
         lines.append((page.label("norms_numbers_joined", token=token, c=c, k=len(batch.other)),
-                      rf"\mu_c = {put(mean_c)}, \quad \sigma_c = {put(scale_c)}, \qquad \frac{{{put(value)} - "
-                      rf"{bracketed(put(mean_c))}}}{{{put(scale_c)}}} = "
-                      rf"{latex_number(float(found.values[batch.position, c]))}"))
+                      _standardised("_c", value, *numbers)))
     lines.append((page.label("norms_numbers_share"),
                   rf"\frac{{\mu^2}}{{\text{{mean square}}}} = \frac{{{put(mean ** 2)}}}{{{put(square)}}} = "
                   rf"{latex_number(mean ** 2 / max(square, 1e-300))}"))
     return lines
 
 
+def _standardised(index: str, value: Tensor, mean: Tensor | float, scale: Tensor | float, result: Tensor) -> str:
+    """The LaTeX of a standardised value: mean and deviation with an index, then the fraction and its result."""
+    mean, scale = latex_operand(mean), latex_operand(scale)
+    return (rf"\mu{index} = {mean}, \quad \sigma{index} = {scale}, \qquad "
+            rf"\frac{{{latex_operand(value)} - {bracketed(mean)}}}{{{scale}}} = {latex_number(result)}")
+
+
 def shifted(kind: str, batch: Batch) -> float:
     """How far the norm's output moves, against its length, when SHIFT is added to every feature of the token."""
-    x = batch.matrix[batch.position]
-    before, after = (normed(kind, row[None], 0, batch.epsilon) for row in (x, x + SHIFT))
-    return float((after - before).norm() / before.norm().clamp(min=1e-12))
+    return moved(*(normed(kind, row[None], 0, batch.epsilon) for row in (batch.row, batch.row + SHIFT)))
 
 
 def _question(page: Lesson, run: Run, batch: Batch) -> Question:
     """A constant is added to every feature: which norms do not notice?"""
     layer, rms = shifted("layernorm", batch), shifted("rmsnorm", batch)
-    answer = {(True, False): 0, (False, True): 1, (True, True): 2, (False, False): 3}[layer < 1e-6, rms < 1e-6]
-    return Question("norms", page.label("norms_question", token=code(run.tokens[batch.position])),
-                    [page.label(f"norms_option_{name}") for name in ("layer", "rms", "both", "none")], answer,
-                    page.label("norms_because", layer=readable(layer), rms=readable(rms)))
+    options = {"layer": (True, False), "rms": (False, True), "both": (True, True), "none": (False, False)}
+    answer = [*options.values()].index((layer < 1e-6, rms < 1e-6))
+    return page.question("norms", [page.label(f"norms_option_{name}") for name in options], answer,
+                         token=code(run.tokens[batch.position]), layer=readable(layer), rms=readable(rms))

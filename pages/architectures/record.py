@@ -13,23 +13,21 @@ from core.app.state import Run, reader
 from core.cost import built_models, scaling_laws
 from core.figures.numbers import latex_number, readable, superscript
 from pages.architectures import charts as figures
-from pages.architectures.shared import PREFIX, attached, choice, prefixed, show
+from pages.architectures.shared import PREFIX, SETTINGS, attached, choice, prefixed, show, spaced_text
 
 CHART, PRESENT_CHART = 370, 270      # px
 NAMED = ("Transformer (big)", "GPT", "BERT large", "GPT-2", "T5", "GPT-3", "GShard", "GLaM", "PaLM", "Chinchilla",
          "LLaMA", "PanGu-Σ", "LLaMA 2")
-OTHER = {"image": (224 // 16) ** 2, "sound": 1500, "video": (16 // 2) * (224 // 16) ** 2}      # tokens of one example
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument and return what it shows."""
     with st.container(horizontal=True, gap="medium"):
         shown = choice(page, "record")
-        measure = choice(page, "measure") if shown == "models" else None
-        pair = choice(page, "pair") if shown == "translation" else None
-    if measure is not None:
-        return _models(page, measure)
-    return _translation(page, pair) if pair is not None else (_scaling if shown == "scaling" else _data)(page)
+        further = {"models": "measure", "translation": "pair"}.get(shown)
+        picked = [choice(page, further)] if further else []
+    views = {"models": _models, "scaling": _scaling, "translation": _translation, "data": _data}
+    return views[shown](page, *picked)
 
 
 def _height(less: int = 0) -> int:
@@ -47,8 +45,8 @@ def power(value: float) -> str:
 
 
 def _amount(value: float) -> str:
-    """Three significant figures, and above a thousand whole numbers with narrow spaces."""
-    return readable(value) if value < 1000 else f"{value:,.0f}".replace(",", "\u202f")
+    """A number of three significant figures, or from a thousand on a whole one with narrow spaces."""
+    return readable(value) if value < 1000 else spaced_text(value)
 
 
 # ---- models ----------------------------------------------------------------------------------------------------------
@@ -58,17 +56,17 @@ def quantity(model: built_models.Model, measure: str) -> float | None:
     """What the timeline shows of a model, in single parameters, tokens, operations or watt hours; None where
     it is not known.
     """
-    known = {"parameters": (model.billions, 1e9), "tokens": (model.billion_tokens, 1e9), "compute": (model.flops, 1),
-             "energy": (model.MWh, 1e6)}
-    value, unit = known[measure]
+    name, unit = {"parameters": ("billions", 1e9), "tokens": ("billion_tokens", 1e9), "compute": ("flops", 1),
+                  "energy": ("MWh", 1e6)}[measure]
+    value = getattr(model, name)
     return None if value is None else value * unit
 
 
 def _models(page: Lesson, measure: str) -> Reading:
-    known = [(model, quantity(model, measure)) for model in built_models.load().models
-             if quantity(model, measure) is not None]
-    unit, giga = {"energy": ("Wh", "G")}.get(measure, ("", "B"))
-    write = superscript if measure == "compute" else lambda value: prefixed(value, unit, giga, 3)
+    models = built_models.load().models
+    known = [(model, value) for model in models if (value := quantity(model, measure)) is not None]
+    unit = "Wh" if measure == "energy" else ""
+    write = superscript if measure == "compute" else lambda value: prefixed(value, unit, 3)
     rows = pd.DataFrame([{"name": model.name, "date": f"{model.released}-15", "value": value, "access": model.access,
                           "named": model.name in NAMED or measure == "energy", "shown": write(value),
                           "more": _more(page, model)} for model, value in known])
@@ -76,29 +74,30 @@ def _models(page: Lesson, measure: str) -> Reading:
     title = page.label(f"title_{measure}", first=first.name, low=write(low), last=last.name, high=write(high),
                        factor=readable(high / low, 2), n=len(known))
     st.markdown(f"**{title}**  \n{page.label('timeline_key')}")
-    show(figures.timeline(rows, {"open": "", "closed": ""}, page.label(f"axis_{measure}"), reader.theme(),
-                          reader.scale(), _height()), "timeline")
-    table = _table(page, [model for model, _ in known])
+    show("timeline", figures.timeline, rows, page.label(f"axis_{measure}"), height=_height())
     return Reading(_model_lines(page), _largest_question(page), [scaling_laws.training_flops, built_models.Model],
-                   {"models.csv": lambda: pd.DataFrame([vars(model) | {"flops": model.flops}
-                                                        for model in built_models.load().models])},
-                   f".st-key-{PREFIX}timeline", title, table)
+                   {"models.csv": lambda: pd.DataFrame([vars(model) | {"flops": model.flops} for model in models])},
+                   f".st-key-{PREFIX}timeline", title, _table(page, [model for model, _ in known]))
 
 
 def _more(page: Lesson, model: built_models.Model) -> str:
-    said = [model.released, page.label(f"access_{model.access}"), page.label(f"made_{model.made}"),
-            model.hardware or "", page.label("days", days=readable(model.days)) if model.days else ""]
-    return ", ".join(part for part in said if part)
+    parts = [model.released, page.label(f"access_{model.access}"), page.label(f"made_{model.made}"), model.hardware,
+             model.days and page.label("days", days=readable(model.days))]
+    return ", ".join(filter(None, parts))
 
 
 def _table(page: Lesson, models: list[built_models.Model]) -> pd.DataFrame:
-    columns = ("name", "released", "parameters", "tokens", "compute", "hardware", "days", "MWh", "source")
-    return pd.DataFrame(
-        [(model.name, model.released, prefixed(model.billions * 1e9, giga="B"),
-          prefixed(model.billion_tokens * 1e9, giga="B") if model.billion_tokens else "–",
-          f"{model.flops:.2e}" if model.flops else "–", model.hardware or "–",
-          readable(model.days) if model.days else "–", readable(model.MWh, 4) if model.MWh else "–", model.source)
-         for model in models], columns=[page.label(f"models_{name}") for name in columns])
+    rows = [(model.name, model.released, prefixed(model.billions * 1e9),
+             model.billion_tokens and prefixed(model.billion_tokens * 1e9),
+             model.flops and f"{model.flops:.2e}", model.hardware, model.days and readable(model.days),
+             model.MWh and readable(model.MWh, 4), model.source) for model in models]
+    return _dashed(page.table(rows, "name", "released", "parameters", "tokens", "compute", "hardware", "days", "MWh",
+                              "source", labels="models"))
+
+
+def _dashed(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with a dash where nothing is known."""
+    return table.astype(object).where(table.notna(), "–")
 
 
 def _model_lines(page: Lesson) -> list[tuple[str, str]]:
@@ -115,13 +114,12 @@ def _model_lines(page: Lesson) -> list[tuple[str, str]]:
 def _largest_question(page: Lesson) -> Question:
     """Of four well-known models: for which were most operations spent?"""
     names = ("GPT-3", "Gopher", "LLaMA", "Chinchilla")
-    asked = {model.name: model for model in built_models.load().models if model.name in names}
-    said = "; ".join(page.label("compute_of", name=name, flops=f"{asked[name].flops:.3g}",
-                                parameters=prefixed(asked[name].billions * 1e9, giga="B", digits=3),
-                                tokens=prefixed(asked[name].billion_tokens * 1e9, giga="B", digits=3))
+    models = {model.name: model for model in built_models.load().models}
+    said = "; ".join(page.label("compute_of", name=name, flops=f"{models[name].flops:.3g}",
+                                parameters=prefixed(models[name].billions * 1e9, digits=3),
+                                tokens=prefixed(models[name].billion_tokens * 1e9, digits=3))
                      for name in names)
-    return Question("compute", page.label("question_compute"), list(names),
-                    max(range(4), key=lambda k: asked[names[k]].flops), page.label("because_compute", said=said))
+    return page.question("compute", names, int(np.argmax([models[name].flops for name in names])), said=said)
 
 
 # ---- scaling ---------------------------------------------------------------------------------------------------------
@@ -129,10 +127,9 @@ def _largest_question(page: Lesson) -> Question:
 
 def _scaling(page: Lesson) -> Reading:
     columns = st.columns([2, 2, 2, 3], vertical_alignment="bottom")
-    n = 1e9 * columns[0].number_input(page.label("parameters_field"), 1e-6, 1e5, step=1.0, format="%.6g",
-                                      **attached("parameters"))
-    d = 1e9 * columns[1].number_input(page.label("tokens_field"), 1e-6, 1e6, step=10.0, format="%.6g",
-                                      **attached("tokens"))
+    n, d = (1e9 * column.number_input(page.label(f"{name}_field"), 1e-6, SETTINGS.each[name].high, step=step,
+                                      format="%.6g", **attached(name))
+            for column, name, step in ((columns[0], "parameters", 1.0), (columns[1], "tokens", 10.0)))
     hardware = built_models.load().hardware
     device = hardware[columns[2].selectbox(page.label("hardware_field"), list(hardware),
                                            format_func=lambda key: hardware[key].name, **attached("hardware"))]
@@ -140,7 +137,7 @@ def _scaling(page: Lesson) -> Reading:
     flops = scaling_laws.training_flops(n, d)
     days = scaling_laws.device_days(flops, device.teraflops, share / 100)
     energy = days * 24 * device.watts
-    title = page.label("title_scaling", n=prefixed(n, giga="B"), d=prefixed(d, giga="B"), flops=superscript(flops),
+    title = page.label("title_scaling", n=prefixed(n), d=prefixed(d), flops=superscript(flops),
                        days=_amount(days), device=device.name, thousand=_amount(days / 1000),
                        energy=prefixed(energy, "Wh"))
     st.markdown(f"**{title}**")
@@ -148,9 +145,9 @@ def _scaling(page: Lesson) -> Reading:
     with st.container(key=f"{PREFIX}laws"):
         for column, (name, scale) in zip(st.columns(3, gap="medium"), scales.items()):
             with column:
-                show(figures.power_law(_curve(name, scale), (scale, scaling_laws.law(name, scale)),
-                                       (page.label(f"axis_law_{name}"), page.label("axis_loss")), reader.theme(),
-                                       reader.scale(), _height(70 if reader.present() else 120)), f"law_{name}")
+                show(f"law_{name}", figures.power_law, _curve(name, scale), (scale, scaling_laws.law(name, scale)),
+                     (page.label(f"axis_law_{name}"), page.label("axis_loss")),
+                     height=_height(70 if reader.present() else 120))
     st.caption(page.label("laws_note", joint=f"{scaling_laws.joint_loss(n, d):.4f}", ratio=readable(d / n)))
     best_n, best_d = scaling_laws.best_split(flops)
     a_n, n_c = scaling_laws.LAWS["parameters"]
@@ -174,22 +171,20 @@ def _scaling(page: Lesson) -> Reading:
 
 
 def _curve(name: str, scale: float) -> pd.DataFrame:
-    """A law over ten powers of ten and as far as the reader's point."""
+    """A scaling law over several powers of ten, and as far as the reader's point."""
     low, high = {"parameters": (6, 13), "tokens": (7, 14), "compute": (-6, 6)}[name]
     place = math.log10(scale)
     scales = np.logspace(min(low, place), max(high, place), 60)
-    return pd.DataFrame({"scale": scales, "loss": [scaling_laws.law(name, one) for one in scales]})
+    return pd.DataFrame({"scale": scales, "loss": scaling_laws.law(name, scales)})
 
 
 def _loss_question(page: Lesson, n: float) -> Question:
     """How many times as many parameters halve the loss, by the law for N alone? It asks for the order of magnitude."""
     factor = 2 ** (1 / scaling_laws.LAWS["parameters"][0])
     options = [2, 10, 100, 10_000]
-    return Question("halve", page.label("question_halve"),
-                    [page.label("halve_option", n=f"{option:,}".replace(",", "\u202f")) for option in options],
-                    min(range(4), key=lambda k: abs(math.log(options[k] / factor))),
-                    page.label("because_halve", factor=f"{factor:,.0f}".replace(",", "\u202f"), n=prefixed(n, giga="B"),
-                               then=prefixed(n * factor, giga="B")))
+    return page.question("halve", [page.label("halve_option", n=spaced_text(option)) for option in options],
+                         int(np.abs(np.log(np.array(options) / factor)).argmin()), factor=spaced_text(factor),
+                         n=prefixed(n), then=prefixed(n * factor))
 
 
 # ---- translation -----------------------------------------------------------------------------------------------------
@@ -197,29 +192,27 @@ def _loss_question(page: Lesson, n: float) -> Question:
 
 def _translation(page: Lesson, pair: str) -> Reading:
     source, rows = built_models.load().translation
-    known = [row for row in rows if row[pair] is not None and row[f"flops_{pair}"] is not None]
-    frame = pd.DataFrame([{"name": row["name"], "flops": row[f"flops_{pair}"], "bleu": row[pair],
-                           "ours": row["name"].startswith("Transformer"),
-                           "shown": f"{row[pair]} BLEU, {row[f'flops_{pair}']:.1e} FLOP"} for row in known])
-    big, others = (next(row for row in known if row["name"] == "Transformer (big)"),
-                   [row for row in known if not row["name"].startswith("Transformer")])
-    best = max(others, key=lambda row: row[pair])
+    table = pd.DataFrame(rows)
+    flops = f"flops_{pair}"
+    known = table.dropna(subset=[pair, flops]).set_index("name", drop=False)
+    ours = known["name"].str.startswith("Transformer")
+    frame = pd.DataFrame({"name": known["name"], "flops": known[flops], "bleu": known[pair], "ours": ours, "shown": [
+        f"{bleu} BLEU, {work:.1e} FLOP" for bleu, work in zip(known[pair], known[flops])]}).reset_index(drop=True)
+    big, best = known.loc["Transformer (big)"], known.loc[known[pair][~ours].idxmax()]
+    cheaper = best[flops] / big[flops]
     title = page.label("title_translation", pair=page.label(f"pair_{pair}"), big=big[pair], best=best["name"],
-                       bleu=best[pair], factor=readable(best[f"flops_{pair}"] / big[f"flops_{pair}"], 2))
+                       bleu=best[pair], factor=readable(cheaper, 2))
     st.markdown(f"**{title}**")
-    show(figures.scores(frame, (page.label("axis_training"), "BLEU"), reader.theme(), reader.scale(), _height()),
-         "scores")
-    table = pd.DataFrame(
-        [(row["name"], *(str(row[name]) if row[name] is not None else "–" for name in ("en_de", "en_fr")),
-          *(f"{row[name]:.1e}" if row[name] else "–" for name in ("flops_en_de", "flops_en_fr"))) for row in rows],
-        columns=[page.label(f"scores_{name}") for name in ("name", "en_de", "en_fr", "flops_en_de", "flops_en_fr")])
+    show("scores", figures.scores, frame, (page.label("axis_training"), "BLEU"), height=_height())
     lines = [
         (page.label("numbers_gain", best=best["name"]), rf"{big[pair]} - {best[pair]} = {big[pair] - best[pair]:.2f}"),
-        (page.label("numbers_cheaper"), rf"\frac{{{power(best[f'flops_{pair}'])}}}{{{power(big[f'flops_{pair}'])}}} = "
-                                        rf"{latex_number(best[f'flops_{pair}'] / big[f'flops_{pair}'])}")]
+        (page.label("numbers_cheaper"),
+         rf"\frac{{{power(best[flops])}}}{{{power(big[flops])}}} = {latex_number(cheaper)}")]
+    cells = [(row["name"], *(row[name] and str(row[name]) for name in ("en_de", "en_fr")),
+              *(row[name] and f"{row[name]:.1e}" for name in ("flops_en_de", "flops_en_fr"))) for row in rows]
     return Reading(lines, _base_question(page, pair, rows), [built_models.load],
-                   {"translation.csv": lambda: pd.DataFrame(rows).assign(source=source)},
-                   f".st-key-{PREFIX}scores", title, table)
+                   {"translation.csv": lambda: table.assign(source=source)}, f".st-key-{PREFIX}scores", title,
+                   _dashed(page.table(cells, "name", "en_de", "en_fr", "flops_en_de", "flops_en_fr", labels="scores")))
 
 
 def _base_question(page: Lesson, pair: str, rows: tuple[dict, ...]) -> Question:
@@ -245,18 +238,16 @@ def _data(page: Lesson) -> Reading:
                        high=rows[-1]["gigabytes"])
     with left:
         st.markdown(f"**{title}**")
-        show(figures.amounts([row["name"] for row in rows], [row["gigabytes"] for row in rows],
-                             [f"{row['gigabytes']} GB, {row['kind']}" for row in rows], page.label("axis_gigabytes"),
-                             reader.theme(), reader.scale(), _height(10)), "corpora")
+        frame = pd.DataFrame([{"name": row["name"], "value": row["gigabytes"],
+                               "shown": f"{row['gigabytes']} GB, {row['kind']}"} for row in rows])
+        show("corpora", figures.amounts, frame, page.label("axis_gigabytes"), height=_height(10))
     with right:
         st.markdown(page.text("pipeline"))
-    lines = [(page.label(f"numbers_{kind}"), latex)
-             for kind, latex in (("image", rf"\left(\frac{{224}}{{16}}\right)^2 = {OTHER['image']}"),
-                                 ("sound", rf"\frac{{30}}{{0.01 \cdot 2}} = {OTHER['sound']}"), (
-                                     "video", rf"\frac{{16}}{{2}} \cdot \left(\frac{{224}}{{16}}\right)^2 = "
-                                              rf"{OTHER['video']}"))]
-    table = pd.DataFrame([(row["name"], f"{row['gigabytes']} GB", row["kind"], row["updated"]) for row in rows],
-                         columns=[page.label(f"corpora_{name}") for name in ("name", "size", "kind", "updated")])
+    lines = [(page.label("numbers_image"), r"\left(\frac{224}{16}\right)^2 = 196"),
+             (page.label("numbers_sound"), r"\frac{30}{0.01 \cdot 2} = 1500"),
+             (page.label("numbers_video"), r"\frac{16}{2} \cdot \left(\frac{224}{16}\right)^2 = 1568")]
+    table = page.table([(row["name"], f"{row['gigabytes']} GB", row["kind"], row["updated"]) for row in rows],
+                       "name", "size", "kind", "updated", labels="corpora")
     return Reading(lines, _patch_question(page), [built_models.load],
                    {"corpora.csv": lambda: pd.DataFrame(rows).assign(source=source)},
                    f".st-key-{PREFIX}corpora", title, table)
@@ -266,6 +257,5 @@ def _patch_question(page: Lesson) -> Question:
     """Patches half as wide: how many times as many pairs does attention compare?"""
     pairs = [((224 // side) ** 2) ** 2 for side in (16, 8)]
     options = [2, 4, 16, 64]
-    return Question("patches", page.label("question_patches"),
-                    [page.label("patches_option", n=option) for option in options], options.index(pairs[1] // pairs[0]),
-                    page.label("because_patches", before=pairs[0], after=pairs[1]))
+    return page.question("patches", [page.label("patches_option", n=option) for option in options],
+                         options.index(pairs[1] // pairs[0]), before=pairs[0], after=pairs[1])

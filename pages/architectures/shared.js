@@ -1,9 +1,9 @@
-// Shared by the pictures of the lesson Architectures: the three kinds of models as their masks, and cells on the page's
-// scale of amounts.
+// What the pictures of the lesson Architectures share: the three kinds of models as their masks, cells on the page's
+// scale of amounts, and tables.
 import { draw, fill, make } from "../../core/components/lib/dom.js";
 
 const KINDS = { encoder: ["full"], decoder: ["triangle"], "encoder-decoder": ["full", "triangle", "cross"] };
-export const CELLS = 5;
+const CELLS = 5;
 
 /** The colour of an amount in [0, 1]: between the nine stops of the sequential scale, by the square root, so that a
     hundredth can be seen. */
@@ -12,19 +12,44 @@ export function amountColour(amount) {
   return `color-mix(in srgb, var(--tx-seq-${low + 1}) ${(100 * (place - low)).toFixed(1)}%, var(--tx-seq-${low}))`;
 }
 
-/** One mask as a small grid: rows ask, columns answer; what is forbidden is empty and hatched by a stroke. */
-export function drawMask(svg, shape, x, y, size, columns) {
-  const cell = size / CELLS;
+/** A table emptied, under a row of heads: texts, or [text, class]. Returns its body. */
+export function tableBody(table, heads) {
+  table.replaceChildren();
+  const row = make("tr", "", make("thead", "", table));
+  for (const head of heads) {
+    const [text, name] = [head].flat();
+    make("th", name, row, text).scope = "col";
+  }
+  return make("tbody", "", table);
+}
+
+/** A new row of a table: its head, and the texts of its cells. */
+export function tableRow(body, head, cells = []) {
+  const row = make("tr", "", body);
+  make("th", "", row, head).scope = "row";
+  for (const text of cells) make("td", "", row, text);
+  return row;
+}
+
+/** A square cell; `hatched` ones have a stroke across. Returns the rectangle. */
+export function drawCell(svg, x, y, size, name, hatched) {
+  const rect = draw("rect", { x: x + 0.5, y: y + 0.5, width: size - 1, height: size - 1, class: name }, svg);
+  if (hatched)
+    draw("line", { x1: x + 1.5, y1: y + size - 1.5, x2: x + size - 1.5, y2: y + 1.5, class: "hatch" }, svg);
+  return rect;
+}
+
+/** A mask as a drawing of small cells: rows ask, columns answer; what is forbidden is empty and hatched. */
+export function drawMask(parent, shape, size, attributes) {
+  const columns = shape === "cross" ? CELLS + 2 : CELLS;
+  const svg = draw("svg", { width: columns * size, height: CELLS * size, ...attributes }, parent);
   for (let i = 0; i < CELLS; i++) {
     for (let j = 0; j < columns; j++) {
-      const allowed = shape !== "triangle" || j <= i;
-      const place = { x: x + j * cell + 0.5, y: y + i * cell + 0.5, width: cell - 1, height: cell - 1 };
-      draw("rect", { ...place, rx: 1, class: allowed ? `seen ${shape}` : "forbidden" }, svg);
-      if (!allowed)
-        draw("line", { x1: place.x + 1, y1: place.y + place.height - 1, x2: place.x + place.width - 1, y2: place.y + 1,
-          class: "hatch" }, svg);
+      const masked = shape === "triangle" && j > i;
+      drawCell(svg, j * size, i * size, size, masked ? "forbidden" : `seen ${shape}`, masked);
     }
   }
+  return svg;
 }
 
 /** The three kinds side by side, the one that runs here lit; under each mask its shape with today's sizes where
@@ -34,9 +59,7 @@ export function drawKinds(parent, text, lit, sizes) {
   for (const [kind, shapes] of Object.entries(KINDS)) {
     const box = make("figure", kind === lit ? "kind lit" : "kind", parent), row = make("div", "masks", box);
     for (const shape of shapes) {
-      const columns = shape === "cross" ? CELLS + 2 : CELLS;
-      const svg = draw("svg", { width: columns * 9, height: CELLS * 9, role: "img", "aria-label": text[shape] }, row);
-      drawMask(svg, shape, 0, 0, CELLS * 9, columns);
+      const svg = drawMask(row, shape, 9, { role: "img", "aria-label": text[shape] });
       draw("title", {}, svg, text[shape]);
     }
     const caption = make("figcaption", "", box);

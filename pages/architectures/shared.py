@@ -1,12 +1,21 @@
 """The lesson's settings, and the small pieces that its views share."""
 import functools
+from collections.abc import Callable
 from pathlib import Path
 
-from core.app.frame import charts, views
+import altair as alt
+import numpy as np
+import streamlit as st
+import torch
+from torch import Tensor
+
+from core.app.frame import Lesson, charts, views
+from core.app.state import reader
 from core.app.state.lesson_settings import Setting, Settings
+from core.figures.numbers import readable
 
 PREFIX = "architectures_"
-KINDS_CSS = Path(__file__).with_suffix(".css")      # for pictures that import shared.js
+SHARED_CSS = Path(__file__).with_suffix(".css")      # of the pictures
 SETTINGS = Settings("architectures", {
     "view": Setting("design", options=("design", "blank", "translate", "norms", "activations", "cost", "record")),
     "design": Setting("stories"),                     # see designs.py
@@ -49,16 +58,58 @@ SETTINGS = Settings("architectures", {
     "activations_gate": Setting("swiglu", options=("swiglu", "geglu")),
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
-choice, show = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX)
+choice = functools.partial(views.choice, SETTINGS)
 
 
-def prefixed(value: float, unit: str = "", giga: str = "G", digits: int = 4) -> str:
-    """A large number with `digits` significant figures and a decimal prefix; a whole number below a thousand as it is.
+def show(name: str, figure: Callable[..., alt.TopLevelMixin], *args, **options) -> None:
+    """Draw a figure of charts.py in today's theme and size of type; `args` and `options` are the figure's own."""
+    charts.draw(PREFIX, figure(*args, theme=reader.theme(), scale=reader.scale(), **options), name)
 
-    >>> prefixed(174_604_259_328, giga="B"), prefixed(12), prefixed(999_999), prefixed(3.5e20, "FLOP")
+
+def text_field(page: Lesson, setting: str, labels: str, most: int, **fresh) -> None:
+    """A text field of at most `most` characters, and buttons with examples, which set the settings `fresh` as well."""
+    st.text_input(page.label(f"{labels}_field"), max_chars=most, label_visibility="collapsed",
+                  placeholder=page.label(f"{labels}_hint"), live=True, width="stretch", **attached(setting))
+    with st.popover(page.label("examples"), key=f"{PREFIX}{labels}_examples"):
+        for i, example in enumerate(filter(None, page.text(f"{labels}_examples").splitlines())):
+            st.button(example.replace("[", "\\["), key=f"{PREFIX}{labels}_example_{i}", type="tertiary", on_click=keep,
+                      kwargs={setting: example, **fresh})
+
+
+def pick(page: Lesson, name: str, n: int, **attachment) -> int:
+    """A select box for one of n blocks or heads; `name` is "block" or "head"."""
+    return st.selectbox(page.label(name), range(n), format_func=lambda i: page.label(f"{name}_named", i=i),
+                        label_visibility="collapsed", width=130, **attachment)
+
+
+def probabilities(logits: Tensor) -> np.ndarray:
+    """Softmax along the last axis, in float64."""
+    return torch.softmax(logits.double(), -1).numpy()
+
+
+def most_probable(p: np.ndarray, n: int) -> list[int]:
+    """The token ids of the n greatest probabilities, the greatest first."""
+    return np.argsort(-p, kind="stable")[:n].tolist()
+
+
+def histogram(values: np.ndarray, edges: tuple[float, float], bins: int) -> list[int]:
+    """How many of the values lie in each bin between the edges; what lies beyond is in the outer bins."""
+    return np.histogram(np.clip(values, *edges), bins, edges)[0].tolist()
+
+
+def percent(share: float) -> str:
+    """A share as it is read, such as 12.5 %."""
+    return f"{readable(100 * share)} %"
+
+
+def prefixed(value: float, unit: str = "", digits: int = 4) -> str:
+    """A large number with `digits` significant figures and a decimal prefix, or B for billions where it has no unit; a
+    whole number below a thousand as it is.
+
+    >>> prefixed(174_604_259_328), prefixed(12), prefixed(999_999), prefixed(3.5e20, "FLOP")
     ('174.6 B', '12', '1.000 M', '350.0 EFLOP')
     """
-    names = ("", "k", "M", giga, "T", "P", "E", "Z", "Y")
+    names = ("", "k", "M", "G" if unit else "B", "T", "P", "E", "Z", "Y")
     power, sign = 0, "−" if value < 0 else ""
     value = abs(value)
     while power + 1 < len(names) and float(f"{value:.{digits}g}") >= 1000:
@@ -67,8 +118,17 @@ def prefixed(value: float, unit: str = "", giga: str = "G", digits: int = 4) -> 
     return f"{sign}{written} {names[power]}{unit}".rstrip()
 
 
+def spaced_text(value: float) -> str:
+    """A number rounded to a whole one, with narrow spaces between its thousands.
+
+    >>> spaced_text(-1234567.2)
+    '−1\\u202f234\\u202f567'
+    """
+    return f"{value:,.0f}".replace(",", "\u202f").replace("-", "−")
+
+
 def spaced(value: int) -> str:
-    """A whole number with thin spaces between its thousands, for LaTeX.
+    """The same of a whole number, for LaTeX.
 
     >>> spaced(1234567)
     '1\\\\,234\\\\,567'

@@ -2,10 +2,11 @@
 // sizes {n, m, h}; blocks {encoder, decoder, cross}; heads; aligned [per block [per head …, mean]] or null; verdict,
 // right, n_measured, cut; settings {attention, block, head (−1: mean), step (−1: all written)}; arrays encoder
 // (L, h, M, M), decoder (L, h, N, N), cross (L, h, N, M).
-import { amountColour, CELLS, drawKinds, drawMask } from "./shared.js";
-import { button, chip, draw, fill, make, rich } from "../../core/components/lib/dom.js";
+import { amountColour, drawCell, drawKinds, drawMask } from "./shared.js";
+import { button, chip, draw, fill, make, rich, sized } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { probability } from "../../core/components/lib/numbers.js";
+import { Player } from "../../core/components/lib/player.js";
 import { emOf, monoFont, onFont, textWidth } from "../../core/components/lib/text.js";
 import { mount, onWidth, roomBelow } from "../../core/components/lib/view.js";
 
@@ -18,39 +19,30 @@ class Translate {
     this.hover = null;
     this.echoes = new Echoes();
     const left = make("div", "left", root), right = make("div", "right", root);
-    this.sourceTitle = make("div", "muted", left);
-    this.sourceRow = make("div", "tokens-row source", left);
-    this.targetTitle = make("div", "muted", left);
-    this.targetRow = make("div", "tokens-row target", left);
-    this.controls(make("div", "controls", left));
-    this.candidates = make("div", "candidates", left);
-    this.verdictLine = make("p", "verdict", left);
-    this.kinds = make("div", "kinds", left);
     this.picks = make("div", "picks", right);
     this.bars = make("div", "bars", right);
     this.title = make("div", "title", right);
-    this.title.setAttribute("aria-live", "polite");
     this.place = make("div", "scroll place", right);
     this.svg = draw("svg", { class: "heat", role: "img", tabindex: 0 }, this.place);
     this.svg.onkeydown = (event) => this.walk(event);
     this.svg.onpointerleave = () => this.point(null);
     this.note = make("div", "muted note", right);
+    this.sourceTitle = make("div", "muted", left);
+    this.sourceRow = make("div", "tokens-row source", left);
+    this.targetTitle = make("div", "muted", left);
+    this.targetRow = make("div", "tokens-row target", left);
+    this.player = new Player(left, this.title, { show: () => this.redraw(), rest: () => this.settle() });
+    this.count = make("span", "muted count", this.player.bar);
+    this.candidates = make("div", "candidates", left);
+    this.verdictLine = make("p", "verdict", left);
+    this.kinds = make("div", "kinds", left);
     onWidth(this.place, () => this.paint());
     onFont(() => { if (this.target) this.paint(); });
   }
 
-  controls(parent) {
-    const step = (name, sign, act) => [name, button(parent, sign, "", act, "step")];
-    this.buttons = Object.fromEntries([step("start", "|◀", () => this.go(1)),
-      step("back", "◀", () => this.go(this.step - 1))]);
-    this.play = button(parent, "▶▶", "", () => this.toggle(), "step play");
-    Object.assign(this.buttons, Object.fromEntries([step("forward", "▶", () => this.go(this.step + 1)),
-      step("end", "▶|", () => this.go(this.target.length))]));
-    this.slider = make("input", "", parent);
-    Object.assign(this.slider, { type: "range", min: 1, step: 1 });
-    this.slider.oninput = () => { this.stop(); this.stand(Number(this.slider.value)); };
-    this.slider.onchange = () => this.settle();
-    this.count = make("span", "muted count", parent);
+  /** How many tokens are written. */
+  get step() {
+    return this.player.at + 1;
   }
 
   receive(header) {
@@ -58,18 +50,15 @@ class Translate {
       && (header.target.join("\n") !== this.target.join("\n") || header.source.join("\n") !== this.source.join("\n"));
     Object.assign(this, header,
       { patterns: { encoder: header.encoder, decoder: header.decoder, cross: header.cross } });
-    this.root.classList.toggle("present", header.scale > 1);
+    this.player.receive(this.step_text, this.target.length - 1, PAUSE);
     if (this.echoes.moves(JSON.stringify(header.settings), JSON.stringify(this.picked())) || other) {
       const { attention, block, head, step } = header.settings;
-      Object.assign(this,
-        { attention, block, head, step: step < 1 ? this.target.length : Math.min(step, this.target.length) });
-      this.stop();
+      Object.assign(this, { attention, block, head });
+      this.player.at = Math.min(step < 1 ? Infinity : step - 1, this.player.last);
+      this.player.stop();
     }
     this.hover = null;
     this.sourceTitle.textContent = fill(this.text.source, { m: this.source.length }) + (this.cut ? ` ${this.cut}` : "");
-    for (const [name, node] of Object.entries(this.buttons)) node.title = node.ariaLabel = this.text[`step_${name}`];
-    this.slider.setAttribute("aria-label", this.text.step_slider);
-    this.slider.max = this.target.length;
     this.verdictLine.textContent = this.verdict;
     drawKinds(this.kinds, this.masks_text, "encoder-decoder", this.sizes);
     this.verdictLine.classList.toggle("doubt", !this.right);
@@ -80,8 +69,8 @@ class Translate {
 
   // As Python has it.
   picked() {
-    return { attention: this.attention, block: this.block, head: this.head,
-      step: this.step === this.target.length ? -1 : this.step };
+    const { attention, block, head, player, step } = this;
+    return { attention, block, head, step: player.ended ? -1 : step };
   }
 
   settle() {
@@ -95,38 +84,10 @@ class Translate {
     this.settle();
   }
 
-  stand(step) {
-    this.step = Math.min(this.target.length, Math.max(1, step));
-    this.redraw();
-  }
-
   go(step) {
-    this.stop();
-    this.stand(step);
+    this.player.stop();
+    this.player.go(step - 1);
     this.settle();
-  }
-
-  toggle() {
-    if (this.timer) { this.stop(); this.settle(); return; }
-    if (this.step === this.target.length) this.stand(1);
-    this.timer = setInterval(() => {
-      if (!this.root.isConnected) { this.stop(); return; }
-      this.stand(this.step + 1);
-      if (this.step === this.target.length) { this.stop(); this.settle(); }
-    }, PAUSE);
-    this.namePlay();
-  }
-
-  stop() {
-    clearInterval(this.timer);
-    this.timer = null;
-    this.namePlay();
-  }
-
-  namePlay() {
-    if (!this.text) return;
-    this.play.textContent = this.timer ? "❚❚" : "▶▶";
-    this.play.title = this.play.ariaLabel = this.text[this.timer ? "step_pause" : "step_play"];
   }
 
   // ---- the weights ----
@@ -137,31 +98,28 @@ class Translate {
     return [this.target, this.attention === "cross" ? this.source : this.inputs];
   }
 
-  blockNow() {
-    return Math.min(this.block, this.blocks[this.attention] - 1);
+  blockOf(attention) {
+    return Math.min(this.block, this.blocks[attention] - 1);
   }
 
   /** The weight of one cell: of the picked head, or the mean over the block's heads. */
   weight(attention, row, column) {
     const rows = attention === "encoder" ? this.source.length : this.target.length;
     const columns = attention === "decoder" ? this.target.length : this.source.length;
-    const block = Math.min(this.block, this.blocks[attention] - 1);
+    const block = this.blockOf(attention);
     const at = (head) => this.patterns[attention][((block * this.heads + head) * rows + row) * columns + column];
     if (this.head >= 0) return at(Math.min(this.head, this.heads - 1));
-    let sum = 0;
-    for (let head = 0; head < this.heads; head++) sum += at(head);
-    return sum / this.heads;
+    return Array.from({ length: this.heads }, (_, head) => at(head)).reduce((sum, one) => sum + one) / this.heads;
   }
 
   headName() {
-    return this.head < 0 ? fill(this.text.head_mean, { block: this.blockNow() })
-      : fill(this.text.head_named, { head: `${this.blockNow()}.${Math.min(this.head, this.heads - 1)}` });
+    const block = this.blockOf(this.attention), head = `${block}.${Math.min(this.head, this.heads - 1)}`;
+    return fill(this.head < 0 ? this.text.head_mean : this.text.head_named, { block, head });
   }
 
   // ---- drawing ----
 
   redraw() {
-    this.namePlay();
     this.lists();
     this.choices();
     this.paint();
@@ -175,11 +133,11 @@ class Translate {
 
   lists() {
     const step = this.attention === "encoder" ? this.step - 1 : this.row();
-    this.slider.value = this.step;
     this.count.textContent = fill(this.text.count, { step: this.step, n: this.target.length });
-    const ends = { start: 1, back: 1, forward: this.target.length, end: this.target.length };
+    this.player.value(this.count.textContent);
     // one that is switched off loses the focus
-    for (const [name, end] of Object.entries(ends)) this.buttons[name].ariaDisabled = String(this.step === end);
+    for (const [name, node] of Object.entries(this.player.steps))
+      node.ariaDisabled = String(name === "start" || name === "back" ? this.step === 1 : this.player.ended);
     this.sourceRow.replaceChildren();
     this.source.forEach((token, m) => {
       const node = chip(this.sourceRow, token), amount = this.weight("cross", step, m);
@@ -193,17 +151,14 @@ class Translate {
   }
 
   written(token, n) {
-    const node = make("button",
-      `written${n >= this.step ? " later" : ""}${n === this.row() && this.attention !== "encoder" ? " now" : ""}`,
-      this.targetRow);
-    node.type = "button";
-    chip(node, n < this.step ? token : "?");
-    make("small", "", node, n < this.step ? this.shown[n] : "");
-    node.title = n < this.step ? fill(this.text.written_token, { token, p: this.shown[n] })
-      : fill(this.text.not_written, { n: n + 1 });
-    node.onclick = () => this.go(n + 1);
+    const later = n >= this.step, now = n === this.row() && this.attention !== "encoder";
+    const node = button(this.targetRow, "", "", () => this.go(n + 1),
+      `written${later ? " later" : ""}${now ? " now" : ""}`);
+    chip(node, later ? "?" : token);
+    make("small", "", node, later ? "" : this.shown[n]);
+    node.title = fill(this.text[later ? "not_written" : "written_token"], { token, p: this.shown[n], n: n + 1 });
     node.onpointerenter = () => {
-      if (this.attention !== "encoder" && n < this.step) this.point({ row: n, column: null }, false);
+      if (this.attention !== "encoder" && !later) this.point({ row: n, column: null }, false);
     };
     node.onpointerleave = () => this.point(null, false);
   }
@@ -222,27 +177,20 @@ class Translate {
   choices() {
     this.picks.replaceChildren();
     for (const [name, shape] of Object.entries(SHAPES)) {
-      const node = make("button", name === this.attention ? "pick lit" : "pick", this.picks);
-      node.type = "button";
-      node.setAttribute("aria-pressed", String(name === this.attention));
-      const columns = shape === "cross" ? CELLS + 2 : CELLS;
-      const svg = draw("svg", { width: columns * 6, height: CELLS * 6, "aria-hidden": "true" }, node);
-      drawMask(svg, shape, 0, 0, CELLS * 6, columns);
+      const node = button(this.picks, "", "", () => this.pick({ attention: name }), "pick");
+      press(node, name === this.attention);
+      drawMask(node, shape, 6, { "aria-hidden": "true" });
       const words = make("span", "", node);
       make("b", "", words, this.text[`attention_${name}`]);
       make("span", "muted", words, fill(this.text[`shape_${name}`], this.sizes));
-      node.onclick = () => this.pick({ attention: name });
     }
     this.bars.replaceChildren();
     const group = (label, entries) => {
       const box = make("div", "group", this.bars);
       make("span", "muted", box, label);
-      for (const [text, lit, act, title] of entries) {
-        const node = button(box, text, title, act, lit ? "choice lit" : "choice");
-        node.setAttribute("aria-pressed", String(lit));
-      }
+      for (const [text, lit, act, title] of entries) press(button(box, text, title, act, "choice"), lit);
     };
-    const block = this.blockNow(), aligned = this.attention === "cross" && this.aligned ? this.aligned[block] : null;
+    const block = this.blockOf(this.attention), aligned = this.attention === "cross" && this.aligned?.[block];
     const share = (k) => (aligned ? ` ${Math.round(100 * aligned[k])} %` : "");
     group(this.text.block, Array.from({ length: this.blocks[this.attention] },
       (_, b) => [String(b), b === block, () => this.pick({ block: b }), fill(this.text.block_named, { block: b })]));
@@ -264,11 +212,9 @@ class Translate {
     const tall = Math.max(150, roomBelow(this.place) - (this.scale > 1 ? 62 : 34) - above);
     const cell = Math.max(0.9 * em, Math.min(2.3 * em, (room - left - 2.2 * em) / columns.length, tall / rows.length));
     Object.assign(this, { cell, left, above });
-    const size = { width: left + columns.length * cell + 2.2 * em, height: above + rows.length * cell + 3 };
     this.svg.replaceChildren();
-    for (const [name, value] of Object.entries({ ...size, viewBox: `0 0 ${size.width} ${size.height}`,
-      "font-size": Math.min(0.95 * em, cell), "aria-label": this.text.heat }))
-      this.svg.setAttribute(name, value);
+    sized(this.svg, left + columns.length * cell + 2.2 * em, above + rows.length * cell + 3, this.text.heat);
+    this.svg.setAttribute("font-size", Math.min(0.95 * em, cell));
     columns.forEach((name, j) => this.label(name, left + (j + 0.5) * cell, above - 0.4 * em, "key", j, true));
     rows.forEach((name, i) => this.line(name, i, columns));
     this.frame = draw("rect", { class: "frame", x: left, width: columns.length * cell, height: cell }, this.svg);
@@ -286,13 +232,9 @@ class Translate {
     const { cell, left, above } = this, y = above + i * cell, later = this.attention !== "encoder" && i >= this.step;
     this.label(later ? "?" : name, left - 0.5 * emOf(this.root), y + cell / 2, "query", i, false);
     columns.forEach((_, j) => {
-      const masked = this.attention === "decoder" && j > i, rect = draw("rect", { x: left + j * cell + 0.5, y: y + 0.5,
-        width: cell - 1, height: cell - 1, class: masked ? "forbidden" : "cell" }, this.svg);
-      if (masked || later) {
-        draw("line", { x1: left + j * cell + 2, y1: y + cell - 2, x2: left + (j + 1) * cell - 2, y2: y + 2,
-          class: "hatch" }, this.svg);
-        rect.style.fill = "none";
-      } else rect.style.fill = amountColour(this.weight(this.attention, i, j));
+      const masked = this.attention === "decoder" && j > i, hatched = masked || later;
+      const rect = drawCell(this.svg, left + j * cell, y, cell, masked ? "forbidden" : "cell", hatched);
+      rect.style.fill = hatched ? "none" : amountColour(this.weight(this.attention, i, j));
       if (later) return;
       rect.onpointerenter = () => this.point({ row: i, column: masked ? null : j });
       rect.onclick = () => { if (this.attention !== "encoder") this.go(i + 1); };
@@ -331,6 +273,11 @@ class Translate {
     const last = this.attention === "decoder" ? row : columns.length - 1;
     this.point({ row, column: Math.min(last, Math.max(0, (this.hover?.column ?? this.strongest) + by[1])) });
   }
+}
+
+function press(node, lit) {
+  node.classList.toggle("lit", lit);
+  node.setAttribute("aria-pressed", lit);
 }
 
 const cutShort = (name) => ([...name].length > 11 ? `${[...name].slice(0, 10).join("")}…` : name);

@@ -1,6 +1,7 @@
 """Translate: an encoder-decoder turns dates in words into digits and back, or one of the library a text into another,
 and its cross-attention shows where it looks.
 """
+import functools
 import itertools
 from dataclasses import dataclass
 from datetime import date
@@ -24,7 +25,7 @@ from core.training import dates, translation
 from core.training.dates import Phrase
 from core.training.translation import Alignment
 from pages.architectures.live_models import TRANSLATES, about, is_bundled, loaded, missing
-from pages.architectures.shared import KINDS_CSS, PREFIX, attached, keep, read
+from pages.architectures.shared import PREFIX, SHARED_CSS, keep, most_probable, probabilities, read, text_field
 
 CANDIDATES = 5
 MOST_CHARACTERS = 200       # of what is typed
@@ -34,9 +35,9 @@ MEASURED = 50               # held-out dates in each direction
 MOST_FACTORS = 16           # of a product that is written out; all probabilities stand in the table
 # the settings for what is read: by the bundled model of dates, by one of the library
 DATES, TEXTS = "translate_text", "translate_loaded_text"
-WRITTEN_FORMS = tuple(range(len(dates.PHRASINGS)))
+PICKS = "attention", "block", "head", "step"     # what is picked in the picture
 # A translation token by token, and its three kinds of attention under the hand.
-_picture = token_view("architecture_translate", __file__, KINDS_CSS)
+_picture = token_view("architecture_translate", __file__, SHARED_CSS)
 
 
 @dataclass(frozen=True)
@@ -68,22 +69,22 @@ class Translated:
 
     @property
     def text(self) -> str:
-        """What was written, without its end of text."""
+        """The translation as text, without its end of text."""
         return self.model.tokenizer.decode(self.target)
 
     @property
     def ends(self) -> bool:
-        """Whether the model has ended it itself."""
+        """Whether the model itself ended the translation."""
         return self.target[-1] == self.model.model.config.end_of_text
 
     @property
     def probabilities(self) -> np.ndarray:
         """(N,) float64: of each written token, under the source and the tokens before it."""
-        return torch.softmax(self.trace.logits.double(), -1)[range(len(self.target)), list(self.target)].numpy()
+        return probabilities(self.trace.logits)[range(len(self.target)), self.target]
 
 
 @dataclass(frozen=True)
-class Measured:
+class HeldOut:
     """On held-out dates of one direction: how aligned the heads are, and the smallest probability that any token of a
     true translation had.
     """
@@ -91,9 +92,14 @@ class Measured:
     alignment: Alignment
     least: float
 
+    @property
+    def aligned(self) -> np.ndarray:
+        """(L, h + 1) the share aligned of every head of each block, and last of the mean of its heads."""
+        return np.column_stack([self.alignment.heads, self.alignment.means])
+
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument and return what it shows."""
     model = loaded(TRANSLATES, run)
     if model is None:
         return missing(page, TRANSLATES)
@@ -113,12 +119,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 def _controls(page: Lesson, asked: str) -> None:
     """The field for the text, examples of it, and for the bundled model a random date."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.text_input(page.label(f"{asked}_field"), max_chars=MOST_CHARACTERS, label_visibility="collapsed",
-                      placeholder=page.label(f"{asked}_hint"), live=True, width="stretch", **attached(asked))
-        with st.popover(page.label("examples"), key=f"{PREFIX}translate_examples"):
-            for i, example in enumerate(filter(None, page.text(f"{asked}_examples").splitlines())):
-                st.button(example, key=f"{PREFIX}{asked}_example_{i}", type="tertiary", on_click=keep,
-                          kwargs={asked: example, "translate_step": -1})
+        text_field(page, asked, asked, MOST_CHARACTERS, translate_step=-1)
         if asked != DATES:
             return
         seed = read("translate_seed")
@@ -148,7 +149,7 @@ def translated(model: cache.LoadedModel, ids: tuple[int, ...]) -> Translated:
         target = greedy(model.runner, source)
         return Translated(model, source, len(ids) - len(kept), target, traced(model, source, target))
 
-    return cache.result(("translation", model.name, model.device, ids), make, lambda made: made.trace.n_bytes)
+    return cache.result(model.key("translation", ids), make, lambda made: made.trace.n_bytes)
 
 
 def greedy(model: Transformer, source: tuple[int, ...]) -> tuple[int, ...]:
@@ -174,17 +175,17 @@ def patterns(trace: Trace) -> dict[str, np.ndarray]:
     return {name: torch.stack(stack).float().numpy() for name, stack in stacks.items()}
 
 
-def measured(model: cache.LoadedModel, direction: str) -> Measured:
-    """How the model does on held-out dates, worked out once."""
-    def make() -> Measured:
+def measured(model: cache.LoadedModel, direction: str) -> HeldOut:
+    """The model on held-out dates of one direction, computed once."""
+    def make() -> HeldOut:
         pairs, tokenizer = translation.held_out_pairs(direction, MEASURED), model.tokenizer
         texts = [(tuple(tokenizer.encode(pair.source.text)),
                   (*tokenizer.encode(pair.target.text), tokenizer.end_of_text)) for pair in pairs]
         least = min(float(Translated(model, source, 0, target, traced(model, source, target)).probabilities.min())
                     for source, target in texts)
-        return Measured(translation.alignment(model.runner, tokenizer, pairs), least)
+        return HeldOut(translation.alignment(model.runner, tokenizer, pairs), least)
 
-    return cache.result(("alignment", model.name, model.device, direction), make, lambda made: 4096)
+    return cache.result(model.key("alignment", direction), make, lambda made: 4096)
 
 
 # ---- what is right ---------------------------------------------------------------------------------------------------
@@ -199,12 +200,11 @@ def phrases(source: str, written: str) -> tuple[Phrase, Phrase] | None:
         return None
     if len(digits) != 10 or not dates.FIRST <= day <= dates.LAST:
         return None
-    said = (dates.in_words(day, phrasing, reading) for phrasing in WRITTEN_FORMS
-            for reading in range(len(dates.year_readings(day.year))))
-    in_words = next((phrase for phrase in said if phrase.text == words), None)
-    if in_words is None:
-        return None
-    return (in_words, dates.in_digits(day)) if digits == written else (dates.in_digits(day), in_words)
+    ways = itertools.product(range(len(dates.PHRASINGS)), range(len(dates.year_readings(day.year))))
+    for phrase in itertools.starmap(functools.partial(dates.in_words, day), ways):
+        if phrase.text == words:
+            return (phrase, dates.in_digits(day)) if digits == written else (dates.in_digits(day), phrase)
+    return None
 
 
 def verdict(found: Translated, least: float) -> str:
@@ -213,48 +213,43 @@ def verdict(found: Translated, least: float) -> str:
     """
     if phrases(found.model.tokenizer.decode(found.source), found.text) is not None:
         return "right"
-    return "unknown" if float(found.probabilities.min()) < least else "unchecked"
+    return "unknown" if found.probabilities.min() < least else "unchecked"
 
 
 # ---- what the component is given -------------------------------------------------------------------------------------
 
 
-def message(page: Lesson, found: Translated, measures: Measured | None) -> dict:
-    """The header of the component, as translate.js has it."""
-    p = torch.softmax(found.trace.logits.double(), -1)
-    tops = [[{"token": found.model.tokenizer.visible(int(i)), "p": float(row[i]), "shown": probability(float(row[i]))}
-             for i in row.topk(CANDIDATES).indices] for row in p]
-    config, right = found.model.model.config, measures is not None and verdict(found, measures.least) == "right"
-    aligned = None if measures is None else [[float(one) for one in heads] + [float(mean)]
-                                             for heads, mean in zip(measures.alignment.heads, measures.alignment.means)]
-    return {"text": page.labels("translate"), "masks_text": page.labels("masks"), "scale": reader.scale(),
-            "source": found.source_tokens, "target": found.target_tokens, "inputs": found.input_tokens,
-            "p": [float(one) for one in found.probabilities],
-            "shown": [probability(float(one)) for one in found.probabilities], "tops": tops,
+def message(page: Lesson, found: Translated, measures: HeldOut | None) -> dict:
+    """The header of the component, as translate.js describes it."""
+    config, judged = found.model.model.config, measures and verdict(found, measures.least)
+    tops = [[{"token": found.model.tokenizer.visible(i), "p": p[i], "shown": probability(p[i])}
+             for i in most_probable(p, CANDIDATES)] for p in probabilities(found.trace.logits)]
+    return {"text": page.labels("translate"), "step_text": page.labels("translate_step"),
+            "masks_text": page.labels("masks"), "scale": reader.scale(), "source": found.source_tokens,
+            "target": found.target_tokens, "inputs": found.input_tokens,
+            "shown": [probability(p) for p in found.probabilities], "tops": tops,
             "sizes": {"n": len(found.target), "m": len(found.source), "h": config.n_heads},
             "blocks": {"encoder": config.n_encoder_layers, "decoder": config.n_layers, "cross": config.n_layers},
-            "heads": config.n_heads, "aligned": aligned, "verdict": _said_of(page, found, measures), "right": right,
+            "heads": config.n_heads, "aligned": measures and measures.aligned.tolist(),
+            "verdict": _verdict_text(page, found, judged, measures), "right": judged == "right",
             "n_measured": MEASURED, "cut": page.label("translate_cut", n=found.n_cut) if found.n_cut else "",
-            "settings": {"attention": read("translate_attention"), "block": read("translate_block"),
-                         "head": read("translate_head"), "step": read("translate_step")}}
+            "settings": {name: read(f"translate_{name}") for name in PICKS}}
 
 
-def _said_of(page: Lesson, found: Translated, measures: Measured | None) -> str:
-    """What is to be thought of the translation: of a date by the calendar, of another model's text by its least
-    probable token.
+def _verdict_text(page: Lesson, found: Translated, judged: str | None, measures: HeldOut | None) -> str:
+    """A sentence that judges the translation: a date by the calendar, another model's text by its least probable token.
     """
     weakest = int(found.probabilities.argmin())
-    values = {"token": found.target_tokens[weakest], "p": probability(float(found.probabilities[weakest])),
-              "n": MEASURED if measures is not None else len(found.target)}
-    if measures is not None:
-        return page.label(f"translate_verdict_{verdict(found, measures.least)}",
-                          least=probability(measures.least), **values)
+    values = {"token": found.target_tokens[weakest], "p": probability(found.probabilities[weakest]),
+              "n": MEASURED if measures else len(found.target)}
+    if measures:
+        return page.label(f"translate_verdict_{judged}", least=probability(measures.least), **values)
     stopped = "" if found.ends else " " + page.label("translate_stopped", n=len(found.target))
     return f"{about(page, found.model)} {page.label('translate_loaded_verdict', **values)}{stopped}"
 
 
 def _settled(settings: dict) -> None:
-    keep(**{f"translate_{name}": settings[name] for name in ("attention", "block", "head", "step")})
+    keep(**{f"translate_{name}": settings[name] for name in PICKS})
 
 
 # ---- in numbers, the question, the data ------------------------------------------------------------------------------
@@ -266,7 +261,7 @@ def step_of(found: Translated) -> int:
     return len(found.target) - 1 if wanted < 1 else min(wanted, len(found.target)) - 1
 
 
-def _reading(page: Lesson, found: Translated, measures: Measured | None) -> Reading:
+def _reading(page: Lesson, found: Translated, measures: HeldOut | None) -> Reading:
     step, config = step_of(found), found.model.model.config
     block = min(read("translate_block"), config.n_layers - 1)
     head = min(read("translate_head"), config.n_heads - 1)
@@ -274,45 +269,44 @@ def _reading(page: Lesson, found: Translated, measures: Measured | None) -> Read
     row = cross.pattern[:, step].mean(0) if head < 0 else cross.pattern[head, step]
     title = page.label("translate_twin", source=code(found.model.tokenizer.decode(found.source)),
                        target=code(found.text or " ".join(found.target_tokens)),
-                       p=probability(float(found.probabilities.prod())), token=code(found.target_tokens[step]),
+                       p=probability(found.probabilities.prod()), token=code(found.target_tokens[step]),
                        most=code(found.source_tokens[int(row.argmax())]), weight=probability(float(row.max())))
     # in numbers one head is followed: of their mean, the best aligned one
-    shown = head if head >= 0 else 0 if measures is None else int(measures.alignment.heads[block].argmax())
+    shown = head if head >= 0 else int(measures.alignment.heads[block].argmax()) if measures else 0
     data = {"tokens.csv": lambda: token_table(page, found), "cross_attention.csv": lambda: cross_table(page, found)}
-    data |= {} if measures is None else {"alignment.csv": lambda: alignment_table(page, measures)}
+    if measures:
+        data["alignment.csv"] = lambda: alignment_table(page, measures)
     return Reading(_lines(page, found, block, shown, step), _question(page, found),
-                   [traced, patterns, greedy if measures is None else translation.alignment], data, ".heat", title,
+                   [traced, patterns, translation.alignment if measures else greedy], data, ".heat", title,
                    weights_table(page, found, cross, shown, step), {page.label("translate_written"): found.text},
-                   "" if measures is not None else "translate_loaded")
+                   "" if measures else "translate_loaded")
 
 
 def _lines(page: Lesson, found: Translated, block: int, head: int, step: int) -> list[tuple[str, str]]:
-    p = found.probabilities
-    factors = [latex_operand(float(one)) for one in p]
-    shown = r" \cdot ".join(factors if len(p) <= MOST_FACTORS else [*factors[:3], r"\ldots", factors[-1]])
-    cross = found.trace.blocks[block].cross
+    p, cross = found.probabilities, found.trace.blocks[block].cross
+    factors = [*map(latex_operand, p)]
+    product = r" \cdot ".join(factors if len(p) <= MOST_FACTORS else [*factors[:3], r"\ldots", factors[-1]])
     strongest = int(cross.pattern[head, step].argmax())
-    q, k = cross.Q[head, step].double(), cross.K[_shared(cross, head), strongest].double()
-    scores = cross.scores[head, step].double()
-    total = float(torch.logsumexp(scores, -1))
-    named = {"token": code(found.target_tokens[step]), "source": code(found.source_tokens[strongest]),
+    scores, (dot, width) = cross.scores[head, step].double(), _dot(cross, head, step, strongest)
+    score, total = latex_operand(scores[strongest]), bracketed(latex_operand(scores.logsumexp(-1)))
+    place = {"token": code(found.target_tokens[step]), "source": code(found.source_tokens[strongest]),
              "head": f"{block}.{head}"}
+    n, m = len(p), len(found.source)
     scaled = found.model.model.config.scale_scores
-    matched = (rf"\frac{{q \cdot k}}{{\sqrt{{d_k}}}} = \frac{{{latex_operand(float(q @ k))}}}{{\sqrt{{{len(q)}}}}}"
-               if scaled else r"q \cdot k")
-    weight = (r"\frac{e^{q \cdot k / \sqrt{d_k}}}{\sum_j e^{q \cdot k_j / \sqrt{d_k}}}" if scaled
-              else r"\frac{e^{q \cdot k}}{\sum_j e^{q \cdot k_j}}")
+    match, divisor = r"q \cdot k", r" / \sqrt{d_k}" if scaled else ""
+    if scaled:
+        match = rf"\frac{{{match}}}{{\sqrt{{d_k}}}} = \frac{{{latex_operand(dot)}}}{{\sqrt{{{width}}}}}"
     return [(page.label("translate_numbers_p"),
-             rf"p(y_{{1:{len(p)}}}) = \prod_t p(y_t \mid y_{{<t}}, x) = {shown} = {latex_number(float(p.prod()))}"),
-            (page.label("translate_numbers_score" if scaled else "translate_numbers_score_unscaled", **named),
-             rf"{matched} = {latex_number(float(scores[strongest]))}"),
-            (page.label("translate_numbers_weight", **named),
-             rf"\alpha = {weight} = e^{{{latex_operand(float(scores[strongest]))} - "
-             rf"{bracketed(latex_operand(total))}}} = {latex_number(float(torch.softmax(scores, -1)[strongest]))}"),
+             rf"p(y_{{1:{n}}}) = \prod_t p(y_t \mid y_{{<t}}, x) = {product} = {latex_number(p.prod())}"),
+            (page.label("translate_numbers_score" if scaled else "translate_numbers_score_unscaled", **place),
+             rf"{match} = {latex_number(scores[strongest])}"),
+            (page.label("translate_numbers_weight", **place),
+             rf"\alpha = \frac{{e^{{q \cdot k{divisor}}}}}{{\sum_j e^{{q \cdot k_j{divisor}}}}} = "
+             rf"e^{{{score} - {total}}} = {latex_number(probabilities(scores)[strongest])}"),
             *_biased(page, found, block, head, step),
             (page.label("translate_numbers_shapes"),
-             rf"\text{{encoder }} [{len(found.source)} \times {len(found.source)}], \quad \text{{decoder }} [{len(p)} "
-             rf"\times {len(p)}], \quad \text{{cross }} [{len(p)} \times {len(found.source)}]")]
+             rf"\text{{encoder }} [{m} \times {m}], \quad \text{{decoder }} [{n} \times {n}], \quad \text{{cross }} "
+             rf"[{n} \times {m}]")]
 
 
 def _biased(page: Lesson, found: Translated, block: int, head: int, step: int) -> list[tuple[str, str]]:
@@ -323,71 +317,67 @@ def _biased(page: Lesson, found: Translated, block: int, head: int, step: int) -
     if config.positions != "relative":
         return []
     key = int(own.pattern[head, step].argmax())
-    q, k, score = (own.Q[head, step].double(), own.K[_shared(own, head), key].double(),
-                   float(own.scores[head, step, key]))
-    match = float(q @ k) / (len(q) ** 0.5 if config.scale_scores else 1.0)
-    named = {"head": f"{block}.{head}", "query": code(found.input_tokens[step]), "read": code(found.input_tokens[key]),
+    (dot, width), score = _dot(own, head, step, key), float(own.scores[head, step, key])
+    match = dot / (width ** 0.5 if config.scale_scores else 1.0)
+    place = {"head": f"{block}.{head}", "query": code(found.input_tokens[step]), "read": code(found.input_tokens[key]),
              "distance": step - key}
-    return [(page.label("translate_numbers_bias", **named),
+    return [(page.label("translate_numbers_bias", **place),
              rf"{latex_operand(match)} + {bracketed(latex_operand(score - match))} = {latex_number(score)}")]
 
 
-def _shared(cross: CrossTrace | BlockTrace, head: int) -> int:
-    """The key head that a query head reads."""
-    return head // (cross.Q.shape[0] // cross.K.shape[0])
+def _dot(attention: CrossTrace | BlockTrace, head: int, query: int, key: int) -> tuple[float, int]:
+    """q · k of a head, float64, and how many components q has; several query heads may read one key head."""
+    q = attention.Q[head, query].double()
+    return float(q @ attention.K[head // (len(attention.Q) // len(attention.K)), key].double()), len(q)
 
 
 def weights_table(page: Lesson, found: Translated, cross: CrossTrace, head: int, step: int) -> pd.DataFrame:
     """One row of a head's cross-attention: every source token with its score and weight."""
     scores = cross.scores[head, step].double()
-    rows = zip(found.source_tokens, map(plain_number, scores.tolist()),
-               map(plain_number, torch.softmax(scores, -1).tolist()))
+    rows = zip(found.source_tokens, map(plain_number, scores), map(plain_number, probabilities(scores)))
     return page.table(rows, "source", "score", "weight")
 
 
 def token_table(page: Lesson, found: Translated) -> pd.DataFrame:
     """Every written token with its probability."""
-    return pd.DataFrame({page.label("column_token"): found.target_tokens, page.label("column_p"): found.probabilities})
+    return page.table([*zip(found.target_tokens, found.probabilities)], "token", "p")
 
 
 def cross_table(page: Lesson, found: Translated) -> pd.DataFrame:
     """Every weight of the cross-attention."""
-    values = patterns(found.trace)["cross"]
-    rows = [(block, head, n, found.target_tokens[n], m, found.source_tokens[m], float(values[block, head, n, m]))
-            for block, head, n, m in np.ndindex(values.shape)]
+    rows = [(block, head, n, found.target_tokens[n], m, found.source_tokens[m], weight)
+            for (block, head, n, m), weight in np.ndenumerate(patterns(found.trace)["cross"])]
     return page.table(rows, "block", "head", "step", "token", "position", "source", "weight")
 
 
-def alignment_table(page: Lesson, measures: Measured) -> pd.DataFrame:
+def alignment_table(page: Lesson, measures: HeldOut) -> pd.DataFrame:
     """The share aligned of every head of every block, and of the mean of each block's heads."""
-    rows = [(block, page.label("translate_mean") if head == len(heads) else str(head), float(score))
-            for block, (heads, mean) in enumerate(zip(measures.alignment.heads, measures.alignment.means))
-            for head, score in enumerate(itertools.chain(heads, [mean]))]
+    n_heads = measures.alignment.heads.shape[1]
+    rows = [(block, str(head) if head < n_heads else page.label("translate_mean"), score)
+            for (block, head), score in np.ndenumerate(measures.aligned)]
     return page.table(rows, "block", "head", "aligned")
 
 
-def forced(found: Translated) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def forced(found: Translated) -> tuple[int, ...]:
     """The translation with its first token replaced by the second most probable one, and the model's own choices after
     that, token by token.
     """
     config, runner = found.model.model.config, found.model.runner
-    second = int(found.trace.logits[0].topk(2).indices[1])
-    target, written = (second,), KVCache()
+    target, cached = (most_probable(probabilities(found.trace.logits[0]), 2)[1],), KVCache()
     with torch.inference_mode():
         memory = runner.encode(torch.tensor([found.source], device=found.model.device))
         while target[-1] != config.end_of_text and len(target) < len(found.target) + 4:
-            target = (*target, int(next_logits(runner, [(config.first_token, *target)], written, memory)[0].argmax()))
-    return target, found.target
+            target = (*target, int(next_logits(runner, [(config.first_token, *target)], cached, memory)[0].argmax()))
+    return target
 
 
 def _question(page: Lesson, found: Translated) -> Question:
     """A wrong first token is put in by hand: does the decoder, which reads what it wrote, go on as before?"""
-    made, own = cache.result(("forced translation", found.model.name, found.model.device, found.source),
-                             lambda: forced(found), lambda made: 1024)
-    visible = found.model.tokenizer.visible
-    same = made[1:] == own[1:]
-    text = found.model.tokenizer.decode
-    return Question("translate",
-                    page.label("translate_question", own=code(visible(own[0])), other=code(visible(made[0]))),
-                    [page.label("translate_same"), page.label("translate_differs")], 0 if same else 1,
-                    page.label("translate_because", own=code(text(own)), made=code(text(made))))
+    own, tokenizer = found.target, found.model.tokenizer
+    other = cache.result(found.model.key("forced translation", found.source),
+                         lambda: forced(found), lambda made: 1024)
+    first = {"own": code(tokenizer.visible(own[0])), "other": code(tokenizer.visible(other[0]))}
+    return Question("translate", page.label("translate_question", **first),
+                    [page.label("translate_same"), page.label("translate_differs")], int(other[1:] != own[1:]),
+                    page.label("translate_because", own=code(tokenizer.decode(own)),
+                               made=code(tokenizer.decode(other))))

@@ -12,7 +12,7 @@ from core.figures import lines as figures
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import memory_tasks
 from core.learning.memory_tasks import N_SYMBOLS, WRITERS, Rewriting, RewritingRecord
-from pages.recurrence.copy import accuracy_table, answers, curves, loss_table, written
+from pages.recurrence.copy import answers, curves, training_tables, training_title, written
 from pages.recurrence.shared import chart_height, choice, named, seed_field, show_spec, slider
 
 N_STEPS, EVERY = 600, 25
@@ -20,7 +20,7 @@ N_RECORDS = 1 + N_STEPS // EVERY
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument and return what it shows."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         order = choice(page, "order")
         longest = slider(page, "longest", 2)
@@ -35,29 +35,24 @@ def draw(page: Lesson, run: Run) -> Reading:
     last = records[-1] if records else before(task, n_hidden, seed)
     return Reading(_lines(page, task, n_hidden, last), _question(page, last),
                    [memory_tasks.EncoderDecoder, memory_tasks.train_rewriting],
-                   {"accuracy.csv": lambda: accuracy_table(task.lengths(), records, "length"),
-                    "loss.csv": lambda: loss_table(records)},
+                   training_tables(task.lengths(), records, "length"),
                    ".st-key-recurrence_bottleneck_pictures", _title(page, task, records))
 
 
 @functools.lru_cache(maxsize=64)
 def before(task: Rewriting, n_hidden: int, seed: int) -> RewritingRecord:
-    """The untrained pair, measured."""
+    """The measurements of the untrained pair."""
     return next(memory_tasks.train_rewriting(task, n_hidden, seed))
 
 
 def _title(page: Lesson, task: Rewriting, records: list[RewritingRecord]) -> str:
-    if not records or not records[-1].step:
-        return page.label("bottleneck_title_before", longest=task.longest)
-    last = {name: readable(100 * values[-1]) for name, values in records[-1].accuracy.items()}
-    return page.label("bottleneck_title", steps=records[-1].step, seconds=f"{records[-1].seconds:.0f}",
-                      longest=task.longest, **last)
+    return training_title(page, "bottleneck", records, longest=task.longest)
 
 
 def _picture(page: Lesson, task: Rewriting, n_hidden: int, seed: int, records: list[RewritingRecord]) -> None:
     st.markdown(f"**{_title(page, task, records)}**")
-    last, names = (records[-1] if records else before(task, n_hidden, seed),
-                   {name: page.label(f"writer_{name}") for name in WRITERS})
+    last = records[-1] if records else before(task, n_hidden, seed)
+    names = {name: page.label(f"writer_{name}") for name in WRITERS}
     with st.container(key="recurrence_bottleneck_pictures"):
         left, right = st.columns([5, 3], gap="medium")
         with left:
@@ -75,32 +70,25 @@ def _picture(page: Lesson, task: Rewriting, n_hidden: int, seed: int, records: l
 
 
 def _lines(page: Lesson, task: Rewriting, n_hidden: int, last: RewritingRecord) -> list[tuple[str, str]]:
-    n, row = task.longest, last.alignment[0]
-    shown = " + ".join(latex_operand(weight) for weight in row[:4]) + (r" + \dots" if len(row) > 4 else "")
-    lengths, accuracy = task.lengths(), last.accuracy
+    n, row, length = task.longest, last.alignment[0], task.lengths()[-1]
+    shown = " + ".join(map(latex_operand, row[:4])) + (r" + \dots" if len(row) > 4 else "")
+    right = [rf"{length} \cdot {latex_operand(accuracy)} = {latex_number(length * accuracy)}"
+             for accuracy in (last.accuracy[name][-1] for name in ("bottleneck", "attention"))]
     return [
         (page.label("numbers_source_bits", n=n), rf"n \log_2 {N_SYMBOLS} = {n} \cdot 3 = {3 * n}\ \text{{bits}}"),
         (page.label("numbers_vectors", m=n_hidden, n=n),
          rf"m = {n_hidden} \quad\text{{against}}\quad n\, m = {n} \cdot {n_hidden} = {n * n_hidden}"),
         (page.label("numbers_alignment", symbol=written(last.written["attention"][0])),
          rf"\sum_j \alpha_{{1j}} = {shown} = {latex_number(sum(row))}"),
-        (page.label("numbers_right", length=lengths[-1]),
-         rf"n \cdot \text{{accuracy}}:\quad {lengths[-1]} \cdot {latex_operand(accuracy['bottleneck'][-1])} = "
-         rf"{latex_number(lengths[-1] * accuracy['bottleneck'][-1])}, \qquad {lengths[-1]} \cdot "
-         rf"{latex_operand(accuracy['attention'][-1])} = {latex_number(lengths[-1] * accuracy['attention'][-1])}"),
+        (page.label("numbers_right", length=length), r"n \cdot \text{accuracy}:\quad " + r", \qquad ".join(right)),
     ]
 
 
 def _question(page: Lesson, last: RewritingRecord) -> Question:
     """Which place of the source the first written symbol looks at most."""
-    row, n = np.array(last.alignment[0]), len(last.alignment[0])
-    right = int(row.argmax())
-    options = [right]
-    for other in (0, n - 1, n // 2, 1, n - 2):
-        if other not in options and len(options) < 4:
-            options.append(other)
-    options.sort()
-    return Question("bottleneck", page.label("question_bottleneck"),
-                    [page.label("question_bottleneck_option", place=place + 1, symbol=written(last.source[place]))
-                     for place in options], options.index(right),
-                    page.label("because_bottleneck", place=right + 1, weight=readable(float(row[right]))))
+    row, n = last.alignment[0], len(last.alignment[0])
+    right = int(np.argmax(row))
+    options = sorted([*dict.fromkeys((right, 0, n - 1, n // 2, 1, n - 2))][:4])
+    return page.question("bottleneck", [page.label("question_bottleneck_option", place=place + 1,
+                                                   symbol=written(last.source[place])) for place in options],
+                         options.index(right), place=right + 1, weight=readable(row[right]))

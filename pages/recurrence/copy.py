@@ -2,7 +2,9 @@
 the same size.
 """
 import functools
+from collections.abc import Callable, Mapping
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -13,7 +15,7 @@ from core.figures.lines import Axis
 from core.figures.numbers import latex_number, readable
 from core.learning import memory_tasks
 from core.learning.memory_tasks import CHANCE, CHANCE_LOSS, N_SYMBOLS, READERS, Recall, RecallRecord
-from pages.recurrence.shared import chart_height, network_names, seed_field, show_lines, show_spec, slider
+from pages.recurrence.shared import chart_height, line_frame, network_names, seed_field, show_lines, show_spec, slider
 
 N_STEPS, EVERY = 500, 20
 N_RECORDS = 1 + N_STEPS // EVERY
@@ -41,7 +43,7 @@ def shortened(inputs: tuple[int, ...]) -> list[str]:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument and return what it shows."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         task = Recall(slider(page, "remembered", 1), slider(page, "delay", 8))
         seed = seed_field(page)
@@ -53,22 +55,27 @@ def draw(page: Lesson, run: Run) -> Reading:
     return Reading(
         _lines(page, task, records), _question(page, task),
         [memory_tasks.train_recall, memory_tasks.attention_reader, memory_tasks.RecurrentReader, Recall.batch],
-        {"accuracy.csv": lambda: accuracy_table(task.delays(), records, "delay"),
-         "loss.csv": lambda: loss_table(records)}, ".st-key-recurrence_copy_pictures", _title(page, task, records))
+        training_tables(task.delays(), records, "delay"),
+        ".st-key-recurrence_copy_pictures", _title(page, task, records))
 
 
 @functools.lru_cache(maxsize=64)
 def before(task: Recall, seed: int) -> RecallRecord:
-    """The untrained models, measured: what stands there before anything was learned."""
+    """The measurements of the untrained models, shown before any training."""
     return next(memory_tasks.train_recall(task, seed))
 
 
 def _title(page: Lesson, task: Recall, records: list[RecallRecord]) -> str:
+    return training_title(page, "copy", records, k=task.n_remembered, delay=task.most_delay)
+
+
+def training_title(page: Lesson, name: str, records: list, **values) -> str:
+    """What the networks get right at the longest place, or, before any training, what they are about to learn."""
     if not records or not records[-1].step:
-        return page.label("copy_title_before", k=task.n_remembered, delay=task.most_delay)
-    last = {name: readable(100 * values[-1]) for name, values in records[-1].accuracy.items()}
-    return page.label("copy_title", steps=records[-1].step, seconds=f"{records[-1].seconds:.0f}",
-                      delay=task.most_delay, **last)
+        return page.label(f"{name}_title_before", **values)
+    last = records[-1]
+    right = {network: readable(100 * accuracy[-1]) for network, accuracy in last.accuracy.items()}
+    return page.label(f"{name}_title", steps=last.step, seconds=f"{last.seconds:.0f}", **values, **right)
 
 
 def _picture(page: Lesson, task: Recall, seed: int, records: list[RecallRecord]) -> None:
@@ -96,12 +103,10 @@ def _sequence(page: Lesson, record: RecallRecord) -> None:
 def answers(page: Lesson, given: list[tuple[str, tuple[int, ...]]], names: dict[str, str],
             said: dict[str, tuple[int, ...]], targets: tuple[int, ...]) -> None:
     """The example's rows under each other: what is given, then what each network says, right or wrong."""
-    rows, cells = [page.label(name) for name, _ in given], [list(map(written, symbols)) for _, symbols in given]
-    right: list[list[bool | None]] = [[None] * len(targets) for _ in given]
-    for name, symbols in said.items():
-        rows.append(names[name])
-        cells.append(list(map(written, symbols)))
-        right.append([a == b for a, b in zip(symbols, targets)])
+    rows = [*(page.label(name) for name, _ in given), *(names[name] for name in said)]
+    cells = [[*map(written, symbols)] for symbols in (*dict(given).values(), *said.values())]
+    right = [*[[None] * len(targets) for _ in given],
+             *([a == b for a, b in zip(symbols, targets)] for symbols in said.values())]
     show_spec("answers", figures.answer_rows(rows, cells, right), figures.answers(rows, reader.theme(), reader.scale()))
 
 
@@ -111,15 +116,14 @@ def curves(page: Lesson, accuracy: dict, places: tuple[int, ...], records: list,
     by_place, by_step = st.columns(2, gap="medium")
     with by_place:
         st.caption(page.label("caption_accuracy"))
-        frame = pd.DataFrame([{"network": name, "x": x, "y": y} for name in names
-                              for x, y in zip(places, accuracy[name])])
+        frame = line_frame((name, x, y) for name in names for x, y in zip(places, accuracy[name]))
         show_lines("accuracy", frame, names, Axis(axis, domain=(places[0], places[-1])),
                    Axis(page.label("axis_accuracy"), "percent", (0, 1)), height,
                    level=(CHANCE, page.label("chance")), points=True)
     with by_step:
         st.caption(page.label("caption_loss"))
-        frame = pd.DataFrame([{"network": name, "x": record.step, "y": record.losses[name]} for record in records
-                              if record.step for name in names], columns=["network", "x", "y"])
+        frame = line_frame((name, record.step, record.losses[name]) for record in records if record.step
+                           for name in names)
         show_lines("loss", frame, names, Axis(page.label("axis_training_steps"), domain=(0, n_steps)),
                    Axis(page.label("axis_loss"), domain=(0, 2.5)), height,
                    level=(CHANCE_LOSS, page.label("chance")), named=False)
@@ -132,13 +136,16 @@ def _lines(page: Lesson, task: Recall, records: list[RecallRecord]) -> list[tupl
               rf"k \log_2 {N_SYMBOLS} = {task.n_remembered} \cdot 3 = {3 * task.n_remembered}\ \text{{bits}}"),
              (page.label("numbers_distance"),
               rf"T + k = {task.most_delay} + {task.n_remembered} = {task.most_delay + task.n_remembered}")]
-    sizes = r", \quad ".join(rf"\text{{{page.label(f'network_{name}')}}}: {n}" for name, n in _sizes(task).items())
-    lines.append((page.label("numbers_sizes"), sizes))
+    lines.append((page.label("numbers_sizes"), _by_network(page, _sizes(task))))
     if records and records[-1].step:
-        found = r", \quad ".join(rf"\text{{{page.label(f'network_{name}')}}}: {latex_number(sum(values) / len(values))}"
-                                 for name, values in records[-1].accuracy.items())
-        lines.append((page.label("numbers_accuracy", n=memory_tasks.N_MEASURED, places=len(task.delays())), found))
+        means = {name: latex_number(np.mean(values)) for name, values in records[-1].accuracy.items()}
+        lines.append((page.label("numbers_accuracy", n=memory_tasks.N_MEASURED, places=len(task.delays())),
+                      _by_network(page, means)))
     return lines
+
+
+def _by_network(page: Lesson, values: Mapping[str, object]) -> str:
+    return r", \quad ".join(rf"\text{{{page.label(f'network_{name}')}}}: {value}" for name, value in values.items())
 
 
 @functools.lru_cache(maxsize=64)
@@ -150,20 +157,24 @@ def _question(page: Lesson, task: Recall) -> Question:
     """What a network that has forgotten everything pays a symbol, in nats."""
     options = [0.0, CHANCE_LOSS / task.n_remembered if task.n_remembered > 1 else CHANCE_LOSS / 2, CHANCE_LOSS,
                CHANCE_LOSS * (task.n_remembered + 1)]
-    return Question("copy", page.label("question_copy", k=task.n_remembered, n=N_SYMBOLS),
-                    [page.label("question_copy_option", loss=readable(value)) for value in options], 2,
-                    page.label("because_copy", n=N_SYMBOLS, loss=readable(CHANCE_LOSS), chance=readable(100 * CHANCE)))
+    return page.question("copy", [page.label("question_copy_option", loss=readable(value)) for value in options], 2,
+                         k=task.n_remembered, n=N_SYMBOLS, loss=readable(CHANCE_LOSS), chance=readable(100 * CHANCE))
+
+
+def training_tables(places: tuple[int, ...], records: list, name: str) -> dict[str, Callable[[], pd.DataFrame]]:
+    """The downloads of a training; `name` heads the column of the places where accuracy is measured."""
+    return {"accuracy.csv": lambda: accuracy_table(places, records, name), "loss.csv": lambda: loss_table(records)}
 
 
 def accuracy_table(places: tuple[int, ...], records: list, name: str) -> pd.DataFrame:
     """Accuracies of every record, place by place."""
-    return pd.DataFrame([{"step": record.step, name: place, "network": network, "accuracy": value} for record in records
-                         for network, values in record.accuracy.items()
-                         for place, value in zip(places, values)], columns=["step", name, "network", "accuracy"])
+    rows = [(record.step, place, network, value) for record in records for network, values in record.accuracy.items()
+            for place, value in zip(places, values)]
+    return pd.DataFrame(rows, columns=["step", name, "network", "accuracy"])
 
 
 def loss_table(records: list) -> pd.DataFrame:
     """Mean losses since the record before, in nats."""
-    return pd.DataFrame([{"step": record.step, "network": network, "loss": loss, "seconds": record.seconds}
-                         for record in records if record.step for network, loss in record.losses.items()],
-                        columns=["step", "network", "loss", "seconds"])
+    rows = [(record.step, network, loss, record.seconds) for record in records if record.step
+            for network, loss in record.losses.items()]
+    return pd.DataFrame(rows, columns=["step", "network", "loss", "seconds"])

@@ -1,8 +1,6 @@
 """Gradient: how much of a change at one step is still felt k steps later, in a tanh network, in gated cells and
 through attention.
 """
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -15,7 +13,7 @@ from core.figures.lines import Axis
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import recurrent_cells
 from core.learning.recurrent_cells import GATES
-from pages.recurrence.shared import chart_height, choice, network_names, seed_field, show_lines, slider
+from pages.recurrence.shared import chart_height, choice, line_frame, network_names, seed_field, show_lines, slider
 
 N_HIDDEN = 32
 INPUT_SIZE = 0.5         # standard deviation of the inputs: a tanh unit is then mostly in its steep part
@@ -23,33 +21,25 @@ ASKED = 10               # steps of the question
 LINES = ("rnn", "bound", "lstm", "gru", "attention")
 
 
-@dataclass(frozen=True)
-class Reach:
-    """Norms by distance 0 … T (attention: 0 … T − 1) for each of LINES, and ‖W_h‖."""
-
-    norms: dict[str, np.ndarray]
-    norm: float
-
-
-def reach(norm: float, matrix: str, activation: str, keep: float, n_steps: int, seed: int) -> Reach:
-    """All lines of the picture, computed once for all who ask."""
-    def make() -> Reach:
+def reach(norm: float, matrix: str, activation: str, keep: float, n_steps: int, seed: int) -> dict[str, np.ndarray]:
+    """Gradient norms by distance 0 … T (attention: 0 … T − 1) for each of LINES, computed once for all readers."""
+    def make() -> dict[str, np.ndarray]:
         generator = torch.Generator().manual_seed(seed)
         X = INPUT_SIZE * torch.randn(128, N_HIDDEN, generator=generator, dtype=torch.float64)[:n_steps]
         cells = {kind: recurrent_cells.random_cell(kind, N_HIDDEN, N_HIDDEN, generator, norm, matrix, keep,
                                                    activation if kind == "rnn" else "tanh") for kind in GATES}
-        norms = {kind: recurrent_cells.gradient_norms(cell, X).numpy() for kind, cell in cells.items()}
-        norms["bound"] = recurrent_cells.gradient_bound(cells["rnn"], X).numpy()
-        norms["attention"] = recurrent_cells.attention_gradient_norms(recurrent_cells.random_head(N_HIDDEN, generator),
-                                                                      X).numpy()
-        return Reach(norms, norm)
+        head = recurrent_cells.random_head(N_HIDDEN, generator)
+        norms = {kind: recurrent_cells.gradient_norms(cell, X) for kind, cell in cells.items()}
+        norms |= {"bound": recurrent_cells.gradient_bound(cells["rnn"], X),
+                  "attention": recurrent_cells.attention_gradient_norms(head, X)}
+        return {name: values.numpy() for name, values in norms.items()}
 
     return cache.result(("recurrence gradient", norm, matrix, activation, keep, n_steps, seed), make,
-                        lambda made: 8 * sum(values.size for values in made.norms.values()))
+                        lambda made: 8 * sum(map(len, made.values())))
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument and return what it shows."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         norm = round(slider(page, "norm", 0.05, 160), 2)
         matrix, activation = choice(page, "matrix"), choice(page, "activation")
@@ -57,32 +47,28 @@ def draw(page: Lesson, run: Run) -> Reading:
         n_steps = slider(page, "steps", 8, 110)
         distance = slider(page, "distance", 1, 140)
         seed = seed_field(page)
-    found = reach(norm, matrix, activation, bias, n_steps, seed)
+    norms = reach(norm, matrix, activation, bias, n_steps, seed)
     distance = min(distance, n_steps - 1)
     title = page.label("gradient_title", norm=readable(norm), distance=distance,
-                       rnn=readable(found.norms["rnn"][distance]), lstm=readable(found.norms["lstm"][distance]),
-                       bound=readable(found.norms["bound"][distance]))
+                       **{name: readable(norms[name][distance]) for name in ("rnn", "lstm", "bound")})
     st.markdown(f"**{title}**")
-    y = Axis(page.label("axis_gradient"), "log")
     names = network_names(page, LINES) | {"rnn": page.label(f"network_{activation}")}
-    show_lines("gradient", _frame(found), names, Axis(page.label("axis_distance")), y, chart_height(), picked=distance)
-    return Reading(_lines(page, found, distance, activation, bias), _question(page, found),
+    show_lines("gradient", _frame(norms), names, Axis(page.label("axis_distance")),
+               Axis(page.label("axis_gradient"), "log"), chart_height(), picked=distance)
+    return Reading(_lines(page, norms, norm, distance, bias), _question(page, norms, norm),
                    [recurrent_cells.step_jacobians, recurrent_cells.gradient_norms,
                     recurrent_cells.gradient_bound, recurrent_cells.attention_gradient_norms],
-                   {"gradients.csv": lambda: _table(found)}, ".st-key-recurrence_gradient", title)
+                   {"gradients.csv": lambda: _table(norms)}, ".st-key-recurrence_gradient", title)
 
 
-def _frame(found: Reach) -> pd.DataFrame:
+def _frame(norms: dict[str, np.ndarray]) -> pd.DataFrame:
     """The lines as the chart reads them."""
-    return pd.concat([pd.DataFrame({"network": name, "x": np.arange(len(found.norms[name])), "y": found.norms[name]})
-                      for name in LINES], ignore_index=True)
+    return line_frame((name, x, y) for name in LINES for x, y in enumerate(norms[name]))
 
 
-def _lines(page: Lesson, found: Reach, k: int, activation: str, bias: float) -> list[tuple[str, str]]:
-    norms, W = found.norms, latex_operand(found.norm)
-    rnn, bound, power = norms["rnn"][k], norms["bound"][k], found.norm ** k
-    slopes = bound / power
-    per_step = rnn ** (1 / k)
+def _lines(page: Lesson, norms: dict[str, np.ndarray], norm: float, k: int, bias: float) -> list[tuple[str, str]]:
+    rnn, bound = norms["rnn"][k], norms["bound"][k]
+    slopes, per_step = bound / norm ** k, rnn ** (1 / k)
     sigma = 1 / (1 + np.exp(-bias))
     return [
         (page.label("numbers_gradient", k=k),
@@ -90,7 +76,7 @@ def _lines(page: Lesson, found: Reach, k: int, activation: str, bias: float) -> 
          rf"\operatorname{{diag}}(\varphi'(a_s))\, W_h \right\rVert = {latex_number(rnn)}"),
         (page.label("numbers_bound"),
          rf"{latex_number(rnn)} \;\le\; \lVert W_h \rVert^{{{k}}} \prod_{{s=1}}^{{{k}}} \max_i |\varphi'(a_{{s,i}})| = "
-         rf"{W}^{{{k}}} \cdot {latex_operand(slopes)} = {latex_number(bound)}"),
+         rf"{latex_operand(norm)}^{{{k}}} \cdot {latex_operand(slopes)} = {latex_number(bound)}"),
         (page.label("numbers_rate", k=k), rf"{latex_operand(rnn)}^{{1/{k}}} = {latex_number(per_step)}"),
         (page.label("numbers_keep", keep=readable(bias)),
          rf"\sigma(b_f)^{{{k}}} = {latex_operand(sigma)}^{{{k}}} = {latex_number(sigma ** k)}, \qquad \left\lVert "
@@ -100,23 +86,21 @@ def _lines(page: Lesson, found: Reach, k: int, activation: str, bias: float) -> 
     ]
 
 
-def _question(page: Lesson, found: Reach) -> Question:
+def _question(page: Lesson, norms: dict[str, np.ndarray], norm: float) -> Question:
     """By what factor the tanh network's gradient changes over ASKED steps; beside it the bound's factor, one step's,
     and its square.
     """
-    right, bound = found.norms["rnn"][ASKED], found.norms["bound"][ASKED]
+    right, bound = norms["rnn"][ASKED], norms["bound"][ASKED]
     candidates = [right]
-    for other in (bound, found.norm, right ** 2, 1.0, right * 30, right / 30, right * 900):
+    for other in (bound, norm, right ** 2, 1.0, right * 30, right / 30, right * 900):
         if all(abs(np.log(other / value)) > 0.2 for value in candidates) and len(candidates) < 4:
             candidates.append(other)
     ordered = sorted(candidates)
-    return Question("gradient", page.label("question_gradient", k=ASKED, norm=readable(found.norm)),
-                    [page.label("question_gradient_option", factor=readable(value)) for value in ordered],
-                    ordered.index(right), page.label("because_gradient", k=ASKED, factor=readable(right),
-                                                     bound=readable(bound), rate=readable(right ** (1 / ASKED))))
+    return page.question("gradient", [page.label("question_gradient_option", factor=readable(value))
+                                      for value in ordered], ordered.index(right), k=ASKED, norm=readable(norm),
+                         factor=readable(right), bound=readable(bound), rate=readable(right ** (1 / ASKED)))
 
 
-def _table(found: Reach) -> pd.DataFrame:
+def _table(norms: dict[str, np.ndarray]) -> pd.DataFrame:
     """Norms by distance, one column for each line."""
-    return pd.DataFrame({"distance": np.arange(len(found.norms["rnn"]))}).join(
-        pd.DataFrame({name: pd.Series(values) for name, values in found.norms.items()}))
+    return pd.DataFrame({name: pd.Series(values) for name, values in norms.items()}).reset_index(names="distance")

@@ -10,14 +10,15 @@ from core.figures.lines import Axis
 from core.figures.numbers import readable
 from core.learning import recurrent_cells
 from core.learning.recurrent_cells import Timing
-from pages.recurrence.shared import chart_height, named, network_names, show_lines
+from pages.recurrence.shared import chart_height, line_frame, named, network_names, show_lines
 
 LENGTHS = (32, 64, 128, 256, 512, 1024, 2048)
+WORK = {"rnn": recurrent_cells.rnn_flops, "attention": recurrent_cells.attention_flops}
 RUNNERS = ("rnn", "attention", "generation")
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument and return what it shows."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         d = int(named(page, "width"))
         key = ("serial", d)
@@ -34,37 +35,24 @@ def _title(page: Lesson, timings: list[Timing]) -> str:
     if not timings:
         return page.label("serial_title_before")
     last = timings[-1]
-    return page.label("serial_title", n=last.n, rnn=_milliseconds(last.rnn), attention=_milliseconds(last.attention),
-                      generation=_milliseconds(last.generation))
-
-
-def _milliseconds(seconds: float) -> str:
-    return f"{readable(1e3 * seconds)} ms"
+    return page.label("serial_title", n=last.n,
+                      **{name: f"{readable(1e3 * getattr(last, name))} ms" for name in RUNNERS})
 
 
 def _picture(page: Lesson, timings: list[Timing], d: int) -> None:
     st.markdown(f"**{_title(page, timings)}**")
-    both, tokens = network_names(page, ("rnn", "attention")), Axis(page.label("axis_tokens"), "log",
-                                                                   (LENGTHS[0], LENGTHS[-1]), LENGTHS[::2])
+    runners, both = network_names(page, RUNNERS), network_names(page, WORK)
+    charts = [("times", runners, [(name, timing.n, 1e3 * getattr(timing, name)) for timing in timings
+                                  for name in RUNNERS], (-2, 3)),
+              ("steps", both, [(name, n, 1 if name == "attention" else n) for n in LENGTHS for name in both], (0, 4)),
+              ("flops", both, [(name, n, flops(n, d)) for n in LENGTHS for name, flops in WORK.items()], (5, 10))]
+    tokens = Axis(page.label("axis_tokens"), "log", (LENGTHS[0], LENGTHS[-1]), LENGTHS[::2])
     with st.container(key="recurrence_serial_pictures"):
-        times, steps, work = st.columns([5, 4, 4], gap="medium")
-        with times:
-            st.caption(page.label("caption_times" if timings else "caption_no_times"))
-            frame = pd.DataFrame([{"network": name, "x": timing.n, "y": 1e3 * getattr(timing, name)}
-                                  for timing in timings for name in RUNNERS], columns=["network", "x", "y"])
-            show_lines("times", frame, network_names(page, RUNNERS), tokens, _powers(page.label("axis_times"), -2, 3),
-                       chart_height(30), points=True)
-        with steps:
-            st.caption(page.label("caption_steps"))
-            frame = pd.DataFrame([{"network": name, "x": n, "y": 1 if name == "attention" else n} for n in LENGTHS
-                                  for name in both])
-            show_lines("steps", frame, both, tokens, _powers(page.label("axis_steps"), 0, 4), chart_height(30))
-        with work:
-            st.caption(page.label("caption_flops"))
-            frame = pd.DataFrame([{"network": name, "x": n, "y": flops(n, d)} for n in LENGTHS
-                                  for name, flops in (("rnn", recurrent_cells.rnn_flops),
-                                                      ("attention", recurrent_cells.attention_flops))])
-            show_lines("flops", frame, both, tokens, _powers(page.label("axis_flops"), 5, 10), chart_height(30))
+        for column, (name, names, points, powers) in zip(st.columns([5, 4, 4], gap="medium"), charts):
+            with column:
+                st.caption(page.label(f"caption_{name}" if points else f"caption_no_{name}"))
+                show_lines(name, line_frame(points), names, tokens, _powers(page.label(f"axis_{name}"), *powers),
+                           chart_height(30), points=name == "times")
 
 
 def _powers(title: str, low: int, high: int) -> Axis:
@@ -74,29 +62,27 @@ def _powers(title: str, low: int, high: int) -> Axis:
 
 def _lines(page: Lesson, timings: list[Timing], d: int) -> list[tuple[str, str]]:
     n = timings[-1].n if timings else LENGTHS[-1]
-    rnn, attention = recurrent_cells.rnn_flops(n, d), recurrent_cells.attention_flops(n, d)
+    rnn, attention = (flops(n, d) for flops in WORK.values())
     lines = [(page.label("numbers_rnn_flops", n=n, d=d), rf"4 N d^2 = 4 \cdot {n} \cdot {d}^2 = {rnn}"),
              (page.label("numbers_attention_flops"),
               rf"6 N d^2 + 4 N^2 d = 6 \cdot {n} \cdot {d}^2 + 4 \cdot {n}^2 \cdot {d} = {attention}"),
              (page.label("numbers_crossing"), rf"4 N^2 d > 6 N d^2 \iff N > \tfrac{{3}}{{2}}\, d = {3 * d // 2}")]
     if timings:
-        last = timings[-1]
-        lines.append((page.label("numbers_speed", n=n),
-                      rf"\frac{{{rnn}}}{{{1e3 * last.rnn:.4f}\ \text{{ms}}}} = {rnn / last.rnn / 1e9:.4f}\ "
-                      rf"\text{{GFLOP/s}}, \qquad \frac{{{attention}}}{{{1e3 * last.attention:.4f}\ \text{{ms}}}} = "
-                      rf"{attention / last.attention / 1e9:.4f}\ \text{{GFLOP/s}}"))
+        speeds = [rf"\frac{{{flops}}}{{{1e3 * seconds:.4f}\ \text{{ms}}}} = {flops / seconds / 1e9:.4f}\ "
+                  r"\text{GFLOP/s}"
+                  for flops, seconds in ((rnn, timings[-1].rnn), (attention, timings[-1].attention))]
+        lines.append((page.label("numbers_speed", n=n), r", \qquad ".join(speeds)))
     return lines
 
 
 def _question(page: Lesson) -> Question:
-    return Question("serial", page.label("question_serial"), [page.label(f"question_serial_{i}") for i in range(4)], 1,
-                    page.label("because_serial"))
+    return page.question("serial", [page.label(f"question_serial_{i}") for i in range(4)], 1)
 
 
 def _table(timings: list[Timing], d: int) -> pd.DataFrame:
-    """What was timed, and what it costs; without times until they were taken."""
+    """Operations and steps by length, with the times where they were taken."""
     times = {timing.n: timing for timing in timings}
     return pd.DataFrame(
-        [{"tokens": n, "rnn_flops": recurrent_cells.rnn_flops(n, d),
-          "attention_flops": recurrent_cells.attention_flops(n, d), "rnn_steps": n, "attention_steps": 1}
+        [{"tokens": n} | {f"{name}_flops": flops(n, d) for name, flops in WORK.items()}
+         | {"rnn_steps": n, "attention_steps": 1}
          | ({f"{name}_ms": 1e3 * getattr(times[n], name) for name in RUNNERS} if n in times else {}) for n in LENGTHS])

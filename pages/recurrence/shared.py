@@ -1,6 +1,6 @@
 """The lesson's settings, and the small pieces that its views share."""
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import pandas as pd
 import streamlit as st
@@ -58,29 +58,37 @@ def slider(page: Lesson, name: str, step: float, width: int = 190) -> int | floa
 
 
 def named(page: Lesson, name: str) -> str:
-    """A choice with its name before it in the same line."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
-        st.markdown(page.label(name), width="content", help=page.words.labels.get(f"{name}_help"))
-        return choice(page, name)
+    """A choice with its name in front, on one line."""
+    return _after_name(page, name, lambda: choice(page, name))
 
 
 def seed_field(page: Lesson) -> int:
-    """The seed of all that is random here, in sight."""
+    """A number field for the seed of everything random in the view."""
     setting = SETTINGS.each["seed"]
+    return _after_name(page, "seed", lambda: st.number_input(
+        page.label("seed"), int(setting.low), int(setting.high), step=1, width=100, label_visibility="collapsed",
+        **attached("seed")))
+
+
+def _after_name(page: Lesson, name: str, widget: Callable[[], int | str]) -> int | str:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
-        st.markdown(page.label("seed"), width="content")
-        return st.number_input(page.label("seed"), int(setting.low), int(setting.high), step=1, width=100,
-                               label_visibility="collapsed", **attached("seed"))
+        st.markdown(page.label(name), width="content", help=page.words.labels.get(f"{name}_help"))
+        return widget()
+
+
+def line_frame(points: Iterable[tuple[str, float, float]]) -> pd.DataFrame:
+    """The points (network, x, y) of lines, as `show_lines` takes them."""
+    return pd.DataFrame(points, columns=["network", "x", "y"])
 
 
 def show_lines(name: str, frame: pd.DataFrame, names: Mapping[str, str], x: Axis, y: Axis, height: int,
                picked: float | None = None, **more) -> None:
-    """`figures.lines` over `frame`, marked where the reader has picked; `more` as it has it."""
+    """Draw `figures.lines` over `frame`, marked where the reader has picked; `more` goes to that function."""
     rows = figures.line_rows(frame, names, y, height, reader.scale(), picked)
     show_spec(name, rows,
               figures.lines(names, MEANINGS, x, y, reader.theme(), scale=reader.scale(), height=height, **more))
 
 
 def network_names(page: Lesson, names: Mapping[str, object] | tuple[str, ...]) -> dict[str, str]:
-    """What each network is called on a chart."""
+    """The names of the networks on a chart, by their ids."""
     return {name: page.label(f"network_{name}") for name in names}

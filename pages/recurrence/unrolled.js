@@ -1,304 +1,289 @@
 // A recurrent network unrolled: tokens below, a strip of m hidden units above each, layer over layer; arrows carry the
 // state from step to step. A click on a strip picks a step and a unit, a click on a token the start of the path; arrow
 // keys move step and unit, with shift the start.
-import { beginDrawing, clipped, writeText } from "../../core/components/lib/canvas.js";
+import { beginDrawing, clipped, line, resize, stroke, writeText } from "../../core/components/lib/canvas.js";
 import { css } from "../../core/components/lib/colours.js";
-import { make } from "../../core/components/lib/dom.js";
+import { fill, make } from "../../core/components/lib/dom.js";
 import { exact } from "../../core/components/lib/numbers.js";
-import { unpack } from "../../core/components/lib/bytes.js";
 import { showTip, tokenChip } from "../../core/components/lib/pattern.js";
-import { whenStyled } from "../../core/components/lib/theme.js";
-import { fitHeight, keepFitted } from "../../core/components/lib/view.js";
+import { fitHeight, keepFitted, mount } from "../../core/components/lib/view.js";
 
 const ARCS = 54, CHIPS = 34, GAP = 26, LEAST_COLUMN = 42, MOST_COLUMN = 260;
-
-export default function (component) {
-  const { data, parentElement, setTriggerValue } = component;
-  const root = parentElement.querySelector(".unrolled");
-  const view = (root.view ??= build(root));
-  view.send = setTriggerValue;
-  receive(view, data);
-}
-
-function receive(view, data) {
-  Object.assign(view, unpack(data));
-  view.reach = view.states.reduce((most, v) => Math.max(most, Math.abs(v)), 0) || 1;
-  view.stage.setAttribute("aria-label", view.text.keys);
-  whenStyled(view.root, () => { arrange(view); reveal(view); });
-}
-
-function build(root) {
-  const find = (name) => root.querySelector(name);
-  const view = { root, stage: find(".stage"), scroll: find(".scroll"), canvas: find("canvas"), tip: find(".tip"),
-    spoken: find(".spoken") };
-  view.stage.onpointermove = (event) => hover(view, event);
-  view.stage.onpointerleave = () => { view.tip.hidden = true; };
-  view.stage.onclick = (event) => click(view, event);
-  view.scroll.onscroll = () => { view.tip.hidden = true; paint(view); };
-  view.stage.onkeydown = (event) => keyed(view, event);
-  keepFitted(root, () => view.text && arrange(view));
-  return view;
-}
+const WEIGHT = { meaning: "residual-ink", bold: true, size: 0.95 };
 
 const clamp = (value, n) => Math.max(0, Math.min(n - 1, value));
-const value = (view, layer, direction, step, unit) =>
-  view.states[((layer * view.directions + direction) * view.n + step) * view.m + unit];
 
-function pick(view, change) {
-  view.picked = { ...view.picked, ...change };
-  const { layer, direction, step, unit } = view.picked;
-  view.spoken.textContent = describe(view, layer, direction, step, unit);
-  paint(view);
-  reveal(view);
-  view.send("picked", view.picked);
-}
-
-function start(view, source) {
-  view.source = source;
-  paint(view);
-  view.send("source", source);
-}
-
-function keyed(view, event) {
-  const { step, unit } = view.picked;
-  const across = { ArrowLeft: -1, ArrowRight: 1 }[event.key], along = { ArrowUp: -1, ArrowDown: 1 }[event.key];
-  if (!across && !along) return;
-  event.preventDefault();
-  event.stopPropagation();
-  if (across && event.shiftKey) start(view, clamp(view.source + across, view.n));
-  else if (across) pick(view, { step: clamp(step + across, view.n) });
-  else pick(view, { unit: clamp(unit + along, view.m) });
-}
-
-function arrange(view) {
-  const width = view.scroll.clientWidth, ratio = window.devicePixelRatio || 1;
-  if (!width) return;
-  const type = 12 * view.scale, left = 46 * view.scale;
-  const height = fitHeight(view.stage, view.least, view.most, view.below);
-  const column = Math.min(MOST_COLUMN, Math.max(LEAST_COLUMN * view.scale, (width - left - 4) / view.n));
-  const whole = Math.max(width, left + column * view.n + 4);
-  const strips = view.layers * view.directions, top = ARCS * view.scale, foot = CHIPS * view.scale;
-  const gap = GAP * view.scale;
-  const strip = (height - top - foot - gap * strips) / strips, thick = Math.min(30, column * 0.36);
-  Object.assign(view, { ratio, type, left, height, column, whole, top, foot, gap, strip, thick });
-  view.stage.style.height = `${height}px`;
-  view.stage.style.width = `${whole}px`;
-  Object.assign(view.canvas.style, { width: `${whole}px`, height: `${height}px` });
-  [view.canvas.width, view.canvas.height] = [Math.round(whole * ratio), Math.round(height * ratio)];
-  paint(view);
-}
-
-function reveal(view) {
-  const x = centre(view, view.picked.step), { scrollLeft, clientWidth } = view.scroll;
-  if (x - view.column < scrollLeft) view.scroll.scrollLeft = x - view.column;
-  else if (x + view.column > scrollLeft + clientWidth) view.scroll.scrollLeft = x + view.column - clientWidth;
-}
-
-const centre = (view, step) => view.left + (step + 0.5) * view.column;
-// The top of a strip: the last layer highest; of two directions the backward one above.
-const topOf = (view, layer, direction) => view.top
-  + (view.layers * view.directions - 1 - (layer * view.directions + direction)) * (view.strip + view.gap);
-
-function paint(view) {
-  beginDrawing(view, view.whole);
-  pathOf(view);
-  arrows(view);
-  for (let layer = 0; layer < view.layers; layer++)
-    for (let direction = 0; direction < view.directions; direction++) strips(view, layer, direction);
-  tokens(view);
-  attention(view);
-  outline(view);
-  names(view);
-}
-
-// Names stand above and below the strips that they name.
-const write = (view, text, x, y, options = {}) => writeText(view, text, x, y, { align: "center", ...options });
-
-// The direction that carries token `source` to the picked step: forward, backward, or none where the step comes before
-// and nothing runs back.
-function pathOf(view) {
-  const { source, picked, directions } = view;
-  view.way = picked.step >= source ? 0 : directions > 1 ? 1 : null;
-  view.low = Math.min(source, picked.step);
-  view.high = Math.max(source, picked.step);
-}
-
-function arrow(view, x1, y1, x2, y2, strong) {
-  const { context, ink } = view, angle = Math.atan2(y2 - y1, x2 - x1), head = strong ? 7 : 4.5;
-  context.strokeStyle = context.fillStyle = ink(strong ? "residual-ink" : "grid-ink");
-  context.lineWidth = strong ? 3 : 1;
-  context.beginPath();
-  context.moveTo(x1, y1);
-  context.lineTo(x2 - Math.cos(angle) * head, y2 - Math.sin(angle) * head);
-  context.stroke();
-  context.beginPath();
-  context.moveTo(x2, y2);
-  for (const turn of [0.45, -0.45])
-    context.lineTo(x2 - head * Math.cos(angle + turn), y2 - head * Math.sin(angle + turn));
-  context.fill();
-}
-
-function arrows(view) {
-  const { n, layers, directions } = view;
-  for (let layer = 0; layer < layers; layer++)
-    for (let direction = 0; direction < directions; direction++) arrowsAlong(view, layer, direction);
-  for (let step = 0; step < n; step++) for (let layer = 0; layer < layers; layer++) arrowUp(view, step, layer);
-}
-
-// From step to step of one layer, in one direction.
-function arrowsAlong(view, layer, direction) {
-  const { n, strip, thick, way, low, high } = view, y = topOf(view, layer, direction) + strip / 2;
-  const onWay = way === direction && layer === 0;
-  for (let step = 0; step + 1 < n; step++) {
-    const a = centre(view, step) + thick / 2 + 2, b = centre(view, step + 1) - thick / 2 - 2;
-    const strong = onWay && step >= low && step < high;
-    arrow(view, direction ? b : a, y, direction ? a : b, y, strong);
+class Unrolled {
+  constructor(root) {
+    this.root = root;
+    this.scroll = make("div", "scroll", root);
+    this.stage = make("div", "stage", this.scroll);
+    this.stage.tabIndex = 0;
+    this.stage.setAttribute("role", "application");
+    this.canvas = make("canvas", "", this.stage);
+    this.tip = make("div", "tip", root);
+    this.tip.hidden = true;
+    this.spoken = make("div", "spoken", root);
+    this.spoken.setAttribute("aria-live", "polite");
+    this.stage.onpointermove = (event) => this.hover(event);
+    this.stage.onpointerleave = () => { this.tip.hidden = true; };
+    this.stage.onclick = (event) => this.click(event);
+    this.stage.onkeydown = (event) => this.walk(event);
+    this.scroll.onscroll = () => { this.tip.hidden = true; this.paint(); };
+    keepFitted(root, () => this.text && this.arrange());
   }
-  if (n > 1 && view.column - thick > 30)
-    write(view, "Wₕ", (centre(view, 0) + centre(view, 1)) / 2, y - 10,
-      { meaning: "residual-ink", bold: true, size: 0.95 });
-}
 
-// From the token, or from the layer below, into a layer at one step.
-function arrowUp(view, step, layer) {
-  const { directions, strip, way, source, picked } = view;
-  const from = layer === 0 ? view.height - view.foot + 2 : topOf(view, layer - 1, directions - 1) - 2;
-  const to = topOf(view, layer, 0) + strip + 3, carried = layer > 0 && layer <= picked.layer && step === picked.step;
-  arrow(view, centre(view, step), from, centre(view, step), to,
-    way !== null && (carried || (layer === 0 && step === source)));
-  if (layer === 0 && step === 0)
-    write(view, "Wₓ", centre(view, 0) + 8, (from + to) / 2,
-      { align: "left", meaning: "residual-ink", bold: true, size: 0.95 });
-}
-
-function strips(view, layer, direction) {
-  const { context, colours, n, m, strip, thick, reach } = view, top = topOf(view, layer, direction), cell = strip / m;
-  const gap = cell > 7 ? 1 : 0;
-  for (let step = 0; step < n; step++) for (let unit = 0; unit < m; unit++) {
-    context.fillStyle = css(colours[Math.round(127.5 + (127.5 * value(view, layer, direction, step, unit)) / reach)]);
-    context.fillRect(centre(view, step) - thick / 2, top + unit * cell, thick, cell - gap + (gap ? 0 : 0.4));
+  receive(header) {
+    Object.assign(this, header);
+    this.reach = this.states.reduce((most, v) => Math.max(most, Math.abs(v)), 0) || 1;
+    this.stage.setAttribute("aria-label", this.text.keys);
+    this.arrange();
+    this.reveal();
   }
-  context.strokeStyle = view.ink("grid-ink");
-  context.lineWidth = 1;
-  for (let step = 0; step < n; step++)
-    context.strokeRect(centre(view, step) - thick / 2 - 0.5, top - 0.5, thick + 1, strip + 1);
-}
 
-// What each row is, at the left edge of what is seen, however far it is scrolled.
-function names(view) {
-  const { context, ink, left, strip, text, height, foot, layers, directions, column, thick } = view;
-  const x = view.scroll.scrollLeft;
-  context.fillStyle = ink("page");
-  context.fillRect(x, view.top - 2, left - 6, height - view.top);
-  for (let layer = 0; layer < layers; layer++) for (let direction = 0; direction < directions; direction++) {
-    const y = topOf(view, layer, direction) + strip / 2, tight = column - thick <= 30;
-    write(view, `${text.hidden}${layers > 1 ? layer + 1 : ""}${directions > 1 ? (direction ? "←" : "→") : ""}`, x + 4,
-      y - (tight ? 8 * view.scale : 0), { align: "left", bold: true, meaning: "residual-ink" });
-    if (tight) write(view, "Wₕ", x + 4, y + 8 * view.scale, { align: "left", bold: true, meaning: "residual-ink" });
+  // ---- what is picked ----
+
+  pick(change) {
+    this.picked = { ...this.picked, ...change };
+    this.spoken.textContent = this.describe(this.picked);
+    this.paint();
+    this.reveal();
+    this.trigger("picked", this.picked);
   }
-  write(view, text.input, x + 4, height - foot + 4 + (foot - 10) / 2, { align: "left", bold: true });
-}
 
-function tokens(view) {
-  const { context, ink, n, column, height, foot, source, picked, type } = view, top = height - foot + 4;
-  const tall = foot - 10;
-  for (let step = 0; step < n; step++) {
-    context.font = `${type}px ${ink("mono")}`;
-    const shown = clipped(context, view.tokens[step], column - 12);
-    const wide = Math.min(column - 4, context.measureText(shown).width + 12);
-    const chosen = step === source || step === picked.step;
-    context.fillStyle = ink("panel");
-    context.strokeStyle = ink(step === source ? "key" : step === picked.step ? "query" : "grid-ink");
-    context.lineWidth = chosen ? 2.5 : 1;
+  start(source) {
+    this.source = source;
+    this.paint();
+    this.trigger("source", source);
+  }
+
+  walk(event) {
+    const { step, unit } = this.picked;
+    const across = { ArrowLeft: -1, ArrowRight: 1 }[event.key], along = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    if (!across && !along) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (across && event.shiftKey) this.start(clamp(this.source + across, this.n));
+    else if (across) this.pick({ step: clamp(step + across, this.n) });
+    else this.pick({ unit: clamp(unit + along, this.m) });
+  }
+
+  // ---- where things stand ----
+
+  arrange() {
+    const width = this.scroll.clientWidth, { scale, layers, directions, n } = this;
+    if (!width) return;
+    const height = fitHeight(this.stage, this.least, this.most, this.below), left = 46 * scale;
+    const column = Math.min(MOST_COLUMN, Math.max(LEAST_COLUMN * scale, (width - left - 4) / n));
+    const whole = Math.max(width, left + column * n + 4), thick = Math.min(30, column * 0.36);
+    const count = layers * directions, top = ARCS * scale, foot = CHIPS * scale, gap = GAP * scale;
+    const strip = (height - top - foot - gap * count) / count, ratio = window.devicePixelRatio || 1;
+    Object.assign(this, { ratio, type: 12 * scale, left, height, column, whole, top, foot, strip, thick });
+    // the last layer highest; of two directions the backward one above
+    this.strips = Array.from({ length: count }, (_, k) => ({ layer: Math.floor(k / directions),
+      direction: k % directions, top: top + (count - 1 - k) * (strip + gap) }));
+    for (const { style } of [this.stage, this.canvas])
+      Object.assign(style, { width: `${whole}px`, height: `${height}px` });
+    resize(this.canvas, Math.round(whole * ratio), Math.round(height * ratio));
+    this.paint();
+  }
+
+  reveal() {
+    const x = this.centre(this.picked.step), { scrollLeft, clientWidth } = this.scroll;
+    if (x - this.column < scrollLeft) this.scroll.scrollLeft = x - this.column;
+    else if (x + this.column > scrollLeft + clientWidth) this.scroll.scrollLeft = x + this.column - clientWidth;
+  }
+
+  centre(step) {
+    return this.left + (step + 0.5) * this.column;
+  }
+
+  topOf(layer, direction) {
+    return this.strips[layer * this.directions + direction].top;
+  }
+
+  value({ layer, direction, step, unit }) {
+    return this.states[((layer * this.directions + direction) * this.n + step) * this.m + unit];
+  }
+
+  // ---- drawing ----
+
+  paint() {
+    const { source, picked, directions } = this;
+    beginDrawing(this, this.whole);
+    // the direction that carries token `source` to the picked step; null where that comes before and nothing runs back
+    this.way = picked.step >= source ? 0 : directions > 1 ? 1 : null;
+    for (const strip of this.strips) this.arrowsAlong(strip);
+    for (let step = 0; step < this.n; step++)
+      for (let layer = 0; layer < this.layers; layer++) this.arrowUp(step, layer);
+    for (const strip of this.strips) this.cells(strip);
+    this.chips();
+    this.attention();
+    this.outline();
+    this.names();
+  }
+
+  /** Names stand above and below the strips that they name. */
+  write(text, x, y, options = {}) {
+    writeText(this, text, x, y, { align: "center", ...options });
+  }
+
+  arrow(x1, y1, x2, y2, strong) {
+    const { context } = this, angle = Math.atan2(y2 - y1, x2 - x1), head = strong ? 7 : 4.5;
+    const colour = this.ink(strong ? "residual-ink" : "grid-ink");
+    stroke(context, colour, strong ? 3 : 1);
+    line(context, x1, y1, x2 - Math.cos(angle) * head, y2 - Math.sin(angle) * head);
+    this.triangle(colour, [[x2, y2], ...[0.45, -0.45].map((turn) =>
+      [x2 - head * Math.cos(angle + turn), y2 - head * Math.sin(angle + turn)])]);
+  }
+
+  triangle(colour, corners) {
+    const { context } = this;
+    context.fillStyle = colour;
     context.beginPath();
-    context.roundRect(centre(view, step) - wide / 2, top, wide, tall, 4);
+    for (const corner of corners) context.lineTo(...corner);
     context.fill();
-    context.stroke();
-    write(view, shown, centre(view, step), top + tall / 2 + 0.5, { mono: true, bold: chosen, room: wide - 4 });
+  }
+
+  /** From step to step of one layer, in one direction. */
+  arrowsAlong({ layer, direction, top }) {
+    const { n, thick, way, source, picked } = this, y = top + this.strip / 2;
+    const low = Math.min(source, picked.step), high = Math.max(source, picked.step);
+    for (let step = 0; step + 1 < n; step++) {
+      const ends = [this.centre(step) + thick / 2 + 2, this.centre(step + 1) - thick / 2 - 2];
+      const [from, to] = direction ? ends.reverse() : ends;
+      this.arrow(from, y, to, y, way === direction && layer === 0 && step >= low && step < high);
+    }
+    if (n > 1 && this.column - thick > 30) this.write("Wₕ", (this.centre(0) + this.centre(1)) / 2, y - 10, WEIGHT);
+  }
+
+  /** From the token, or from the layer below, into a layer at one step. */
+  arrowUp(step, layer) {
+    const { source, picked } = this, x = this.centre(step), to = this.topOf(layer, 0) + this.strip + 3;
+    const from = layer === 0 ? this.height - this.foot + 2 : this.topOf(layer - 1, this.directions - 1) - 2;
+    const carries = layer === 0 ? step === source : layer <= picked.layer && step === picked.step;
+    this.arrow(x, from, x, to, this.way !== null && carries);
+    if (layer === 0 && step === 0) this.write("Wₓ", x + 8, (from + to) / 2, { ...WEIGHT, align: "left" });
+  }
+
+  cells({ layer, direction, top }) {
+    const { context, n, m, strip, thick } = this, cell = strip / m, gap = cell > 7 ? 1 : -0.4;
+    stroke(context, this.ink("grid-ink"));
+    for (let step = 0; step < n; step++) {
+      const x = this.centre(step) - thick / 2;
+      for (let unit = 0; unit < m; unit++) {
+        const share = this.value({ layer, direction, step, unit }) / this.reach;
+        context.fillStyle = css(this.colours[Math.round(127.5 + 127.5 * share)]);
+        context.fillRect(x, top + unit * cell, thick, cell - gap);
+      }
+      context.strokeRect(x - 0.5, top - 0.5, thick + 1, strip + 1);
+    }
+  }
+
+  /** What each row is, at the left edge of what is seen, however far it is scrolled. */
+  names() {
+    const { context, text, height, foot, scale } = this, left = this.scroll.scrollLeft;
+    const write = (name, y, more) => this.write(name, left + 4, y, { align: "left", bold: true, ...more });
+    context.fillStyle = this.ink("page");
+    context.fillRect(left, this.top - 2, this.left - 6, height - this.top);
+    for (const { layer, direction, top } of this.strips) {
+      const y = top + this.strip / 2, tight = this.column - this.thick <= 30, look = { meaning: "residual-ink" };
+      const arrow = this.directions > 1 ? "→←"[direction] : "";
+      write(`${text.hidden}${this.layers > 1 ? layer + 1 : ""}${arrow}`, y - (tight ? 8 * scale : 0), look);
+      if (tight) write("Wₕ", y + 8 * scale, look);
+    }
+    write(text.input, height - foot + 4 + (foot - 10) / 2);
+  }
+
+  chips() {
+    const { context, ink, column, source, picked } = this, top = this.height - this.foot + 4, tall = this.foot - 10;
+    this.tokens.forEach((token, step) => {
+      context.font = `${this.type}px ${ink("mono")}`;
+      const shown = clipped(context, token, column - 12), x = this.centre(step);
+      const wide = Math.min(column - 4, context.measureText(shown).width + 12);
+      const chosen = step === source || step === picked.step;
+      context.fillStyle = ink("panel");
+      stroke(context, ink(step === source ? "key" : chosen ? "query" : "grid-ink"), chosen ? 2.5 : 1);
+      context.beginPath();
+      context.roundRect(x - wide / 2, top, wide, tall, 4);
+      context.fill();
+      context.stroke();
+      this.write(shown, x, top + tall / 2 + 0.5, { mono: true, bold: chosen, room: wide - 4 });
+    });
+  }
+
+  /** What attention does over the same distance: one arc from the picked step to the token, above everything. */
+  attention() {
+    const { context, ink, source, picked, text, scale } = this, backward = this.way === null;
+    const from = this.centre(source), to = this.centre(picked.step), base = this.top - 4, peak = 20 * scale - 12;
+    if (source !== picked.step) {
+      stroke(context, ink(backward ? "excluded-ink" : "attention-ink"), 2.5, backward ? [2, 5] : [7, 4]);
+      context.beginPath();
+      context.moveTo(from, base);
+      context.bezierCurveTo(from, peak, to, peak, to, base);
+      context.stroke();
+      context.setLineDash([]);
+      if (!backward) this.triangle(ink("attention-ink"), [[to, base + 3], [to - 4, base - 6], [to + 4, base - 6]]);
+    }
+    const words = backward ? text.none : fill(text.path, { steps: Math.abs(picked.step - source) });
+    const { scrollLeft, clientWidth } = this.scroll;
+    context.font = `700 ${this.type}px ${ink("font")}`;
+    // on the screen, wherever the arc is
+    const half = context.measureText(words).width / 2 + 4;
+    const x = Math.max(scrollLeft + half, Math.min(scrollLeft + clientWidth - half, (from + to) / 2));
+    this.write(words, x, 9 * scale, { bold: true, meaning: backward ? "muted" : "text" });
+  }
+
+  outline() {
+    const { thick, picked } = this, cell = this.strip / this.m, x = this.centre(picked.step) - thick / 2;
+    const y = this.topOf(picked.layer, picked.direction) + picked.unit * cell;
+    for (const [meaning, width] of Object.entries({ text: 5, drawn: 2.5 })) {
+      stroke(this.context, this.ink(meaning), width);
+      this.context.strokeRect(x - 3, y - 1, thick + 6, Math.max(cell, 4) + 1);
+    }
+  }
+
+  // ---- under the pointer ----
+
+  /** A token below, a unit of a strip, or nothing. */
+  under(event) {
+    const box = this.stage.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
+    const step = Math.floor((x - this.left) / this.column);
+    if (step < 0 || step >= this.n) return null;
+    if (y > this.height - this.foot) return { token: step, step };
+    const strip = this.strips.find(({ top }) => y >= top && y < top + this.strip);
+    if (!strip) return null;
+    const { layer, direction, top } = strip;
+    return { layer, direction, step, unit: clamp(Math.floor(((y - top) / this.strip) * this.m), this.m) };
+  }
+
+  click(event) {
+    const place = this.under(event);
+    if (place?.token !== undefined) this.start(place.token);
+    else if (place) this.pick(place);
+  }
+
+  describe(place) {
+    const { layer, direction, step, unit } = place;
+    return fill(this.text.reading, { layer: layer + 1, direction: this.directions > 1 ? ` ${"→←"[direction]}` : "",
+      step, unit, token: this.tokens[step], value: exact(this.value(place)) });
+  }
+
+  hover(event) {
+    const place = this.under(event);
+    this.tip.hidden = true;
+    if (!place) return;
+    const x = this.centre(place.step) - this.scroll.scrollLeft;
+    if (place.token !== undefined) {
+      const words = [tokenChip(this.tokens[place.token], "key"), make("small", "", null, ` ${place.token}`)];
+      showTip(this.tip, words, x, this.height - this.foot, this.foot);
+    } else {
+      const y = this.topOf(place.layer, place.direction) + (place.unit * this.strip) / this.m;
+      showTip(this.tip, [make("span", "", null, this.describe(place))], x, y, 24);
+    }
   }
 }
 
-// What attention does over the same distance: one arc from the picked step to the token, above everything.
-function attention(view) {
-  const { context, ink, source, picked, top, text } = view, from = centre(view, source), to = centre(view, picked.step);
-  const base = top - 4, peak = 20 * view.scale, middle = (from + to) / 2, distance = Math.abs(picked.step - source);
-  const backward = view.way === null;
-  if (source !== picked.step) {
-    context.strokeStyle = ink(backward ? "excluded-ink" : "attention-ink");
-    context.lineWidth = 2.5;
-    context.setLineDash(backward ? [2, 5] : [7, 4]);
-    context.beginPath();
-    context.moveTo(from, base);
-    context.bezierCurveTo(from, peak - 12, to, peak - 12, to, base);
-    context.stroke();
-    context.setLineDash([]);
-    if (!backward) arrow2(view, to, base);
-  }
-  const words = backward ? text.none : text.path.replace("{steps}", distance);
-  const { scrollLeft, clientWidth } = view.scroll;
-  context.font = `700 ${view.type}px ${ink("font")}`;
-  // on the screen, wherever the arc is
-  const half = context.measureText(words).width / 2 + 4;
-  const x = Math.max(scrollLeft + half, Math.min(scrollLeft + clientWidth - half, middle));
-  write(view, words, x, 9 * view.scale, { bold: true, meaning: backward ? "muted" : "text" });
-}
-
-function arrow2(view, x, y) {
-  const { context, ink } = view;
-  context.fillStyle = ink("attention-ink");
-  context.beginPath();
-  context.moveTo(x, y + 3);
-  context.lineTo(x - 4, y - 6);
-  context.lineTo(x + 4, y - 6);
-  context.fill();
-}
-
-function outline(view) {
-  const { context, ink, strip, thick, m, picked } = view, top = topOf(view, picked.layer, picked.direction);
-  const cell = strip / m, x = centre(view, picked.step) - thick / 2;
-  for (const [line, meaning] of [[5, "text"], [2.5, "drawn"]]) {
-    context.strokeStyle = ink(meaning);
-    context.lineWidth = line;
-    context.strokeRect(x - 3, top + picked.unit * cell - 1, thick + 6, Math.max(cell, 4) + 1);
-  }
-}
-
-// What is under the pointer: a token below, a unit of a strip, or nothing.
-function under(view, event) {
-  const box = view.stage.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
-  const step = Math.floor((x - view.left) / view.column);
-  if (step < 0 || step >= view.n) return null;
-  if (y > view.height - view.foot) return { token: step };
-  for (let layer = 0; layer < view.layers; layer++) for (let direction = 0; direction < view.directions; direction++) {
-    const inside = y - topOf(view, layer, direction);
-    if (inside >= 0 && inside < view.strip)
-      return { layer, direction, step, unit: clamp(Math.floor((inside / view.strip) * view.m), view.m) };
-  }
-  return null;
-}
-
-function click(view, event) {
-  const found = under(view, event);
-  if (found?.token !== undefined) start(view, found.token);
-  else if (found) pick(view, found);
-}
-
-function describe(view, layer, direction, step, unit) {
-  return view.text.reading.replace("{layer}", layer + 1).replace("{direction}",
-    view.directions > 1 ? (direction ? " ←" : " →") : "").replace("{step}", step).replace("{unit}", unit)
-    .replace("{token}", view.tokens[step]).replace("{value}", exact(value(view, layer, direction, step, unit)));
-}
-
-function hover(view, event) {
-  const found = under(view, event);
-  view.tip.hidden = true;
-  if (!found) return;
-  const x = centre(view, found.step ?? found.token) - view.scroll.scrollLeft;
-  if (found.token !== undefined) {
-    const words = [tokenChip(view.tokens[found.token], "key"), make("small", "", null, ` ${found.token}`)];
-    return showTip(view.tip, words, x, view.height - view.foot, view.foot);
-  }
-  const y = topOf(view, found.layer, found.direction) + (found.unit * view.strip) / view.m;
-  const said = describe(view, found.layer, found.direction, found.step, found.unit);
-  showTip(view.tip, [make("span", "", null, said)], x, y, 24);
+export default function (component) {
+  mount(component, Unrolled);
 }

@@ -29,9 +29,7 @@ HERE = Path(__file__).parent
 # Hidden states as strips of signed colour, the same weights at every step, and the path between two tokens.
 _picture = declare(
     "recurrence_unrolled", HERE / "unrolled.js",
-    html='<div class="unrolled"><div class="scroll">'
-         '<div class="stage" tabindex="0" role="application"><canvas></canvas></div></div>'
-         '<div class="tip" hidden></div><div class="spoken" aria-live="polite"></div></div>',
+    html='<div class="component tokens-view unrolled"></div>',
     styles=(PATTERN_CSS, HERE / "unrolled.css"))
 
 
@@ -44,7 +42,7 @@ def inputs(run: Run) -> Tensor:
 
 
 def network(run: Run, kind: str, n_layers: int, both: bool, seed: int) -> list[list[Steps]]:
-    """The untrained network over the prompt, computed once for all who ask."""
+    """The untrained network over the prompt, computed once for all readers."""
     def make() -> list[list[Steps]]:
         X = inputs(run)
         layers = recurrent_cells.random_stack(kind, X.shape[1], N_HIDDEN, n_layers, 2 if both else 1,
@@ -56,26 +54,26 @@ def network(run: Run, kind: str, n_layers: int, both: bool, seed: int) -> list[l
 
 
 def picked(n_layers: int, both: bool) -> dict[str, int]:
-    """The strip and the unit that the reader has picked, within what is drawn."""
+    """The strip and the unit that the reader has picked, clamped to the network that is drawn."""
     return {"layer": min(read("layer"), n_layers - 1), "direction": int(both and read("backward")),
             "step": reader.selection().position, "unit": read("unit")}
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument and return what it shows."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         kind = choice(page, "cell")
         n_layers = int(named(page, "layers"))
         both = st.toggle(page.label("both"), help=page.label("both_help"), **attached("both"))
         seed = seed_field(page)
-    made, at, source = (network(run, kind, n_layers, both, seed), picked(n_layers, both),
-                        min(read("from"), len(run.tokens) - 1))
+    layers, at = network(run, kind, n_layers, both, seed), picked(n_layers, both)
+    source = min(read("from"), len(run.tokens) - 1)
     title = _title(page, run, kind, source, at["step"], both)
     st.markdown(f"**{title}**")
-    states = torch.stack([torch.stack([steps.h for steps in directions]) for directions in made])
+    states = torch.stack([torch.stack([steps.h for steps in directions]) for directions in layers])
     _draw_states(page, run, states.numpy(), at, source)
     st.caption(page.label("unrolled_note", m=N_HIDDEN, seed=seed))
-    steps = made[at["layer"]][at["direction"]]
+    steps = layers[at["layer"]][at["direction"]]
     return Reading(_lines(page, run, kind, steps, at), _question(page, len(run.tokens)),
                    [recurrent_cells.step, recurrent_cells.unroll, recurrent_cells.stack],
                    {"states.csv": lambda: _table(run, states)}, ".unrolled canvas", title)
@@ -99,56 +97,42 @@ def _pick() -> None:
 
 
 def _title(page: Lesson, run: Run, kind: str, source: int, step: int, both: bool) -> str:
-    words = dict(source=code(run.tokens[source]), target=code(run.tokens[step]), cell=page.label(f"network_{kind}"),
-                 steps=abs(step - source))
-    if source == step:
-        return page.label("unrolled_title_same", **words)
-    if step < source and not both:
-        return page.label("unrolled_title_none", **words)
-    return page.label("unrolled_title_backward" if step < source else "unrolled_title", **words)
-
-
-def _previous(steps: Steps, at: dict[str, int]) -> Steps | None:
-    """What the picked step was told: the step before it in its direction, None at the first."""
-    before = at["step"] + (1 if at["direction"] else -1)
-    if not 0 <= before < len(steps.h):
-        return None
-    return Steps(*(None if part is None else part[before]
-                   for part in (steps.from_input, steps.from_state, steps.gates, steps.h, steps.c)))
+    way = "_same" if step == source else "" if step > source else "_backward" if both else "_none"
+    return page.label(f"unrolled_title{way}", source=code(run.tokens[source]), target=code(run.tokens[step]),
+                      cell=page.label(f"network_{kind}"), steps=abs(step - source))
 
 
 def _lines(page: Lesson, run: Run, kind: str, steps: Steps, at: dict[str, int]) -> list[tuple[str, str]]:
     """The cell's equations for one unit: each gate from its two summands, then the new state."""
     t, k = at["step"], at["unit"]
-    before = _previous(steps, at)
-    old_h, old_c = ((0.0, 0.0) if before is None
-                    else (float(before.h[k]), None if before.c is None else float(before.c[k])))
-    gates = {name: float(value) for name, value in zip(GATES[kind], steps.gates[t, :, k])}
-    parts = {name: (float(x), float(h))
-             for name, x, h in zip(GATES[kind], steps.from_input[t, :, k], steps.from_state[t, :, k])}
+    before = t + (1 if at["direction"] else -1)     # in its direction
+    old_h, old_c = (0.0 if values is None or not 0 <= before < len(values) else values[before, k]
+                    for values in (steps.h, steps.c))
+    gates = dict(zip(GATES[kind], steps.gates[t, :, k]))
+    parts = dict(zip(GATES[kind], zip(steps.from_input[t, :, k], steps.from_state[t, :, k])))
     place = dict(token=code(run.tokens[t]), step=t, unit=k, layer=at["layer"] + 1)
-    h, put = float(steps.h[t, k]), lambda value: bracketed(latex_operand(value))
+    h, put = latex_number(steps.h[t, k]), latex_operand
     if kind == "rnn":
         x, s = parts["h"]
         return [(page.label("numbers_rnn", **place),
-                 rf"h_t = \tanh\left(x_t W_x + h_{{t-1}} W_h + b\right) = \tanh\left({latex_operand(x)} + "
-                 rf"{put(s)}\right) = {latex_number(h)}")]
+                 rf"h_t = \tanh\left(x_t W_x + h_{{t-1}} W_h + b\right) = \tanh\left({put(x)} + "
+                 rf"{bracketed(put(s))}\right) = {h}")]
     lines = [(page.label(f"numbers_gate_{kind}_{name}", **place), _gate(kind, name, parts[name], gates))
              for name in GATES[kind]]
     if kind == "lstm":
-        c = float(steps.c[t, k])
+        c = steps.c[t, k]
         return [*lines, (page.label("numbers_lstm_c", **place),
-                         rf"c_t = f\, c_{{t-1}} + i\, g = {latex_operand(gates['f'])} \cdot {put(old_c)} + "
-                         rf"{latex_operand(gates['i'])} \cdot {put(gates['g'])} = {latex_number(c)}"),
-                (page.label("numbers_lstm_h", **place), rf"h_t = o \tanh(c_t) = {latex_operand(gates['o'])} \cdot "
-                                                        rf"\tanh\left({latex_operand(c)}\right) = {latex_number(h)}")]
+                         rf"c_t = f\, c_{{t-1}} + i\, g = {put(gates['f'])} \cdot {bracketed(put(old_c))} + "
+                         rf"{put(gates['i'])} \cdot {bracketed(put(gates['g']))} = {latex_number(c)}"),
+                (page.label("numbers_lstm_h", **place), rf"h_t = o \tanh(c_t) = {put(gates['o'])} \cdot "
+                                                        rf"\tanh\left({put(c)}\right) = {h}")]
     u = gates["u"]
     return [*lines, (page.label("numbers_gru_h", **place),
-                     rf"h_t = (1 - u)\, n + u\, h_{{t-1}} = (1 - {latex_operand(u)}) \cdot {put(gates['n'])} + "
-                     rf"{latex_operand(u)} \cdot {put(old_h)} = {latex_number(h)}")]
+                     rf"h_t = (1 - u)\, n + u\, h_{{t-1}} = (1 - {put(u)}) \cdot {bracketed(put(gates['n']))} + "
+                     rf"{put(u)} \cdot {bracketed(put(old_h))} = {h}")]
 
 
-def _gate(kind: str, name: str, parts: tuple[float, float], gates: dict[str, float]) -> str:
+def _gate(kind: str, name: str, parts: tuple[Tensor, Tensor], gates: dict[str, Tensor]) -> str:
     """One gate as a formula: σ or tanh of the input's part plus the state's; a GRU's content lets r through to
     the state's part.
     """
@@ -166,15 +150,13 @@ def _question(page: Lesson, n: int) -> Question:
     longest = n - 1
     pairs = ([(1, 1), (1, longest), (longest, 1), (longest, longest)] if longest > 1
              else [(longest, 1), (longest + 2, 2), (longest + 1, 3)])
-    return Question("path", page.label("question_path", n=n),
-                    [page.label("question_path_option", rnn=a, attention=b) for a, b in pairs],
-                    pairs.index((longest, 1)), page.label("because_path", n=n, longest=longest))
+    return page.question("path", [page.label("question_path_option", rnn=a, attention=b) for a, b in pairs],
+                         pairs.index((longest, 1)), n=n, longest=longest)
 
 
 def _table(run: Run, states: Tensor) -> pd.DataFrame:
     """Every hidden state: one line for each layer, direction and step."""
-    values = states.numpy()
     return pd.DataFrame(
         [{"layer": layer + 1, "direction": "backward" if direction else "forward", "step": t, "token": run.tokens[t]}
-         | {f"h{k}": value for k, value in enumerate(values[layer, direction, t])}
-         for layer in range(values.shape[0]) for direction in range(values.shape[1]) for t in range(values.shape[2])])
+         | {f"h{k}": value for k, value in enumerate(states[layer, direction, t].tolist())}
+         for layer, direction, t in np.ndindex(states.shape[:3])])

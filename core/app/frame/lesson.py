@@ -76,9 +76,14 @@ class Lesson:
         """
         return {"text": self.labels(labels) | words, "scale": reader.scale()}
 
-    def table(self, rows: Sequence[Sequence], *columns: str) -> pd.DataFrame:
-        """Rows under headings; a heading is the label `column_<name>`."""
-        return pd.DataFrame(rows, columns=[self.label(f"column_{name}") for name in columns])
+    def table(self, rows: Sequence[Sequence], *columns: str, labels: str = "column") -> pd.DataFrame:
+        """Rows under headings; a heading is the label `<labels>_<name>`."""
+        return pd.DataFrame(rows, columns=[self.label(f"{labels}_{name}") for name in columns])
+
+    def question(self, name: str, options: Sequence[str], answer: int, /, **values) -> check.Question:
+        """A question whose texts are the labels `question_<name>` and `because_<name>`, with {values} put in."""
+        asked, because = (self.label(f"{label}_{name}", **values) for label in ("question", "because"))
+        return check.Question(name, asked, [*options], answer, because)
 
     def is_seen(self) -> bool:
         """True once the browser has shown the picture above; draw what is below only then.

@@ -23,6 +23,7 @@ from core.model.intervention import Intervention
 from core.model.transformer import Transformer
 from core.training import blanks, dates, translation
 from pages.architectures import activations, blank, norms, translate
+from pages.architectures.shared import percent
 from tests.helpers import lessons, messages
 from tests.helpers.messages import formulas
 from tests.helpers.prompts import PROMPTS
@@ -163,7 +164,7 @@ def test_hiding_by_chance_is_the_training_objective(seed: int):
     inputs, targets = blanks.hide(np.array([found.true_ids]), found.encoder.tokenizer, np.random.default_rng(seed))
     assert found.inputs == tuple(inputs[0]) and len(found.blanks) == max(1, round(0.15 * (len(found.true_ids) - 1)))
     expected = F.cross_entropy(found.encoder.model(torch.tensor(inputs[0])).logits, torch.tensor(targets[0]))
-    assert np.mean([loss for _, loss in blank.losses(found)]) == pytest.approx(float(expected), rel=1e-4)
+    assert np.mean([*blank.losses(found).values()]) == pytest.approx(float(expected), rel=1e-4)
 
 
 def test_the_decoder_says_nothing_past_an_unknown_blank():
@@ -259,7 +260,7 @@ def test_the_picture_is_given_the_traces_patterns():
         assert (np.allclose(values, torch.stack(own).detach().numpy(), atol=1e-5)
                 and np.allclose(values.sum(-1), 1, atol=1e-5))
     assert sent["target"][-1] == "‹end›" and len(sent["inputs"]) == n and sent["right"]
-    for top, p in zip(sent["tops"], sent["p"]):
+    for top, p in zip(sent["tops"], found.probabilities):
         assert top[0]["p"] == pytest.approx(p) and sum(one["p"] for one in top) <= 1 + 1e-9
 
 
@@ -298,7 +299,7 @@ def test_the_question_of_the_forced_token_is_answered_by_writing_on(source: str)
         written.append(int(model(torch.tensor(written), source_ids=ids).logits[-1].argsort(descending=True)[1]))
         while written[-1] != 0 and len(written) < len(found.target) + 5:
             written.append(int(model.logits(torch.tensor(written), memory=model.encode(ids))[-1].argmax()))
-    assert translate.forced(found) == (tuple(written[1:]), found.target) and written[1] != found.target[0]
+    assert translate.forced(found) == tuple(written[1:]) and written[1] != found.target[0]
     right = 0 if tuple(written[2:]) == found.target[1:] else 1
     assert "Yes" in answer(open_at("translate", translate_text=source), "translate", right)
 
@@ -341,7 +342,7 @@ def test_companions_change_batchnorm_and_the_others_by_exactly_nothing():
                                                       layer="1", norms_other="Tom ran home."), "norms")["norms"]}
     assert (rows["layernorm"]["still"] == rows["rmsnorm"]["still"] == [True, True]
             and rows["batchnorm"]["still"] == [False, False])
-    assert rows["batchnorm"]["joined"] == norms._percent(norms.change("batchnorm", batch, batch.joined, 3))
+    assert rows["batchnorm"]["joined"] == percent(norms.change("batchnorm", batch, batch.joined, 3))
     assert all(sum(row["counts"]) == batch.matrix.shape[1] for row in rows.values())
 
 
@@ -413,7 +414,7 @@ def test_where_the_model_lives_on_its_curve():
     run = run_of(at.session_state["prompt"])
     inputs = run.trace.blocks[2].mlp_pre.double()
     sent, shares = given(at, "activations"), activations.facts("gelu", inputs.numpy())
-    assert sum(sent["histogram"]["counts"]) == inputs.numel() and sent["own"] == "gelu"
+    assert sum(sent["histogram"]) == inputs.numel() and sent["own"] == "gelu"
     assert (shares["below"] == pytest.approx(float((inputs < 0).double().mean()))
             and shares["silent"] == pytest.approx(float((inputs.max(0).values <= 0).double().mean())))
     assert shares["nothing"] == pytest.approx(float((F.gelu(inputs).abs() <= 0.05).double().mean()))
