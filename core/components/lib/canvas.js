@@ -1,6 +1,7 @@
 // Drawing on a canvas.
 import { make } from "./dom.js";
 import { byKeys } from "./keys.js";
+import { cut } from "./text.js";
 import { readTheme } from "./theme.js";
 
 /** A canvas that follows its CSS size at the screen's own resolution; `draw(ctx, width, height)` in CSS pixels. */
@@ -15,16 +16,9 @@ export class Surface {
   }
 
   measure() {
-    const box = this.canvas.getBoundingClientRect();
-    const ratio = Math.min(window.devicePixelRatio || 1, 3);
-    this.width = box.width;
-    this.height = box.height;
-    const [w, h] = [Math.round(box.width * ratio), Math.round(box.height * ratio)];
-    if (this.canvas.width !== w || this.canvas.height !== h) {
-      this.canvas.width = w;
-      this.canvas.height = h;
-    }
-    this.ratio = ratio;
+    const { width, height } = this.canvas.getBoundingClientRect(), ratio = screenRatio();
+    Object.assign(this, { width, height, ratio });
+    resize(this.canvas, Math.round(width * ratio), Math.round(height * ratio));
   }
 
   begin() {
@@ -75,10 +69,7 @@ export class Surface {
     NaN stays empty. */
 export function matrixPicture(rows, columns, at, table, low, high, reuse) {
   const canvas = reuse ?? document.createElement("canvas");
-  if (canvas.width !== columns || canvas.height !== rows) {
-    canvas.width = columns;
-    canvas.height = rows;
-  }
+  resize(canvas, columns, rows);
   const context = canvas.getContext("2d");
   const image = context.createImageData(columns, rows);
   const pixels = new Uint32Array(image.data.buffer);
@@ -138,10 +129,7 @@ export function write(context, text, x, y, colour, align = "left", options = {})
 
 /** A text in the context's font, cut where it would be wider than `room`. */
 export function clipped(context, text, room) {
-  if (context.measureText(text).width <= room) return text;
-  const signs = [...text];
-  while (signs.length > 1 && context.measureText(`${signs.join("")}…`).width > room) signs.pop();
-  return `${signs.join("")}…`;
+  return cut(text, (shown) => context.measureText(shown).width <= room);
 }
 
 /** A dot with a rim of the page's colour; hollow ones are told apart from full ones without colour. */
@@ -179,6 +167,19 @@ export function hatch(context, x, y, width, height, colour, spacing = 7) {
 export function resize(canvas, width, height) {
   if (canvas.width !== width) canvas.width = width;
   if (canvas.height !== height) canvas.height = height;
+}
+
+/** Device pixels a CSS pixel, at most 3: more cost time and show nothing. */
+export const screenRatio = () => Math.min(3, window.devicePixelRatio || 1);
+
+/** Empty a canvas of a size in CSS pixels, sharp on the screen; returns its context, which measures in CSS pixels. */
+export function sharpen(canvas, width, height, ratio = screenRatio()) {
+  const context = canvas.getContext("2d");
+  Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
+  resize(canvas, Math.round(width * ratio), Math.round(height * ratio));
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return context;
 }
 
 /** Make a view's canvas ready: its context, the page's colours by name and the diverging scale stand on the view; the

@@ -13,5 +13,5 @@ def instrument(name: str, module: str) -> Callable:
     It is made of the .js beside that file and, after the shared style, of the .css beside it.
     """
     own = Path(module)
-    return declare(name, own.with_suffix(".js"), html='<div class="instrument"></div>',
+    return declare(name, own.with_suffix(".js"), html='<div class="component instrument"></div>',
                    styles=(_FOLDER / "instrument.css", own.with_suffix(".css")))

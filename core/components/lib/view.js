@@ -11,7 +11,7 @@ const FOUND_ITS_PLACE = [400, 1500];      // ms after which the page around stan
  * view.close(), where there is one, ends it.
  */
 export function mount({ parentElement, data, setStateValue, setTriggerValue }, View) {
-  const root = parentElement.querySelector(".instrument, .tokens-view");
+  const root = parentElement.querySelector(".component");
   whenStyled(root, () => {
     if (!root.view) {
       root.view = new View(root);
