@@ -28,7 +28,7 @@ def panel_of(page):
 def state_of(panel) -> dict:
     """What the panel shows: its settings, its truncation's logits, and the words on it."""
     return panel.evaluate(
-        """(root) => { const { settings, truncations: [t] } = root.panel; return { settings, ids: [...t.tokenIds],
+        """(root) => { const { settings, truncations: [t] } = root.view; return { settings, ids: [...t.tokenIds],
             logits: [...t.logits],
         kept: t.nKept, mass: t.keptMass, headline: root.querySelector('.headline').textContent,
             drawn: root.querySelector('.drawn').textContent }; }""")
@@ -55,7 +55,7 @@ def test_everything_answers_while_the_hand_moves_and_the_page_follows_when_it_le
     before, twin, address = state_of(panel), page.locator(".st-key-lesson_code").text_content(), page.url
     canvas = page.locator(".sampling-panel .figure canvas")
     picture, box = canvas.screenshot(), canvas.bounding_box()
-    grip = panel.evaluate("(root) => root.panel.picture.grips.top_p")
+    grip = panel.evaluate("(root) => root.view.picture.grips.top_p")
     x, y = box["x"] + (grip["left"] + grip["right"]) / 2, box["y"] + (grip["top"] + grip["bottom"]) / 2
     page.mouse.move(x, y)
     page.mouse.down()
@@ -125,7 +125,7 @@ def test_an_experiment_moves_a_panel_that_is_in_use(open_page):
 def test_a_candidate_that_is_clicked_continues_the_prompt(open_page):
     page = open_page("next_token?prompt=Once%20upon%20a")
     panel = panel_of(page)
-    first = panel.evaluate("(root) => root.panel.tokens[root.panel.truncations[0].tokenIds[0]]")
+    first = panel.evaluate("(root) => root.view.tokens[root.view.truncations[0].tokenIds[0]]")
     page.locator(".sampling-panel .candidate").first.click()
     page.wait_for_function("() => document.querySelector('.st-key-prompt textarea').value !== 'Once upon a'")
     assert page.locator(".st-key-prompt textarea").input_value() == "Once upon a" + first.replace("·", " ")
@@ -134,7 +134,7 @@ def test_a_candidate_that_is_clicked_continues_the_prompt(open_page):
 def test_a_token_found_by_name_is_marked_and_explained(open_page):
     page = open_page("next_token")
     panel = panel_of(page)
-    token = panel.evaluate("(root) => root.panel.tokens[root.panel.truncations[0].tokenIds[60]]")
+    token = panel.evaluate("(root) => root.view.tokens[root.view.truncations[0].tokenIds[60]]")
     page.locator(".sampling-panel .find").fill(token.replace("·", " "))
     page.wait_for_timeout(100)
     assert token in page.locator(".sampling-panel .found").text_content()

@@ -68,7 +68,7 @@ export function marksByKeys(root) {
   const marks = (svg) => [...svg.querySelectorAll("title")].map((title) => title.parentNode);
   const tell = (svg, k, phase) => {
     const mark = marks(svg)[k];
-    tip ??= make("div", "mark-tip", root);
+    tip ??= make("div", "tip", root);
     svg.querySelector(".by-keys")?.classList.remove("by-keys");
     tip.hidden = phase === "out" || !mark;
     if (tip.hidden) return;

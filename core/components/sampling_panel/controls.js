@@ -37,9 +37,9 @@ function nearest(values, value) {
 }
 
 export class Controls {
-  /** change(settings) while the hand moves, commit() when it lets go. */
-  constructor(parent, labels, change, commit) {
-    Object.assign(this, { labels, change, commit });
+  /** change(settings) while the hand moves, commit() when it lets go; append(token) continues the text. */
+  constructor(parent, labels, change, commit, append) {
+    Object.assign(this, { labels, change, commit, append });
     const list = make("ol", "steps", parent);
     const head = make("li", "heads", list);
     make("span", "", head, labels.order);

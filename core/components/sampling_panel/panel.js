@@ -1,14 +1,14 @@
 // The panel: it holds the settings, answers every move of the hand within one frame, and tells Python when
 // the hand lets go.
-import { unpack } from "../lib/bytes.js";
 import { button, fill, make, setText } from "../lib/dom.js";
 import { byKeys } from "../lib/keys.js";
 import { decimals } from "../lib/numbers.js";
+import { abridged } from "../lib/text.js";
 import { whenStyled } from "../lib/theme.js";
-import { roomBelow } from "../lib/view.js";
+import { mount, roomBelow } from "../lib/view.js";
 import { ALL_OFF, Controls, methodOf, METHODS, spread } from "./controls.js";
-import { inksAt, niceTop, probabilityText, wholeNumber } from "./figure.js";
-import { Picture, SmallPicture } from "./picture.js";
+import { niceTop, probabilityText, SmallPicture, wholeNumber } from "./figure.js";
+import { Picture } from "./picture.js";
 import { firstAbove, KEPT, RULES, seededUniforms, TOLERANCE, Truncation } from "./truncation.js";
 
 const CANDIDATES = 40, DRAWS = 1000, TWIN_DELAY = 500;
@@ -16,19 +16,18 @@ const CANDIDATES = 40, DRAWS = 1000, TWIN_DELAY = 500;
 const PRESENT_FOOT = 60;
 
 class Panel {
-  constructor(root, header) {
+  constructor(root) {
     this.root = root;
-    this.labels = header.labels;
     this.frame = this.moves = 0;
-    this._build();
-    new ResizeObserver(() => whenStyled(root, () => this._measure())).observe(this.figure);
-    root.panel = this;
   }
 
   /** New data from Python: logits only where they changed, settings only where Python set them anew. */
-  receive(header, send, append) {
-    Object.assign(this, { send, append });
-    this.controls.append = append;
+  receive(header) {
+    if (!this.labels) {
+      this.labels = header.labels;
+      this._build();
+      new ResizeObserver(() => whenStyled(this.root, () => this._measure())).observe(this.figure);
+    }
     if (header.logits_key !== this.logitsKey) {
       this.logitsKey = header.logits_key;
       this.tokens = header.tokens;
@@ -44,7 +43,7 @@ class Panel {
       this.draws = null;
     }
     this.largest = header.scale;
-    whenStyled(this.root, () => this._measure());
+    this._measure();
   }
 
   change(values) {
@@ -76,16 +75,16 @@ class Panel {
     this.logarithmic = button(bar, labels.logarithmic, "", turn, "toggle");
     this.pin = button(bar, labels.pin, "", () => this._pin(), "toggle");
     const grid = make("div", "grid", root);
+    this.append = (token) => this.trigger("append", token);
     this.controls = new Controls(make("div", "controls", grid), labels, (values) => this.change(values),
-      () => this.commit());
+      () => this.commit(), this.append);
     this.figure = make("div", "figure", grid);
-    this.picture = new Picture(make("canvas", "", this.figure));
-    this.picture.canvas.setAttribute("role", "img");
+    this.picture = new Picture(this.figure);
     this.tip = make("div", "tip", this.figure);
     this.tip.hidden = true;
     this._side(make("div", "side", grid));
     this.contexts = make("div", "contexts", grid);
-    this.twin = make("p", "twin", root);
+    this.twin = make("p", "twin spoken", root);
     this.twin.setAttribute("aria-live", "polite");
     this._listen(this.picture.canvas);
   }
@@ -138,8 +137,7 @@ class Panel {
       const box = make("figure", "context", pair), caption = make("figcaption", "", box);
       make("b", "", caption, context.name);
       make("q", "", caption, context.text).dir = "auto";
-      const picture = new SmallPicture(make("canvas", "", box));
-      picture.canvas.setAttribute("role", "img");
+      const picture = new SmallPicture(box);
       const lines = ["by_k", "by_p", "by_all"].map(() => make("p", "verdict", box));
       return { picture, lines, truncation: this.truncations[i + 1] };
     });
@@ -148,23 +146,18 @@ class Panel {
   _measure() {
     if (!this.truncations || !this.figure.clientWidth) return;
     this.words = {
-      token: (id, most) => this._cut(this.tokens[id], most),
+      token: (id, most) => abridged(this.tokens[id], most),
       count: wholeNumber,
       ruleNames: Object.fromEntries(RULES.map((name) => [name, this.labels[`rule_${name}`] ?? ""])),
     };
     // larger, as far as it stays on one screen
     const scale = Math.min(this.largest, Math.max(1, (window.innerHeight - 340) / 400));
     this.root.style.setProperty("--scale", scale);
-    const theme = inksAt(scale), size = this.tokens.length;
-    this.picture.measure(size, theme, scale, roomBelow(this.figure) - (this.largest > 1 ? PRESENT_FOOT : 12));
-    for (const { picture } of this.small) picture.measure(size, theme, scale);
+    const size = this.tokens.length;
+    this.picture.measure(size, scale, roomBelow(this.figure) - (this.largest > 1 ? PRESENT_FOOT : 12));
+    for (const { picture } of this.small) picture.measure(size, scale);
     cancelAnimationFrame(this.frame);
     this._show();
-  }
-
-  _cut(token, most) {
-    const signs = [...token];
-    return signs.length > most ? `${signs.slice(0, most - 1).join("")}…` : token;
   }
 
   /** One frame: compute, then draw and write everything that depends on it. */
@@ -271,7 +264,7 @@ class Panel {
     const top = niceTop(Math.max(0.01,
       ...this.small.map(({ truncation }) => truncation.renormalised[truncation.firstKept()])));
     for (const { picture, truncation } of this.small)
-      picture.draw({ truncation, settings, words, top: settings.logarithmic ? 1 : top });
+      picture.draw({ truncation, settings, words }, top);
   }
 
   /** Under each context what k alone and p alone would keep of it, and what all rules do. */
@@ -366,9 +359,4 @@ function perplexityText(value) {
   return value < 100 ? value.toPrecision(3) : wholeNumber(Math.round(value));
 }
 
-export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
-  const header = unpack(data), root = parentElement.querySelector(".sampling-panel");
-  const panel = root.panel ?? new Panel(root, header);
-  const append = (token) => setTriggerValue("append", token);
-  panel.receive(header, (settings) => setStateValue("settings", settings), append);
-}
+export default (component) => mount(component, Panel);
