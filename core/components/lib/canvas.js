@@ -61,7 +61,7 @@ export class Surface {
       if (phase !== "press") act(...place(column, row), phase);
       else for (const one of ["down", "up", "hover"]) act(...place(column, row), one);
     // a reading below the picture speaks for itself
-    }, () => this.canvas.closest(".instrument").querySelector(".tip:not([hidden])")?.textContent ?? "");
+    }, () => this.canvas.closest(".component").querySelector(".tip:not([hidden])")?.textContent ?? "");
   }
 }
 

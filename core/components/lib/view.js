@@ -1,5 +1,6 @@
 // The life of a component: built once on its root, fed at every run, fitted to its place and to the window.
 import { unpack } from "./bytes.js";
+import { keepFocus } from "./focus.js";
 import { marksByKeys } from "./keys.js";
 import { pageScale, whenStyled } from "./theme.js";
 
@@ -16,7 +17,9 @@ export function mount({ parentElement, data, setStateValue, setTriggerValue }, V
     if (!root.view) {
       root.view = new View(root);
       marksByKeys(root);
-      keepFocus(root);
+      // where a picture is built anew, what then stands in the same place has the focus
+      keepFocus(root, (node) => pathTo(root, node),
+        (path) => path.reduce((node, place) => node?.children[place], root));
     }
     const { view } = root, header = unpack(data);
     view.send = (settings) => setStateValue("settings", settings);
@@ -32,21 +35,9 @@ export function mount({ parentElement, data, setStateValue, setTriggerValue }, V
   };
 }
 
-/** Where a picture is built anew with the focus in it, the focus goes on to what then stands in the same place. */
-function keepFocus(root) {
-  const path = (node) => (node === root ? [] : [...path(node.parentNode), [...node.parentNode.children].indexOf(node)]);
-  let held = null;
-  root.addEventListener("focusin", ({ target }) => { held = { node: target, path: path(target) }; });
-  // the reader went elsewhere
-  root.addEventListener("focusout", ({ target }) => queueMicrotask(() => {
-    if (held?.node === target && target.isConnected) held = null;
-  }));
-  new MutationObserver(() => {
-    if (!held || held.node.isConnected || document.activeElement !== document.body) return;
-    const heir = held.path.reduce((node, place) => node?.children[place], root);
-    if (heir?.tagName === held.node.tagName) heir.focus({ preventScroll: true });
-  }).observe(root, { childList: true, subtree: true });
-}
+/** The places of a node among its siblings, from `root` down. */
+const pathTo = (root, node) =>
+  (node === root ? [] : [...pathTo(root, node.parentNode), [...node.parentNode.children].indexOf(node)]);
 
 /** Calls again with the new width when the place has another width. */
 export function onWidth(node, again) {

@@ -1,8 +1,7 @@
 // The drawing. Every picture here has one horizontal axis: the tokens from the most to the least probable, the first
 // ones a bar each, the rest on a logarithmic scale, so that a vocabulary of any size fits and no token is left out.
-import { line, sharpen, stroke, write } from "../lib/canvas.js";
+import { line, sharpen, stroke, Surface, write } from "../lib/canvas.js";
 import { luminance, rgb } from "../lib/colours.js";
-import { make } from "../lib/dom.js";
 import { decimals, powerOfTen } from "../lib/numbers.js";
 import { readTheme } from "../lib/theme.js";
 import { KEPT, TOP_K } from "./truncation.js";
@@ -60,13 +59,7 @@ export function niceTop(value) {
 }
 
 /** One truncation drawn: its cumulative curve above its bars. */
-export class Figure {
-  constructor(parent) {
-    this.canvas = make("canvas", "", parent);
-    this.canvas.setAttribute("role", "img");
-    this.context = this.canvas.getContext("2d");
-  }
-
+export class Figure extends Surface {
   /** Take a place of width × height pixels: the axis of `size` tokens from left to right, curve and bars at {top,
       height}, all `unit` times as large as usual. */
   layOut(size, unit, { right, ...place }) {

@@ -86,7 +86,8 @@ class Panel {
     this.contexts = make("div", "contexts", grid);
     this.twin = make("p", "twin spoken", root);
     this.twin.setAttribute("aria-live", "polite");
-    this._listen(this.picture.canvas);
+    this.picture.point((x, y, phase) => this._point(x, y, phase));
+    this._readByKeys(this.picture.canvas);
   }
 
   _side(side) {
@@ -101,8 +102,8 @@ class Panel {
     this.find = make("input", "find", side);
     Object.assign(this.find,
       { type: "search", placeholder: labels.find, ariaLabel: labels.find, autocomplete: "off", spellcheck: false });
-    this.find.oninput = () => this._name(this.find.value, false);
-    this.find.onchange = () => this._name(this.find.value, true);
+    this.find.oninput = () => this._find(this.find.value, false);
+    this.find.onchange = () => this._find(this.find.value, true);
     this.found = make("p", "found", side);
     this.found.setAttribute("aria-live", "polite");
     const list = make("ol", "candidates", side);
@@ -118,7 +119,7 @@ class Panel {
   }
 
   /** Find the token that a reader writes: its visible form, with or without the mark of a leading space. */
-  _name(text, done) {
+  _find(text, done) {
     const written = text.replace(/^ /, "·"), exact = [written, `·${text}`];
     let id = text ? exact.map((form) => this.tokens.indexOf(form)).find((at) => at >= 0) : undefined;
     if (text && id === undefined) id = this.tokens.findIndex((token) => exact.some((form) => token.startsWith(form)));
@@ -238,11 +239,9 @@ class Panel {
     this.rows.forEach(({ node, parts }, i) => {
       node.parentNode.hidden = i >= truncation.size;
       if (i >= truncation.size) return;
-      const rule = RULES[truncation.cutBy[i]];
-      const texts = [String(i + 1), words.token(truncation.tokenIds[i], 14), probabilityText(truncation.probs[i]),
-        rule ? words.ruleNames[rule] : probabilityText(truncation.renormalised[i])];
-      texts.forEach((text, part) => setText(parts[part], text));
-      node.classList.toggle("cut", rule !== "");
+      const { id, cut, rank, rule, y, after } = this._facts(i);
+      [rank, words.token(id, 14), y, cut ? rule : after].forEach((text, part) => setText(parts[part], text));
+      node.classList.toggle("cut", cut);
       node.classList.toggle("hit", i === place);
     });
     setText(this.found, this._foundText(truncation));
@@ -251,11 +250,8 @@ class Panel {
   _foundText(truncation) {
     const id = this.settings.named;
     if (id === null) return this.unknown ? fill(this.labels.find_none, { text: this.unknown }) : "";
-    const place = truncation.rankOf[id], rule = RULES[truncation.cutBy[place]];
-    const values = { token: this.tokens[id],
-      rank: this.words.count(place + 1), y: probabilityText(truncation.probs[place]),
-      after: probabilityText(truncation.renormalised[place]), rule: this.words.ruleNames[rule] };
-    return fill(this.labels[rule ? "found_cut" : "found"], values);
+    const facts = this._facts(truncation.rankOf[id]);
+    return fill(this.labels[facts.cut ? "found_cut" : "found"], facts);
   }
 
   _drawContexts() {
@@ -302,55 +298,55 @@ class Panel {
     this._set({ pinned: this.settings.pinned ? null : { temperature, top_k, top_p, min_p, typical_p } });
   }
 
-  _listen(canvas) {
-    const at = (event) => {
-      const box = canvas.getBoundingClientRect();
-      return [event.clientX - box.left, event.clientY - box.top];
-    };
-    canvas.onpointerdown = (event) => {
-      const { drag, place } = this.picture.under(...at(event));
-      if (place !== undefined) this._set({ named: this.truncations[0].tokenIds[place] });
-      if (!drag) return;
-      canvas.setPointerCapture(event.pointerId);
+  _point(x, y, phase) {
+    const { drag, place } = this.picture.under(x, y), ends = phase === "up" || phase === "out";
+    if (phase === "down") {
+      if (place !== undefined) this._name(place);
       this.dragging = drag;
-      this._drag(...at(event));
-    };
-    canvas.onpointermove = (event) => (this.dragging ? this._drag(...at(event)) : this._hover(...at(event)));
-    canvas.onpointerup = canvas.onpointercancel = () => {
-      if (this.dragging) this.commit();
-      this.dragging = null;
-    };
-    canvas.onpointerleave = () => { this.tip.hidden = true; };
+    }
+    if (ends && this.dragging) this.commit();
+    if (ends) this.dragging = null;
+    if (this.dragging) {
+      this.tip.hidden = true;
+      this.change({ [this.dragging]: this.picture.valueAt(this.dragging, x, y, this.truncations[0]) });
+      return;
+    }
+    this.picture.canvas.style.cursor = drag ? (drag.startsWith("top_k") || drag === "xi" ? "ew-resize" : "ns-resize")
+      : place === undefined ? "default" : "pointer";
+    this._tell(phase === "out" ? undefined : place, x, y);
+  }
+
+  _readByKeys(canvas) {
     byKeys(canvas, () => ({ columns: this.picture.scale.shown, rows: 1 }), (place, _row, phase) => {
-      if (phase === "press") this._set({ named: this.truncations[0].tokenIds[place] });
+      if (phase === "press") this._name(place);
       else this._tell(phase === "out" ? undefined : place, this.picture.scale.x(place + 0.5), this.picture.bars.top);
     }, () => (this.tip.hidden ? "" : this.tip.textContent));
     canvas.ontouchstart = (event) => {            // a finger on a grip drags the line; elsewhere it scrolls the page
-      if (this.picture.under(...at(event.touches[0])).drag) event.preventDefault();
+      const { left, top } = canvas.getBoundingClientRect(), { clientX, clientY } = event.touches[0];
+      if (this.picture.under(clientX - left, clientY - top).drag) event.preventDefault();
     };
   }
 
-  _drag(x, y) {
-    this.tip.hidden = true;
-    this.change({ [this.dragging]: this.picture.valueAt(this.dragging, x, y, this.truncations[0]) });
+  /** The token at a rank, from 0, is the named one. */
+  _name(place) {
+    this._set({ named: this.truncations[0].tokenIds[place] });
   }
 
-  _hover(x, y) {
-    const { drag, place } = this.picture.under(x, y), { canvas } = this.picture;
-    canvas.style.cursor = { top_p: "ns-resize", min_p: "ns-resize", top_k: "ew-resize", xi: "ew-resize" }[drag]
-      ?? (place === undefined ? "default" : "pointer");
-    this._tell(place, x, y);
+  /** What is said of the token at a rank, from 0, and whether it is cut. */
+  _facts(place) {
+    const truncation = this.truncations[0], id = truncation.tokenIds[place], rule = RULES[truncation.cutBy[place]];
+    return { id, cut: Boolean(rule), token: this.tokens[id], rank: this.words.count(place + 1),
+      rule: this.words.ruleNames[rule], y: probabilityText(truncation.probs[place]),
+      after: probabilityText(truncation.renormalised[place]) };
   }
 
   /** The tip of the bar at a rank, from 0; of none it is hidden. */
   _tell(place, x, y) {
     this.tip.hidden = place === undefined;
     if (place === undefined) return;
-    const truncation = this.truncations[0], id = truncation.tokenIds[place], rule = RULES[truncation.cutBy[place]];
-    setText(this.tip, fill(this.labels[rule ? "tip_cut" : "tip"], {
-      token: this.tokens[id], id, rank: this.words.count(place + 1), u: decimals(truncation.logits[place]),
-      y: String(truncation.probs[place]), after: String(truncation.renormalised[place]),
-      cumulative: probabilityText(truncation.cumulative[place]), rule: this.words.ruleNames[rule] }));
+    const { logits, probs, renormalised, cumulative } = this.truncations[0], facts = this._facts(place);
+    setText(this.tip, fill(this.labels[facts.cut ? "tip_cut" : "tip"], { ...facts, u: decimals(logits[place]),
+      y: String(probs[place]), after: String(renormalised[place]), cumulative: probabilityText(cumulative[place]) }));
     this.tip.style.transform = `translate(${Math.min(x + 14, this.picture.width - 250)}px, ${y + 16}px)`;
   }
 }
