@@ -110,7 +110,7 @@ def heads_wall(patterns: np.ndarray, allowed: np.ndarray, tokens: Sequence[str],
 
     allowed: (N, N) bool, which keys each query may see. tokens: N visible forms. text: the strings "title", "scale",
     "masked", "waiting".
-    words: lists with an entry for each head in order, or none: `roles`, a word beside its label; `notes`, a line shown on
+    words: lists with an entry for each head, or none: `roles`, a word beside its label; `notes`, a line shown on
     hover and focus; `badges`, a mark of what the reader changed. `crossed` has the numbers (layer · h + head) of the
     heads that are drawn crossed out. query: the row marked on every tile.
     summary: the map beside the wall, with the strings "measure", "nothing" and "map" in `text`; `on_measure(name)` is

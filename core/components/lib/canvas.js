@@ -28,7 +28,8 @@ export class Surface {
   }
 
   /**
-   * Call `act(x, y, phase)` for hover, press, drag, release ("up") and leave ("out"), in CSS pixels.
+   * Call `act(x, y, phase)`, in CSS pixels, when the pointer moves ("hover", "drag"), is pressed ("down") or released
+   * ("up"), and when it leaves ("out").
    *
    * cells() is {left, top, width, height, columns, rows, from}, or {places: [[x, y], …]}: where the arrow keys take
    * what a hover reads, beginning at the cell `from`. Without it the picture has no keys, because ranges beside it do
@@ -134,13 +135,11 @@ export function clipped(context, text, room) {
 
 /** A dot with a rim of the page's colour; hollow ones are told apart from full ones without colour. */
 export function dot(context, x, y, radius, colour, page, hollow = false) {
-  context.setLineDash([]);
+  stroke(context, hollow ? colour : page, hollow ? 2 : 1.5);
   context.beginPath();
   context.arc(x, y, radius, 0, 2 * Math.PI);
   context.fillStyle = hollow ? page : colour;
   context.fill();
-  context.lineWidth = hollow ? 2 : 1.5;
-  context.strokeStyle = hollow ? colour : page;
   context.stroke();
 }
 
@@ -150,9 +149,7 @@ export function hatch(context, x, y, width, height, colour, spacing = 7) {
   context.beginPath();
   context.rect(x, y, width, height);
   context.clip();
-  context.strokeStyle = colour;
-  context.lineWidth = 1;
-  context.setLineDash([]);
+  stroke(context, colour);
   context.beginPath();
   for (let at = -height; at < width; at += spacing) {
     context.moveTo(x + at, y + height);
@@ -162,8 +159,8 @@ export function hatch(context, x, y, width, height, colour, spacing = 7) {
   context.restore();
 }
 
-/** The device pixels of a canvas. One that has them already keeps its memory, which is slow to get; what is drawn then
-    begins with what it holds. */
+/** Set the device pixels of a canvas. One that has them already keeps its memory, which is slow to get, and what it
+    holds. */
 export function resize(canvas, width, height) {
   if (canvas.width !== width) canvas.width = width;
   if (canvas.height !== height) canvas.height = height;
@@ -182,13 +179,10 @@ export function sharpen(canvas, width, height, ratio = screenRatio()) {
   return context;
 }
 
-/** Make a view's canvas ready: its context, the page's colours by name and the diverging scale stand on the view; the
-    last picture is gone. */
+/** Empty a view's canvas, and put on the view its context, the page's colours by name, and the diverging scale. */
 export function beginDrawing(view, width = view.width) {
-  const context = view.canvas.getContext("2d"), { ink, table } = readTheme();
+  const { ink, table } = readTheme(), context = sharpen(view.canvas, width, view.height, view.ratio);
   Object.assign(view, { context, ink, colours: table("div") });
-  context.setTransform(view.ratio, 0, 0, view.ratio, 0, 0);
-  context.clearRect(0, 0, width, view.height);
   context.textBaseline = "middle";
 }
 

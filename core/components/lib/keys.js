@@ -1,5 +1,5 @@
-// What the pointer reads in a picture the keys read too, and say it: arrows go from place to place, Home and End to the
-// ends of a row, Enter or Space does what a press does there, Escape lets go.
+// The keys read in a picture what the pointer reads, and a screen reader says it: arrows go from place to place, Home
+// and End to the ends of a row, Enter or Space does what a press does there, Escape lets go.
 import { make } from "./dom.js";
 import { showTip } from "./pattern.js";
 
@@ -46,8 +46,8 @@ export function byKeys(node, walk, act, said) {
   node.onblur = () => { if (at) act(...at, "out"); };
 }
 
-// As the pointer's own events at the middle of a cell, for pictures that listen to those; grid() is {left, top, width,
-// height, columns, rows} in the node's pixels.
+// The same for pictures that listen to the pointer alone: the keys send its events at the middle of a cell. grid() is
+// {left, top, width, height, columns, rows} in the node's pixels.
 export function pointedByKeys(node, grid, said) {
   const send = (kind, x, y) => {
     const box = node.getBoundingClientRect();
@@ -61,8 +61,8 @@ export function pointedByKeys(node, grid, said) {
   }, said);
 }
 
-/** Every drawing whose marks have titles, and that has no keys of its own, is read by the keys: from mark to mark, its
-    title shown and spoken; Enter clicks it. */
+/** Let the keys read every drawing whose marks have titles and that has no keys of its own: they go from mark to mark,
+    whose title is shown and spoken; Enter clicks it. */
 export function marksByKeys(root) {
   let tip = null;
   const marks = (svg) => [...svg.querySelectorAll("title")].map((title) => title.parentNode);

@@ -1,4 +1,4 @@
-// What is read off a head's pattern: the rows of its packed weights, and the words under the pointer.
+// Patterns of heads: their packed rows, the words under the pointer, and cells painted on a colour scale.
 import { chip, make } from "./dom.js";
 import { readTheme } from "./theme.js";
 

@@ -39,7 +39,7 @@ export function mount({ parentElement, data, setStateValue, setTriggerValue }, V
 const pathTo = (root, node) =>
   (node === root ? [] : [...pathTo(root, node.parentNode), [...node.parentNode.children].indexOf(node)]);
 
-/** Calls again with the new width when the place has another width. */
+/** Call again(width) whenever the width of a node has changed. */
 export function onWidth(node, again) {
   let width = 0;
   new ResizeObserver(([entry]) => {
@@ -50,7 +50,7 @@ export function onWidth(node, again) {
 
 const hostOf = (node) => node.getRootNode().host ?? node;
 
-/** The pixels from the top of a node to the bottom of the window, as the page stands unscrolled. */
+/** The pixels from the top of a node to the bottom of the window, on a page that is not scrolled. */
 export function roomBelow(node) {
   let scrolled = 0;
   for (let at = hostOf(node).parentElement; at; at = at.parentElement) scrolled += at.scrollTop;
@@ -62,14 +62,14 @@ export function fitHeight(node, least, most, foot = 0) {
   return Math.max(least, Math.min(most, roomBelow(node) - (pageScale() > 1 ? 70 : 20) - foot));
 }
 
-/** What scrolls with the node: of every place around it that can scroll, the content that holds the node. */
+/** The contents that scroll with a node: of every scrollable box around it, the child that holds the node. */
 function contentsAround(node) {
   const contents = [], scrolls = (place) => ["auto", "scroll"].includes(getComputedStyle(place).overflowY);
   for (let at = hostOf(node); at.parentElement; at = at.parentElement) if (scrolls(at.parentElement)) contents.push(at);
   return contents;
 }
 
-/** Sets --free on the node: the room below it, within [least, most]. */
+/** Keep the variable --free of a node at the room below it, within [least, most]. */
 export function keepFree(node, least, most) {
   const fit = () => {
     if (!node.isConnected) { watch.disconnect(); return; }
@@ -83,7 +83,7 @@ export function keepFree(node, least, most) {
   for (const later of FOUND_ITS_PLACE) setTimeout(fit, later);
 }
 
-/** Calls draw() when the node's width changes, when the window does, and when the page around has found its place. */
+/** Call draw() when a node changes its size, when the window does, and when the page around has found its place. */
 export function keepFitted(node, draw) {
   const fit = () => whenStyled(node, draw);
   new ResizeObserver(fit).observe(node);

@@ -97,15 +97,14 @@ function layOutColumns(state, context, width) {
   state.top = state.slanted ? widest * 0.71 + 14 : 24 * data.type;
 }
 
+// Scrolls inside the grid until the picked cell is in sight, with one more before or after it.
 export function reveal(state) {
-  if (!state.picked) return;
-  const at = state.picked.column * state.column, view = state.width - state.left - state.right;
-  if (at < state.scroller.scrollLeft) state.scroller.scrollLeft = at - state.column;
-  else if (at + state.column > state.scroller.scrollLeft + view)
-    state.scroller.scrollLeft = at + 2 * state.column - view;
-  const top = state.picked.row * state.row, room = rowsEnd(state) - state.top;
-  if (top < state.scroller.scrollTop) state.scroller.scrollTop = top - state.row;
-  else if (top + state.row > state.scroller.scrollTop + room) state.scroller.scrollTop = top + 2 * state.row - room;
+  const { picked, scroller, column, row } = state, into = (at, size, now, room) =>
+    at < now ? at - size : at + size > now + room ? at + 2 * size - room : now;
+  if (!picked) return;
+  scroller.scrollLeft = into(picked.column * column, column, scroller.scrollLeft,
+    state.width - state.left - state.right);
+  scroller.scrollTop = into(picked.row * row, row, scroller.scrollTop, rowsEnd(state) - state.top);
 }
 
 // Where the rows in sight end: above the legend, which stays.
