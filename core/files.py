@@ -1,9 +1,9 @@
-"""When a file or folder was changed, asked of the disk once a second at most."""
+"""When a file or folder was changed; the disk is asked once a second at most."""
 import time
 from pathlib import Path
 
 LOOKS = 1.0       # seconds for which what the disk said holds
-_said: dict[Path, tuple[float, int]] = {}
+_times: dict[Path, tuple[float, int]] = {}
 
 
 def modified(path: Path) -> int:
@@ -11,11 +11,11 @@ def modified(path: Path) -> int:
 
     Raises OSError where there is no such path.
 
-    A run of a page would ask some fifty times, and every time another reader's thread has Python meanwhile.
+    A run of a page asks some fifty times, and at each look at the disk another reader's thread would get Python.
     """
     now = time.monotonic()
-    asked, said = _said.get(path, (-LOOKS, 0))
+    asked, time_ns = _times.get(path, (-LOOKS, 0))
     if now - asked >= LOOKS:
-        said = path.stat().st_mtime_ns
-        _said[path] = now, said
-    return said
+        time_ns = path.stat().st_mtime_ns
+        _times[path] = now, time_ns
+    return time_ns

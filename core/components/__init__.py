@@ -26,19 +26,22 @@ export default async (component) => {
 };"""
 
 
+_STYLE = Path(__file__).parent / "lib" / "component.css"
+
+
 def declare(name: str, script: Path, *, html: str = "", styles: Sequence[Path] = ()) -> Callable:
     """Register a component of Streamlit and return the function that draws it.
 
     script: the ES module whose default export draws it; Streamlit's documentation of components says what that is given
-    and may return. html: what the component's root holds at first. styles: CSS files, one after the other.
+    and may return. html: what the component's root holds at first. styles: CSS files, after the one that all share.
 
     Callbacks are called only while the component has a state to read. A picture tells of a pick with a little
     delay: what a reader does meanwhile may have taken the picture off the page, and its state with it; the pick
     comes nevertheless.
     """
-    css = "\n".join(path.read_text(encoding="utf-8") for path in styles)
+    css = "\n".join(path.read_text(encoding="utf-8") for path in (_STYLE, *styles)) if styles else None
     loader = _LOADER.replace("ADDRESS", scripts.address(script)).replace("FILES", json.dumps(scripts.imported(script)))
-    component = st.components.v2.component(name, html=html or None, css=css or None, js=loader)
+    component = st.components.v2.component(name, html=html or None, css=css, js=loader)
 
     def mounted(*, key: str, **arguments):
         for argument, value in arguments.items():

@@ -10,8 +10,8 @@ from core.app.base.markdown import code
 from core.app.frame import Lesson, Question, Reading
 from core.app.state import Run, reader
 from core.components import declare
-from core.components.heads_wall import PATTERN_CSS
 from core.components.lib.bytes import pack
+from core.components.lib.pattern import PATTERN_CSS
 from core.figures.numbers import bracketed, latex_number
 from pages.embeddings.shared import PREFIX
 

@@ -8,8 +8,8 @@ import streamlit as st
 from core.app.frame import Lesson
 from core.app.state import Run, reader
 from core.components import declare
-from core.components.heads_wall import PATTERN_CSS
 from core.components.lib.bytes import pack
+from core.components.lib.pattern import PATTERN_CSS
 from core.figures import heads as figures
 from core.figures.heads import head_name
 from pages.heads.shared import PREFIX, Pair, foot, pick_head

@@ -61,7 +61,7 @@ def _bundled() -> None:
         try:
             said = _sizes(checkpoints.bundled_config(name)) if name != cache.RANDOM_MODEL else ""
         except checkpoints.CheckpointError as error:
-            said = escaped(cache.said(error, name))
+            said = escaped(cache.problem_of(error, name))
         _row(name, note or f"**{escaped(name)}**", said)
 
 

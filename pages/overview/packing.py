@@ -5,7 +5,7 @@ import numpy as np
 import torch
 
 from core.analysis import stream_and_heads
-from core.components.heads_wall import most_cells, picture, row_ranges, rows_of
+from core.components.lib.pattern import most_cells, picture, row_ranges, rows_of
 from core.model.sampling import Truncation, draw
 from core.model.trace import Trace
 

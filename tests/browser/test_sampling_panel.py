@@ -5,12 +5,17 @@ from __future__ import annotations
 
 import json
 import re
+import urllib.parse
 
 import numpy as np
 import pytest
+from playwright.sync_api import Page
 
+from core.app.compute import cache
+from core.app.state import reader
+from core.app.state.run import Run, read
 from core.components.sampling_panel import PanelSettings
-from core.model.sampling import SamplingConfig, truncate
+from core.model.sampling import SamplingConfig, draw, truncate
 from tests.browser.serving import settle
 
 FIND = """() => { const seek = (root) => { for (const node of root.querySelectorAll('*')) {
@@ -19,50 +24,72 @@ FIND = """() => { const seek = (root) => { for (const node of root.querySelector
     return seek(document); }"""
 
 
+RULES = ("temperature", "top_k", "top_p", "min_p", "typical_p")
+
+
 def panel_of(page):
     page.locator(".sampling-panel canvas").first.wait_for()
     page.wait_for_timeout(200)
     return page.evaluate_handle(FIND)
 
 
-def state_of(panel) -> dict:
-    """What the panel shows: its settings, its truncation's logits, and the words on it."""
-    return panel.evaluate(
-        """(root) => { const { settings, truncations: [t] } = root.panel; return { settings, ids: [...t.tokenIds],
-            logits: [...t.logits],
-        kept: t.nKept, mass: t.keptMass, headline: root.querySelector('.headline').textContent,
-            drawn: root.querySelector('.drawn').textContent }; }""")
+def shown(page: Page) -> dict:
+    """What the panel says: the settings by name, the tokens in its list and in its table, the headline, the draw."""
+    panel = page.locator(".sampling-panel")
+    *rules, mass, xi = panel.locator("output.value").all_text_contents()
+    return {"settings": dict(zip(RULES, rules, strict=True)) | {"xi": xi}, "mass": mass,
+            "candidates": panel.locator(".candidate .token").all_text_contents(),
+            "kept": int(panel.locator(".numbers tbody td.strong").first.inner_text().replace(",", "")),
+            "headline": panel.locator(".headline").inner_text(), "drawn": panel.locator(".drawn").inner_text()}
+
+
+def settings_in(url: str) -> PanelSettings:
+    """The panel's settings as the address says them."""
+    return PanelSettings.from_link(urllib.parse.parse_qs(urllib.parse.urlsplit(url).query)["next_token_panel"][0])
+
+
+def present_run() -> Run:
+    return read(cache.shared_model(cache.model_names()[0], "cpu"), reader.default_prompt())
 
 
 def test_the_panel_shows_what_python_computes_of_the_same_logits(open_page):
     page = open_page("next_token?next_token_panel=T0.8_k100_p0.9_m0.001_x0.35_s1")
-    shown = state_of(panel_of(page))
-    logits = np.empty(len(shown["ids"]))
-    logits[shown["ids"]] = shown["logits"]
-    expected = truncate(logits, SamplingConfig(temperature=0.8, top_k=100, top_p=0.9, min_p=0.001))
-    assert shown["ids"] == expected.token_ids.tolist()
-    assert (shown["kept"], shown["mass"]) == (expected.n_kept, pytest.approx(expected.kept_mass, abs=1e-9))
-    assert f"{expected.n_kept:,}" in shown["headline"]
-    table = page.locator(".sampling-panel .numbers tbody tr")
-    assert float(table.nth(1).locator("td").nth(1).text_content()) == pytest.approx(expected.entropy_after, abs=6e-4)
+    panel_of(page)
+    panel, run = shown(page), present_run()
+    expected = truncate(run.logits(), SamplingConfig(temperature=0.8, top_k=100, top_p=0.9, min_p=0.001))
+    tokens = [run.tokenizer.visible(token_id) for token_id in expected.token_ids.tolist()]
+    assert panel["candidates"] == [token if len(token) <= 14 else token[:13] + "…" for token in tokens[:40]]
+    assert panel["kept"] == expected.n_kept and f"{expected.n_kept:,}" in panel["headline"]
+    assert panel["drawn"] == tokens[draw(expected, 0.35)]
+    after = [float(row.locator("td.strong").inner_text().replace(",", ""))
+             for row in page.locator(".sampling-panel .numbers tbody tr").all()]
+    assert after[1] == pytest.approx(expected.entropy_after, abs=6e-4)
+    assert after[3] == pytest.approx(expected.kept_mass, abs=6e-4)
     assert not page.errors
+
+
+def grip_of_p(page: Page, box: dict) -> tuple[float, float]:
+    """Where the hand takes hold of the line of p, right of the curve: the cursor says so."""
+    x, canvas = box["x"] + box["width"] - 70, page.locator(".sampling-panel .figure canvas")
+    for y in range(20, 300, 3):
+        page.mouse.move(x, box["y"] + y)
+        if canvas.evaluate("(canvas) => canvas.style.cursor") == "ns-resize":
+            return x, box["y"] + y + 6
+    pytest.fail("The line of p has no grip.")
 
 
 def test_everything_answers_while_the_hand_moves_and_the_page_follows_when_it_lets_go(open_page):
     page = open_page("next_token")
     panel = panel_of(page)
     panel.evaluate("(root) => { root.mine = true; }")
-    before, twin, address = state_of(panel), page.locator(".st-key-lesson_code").text_content(), page.url
+    before, twin, address = shown(page), page.locator(".st-key-lesson_code").text_content(), page.url
     canvas = page.locator(".sampling-panel .figure canvas")
-    picture, box = canvas.screenshot(), canvas.bounding_box()
-    grip = panel.evaluate("(root) => root.panel.picture.grips.top_p")
-    x, y = box["x"] + (grip["left"] + grip["right"]) / 2, box["y"] + (grip["top"] + grip["bottom"]) / 2
-    page.mouse.move(x, y)
+    picture, (x, y) = canvas.screenshot(), grip_of_p(page, canvas.bounding_box())
     page.mouse.down()
     page.mouse.move(x, y + 30, steps=5)
     page.wait_for_timeout(100)
-    during = state_of(panel)
-    assert (during["settings"]["top_p"] < before["settings"]["top_p"] and during["kept"] < before["kept"]
+    during = shown(page)
+    assert (float(during["settings"]["top_p"]) < float(before["settings"]["top_p"]) and during["kept"] < before["kept"]
             and during["headline"] != before["headline"])
     assert during["settings"]["xi"] == before["settings"]["xi"], "the dice stay frozen"
     assert canvas.screenshot() != picture
@@ -71,61 +98,61 @@ def test_everything_answers_while_the_hand_moves_and_the_page_follows_when_it_le
     page.wait_for_function("(old) => location.href !== old", arg=address)
     settle(page)
     assert page.locator(".st-key-lesson_code").text_content() != twin
-    assert f"p{during['settings']['top_p']}" in page.url
+    assert settings_in(page.url).config.top_p == float(during["settings"]["top_p"])
     assert panel.evaluate("(root) => root.isConnected && root.mine"), "the panel was mounted anew"
-    assert state_of(panel)["settings"] == during["settings"]
+    assert shown(page)["settings"] == during["settings"]
     assert not page.errors
 
 
 def test_the_keyboard_reaches_every_setting(open_page):
     page = open_page("next_token?next_token_panel=T1_k40_p0.9_x0.6_s1")
-    panel = panel_of(page)
+    panel_of(page)
     for label, key, name in (("Temperature", "ArrowRight", "temperature"), ("Top-k", "ArrowLeft", "top_k"),
                              ("Top-p", "ArrowLeft", "top_p"), ("Min-p", "ArrowRight", "min_p"),
                              ("Typical", "ArrowLeft", "typical_p"), ("Draw", "ArrowRight", "xi")):
-        before = state_of(panel)["settings"][name]
+        before = shown(page)["settings"][name]
         page.locator(".sampling-panel").get_by_label(re.compile(label)).first.focus()
         page.keyboard.press(key)
         settle(page)
-        assert state_of(panel)["settings"][name] != before, label
+        assert shown(page)["settings"][name] != before, label
     page.locator(".sampling-panel").get_by_label(re.compile("Temperature")).first.focus()
     page.keyboard.press("Home")
-    settle(page)
-    assert state_of(panel)["settings"]["temperature"] == 0 and state_of(panel)["kept"] == 1
+    page.wait_for_url("**next_token_panel=T0_*")
+    assert shown(page)["kept"] == 1
 
 
 def test_a_copied_link_shows_the_same_panel(open_page):
     page = open_page("next_token")
-    panel = panel_of(page)
+    panel_of(page)
     page.get_by_role("button", name="Typical", exact=True).click()
     page.get_by_role("button", name="1,000 draws").click()
     page.get_by_role("button", name="Pin as A").click()
     page.wait_for_url("**_draws_A~t0.9")
-    first = state_of(panel)
-    copied = state_of(panel_of(open_page(page.url.split("/")[-1])))
-    assert copied == first
-    assert first["settings"]["pinned"]["typical_p"] == 0.9
+    first, copied = shown(page), open_page(page.url.split("/")[-1])
+    panel_of(copied)
+    assert shown(copied) == first
+    assert settings_in(page.url).pinned.typical_p == 0.9
 
 
 def test_an_experiment_moves_a_panel_that_is_in_use(open_page):
     page = open_page("next_token")
-    panel = panel_of(page)
+    panel_of(page)
     page.get_by_role("button", name="Random", exact=True).click()
     page.wait_for_url("**next_token_panel=x0.6_s1")
     page.locator(".st-key-do_next_token_greedy button").click()
     page.wait_for_url("**next_token_panel=k1_x0.6_s1")
     settle(page)
-    assert state_of(panel)["settings"]["top_k"] == 1
+    assert shown(page)["settings"]["top_k"] == "1" and shown(page)["kept"] == 1
     # the very settings of before: Python must hear them again
     page.get_by_role("button", name="Random", exact=True).click()
     page.wait_for_url("**next_token_panel=x0.6_s1")
-    assert PanelSettings.from_browser(state_of(panel)["settings"]).config == SamplingConfig()
+    assert settings_in(page.url).config == SamplingConfig() and shown(page)["kept"] > 1
 
 
 def test_a_candidate_that_is_clicked_continues_the_prompt(open_page):
     page = open_page("next_token?prompt=Once%20upon%20a")
-    panel = panel_of(page)
-    first = panel.evaluate("(root) => root.panel.tokens[root.panel.truncations[0].tokenIds[0]]")
+    panel_of(page)
+    first = shown(page)["candidates"][0]
     page.locator(".sampling-panel .candidate").first.click()
     page.wait_for_function("() => document.querySelector('.st-key-prompt textarea').value !== 'Once upon a'")
     assert page.locator(".st-key-prompt textarea").input_value() == "Once upon a" + first.replace("·", " ")
@@ -133,8 +160,9 @@ def test_a_candidate_that_is_clicked_continues_the_prompt(open_page):
 
 def test_a_token_found_by_name_is_marked_and_explained(open_page):
     page = open_page("next_token")
-    panel = panel_of(page)
-    token = panel.evaluate("(root) => root.panel.tokens[root.panel.truncations[0].tokenIds[60]]")
+    panel_of(page)
+    run = present_run()
+    token = run.tokenizer.visible(int(np.argsort(-run.logits(), kind="stable")[60]))
     page.locator(".sampling-panel .find").fill(token.replace("·", " "))
     page.wait_for_timeout(100)
     assert token in page.locator(".sampling-panel .found").text_content()

@@ -98,24 +98,33 @@ def _shown(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:59] + "…")
 
 
-def _listed(text: str) -> list[str]:
-    return list(filter(None, re.split(r"[,\s]+", text)))
+def _names(is_allowed: Callable[[str], bool], kind: str, hint: str) -> Callable[[str], tuple[str, ...]]:
+    """What reads a list of names of a kind, each once."""
+    def read(text: str) -> tuple[str, ...]:
+        names = tuple(dict.fromkeys(filter(None, re.split(r"[,\s]+", text))))
+        if wrong := [name for name in names if not is_allowed(name)]:
+            raise ValueError(f"{wrong[0]!r} is no {kind}. {hint}")
+        return names
+    return read
 
 
 def _bundled(text: str) -> tuple[str, ...]:
     from core.model import checkpoints  # brings torch, which a server need not wait for where nothing is set
-    there = checkpoints.bundled_names()
-    if wrong := [name for name in _listed(text) if name not in there or not _continues_text(name)]:
-        raise ValueError(f"{wrong[0]!r} is no bundled model that continues a text. Allowed are, separated by commas, "
-                         f"{', '.join(filter(_continues_text, there))}")
-    return tuple(dict.fromkeys(_listed(text)))
+    allowed = [name for name in checkpoints.bundled_names() if continues_text(checkpoints.BUNDLED, name)]
+    return _names(allowed.__contains__, "bundled model that continues a text",
+                  f"Allowed are, separated by commas, {', '.join(allowed)}")(text)
 
 
-def _continues_text(name: str) -> bool:
+@functools.lru_cache(maxsize=64)
+def continues_text(folder: Path, name: str) -> bool:
+    """Whether a bundled model, which lies in `folder`, is a decoder.
+
+    One whose config cannot be read counts as such, so that a reader meets the reason when the model is chosen.
+    """
     from core.model import checkpoints
     try:
         return checkpoints.bundled_config(name).kind == "decoder"
-    except checkpoints.CheckpointError:         # a reader meets the reason when the model is chosen
+    except checkpoints.CheckpointError:
         return True
 
 
@@ -141,13 +150,6 @@ def is_hub_name(written: str) -> bool:
     """
     return (_HUB_NAME.fullmatch(written) is not None and ".." not in written and "--" not in written
             and not written.endswith((".git", "-", ".")))
-
-
-def _hub_names(text: str) -> tuple[str, ...]:
-    if wrong := next((name for name in _listed(text) if not is_hub_name(name)), None):
-        raise ValueError(f"{wrong!r} is no name of a model on the Hub. Allowed are names like gpt2 or "
-                         f"EleutherAI/pythia-160m, separated by commas")
-    return tuple(_listed(text))
 
 
 def _bytes(text: str) -> int:
@@ -180,19 +182,13 @@ def _address(text: str) -> str:
     raise ValueError("allowed is the address of a service, such as http://127.0.0.1:8000")
 
 
-def _origins(text: str) -> tuple[str, ...]:
-    if wrong := next((origin for origin in _listed(text) if not _ORIGIN.fullmatch(origin)), None):
-        raise ValueError(f"{wrong!r} is no origin. Allowed are origins like https://moodle.school.example or "
-                         "https://*.school.example, separated by commas")
-    return tuple(_listed(text))
-
-
 # name -> (field of Deployment, what reads its value or raises ValueError that says what is allowed)
 READERS: dict[str, tuple[str, Callable[[str], object]]] = {
     MODELS: ("models", _bundled),
     ROOTS: ("model_roots", _folders),
     HUB: ("hub", _switch),
-    HUB_MODELS: ("hub_models", _hub_names),
+    HUB_MODELS: ("hub_models", _names(is_hub_name, "name of a model on the Hub", "Allowed are names like gpt2 or "
+                                      "EleutherAI/pythia-160m, separated by commas")),
     HUB_GIGABYTES: ("hub_bytes", _bytes),
     GIGABYTES: ("all_models_bytes", _bytes),
     LARGEST: ("largest_model_bytes", _bytes),
@@ -200,5 +196,7 @@ READERS: dict[str, tuple[str, Callable[[str], object]]] = {
     TOKENS: ("prompt_tokens", _whole(LEAST_TOKENS, MOST_TOKENS)),
     TRAINING: ("training", _switch),
     PASSES: ("passes", _address),
-    FRAME_ANCESTORS: ("frame_ancestors", _origins),
+    FRAME_ANCESTORS: ("frame_ancestors", _names(_ORIGIN.fullmatch, "origin", "Allowed are origins like "
+                                                "https://moodle.school.example or https://*.school.example, separated "
+                                                "by commas")),
 }

@@ -178,7 +178,7 @@ def model_names() -> tuple[str, ...]:
     """
     if allowed := deployment.current().models:
         return allowed
-    names = [name for name in checkpoints.bundled_names() if _continues_text(checkpoints.BUNDLED, name)]
+    names = [name for name in checkpoints.bundled_names() if deployment.continues_text(checkpoints.BUNDLED, name)]
     return tuple(sorted(names, key=lambda name: (name != MAIN_MODEL, name))) or (RANDOM_MODEL,)
 
 
@@ -237,18 +237,6 @@ def keep_own(model: Transformer, tokenizer: Tokenizer, title: str) -> str:
     return name
 
 
-@functools.lru_cache(maxsize=64)
-def _continues_text(folder: Path, name: str) -> bool:
-    """Whether the bundled model is a decoder.
-
-    One whose config cannot be read counts as such, so that a reader meets the reason when it is chosen.
-    """
-    try:
-        return checkpoints.bundled_config(name).kind == "decoder"
-    except checkpoints.CheckpointError:
-        return True
-
-
 @functools.lru_cache(maxsize=1)
 def _traces() -> ByteBoundedCache:
     return ByteBoundedCache(TRACE_BYTES, _look)
@@ -278,10 +266,10 @@ def shared_model(name: str, device: str) -> LoadedModel:
             LOG.warning("%s does not fit on %s; the CPU takes it.", name, device)
             return shared_model(name, devices.CPU)
         LOG.exception("Loading %s failed.", name)
-        return dataclasses.replace(_random_model(device), problem=said(error, name))
+        return dataclasses.replace(_random_model(device), problem=problem_of(error, name))
 
 
-def said(error: Exception, name: str) -> str:
+def problem_of(error: Exception, name: str) -> str:
     """What a reader is told of a bundled model that could not be loaded."""
     base, _ = name_and_step(name)
     return without_paths(str(error), checkpoints.BUNDLED / base, base)
@@ -333,8 +321,8 @@ def trace(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Interve
                                  lambda made: _weight(loaded, made.n_bytes))
 
 
-def kept_trace(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention = NOTHING) -> Trace | None:
-    """The same where it is there already."""
+def kept_trace(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention) -> Trace | None:
+    """The Trace where it is computed already, else None."""
     return _traces().get((loaded.name, loaded.device, intervention, token_ids))
 
 

@@ -131,7 +131,7 @@ def growing(key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[
 
 def _so_far(here: Frame | None, key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[object], int],
             said: str) -> tuple[object, bool]:
-    """The same, None where it is nothing yet."""
+    """As `growing`; the value is None while there is nothing yet."""
     if here is None:
         return cache.result(key, lambda: _last(steps()), size), True
     if (known := cache.kept(key)) is not None:
@@ -151,7 +151,7 @@ def _so_far(here: Frame | None, key: Hashable, steps: Callable[[], Iterator[Part
 
 
 def result(key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[object], int], said: str = ""):
-    """The whole result alone: the view is left until then."""
+    """The whole result; until it is there, the view is left."""
     value, whole = _so_far(_frame.get(), key, steps, size, said)
     if not whole:
         raise NotYet
@@ -159,7 +159,7 @@ def result(key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[o
 
 
 def made(key: Hashable, make: Callable[[], object], size: Callable[[object], int]):
-    """The same for what cannot say how far it is: `make()`, without any call to Streamlit."""
+    """`result` of a computation that cannot say how far it is: `make()`, without any call to Streamlit."""
     def steps() -> Iterator[Part]:
         yield Part(make(), 1, 1)
 
@@ -172,8 +172,9 @@ def every() -> float | None:
 
 
 def follow(here: Frame, place, frame_words: prose.TextFile) -> None:
-    """Says in `place` how far what the frame shows unfinished is, with a button that stops it, or one that begins
-    again; runs the page anew where that has changed whether the lesson is drawn again and again.
+    """Say in `place` how far an unfinished result is, with a button that stops it or one that begins again.
+
+    Run the page anew where the lesson has to be drawn again and again from now on, or no longer.
     """
     if here.shared is not None:
         with place:
@@ -186,9 +187,9 @@ def follow(here: Frame, place, frame_words: prose.TextFile) -> None:
 
 
 def _await(here: Frame, words: prose.TextFile) -> None:
-    """Says how far it is, by itself, until there is something to show; then the page is run anew.
+    """Say how far it is, in a fragment of its own, until there is something to show; then run the page anew.
 
-    To draw all else again and again would be a tenth of what a class asks of the server.
+    To draw the whole page again and again would be a tenth of the work that a class gives the server.
     """
     drawn = []
 
@@ -202,9 +203,9 @@ def _await(here: Frame, words: prose.TextFile) -> None:
 
 
 def _begin(seconds: float) -> None:
-    """From now on the lesson is drawn anew at that distance: as soon as the browser has the page and asks.
+    """Draw the lesson anew every so many seconds, from when the browser has the page and asks for more.
 
-    A rerun at once would drop what was not sent yet, and the controls would then stand at their least values.
+    To rerun at once would drop what is not yet sent, and the controls would then stand at their least values.
     """
     drawn = []
 

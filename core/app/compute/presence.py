@@ -1,4 +1,4 @@
-"""Whether the page of a reader is still open, asked by what computes for them on a thread that knows no session."""
+"""Whether a reader's page is still open, for threads that compute for the reader and know no session."""
 from collections.abc import Callable
 
 from streamlit import runtime

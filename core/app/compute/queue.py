@@ -164,7 +164,7 @@ class Job:
         self._places.withdraw(self)
 
     def wait(self, seconds: float | None = None) -> None:
-        """Until it has ended, or that many seconds."""
+        """Wait until the job has ended, or that many seconds."""
         with _pages_that_wait:
             self._thread.join(seconds)
 
@@ -185,7 +185,7 @@ class Job:
             self._places.leave(self)
 
     def _came_to_its_turn(self) -> bool:
-        """Waits for it; False where the job was stopped, or nobody waits for it any longer."""
+        """Wait for the turn; False where the job was stopped, or nobody waits for its records any longer."""
         while not self.turn.wait(LOOKS):
             if self._stop.is_set() or self._is_left():
                 return False
@@ -238,10 +238,9 @@ _pages_that_wait, _of_thread = Counted(), threading.local()
 
 
 def in_good_manners(steps: Iterator[T]) -> Iterator[T]:
-    """The same steps.
+    """The same steps; on a job's thread, let pages that run go first before each step but the first.
 
-    On a job's thread, pages that run go first before each but the first: Python gives every thread as much, and a
-    class's pages would each wait for all jobs' steps, too.
+    Python gives every thread as much time, so each page of a class would wait for the steps of all jobs too.
     """
     is_job = threading.current_thread().name == NAME
     _of_thread.since = time.monotonic()        # when it gave way last, also within a step
@@ -253,7 +252,7 @@ def in_good_manners(steps: Iterator[T]) -> Iterator[T]:
 
 
 def _give_way(seconds: float) -> None:
-    """Until no page runs but such as wait for a job, or that many seconds."""
+    """Sleep until no page runs but those that wait for a job, or that many seconds."""
     end = time.monotonic() + seconds
     while time.monotonic() < end and PAGES.n > _pages_that_wait.n:
         time.sleep(GLANCES)
@@ -270,7 +269,7 @@ def start(make: Callable[[], Iterator], watched: Callable[[], bool] = lambda: Tr
 
 
 def queue(make: Callable[[], Iterator], watched: Callable[[], bool] = lambda: True) -> Job:
-    """The same for what a page computes by itself: it waits while MOST_QUEUED others of its kind run."""
+    """A job over what a page computes by itself: it waits while MOST_QUEUED others of its kind run."""
     return Job(make, _queue, watched).start()
 
 

@@ -1,4 +1,4 @@
-"""How forward passes of many readers come to their turn: a line for each device, in which readers alternate, and one
+"""Turns for the forward passes of many readers: a line for each device, in which readers alternate, and one
 computation for all who ask for the same.
 
 Nothing here knows Streamlit, a model or a session. Who waits does so on its own thread and computes there, so an
@@ -26,7 +26,7 @@ LOOKS = 0.1             # seconds between two looks, of one who waits, at whethe
 
 
 def _stays() -> None:
-    """Of one who waits: nothing calls it away."""
+    """The look of one who waits and whom nothing calls away."""
 
 
 @dataclass(frozen=True)

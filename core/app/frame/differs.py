@@ -22,7 +22,7 @@ def facts(config: ModelConfig, tokenizer: Tokenizer) -> dict[str, bool]:
         "gated": config.gated, "untied": not config.tied_embeddings, "unembedding_bias": config.unembedding_bias}
 
 
-def said(words: TextFile, view: str, config: ModelConfig, tokenizer: Tokenizer) -> list[str]:
+def sentences(words: TextFile, view: str, config: ModelConfig, tokenizer: Tokenizer) -> list[str]:
     """The sentences of a lesson's file that hold for this model: its labels `differs_<fact>`, and
     `differs_<view>_<fact>` of the view that is shown.
     """

@@ -1,6 +1,5 @@
-"""What the views with a long computation share: its buttons, and a picture that follows it while it runs.
-
-The computations are `core.app.compute.queue`.
+"""What views with a long computation (a job of `core.app.compute.queue`) share: its buttons, and a picture that follows
+it while it runs.
 """
 from collections.abc import Callable, Hashable, Iterator
 
@@ -28,7 +27,7 @@ def job_of(page: Lesson, key: Hashable) -> Job | None:
 
 
 def records_of(page: Lesson, key: Hashable) -> list:
-    """What it has made so far."""
+    """What this session's computation has yielded so far."""
     job = job_of(page, key)
     return [] if job is None else list(job.records)
 
@@ -52,8 +51,8 @@ def training_controls(page: Lesson, key: Hashable, verb: str, make: Callable[[],
 
 
 def controls(page: Lesson, key: Hashable, verb: str, make: Callable[[], Iterator], stop: str = "stop") -> bool:
-    """The button that starts it, or the one that stops it or leaves the line (`verb` and `stop` are their labels);
-    whether it was running or waiting then.
+    """Draw the button that starts a job (its label is `verb`), or the one that stops it or leaves the line (`stop`);
+    return whether the job was running or waiting when the button was drawn.
     """
     # one element that changes: two would stand side by side while pictures follow each other quickly
     key_of_both = f"{page.id}_run"
@@ -68,7 +67,7 @@ def controls(page: Lesson, key: Hashable, verb: str, make: Callable[[], Iterator
 
 
 def end(page: Lesson) -> None:
-    """Stops what this session has running in the lesson, and waits for it."""
+    """Stop what this session has running in the lesson, and wait until it has ended."""
     for job in _jobs(page).values():
         job.stop()
     for job in _jobs(page).values():
@@ -76,7 +75,7 @@ def end(page: Lesson) -> None:
 
 
 def _start(page: Lesson, key: Hashable, make: Callable[[], Iterator]) -> None:
-    """One at a time for each session: what it has running is stopped and gives its place."""
+    """Start a job; a session has one at a time, so what it has running is stopped first."""
     end(page)
     job, kept = None if running(page, key) else queue.start(make, presence.of_this_session()), _jobs(page)
     st.session_state[f"{page.id}_full"] = job is None
@@ -89,9 +88,9 @@ def _start(page: Lesson, key: Hashable, make: Callable[[], Iterator]) -> None:
 
 def follow(page: Lesson, key: Hashable, was_running: bool, draw: Callable[[list], None],
            total: int | None = None) -> None:
-    """Draws the records; where it `was_running` when its button was drawn, again and again while they come, and at the
-    end the whole page once more. While it waits in the line its place is told. total: the records there will be, for
-    the progress above.
+    """Draw a job's records; where it `was_running` when its button was drawn, again and again while they come, and at
+    the end run the page once more. A job that waits in the line says its place there. total: how many records there
+    will be, for the progress bar above.
     """
     job = job_of(page, key)
     was_waiting = job is not None and job.waiting

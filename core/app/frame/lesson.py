@@ -10,8 +10,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import pandas as pd
 import streamlit as st
 
 from core.app.base import prose
@@ -23,6 +23,9 @@ from core.app.state import reader
 from core.app.state.run import Run, current
 from core.components.page.standing import when_it_stands
 
+if TYPE_CHECKING:
+    import pandas as pd  # imported with the first table: the first picture of a server does not wait for it
+
 PICTURE_SEEN = "picture_seen"          # in the session: the browser has shown a page of the app
 A_PICTURE_STANDS = threading.Event()   # in a browser, the first since this process started
 
@@ -30,9 +33,9 @@ __all__ = ["PICTURE_SEEN", "Lesson", "fragment", "guard", "open_lesson"]
 
 
 def open_lesson(lesson: str) -> Lesson:
-    """Draws the strip with the lesson's stages lit, its title and its one sentence.
+    """Draw the strip with the lesson's stages lit, its title and its one sentence; return the lesson.
 
-    `lesson` is the stem of page and text file.
+    lesson: the stem of its page and of its text file.
     """
     kind = cache.kind(reader.model_name())
     page = Lesson(lesson, *(prose.load(name).of_kind(kind) for name in (lesson, "app")))
@@ -78,6 +81,7 @@ class Lesson:
 
     def table(self, rows: Sequence[Sequence], *columns: str, labels: str = "column") -> pd.DataFrame:
         """Rows under headings; a heading is the label `<labels>_<name>`."""
+        import pandas as pd
         return pd.DataFrame(rows, columns=[self.label(f"{labels}_{name}") for name in columns])
 
     def question(self, name: str, options: Sequence[str], answer: int, /, **values) -> check.Question:
@@ -86,11 +90,11 @@ class Lesson:
         return check.Question(name, asked, [*options], answer, because)
 
     def is_seen(self) -> bool:
-        """True once the browser has shown the picture above; draw what is below only then.
+        """Whether the browser has shown the picture above; draw what stands below only then.
 
-        In a session's first run it has not: a browser puts off loading parts of itself for as long as more
-        elements arrive, and the picture would stand only when all below it does. The fragment that asks runs again
-        by itself once it has.
+        In a session's first run it has not: a browser puts off loading its own parts while elements still arrive, so
+        the picture would appear together with everything below it. The fragment that asks runs again by itself as soon
+        as the picture is there.
         """
         if st.session_state.get(PICTURE_SEEN):
             return True
@@ -98,24 +102,23 @@ class Lesson:
         return False
 
     def explanation(self, view: str = "") -> None:
-        """The paragraphs below the instrument: the section `explanation_<view>`, if there is one, else `explanation`,
-        and in what the loaded model differs from what they say. Present mode leaves them out.
+        """The paragraphs below the instrument: the section `explanation_<view>`, if there is one, else `explanation`;
+        then how the loaded model differs from what they say. Present mode leaves them out.
         """
         if not reader.present():
             with st.container(key="lesson_explanation"):
                 own, loaded = f"explanation_{view}", cache.shared_model(reader.model_name(), reader.device())
-                other = differs.said(self.words, view, loaded.model.config, loaded.tokenizer)
+                other = differs.sentences(self.words, view, loaded.model.config, loaded.tokenizer)
                 note = ("\n\n" + " ".join([self.frame_words.label("differs", model=escaped(loaded.name)), *other])
                         if other else "")
                 st.markdown(self.text(own if own in self.words.sections else "explanation") + note)
 
     def numbers(self, lines: Sequence[tuple[str, str]], table: pd.DataFrame | None = None) -> None:
-        """In numbers: pairs (caption, LaTeX) with today's values put in, and a small table.
-
-        Four decimals are the lesson's to write.
+        """In numbers: pairs (caption, LaTeX) with the present values, which the lesson has rounded to four decimals,
+        and a small table.
         """
         with self._part("numbers"):
-            # one element: the browser goes over each at every change
+            # one element, since the browser goes through all of them at every change
             st.markdown("\n\n".join(f"{caption}\n$$\n{latex}\n$$" for caption, latex in lines))
             if table is not None:
                 st.dataframe(table, hide_index=True, width="content")

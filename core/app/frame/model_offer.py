@@ -1,5 +1,6 @@
-"""What stands under the prompt bar while a model is asked for that the page does not show: not loaded, what it is,
-whether it fits, a button to load it, how far that is; loaded and no decoder, which lesson shows it.
+"""What stands under the prompt bar while the reader asks for a model that the page does not show. Of one that is not
+loaded: what it is, whether it fits, a button to load it, and its progress. Of a loaded one that is no decoder: which
+lesson shows it.
 """
 import streamlit as st
 
@@ -35,9 +36,9 @@ def draw() -> None:
 
 
 def _where(name: str) -> None:
-    """Of a loaded model that is no decoder: what of it the page shows, and the way to where it is at work.
+    """What the page shows of a loaded model that is no decoder, and the way to the lesson where it is at work.
 
-    All others are shown everywhere; present mode leaves out what is no refusal.
+    Decoders are shown everywhere. Present mode says only what the page refuses to show.
     """
     kind, here = cache.kind(name), reader.page()
     if kind not in catalogue.SHOWN or reader.present() and name == reader.model_name():
@@ -86,9 +87,10 @@ def title(name: str) -> str:
 
 
 def _offer(name: str, waited: bool) -> None:
-    """The present state of it.
+    """The present state of an offered model.
 
-    When something begins or ends, the whole page is run once more: it says whether there is something to wait for.
+    When a look or a loading begins or ends, the whole page runs once more: it decides whether this fragment has
+    anything to wait for (`waited`).
     """
     if cache.exists(name):
         st.rerun()
@@ -120,7 +122,7 @@ def _progress(name: str, task: Task) -> None:
 
 
 def _refused(name: str, problem: loading.Problem) -> None:
-    st.warning(escaped(problem.said))
+    st.warning(escaped(problem.sentence))
     with _buttons():
         _again(name)
         _stay()
@@ -142,7 +144,7 @@ def _described(name: str, preview: Preview, load: Task | None) -> None:
     st.markdown("  \n".join(lines))
     problem = loading.refusal(preview) or (load.problem if load is not None else None)
     if problem is not None:
-        (st.info if problem.reason == "stopped" else st.warning)(escaped(problem.said))
+        (st.info if problem.reason == "stopped" else st.warning)(escaped(problem.sentence))
     with _buttons():
         if problem is None or load is not None and problem is load.problem:
             st.button(words().label("load"), key="model_load", type="primary", icon=":material/download:",
@@ -153,7 +155,7 @@ def _described(name: str, preview: Preview, load: Task | None) -> None:
 
 
 def _device_for(preview: Preview) -> str:
-    """Where it will run: the reader's device, or the CPU where that has no room."""
+    """The device that the model will run on: the reader's, or the CPU where that one has no room."""
     device = reader.device()
     return device if device == devices.CPU or devices.memory_free(device) > preview.n_bytes else devices.CPU
 

@@ -16,18 +16,18 @@ def sections() -> dict[str, list]:
     so they are made once, and each run has copies, since Streamlit marks the one that is open.
     """
     words = prose.load("app")
-    here = tuple((entry.id, words.label(f"section_{entry.section}"), words.label(f"lesson_{entry.id}"))
-                 for entry in catalogue.existing())
-    made = _made(here, words.label("page_course"), words.label("section_whole"), prose.load("library").label("page"))
-    return {section: [copy.copy(page) for page in pages] for section, pages in made.items()}
+    lessons = ((entry.id, words.label(f"section_{entry.section}"), words.label(f"lesson_{entry.id}"))
+               for entry in catalogue.existing())
+    pages = _pages(((catalogue.COURSE, "", words.label("page_course")), *lessons,
+                    (catalogue.MODELS, words.label("section_whole"), prose.load("library").label("page"))))
+    return {section: [copy.copy(page) for page in own] for section, own in pages.items()}
 
 
 @functools.lru_cache(maxsize=2)
-def _made(lessons: tuple[tuple[str, str, str], ...], course: str, whole: str, models: str) -> dict[str, list]:
-    found: dict[str, list] = {"": [st.Page(catalogue.page_path(catalogue.COURSE), title=course,
-                                           url_path=catalogue.COURSE)]}
-    for lesson, section, title in lessons:
-        found.setdefault(section, []).append(st.Page(catalogue.page_path(lesson), title=title, url_path=lesson,
-                                                    default=lesson == catalogue.HOME))
-    found[whole].append(st.Page(catalogue.page_path(catalogue.MODELS), title=models, url_path=catalogue.MODELS))
-    return found
+def _pages(entries: tuple[tuple[str, str, str], ...]) -> dict[str, list]:
+    """Pages by section, of entries (id of the page, section, title)."""
+    pages: dict[str, list] = {}
+    for page, section, title in entries:
+        pages.setdefault(section, []).append(st.Page(catalogue.page_path(page), title=title, url_path=page,
+                                                    default=page == catalogue.HOME))
+    return pages

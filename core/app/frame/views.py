@@ -103,7 +103,7 @@ def draw_one(page: Lesson, view: View) -> None:
 
 def _instrument(page: Lesson, name: str, view: View,
                 run: Run) -> tuple[growing_results.Frame, Reading | Callable[[], Reading]]:
-    """Draws a view, or says why this model has none; what it shows, and how far a long computation of it is."""
+    """Draw a view, or say why this model has none; return how far its long computation is, and what it shows."""
     reading, kind = UNFINISHED, run.model.config.kind
     with growing_results.frame() as frame:
         if not catalogue.is_shown(page.id, name, kind):
@@ -116,7 +116,7 @@ def _instrument(page: Lesson, name: str, view: View,
 
 
 def _below(page: Lesson, view: str, shown: Reading | Callable[[], Reading], bar: DeltaGenerator | None = None) -> None:
-    """What speaks of the picture, once it is seen. bar: where the pins stand unless the view has a place for them."""
+    """Draw what speaks of the picture, once it is seen. bar: the place of the pins where the view has none for them."""
     if not page.is_seen():
         return
     reading = shown() if callable(shown) else shown
@@ -128,7 +128,7 @@ def _below(page: Lesson, view: str, shown: Reading | Callable[[], Reading], bar:
     if reading.below is not None:
         reading.below()
     page.explanation(reading.explanation or view)
-    with st.container():                # also where it stays empty: what redraws itself below must find its place again
+    with st.container():                # empty or not, so that fragments below find their places again
         if done:
             page.numbers(reading.lines, reading.table)
     page.experiments()
@@ -140,7 +140,7 @@ def _below(page: Lesson, view: str, shown: Reading | Callable[[], Reading], bar:
 
 
 def cannot(said: str) -> Reading:
-    """In place of a picture: why this model has none, in plain words."""
+    """Show, in place of a picture, why this model has none, and return that as a Reading."""
     st.info(said)
     return Reading([], None, [], {}, ".stAlert", said)
 

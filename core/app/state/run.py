@@ -59,9 +59,9 @@ class Run:
         """The forward pass under an Intervention."""
         return _traced(self.loaded, self.token_ids, intervention)
 
-    def trace_of(self, token_ids: tuple[int, ...], intervention: Intervention = NOTHING) -> Trace:
+    def trace_of(self, token_ids: tuple[int, ...]) -> Trace:
         """The forward pass of the same model on other token ids (a second prompt, a permuted one)."""
-        return _traced(self.loaded, tuple(token_ids), intervention)
+        return _traced(self.loaded, tuple(token_ids), NOTHING)
 
     def key(self, what: str, *inputs: Hashable) -> Hashable:
         """The key of a cached result `what` that is computed from this Run and these inputs."""

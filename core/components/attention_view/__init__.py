@@ -9,9 +9,9 @@ import numpy as np
 import streamlit as st
 
 from core.components import declare
-from core.components.heads_wall import PATTERN_CSS, row_ranges, rows_of
 from core.components.lib.bytes import pack
 from core.components.lib.hand import HAND_CSS, HAND_HTML
+from core.components.lib.pattern import PATTERN_CSS, row_ranges, rows_of
 
 HERE = Path(__file__).parent
 TYPE_SIZE = 12           # pixels of the token labels

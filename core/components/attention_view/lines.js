@@ -1,24 +1,22 @@
 // The lines: queries left, keys right, the thickness of a line is its weight. The query under the pointer, else the
 // picked one, stands out.
-import { make } from "../lib/dom.js";
+import { sharpen } from "../lib/canvas.js";
+import { button, make } from "../lib/dom.js";
 import { exact } from "../lib/numbers.js";
 import { tokenChip } from "../lib/pattern.js";
-import { inks, valueOf } from "./cells.js";
+import { readTheme } from "../lib/theme.js";
 
 const FAINTEST = 0.01;    // a weight under this draws no line: it would be a tenth of a pixel
 
 export function layOutLines(view) {
   const height = Math.max(17, Math.min(30, view.room / view.n)) * (view.type / 12);
-  fillTokens(view, view.queries, "query", (i) => view.send("picked", [i, view.key ?? i]));
-  fillTokens(view, view.keys, "key", (j) => view.send("picked", [view.query ?? view.n - 1, j]));
+  fillTokens(view, view.queries, "query", (i) => view.trigger("picked", [i, view.key ?? i]));
+  fillTokens(view, view.keys, "key", (j) => view.trigger("picked", [view.query ?? view.n - 1, j]));
   view.lines.style.maxHeight = `${view.room}px`;
   view.lines.style.setProperty("--row", `${height}px`);
-  const ratio = window.devicePixelRatio || 1, canvas = view.threads;
-  canvas.style.height = `${height * view.n}px`;
-  canvas.style.width = "100%";
-  const width = canvas.clientWidth;
-  [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * view.n * ratio)];
-  Object.assign(view, { ratio, row: height, across: width });
+  view.row = height;
+  view.threads.style.width = "100%";
+  view.across = view.threads.clientWidth;
   if (view.query !== null && view.query !== view.scrolledTo)
     view.lines.scrollTop = (view.query + 1) * height - view.room * 0.8;
   view.scrolledTo = view.query;
@@ -26,44 +24,37 @@ export function layOutLines(view) {
 }
 
 function fillTokens(view, column, meaning, pick) {
-  column.replaceChildren(...view.tokens.map((token, i) => {
-    const button = make("button");
-    const label = tokenChip(token, meaning);
-    button.type = "button";
-    button.append(label, make("span", "amount"));
-    if (i === view[meaning]) button.className = "picked";
-    button.onclick = () => pick(i);
-    if (meaning === "query") {
-      button.onpointerenter = button.onfocus = () => drawThreads(view, i);
-      button.onpointerleave = button.onblur = () => drawThreads(view, view.query);
-    }
-    return button;
-  }));
+  column.replaceChildren();
+  view.tokens.forEach((token, i) => {
+    const node = button(column, "", "", () => pick(i), i === view[meaning] ? "picked" : "");
+    node.append(tokenChip(token, meaning), make("span", "amount"));
+    if (meaning === "key") return;
+    node.onpointerenter = node.onfocus = () => drawThreads(view, i);
+    node.onpointerleave = node.onblur = () => drawThreads(view, view.query);
+  });
 }
 
 function drawThreads(view, focus) {
-  const { threads, ratio, n } = view, context = threads.getContext("2d"), ink = inks();
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.clearRect(0, 0, threads.width, threads.height);
-  context.strokeStyle = ink.muted;
+  const context = sharpen(view.threads, view.across, view.row * view.n), { ink } = readTheme();
+  context.strokeStyle = ink("muted");
   context.globalAlpha = 0.16;
-  for (let i = 0; i < n; i++) if (i !== focus) threadsOf(view, context, i);
+  for (let i = 0; i < view.n; i++) if (i !== focus) threadsOf(view, context, i);
   context.globalAlpha = 0.9;
-  context.strokeStyle = ink.query;
+  context.strokeStyle = ink("query-ink");
   if (focus !== null) threadsOf(view, context, focus);
   context.globalAlpha = 1;
-  [...view.keys.children].forEach((button, j) => {
-    const value = focus === null ? NaN : valueOf(view, focus, j), visible = value >= FAINTEST;
-    button.lastChild.textContent = visible ? exact(value) : "";
-    button.classList.toggle("reached", visible);
+  [...view.keys.children].forEach((key, j) => {
+    const value = focus === null ? NaN : view.valueOf(focus, j), visible = value >= FAINTEST;
+    key.lastChild.textContent = visible ? exact(value) : "";
+    key.classList.toggle("reached", visible);
   });
-  [...view.queries.children].forEach((button, i) => button.classList.toggle("reached", i === focus));
+  [...view.queries.children].forEach((query, i) => query.classList.toggle("reached", i === focus));
 }
 
 function threadsOf(view, context, query) {
   const { row, across } = view, thickest = Math.min(12, row * 0.6);
   for (let j = view.first[query]; j <= view.last[query]; j++) {
-    const value = valueOf(view, query, j);
+    const value = view.valueOf(query, j);
     if (!(value >= FAINTEST)) continue;
     context.lineWidth = value * thickest;
     context.beginPath();

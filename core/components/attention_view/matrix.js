@@ -1,11 +1,15 @@
 // The matrix: queries are rows, top down; keys are columns. Drag a rectangle to come nearer, double click or Escape to
 // see all again.
-import { reading, showTip } from "../lib/pattern.js";
+import { sharpen, screenRatio, stroke, write } from "../lib/canvas.js";
+import { exact } from "../lib/numbers.js";
+import { isStep, stepped } from "../lib/keys.js";
+import { paintCells, reading, showTip } from "../lib/pattern.js";
+import { abridged } from "../lib/text.js";
 import { readTheme } from "../lib/theme.js";
-import { inks, levelOf, shorten, shown, valueOf } from "./cells.js";
 
 // letters of a label; pixels it needs; pixels of a cell from which its outline fits
 const LETTERS = 11, LINE = 12, CHIP_FROM = 17;
+const OVERHANG = 34;      // px right of the cells, for the slanted labels
 
 export function wireMatrix(view) {
   const { cells } = view;
@@ -19,67 +23,44 @@ export function wireMatrix(view) {
 }
 
 export function layOutMatrix(view) {
-  const ratio = window.devicePixelRatio || 1, context = view.cells.getContext("2d");
-  const [top, bottom, start, end] = view.window, size = view.type;
-  context.font = `${size}px ${inks().mono}`;
-  const widest = (from, to) =>
-    view.tokens.slice(from, to).reduce((w, t) => Math.max(w, context.measureText(shorten(t, LETTERS)).width), 0);
+  const context = view.cells.getContext("2d"), [top, bottom, start, end] = view.window;
+  context.font = `${view.type}px ${readTheme().ink("mono")}`;
+  const widest = (from, to) => Math.max(0,
+    ...view.tokens.slice(from, to).map((token) => context.measureText(abridged(token, LETTERS)).width));
   view.left = Math.ceil(widest(top, bottom)) + 28;
   view.above = Math.ceil(widest(start, end) * 0.87) + 26;
-  const overhang = 34, width = view.root.clientWidth - view.left - overhang;
+  const width = view.width - view.left - OVERHANG;
   view.cell = Math.min(width / (end - start), Math.max(view.room - view.above, 120) / (bottom - top), 44);
-  const across = view.left + view.cell * (end - start) + overhang, down = view.above + view.cell * (bottom - top) + 2;
-  for (const canvas of [view.cells, view.overlay]) {
-    Object.assign(canvas.style, { width: `${across}px`, height: `${down}px` });
-    [canvas.width, canvas.height] = [Math.round(across * ratio), Math.round(down * ratio)];
-  }
-  Object.assign(view.matrix.style, { width: `${across}px`, height: `${down}px` });
-  view.ratio = ratio;
+  view.across = view.left + view.cell * (end - start) + OVERHANG;
+  view.down = view.above + view.cell * (bottom - top) + 2;
+  Object.assign(view.matrix.style, { width: `${view.across}px`, height: `${view.down}px` });
   paintMatrix(view);
   drawOverlay(view);
 }
 
-// Each device pixel takes the cell it lies in, or the largest of several; the masked part is empty with a faint hatch.
 function paintMatrix(view) {
-  const { cells, ratio, cell, window: [top, bottom, start, end] } = view, context = cells.getContext("2d");
-  context.setTransform(1, 0, 0, 1, 0, 0);
-  context.clearRect(0, 0, cells.width, cells.height);
-  const across = Math.max(1, Math.round(cell * (end - start) * ratio));
-  const down = Math.max(1, Math.round(cell * (bottom - top) * ratio));
-  const image = context.createImageData(across, down), pixels = new Uint32Array(image.data.buffer);
-  const theme = readTheme(), scale = theme.table(view.signed ? "div" : "seq");
-  const hatch = theme.packed("grid"), page = theme.packed("page");
-  const period = Math.round(6 * ratio);
-  const levels = gridOfLevels(view, down, across);
-  const columns = Uint32Array.from({ length: across }, (_, x) => Math.floor((x * levels.across) / across));
-  for (let y = 0; y < down; y++) {
-    const row = Math.floor((y * levels.down) / down) * levels.across;
-    for (let x = 0; x < across; x++) {
-      const level = levels.grid[row + columns[x]];
-      pixels[y * across + x] = level >= 0 ? scale[level] : (x + y) % period === 0 ? hatch : page;
-    }
-  }
-  context.putImageData(image, Math.round(view.left * ratio), Math.round(view.above * ratio));
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.strokeStyle = inks().grid;
-  context.strokeRect(view.left, view.above, cell * (end - start), cell * (bottom - top));
+  const { cells, cell, left, above, signed, window: [top, bottom, start, end] } = view, { ink, table } = readTheme();
+  const context = sharpen(cells, view.across, view.down), ratio = screenRatio();
+  const pixels = (cells) => Math.max(1, Math.round(cell * cells * ratio));
+  const image = context.createImageData(pixels(end - start), pixels(bottom - top));
+  paintCells(image, [0, 0, image.width, image.height], levelsOf(view), table(signed ? "div" : "seq"),
+    Math.round(6 * ratio));
+  context.putImageData(image, Math.round(left * ratio), Math.round(above * ratio));
+  stroke(context, ink("grid"));
+  context.strokeRect(left, above, cell * (end - start), cell * (bottom - top));
   drawLabels(view, context);
 }
 
-// The window's cells as levels; where there are more cells than pixels, those that share a pixel by the value
-// of largest size.
-function gridOfLevels(view, pixelsDown, pixelsAcross) {
-  const [top, bottom, start, end] = view.window, down = Math.min(bottom - top, pixelsDown);
-  const across = Math.min(end - start, pixelsAcross);
-  const strongest = new Float32Array(down * across).fill(NaN);
-  for (let i = top; i < bottom; i++) {
-    const row = Math.floor(((i - top) * down) / (bottom - top)) * across;
-    for (let j = Math.max(start, view.first[i]); j < end && j <= view.last[i]; j++) {
-      const at = row + Math.floor(((j - start) * across) / (end - start)), value = valueOf(view, i, j);
-      if (Number.isNaN(strongest[at]) || Math.abs(value) > Math.abs(strongest[at])) strongest[at] = value;
-    }
-  }
-  return { grid: Int16Array.from(strongest, (value) => levelOf(view, value)), down, across };
+// The window's cells on the colour scale: the square root of a weight, or a score against the largest one, zero in the
+// middle.
+function levelsOf(view) {
+  const [top, bottom, start, end] = view.window, { signed, reach } = view, rows = bottom - top, columns = end - start;
+  const level = (value) => Math.round(signed ? 127.5 + 127.5 * (value / (reach || 1)) : 255 * Math.sqrt(value));
+  const levels = Int16Array.from({ length: rows * columns }, (_, k) => {
+    const value = view.valueOf(top + Math.floor(k / columns), start + (k % columns));
+    return Number.isNaN(value) ? -1 : level(value);
+  });
+  return { levels, rows, columns, zero: signed ? 127.5 : 0 };
 }
 
 // Labels of the picked query and key always stand; the others thin out until none overlaps.
@@ -92,90 +73,66 @@ function labelled(from, to, cell, line, picked) {
 }
 
 function drawLabels(view, context) {
-  const ink = inks(), { cell, left, above, window: [top, bottom, start, end], type } = view;
-  const line = LINE * (type / 12);
-  const at = (view.cursor ?? { query: view.query, key: view.key });
-  context.textBaseline = "middle";
-  context.textAlign = "right";
-  for (const i of labelled(top, bottom, cell, line, at.query)) {
-    style(context, ink, i === at.query, ink.query, type);
-    drawToken(view, context, i, left - 9, above + (i - top + 0.5) * cell, -1, ink);
-  }
-  context.textAlign = "left";
-  for (const j of labelled(start, end, cell, line, at.key)) {
+  const { ink } = readTheme(), { cell, left, above, window: [top, bottom, start, end], type } = view;
+  const { query, key } = view.cursor ?? view, line = LINE * (type / 12);
+  for (const i of labelled(top, bottom, cell, line, query))
+    drawToken(view, context, i, left - 9, above + (i - top + 0.5) * cell, "right", i === query && ink("query-ink"));
+  const slanted = (x, y, angle, draw) => {
     context.save();
-    context.translate(left + (j - start + 0.5) * cell, above - 7);
-    context.rotate(-Math.PI / 3);
-    style(context, ink, j === at.key, ink.key, type);
-    drawToken(view, context, j, 2, 0, 1, ink);
+    context.translate(x, y);
+    context.rotate(angle);
+    draw();
     context.restore();
-  }
-  axisTitles(view, context, ink);
+  };
+  for (const j of labelled(start, end, cell, line, key))
+    slanted(left + (j - start + 0.5) * cell, above - 7, -Math.PI / 3,
+      () => drawToken(view, context, j, 2, 0, "left", j === key && ink("key-ink")));
+  const font = `${type}px ${ink("font")}`;
+  write(context, view.text.key_axis, left, 8, ink("key-ink"), "left", { font });
+  slanted(8, above + 2, Math.PI / 2,
+    () => write(context, view.text.query_axis, 0, 0, ink("query-ink"), "left", { font }));
 }
 
-// A token with its end (side −1) or its start (side 1) at x, in the outline of a chip where there is room for it.
-function drawToken(view, context, token, x, y, side, ink) {
-  const text = shorten(view.tokens[token], LETTERS), width = context.measureText(text).width, half = view.type * 0.66;
-  context.fillText(text, x, y);
+// A token with its end ("right") or its start ("left") at x, bold in `tone` where it is picked, and in the outline of a
+// chip where there is room for it.
+function drawToken(view, context, token, x, y, side, tone) {
+  const { ink } = readTheme(), text = abridged(view.tokens[token], LETTERS), half = view.type * 0.66;
+  write(context, text, x, y, tone || ink("text"), side, { font: `${tone ? "700 " : ""}${view.type}px ${ink("mono")}` });
   if (view.cell < CHIP_FROM * (view.type / 12)) return;
-  context.strokeStyle = ink.grid;
-  context.lineWidth = 1;
+  const { width } = context.measureText(text);
+  stroke(context, ink("grid"));
   context.beginPath();
-  context.roundRect(x + (side < 0 ? -width : 0) - 3.5, y - half, width + 7, 2 * half, 3);
+  context.roundRect(x - (side === "right" ? width : 0) - 3.5, y - half, width + 7, 2 * half, 3);
   context.stroke();
-}
-
-function style(context, ink, picked, tone, type) {
-  context.font = `${picked ? "700 " : ""}${type}px ${ink.mono}`;
-  context.fillStyle = picked ? tone : ink.text;
-}
-
-function axisTitles(view, context, ink) {
-  context.font = `${view.type}px ${ink.font}`;
-  context.textAlign = "left";
-  context.fillStyle = ink.key;
-  context.fillText(view.text.key_axis, view.left, 8);
-  context.save();
-  context.translate(8, view.above + 2);
-  context.rotate(Math.PI / 2);
-  context.fillStyle = ink.query;
-  context.fillText(view.text.query_axis, 0, 0);
-  context.restore();
 }
 
 // ---- the cursor and what is picked ----
 
 function drawOverlay(view) {
-  const { overlay, ratio, cell, left, above, window: [top, bottom, start, end] } = view;
-  const context = overlay.getContext("2d"), ink = inks();
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.clearRect(0, 0, overlay.width, overlay.height);
+  const { cell, left, above, window: [top, bottom, start, end] } = view, { ink } = readTheme();
+  const context = sharpen(view.overlay, view.across, view.down);
   const box = (query, key) => [left + (key - start) * cell, above + (query - top) * cell];
   const inside = (at) => at.query >= top && at.query < bottom && at.key >= start && at.key < end;
+  // of cells too fine for a frame the middle is marked
+  const size = cell < 4 ? 0 : cell, shift = (cell - size) / 2, rim = size ? 0 : 2;
   const frame = (at, thickness) => {
-    const [x, y] = box(at.query, at.key), fine = cell < 4;
-    context.lineWidth = thickness;
-    context.strokeStyle = ink.query;
-    context.strokeRect(left, y + (fine ? cell / 2 : 0), cell * (end - start), fine ? 0 : cell);
-    context.strokeStyle = ink.key;
-    context.strokeRect(x + (fine ? cell / 2 : 0), above, fine ? 0 : cell, cell * (bottom - top));
-    context.strokeStyle = ink.text;
-    context.lineWidth = thickness + 1;
-    context.strokeRect(x - (fine ? 2 : 0), y - (fine ? 2 : 0), cell + (fine ? 4 : 0), cell + (fine ? 4 : 0));
+    const [x, y] = box(at.query, at.key);
+    stroke(context, ink("query-ink"), thickness);
+    context.strokeRect(left, y + shift, cell * (end - start), size);
+    stroke(context, ink("key-ink"), thickness);
+    context.strokeRect(x + shift, above, size, cell * (bottom - top));
+    stroke(context, ink("text"), thickness + 1);
+    context.strokeRect(x - rim, y - rim, cell + 2 * rim, cell + 2 * rim);
   };
-  const picked = { query: view.query, key: view.key };
-  if (picked.query !== null && inside(picked)) frame(picked, 1);
+  if (view.query !== null && inside(view)) frame(view, 1);
   if (view.cursor && inside(view.cursor)) frame(view.cursor, 1.5);
-  if (view.drag?.to) drawDrag(context, view, box, ink);
+  if (view.drag?.to) drawDrag(context, view, box, ink("text"));
 }
 
-function drawDrag(context, view, box, ink) {
+function drawDrag(context, view, box, colour) {
   const [top, bottom, start, end] = rectangle(view.drag), [x, y] = box(top, start), [right, low] = box(bottom, end);
-  context.lineWidth = 2;
-  context.strokeStyle = ink.text;
-  context.setLineDash([5, 3]);
+  stroke(context, colour, 2, [5, 3]);
   context.strokeRect(x, y, right - x, low - y);
-  context.setLineDash([]);
 }
 
 function cellAt(view, event) {
@@ -199,37 +156,35 @@ function aim(view, at) {
   if (!same) relabel(view);
   drawOverlay(view);
   if (!at) { view.tip.hidden = true; return; }
-  const amount = shown(view, valueOf(view, at.query, at.key)), [top, , start] = view.window;
+  const value = view.valueOf(at.query, at.key), amount = Number.isNaN(value) ? view.text.masked : exact(value);
+  const [top, , start] = view.window, query = view.tokens[at.query], key = view.tokens[at.key];
   const x = view.matrix.offsetLeft + view.left + (at.key - start + 0.5) * view.cell;
   const y = view.matrix.offsetTop + view.above + (at.query - top) * view.cell;
-  showTip(view.tip, reading(view.label, view.tokens[at.query], view.tokens[at.key], amount, `${at.query} → ${at.key}`),
-    x, y - 6, view.cell + 16);
-  view.live.textContent = `${view.tokens[at.query]} → ${view.tokens[at.key]} ${amount}`;
+  showTip(view.tip, reading(view.label, query, key, amount, `${at.query} → ${at.key}`), x, y - 6, view.cell + 16);
+  view.spoken.textContent = `${query} → ${key} ${amount}`;
 }
 
 // Only the two margins are cleared and drawn again; the cells stay.
 function relabel(view) {
-  const context = view.cells.getContext("2d"), right = view.cells.width / view.ratio;
-  context.clearRect(0, 0, right, view.above - 1);
-  context.clearRect(0, 0, view.left - 1, view.cells.height / view.ratio);
+  const context = view.cells.getContext("2d");
+  context.clearRect(0, 0, view.across, view.above - 1);
+  context.clearRect(0, 0, view.left - 1, view.down);
   drawLabels(view, context);
 }
 
 function startDrag(view, event) {
-  const at = cellAt(view, event);
-  if (!at || event.pointerType === "touch") { view.pressed = at; return; }
-  view.pressed = at;
-  view.drag = { from: at, to: null };
+  view.pressed = cellAt(view, event);
+  if (!view.pressed || event.pointerType === "touch") return;
+  view.drag = { from: view.pressed, to: null };
   view.cells.setPointerCapture(event.pointerId);
 }
 
 function endDrag(view, event) {
-  const drag = view.drag, at = cellAt(view, event);
-  view.drag = null;
+  const { drag, pressed } = view, at = cellAt(view, event);
+  view.drag = view.pressed = null;
   if (drag?.to) zoom(view, rectangle(drag));
-  else if (at && view.pressed && at.query === view.pressed.query && at.key === view.pressed.key)
-    view.send("picked", [at.query, at.key]);
-  view.pressed = null;
+  else if (at && pressed && at.query === pressed.query && at.key === pressed.key)
+    view.trigger("picked", [at.query, at.key]);
 }
 
 function rectangle({ from, to }) {
@@ -245,14 +200,12 @@ function zoom(view, window) {
 }
 
 function press(view, event) {
-  const move = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-  const at = view.cursor ?? { query: view.query ?? 0, key: view.key ?? 0 };
+  const at = view.cursor ?? { query: view.query ?? 0, key: view.key ?? 0 }, [top, bottom, start, end] = view.window;
   if (event.key === "Escape") zoom(view, [0, view.n, 0, view.n]);
-  else if (event.key === "Enter") view.send("picked", [at.query, at.key]);
-  else if (move) {
-    const held = (value, low, high) => Math.min(Math.max(value, low), high - 1);
-    const [top, bottom, start, end] = view.window;
-    aim(view, { query: held(at.query + move[0], top, bottom), key: held(at.key + move[1], start, end) });
+  else if (event.key === "Enter") view.trigger("picked", [at.query, at.key]);
+  else if (isStep(event.key)) {
+    const [key, query] = stepped(event.key, [at.key - start, at.query - top], end - start, bottom - top);
+    aim(view, { query: top + query, key: start + key });
   } else return;
   event.preventDefault();
   event.stopPropagation();

@@ -5,8 +5,6 @@ Click or Enter picks a head; hover reads a weight.
 What travels is bounded whatever the model: with more heads than the bundled ones have, each tile has fewer cells, and a
 map of all heads stands beside the wall.
 """
-import functools
-import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ import streamlit as st
 from core.components import declare
 from core.components.lib.bytes import pack
 from core.components.lib.hand import HAND_CSS, HAND_HTML
+from core.components.lib.pattern import PATTERN_CSS, most_cells, picture, row_ranges, rows_of
 
 HERE = Path(__file__).parent
 # up to this many tokens every weight travels (226 kB for HEADS heads); beyond, bytes for the picture and
@@ -25,10 +24,7 @@ HERE = Path(__file__).parent
 WHOLE_TOKENS = 48
 # most cells on a side of a tile sent as bytes: about a tile's width in pixels (396 kB for HEADS heads)
 PICTURE_SIDE = 128
-HEADS = 48               # of more heads each sends less, so that the whole stays within what these send
 LEAST_TILE = 38          # pixels; below this a tile is no longer readable and the wall scrolls
-
-PATTERN_CSS = HERE.parent / "lib" / "pattern.css"      # what the wall and the opened head share, as pattern.js is
 
 _component = declare(
     "heads_wall", HERE / "heads_wall.js",
@@ -62,51 +58,6 @@ class HeadMap:
         return np.concatenate([values.reshape(-1) for _, values, _ in self.measures.values()]).astype(np.float32)
 
 
-def row_ranges(allowed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first and last key each query may see: (N, M) bool -> two (N,) uint16.
-
-    Every row must allow one key at least.
-    """
-    last = allowed.shape[1] - 1 - np.argmax(allowed[:, ::-1], axis=1)
-    return np.argmax(allowed, axis=1).astype(np.uint16), last.astype(np.uint16)
-
-
-def rows_of(patterns: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """(H, cells) the cells between each row's first and last allowed key, row after row: (H, N, N) and (N, N) bool; a
-    hole in a float mask is NaN.
-    """
-    first, last = row_ranges(allowed)
-    keys = np.arange(allowed.shape[1])
-    inside = (keys >= first[:, None]) & (keys <= last[:, None])
-    if patterns.dtype.kind == "f" and not np.array_equal(inside, allowed):
-        patterns = np.where(allowed, patterns, np.float32("nan"))
-    return patterns[:, inside]
-
-
-def picture(patterns: np.ndarray, allowed: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray]:
-    """Blocks of step × step cells, each by its largest weight: (H, N, N) float32 -> (H, S, S) uint8 =
-    round(255 sqrt(weight)), and (S, S) bool.
-
-    The square root is the colour scale's own; a block counts as allowed where one of its cells is.
-    """
-    pad = -len(allowed) % step
-    patterns, allowed = np.pad(patterns, ((0, 0), (0, pad), (0, pad))), np.pad(allowed, ((0, pad), (0, pad)))
-    corners = [(slice(i, None, step), slice(j, None, step)) for i in range(step) for j in range(step)]
-    largest = functools.reduce(np.maximum, (patterns[:, rows, keys] for rows, keys in corners))
-    seen = functools.reduce(np.logical_or, (allowed[rows, keys] for rows, keys in corners))
-    return np.rint(np.sqrt(largest) * 255).astype(np.uint8), seen
-
-
-def most_cells(n_heads: int, side: int) -> int:
-    """The most cells on a side of each of n_heads tiles, so that together they have no more than HEADS tiles of
-    `side` × `side`.
-
-    >>> most_cells(48, 128), most_cells(448, 128), most_cells(448, 48)
-    (128, 41, 15)
-    """
-    return min(side, math.isqrt(side * side * HEADS // n_heads))
-
-
 def wall_arrays(patterns: np.ndarray, allowed: np.ndarray,
                 whole_heads: Sequence[int]) -> tuple[dict, dict[str, np.ndarray]]:
     """Header fields and arrays of the wall of (H, N, N) float32 patterns under one (N, N) bool mask.
@@ -128,44 +79,40 @@ def wall_arrays(patterns: np.ndarray, allowed: np.ndarray,
 
 
 def wall_answer(patterns: np.ndarray, allowed: np.ndarray, exact_heads: Sequence[int], *,
-                roles: Sequence[str], notes: Sequence[str], badges: Sequence[str],
-                crossed: Sequence[int], summary: HeadMap | None = None) -> bytes:
+                summary: HeadMap | None = None, **words: Sequence) -> bytes:
     """The wall's answer to its slider: all that changes with the patterns (L, h, N, N).
 
-    `exact_heads`: the heads to send whole.
+    exact_heads: the heads to send whole. words: roles, notes, badges and crossed of `heads_wall`.
     """
     flat = patterns.reshape(-1, *patterns.shape[2:])
     fields, arrays = wall_arrays(flat, allowed, sorted(set(exact_heads)))
-    return pack({**fields, **_words(len(flat), roles, notes, badges, crossed)}, arrays | _summed_up(summary))
+    return pack(fields | _words(len(flat), **words), arrays | _summed_up(summary))
 
 
 def _summed_up(summary: HeadMap | None) -> dict[str, np.ndarray]:
     return {} if summary is None else {"map_values": summary.values()}
 
 
-def _words(count: int, roles: Sequence[str], notes: Sequence[str], badges: Sequence[str],
-           crossed: Sequence[int]) -> dict[str, list]:
-    return {"roles": list(roles), "notes": list(notes), "badges": list(badges),
-            "crossed": [int(i in crossed) for i in range(count)]}
+def _words(count: int, crossed: Sequence[int] = (), **words: Sequence[str]) -> dict[str, list]:
+    return {"roles": [], "notes": [], "badges": []} | words | {"crossed": [int(i in crossed) for i in range(count)]}
 
 
 def heads_wall(patterns: np.ndarray, allowed: np.ndarray, tokens: Sequence[str], *, key: str, text: dict[str, str],
-               selected: tuple[int, int], query: int | None = None, roles: Sequence[str] = (),
-               notes: Sequence[str] = (), badges: Sequence[str] = (), crossed: Sequence[int] = (),
+               selected: tuple[int, int], query: int | None = None,
                summary: HeadMap | None = None, height: tuple[int, int] = (400, 640), theme: str = "light",
                follow: str = "", alone: bool = True, hand: dict | None = None, opens: bool = True,
                on_pick: Callable[[int, int], None] = lambda layer, head: None,
                on_stand: Callable[[], None] = lambda: None,
                on_rest: Callable[[], None] = lambda: None, on_hand: Callable[[float], None] = lambda value: None,
-               on_measure: Callable[[str], None] = lambda name: None) -> None:
+               on_measure: Callable[[str], None] = lambda name: None, **words: Sequence) -> None:
     """Draw the patterns (L, h, N, N) of one prompt's heads, rows of layers, columns of heads; `on_pick(layer, head)` is
     called on click or Enter.
 
     allowed: (N, N) bool, which keys each query may see. tokens: N visible forms. text: the strings "title", "scale",
     "masked", "waiting".
-    roles, notes, badges: a word beside the head's label, a line shown on hover and focus, and a mark of what the reader
-    changed; one for each head in order, or none. crossed: numbers (layer · h + head) of heads drawn crossed out. query:
-    the row marked on every tile.
+    words: lists with an entry for each head, or none: `roles`, a word beside its label; `notes`, a line shown on
+    hover and focus; `badges`, a mark of what the reader changed. `crossed` has the numbers (layer · h + head) of the
+    heads that are drawn crossed out. query: the row marked on every tile.
     summary: the map beside the wall, with the strings "measure", "nothing" and "map" in `text`; `on_measure(name)` is
     called when another of its measures is chosen.
     height: the least and the most pixels that the tiles take; between them they end with the window.
@@ -182,7 +129,7 @@ def heads_wall(patterns: np.ndarray, allowed: np.ndarray, tokens: Sequence[str],
     fields, arrays = wall_arrays(flat, allowed, sorted({chosen, min(asked, count - 1)}))
     header = {**fields, "layers": n_layers, "heads": n_heads, "selected": chosen, "text": text,
               "heading": text["title"], "tokens": list(tokens), "query": query,
-              **_words(count, roles, notes, badges, crossed),
+              **_words(count, **words),
               "follow": follow, "alone": alone, "hand": hand, "opens": opens, "map": summary and summary.header(),
               "height": height[0], "most": height[1], "least": LEAST_TILE, "theme": theme}
 

@@ -1,6 +1,7 @@
 // Beside a wall too large to be seen whole: one cell a head, layers downwards, coloured by one measure. A frame shows
 // which part of the wall is in sight; a click or Enter brings a head into sight and picks it, dragging and the arrow
 // keys only bring it into sight.
+import { sharpen, stroke, write } from "../lib/canvas.js";
 import { css } from "../lib/colours.js";
 import { make } from "../lib/dom.js";
 import { exact } from "../lib/numbers.js";
@@ -12,10 +13,10 @@ import { bringIntoSight, GAP, LABEL, name, neighbour, place } from "./tiles.js";
 const MAP_LEFT = 22, MAP_TOP = 14, MAP_SHARE = 0.3, STACKED = 520;
 
 export function buildMap(wall) {
-  const part = (name) => wall.root.querySelector(name), places = part(".places");
-  const [label, select] = part(".map label").children, [ramp, range] = part(".ends").children;
-  wall.summary = { root: part(".map"), frame: part(".frame"), label, select, places,
-    canvas: places.querySelector("canvas"), window: part(".window"), here: part(".here"), ramp, range };
+  const part = (name) => wall.root.querySelector(name), [label, select] = part(".map label").children;
+  const places = part(".places"), [canvas, window, here] = places.children, [ramp, range] = part(".ends").children;
+  wall.summary = { root: part(".map"), frame: part(".frame"), label, select, places, canvas, window, here, ramp,
+    range };
   select.onchange = () => chooseMeasure(wall, select.value);
   places.onpointerdown = (event) => {
     wall.dragged = false;
@@ -40,23 +41,26 @@ export function thinned(n, most) {
   return [...kept, n - 1];
 }
 
+const within = (low, value, high) => Math.max(low, Math.min(high, Math.floor(value)));
+
+// Where a head's cell begins on the map.
+const cornerOnMap = ({ cell: [w, h], heads }, head) =>
+  [MAP_LEFT + (head % heads) * w, MAP_TOP + Math.floor(head / heads) * h];
+
 export function layMap(wall) {
-  const { root, frame, canvas, places } = wall.summary, { layers, heads } = wall;
+  const { root, frame, places } = wall.summary, { layers, heads } = wall;
+  const wide = frame.clientWidth, stacked = Boolean(wall.map) && wide < STACKED;
   root.hidden = !wall.map;
-  if (!wall.map) { wall.scroll.style.maxHeight = ""; frame.classList.remove("stacked"); return; }
-  const wide = frame.clientWidth, stacked = wide < STACKED;
-  const within = (low, value, high) => Math.max(low, Math.min(high, Math.floor(value)));
   frame.classList.toggle("stacked", stacked);
-  const tall = stacked ? 190 : fitHeight(frame, wall.height, wall.most) - 70;
+  if (!wall.map) { wall.scroll.style.maxHeight = ""; return; }
+  const room = stacked ? wall.height : fitHeight(frame, wall.height, wall.most), tall = stacked ? 190 : room - 70;
   wall.cell = [within(3, ((stacked ? wide : wide * MAP_SHARE) - MAP_LEFT - 8) / heads, stacked ? 30 : 14),
     within(3, (tall - MAP_TOP) / layers, stacked ? 12 : 20)];
-  const width = MAP_LEFT + heads * wall.cell[0] + 7, height = MAP_TOP + layers * wall.cell[1] + 1;
-  const ratio = window.devicePixelRatio || 1;
-  root.style.width = stacked ? "100%" : `${width}px`;
-  for (const node of [places, canvas]) Object.assign(node.style, { width: `${width}px`, height: `${height}px` });
-  [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
-  canvas.getContext("2d").setTransform(ratio, 0, 0, ratio, 0, 0);
-  wall.scroll.style.maxHeight = `${stacked ? wall.height : fitHeight(frame, wall.height, wall.most)}px`;
+  wall.mapSize = [MAP_LEFT + heads * wall.cell[0] + 7, MAP_TOP + layers * wall.cell[1] + 1];
+  const [width, height] = wall.mapSize.map((size) => `${size}px`);
+  root.style.width = stacked ? "100%" : width;
+  Object.assign(places.style, { width, height });
+  wall.scroll.style.maxHeight = `${room}px`;
 }
 
 const shownMeasure = (wall) => wall.map.names.indexOf(wall.map.shown);
@@ -76,42 +80,31 @@ export function describeMap(wall) {
 
 export function paintMap(wall) {
   if (!wall.map) return;
-  const { canvas, ramp, range } = wall.summary, context = canvas.getContext("2d"), { ink, table } = readTheme();
-  const scale = table("seq"), [w, h] = wall.cell, { layers, heads, map } = wall;
-  const measure = shownMeasure(wall);
-  context.clearRect(0, 0, canvas.width, canvas.height);
-  let read = 0;
+  const { canvas, ramp, range } = wall.summary, { ink, table } = readTheme(), scale = table("seq");
+  const { layers, heads, map, cell: [w, h] } = wall, measure = shownMeasure(wall), end = map.ends[measure];
+  const context = sharpen(canvas, ...wall.mapSize);
+  let known = false;
   for (let head = 0; head < layers * heads; head++) {
-    const value = measureOf(wall, head), x = MAP_LEFT + (head % heads) * w, y = MAP_TOP + Math.floor(head / heads) * h;
-    if (!Number.isNaN(value)) read++;
+    const value = measureOf(wall, head), share = Math.max(0, Math.min(1, value / end));
+    known ||= !Number.isNaN(value);
     context.fillStyle = Number.isNaN(value) ? ink("page")
-      : mapColour(scale, value / map.ends[measure], map.rooted[measure]);
-    context.fillRect(x, y, w - Number(w > 5), h - Number(h > 5));
+      : css(scale[Math.round((map.rooted[measure] ? Math.sqrt(share) : share) * 255)]);
+    context.fillRect(...cornerOnMap(wall, head), w - Number(w > 5), h - Number(h > 5));
   }
-  context.strokeStyle = ink("grid");
-  context.lineWidth = 1;
+  stroke(context, ink("grid"));
   context.strokeRect(MAP_LEFT - 0.5, MAP_TOP - 0.5, heads * w + 1, layers * h + 1);
   writeMapLabels(wall, context, ink);
-  ramp.hidden = !read;
-  range.textContent = read ? `0 … ${exact(Number(map.ends[measure].toPrecision(3)))}` : wall.text.nothing;
-}
-
-function mapColour(scale, share, rooted) {
-  const amount = Math.max(0, Math.min(1, share));
-  return css(scale[Math.round((rooted ? Math.sqrt(amount) : amount) * 255)]);
+  ramp.hidden = !known;
+  range.textContent = known ? `0 … ${exact(Number(end.toPrecision(3)))}` : wall.text.nothing;
 }
 
 function writeMapLabels(wall, context, ink) {
-  const [w, h] = wall.cell, { layers, heads } = wall;
-  context.font = `10px ${ink("mono")}`;
-  context.fillStyle = ink("muted");
-  context.textBaseline = "middle";
-  context.textAlign = "right";
+  const { layers, heads, cell: [w, h] } = wall, label = (number, x, y, align) =>
+    write(context, String(number), x, y, ink("muted"), align, { font: `10px ${ink("mono")}` });
   for (const layer of thinned(layers, Math.floor((layers * h) / 13)))
-    context.fillText(String(layer), MAP_LEFT - 4, MAP_TOP + (layer + 0.5) * h);
-  context.textAlign = "center";
+    label(layer, MAP_LEFT - 4, MAP_TOP + (layer + 0.5) * h, "right");
   for (const head of thinned(heads, Math.floor((heads * w) / 20)))
-    context.fillText(String(head), MAP_LEFT + (head + 0.5) * w, MAP_TOP / 2 - 1);
+    label(head, MAP_LEFT + (head + 0.5) * w, MAP_TOP / 2 - 1, "center");
 }
 
 // The part of the wall in sight, as a frame on the map.
@@ -127,9 +120,8 @@ export function frameWindow(wall) {
 
 export function markOnMap(wall) {
   if (!wall.map) return;
-  const head = wall.pointer?.head ?? wall.cursor ?? wall.selected, [w, h] = wall.cell;
-  place(wall.summary.here, MAP_LEFT + (head % wall.heads) * w - 2, MAP_TOP + Math.floor(head / wall.heads) * h - 2,
-    w + 3, h + 3);
+  const [x, y] = cornerOnMap(wall, wall.pointer?.head ?? wall.cursor ?? wall.selected), [w, h] = wall.cell;
+  place(wall.summary.here, x - 2, y - 2, w + 3, h + 3);
 }
 
 function headOnMap(wall, event) {
@@ -151,20 +143,18 @@ function overMap(wall, event) {
 
 // The head's measure in words, beside its cell.
 function readOnMap(wall, head) {
-  const { places } = wall.summary, [w, h] = wall.cell, value = measureOf(wall, head);
-  const amount = Number.isNaN(value) ? "–" : exact(value);
+  const { places } = wall.summary, [w, h] = wall.cell, [x, y] = cornerOnMap(wall, head);
+  const value = measureOf(wall, head), amount = Number.isNaN(value) ? "–" : exact(value);
   const said = `${wall.map.labels[shownMeasure(wall)]}: ${amount}`;
   markOnMap(wall);
   places.setAttribute("aria-label", `${name(wall, head)} ${said}. ${wall.text.map}`);
-  showTip(wall.tip, [make("b", "", null, name(wall, head)), make("small", "", null, ` ${said}`)],
-    places.offsetLeft + MAP_LEFT + (head % wall.heads + 0.5) * w,
-    places.offsetTop + MAP_TOP + Math.floor(head / wall.heads) * h, h + 4);
+  showTip(wall.tip, wall.words(head, said), places.offsetLeft + x + w / 2, places.offsetTop + y, h + 4);
 }
 
 function chooseMeasure(wall, measure) {
   wall.map.shown = wall.chosen = measure;
   paintMap(wall);
-  wall.send("measured", measure);
+  wall.trigger("measured", measure);
 }
 
 function goTo(wall, head) {

@@ -1,44 +1,97 @@
 // The wall: every head's pattern as a tile of one canvas; a button over each tile makes it reachable by keyboard and by
 // screen reader.
-import { resize } from "../lib/canvas.js";
-import { make } from "../lib/dom.js";
-import { buildHand } from "../lib/hand.js";
 import { alike, unpack } from "../lib/bytes.js";
+import { line, screenRatio, sharpen, stroke, write } from "../lib/canvas.js";
+import { button, make } from "../lib/dom.js";
+import { buildHand } from "../lib/hand.js";
 import { exact } from "../lib/numbers.js";
+import { paintCells, reading, rowOffsets, showTip, valueIn } from "../lib/pattern.js";
+import { readTheme } from "../lib/theme.js";
+import { fitHeight, keepFitted, mount } from "../lib/view.js";
 import { buildMap, describeMap, frameWindow, layMap, markOnMap, paintMap } from "./heads_map.js";
-import { reading, rowOffsets, showTip } from "../lib/pattern.js";
-import { readTheme, whenStyled } from "../lib/theme.js";
-import { fitHeight, keepFitted } from "../lib/view.js";
 import { bringIntoSight, corner, GAP, LABEL, name, neighbour, place } from "./tiles.js";
 
 const RAIL = 26;
 const MAPPED_TILE = 64;         // px, at most, of a tile on a wall that has a map
 const MOST_PIXELS = 12e6;      // of a canvas; some browsers draw none that is larger
 
-export default function (component) {
-  const { data, parentElement, setTriggerValue } = component;
-  const root = parentElement.querySelector(".wall");
-  const wall = (root.wall ??= build(root));
-  const header = unpack(data);
-  wall.send = setTriggerValue;
-  if (!wall.handle.lay(header.hand)) return;
-  receive(wall, header);
-  followUp(wall);
+class Wall {
+  constructor(root) {
+    const part = (name) => root.querySelector(name);
+    Object.assign(this, { root, title: part(".title"), scale: part(".scale"), scroll: part(".scroll"),
+      stage: part(".stage"), cells: part(".cells"), rails: part(".rail"), canvas: part("canvas.tiles"),
+      overlay: part("canvas.overlay"), tip: part(".tip"), buttons: [], known: new Map() });
+    // the rest of the page follows when it rests
+    const moved = (factor) => { this.asked = true; this.trigger("moved", factor); rest(this); };
+    this.handle = buildHand(part(".hand"), (bytes) => this.take(unpack(bytes)), moved,
+      () => ({ exact_heads: [this.selected] }));
+    this.stage.onpointermove = (event) => point(this, event);
+    this.stage.onpointerleave = () => this.forget();
+    this.cells.onkeydown = (event) => step(this, event);
+    buildMap(this);
+    keepFitted(this.scroll, () => this.first && layOut(this));
+  }
+
+  receive(header) {
+    if (!this.handle.lay(header.hand)) return;
+    this.take(header);
+    followUp(this);
+  }
+
+  take(header) {
+    if (this.digest !== header.digest) this.known.clear();
+    const fresh = this.fresh || !alike(this, header, "hand", "follow", "alone");
+    Object.assign(this, header, { fresh, offset: rowOffsets(header.first, header.last) });
+    this.keepExact();
+    describe(this);
+    describeMap(this);
+    layOut(this);
+    const { head, query, key } = this.pointer ?? {};
+    // another text is shorter, another model smaller
+    if (Math.max(query, key) >= this.n || head >= this.notes.length) this.forget();
+    else if (this.pointer) showReading(this);
+  }
+
+  /** Keep the values of single heads, sent where the tiles themselves are summaries, until the patterns change. */
+  keepExact() {
+    if (this.whole) return;
+    const { exact_heads: heads, exact_first: first, exact_last: last, exact_values: values } = this;
+    const size = values.length / heads.length;
+    heads.forEach((head, i) => this.known.set(head, values.slice(i * size, (i + 1) * size)));
+    this.exactRows = { first, last, offset: rowOffsets(first, last) };
+  }
+
+  /** The exact value of a cell: NaN where masked, undefined while it is not here yet. */
+  valueOf(head, query, key) {
+    if (this.whole) return valueIn(this, this.values.subarray(head * this.offset[this.n]), query, key);
+    const known = this.known.get(head);
+    return known && valueIn(this.exactRows, known, query, key);
+  }
+
+  /** An opened head is marked at once; the wall itself hears of it when the hand rests. */
+  pick(head) {
+    if (this.opens) {
+      Object.assign(this, { selected: head, asked: true, fresh: true });
+      describe(this);
+      layOut(this);
+      rest(this);
+    }
+    this.trigger("picked", head);
+  }
+
+  forget() {
+    this.pointer = null;
+    this.tip.hidden = true;
+    if (this.first) mark(this);
+  }
+
+  /** A head's name and what is said of it, for the tip. */
+  words(head, said) {
+    return [make("b", "", null, name(this, head)), make("small", "", null, ` ${said}`)];
+  }
 }
 
-function receive(wall, header) {
-  if (wall.digest !== header.digest) wall.known = new Map();
-  const news = wall.fresh || !alike(wall, header, "hand", "follow", "alone");
-  Object.assign(wall, header, { fresh: news, offset: rowOffsets(header.first, header.last) });
-  keepExact(wall);
-  describe(wall);
-  describeMap(wall);
-  whenStyled(wall.root, () => layOut(wall));
-  const { head, query, key } = wall.pointer ?? {};
-  // another text is shorter, another model smaller
-  if (Math.max(query, key) >= wall.n || head >= wall.notes.length) forget(wall);
-  else if (wall.pointer) showReading(wall);
-}
+export default (component) => mount(component, Wall);
 
 // What depends on the wall's state elsewhere on the page is asked for when the tiles stand ("stands") and when the hand
 // rests ("rested"), so that it never holds up the picture. The answer to a pick or a hand of this wall's own follows
@@ -49,68 +102,13 @@ function followUp(wall) {
   Object.assign(wall, { followed: wall.follow, asked: false });
   if (!news) return;
   // after the frame that shows the tiles
-  wall.standing = requestAnimationFrame(() => setTimeout(() => wall.send("stands", wall.follow), 0));
+  wall.standing = requestAnimationFrame(() => setTimeout(() => wall.trigger("stands", wall.follow), 0));
   rest(wall);
 }
 
 function rest(wall) {
   clearTimeout(wall.resting);
-  wall.resting = setTimeout(() => wall.send("rested", wall.follow), 200);
-}
-
-function build(root) {
-  const part = (name) => root.querySelector(name);
-  const wall = { root, title: part(".title"), scale: part(".scale"), scroll: part(".scroll"),
-    stage: part(".stage"), cells: part(".cells"), rails: part(".rail"), rail: 0,
-    canvas: part("canvas.tiles"), overlay: part("canvas.overlay"), tip: part(".tip"), buttons: [], known: new Map() };
-  // the rest of the page follows when it rests
-  const moved = (factor) => { wall.asked = true; wall.send("moved", factor); rest(wall); };
-  wall.handle = buildHand(part(".hand"), (bytes) => receive(wall, unpack(bytes)), moved,
-    () => ({ exact_heads: [wall.selected] }));
-  wall.stage.onpointermove = (event) => point(wall, event);
-  wall.stage.onpointerleave = () => forget(wall);
-  wall.cells.onkeydown = (event) => step(wall, event);
-  // as the map beside it does too
-  Object.assign(wall, { pick: (head) => pick(wall, head), forget: () => forget(wall) });
-  buildMap(wall);
-  keepFitted(wall.scroll, () => wall.first && layOut(wall));
-  return wall;
-}
-
-// ---- what Python sent ----
-
-// Full values of single heads, sent when the tiles themselves are summaries; kept until the patterns change.
-function keepExact(wall) {
-  if (wall.whole) return;
-  wall.exact_heads.forEach((head, i) => {
-    const size = wall.exact_values.length / wall.exact_heads.length;
-    wall.known.set(head, wall.exact_values.slice(i * size, (i + 1) * size));
-  });
-  wall.exactOffset = rowOffsets(wall.exact_first, wall.exact_last);
-}
-
-// A tile's amounts as 0..255 of the colour scale, −1 where the mask leaves nothing; side × side.
-function levels(wall, head) {
-  const { side, first, last, offset } = wall;
-  const out = new Int16Array(side * side).fill(-1);
-  const base = head * offset[side];
-  for (let i = 0; i < side; i++)
-    for (let j = first[i], at = base + offset[i]; j <= last[i]; j++, at++) {
-      const value = wall.values[at];
-      if (wall.whole) out[i * side + j] = Number.isNaN(value) ? -1 : Math.round(Math.sqrt(value) * 255);
-      else out[i * side + j] = value;
-    }
-  return out;
-}
-
-// The exact value of one cell: a number, NaN where masked, undefined while it is not here yet.
-function valueAt(wall, head, query, key) {
-  const known = wall.whole ? wall.values : wall.known.get(head);
-  if (!known) return undefined;
-  const [first, last, offset] = wall.whole ? [wall.first, wall.last, wall.offset]
-    : [wall.exact_first, wall.exact_last, wall.exactOffset];
-  if (key < first[query] || key > last[query]) return NaN;
-  return known[(wall.whole ? head * offset[wall.n] : 0) + offset[query] + key - first[query]];
+  wall.resting = setTimeout(() => wall.trigger("rested", wall.follow), 200);
 }
 
 // ---- layout and drawing ----
@@ -122,24 +120,24 @@ function describe(wall) {
   const count = wall.layers * wall.heads;
   while (wall.buttons.length > count) wall.buttons.pop().remove();
   while (wall.buttons.length < count) addButton(wall, wall.buttons.length);
-  wall.buttons.forEach((button, head) => {
-    button.className = `head${head === wall.selected ? " selected" : ""}`;
-    button.setAttribute("aria-label",
-      `${name(wall, head)} ${wall.badges[head] || wall.roles[head] || ""} ${wall.notes[head] || ""}`);
-    button.setAttribute("aria-pressed", head === wall.selected);
-    button.tabIndex = head === wall.selected ? 0 : -1;
+  wall.buttons.forEach((node, head) => {
+    const selected = head === wall.selected;
+    node.className = selected ? "head selected" : "head";
+    node.setAttribute("aria-label",
+      `${name(wall, head)} ${wall.badges[head] || wall.roles[head] || ""} ${noteOf(wall, head)}`);
+    node.setAttribute("aria-pressed", selected);
+    node.tabIndex = selected ? 0 : -1;
   });
 }
 
 function addButton(wall, head) {
-  const button = make("button");
-  button.type = "button";
-  button.onclick = () => pick(wall, head);
-  button.onfocus = () => { if (button.matches(":focus-visible")) announce(wall, head); };
-  button.onblur = () => forget(wall);
-  wall.cells.appendChild(button);
-  wall.buttons.push(button);
+  const node = button(wall.cells, "", "", () => wall.pick(head));
+  node.onfocus = () => { if (node.matches(":focus-visible")) tell(wall, head, wall.words(head, noteOf(wall, head))); };
+  node.onblur = () => wall.forget();
+  wall.buttons.push(node);
 }
+
+const noteOf = (wall, head) => wall.notes[head] || "";
 
 // Tiles are as large as the width and the height asked for allow; under the least size the wall scrolls inside itself.
 // A wall with a map scrolls anyhow.
@@ -156,111 +154,84 @@ function layOut(wall) {
   layMap(wall);
   const tile = tileSize(wall), width = wall.rail + wall.heads * (tile + GAP) - GAP + 4;
   const height = wall.layers * (tile + LABEL + GAP);
-  const ratio = Math.min(window.devicePixelRatio || 1, Math.sqrt(MOST_PIXELS / (width * height)));
-  if (!wall.fresh && tile === wall.tile && ratio === wall.ratio) { paintMap(wall); frameWindow(wall); return; }
-  wall.fresh = false;
-  wall.tile = tile;
-  wall.stage.style.width = `${width}px`;
-  wall.stage.style.height = `${height}px`;
-  wall.buttons.forEach((button, head) => {
-    const [x, y] = corner(wall, head);
-    Object.assign(button.style,
-      { left: `${x}px`, top: `${y - LABEL}px`, width: `${tile}px`, height: `${tile + LABEL}px` });
-  });
-  for (const canvas of [wall.canvas, wall.overlay]) {
-    Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
-    resize(canvas, Math.round(width * ratio), Math.round(height * ratio));
+  const ratio = Math.min(screenRatio(), Math.sqrt(MOST_PIXELS / (width * height)));
+  if (wall.fresh || tile !== wall.tile || ratio !== wall.ratio) {
+    Object.assign(wall, { fresh: false, tile, ratio, width, tall: height });
+    place(wall.stage, 0, 0, width, height);
+    wall.buttons.forEach((node, head) => {
+      const [x, y] = corner(wall, head);
+      place(node, x, y - LABEL, tile, tile + LABEL);
+    });
+    layRail(wall);
+    paint(wall);
+    mark(wall);
+    if (wall.map && wall.revealed !== wall.selected) bringIntoSight(wall, wall.selected, false);
+    wall.revealed = wall.selected;
   }
-  wall.ratio = ratio;
-  layRail(wall);
-  paint(wall);
   paintMap(wall);
-  mark(wall);
-  if (wall.map && wall.revealed !== wall.selected) bringIntoSight(wall, wall.selected, false);
-  wall.revealed = wall.selected;
   frameWindow(wall);
 }
 
 // The layers' numbers, which stay in sight while the wall scrolls sideways.
 function layRail(wall) {
-  while (wall.rails.children.length > (wall.map ? wall.layers : 0)) wall.rails.lastChild.remove();
-  if (!wall.map) return;
-  while (wall.rails.children.length < wall.layers)
-    wall.rails.append(make("span", "", null, String(wall.rails.children.length)));
-  [...wall.rails.children]
-    .forEach((node, layer) => place(node, 0, corner(wall, layer * wall.heads)[1], RAIL - 4, wall.tile));
+  wall.rails.replaceChildren(...Array.from({ length: wall.map ? wall.layers : 0 }, (_, layer) =>
+    place(make("span", "", null, String(layer)), 0, corner(wall, layer * wall.heads)[1], RAIL - 4, wall.tile)));
 }
 
-// All tiles in one image: each device pixel takes the cell it lies in, or the largest of several, and the masked part
-// a faint hatch.
+// A tile's amounts as levels of the colour scale.
+function levelsOf(wall, head) {
+  const { side, first, last, offset, whole, values } = wall, levels = new Int16Array(side * side).fill(-1);
+  for (let i = 0; i < side; i++)
+    for (let j = first[i], at = head * offset[side] + offset[i]; j <= last[i]; j++, at++)
+      if (!Number.isNaN(values[at]))
+        levels[i * side + j] = whole ? Math.round(255 * Math.sqrt(values[at])) : values[at];
+  return { levels, rows: side, columns: side };
+}
+
+// All tiles in one image.
 function paint(wall) {
-  const { canvas, ratio, tile } = wall;
-  const context = canvas.getContext("2d");
+  const { canvas, ratio, layers, heads } = wall, { table } = readTheme(), size = Math.round(wall.tile * ratio);
+  const context = sharpen(canvas, wall.width, wall.tall, ratio);
   const image = context.createImageData(canvas.width, canvas.height);
-  const pixels = new Uint32Array(image.data.buffer);
-  const { packed, table } = readTheme(), inks = { scale: table("seq"), hatch: packed("grid"), page: packed("page") };
-  const size = Math.round(tile * ratio);
-  for (let head = 0; head < wall.layers * wall.heads; head++) {
-    const [x, y] = corner(wall, head).map((v) => Math.round(v * ratio));
-    paintTile(pixels, canvas.width, x, y, size, fit(levels(wall, head), wall.side, size), inks, Math.round(5 * ratio));
+  for (let head = 0; head < layers * heads; head++) {
+    const [left, top] = corner(wall, head).map((at) => Math.round(at * ratio));
+    paintCells(image, [left, top, size, size], levelsOf(wall, head), table("seq"), Math.round(5 * ratio));
   }
   context.putImageData(image, 0, 0);
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  for (let head = 0; head < wall.layers * wall.heads; head++) writeLabel(wall, context, head);
-  context.setTransform(1, 0, 0, 1, 0, 0);
+  for (let head = 0; head < layers * heads; head++) writeLabel(wall, context, head);
 }
 
 // "3.5" and, where there is room, what the reader changed or what the head does. On the canvas, so that a saved
 // picture has it too.
 function writeLabel(wall, context, head) {
-  const { ink } = readTheme();
-  const [x, y] = corner(wall, head), chosen = head === wall.selected, changed = wall.badges[head];
-  context.textBaseline = "alphabetic";
-  context.font = `${chosen ? "700 " : ""}11px ${ink("mono")}`;
-  context.fillStyle = ink("text");
-  context.fillText(name(wall, head), x, y - 4);
+  const { ink } = readTheme(), [x, y] = corner(wall, head), changed = wall.badges[head];
+  const label = (text, left, colour, bold, font) => write(context, text, left, y - 4, ink(colour), "left",
+    { baseline: "alphabetic", font: `${bold ? "700 " : ""}11px ${ink(font)}` });
+  label(name(wall, head), x, "text", head === wall.selected, "mono");
   const after = context.measureText(name(wall, head)).width + 4, word = changed || wall.roles[head] || "";
   context.font = `${changed ? "700 " : ""}11px ${ink("font")}`;
-  if (!changed) context.fillStyle = ink("muted");
-  if (after + context.measureText(word).width <= wall.tile) context.fillText(word, x + after, y - 4);
-}
-
-// A grid larger than its tile has pixels, brought down to them by taking the largest of the cells that share one.
-function fit(grid, side, size) {
-  if (side <= size) return { grid, side };
-  const out = new Int16Array(size * size).fill(-1);
-  for (let i = 0; i < side; i++)
-    for (let j = 0; j < side; j++) {
-      const at = Math.floor((i * size) / side) * size + Math.floor((j * size) / side);
-      out[at] = Math.max(out[at], grid[i * side + j]);
-    }
-  return { grid: out, side: size };
-}
-
-function paintTile(pixels, stride, x0, y0, size, { grid, side }, { scale, hatch, page }, period) {
-  for (let y = 0; y < size; y++) {
-    const row = Math.floor((y * side) / size) * side, at = (y0 + y) * stride + x0;
-    for (let x = 0; x < size; x++) {
-      const level = grid[row + Math.floor((x * side) / size)];
-      pixels[at + x] = level >= 0 ? scale[level] : (x + y) % period === 0 ? hatch : page;
-    }
-  }
+  if (after + context.measureText(word).width <= wall.tile)
+    label(word, x + after, changed ? "text" : "muted", changed, "font");
 }
 
 // Over the tiles: the picked query's row as a notch in each, and the cell under the pointer in all of them at once.
 function mark(wall) {
-  const context = wall.overlay.getContext("2d"), { ink } = readTheme();
-  context.setTransform(wall.ratio, 0, 0, wall.ratio, 0, 0);
-  context.clearRect(0, 0, wall.overlay.width, wall.overlay.height);
-  const unit = wall.tile / wall.n;
-  for (let head = 0; head < wall.layers * wall.heads; head++) {
-    const [x, y] = corner(wall, head);
-    if (wall.query !== null) {
+  const { tile, pointer, query, layers, heads } = wall, { ink } = readTheme(), unit = tile / wall.n;
+  const context = sharpen(wall.overlay, wall.width, wall.tall, wall.ratio);
+  for (let head = 0; head < layers * heads; head++) {
+    const [x, y] = corner(wall, head), centre = (at) => (at + 0.5) * unit;
+    if (query !== null) {
       context.fillStyle = ink("query");
-      context.fillRect(x - 3, y + wall.query * unit, 3, Math.max(2, unit));
+      context.fillRect(x - 3, y + query * unit, 3, Math.max(2, unit));
     }
-    if (wall.crossed[head]) crossOut(context, x, y, wall.tile, ink);
-    if (wall.pointer) crosshair(context, x, y, unit, wall, ink);
+    if (wall.crossed[head]) crossOut(context, x, y, tile, ink);
+    if (!pointer) continue;
+    context.globalAlpha = 0.6;
+    context.fillStyle = ink("query-ink");
+    context.fillRect(x, y + centre(pointer.query) - 0.5, tile, 1);
+    context.fillStyle = ink("key-ink");
+    context.fillRect(x + centre(pointer.key) - 0.5, y, 1, tile);
+    context.globalAlpha = 1;
   }
   markOnMap(wall);
 }
@@ -270,21 +241,9 @@ function crossOut(context, x, y, tile, ink) {
   context.globalAlpha = 0.7;
   context.fillRect(x, y, tile, tile);
   context.globalAlpha = 1;
-  context.strokeStyle = ink("text");
-  context.lineWidth = 1.5;
-  context.beginPath();
-  for (const [from, to] of [[0, tile], [tile, 0]]) { context.moveTo(x + from, y); context.lineTo(x + to, y + tile); }
-  context.stroke();
-}
-
-function crosshair(context, x, y, unit, { pointer, tile }, ink) {
-  const centre = (place) => (place + 0.5) * unit;
-  context.globalAlpha = 0.6;
-  context.fillStyle = ink("query-ink");
-  context.fillRect(x, y + centre(pointer.query) - 0.5, tile, 1);
-  context.fillStyle = ink("key-ink");
-  context.fillRect(x + centre(pointer.key) - 0.5, y, 1, tile);
-  context.globalAlpha = 1;
+  stroke(context, ink("text"), 1.5);
+  line(context, x, y, x + tile, y + tile);
+  line(context, x + tile, y, x, y + tile);
 }
 
 // ---- reading, picking, moving ----
@@ -305,32 +264,22 @@ function point(wall, event) {
   wall.pointer = locate(wall, event);
   mark(wall);
   if (!wall.pointer) { wall.tip.hidden = true; return; }
-  if (valueAt(wall, wall.pointer.head, 0, 0) === undefined) askFor(wall, wall.pointer.head);
+  if (wall.valueOf(wall.pointer.head, 0, 0) === undefined) askFor(wall, wall.pointer.head);
   showReading(wall);
 }
 
 // The full values of a head that the pointer rests on, where the tiles are summaries.
 function askFor(wall, head) {
   clearTimeout(wall.asking);
-  wall.asking = setTimeout(() => wall.pointer?.head === head && wall.send("read", head), 80);
-}
-
-function forget(wall) {
-  wall.pointer = null;
-  wall.tip.hidden = true;
-  if (wall.first) mark(wall);
+  wall.asking = setTimeout(() => wall.pointer?.head === head && wall.trigger("read", head), 80);
 }
 
 function showReading(wall) {
   const { head, query, key } = wall.pointer;
-  const value = valueAt(wall, head, query, key);
+  const value = wall.valueOf(head, query, key);
   const amount = value === undefined ? wall.text.waiting : Number.isNaN(value) ? wall.text.masked : exact(value);
-  const note = `${query} → ${key}   ${wall.notes[head] || ""}`;
+  const note = `${query} → ${key}   ${noteOf(wall, head)}`;
   tell(wall, head, reading(name(wall, head), wall.tokens[query], wall.tokens[key], amount, note));
-}
-
-function announce(wall, head) {
-  tell(wall, head, [make("b", "", null, name(wall, head)), make("small", "", null, ` ${wall.notes[head] || ""}`)]);
 }
 
 function tell(wall, head, content) {
@@ -338,17 +287,6 @@ function tell(wall, head, content) {
   const left = stage.offsetLeft + x + wall.tile / 2 - scroll.scrollLeft;
   const top = scroll.offsetTop + y - LABEL - scroll.scrollTop;
   showTip(wall.tip, content, left, top, LABEL + wall.tile + 6);
-}
-
-// An opened head is marked at once; the wall itself hears of it when the hand rests.
-function pick(wall, head) {
-  if (wall.opens) {
-    Object.assign(wall, { selected: head, asked: true, fresh: true });
-    describe(wall);
-    layOut(wall);
-    rest(wall);
-  }
-  wall.send("picked", head);
 }
 
 function step(wall, event) {

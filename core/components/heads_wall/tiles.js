@@ -15,8 +15,10 @@ export function neighbour(wall, at, key) {
   return to === undefined || (to >= 0 && to <= last) ? to : at;
 }
 
-export const place = (node, left, top, width, height) =>
+export function place(node, left, top, width, height) {
   Object.assign(node.style, { left: `${left}px`, top: `${top}px`, width: `${width}px`, height: `${height}px` });
+  return node;
+}
 
 // Scrolls the wall inside itself, as little as needed or until the head stands in its middle; the page
 // stays where it is.

@@ -1,6 +1,7 @@
 // Drawing on a canvas.
 import { make } from "./dom.js";
 import { byKeys } from "./keys.js";
+import { cut } from "./text.js";
 import { readTheme } from "./theme.js";
 
 /** A canvas that follows its CSS size at the screen's own resolution; `draw(ctx, width, height)` in CSS pixels. */
@@ -15,16 +16,9 @@ export class Surface {
   }
 
   measure() {
-    const box = this.canvas.getBoundingClientRect();
-    const ratio = Math.min(window.devicePixelRatio || 1, 3);
-    this.width = box.width;
-    this.height = box.height;
-    const [w, h] = [Math.round(box.width * ratio), Math.round(box.height * ratio)];
-    if (this.canvas.width !== w || this.canvas.height !== h) {
-      this.canvas.width = w;
-      this.canvas.height = h;
-    }
-    this.ratio = ratio;
+    const { width, height } = this.canvas.getBoundingClientRect(), ratio = screenRatio();
+    Object.assign(this, { width, height, ratio });
+    resize(this.canvas, Math.round(width * ratio), Math.round(height * ratio));
   }
 
   begin() {
@@ -34,7 +28,8 @@ export class Surface {
   }
 
   /**
-   * Call `act(x, y, phase)` for hover, press, drag, release ("up") and leave ("out"), in CSS pixels.
+   * Call `act(x, y, phase)`, in CSS pixels, when the pointer moves ("hover", "drag"), is pressed ("down") or released
+   * ("up"), and when it leaves ("out").
    *
    * cells() is {left, top, width, height, columns, rows, from}, or {places: [[x, y], …]}: where the arrow keys take
    * what a hover reads, beginning at the cell `from`. Without it the picture has no keys, because ranges beside it do
@@ -67,7 +62,7 @@ export class Surface {
       if (phase !== "press") act(...place(column, row), phase);
       else for (const one of ["down", "up", "hover"]) act(...place(column, row), one);
     // a reading below the picture speaks for itself
-    }, () => this.canvas.closest(".instrument").querySelector(".tip:not([hidden])")?.textContent ?? "");
+    }, () => this.canvas.closest(".component").querySelector(".tip:not([hidden])")?.textContent ?? "");
   }
 }
 
@@ -75,10 +70,7 @@ export class Surface {
     NaN stays empty. */
 export function matrixPicture(rows, columns, at, table, low, high, reuse) {
   const canvas = reuse ?? document.createElement("canvas");
-  if (canvas.width !== columns || canvas.height !== rows) {
-    canvas.width = columns;
-    canvas.height = rows;
-  }
+  resize(canvas, columns, rows);
   const context = canvas.getContext("2d");
   const image = context.createImageData(columns, rows);
   const pixels = new Uint32Array(image.data.buffer);
@@ -138,21 +130,16 @@ export function write(context, text, x, y, colour, align = "left", options = {})
 
 /** A text in the context's font, cut where it would be wider than `room`. */
 export function clipped(context, text, room) {
-  if (context.measureText(text).width <= room) return text;
-  const signs = [...text];
-  while (signs.length > 1 && context.measureText(`${signs.join("")}…`).width > room) signs.pop();
-  return `${signs.join("")}…`;
+  return cut(text, (shown) => context.measureText(shown).width <= room);
 }
 
 /** A dot with a rim of the page's colour; hollow ones are told apart from full ones without colour. */
 export function dot(context, x, y, radius, colour, page, hollow = false) {
-  context.setLineDash([]);
+  stroke(context, hollow ? colour : page, hollow ? 2 : 1.5);
   context.beginPath();
   context.arc(x, y, radius, 0, 2 * Math.PI);
   context.fillStyle = hollow ? page : colour;
   context.fill();
-  context.lineWidth = hollow ? 2 : 1.5;
-  context.strokeStyle = hollow ? colour : page;
   context.stroke();
 }
 
@@ -162,9 +149,7 @@ export function hatch(context, x, y, width, height, colour, spacing = 7) {
   context.beginPath();
   context.rect(x, y, width, height);
   context.clip();
-  context.strokeStyle = colour;
-  context.lineWidth = 1;
-  context.setLineDash([]);
+  stroke(context, colour);
   context.beginPath();
   for (let at = -height; at < width; at += spacing) {
     context.moveTo(x + at, y + height);
@@ -174,20 +159,30 @@ export function hatch(context, x, y, width, height, colour, spacing = 7) {
   context.restore();
 }
 
-/** The device pixels of a canvas. One that has them already keeps its memory, which is slow to get; what is drawn then
-    begins with what it holds. */
+/** Set the device pixels of a canvas. One that has them already keeps its memory, which is slow to get, and what it
+    holds. */
 export function resize(canvas, width, height) {
   if (canvas.width !== width) canvas.width = width;
   if (canvas.height !== height) canvas.height = height;
 }
 
-/** Make a view's canvas ready: its context, the page's colours by name and the diverging scale stand on the view; the
-    last picture is gone. */
+/** Device pixels a CSS pixel, at most 3: more cost time and show nothing. */
+export const screenRatio = () => Math.min(3, window.devicePixelRatio || 1);
+
+/** Empty a canvas of a size in CSS pixels, sharp on the screen; returns its context, which measures in CSS pixels. */
+export function sharpen(canvas, width, height, ratio = screenRatio()) {
+  const context = canvas.getContext("2d");
+  Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
+  resize(canvas, Math.round(width * ratio), Math.round(height * ratio));
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return context;
+}
+
+/** Empty a view's canvas, and put on the view its context, the page's colours by name, and the diverging scale. */
 export function beginDrawing(view, width = view.width) {
-  const context = view.canvas.getContext("2d"), { ink, table } = readTheme();
+  const { ink, table } = readTheme(), context = sharpen(view.canvas, width, view.height, view.ratio);
   Object.assign(view, { context, ink, colours: table("div") });
-  context.setTransform(view.ratio, 0, 0, view.ratio, 0, 0);
-  context.clearRect(0, 0, width, view.height);
   context.textBaseline = "middle";
 }
 

@@ -1,5 +1,5 @@
-// The document: nodes, drawings of SVG, and texts with places for values. Whatever a reader has typed reaches the page
-// as textContent alone.
+// Nodes of the document, drawings of SVG, and texts with places for values. What a reader has typed reaches the page as
+// textContent alone.
 
 const SVG = "http://www.w3.org/2000/svg";
 

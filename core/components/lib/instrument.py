@@ -13,5 +13,5 @@ def instrument(name: str, module: str, *styles: Path) -> Callable:
     It is made of the .js beside that file. Its style is instrument.css, then `styles`, then the .css beside that file.
     """
     own = Path(module)
-    return declare(name, own.with_suffix(".js"), html='<div class="instrument"></div>',
+    return declare(name, own.with_suffix(".js"), html='<div class="component instrument"></div>',
                    styles=(_FOLDER / "instrument.css", *styles, own.with_suffix(".css")))

@@ -1,6 +1,7 @@
-// What the pointer reads in a picture the keys read too, and say it: arrows go from place to place, Home and End to the
-// ends of a row, Enter or Space does what a press does there, Escape lets go.
+// The keys read in a picture what the pointer reads, and a screen reader says it: arrows go from place to place, Home
+// and End to the ends of a row, Enter or Space does what a press does there, Escape lets go.
 import { make } from "./dom.js";
+import { showTip } from "./pattern.js";
 
 const BY_KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1], Home: [-Infinity, 0],
   End: [Infinity, 0] };
@@ -9,6 +10,14 @@ const clamped = (value, count) => Math.max(0, Math.min(count - 1, value));
 
 /** Whether a key was pressed together with one that makes it a shortcut of the browser or of the system. */
 export const isShortcut = (event) => event.ctrlKey || event.metaKey || event.altKey;
+
+/** Where an arrow, Home or End leads from [column, row] within columns × rows; another key leads nowhere. */
+export function stepped(key, [column, row], columns, rows) {
+  const [across, down] = BY_KEYS[key] ?? [0, 0];
+  return [clamped(column + across, columns), clamped(row + down, rows)];
+}
+
+export const isStep = (key) => key in BY_KEYS;
 
 // Makes `node` a stop of the Tab key. walk() is {columns, rows, from: [column, row] to begin at}; act(column, row,
 // "hover", "press" or "out") shows and does; said() is what is shown then, in words.
@@ -25,21 +34,20 @@ export function byKeys(node, walk, act, said) {
     requestAnimationFrame(() => requestAnimationFrame(() => { spoken.textContent = said(); }));
   };
   node.onkeydown = (event) => {
-    const by = BY_KEYS[event.key], { columns, rows, from = [0, 0] } = walk();
+    const { columns, rows, from = [0, 0] } = walk(), moves = isStep(event.key);
     if (isShortcut(event) || !columns || !rows) return;
     if (event.key === "Escape") { if (at) act(...at, "out"); at = null; return; }
-    if (!by && event.key !== "Enter" && event.key !== " ") return;
+    if (!moves && event.key !== "Enter" && event.key !== " ") return;
     event.preventDefault();
     event.stopPropagation();
-    const [column, row] = at ?? from, [across, down] = at && by ? by : [0, 0];
-    at = [clamped(column + across, columns), clamped(row + down, rows)];
-    show(by ? "hover" : "press");
+    at = stepped(at && event.key, at ?? from, columns, rows);
+    show(moves ? "hover" : "press");
   };
   node.onblur = () => { if (at) act(...at, "out"); };
 }
 
-// As the pointer's own events at the middle of a cell, for pictures that listen to those; grid() is {left, top, width,
-// height, columns, rows} in the node's pixels.
+// The same for pictures that listen to the pointer alone: the keys send its events at the middle of a cell. grid() is
+// {left, top, width, height, columns, rows} in the node's pixels.
 export function pointedByKeys(node, grid, said) {
   const send = (kind, x, y) => {
     const box = node.getBoundingClientRect();
@@ -53,14 +61,14 @@ export function pointedByKeys(node, grid, said) {
   }, said);
 }
 
-/** Every drawing whose marks have titles, and that has no keys of its own, is read by the keys: from mark to mark, its
-    title shown and spoken; Enter clicks it. */
+/** Let the keys read every drawing whose marks have titles and that has no keys of its own: they go from mark to mark,
+    whose title is shown and spoken; Enter clicks it. */
 export function marksByKeys(root) {
   let tip = null;
   const marks = (svg) => [...svg.querySelectorAll("title")].map((title) => title.parentNode);
   const tell = (svg, k, phase) => {
     const mark = marks(svg)[k];
-    tip ??= make("div", "mark-tip", root);
+    tip ??= make("div", "tip", root);
     svg.querySelector(".by-keys")?.classList.remove("by-keys");
     tip.hidden = phase === "out" || !mark;
     if (tip.hidden) return;
@@ -68,11 +76,8 @@ export function marksByKeys(root) {
     // a click may have drawn it anew
     const shown = marks(svg)[k] ?? mark, home = root.getBoundingClientRect(), box = shown.getBoundingClientRect();
     shown.classList.add("by-keys");
-    tip.textContent = shown.querySelector("title").textContent;
-    const left = box.left + box.width / 2 - home.left - tip.offsetWidth / 2, room = home.width - tip.offsetWidth;
-    tip.style.left = `${Math.max(0, Math.min(left, room))}px`;
-    const above = box.top - home.top - tip.offsetHeight - 6;
-    tip.style.top = `${above > 0 ? above : box.bottom - home.top + 6}px`;
+    showTip(tip, [shown.querySelector("title").textContent], box.left + box.width / 2 - home.left,
+      box.top - home.top - 2, box.height + 8);
   };
   const wire = () => {
     for (const svg of root.querySelectorAll("svg")) {

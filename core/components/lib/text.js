@@ -31,9 +31,16 @@ export function monoFont(size) {
   return `${size}px ${readTheme().ink("mono")}`;
 }
 
-/** A text that is cut where it would be wider than there is room. */
-export function shortened(text, font, room) {
-  let shown = text;
-  while (shown.length > 1 && textWidth(shown, font) > room) shown = `${shown.slice(0, shown.endsWith("…") ? -2 : -1)}…`;
-  return shown;
+/** A text, cut until fits(text) is true; one character and … stay in any case. */
+export function cut(text, fits) {
+  if (fits(text)) return text;
+  const characters = [...text];
+  while (characters.length > 1 && !fits(`${characters.join("")}…`)) characters.pop();
+  return `${characters.join("")}…`;
 }
+
+/** A text that is cut where it would be wider than there is room. */
+export const shortened = (text, font, room) => cut(text, (shown) => textWidth(shown, font) <= room);
+
+/** A text of at most `most` characters. */
+export const abridged = (text, most) => cut(text, (shown) => [...shown].length <= most);

@@ -22,7 +22,7 @@ def token_view(name: str, module: str, *styles: Path) -> Callable[..., None]:
     takes them; on_settings(values) is called with what the reader has picked.
     """
     own = Path(module)
-    component = declare(name, own.with_suffix(".js"), html=f'<div class="tokens-view {name}"></div>',
+    component = declare(name, own.with_suffix(".js"), html=f'<div class="component tokens-view {name}"></div>',
                         styles=[_HERE / "token_view.css", *styles, own.with_suffix(".css")])
 
     def draw(header: dict, *, key: str, on_settings: Callable[[dict], None],

@@ -2,6 +2,7 @@
 import { unpack } from "./bytes.js";
 import { spokenLine } from "./dom.js";
 import { Echoes } from "./echo.js";
+import { keepFocus } from "./focus.js";
 import { marksByKeys } from "./keys.js";
 import { onFont } from "./text.js";
 import { pageScale, whenStyled } from "./theme.js";
@@ -14,12 +15,14 @@ const FOUND_ITS_PLACE = [400, 1500];      // ms after which the page around stan
  * view.close(), where there is one, ends it.
  */
 export function mount({ parentElement, data, setStateValue, setTriggerValue }, View) {
-  const root = parentElement.querySelector(".instrument, .tokens-view");
+  const root = parentElement.querySelector(".component");
   whenStyled(root, () => {
     if (!root.view) {
       root.view = new View(root);
       marksByKeys(root);
-      keepFocus(root);
+      // where a picture is built anew, what then stands in the same place has the focus
+      keepFocus(root, (node) => pathTo(root, node),
+        (path) => path.reduce((node, place) => node?.children[place], root));
     }
     const { view } = root, header = unpack(data);
     view.send = (settings) => setStateValue("settings", settings);
@@ -46,23 +49,11 @@ export class TitledView {
   }
 }
 
-/** Where a picture is built anew with the focus in it, the focus goes on to what then stands in the same place. */
-function keepFocus(root) {
-  const path = (node) => (node === root ? [] : [...path(node.parentNode), [...node.parentNode.children].indexOf(node)]);
-  let held = null;
-  root.addEventListener("focusin", ({ target }) => { held = { node: target, path: path(target) }; });
-  // the reader went elsewhere
-  root.addEventListener("focusout", ({ target }) => queueMicrotask(() => {
-    if (held?.node === target && target.isConnected) held = null;
-  }));
-  new MutationObserver(() => {
-    if (!held || held.node.isConnected || document.activeElement !== document.body) return;
-    const heir = held.path.reduce((node, place) => node?.children[place], root);
-    if (heir?.tagName === held.node.tagName) heir.focus({ preventScroll: true });
-  }).observe(root, { childList: true, subtree: true });
-}
+/** The places of a node among its siblings, from `root` down. */
+const pathTo = (root, node) =>
+  (node === root ? [] : [...pathTo(root, node.parentNode), [...node.parentNode.children].indexOf(node)]);
 
-/** Calls again with the new width when the place has another width. */
+/** Call again(width) whenever the width of a node has changed. */
 export function onWidth(node, again) {
   let width = 0;
   new ResizeObserver(([entry]) => {
@@ -79,7 +70,7 @@ export function redrawn(draw, ...places) {
 
 const hostOf = (node) => node.getRootNode().host ?? node;
 
-/** The pixels from the top of a node to the bottom of the window, as the page stands unscrolled. */
+/** The pixels from the top of a node to the bottom of the window, on a page that is not scrolled. */
 export function roomBelow(node) {
   let scrolled = 0;
   for (let at = hostOf(node).parentElement; at; at = at.parentElement) scrolled += at.scrollTop;
@@ -91,14 +82,14 @@ export function fitHeight(node, least, most, foot = 0) {
   return Math.max(least, Math.min(most, roomBelow(node) - (pageScale() > 1 ? 70 : 20) - foot));
 }
 
-/** What scrolls with the node: of every place around it that can scroll, the content that holds the node. */
+/** The contents that scroll with a node: of every scrollable box around it, the child that holds the node. */
 function contentsAround(node) {
   const contents = [], scrolls = (place) => ["auto", "scroll"].includes(getComputedStyle(place).overflowY);
   for (let at = hostOf(node); at.parentElement; at = at.parentElement) if (scrolls(at.parentElement)) contents.push(at);
   return contents;
 }
 
-/** Sets --free on the node: the room below it, within [least, most]. */
+/** Keep the variable --free of a node at the room below it, within [least, most]. */
 export function keepFree(node, least, most) {
   const fit = () => {
     if (!node.isConnected) { watch.disconnect(); return; }
@@ -112,7 +103,7 @@ export function keepFree(node, least, most) {
   for (const later of FOUND_ITS_PLACE) setTimeout(fit, later);
 }
 
-/** Calls draw() when the node's width changes, when the window does, and when the page around has found its place. */
+/** Call draw() when a node changes its size, when the window does, and when the page around has found its place. */
 export function keepFitted(node, draw) {
   const fit = () => whenStyled(node, draw);
   new ResizeObserver(fit).observe(node);

@@ -94,7 +94,7 @@ function reached(key, marks, here) {
   return key in BY ? next(marks, here, BY[key]) ?? here : here;
 }
 
-// What the axes are called, and the picture's text twin where the page has one.
+// The titles of the axes, the picture's text twin where the page has one, and what the keys do.
 function named(chart, hint) {
   const axes = [...chart.querySelectorAll(
     ".role-axis-title text, .role-title-text text, .g-xtitle text, .g-ytitle text")].map((title) => title.textContent);

@@ -1,4 +1,4 @@
-"""Says when what was drawn so far stands in the browser. Draws nothing."""
+"""Tells Python when the browser has painted what was drawn so far. Draws nothing."""
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +9,7 @@ _component = declare("standing", Path(__file__).with_name("standing.js"))
 
 
 def when_it_stands(call: Callable[[], None]) -> None:
-    """Put it below what is waited for, in a fragment with it: `call` is called as a callback, and the
-    fragment runs again.
+    """Call `call`, as a callback, once the browser has painted what stands above in the same fragment, which then runs
+    again.
     """
     _component(key=KEY, on_stands_change=call)

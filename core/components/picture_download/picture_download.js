@@ -1,39 +1,33 @@
 // A picture is every canvas and top-level SVG inside the selected element, each at its place: plotly stacks several
 // SVGs, a component may stack canvases. SVG styles are written into the copy, since style sheets and custom properties
 // do not travel with it.
+import { button, draw, make, sized } from "../lib/dom.js";
 import { readTheme } from "../lib/theme.js";
+
 const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray",
   "stroke-linecap", "opacity", "font-family", "font-size", "font-weight", "font-style", "text-anchor",
   "dominant-baseline", "visibility", "display", "paint-order", "mix-blend-mode"];
 const SVG = "http://www.w3.org/2000/svg";
 const PNG_SCALE = 2;
+const ICON = 24;        // px: what is no larger is a button of a chart, and no picture
+const KINDS = { PNG: toPng, SVG: async (svg) => new Blob([svg], { type: "image/svg+xml" }), HTML: toHtml };
 
 export default function ({ data, parentElement }) {
-  let row = parentElement.querySelector(".row");
-  if (!row) {
-    row = document.createElement("div");
-    row.className = "row";
-    parentElement.appendChild(row);
-    for (const kind of ["PNG", "SVG", "HTML"]) {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.textContent = kind;
-      row.appendChild(button);
-    }
-    const message = document.createElement("span");
-    message.className = "message";
-    message.setAttribute("role", "status");
-    row.appendChild(message);
-  }
-  const makers = { PNG: toPng, SVG: async (svg) => new Blob([svg], { type: "image/svg+xml" }),
-    HTML: async (svg) => toHtml(svg, data) };
-  for (const button of row.querySelectorAll("button")) {
-    button.onclick = async () => {
-      const drawn = picture(data.selector);
-      row.querySelector(".message").textContent = drawn ? "" : data.missing;
-      if (drawn) save(await makers[button.textContent](drawn), `${data.name}.${button.textContent.toLowerCase()}`);
-    };
-  }
+  const row = parentElement.querySelector(".row") ?? build(parentElement);
+  row.wanted = data;
+}
+
+function build(parent) {
+  const row = make("div", "row", parent);
+  for (const [kind, toFile] of Object.entries(KINDS))
+    button(row, kind, "", async () => {
+      const { wanted } = row, svg = picture(wanted.selector);
+      message.textContent = svg ? "" : wanted.missing;
+      if (svg) save(await toFile(svg, wanted), `${wanted.name}.${kind.toLowerCase()}`);
+    });
+  const message = make("span", "message", row);
+  message.setAttribute("role", "status");
+  return row;
 }
 
 function find(root, selector) {
@@ -59,7 +53,8 @@ function layers(root) {
 
 function visible(node) {
   const box = node.getBoundingClientRect();
-  return box.width > 1 && box.height > 1 && getComputedStyle(node).visibility !== "hidden" && !node.closest(".modebar");
+  return Math.max(box.width, box.height) > ICON && Math.min(box.width, box.height) > 1
+    && getComputedStyle(node).visibility !== "hidden";
 }
 
 function picture(selector) {
@@ -69,34 +64,25 @@ function picture(selector) {
   const boxes = parts.map((part) => part.getBoundingClientRect());
   const left = Math.min(...boxes.map((b) => b.left)), top = Math.min(...boxes.map((b) => b.top));
   const width = Math.max(...boxes.map((b) => b.right)) - left, height = Math.max(...boxes.map((b) => b.bottom)) - top;
-  const out = document.createElementNS(SVG, "svg");
-  set(out, { xmlns: SVG, width, height, viewBox: `0 0 ${width} ${height}` });
-  const ground = document.createElementNS(SVG, "rect");
-  set(ground, { width, height, fill: readTheme().ink("page") });
-  out.appendChild(ground);
-  parts.forEach((part, i) => out.appendChild(layer(part, boxes[i], left, top)));
+  const out = draw("svg", { xmlns: SVG });
+  sized(out, width, height, "");
+  draw("rect", { width, height, fill: readTheme().ink("page") }, out);
+  parts.forEach((part, i) => {
+    const { x, y, width, height } = boxes[i];
+    out.append(layer(part, { x: x - left, y: y - top, width, height }));
+  });
   return new XMLSerializer().serializeToString(out);
 }
 
-function layer(part, box, left, top) {
-  const place = { x: box.left - left, y: box.top - top, width: box.width, height: box.height };
-  if (part.tagName === "CANVAS") {
-    const image = document.createElementNS(SVG, "image");
-    set(image, { ...place, href: part.toDataURL("image/png") });
-    return image;
-  }
-  const copy = part.cloneNode(true);
-  const originals = [part, ...part.querySelectorAll("*")];
+function layer(part, place) {
+  if (part.tagName === "CANVAS") return draw("image", { ...place, href: part.toDataURL("image/png") });
+  const copy = part.cloneNode(true), originals = [part, ...part.querySelectorAll("*")];
   [copy, ...copy.querySelectorAll("*")].forEach((node, i) => {
     const style = getComputedStyle(originals[i]);
     node.setAttribute("style", STYLES.map((name) => `${name}:${style.getPropertyValue(name)}`).join(";"));
   });
-  set(copy, { ...place, overflow: "visible" });
+  for (const [name, value] of Object.entries({ ...place, overflow: "visible" })) copy.setAttribute(name, value);
   return copy;
-}
-
-function set(node, attributes) {
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
 }
 
 async function toPng(svg) {
@@ -110,25 +96,20 @@ async function toPng(svg) {
   return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
 }
 
-function toHtml(svg, data) {
-  const page = document.implementation.createHTMLDocument(data.title);
+async function toHtml(svg, { title, twin }) {
+  const page = document.implementation.createHTMLDocument(title), charset = page.createElement("meta");
   page.documentElement.lang = document.documentElement.lang || "en";
-  const charset = page.createElement("meta");
   charset.setAttribute("charset", "utf-8");
   page.head.prepend(charset);
-  const heading = page.createElement("h1"), twin = page.createElement("p"), link = page.createElement("a");
-  heading.textContent = data.title;
-  twin.textContent = data.twin;
-  link.href = link.textContent = location.href;
-  page.body.append(heading,
-    page.importNode(new DOMParser().parseFromString(svg, "image/svg+xml").documentElement, true), twin, link);
+  make("h1", "", page.body, title);
+  page.body.append(page.importNode(new DOMParser().parseFromString(svg, "image/svg+xml").documentElement, true));
+  make("p", "", page.body, twin);
+  make("a", "", page.body, location.href).href = location.href;
   return new Blob(["<!doctype html>\n", page.documentElement.outerHTML], { type: "text/html" });
 }
 
 function save(blob, name) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
+  const link = Object.assign(make("a"), { href: URL.createObjectURL(blob), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }

@@ -16,8 +16,8 @@ GRID_HTML = ('<div class="grid"><div class="scroller" tabindex="0" role="img"><d
              'class="spacer"><canvas></canvas></div></div></div>'
              '<div class="tip" hidden></div><div class="spoken" aria-live="polite"></div>')
 GRID_CSS = _HERE / "residual_grid.css"
-_component = declare("residual_grid", _HERE / "residual_grid.js", html=f'<div class="residual-grid">{GRID_HTML}</div>',
-                     styles=(GRID_CSS,))
+_component = declare("residual_grid", _HERE / "residual_grid.js", styles=(GRID_CSS,),
+                     html=f'<div class="component residual-grid">{GRID_HTML}</div>')
 
 
 def residual_grid(values: np.ndarray, *, key: str, on_pick: Callable[[int, int], None], **description) -> None:

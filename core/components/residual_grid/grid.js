@@ -2,9 +2,12 @@
 // one. The canvas is as wide as the view and sticks to it; the spacer behind it makes the scroll bar, so 256 wide
 // columns cost no more than 12.
 import { unpack } from "../lib/bytes.js";
-import { clipped, hatch } from "../lib/canvas.js";
+import { clipped, hatch, sharpen, stroke, write } from "../lib/canvas.js";
 import { between, contrast, css, rgb } from "../lib/colours.js";
+import { fill } from "../lib/dom.js";
+import { isStep, stepped } from "../lib/keys.js";
 import { significant } from "../lib/numbers.js";
+import { showTip } from "../lib/pattern.js";
 import { readTheme, whenStyled } from "../lib/theme.js";
 
 const LEGEND_HEIGHT = 26, LEGEND_BAR = 120, LEAST_BAR = 36;
@@ -18,13 +21,16 @@ function create(root) {
     tip: find(".tip"), spoken: find(".spoken"), hover: null, picked: null, width: 0,
   };
   state.scroller.onscroll = () => { state.hover = null; draw(state); };
-  state.canvas.onmousemove = (event) => hover(state, event);
-  state.canvas.onmouseleave = () => { state.hover = null; state.tip.hidden = true; draw(state); };
+  state.canvas.onmousemove = (event) => hoverCell(state, cellAt(state, event));
+  state.canvas.onmouseleave = () => hoverCell(state, null);
   state.canvas.onclick = (event) => { const cell = cellAt(state, event); if (cell) pick(state, cell, 0); };
   state.scroller.onkeydown = (event) => move(state, event);
   // It is called once when it begins, too: what stands drawn for the size that there is need not be drawn again.
-  new ResizeObserver(() => { if (state.theme && sizeOf(state) !== state.fitted) { layOut(state);
-    draw(state); } }).observe(state.box);
+  new ResizeObserver(() => {
+    if (!state.theme || sizeOf(state) === state.fitted) return;
+    layOut(state);
+    draw(state);
+  }).observe(state.box);
   return state;
 }
 
@@ -32,8 +38,7 @@ function inksOf({ scale }) {
   const { ink, stops } = readTheme();
   return {
     page: ink("page"), text: ink("text"), muted: ink("muted"), grid: ink("grid"), edge: ink("grid-ink"),
-    picked: ink("drawn"), mark: ink("value-ink"), font: ink("font"), mono: ink("mono"),
-    stops: stops(scale === "div" ? "div" : "seq"),
+    picked: ink("drawn"), font: ink("font"), mono: ink("mono"), stops: stops(scale),
   };
 }
 
@@ -49,10 +54,6 @@ function shade(state, value) {
   return between(state.theme.stops, high > low ? share : 0);
 }
 
-function inkOn({ theme }, fill) {
-  return contrast(rgb(theme.text), fill) >= contrast(rgb(theme.page), fill) ? theme.text : theme.page;
-}
-
 export function fontOf(state, px, family = "font", weight = "") {
   return `${weight} ${Math.round(px * state.data.type)}px ${state.theme[family]}`;
 }
@@ -61,7 +62,7 @@ const sizeOf = ({ box }) => `${box.clientWidth} ${box.clientHeight}`;
 
 function layOut(state) {
   const { data, box, canvas } = state;
-  if (!data || !box.clientWidth) return;
+  if (!box.clientWidth) return;
   state.fitted = sizeOf(state);
   state.scroller.style.overflowY = data.rows_scroll ? "scroll" : "hidden";
   const width = data.rows_scroll ? state.scroller.clientWidth : box.clientWidth;
@@ -77,9 +78,6 @@ function layOut(state) {
   state.spacer.style.width = `${total}px`;
   state.spacer.style.height = `${whole}px`;
   state.height = scrolls ? state.scroller.clientHeight : whole;
-  const ratio = window.devicePixelRatio || 1;
-  canvas.style.width = `${width}px`; canvas.style.height = `${state.height}px`;
-  canvas.width = Math.round(width * ratio); canvas.height = Math.round(state.height * ratio);
   reveal(state);
 }
 
@@ -99,15 +97,14 @@ function layOutColumns(state, context, width) {
   state.top = state.slanted ? widest * 0.71 + 14 : 24 * data.type;
 }
 
+// Scrolls inside the grid until the picked cell is in sight, with one more before or after it.
 export function reveal(state) {
-  if (!state.picked) return;
-  const at = state.picked.column * state.column, view = state.width - state.left - state.right;
-  if (at < state.scroller.scrollLeft) state.scroller.scrollLeft = at - state.column;
-  else if (at + state.column > state.scroller.scrollLeft + view)
-    state.scroller.scrollLeft = at + 2 * state.column - view;
-  const top = state.picked.row * state.row, room = rowsEnd(state) - state.top;
-  if (top < state.scroller.scrollTop) state.scroller.scrollTop = top - state.row;
-  else if (top + state.row > state.scroller.scrollTop + room) state.scroller.scrollTop = top + 2 * state.row - room;
+  const { picked, scroller, column, row } = state, into = (at, size, now, room) =>
+    at < now ? at - size : at + size > now + room ? at + 2 * size - room : now;
+  if (!picked) return;
+  scroller.scrollLeft = into(picked.column * column, column, scroller.scrollLeft,
+    state.width - state.left - state.right);
+  scroller.scrollTop = into(picked.row * row, row, scroller.scrollTop, rowsEnd(state) - state.top);
 }
 
 // Where the rows in sight end: above the legend, which stays.
@@ -120,17 +117,16 @@ function box(state, row, column) {
 
 export function draw(state) {
   const { data, canvas } = state;
-  if (!data || !state.width) return;
-  const context = canvas.getContext("2d"), ratio = window.devicePixelRatio || 1;
+  if (!state.width) return;
+  const context = sharpen(canvas, state.width, state.height);
   // asked for once: the browser may lay out the page for each answer
   state.scrolled = { x: state.scroller.scrollLeft, y: state.scroller.scrollTop };
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.clearRect(0, 0, state.width, state.height);
   const first = Math.max(0, Math.floor(state.scrolled.x / state.column));
   const last = Math.min(data.columns - 1, Math.ceil((state.scrolled.x + state.width - state.left) / state.column));
   context.save();
   context.beginPath();
-  context.rect(state.left, state.top - 2, state.width - state.left, rowsEnd(state) - state.top + 4); context.clip();
+  context.rect(state.left, state.top - 2, state.width - state.left, rowsEnd(state) - state.top + 4);
+  context.clip();
   for (let row = 0; row < data.rows; row++)
     for (let column = first; column <= last; column++) drawCell(state, context, row, column);
   drawOutlines(state, context);
@@ -142,90 +138,77 @@ export function draw(state) {
 }
 
 function drawCell(state, context, row, column) {
-  const { data } = state, index = row * data.columns + column, value = state.values[index];
+  const { data, theme } = state, index = row * data.columns + column, value = state.values[index];
   const [x, y, width, height] = box(state, row, column), gap = width > 6 ? 1 : 0;
-  if (Number.isNaN(value)) return hatch(context, x, y, width - gap, height - 1, state.theme.grid, 6);
-  const fill = shade(state, value);
-  context.fillStyle = css(fill);
+  if (Number.isNaN(value)) return hatch(context, x, y, width - gap, height - 1, theme.grid, 6);
+  const ground = shade(state, value);
+  const ink = contrast(rgb(theme.text), ground) >= contrast(rgb(theme.page), ground) ? theme.text : theme.page;
+  context.fillStyle = css(ground);
   context.fillRect(x, y, width - gap + (gap ? 0 : 0.6), height - 1);
-  if (state.marks && state.marks[index]) drawMark(state, context, x, y, width, fill);
-  if (state.texts)
-    drawText(state, context, x, y, width - gap, height - 1, data.vocabulary[state.texts[index]], value, fill);
+  if (state.marks?.[index]) tick(context, x + width - 4, y + 4, ink);
+  if (!state.texts) return;
+  const two = height - 1 >= 30 * data.type, line = (text, font, share, margin) => {
+    context.font = font;
+    write(context, clipped(context, text, width - gap - margin), x + (width - gap) / 2, y + (height - 1) * share, ink,
+      "center");
+  };
+  line(data.vocabulary[state.texts[index]], fontOf(state, two ? 13 : 12, "mono"), two ? 0.34 : 0.52, 8);
+  if (two) line(significant(value, 2), fontOf(state, 11), 0.74, 4);
 }
 
-// A small tick in the corner: this guess is the token that really comes next.
-function drawMark(state, context, x, y, width, fill) {
-  context.strokeStyle = inkOn(state, fill); context.lineWidth = 1.6;
+// A small tick with its end at (x, y): this guess is the token that really comes next.
+function tick(context, x, y, ink) {
+  stroke(context, ink, 1.6);
   context.beginPath();
-  context.moveTo(x + width - 12, y + 7); context.lineTo(x + width - 9, y + 10); context.lineTo(x + width - 4, y + 4);
+  context.moveTo(x - 8, y + 3);
+  context.lineTo(x - 5, y + 6);
+  context.lineTo(x, y);
   context.stroke();
 }
 
-function drawText(state, context, x, y, width, height, text, value, fill) {
-  const two = height >= 30 * state.data.type;
-  context.fillStyle = inkOn(state, fill); context.textAlign = "center"; context.textBaseline = "middle";
-  context.font = fontOf(state, two ? 13 : 12, "mono");
-  context.fillText(clipped(context, text, width - 8), x + width / 2, y + height * (two ? 0.34 : 0.52));
-  if (!two) return;
-  context.font = fontOf(state, 11);
-  context.fillText(clipped(context, significant(value, 2), width - 4), x + width / 2, y + height * 0.74);
-}
-
 function drawOutlines(state, context) {
-  const { data, theme } = state;
+  const { data, theme, picked, hover } = state;
   if (data.peak) ring(context, box(state, ...data.peak), theme.text, 1.5, [3, 2]);
-  if (state.picked && data.column_band) {
-    const [x, , width] = box(state, 0, state.picked.column);
-    context.strokeStyle = theme.text; context.lineWidth = 1; context.setLineDash([]);
-    context.strokeRect(x - 0.5, state.top - 0.5 - state.scrolled.y, width, state.row * data.rows);
+  if (picked) {
+    const cell = box(state, picked.row, picked.column), [x, y, width, height] = cell, [left, top] = box(state, 0, 0);
+    stroke(context, theme.text);
+    if (data.column_band) context.strokeRect(x - 0.5, top - 0.5, width, state.row * data.rows);
+    if (data.row_band) context.strokeRect(left - 0.5, y - 0.5, state.column * data.columns, Math.max(height, 3));
+    ring(context, cell, theme.text, 4);
+    ring(context, cell, theme.picked, 2);
   }
-  if (state.picked && data.row_band) {
-    context.strokeStyle = theme.text; context.lineWidth = 1; context.setLineDash([]);
-    context.strokeRect(state.left - state.scrolled.x - 0.5, state.top + state.picked.row * state.row - state.scrolled.y
-        - 0.5, state.column * data.columns, Math.max(state.row, 3));
-  }
-  if (state.picked) {
-    const cell = box(state, state.picked.row, state.picked.column);
-    ring(context, cell, theme.text, 4, []);
-    ring(context, cell, theme.picked, 2, []);
-  }
-  if (state.hover) ring(context, box(state, state.hover.row, state.hover.column), theme.text, 1.5, []);
+  if (hover) ring(context, box(state, hover.row, hover.column), theme.text, 1.5);
 }
 
 /**
  * @param {CanvasRenderingContext2D} context
  * @param {number[]} box  x, y, width and height in pixels
  */
-function ring(context, [x, y, width, height], colour, line, dash) {
-  context.strokeStyle = colour; context.lineWidth = line; context.setLineDash(dash);
+function ring(context, [x, y, width, height], colour, line, dash = []) {
+  stroke(context, colour, line, dash);
   context.strokeRect(x - 0.5, y - 0.5, Math.max(width, 4), Math.max(height, 4));
-  context.setLineDash([]);
 }
 
+const markedCells = ({ hover, picked }) => [hover, picked].filter(Boolean);
+
 function drawColumnLabels(state, context, first, last) {
-  const { data, theme } = state, marked = [state.hover, state.picked].filter(Boolean).map((cell) => cell.column);
+  const { data, theme } = state, marked = markedCells(state).map((cell) => cell.column);
   const every = Math.max(1, Math.ceil(state.step / state.column)), done = [];
-  context.textBaseline = "middle";
   const label = (column, strong) => {
-    const x = state.left + (column + 0.5) * state.column - state.scrolled.x;
+    const x = state.left + (column + 0.5) * state.column - state.scrolled.x, colour = strong ? theme.text : theme.muted;
     if (x < state.left || x > state.width) return;
     context.save();
     context.font = fontOf(state, 12, "mono", strong ? "bold" : "");
-    context.fillStyle = strong ? theme.text : theme.muted;
+    const room = state.slanted ? 112 : data.numbered ? Infinity : state.column - 2;
+    const text = clipped(context, data.column_labels[column], room);
     if (state.slanted) {
       context.translate(x - 2, state.top - 6);
       context.rotate(-Math.PI / 4);
-      context.textAlign = "left";
-      context.fillText(clipped(context, data.column_labels[column], 112), 0, 0);
-    }
-    else {
-      const text = data.numbered ? data.column_labels[column]
-        : clipped(context, data.column_labels[column], state.column - 2);
-      context.textAlign = "center";
-      // the last number stands on its column's edge
-      context.fillText(text, Math.min(x, state.width - context.measureText(text).width / 2),
-        state.top - 11 * data.type);
-    }
+      write(context, text, 0, 0, colour);
+    // the last number stands on its column's edge
+    } else
+      write(context, text, Math.min(x, state.width - context.measureText(text).width / 2), state.top - 11 * data.type,
+        colour, "center");
     context.restore();
     done.push(column);
   };
@@ -238,47 +221,35 @@ function drawRowLabels(state, context) {
   const { data, theme } = state;
   const end = rowsEnd(state), shift = state.scrolled.y;
   context.clearRect(0, state.top - 2, state.left - 3, end - state.top + 4);
-  context.textAlign = "right"; context.textBaseline = "middle";
-  const every = Math.max(1, Math.ceil((15 * data.type) / state.row));
-  const kept = [state.hover, state.picked].filter(Boolean).map((cell) => cell.row);
+  const every = Math.max(1, Math.ceil((15 * data.type) / state.row)), kept = markedCells(state).map((cell) => cell.row);
   for (let row = 0; row < data.rows; row++) {
     const y = state.top + (row + 0.5) * state.row - shift;
     if (y < state.top || y > end) continue;
-    if (every > 1 && !kept.includes(row) && (row % every || kept.some((other) => Math.abs(other - row) < every)))
-      continue;
-    const strong = [state.hover, state.picked].some((cell) => cell && cell.row === row);
+    const strong = kept.includes(row);
+    if (!strong && (row % every || kept.some((other) => Math.abs(other - row) < every))) continue;
     context.font = fontOf(state, 12, "font", strong ? "bold" : "");
-    context.fillStyle = strong ? theme.text : theme.muted;
-    context.fillText(clipped(context, data.row_labels[row], state.left - 8), state.left - 8, y);
+    write(context, clipped(context, data.row_labels[row], state.left - 8), state.left - 8, y,
+      strong ? theme.text : theme.muted, "right");
   }
 }
 
 // The legend begins under the first column, or further left where its words need the room; where they need more, its
 // bar is shorter.
-function legend(state, context) {
-  const { data } = state, words = `${significant(data.low)}${significant(data.high)}   ${data.legend}`;
-  const room = state.width - context.measureText(words).width - 24;
-  return { left: Math.max(2, Math.min(state.left, room - LEGEND_BAR)),
-    width: Math.max(LEAST_BAR, Math.min(LEGEND_BAR, room - 2)) };
-}
-
 function drawLegend(state, context) {
   const { data, theme } = state, y = state.height - 12 * data.type;
-  context.font = fontOf(state, 11); context.textBaseline = "middle"; context.fillStyle = theme.muted;
-  context.textAlign = "left";
-  const low = significant(data.low), high = significant(data.high), { left, width } = legend(state, context);
-  const start = left + context.measureText(low).width + 6;
-  context.fillText(low, left, y);
+  context.font = fontOf(state, 11);
+  const low = significant(data.low), words = `${significant(data.high)}   ${data.legend}`;
+  const room = state.width - context.measureText(low + words).width - 24;
+  const left = Math.max(2, Math.min(state.left, room - LEGEND_BAR));
+  const width = Math.max(LEAST_BAR, Math.min(LEGEND_BAR, room - 2)), start = left + context.measureText(low).width + 6;
+  write(context, low, left, y, theme.muted);
   for (let i = 0; i < width; i++) {
-    const share = i / (width - 1), value = data.logarithmic ? data.low * (data.high / data.low) ** share
-      : data.low + (data.high - data.low) * share;
-    context.fillStyle = css(shade(state, value));
+    context.fillStyle = css(between(theme.stops, i / (width - 1)));
     context.fillRect(start + i, y - 5, 1.5, 10);
   }
-  context.strokeStyle = theme.grid; context.lineWidth = 1; context.strokeRect(start - 0.5, y - 5.5, width + 1, 11);
-  context.fillStyle = theme.muted;
-  context.fillText(clipped(context, `${high}   ${data.legend}`, state.width - start - width - 10), start + width + 6,
-    y);
+  stroke(context, theme.grid);
+  context.strokeRect(start - 0.5, y - 5.5, width + 1, 11);
+  write(context, clipped(context, words, state.width - start - width - 10), start + width + 6, y, theme.muted);
 }
 
 function cellAt(state, event) {
@@ -292,14 +263,8 @@ function cellAt(state, event) {
 
 function describe(state, { row, column }) {
   const { data } = state, index = row * data.columns + column;
-  const text = state.texts ? data.vocabulary[state.texts[index]] : "";
-  return data.reading.replace("{row}", data.row_labels[row]).replace("{index}", column).replace("{column}",
-    data.column_labels[column])
-    .replace("{text}", text).replace("{value}", significant(state.values[index], 4));
-}
-
-function hover(state, event) {
-  hoverCell(state, cellAt(state, event));
+  return fill(data.reading, { row: data.row_labels[row], column: data.column_labels[column], index: column,
+    text: state.texts ? data.vocabulary[state.texts[index]] : "", value: significant(state.values[index], 4) });
 }
 
 export function hoverCell(state, cell) {
@@ -307,10 +272,8 @@ export function hoverCell(state, cell) {
   state.canvas.style.cursor = cell ? "pointer" : "default";
   state.tip.hidden = !cell;
   if (cell) {
-    state.tip.textContent = describe(state, cell);
-    const [x, y] = box(state, cell.row, cell.column), wide = state.tip.offsetWidth;
-    state.tip.style.left = `${Math.max(0, Math.min(x + state.column / 2 - wide / 2, state.width - wide))}px`;
-    state.tip.style.top = `${y > 40 ? y - state.tip.offsetHeight - 6 : y + state.row + 6}px`;
+    const [x, y] = box(state, cell.row, cell.column);
+    showTip(state.tip, [describe(state, cell)], x + state.column / 2, y - 2, state.row + 8);
   }
   draw(state);
 }
@@ -325,19 +288,19 @@ export function pick(state, cell, delay) {
 }
 
 function move(state, event) {
-  const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-  if (!step) return;
-  event.preventDefault(); event.stopPropagation();
+  if (!isStep(event.key)) return;
+  event.preventDefault();
+  event.stopPropagation();
   const { row, column } = state.picked || { row: 0, column: 0 }, { rows, columns } = state.data;
-  pick(state, { row: Math.min(rows - 1, Math.max(0, row + step[0])),
-    column: Math.min(columns - 1, Math.max(0, column + step[1])) }, 120);
+  const [toColumn, toRow] = stepped(event.key, [column, row], columns, rows);
+  pick(state, { row: toRow, column: toColumn }, 120);
 }
 
 export function show(root, bytes, setTriggerValue, more) {
   const state = (root.state ??= create(root));
   const data = unpack(bytes);
-  Object.assign(state, { data, values: data.values, texts: data.texts, marks: data.marks, send: setTriggerValue },
-    more);
+  const { values, texts, marks } = data;
+  Object.assign(state, { data, values, texts, marks, send: setTriggerValue }, more);
   state.picked = data.picked ? { row: data.picked[0], column: data.picked[1] } : null;
   // another text is shorter
   if (state.hover && !(state.hover.row < data.rows && state.hover.column < data.columns)) {

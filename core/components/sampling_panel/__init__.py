@@ -19,7 +19,7 @@ _FOLDER = Path(__file__).parent
 
 _component = declare(
     "live_transformer.sampling_panel", _FOLDER / "panel.js",
-    html='<div class="sampling-panel"></div>',
+    html='<div class="component sampling-panel"></div>',
     styles=(_FOLDER / "panel.css",),
 )
 

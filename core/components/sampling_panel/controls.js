@@ -37,9 +37,9 @@ function nearest(values, value) {
 }
 
 export class Controls {
-  /** change(settings) while the hand moves, commit() when it lets go. */
-  constructor(parent, labels, change, commit) {
-    Object.assign(this, { labels, change, commit });
+  /** change(settings) while the hand moves, commit() when it lets go; append(token) continues the text. */
+  constructor(parent, labels, change, commit, append) {
+    Object.assign(this, { labels, change, commit, append });
     const list = make("ol", "steps", parent);
     const head = make("li", "heads", list);
     make("span", "", head, labels.order);
@@ -52,28 +52,28 @@ export class Controls {
     this._thousand(make("li", "step thousand", list));
   }
 
+  /** A setting's name with its symbol, its value, and its range. */
+  _slider(item, id, name, symbol, input) {
+    const label = make("label", "name", item, name), value = make("output", "value", item);
+    const range = make("input", "range", item);
+    make("i", "symbol", label, symbol);
+    label.htmlFor = range.id = id;
+    Object.assign(range, { type: "range", min: 0, step: 1, onchange: this.commit,
+      oninput: () => this.change(input(Number(range.value))) });
+    return { value, range };
+  }
+
   _step(list, step) {
-    const item = make("li", "step", list), id = `step-${step.name}`;
-    const label = make("label", "name", item, this.labels[step.name]);
-    make("i", "symbol", label, step.symbol);
-    label.htmlFor = id;
-    const value = make("output", "value", item), range = make("input", "range", item);
-    const left = make("span", "left", item);
-    Object.assign(range, { type: "range", id, min: 0, step: 1 });
-    range.oninput = () => this.change({ [step.name]: this.valuesOf(step)[Number(range.value)] });
-    range.onchange = this.commit;
-    return { ...step, item, value, range, left };
+    const item = make("li", "step", list);
+    const slider = this._slider(item, `step-${step.name}`, this.labels[step.name], step.symbol,
+      (place) => ({ [step.name]: this.valuesOf(step)[place] }));
+    return { ...step, item, ...slider, left: make("span", "left", item) };
   }
 
   _draw(item) {
-    const { labels } = this, label = make("label", "name", item, labels.draw);
-    make("i", "symbol", label, "ξ");
-    label.htmlFor = "step-xi";
-    this.xiValue = make("output", "value", item);
-    this.xi = make("input", "range", item);
-    Object.assign(this.xi, { type: "range", id: "step-xi", min: 0, max: 0.9999, step: 0.0001 });
-    this.xi.oninput = () => this.change({ xi: Number(this.xi.value) });
-    this.xi.onchange = this.commit;
+    const { labels } = this;
+    this.xi = this._slider(item, "step-xi", labels.draw, "ξ", (xi) => ({ xi }));
+    Object.assign(this.xi.range, { step: 0.0001, max: 0.9999 });
     button(item, labels.throw, "", () => this._set({ xi: Math.floor(Math.random() * 1e4) / 1e4 }), "throw");
     this.drawn = button(item, "", "", () => this.append(this.drawnToken), "drawn");
     this.drawn.title = labels.append;
@@ -84,7 +84,7 @@ export class Controls {
     this.thousand = button(item, labels.thousand, "", () => this._set({ thousand: !this.settings.thousand }), "toggle");
     this.seed = make("output", "seed", item);
     const reseed = () => this._set({ seed: this.settings.seed + 1, thousand: true });
-    this.reseed = button(item, labels.again, "", reseed, "again");
+    button(item, labels.again, "", reseed, "again");
     this.tail = make("p", "tail", item);
   }
 
@@ -115,8 +115,8 @@ export class Controls {
       row.item.classList.toggle("off", value === row.neutral);
     }
     setText(this.divisor, `÷ ${probabilityText(truncation.keptMass)}`);
-    this.xi.value = settings.xi;
-    setText(this.xiValue, settings.xi.toFixed(4));
+    this.xi.range.value = settings.xi;
+    setText(this.xi.value, settings.xi.toFixed(4));
     this.drawnToken = truncation.tokenIds[place];
     setText(this.drawn, words.token(this.drawnToken, 16));
     this.thousand.setAttribute("aria-pressed", settings.thousand);

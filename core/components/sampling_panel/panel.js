@@ -1,14 +1,14 @@
 // The panel: it holds the settings, answers every move of the hand within one frame, and tells Python when
 // the hand lets go.
-import { unpack } from "../lib/bytes.js";
 import { button, fill, make, setText } from "../lib/dom.js";
 import { byKeys } from "../lib/keys.js";
 import { decimals } from "../lib/numbers.js";
+import { abridged } from "../lib/text.js";
 import { whenStyled } from "../lib/theme.js";
-import { roomBelow } from "../lib/view.js";
+import { mount, roomBelow } from "../lib/view.js";
 import { ALL_OFF, Controls, methodOf, METHODS, spread } from "./controls.js";
-import { inksAt, niceTop, probabilityText, wholeNumber } from "./figure.js";
-import { Picture, SmallPicture } from "./picture.js";
+import { niceTop, probabilityText, SmallPicture, wholeNumber } from "./figure.js";
+import { Picture } from "./picture.js";
 import { firstAbove, KEPT, RULES, seededUniforms, TOLERANCE, Truncation } from "./truncation.js";
 
 const CANDIDATES = 40, DRAWS = 1000, TWIN_DELAY = 500;
@@ -16,19 +16,18 @@ const CANDIDATES = 40, DRAWS = 1000, TWIN_DELAY = 500;
 const PRESENT_FOOT = 60;
 
 class Panel {
-  constructor(root, header) {
+  constructor(root) {
     this.root = root;
-    this.labels = header.labels;
     this.frame = this.moves = 0;
-    this._build();
-    new ResizeObserver(() => whenStyled(root, () => this._measure())).observe(this.figure);
-    root.panel = this;
   }
 
   /** New data from Python: logits only where they changed, settings only where Python set them anew. */
-  receive(header, send, append) {
-    Object.assign(this, { send, append });
-    this.controls.append = append;
+  receive(header) {
+    if (!this.labels) {
+      this.labels = header.labels;
+      this._build();
+      new ResizeObserver(() => whenStyled(this.root, () => this._measure())).observe(this.figure);
+    }
     if (header.logits_key !== this.logitsKey) {
       this.logitsKey = header.logits_key;
       this.tokens = header.tokens;
@@ -44,7 +43,7 @@ class Panel {
       this.draws = null;
     }
     this.largest = header.scale;
-    whenStyled(this.root, () => this._measure());
+    this._measure();
   }
 
   change(values) {
@@ -76,18 +75,19 @@ class Panel {
     this.logarithmic = button(bar, labels.logarithmic, "", turn, "toggle");
     this.pin = button(bar, labels.pin, "", () => this._pin(), "toggle");
     const grid = make("div", "grid", root);
+    this.append = (token) => this.trigger("append", token);
     this.controls = new Controls(make("div", "controls", grid), labels, (values) => this.change(values),
-      () => this.commit());
+      () => this.commit(), this.append);
     this.figure = make("div", "figure", grid);
-    this.picture = new Picture(make("canvas", "", this.figure));
-    this.picture.canvas.setAttribute("role", "img");
+    this.picture = new Picture(this.figure);
     this.tip = make("div", "tip", this.figure);
     this.tip.hidden = true;
     this._side(make("div", "side", grid));
     this.contexts = make("div", "contexts", grid);
-    this.twin = make("p", "twin", root);
+    this.twin = make("p", "twin spoken", root);
     this.twin.setAttribute("aria-live", "polite");
-    this._listen(this.picture.canvas);
+    this.picture.point((x, y, phase) => this._point(x, y, phase));
+    this._readByKeys(this.picture.canvas);
   }
 
   _side(side) {
@@ -102,8 +102,8 @@ class Panel {
     this.find = make("input", "find", side);
     Object.assign(this.find,
       { type: "search", placeholder: labels.find, ariaLabel: labels.find, autocomplete: "off", spellcheck: false });
-    this.find.oninput = () => this._name(this.find.value, false);
-    this.find.onchange = () => this._name(this.find.value, true);
+    this.find.oninput = () => this._find(this.find.value, false);
+    this.find.onchange = () => this._find(this.find.value, true);
     this.found = make("p", "found", side);
     this.found.setAttribute("aria-live", "polite");
     const list = make("ol", "candidates", side);
@@ -119,7 +119,7 @@ class Panel {
   }
 
   /** Find the token that a reader writes: its visible form, with or without the mark of a leading space. */
-  _name(text, done) {
+  _find(text, done) {
     const written = text.replace(/^ /, "·"), exact = [written, `·${text}`];
     let id = text ? exact.map((form) => this.tokens.indexOf(form)).find((at) => at >= 0) : undefined;
     if (text && id === undefined) id = this.tokens.findIndex((token) => exact.some((form) => token.startsWith(form)));
@@ -138,8 +138,7 @@ class Panel {
       const box = make("figure", "context", pair), caption = make("figcaption", "", box);
       make("b", "", caption, context.name);
       make("q", "", caption, context.text).dir = "auto";
-      const picture = new SmallPicture(make("canvas", "", box));
-      picture.canvas.setAttribute("role", "img");
+      const picture = new SmallPicture(box);
       const lines = ["by_k", "by_p", "by_all"].map(() => make("p", "verdict", box));
       return { picture, lines, truncation: this.truncations[i + 1] };
     });
@@ -148,23 +147,18 @@ class Panel {
   _measure() {
     if (!this.truncations || !this.figure.clientWidth) return;
     this.words = {
-      token: (id, most) => this._cut(this.tokens[id], most),
+      token: (id, most) => abridged(this.tokens[id], most),
       count: wholeNumber,
       ruleNames: Object.fromEntries(RULES.map((name) => [name, this.labels[`rule_${name}`] ?? ""])),
     };
     // larger, as far as it stays on one screen
     const scale = Math.min(this.largest, Math.max(1, (window.innerHeight - 340) / 400));
     this.root.style.setProperty("--scale", scale);
-    const theme = inksAt(scale), size = this.tokens.length;
-    this.picture.measure(size, theme, scale, roomBelow(this.figure) - (this.largest > 1 ? PRESENT_FOOT : 12));
-    for (const { picture } of this.small) picture.measure(size, theme, scale);
+    const size = this.tokens.length;
+    this.picture.measure(size, scale, roomBelow(this.figure) - (this.largest > 1 ? PRESENT_FOOT : 12));
+    for (const { picture } of this.small) picture.measure(size, scale);
     cancelAnimationFrame(this.frame);
     this._show();
-  }
-
-  _cut(token, most) {
-    const signs = [...token];
-    return signs.length > most ? `${signs.slice(0, most - 1).join("")}…` : token;
   }
 
   /** One frame: compute, then draw and write everything that depends on it. */
@@ -245,11 +239,9 @@ class Panel {
     this.rows.forEach(({ node, parts }, i) => {
       node.parentNode.hidden = i >= truncation.size;
       if (i >= truncation.size) return;
-      const rule = RULES[truncation.cutBy[i]];
-      const texts = [String(i + 1), words.token(truncation.tokenIds[i], 14), probabilityText(truncation.probs[i]),
-        rule ? words.ruleNames[rule] : probabilityText(truncation.renormalised[i])];
-      texts.forEach((text, part) => setText(parts[part], text));
-      node.classList.toggle("cut", rule !== "");
+      const { id, cut, rank, rule, y, after } = this._facts(i);
+      [rank, words.token(id, 14), y, cut ? rule : after].forEach((text, part) => setText(parts[part], text));
+      node.classList.toggle("cut", cut);
       node.classList.toggle("hit", i === place);
     });
     setText(this.found, this._foundText(truncation));
@@ -258,11 +250,8 @@ class Panel {
   _foundText(truncation) {
     const id = this.settings.named;
     if (id === null) return this.unknown ? fill(this.labels.find_none, { text: this.unknown }) : "";
-    const place = truncation.rankOf[id], rule = RULES[truncation.cutBy[place]];
-    const values = { token: this.tokens[id],
-      rank: this.words.count(place + 1), y: probabilityText(truncation.probs[place]),
-      after: probabilityText(truncation.renormalised[place]), rule: this.words.ruleNames[rule] };
-    return fill(this.labels[rule ? "found_cut" : "found"], values);
+    const facts = this._facts(truncation.rankOf[id]);
+    return fill(this.labels[facts.cut ? "found_cut" : "found"], facts);
   }
 
   _drawContexts() {
@@ -271,7 +260,7 @@ class Panel {
     const top = niceTop(Math.max(0.01,
       ...this.small.map(({ truncation }) => truncation.renormalised[truncation.firstKept()])));
     for (const { picture, truncation } of this.small)
-      picture.draw({ truncation, settings, words, top: settings.logarithmic ? 1 : top });
+      picture.draw({ truncation, settings, words }, top);
   }
 
   /** Under each context what k alone and p alone would keep of it, and what all rules do. */
@@ -309,55 +298,55 @@ class Panel {
     this._set({ pinned: this.settings.pinned ? null : { temperature, top_k, top_p, min_p, typical_p } });
   }
 
-  _listen(canvas) {
-    const at = (event) => {
-      const box = canvas.getBoundingClientRect();
-      return [event.clientX - box.left, event.clientY - box.top];
-    };
-    canvas.onpointerdown = (event) => {
-      const { drag, place } = this.picture.under(...at(event));
-      if (place !== undefined) this._set({ named: this.truncations[0].tokenIds[place] });
-      if (!drag) return;
-      canvas.setPointerCapture(event.pointerId);
+  _point(x, y, phase) {
+    const { drag, place } = this.picture.under(x, y), ends = phase === "up" || phase === "out";
+    if (phase === "down") {
+      if (place !== undefined) this._name(place);
       this.dragging = drag;
-      this._drag(...at(event));
-    };
-    canvas.onpointermove = (event) => (this.dragging ? this._drag(...at(event)) : this._hover(...at(event)));
-    canvas.onpointerup = canvas.onpointercancel = () => {
-      if (this.dragging) this.commit();
-      this.dragging = null;
-    };
-    canvas.onpointerleave = () => { this.tip.hidden = true; };
+    }
+    if (ends && this.dragging) this.commit();
+    if (ends) this.dragging = null;
+    if (this.dragging) {
+      this.tip.hidden = true;
+      this.change({ [this.dragging]: this.picture.valueAt(this.dragging, x, y, this.truncations[0]) });
+      return;
+    }
+    this.picture.canvas.style.cursor = drag ? (drag.startsWith("top_k") || drag === "xi" ? "ew-resize" : "ns-resize")
+      : place === undefined ? "default" : "pointer";
+    this._tell(phase === "out" ? undefined : place, x, y);
+  }
+
+  _readByKeys(canvas) {
     byKeys(canvas, () => ({ columns: this.picture.scale.shown, rows: 1 }), (place, _row, phase) => {
-      if (phase === "press") this._set({ named: this.truncations[0].tokenIds[place] });
+      if (phase === "press") this._name(place);
       else this._tell(phase === "out" ? undefined : place, this.picture.scale.x(place + 0.5), this.picture.bars.top);
     }, () => (this.tip.hidden ? "" : this.tip.textContent));
     canvas.ontouchstart = (event) => {            // a finger on a grip drags the line; elsewhere it scrolls the page
-      if (this.picture.under(...at(event.touches[0])).drag) event.preventDefault();
+      const { left, top } = canvas.getBoundingClientRect(), { clientX, clientY } = event.touches[0];
+      if (this.picture.under(clientX - left, clientY - top).drag) event.preventDefault();
     };
   }
 
-  _drag(x, y) {
-    this.tip.hidden = true;
-    this.change({ [this.dragging]: this.picture.valueAt(this.dragging, x, y, this.truncations[0]) });
+  /** The token at a rank, from 0, is the named one. */
+  _name(place) {
+    this._set({ named: this.truncations[0].tokenIds[place] });
   }
 
-  _hover(x, y) {
-    const { drag, place } = this.picture.under(x, y), { canvas } = this.picture;
-    canvas.style.cursor = { top_p: "ns-resize", min_p: "ns-resize", top_k: "ew-resize", xi: "ew-resize" }[drag]
-      ?? (place === undefined ? "default" : "pointer");
-    this._tell(place, x, y);
+  /** What is said of the token at a rank, from 0, and whether it is cut. */
+  _facts(place) {
+    const truncation = this.truncations[0], id = truncation.tokenIds[place], rule = RULES[truncation.cutBy[place]];
+    return { id, cut: Boolean(rule), token: this.tokens[id], rank: this.words.count(place + 1),
+      rule: this.words.ruleNames[rule], y: probabilityText(truncation.probs[place]),
+      after: probabilityText(truncation.renormalised[place]) };
   }
 
   /** The tip of the bar at a rank, from 0; of none it is hidden. */
   _tell(place, x, y) {
     this.tip.hidden = place === undefined;
     if (place === undefined) return;
-    const truncation = this.truncations[0], id = truncation.tokenIds[place], rule = RULES[truncation.cutBy[place]];
-    setText(this.tip, fill(this.labels[rule ? "tip_cut" : "tip"], {
-      token: this.tokens[id], id, rank: this.words.count(place + 1), u: decimals(truncation.logits[place]),
-      y: String(truncation.probs[place]), after: String(truncation.renormalised[place]),
-      cumulative: probabilityText(truncation.cumulative[place]), rule: this.words.ruleNames[rule] }));
+    const { logits, probs, renormalised, cumulative } = this.truncations[0], facts = this._facts(place);
+    setText(this.tip, fill(this.labels[facts.cut ? "tip_cut" : "tip"], { ...facts, u: decimals(logits[place]),
+      y: String(probs[place]), after: String(renormalised[place]), cumulative: probabilityText(cumulative[place]) }));
     this.tip.style.transform = `translate(${Math.min(x + 14, this.picture.width - 250)}px, ${y + 16}px)`;
   }
 }
@@ -366,9 +355,4 @@ function perplexityText(value) {
   return value < 100 ? value.toPrecision(3) : wholeNumber(Math.round(value));
 }
 
-export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
-  const header = unpack(data), root = parentElement.querySelector(".sampling-panel");
-  const panel = root.panel ?? new Panel(root, header);
-  const append = (token) => setTriggerValue("append", token);
-  panel.receive(header, (settings) => setStateValue("settings", settings), append);
-}
+export default (component) => mount(component, Panel);

@@ -1,218 +1,242 @@
-// The main picture and the small ones: what stands where, and what lies under the hand.
-import {
-  barHeight, drawBarAxis, drawBars, drawCurve, drawGrip, drawIntervals, drawMarker, drawRanks, drawRing, drawRules,
-  drawTail, drawTokens, hatchOf, LOG_FLOOR, niceTop, probabilityText, rankScale, ruled, say, traceCurve,
-} from "./figure.js";
-import { KEPT, TOP_K } from "./truncation.js";
-import { write } from "../lib/canvas.js";
+// The main picture: what stands where, and what lies under the hand.
+import { Figure, LOG_FLOOR, niceTop, probabilityText } from "./figure.js";
+import { KEPT, RULES } from "./truncation.js";
+import { dot, stroke } from "../lib/canvas.js";
 import { fill } from "../lib/dom.js";
 
 const MARGIN = { left: 40, right: 84 };
 // height of all but the two plots: titles, token labels, the line of intervals
 const FIXED = 238;
 
-export class Picture {
-  constructor(canvas) {
-    this.canvas = canvas;
-    this.context = canvas.getContext("2d");
-    this.grips = {};
-  }
+export class Picture extends Figure {
+  grips = {};
 
-  /** Take the width of the element, the height that the window leaves, and the theme; the rank axis follows. Called on
-      resize, new logits and new theme. What is over goes to the two plots. */
-  measure(size, theme, scale, room) {
-    const width = Math.max(280, this.canvas.parentElement.clientWidth), px = (n) => n * scale;
-    const right = px(width < 460 ? 62 : MARGIN.right), plots = Math.min(px(360), Math.max(px(200), room - px(FIXED)));
-    this.width = width;
-    this.unit = px(1);
-    this.height = Math.round(px(FIXED) + plots);
-    this.curve = { left: px(MARGIN.left), top: px(30), height: plots * 0.44 };
-    this.bars = { left: px(MARGIN.left), top: px(66) + this.curve.height, height: plots * 0.56 };
-    this.strip = { left: px(MARGIN.left), top: this.height - px(52), height: px(30),
-      width: width - px(MARGIN.left + 20) };
-    this.scale = rankScale(size, px(MARGIN.left), width - px(MARGIN.left) - right, px(15));
-    this.theme = theme;
-    this.view = pictureView(theme, this.scale);
-    fitCanvas(this.canvas, width, this.height);
+  /** Take the width of the element and the height that the window leaves. Called on resize, new logits and new theme.
+      What is over goes to the two plots. */
+  measure(size, unit, room) {
+    const width = Math.max(280, this.canvas.parentElement.clientWidth), px = (n) => n * unit;
+    const margin = px(width < 460 ? 62 : MARGIN.right), plots = Math.min(px(360), Math.max(px(200), room - px(FIXED)));
+    const left = px(MARGIN.left), height = Math.round(px(FIXED) + plots), curve = { top: px(30), height: plots * 0.44 };
+    this.layOut(size, unit, { width, height, left, right: width - margin, curve,
+      bars: { top: px(66) + curve.height, height: plots * 0.56 },
+      strip: { top: height - px(52), height: px(30), width: width - left - px(20) } });
   }
 
   draw(model) {
-    const c = this.context, { view, curve, bars, strip } = this, { truncation, settings } = model;
-    c.clearRect(0, 0, this.width, this.height);
-    Object.assign(view, model.words, { logarithmic: settings.logarithmic });
-    this.top = view.logarithmic ? 1
-      : niceTop(Math.max(truncation.renormalised[truncation.firstKept()], truncation.probs[0]));
-    const height = barHeight(bars, this.top, view.logarithmic);
-    drawTail(c, view, curve.top, bars.top + bars.height);
-    drawCurve(c, view, curve, truncation);
-    drawBarAxis(c, view, bars, this.top, height);
-    drawBars(c, view, bars, truncation, height);
-    drawRules(c, view, bars.top - 12 * this.unit, truncation);
-    drawTokens(c, view, bars.top + bars.height, truncation);
-    drawRanks(c, view, bars.top + bars.height);
-    this._titles(model);
-    if (model.pinned) this._pinned(model.pinned, height);
-    if (settings.thousand) this._draws(model, height);
-    if (settings.named !== null) this._named(model);
-    this._cutLines(model, height);
-    this._legend(model);
-    this._keptPoint(truncation, model.labels);
-    drawIntervals(c, view, strip, truncation);
-    this._throw(model, height);
+    const { truncation, settings } = model;
+    this.drawPlots(model,
+      niceTop(Math.max(truncation.renormalised[truncation.firstKept()], truncation.probs[0])));
+    this.labels = model.labels;
+    this._rules();
+    this._titles();
+    if (model.pinned) this._pinned(model.pinned);
+    if (settings.thousand) this._draws(model);
+    if (settings.named !== null) this._named();
+    this._cutLines();
+    this._legend();
+    this._keptPoint();
+    this._intervals();
+    this._throw(model.place);
   }
 
-  _titles({ labels }) {
-    const c = this.context, { view, curve, bars, strip, theme, unit } = this;
-    const ground = this.scale.tail < this.scale.right ? theme.panel : theme.page, foot = curve.top + curve.height;
-    say(c, labels.curve_title, this.scale.right - 8 * unit, foot - 8 * unit, theme.muted, "right",
-      { font: view.font, halo: ground });
-    say(c, labels.bars_title, bars.left, bars.top - 17 * unit, theme.muted, "left", { font: view.font });
-    say(c, labels.strip_title, strip.left, strip.top - 27 * unit, theme.muted, "left", { font: view.font });
-    if (this.scale.shown < this.scale.size) {
-      write(c, labels.tail_title, this.scale.tail + 4 * unit, bars.top + bars.height + 24 * unit, theme.muted, "left",
-        { font: view.font, baseline: "top" });
-    }
+  /** Above each stretch of cut tokens, the rule that cut it, where the words fit. */
+  _rules() {
+    const { context: c, scale: { edges }, unit } = this, y = this.bars.top - 12 * unit;
+    this.eachRun((first, last, rule) => {
+      if (rule === KEPT) return;
+      const left = edges[first], right = edges[last], name = this.words.ruleNames[RULES[rule]];
+      this.box(left + 1, y, right - left - 2, 6, this.hatch);
+      c.font = this.fonts.plain;
+      if (c.measureText(name).width < right - left - 4)
+        this.say(name, (left + right) / 2, y - 4, "excluded-ink", "center");
+    });
   }
 
-  _legend({ labels, truncation, settings }) {
-    const c = this.context, { view, bars, theme, unit } = this;
+  _titles() {
+    const { labels, curve, bars, left, scale, strip, unit } = this, far = scale.tail < scale.right;
+    this.say(labels.curve_title, scale.right - 8 * unit, curve.top + curve.height - 8 * unit, "muted", "right",
+      { halo: far ? "panel" : "page" });
+    this.say(labels.bars_title, left, bars.top - 17 * unit, "muted");
+    this.say(labels.strip_title, left, strip.top - 27 * unit, "muted");
+    if (scale.shown < scale.size)
+      this.write(labels.tail_title, scale.tail + 4 * unit, this.ground + 24 * unit, "muted", "left",
+        { baseline: "top" });
+  }
+
+  _legend() {
+    const { context: c, labels, bars, ink, scale, truncation, settings, unit } = this;
     const rows = [[labels.legend_before, 1],
       [fill(labels.legend_after, { mass: probabilityText(truncation.keptMass) }), 0.3], [labels.legend_cut, 0]];
     if (settings.thousand) rows.push([labels.legend_draws, -1]);
-    c.font = view.font;
+    c.font = this.fonts.plain;
     const width = Math.max(...rows.map(([text]) => c.measureText(text).width));
-    const left = this.scale.right - width - 22 * unit;
-    c.globalAlpha = 0.8;
-    c.fillStyle = left > this.scale.tail ? theme.panel : theme.page;
-    c.fillRect(left - 5 * unit, bars.top + 2 * unit, width + 27 * unit, (4 + 17 * rows.length) * unit);
-    c.globalAlpha = 1;
+    const left = scale.right - width - 22 * unit, side = 11 * unit;
+    this.box(left - 5 * unit, bars.top + 2 * unit, width + 27 * unit, (4 + 17 * rows.length) * unit,
+      ink(left > scale.tail ? "panel" : "page"), 0.8);
     rows.forEach(([text, alpha], row) => {
-      const y = bars.top + (12 + 17 * row) * unit, side = 11 * unit;
-      if (alpha < 0) drawRing(c, theme, left + side / 2, y, side * 0.36);
+      const y = bars.top + (12 + 17 * row) * unit;
+      if (alpha < 0) this._ring(left + side / 2, y, side * 0.36);
       else {
-        c.globalAlpha = alpha || 1;
-        c.fillStyle = alpha ? theme.kept : view.hatch;
-        c.fillRect(left, y - side / 2, side, side);
-        c.globalAlpha = 1;
-        c.strokeStyle = theme[alpha ? "kept-ink" : "excluded-ink"];
-        c.lineWidth = 1;
+        this.box(left, y - side / 2, side, side, alpha ? ink("kept") : this.hatch, alpha || 1);
+        stroke(c, ink(alpha ? "kept-ink" : "excluded-ink"));
         c.strokeRect(left, y - side / 2, side, side);
       }
-      write(c, text, left + 17 * unit, y, theme.text, "left", { font: view.font });
+      this.write(text, left + 17 * unit, y, "text");
     });
   }
 
   /** The lines the hand can take: p across the curve, k down both plots, min-p across the bars when it is on. */
-  _cutLines({ truncation, settings, labels }, height) {
-    const c = this.context, { view, curve, bars, theme, scale, unit } = this;
-    const allowed = truncation.left[TOP_K] > 0 ? truncation.cumulative[truncation.left[TOP_K] - 1] : 1;
+  _cutLines() {
+    const { truncation, settings, labels, curve, left, scale, ground, unit, words } = this;
+    const { allowed, k, p } = this.cutPlaces(), right = scale.right + 6 * unit;
     this.topPMass = allowed;
-    const yP = curve.top + curve.height * (1 - settings.top_p * allowed), right = scale.right + 6 * unit;
-    ruled(c, curve.left, yP, right, yP, theme.text, 1.5, settings.top_p < 1 ? [] : [2, 4]);
-    const k = settings.top_k === null ? scale.size : Math.min(settings.top_k, scale.size), xK = scale.x(k);
-    ruled(c, xK, curve.top - 10 * unit, xK, bars.top + bars.height, theme.text, 1.5,
-      settings.top_k === null ? [2, 4] : []);
+    this.rule(left, p, right, p, "text", 1.5, settings.top_p < 1 ? [] : [2, 4]);
+    this.rule(k, curve.top - 10 * unit, k, ground, "text", 1.5, settings.top_k === null ? [2, 4] : []);
     const pText = settings.top_p < 1 ? `p = ${settings.top_p}` : `p ${labels.off}`;
-    const kText = settings.top_k === null ? `k ${labels.off}` : `k = ${view.count(settings.top_k)}`;
+    const kText = settings.top_k === null ? `k ${labels.off}` : `k = ${words.count(settings.top_k)}`;
     this.grips = {
-      top_p: { ...drawGrip(c, view, pText, right, yP, "left"), line: yP, across: true },
-      top_k: { ...drawGrip(c, view, kText, xK, curve.top - 16 * unit, xK > scale.right - 30 * unit ? "right"
-          : "center"), line: xK },
+      top_p: { ...this._grip(pText, right, p, "left"), line: p },
+      top_k: { ...this._grip(kText, k, curve.top - 16 * unit, k > scale.right - 30 * unit ? "right" : "center"),
+        line: k },
     };
     if (settings.top_p < 1 && allowed < 1) {
-      const below = this.grips.top_p.bottom < curve.top + curve.height - 4 * unit ? this.grips.top_p.bottom + 13 * unit
-        : this.grips.top_p.top - 6 * unit;
-      const said = fill(labels.of_mass, { mass: probabilityText(allowed) });
-      say(c, said, right, below, theme.muted, "left", { font: view.font });
+      const { top, bottom } = this.grips.top_p, below = bottom < curve.top + curve.height - 4 * unit;
+      this.say(fill(labels.of_mass, { mass: probabilityText(allowed) }), right,
+        below ? bottom + 13 * unit : top - 6 * unit, "muted");
     }
     if (settings.min_p > 0) {
-      const yM = bars.top + bars.height - height(settings.min_p * truncation.probs[0]);
-      ruled(c, bars.left, yM, right, yM, theme.text, 1.5);
-      this.grips.min_p = { ...drawGrip(c, view, `min-p ${settings.min_p}`, right, yM, "left"), line: yM, across: true };
+      const y = ground - this.barHeight(settings.min_p * truncation.probs[0]);
+      this.rule(left, y, right, y, "text", 1.5);
+      this.grips.min_p = { ...this._grip(`min-p ${settings.min_p}`, right, y, "left"), line: y };
     }
   }
 
-  _keptPoint(truncation, labels) {
-    const c = this.context, { view, curve, scale, theme, unit } = this;
-    const last = truncation.lastKept(), x = scale.x(last + 1);
-    const y = curve.top + curve.height * (1 - truncation.cumulative[last]);
+  /** A labelled grip on a line: what the hand takes hold of. */
+  _grip(text, x, y, align) {
+    const c = this.context;
+    c.font = this.fonts.bold;
+    const width = c.measureText(text).width + 14, height = this.type * 1.6;
+    const left = align === "right" ? x - width : align === "center" ? x - width / 2 : x;
+    c.fillStyle = this.ink("text");
     c.beginPath();
-    c.arc(x, y, 4.5 * unit, 0, 2 * Math.PI);
-    c.fillStyle = theme.kept;
+    c.roundRect(left, y - height / 2, width, height, 4);
     c.fill();
-    c.lineWidth = 2;
-    c.strokeStyle = theme.page;
-    c.stroke();
+    this.write(text, left + width / 2, y + 0.5, "page", "center", { font: "bold" });
+    return { left, right: left + width, top: y - height / 2, bottom: y + height / 2 };
+  }
+
+  _keptPoint() {
+    const { context, truncation, labels, curve, scale, ink, unit } = this, last = truncation.lastKept();
+    const x = scale.x(last + 1), y = curve.top + curve.height * (1 - truncation.cumulative[last]);
+    dot(context, x, y, 4.5 * unit, ink("kept"), ink("page"));
     const text = fill(labels[truncation.nKept === 1 ? "kept_point_one" : "kept_point"],
-      { kept: view.count(truncation.nKept), mass: probabilityText(truncation.keptMass) });
-    const rim = { font: view.bold, halo: theme.page };
-    if (x < scale.right - 170 * unit) {
-      const down = y < curve.top + curve.height - 34 * unit ? 19 : -10;
-      say(c, text, x + 9 * unit, y + down * unit, theme["kept-ink"], "left", rim);
-    } else {
-      // left of the point and above the curve, and clear of the grip of k where that is near
-      const back = y < curve.top + 14 * unit ? 70 : 9;
-      say(c, text, x - back * unit, y - 10 * unit, theme["kept-ink"], "right", rim);
+      { kept: this.words.count(truncation.nKept), mass: probabilityText(truncation.keptMass) });
+    const say = (across, down, align) =>
+      this.say(text, x + across * unit, y + down * unit, "kept-ink", align, { font: "bold", halo: "page" });
+    if (x < scale.right - 170 * unit) say(9, y < curve.top + curve.height - 34 * unit ? 19 : -10, "left");
+    // left of the point and above the curve, and clear of the grip of k where that is near
+    else say(y < curve.top + 14 * unit ? -70 : -9, -10, "right");
+  }
+
+  /** [0, 1] cut into the intervals of the renormalised probabilities, in the order of the bars. */
+  _intervals() {
+    const { context: c, left, strip, ink, truncation } = this, { intervalEnds, renormalised, cutBy } = truncation;
+    const x = (p) => left + p * strip.width, kept = ink("kept");
+    let shade = 0;
+    for (let i = 0; i < truncation.prefix; i++) {
+      if (cutBy[i] !== KEPT) continue;
+      const width = renormalised[i] * strip.width, from = x(intervalEnds[i]) - width;
+      // from here on the intervals are finer than a pixel: one tint stands for them
+      if (width < 1.5) {
+        this.box(from, strip.top, left + strip.width - from, strip.height, kept, 0.5);
+        break;
+      }
+      this.box(from, strip.top, Math.max(0.5, width - 1), strip.height, kept, shade++ % 2 ? 0.82 : 1);
+      const name = width > 14 ? this.words.token(truncation.tokenIds[i], 12) : "";
+      c.font = this.fonts.mono;
+      if (name && c.measureText(name).width < width - 6)
+        this.write(name, from + width / 2, strip.top + strip.height / 2, "page", "center", { font: "mono" });
+    }
+    const foot = strip.top + strip.height;
+    for (const p of [0, 0.25, 0.5, 0.75, 1]) {
+      this.rule(x(p), foot, x(p), foot + 4, "muted");
+      this.write(String(p), x(p), foot + 6, "muted", "center", { baseline: "top" });
     }
   }
 
   /** Where ξ falls, the token it lands on, and that token's bar. */
-  _throw({ truncation, settings, place }, height) {
-    const c = this.context, { view, bars, strip, theme, scale, unit } = this;
-    const x = strip.left + settings.xi * strip.width;
-    const text = `ξ = ${settings.xi.toFixed(4)} → ${view.token(truncation.tokenIds[place], 14)}`;
-    c.font = view.boldMono;
+  _throw(place) {
+    const { context: c, truncation, settings, strip, scale, unit } = this;
+    const x = this.left + settings.xi * strip.width, foot = strip.top + strip.height;
+    const text = `ξ = ${settings.xi.toFixed(4)} → ${this.words.token(truncation.tokenIds[place], 14)}`;
+    c.font = this.fonts.boldMono;
     const right = x + 12 * unit + c.measureText(text).width > this.width;
-    ruled(c, x, strip.top - 4 * unit, x, strip.top + strip.height + 3 * unit, theme.outline, 4.5);
-    ruled(c, x, strip.top - 3 * unit, x, strip.top + strip.height + 2 * unit, theme.drawn, 2);
-    drawMarker(c, theme, x, strip.top + 1, 10 * unit);
-    say(c, text, x + (right ? -12 : 12) * unit, strip.top - 9 * unit, theme.text, right ? "right" : "left",
-      { font: view.boldMono, halo: theme.page });
-    const bar = scale.x(place + 0.5), top = bars.top + bars.height - height(truncation.renormalised[place]);
-    drawMarker(c, theme, bar, Math.max(bars.top + 4 * unit, top - 3 * unit), 9 * unit);
-    this.grips.xi = { left: x - 12, right: x + 12, top: strip.top - 20, bottom: strip.top + strip.height + 4 };
+    const outline = this.outline === this.ink("page") ? "page" : "text";
+    this.rule(x, strip.top - 4 * unit, x, foot + 3 * unit, outline, 4.5);
+    this.rule(x, strip.top - 3 * unit, x, foot + 2 * unit, "drawn", 2);
+    this._marker(x, strip.top + 1, 10 * unit);
+    this.say(text, x + (right ? -12 : 12) * unit, strip.top - 9 * unit, "text", right ? "right" : "left",
+      { font: "boldMono", halo: "page" });
+    const top = this.ground - this.barHeight(truncation.renormalised[place]);
+    this._marker(scale.x(place + 0.5), Math.max(this.bars.top + 4 * unit, top - 3 * unit), 9 * unit);
+    this.grips.xi = { left: x - 12, right: x + 12, top: strip.top - 20, bottom: foot + 4 * unit };
+  }
+
+  /** The drawn token's marker: yellow, dark outline, pointing down at (x, y). */
+  _marker(x, y, size) {
+    const c = this.context;
+    c.beginPath();
+    c.moveTo(x, y);
+    c.lineTo(x - size * 0.7, y - size * 1.3);
+    c.lineTo(x + size * 0.7, y - size * 1.3);
+    c.closePath();
+    c.fillStyle = this.ink("drawn");
+    c.fill();
+    stroke(c, this.outline, 1.75);
+    c.stroke();
+  }
+
+  /** A share of the thousand draws: yellow, dark outline, round. */
+  _ring(x, y, radius) {
+    dot(this.context, x, y, radius, this.ink("drawn"), this.outline);
   }
 
   /** Relative frequencies of the thousand draws: a ring at each bar. */
-  _draws({ counts, draws }, height) {
-    const c = this.context, { bars, scale, theme, unit } = this;
+  _draws({ counts, draws }) {
+    const { bars, scale, unit } = this;
     for (let i = 0; i < scale.shown; i++) {
-      const y = bars.top + bars.height - Math.min(bars.height, height(counts[i] / draws));
-      if (counts[i]) drawRing(c, theme, scale.x(i + 0.5), y, Math.min(4 * unit, scale.bar * 0.32));
+      const y = this.ground - Math.min(bars.height, this.barHeight(counts[i] / draws));
+      if (counts[i]) this._ring(scale.x(i + 0.5), y, Math.min(4 * unit, scale.bar * 0.32));
     }
   }
 
-  _pinned(pinned, height) {
-    const c = this.context, { scale, curve, bars, theme } = this;
-    traceCurve(c, scale, pinned, curve, 0, scale.places.length);
-    c.setLineDash([7, 4]);
-    c.lineWidth = 1.75;
-    c.strokeStyle = theme.text;
+  _pinned(pinned) {
+    const { context: c, scale, curve, ink } = this;
+    this.traceCurve(pinned, 0, scale.places.length);
+    stroke(c, ink("text"), 1.75, [7, 4]);
     c.stroke();
-    c.setLineDash([]);
     for (let i = 0; i < scale.shown; i++) {
-      const y = bars.top + bars.height - height(pinned.renormalised[i]);
-      if (pinned.cutBy[i] === KEPT) ruled(c, scale.x(i), y, scale.x(i + 1), y, theme.text, 2);
+      const y = this.ground - this.barHeight(pinned.renormalised[i]);
+      if (pinned.cutBy[i] === KEPT) this.rule(scale.x(i), y, scale.x(i + 1), y, "text", 2);
     }
     const end = scale.x(pinned.lastKept() + 1), y = curve.top + curve.height;
-    ruled(c, end, y, end, y - 14, theme.text, 1.75, [7, 4]);
-    say(c, "A", end, y - 17, theme.text, "center", { font: this.view.bold, halo: theme.page });
+    this.rule(end, y, end, y - 14, "text", 1.75, [7, 4]);
+    this.say("A", end, y - 17, "text", "center", { font: "bold", halo: "page" });
   }
 
-  _named({ truncation, settings }) {
-    const c = this.context, { view, curve, bars, scale, theme, unit } = this;
-    const place = truncation.rankOf[settings.named], x = scale.x(place + 0.5), right = x > scale.right - 120 * unit;
-    ruled(c, x, curve.top, x, bars.top + bars.height, theme.muted, 1, [1, 3]);
-    const named = `${view.token(settings.named, 14)} #${view.count(place + 1)}`;
-    say(c, named, x + (right ? -4 : 4), bars.top + 74 * unit, theme.text, right ? "right" : "left",
-      { font: view.boldMono, halo: theme.page });
+  _named() {
+    const { truncation, settings: { named }, words, curve, bars, scale, unit } = this;
+    const place = truncation.rankOf[named], x = scale.x(place + 0.5), right = x > scale.right - 120 * unit;
+    this.rule(x, curve.top, x, this.ground, "muted", 1, [1, 3]);
+    this.say(`${words.token(named, 14)} #${words.count(place + 1)}`, x + (right ? -4 : 4), bars.top + 74 * unit, "text",
+      right ? "right" : "left", { font: "boldMono", halo: "page" });
   }
 
   /** What a point of the canvas is for: a line to drag, the strip, a bar, or nothing. */
   under(x, y) {
     const near = (grip) => x >= grip.left - 4 && x <= grip.right + 4 && y >= grip.top - 4 && y <= grip.bottom + 4;
     for (const [name, grip] of Object.entries(this.grips)) if (near(grip)) return { drag: name };
-    const { strip, curve, bars, grips, scale } = this, inside = x >= curve.left && x <= scale.right;
+    const { strip, curve, bars, grips, left, scale } = this, inside = x >= left && x <= scale.right;
     const within = (box, above, below) => y > box.top - above && y < box.top + box.height + below;
     if (within(strip, 6, 6)) return { drag: "xi" };
     const inCurve = inside && within(curve, 4, 4), inBars = inside && within(bars, 4, 60 * this.unit);
@@ -226,69 +250,15 @@ export class Picture {
   /** The setting that a line has when the hand holds it at (x, y). */
   valueAt(name, x, y, truncation) {
     if (name === "xi")
-      return Math.min(0.9999, Math.max(0, Math.round(((x - this.strip.left) / this.strip.width) * 1e4) / 1e4));
+      return Math.min(0.9999, Math.max(0, Math.round(((x - this.left) / this.strip.width) * 1e4) / 1e4));
     if (name === "top_k") {
       const k = Math.max(1, Math.round(this.scale.rank(Math.max(x, this.scale.left))));
       return k >= this.scale.size ? null : k;
     }
     const share = (box) => Math.max(0, (box.top + box.height - y) / box.height);
     if (name === "top_p") return Math.min(1, Math.round((share(this.curve) / this.topPMass) * 1000) / 1000);
-    const p = this.view.logarithmic ? LOG_FLOOR * (this.top / LOG_FLOOR) ** share(this.bars)
+    const p = this.settings.logarithmic ? LOG_FLOOR * (this.top / LOG_FLOOR) ** share(this.bars)
       : share(this.bars) * this.top;
     return Math.min(1, Number((p / truncation.probs[0]).toPrecision(2)));
   }
-}
-
-/** A context beside another: the same k and p on its own distribution. */
-export class SmallPicture {
-  constructor(canvas) {
-    this.canvas = canvas;
-    this.context = canvas.getContext("2d");
-  }
-
-  measure(size, theme, scale) {
-    const width = Math.max(260, this.canvas.parentElement.clientWidth), px = (n) => n * scale;
-    this.curve = { left: px(34), top: px(14), height: px(88) };
-    this.bars = { left: px(34), top: px(122), height: px(84) };
-    this.width = width;
-    this.height = Math.round(px(272));
-    this.scale = rankScale(size, px(34), width - px(44), px(15));
-    this.theme = theme;
-    this.view = pictureView(theme, this.scale);
-    fitCanvas(this.canvas, width, this.height);
-  }
-
-  draw({ truncation, settings, words, top }) {
-    const c = this.context, { view, curve, bars, theme, scale } = this;
-    c.clearRect(0, 0, this.width, this.height);
-    Object.assign(view, words, { logarithmic: settings.logarithmic });
-    const height = barHeight(bars, top, view.logarithmic);
-    drawTail(c, view, curve.top, bars.top + bars.height);
-    drawCurve(c, view, curve, truncation);
-    drawBarAxis(c, view, bars, top, height);
-    drawBars(c, view, bars, truncation, height);
-    drawTokens(c, view, bars.top + bars.height, truncation);
-    drawRanks(c, view, bars.top + bars.height);
-    const k = settings.top_k === null ? scale.size : Math.min(settings.top_k, scale.size), xK = scale.x(k);
-    ruled(c, xK, curve.top - 6, xK, bars.top + bars.height, theme.text, 1.5, settings.top_k === null ? [2, 4] : []);
-    const yP = curve.top + curve.height * (1 - settings.top_p * truncation.cumulative[truncation.left[TOP_K] - 1]);
-    ruled(c, curve.left, yP, scale.right, yP, theme.text, 1.5, settings.top_p < 1 ? [] : [2, 4]);
-  }
-}
-
-function pictureView(theme, scale) {
-  return {
-    theme, scale, hatch: hatchOf(theme),
-    font: `${theme.size}px ${theme.font}`, bold: `600 ${theme.size}px ${theme.font}`,
-    mono: `${theme.size}px ${theme.mono}`, boldMono: `600 ${theme.size}px ${theme.mono}`,
-  };
-}
-
-function fitCanvas(canvas, width, height) {
-  const ratio = Math.min(3, window.devicePixelRatio || 1);
-  canvas.width = Math.round(width * ratio);
-  canvas.height = Math.round(height * ratio);
-  canvas.style.width = `${width}px`;
-  canvas.style.height = `${height}px`;
-  canvas.getContext("2d").setTransform(ratio, 0, 0, ratio, 0, 0);
 }

@@ -1,63 +1,40 @@
 // The row is rebuilt only when its data has changed; a stage with a lesson is a real link, so it can be copied or
 // opened in a new tab.
+import { make } from "../lib/dom.js";
+import { isShortcut } from "../lib/keys.js";
+
 export default function ({ data, parentElement, setTriggerValue }) {
-  const written = JSON.stringify(data);
-  let row = parentElement.querySelector("nav");
-  if (row && row.dataset.written === written) return;
-  if (!row) {
-    row = document.createElement("nav");
-    parentElement.appendChild(row);
-  }
+  const written = JSON.stringify(data), row = parentElement.querySelector("nav") ?? make("nav", "", parentElement);
+  if (row.dataset.written === written) return;
   row.dataset.written = written;
   row.setAttribute("aria-label", data.name);
   row.className = data.stages.every((stage) => stage.lit) ? "whole" : "";
   row.replaceChildren();
-  let blocks = null;
+  let blocks = null;        // the box of the stages that are repeated
   data.stages.forEach((stage, index) => {
-    if (index && !(stage.repeated && !blocks) && !(blocks && !stage.repeated)) (blocks || row).appendChild(arrow());
-    if (stage.repeated && !blocks) {
-      row.appendChild(arrow());
-      blocks = element("span", "blocks");
-      row.appendChild(blocks);
-      const name = element("span", "times");
-      name.textContent = data.blocks;
-      blocks.appendChild(name);
+    const enters = stage.repeated && !blocks;
+    if (!stage.repeated) blocks = null;
+    if (index) make("span", "arrow", blocks ?? row).setAttribute("aria-hidden", "true");
+    if (enters) {
+      blocks = make("span", "blocks", row);
+      make("span", "times", blocks, data.blocks);
     }
-    if (!stage.repeated && blocks) {
-      blocks = null;
-      row.appendChild(arrow());
-    }
-    (blocks || row).appendChild(chip(stage, setTriggerValue));
+    addStage(blocks ?? row, stage, setTriggerValue);
   });
   const lit = row.querySelector(".lit");
   if (lit && row.scrollWidth > row.clientWidth) row.scrollLeft = Math.max(0, lit.offsetLeft - row.clientWidth / 3);
 }
 
-function chip(stage, setTriggerValue) {
-  const node = element(stage.href ? "a" : "span", stage.lit ? "stage lit" : "stage");
-  node.textContent = stage.label;
+function addStage(parent, stage, setTriggerValue) {
+  const node = make(stage.href ? "a" : "span", stage.lit ? "stage lit" : "stage", parent, stage.label);
   node.title = stage.hint;
   node.style.setProperty("--own", `var(--tx-${stage.colour})`);
   if (stage.lit) node.setAttribute("aria-current", "step");
-  if (stage.href) {
-    node.href = stage.href;
-    node.onclick = (event) => {
-      if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
-      event.preventDefault();
-      setTriggerValue("go", stage.lesson);
-    };
-  }
-  return node;
-}
-
-function arrow() {
-  const node = element("span", "arrow");
-  node.setAttribute("aria-hidden", "true");
-  return node;
-}
-
-function element(tag, name) {
-  const node = document.createElement(tag);
-  node.className = name;
-  return node;
+  if (!stage.href) return;
+  node.href = stage.href;
+  node.onclick = (event) => {
+    if (isShortcut(event) || event.shiftKey || event.button) return;
+    event.preventDefault();
+    setTriggerValue("go", stage.lesson);
+  };
 }

@@ -18,6 +18,7 @@ from core.app.compute import cache
 from core.app.state.run import Run, read
 from core.components import heads_wall as wall
 from core.components.attention_view import payload
+from core.components.lib import pattern as pattern_rows
 from core.components.lib.bytes import pack
 from core.figures import heads as figures
 from core.figures.numbers import latex_number
@@ -63,20 +64,20 @@ def test_packed_arrays_come_back_and_stand_on_multiples_of_eight():
 def test_rows_keep_what_lies_between_the_first_and_the_last_allowed_key():
     allowed = np.array([[1, 0, 0], [1, 1, 0], [0, 1, 1]], bool)
     pattern = np.arange(9, dtype=np.float32).reshape(1, 3, 3)
-    assert [v.tolist() for v in wall.row_ranges(allowed)] == [[0, 0, 1], [0, 1, 2]]
-    assert wall.rows_of(pattern, allowed).tolist() == [[0, 3, 4, 7, 8]]
+    assert [v.tolist() for v in pattern_rows.row_ranges(allowed)] == [[0, 0, 1], [0, 1, 2]]
+    assert pattern_rows.rows_of(pattern, allowed).tolist() == [[0, 3, 4, 7, 8]]
 
 
 def test_a_hole_in_the_mask_is_no_zero():
     allowed = np.array([[1, 0, 0], [1, 1, 0], [1, 0, 1]], bool)
-    packed = wall.rows_of(np.ones((1, 3, 3), np.float32), allowed)[0]
+    packed = pattern_rows.rows_of(np.ones((1, 3, 3), np.float32), allowed)[0]
     assert np.isnan(packed).tolist() == [False, False, False, False, True, False]
 
 
 def test_the_picture_of_a_long_prompt_takes_the_largest_weight_of_each_block():
     pattern = np.zeros((1, 5, 5), np.float32)
     pattern[0, 3, 2], pattern[0, 4, 4] = 0.25, 1.0
-    tiles, seen = wall.picture(pattern, np.tril(np.ones((5, 5), bool)), step=2)
+    tiles, seen = pattern_rows.picture(pattern, np.tril(np.ones((5, 5), bool)), step=2)
     assert tiles[0].tolist() == [[0, 0, 0], [0, 128, 0], [0, 0, 255]]        # 255 sqrt(0.25) = 127.5, rounded to even
     assert seen.tolist() == np.tril(np.ones((3, 3), bool)).tolist()
 

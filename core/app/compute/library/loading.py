@@ -46,7 +46,7 @@ class Problem:
     """
 
     reason: str
-    said: str
+    sentence: str
 
 
 class Task:
@@ -79,7 +79,7 @@ class Task:
         self._stop.set()
 
     def check(self) -> None:
-        """Ends it here where it was asked to."""
+        """Raise huggingface.Stopped where the task was asked to end."""
         if self._stop.is_set():
             raise huggingface.Stopped
 
@@ -91,7 +91,7 @@ class Task:
         self.done, self.total = done, total
 
     def refuse(self, problem: Problem) -> Task:
-        """Ended before it began."""
+        """End the task, with a problem, before it begins."""
         self.problem = problem
         return self
 
@@ -175,7 +175,7 @@ def refusal(preview: huggingface.Preview) -> Problem | None:
 
 
 def too_much(n_bytes: int) -> Problem | None:
-    """What is said of a download for which the disk has no room; None where it has."""
+    """The problem of a download for which the disk has no room; None where it has."""
     if disk.fits(n_bytes):
         return None
     needed, taken, bound = map(readable_bytes, (n_bytes, disk.taken(), disk.bound()))
@@ -188,7 +188,7 @@ def room_for(preview: huggingface.Preview) -> Room:
 
 
 def too_large(room: Room) -> Problem | None:
-    """What is said of a model that has no room, and what to do; None where it has."""
+    """The problem of a model that has no room in memory, and what to do; None where it has."""
     if room.fits:
         return None
     which = "largest" if room.needed > room.largest else "bound" if room.needed > room.bound else "free"
@@ -243,7 +243,7 @@ class Refused(Exception):
     """Ends a loading with a problem that is known already."""
 
     def __init__(self, problem: Problem) -> None:
-        super().__init__(problem.said)
+        super().__init__(problem.sentence)
         self.problem = problem
 
 

@@ -76,12 +76,13 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def refused(task: loading.Task) -> loading.Problem:
     task.wait(30)
-    assert task.problem.reason == "disk" and "TRANSFORMER_HUB_GB" in task.problem.said and "600 kB" in task.problem.said
-    return task.problem
+    problem = task.problem
+    assert problem.reason == "disk" and "TRANSFORMER_HUB_GB" in problem.sentence and "600 kB" in problem.sentence
+    return problem
 
 
 def test_a_model_for_which_the_disk_has_no_room_is_not_downloaded(offered: list[str]):
-    assert "needs 500 kB" in refused(loading.load(NAME)).said and offered == []
+    assert "needs 500 kB" in refused(loading.load(NAME)).sentence and offered == []
 
 
 def test_with_a_full_disk_not_even_a_look_is_taken(offered: list[str], monkeypatch: pytest.MonkeyPatch):

@@ -305,9 +305,9 @@ def test_what_goes_wrong_is_a_plain_sentence_and_can_be_tried_again(error: Excep
 
     monkeypatch.setattr(huggingface, "preview", preview)
     task = looked("hub:a/b")
-    assert task.problem.reason == reason and "secret" not in task.problem.said
+    assert task.problem.reason == reason and "secret" not in task.problem.sentence
     if isinstance(error, PretrainedError):
-        assert task.problem.said == str(error)
+        assert task.problem.sentence == str(error)
     assert loading.look("hub:a/b") is task, "a failure is kept until someone asks again"
     again = loading.look("hub:a/b", again=True)
     again.wait(10)
@@ -326,8 +326,8 @@ def test_a_broken_folder_is_named_without_its_path(tmp_path: Path, monkeypatch: 
     (tmp_path / "mixed" / "config.json").write_text(config.replace('"num_hidden_layers": 2', '"num_hidden_layers": 3'))
     for name, reason in (("half", "incomplete"), ("cut", "damaged"), ("strange", "family"), ("mixed", "mismatch")):
         problem = looked(f"folder:{name}").problem
-        assert (problem.reason == reason and str(tmp_path) not in problem.said and "/tmp" not in problem.said
-                and len(problem.said) > 30), problem
+        assert (problem.reason == reason and str(tmp_path) not in problem.sentence and "/tmp" not in problem.sentence
+                and len(problem.sentence) > 30), problem
 
 
 def test_random_weights_are_known_by_their_loss_and_trained_ones_too():
@@ -541,7 +541,7 @@ def test_every_kind_of_model_has_its_words():
     for case in ("phi", "gemma", "qwen3", "mistral", "opt post-norm"):
         config = families.plan_of(huggingface_models.CASES[case][0](**huggingface_models.CASES[case][1]).to_dict(),
                                   ()).config
-        said = {entry.id: differs.said(prose.load(entry.id), view, config, NumberedTokens(61))
+        said = {entry.id: differs.sentences(prose.load(entry.id), view, config, NumberedTokens(61))
                 for entry in catalogue.existing() for view in ("steps", "contributions", "rotary", "product")}
         assert said["overview"] and "{" not in str(said.values())
 
