@@ -9,6 +9,7 @@ import streamlit as st
 import torch
 
 from core.analysis import stream_and_heads
+from core.analysis.arrays import to_numpy
 from core.analysis.attention_steps import Steps, head_steps, tempered_weights
 from core.analysis.embeddings import principal_axes
 from core.app.base.markdown import code
@@ -20,7 +21,7 @@ from core.figures import residual_stream as figures
 from core.figures.heads import head_name
 from core.figures.numbers import latex_number, latex_operand, probability, readable
 from core.model.intervention import Intervention, SublayerEdit
-from pages.attention.shared import PREFIX, keep, picked_block, picks, read, show, to_numpy
+from pages.attention.shared import PREFIX, keep, picked_block, picks, read, show
 
 PICTURE = f"{PREFIX}average"
 CHART, CHART_PRESENT = 300, 235     # pixels

@@ -28,7 +28,6 @@ class Matrices {
 
   receive(header) {
     Object.assign(this, header);
-    this.root.classList.toggle("present", header.scale > 1);
     this.grid.style.setProperty("--lines", header.lines);
     this.heading.textContent = header.title;
     while (this.canvases.length > this.panels.length) this.canvases.pop().parentNode.remove();

@@ -35,7 +35,6 @@ class Scaling {
     const { d } = header.settings;
     Object.assign(this, header);
     if (this.echoes.moves(d, this.d_ks[this.at])) this.at = this.d_ks.indexOf(d);
-    this.root.classList.toggle("present", header.scale > 1);
     this.slider.max = this.d_ks.length - 1;
     this.slider.setAttribute("aria-label", this.text.slider);
     this.legend();

@@ -3,7 +3,6 @@ import functools
 from collections.abc import Callable, Sequence
 
 import streamlit as st
-from torch import Tensor
 
 from core.app.frame import Lesson, charts, views
 from core.app.state import Run, reader
@@ -46,11 +45,6 @@ def picked_block(run: Run) -> tuple[BlockTrace, Block]:
     """The trace and the weights of the picked layer."""
     layer = reader.selection().layer
     return run.trace.blocks[layer], run.model.blocks[layer]
-
-
-def to_numpy(tensor: Tensor):
-    """A tensor as float64 numpy, from any device."""
-    return tensor.detach().double().cpu().numpy()
 
 
 def picks(page: Lesson, run: Run) -> None:

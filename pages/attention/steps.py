@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from core.analysis.arrays import to_numpy
 from core.analysis.attention_steps import Steps, head_steps, is_scaled, simple_steps
 from core.app.base.markdown import code
 from core.app.frame import Lesson, Question, Reading
@@ -20,7 +21,7 @@ from core.model.block import Block
 from core.model.config import ModelConfig
 from core.model.trace import BlockTrace
 from pages.attention import weights_route as head_live
-from pages.attention.shared import PREFIX, STAGES, keep, picked_block, read, to_numpy
+from pages.attention.shared import PREFIX, STAGES, keep, picked_block, read
 
 WINDOW, WINDOW_PRESENT = 12, 8     # keys that are shown one by one
 BEHIND = 2                         # of them behind the query, where there are any: what the mask hides

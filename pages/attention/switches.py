@@ -9,6 +9,7 @@ import streamlit as st
 from torch import Tensor
 
 from core.analysis import stream_and_heads
+from core.analysis.arrays import to_numpy
 from core.analysis.stream_and_heads import Effect
 from core.app.base.markdown import code, escaped
 from core.app.compute import cache
@@ -23,7 +24,7 @@ from core.figures.residual_stream import two_distributions
 from core.model import attention, checkpoints
 from core.model.intervention import Intervention
 from core.model.trace import BlockTrace
-from pages.attention.shared import PREFIX, listed, numbered, picks, read, show, to_numpy
+from pages.attention.shared import PREFIX, listed, numbered, picks, read, show
 
 # three models that differ in the score alone
 TRAINED = {"dot": "positions-learned", "multiplicative": "scores-multiplicative", "additive": "scores-additive"}

@@ -78,7 +78,6 @@ class Worksheet {
   receive(header) {
     const same = this.identity === header.identity;
     if (!same) this.settle();
-    this.root.classList.toggle("present", header.scale > 1);
     this.text = header.text;
     for (const [act, node] of Object.entries(this.buttons))
       Object.assign(node, { textContent: this.text[act], title: this.text[`${act}_help`] ?? "" });

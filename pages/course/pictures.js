@@ -15,7 +15,6 @@ class Course {
     const written = JSON.stringify(header);
     if (this.written === written) return;
     Object.assign(this, { written, header, text: header.text });
-    this.root.classList.toggle("present", header.scale > 1);
     this.root.replaceChildren();
     this[header.kind]();
   }

@@ -54,7 +54,6 @@ class Facts {
   build() {
     if (!this.rows || !this.rows_place.clientWidth) return;
     this.em = emOf(this.root);
-    this.root.classList.toggle("present", this.scale > 1);
     const font = monoFont(0.9 * this.em);
     this.names = Math.max(...this.rows.flatMap((row) => [this.text.rest, ...row.bars.map((bar) => bar.name)])
       .map((name) => textWidth(name, font))) + 0.6 * this.em;
