@@ -46,8 +46,8 @@ def statistics_table(measures: Mapping[str, np.ndarray]) -> pd.DataFrame:
 
 
 def shares_of_sum(parts: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """What each part (m, d) adds along their sum (d,), part·total / ‖total‖²: (m,) float64, signed; they add up to 1
-    where parts add up to total.
+    """Return (m,) float64, signed: how much each of the parts (m, d) contributes along their total (d,),
+    part·total / ‖total‖². The shares add up to 1 where the parts add up to the total.
 
     >>> shares_of_sum(np.array([[3.0, 1.0], [1.0, -1.0]]), np.array([4.0, 0.0])).tolist()
     [0.75, 0.25]
@@ -94,8 +94,8 @@ def product_latex(config: ModelConfig, i: int | str, j: int | str) -> str:
 
 
 def named_points(x: np.ndarray, y: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Which points (m,), in shares of the axes, carry a label: the chosen one, then from the outside in those whose
-    label meets no other; (m,) bool.
+    """Return (m,) bool: which points, given in shares of the axes, carry a label. These are the chosen point and then,
+    from the outside in, those whose label meets no other.
 
     Of more than CROWD points only those whose label would stand over no other point.
 

@@ -1,8 +1,8 @@
 """Recurrence against attention: gradients by distance, times by length, accuracies by delay, an alignment.
 
 Rows as a DataFrame, and a Vega-Lite spec that depends on the theme, the labels and nothing that moves while a training
-runs or a slider turns, so that a chart with a `key` is updated in place. (Specs are built by hand: altair takes 80 ms
-to check one, and these are drawn every second.)
+runs or a slider turns, so that a chart with a `key` is updated in place. (The specs are
+dicts: altair takes 80 ms to check one, and these are drawn every second.)
 """
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -52,8 +52,8 @@ def spread(values: Sequence[float], gap: float) -> np.ndarray:
 
 def line_rows(frame: pd.DataFrame, names: Mapping[str, str], y: Axis, height: float, scale: float = 1.0,
               picked: float | None = None) -> pd.DataFrame:
-    """What `lines` draws of the columns network, x and y: the points, once more the last of each line with its name,
-    where it has room, and the place across that the reader has picked, if any.
+    """Return the rows that `lines` draws, from the columns network, x and y: the points; the last point of each line
+    again, for the name, where that has room; and the points at the x that the reader has picked, if any.
     """
     # tables are put together once, at the end: of a few hundred rows, that takes most of the time
     network, x, values = (frame[name].to_numpy() for name in ("network", "x", "y"))
@@ -143,8 +143,8 @@ def _level(value: float, name: str, below: bool, theme: str, scale: float) -> li
 
 def answer_rows(rows: Sequence[str], cells: Sequence[Sequence[str]],
                 right: Sequence[Sequence[bool | None]]) -> pd.DataFrame:
-    """Symbols place by place, one row for what was read, asked for or answered. right: None for what is no answer; a
-    wrong one is bracketed.
+    """Return symbols place by place, in rows such as input, targets and answers. right: None for a symbol that is no
+    answer; wrong answers are bracketed.
     """
     return pd.DataFrame([{"name": name, "place": place, "kind": "given" if ok is None else "right" if ok else "wrong",
                           "shown": f"({symbol})" if ok is False else symbol}

@@ -64,6 +64,11 @@ def _token_names(frame: pd.DataFrame, theme: str, scale: float) -> alt.Chart:
         y="place:O", x=alt.value(0), text="token:N", tooltip=alt.Tooltip("token:N", title=" "))
 
 
+def _numbers(base: alt.Chart, theme: str, size: float) -> alt.Chart:
+    """The column "shown" at the ends of the bars."""
+    return base.mark_text(align="left", dx=5, fontSize=size, color=colour("muted", theme)).encode(text="shown:N")
+
+
 def guesses(tokens: Sequence[str], probs: np.ndarray, axis_title: str, theme: str, scale: float = 1.0,
             height: int = 300) -> alt.LayerChart:
     """The likeliest next tokens as bars, most probable on top."""
@@ -73,9 +78,8 @@ def guesses(tokens: Sequence[str], probs: np.ndarray, axis_title: str, theme: st
     bars = base.mark_bar(color=colour("kept", theme)).encode(
         x=alt.X("p:Q", title=axis_title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=3)),
         tooltip=[alt.Tooltip("token:N", title=" "), alt.Tooltip("p:Q", title="p", format=".6g")])
-    numbers = base.mark_text(align="left", dx=5, fontSize=12 * scale, color=colour("muted", theme)).encode(
-        x="p:Q", text="shown:N")
-    return framed(alt.layer(bars, _token_names(frame, theme, scale), numbers), theme, scale, height=height)
+    return framed(alt.layer(bars, _token_names(frame, theme, scale), _numbers(base.encode(x="p:Q"), theme, 12 * scale)),
+                  theme, scale, height=height)
 
 
 def probability_by_layer(probs: np.ndarray, ranks: np.ndarray,
@@ -230,10 +234,8 @@ def two_distributions(tokens: Sequence[str], before: np.ndarray, after: np.ndarr
         fill=by_value(alt.Fill, "which", {"before": colour("residual", theme), "after": colour("page", theme)}),
         strokeDash=by_value(alt.StrokeDash, "which", {"before": [1, 0], "after": [4, 3]}),
         tooltip=[*untitled("token", "name"), alt.Tooltip("p:Q", title="p", format=".6g")])
-    numbers = base.mark_text(align="left", dx=5, fontSize=11 * scale, color=colour("muted", theme)).encode(
-        text="shown:N")
     labels = _token_names(frame[frame["which"] == "before"], theme, scale)
-    return framed(alt.layer(bars, numbers, labels), theme, scale, height=height)
+    return framed(alt.layer(bars, _numbers(base, theme, 11 * scale), labels), theme, scale, height=height)
 
 
 def growth_lines(lengths: dict[str, np.ndarray], names: dict[str, str], dashes: dict[str, list[int]],

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.figures.numbers import power_of_ten
+
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
@@ -26,8 +28,7 @@ MONO = '"Source Code Pro", ui-monospace, Menlo, Consolas, monospace'
 
 # What an altair axis writes (labelExpr) on a logarithmic scale: 10³, and nothing between two powers; or 3 · 10²⁰,
 # for any value.
-_POWERS = json.dumps([f"10{str(i).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}" for i in range(-99, 100)],
-                     ensure_ascii=False)
+_POWERS = json.dumps([power_of_ten(exponent) for exponent in range(-99, 100)], ensure_ascii=False)
 POWER_OF_TEN = (f"abs(log(datum.value) / LN10 - round(log(datum.value) / LN10)) < 0.01 ? "
                 f"{_POWERS}[round(log(datum.value) / LN10) + 99] : ''")
 _EXPONENT = "floor(log(datum.value) / LN10 + 1e-9)"
