@@ -39,7 +39,8 @@ def printable(matrices: Mapping[str, np.ndarray], tokens: Sequence[str], names: 
     text = {key: indexed(written) for key, written in words.items()}
     return page(words["title"].replace("_", ""), _STYLE,
                 f'<section><h1>{text["title"]}</h1><p>{text["intro"]}</p>{lines(solved=False)}</section>'
-                f'<section><h1>{text["solution"]}</h1>{lines(solved=True)}<p>{text["footer"]}</p></section>')
+                f'<section class="answers"><h1>{text["solution"]}</h1>{lines(solved=True)}'
+                f'<p>{text["footer"]}</p></section>')
 
 
 def entry(value: float) -> str:

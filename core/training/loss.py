@@ -92,10 +92,11 @@ def held_out_logits(model: Transformer, documents: Sequence[np.ndarray],
         yield model.logits(batch.inputs), batch.targets
 
 
-def held_out_loss(model: Transformer, documents: Sequence[np.ndarray], n_bytes: int) -> HeldOutLoss:
+def held_out_loss(model: Transformer, documents: Sequence[np.ndarray], n_bytes: int,
+                  batch_size: int = 32) -> HeldOutLoss:
     """The model's loss on `documents` (token ids without end of text), n_bytes bytes in all."""
     nats, n_tokens = 0.0, 0
-    for logits, targets in held_out_logits(model, documents):
+    for logits, targets in held_out_logits(model, documents, batch_size):
         counted = int((targets != IGNORE).sum())
         nats += float(next_token_loss(logits, targets)) * counted
         n_tokens += counted
