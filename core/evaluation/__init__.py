@@ -1,4 +1,4 @@
-"""What a decoder is worth, measured: one file a subject, a function a measure, each giving frozen records.
+"""Measures of how good a decoder is: a file for each subject, a function for each measure, results in frozen records.
 
 `python -m core.evaluation` prints all of it.
 

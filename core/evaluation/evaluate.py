@@ -1,6 +1,7 @@
 """All measures of one model, one after the other."""
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from core.analysis.induction import Induction, induction
-from core.analysis.statistics import Calibration
+from core.analysis.statistics import Calibration, calibrate
 from core.evaluation.lengths import LONG_TEXT, Stretch, stretches
-from core.evaluation.losses import TextScore, calibration, text_scores
+from core.evaluation.losses import TextScore, text_scores, top_predictions
 from core.evaluation.memorisation import PROMPT_TOKENS, Recitation, Verbatim, recitations, verbatim
 from core.evaluation.reproducibility import Repetition, repetition
 from core.evaluation.samples import Distinct, Sample, distinct, document_continuations, openings, samples
@@ -26,7 +27,7 @@ TEACHING = "teaching text"
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much of everything is measured."""
+    """How many exercises, sequences, samples and steps are measured."""
 
     exercises: int = 200                # of each task
     sequences: int = 64                 # random ones, for induction
@@ -61,7 +62,7 @@ class Corpus:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What was measured; without a corpus, `losses`, `lengths` and `verbatim` are empty, and calibration is that on
+    """The results. Without a corpus `losses`, `lengths` and `verbatim` are empty, and calibration is measured on
     teaching text.
     """
 
@@ -83,11 +84,10 @@ class Evaluation:
 
 def evaluate(model: Transformer, tokenizer: Tokenizer, texts: Corpus | None = None, sizes: Sizes = Sizes(),
              say: Callable[[str], None] = lambda what: None) -> Evaluation:
-    """Everything; with `texts` the losses and the longest verbatim runs too, and real stories to compare with.
+    """Take all measures, within minutes; with `texts` also the losses, the longest verbatim runs and real stories to
+    compare the samples with.
 
-    `say` is told what comes next.
-
-    Minutes. Raises ValueError for a model that sees the future.
+    `say` receives the name of each measure before it begins. Raises ValueError for a model that sees the future.
     """
     if model.config.mask == "bidirectional":
         raise ValueError("These measures are of models that read from left to right.")
@@ -96,8 +96,8 @@ def evaluate(model: Transformer, tokenizer: Tokenizer, texts: Corpus | None = No
     say("induction")
     repeated = induction(model, sizes.sequences)
     say("calibration")
-    calibration_text, documents = _calibration_documents(tokenizer, texts, sizes)
-    calibrated = calibration(model, documents)
+    stories = corpus.tokenize(texts.held_out.get(STORIES, []) if texts else [], tokenizer).documents
+    calibrated = calibrate(*top_predictions(model, stories or _held_out_exercises(tokenizer, sizes.exercises)))
     say("samples")
     written = sorted(samples(model, tokenizer, openings(), sizes.samples, sizes.tokens),
                      key=lambda sample: sample.place)
@@ -106,7 +106,9 @@ def evaluate(model: Transformer, tokenizer: Tokenizer, texts: Corpus | None = No
     say("the same seed again")
     again = repetition(tokenizer, sizes.steps)
     own = [sample.token_ids for sample in written]
-    stories = _story_pieces(tokenizer, texts, sizes)
+    # pieces of the held-out stories like the samples: as many and as long, each from after its first tokens on
+    pieces = [story[PROMPT_TOKENS:][:sizes.tokens].tolist() for story in stories[:sizes.samples]]
+    real = {STORIES: pieces} if stories else {}
     losses, lengths, runs = (), (), ()
     if texts:
         say("the held-out losses")
@@ -116,30 +118,15 @@ def evaluate(model: Transformer, tokenizer: Tokenizer, texts: Corpus | None = No
             lengths = stretches(model, corpus.tokenize(texts.held_out[LONG_TEXT], tokenizer).documents)
         say("the longest runs from the training text")
         copied = document_continuations(model, texts.training.documents, sizes.samples, sizes.beginning, sizes.tokens)
-        runs = verbatim({"openings": own, "beginnings": list(copied)} | stories, texts.training.documents, tokenizer)
-    return Evaluation(model.n_parameters, tokenizer.vocab_size, sizes, tasks,
-                      repeated, calibration_text, calibrated, tuple(written),
-                      tuple(distinct(of, pieces) for of, pieces in ({"samples": own} | stories).items()), recited,
-                      again, losses, lengths, runs)
+        runs = verbatim({"openings": own, "beginnings": list(copied)} | real, texts.training.documents, tokenizer)
+    return Evaluation(model.n_parameters, tokenizer.vocab_size, sizes, tasks, repeated,
+                      STORIES if stories else TEACHING, calibrated, tuple(written),
+                      tuple(itertools.starmap(distinct, ({"samples": own} | real).items())), recited, again,
+                      losses, lengths, runs)
 
 
-def _calibration_documents(tokenizer: Tokenizer, texts: Corpus | None,
-                           sizes: Sizes) -> tuple[str, Sequence[np.ndarray]]:
-    """What calibration is measured on, by name: held-out stories, or held-out exercises, of every kind a quarter as
-    many as of a task.
-    """
-    if texts and STORIES in texts.held_out:
-        return STORIES, corpus.tokenize(texts.held_out[STORIES], tokenizer).documents
-    exercises = [e for kind in dict.fromkeys(WRITTEN + CHOSEN)
-                 for e in teaching_text.held_out(kind, max(1, sizes.exercises // 4))]
-    return TEACHING, corpus.tokenize([exercise.text for exercise in exercises], tokenizer).documents
-
-
-def _story_pieces(tokenizer: Tokenizer, texts: Corpus | None, sizes: Sizes) -> dict[str, list[Sequence[int]]]:
-    """Pieces of the held-out stories like the samples: as many and as long, each from after its first tokens on;
-    nothing without them.
-    """
-    if not texts or STORIES not in texts.held_out:
-        return {}
-    documents = corpus.tokenize(texts.held_out[STORIES], tokenizer).documents
-    return {STORIES: [document[PROMPT_TOKENS:][:sizes.tokens].tolist() for document in documents[:sizes.samples]]}
+def _held_out_exercises(tokenizer: Tokenizer, n: int) -> Sequence[np.ndarray]:
+    """Return n // 4 held-out exercises of every kind as token ids."""
+    exercises = [exercise for kind in dict.fromkeys(WRITTEN + CHOSEN)
+                 for exercise in teaching_text.held_out(kind, max(1, n // 4))]
+    return corpus.tokenize([exercise.text for exercise in exercises], tokenizer).documents

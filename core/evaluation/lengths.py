@@ -1,8 +1,5 @@
-"""The loss by position, inside and beyond the length that a model was trained on: what its position scheme
-is worth there.
-"""
+"""The loss by position, inside and beyond the length that a model was trained on: a test of its position scheme."""
 import dataclasses
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +8,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+from core.files import read_json, write_json
 from core.model import checkpoints
 from core.model.transformer import Transformer
 
@@ -31,18 +29,17 @@ class Stretch:
 
 def save(folder: Path, measured: Sequence[Stretch]) -> None:
     """Write what was measured beside the weights in `folder`."""
-    (folder / FILE).write_text(json.dumps([dataclasses.asdict(stretch) for stretch in measured], indent=0) + "\n",
-                               encoding="utf-8")
+    write_json(folder / FILE, list(map(dataclasses.asdict, measured)))
 
 
 def bundled(name: str) -> tuple[Stretch, ...]:
-    """What was measured of a bundled model; none if that was never done.
+    """Return the stretches measured of a bundled model; none if nobody measured it.
 
     Raises CheckpointError for a file that cannot be read.
     """
     path = checkpoints.BUNDLED / name / FILE
     try:
-        return tuple(Stretch(**fields) for fields in json.loads(path.read_text(encoding="utf-8")))
+        return tuple(Stretch(**fields) for fields in read_json(path))
     except FileNotFoundError:
         return ()
     except (OSError, ValueError, TypeError) as error:
@@ -56,23 +53,19 @@ def mean(measured: Sequence[Stretch]) -> float:
 
 def stretches(model: Transformer, documents: Sequence[np.ndarray], window: int = WINDOW,
               width: int = WIDTH) -> tuple[Stretch, ...]:
-    """The loss in stretches of `width` positions, as far as the model has positions; none if no document is as long
-    as the window.
+    """Return the loss in stretches of `width` positions, as far as the model has positions; none if no document is as
+    long as the window.
 
-    For models trained on n_context tokens; a stretch ends there, so that inside and beyond do not mix.
+    A stretch ends at n_context, the length of training, so that inside and beyond do not mix.
     """
-    pieces = _pieces(documents, window)
+    pieces = [document[start:start + window] for document in documents
+              for start in range(0, len(document) - window + 1, window)]
     if not pieces:
         return ()
     losses = loss_by_position(model, pieces)
     edges = sorted({*range(0, len(losses), width), min(model.config.n_context, len(losses)), len(losses)})
     return tuple(Stretch(first, last, float(losses[first:last].mean()), len(pieces) * (last - first))
                  for first, last in zip(edges, edges[1:]))
-
-
-def _pieces(documents: Sequence[np.ndarray], window: int) -> list[np.ndarray]:
-    return [document[start:start + window] for document in documents
-            for start in range(0, len(document) - window + 1, window)]
 
 
 @torch.no_grad()

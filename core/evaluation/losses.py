@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from core.analysis.statistics import Calibration, calibrate
 from core.evaluation.ngrams import TrigramModel
 from core.model.block import KVCache
 from core.model.generation import log_probs_of, next_logits, reorder
@@ -48,27 +47,18 @@ def text_scores(model: Transformer, tokenizer: Tokenizer, training: corpus.Sourc
 
 
 def compressed_bits_per_byte(texts: Sequence[str]) -> tuple[float, float]:
-    """What gzip -9 and lzma need, in bits per byte of the texts.
+    """Return the bits per byte of the texts that gzip -9 and lzma need.
 
-    A line break stands after each text and is not counted as a byte of it: the models have to say where a
-    text ends too.
+    A line break ends each text and does not count as one of its bytes: the models have to predict where a text ends
+    too.
     """
     data, n_bytes = "".join(f"{text}\n" for text in texts).encode(), sum(len(text.encode()) for text in texts)
     return 8 * len(gzip.compress(data, 9, mtime=0)) / n_bytes, 8 * len(lzma.compress(data, preset=9)) / n_bytes
 
 
-def calibration(model: Transformer, documents: Sequence[np.ndarray]) -> Calibration:
-    """Calibration of the most probable token at every position of the documents (token ids without end of text), the
-    closing ones included.
-
-    About a second for 3,000 tokens.
-    """
-    return calibrate(*top_predictions(model, documents))
-
-
 def top_predictions(model: Transformer, documents: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """At every position of the documents, as `calibration` counts them: the probability (M,) of the most probable
-    token, and whether it came (M,) bool.
+    """At every position of the documents (token ids without end of text), the closing ones included: the probability
+    (M,) of the most probable token, and whether it came (M,) bool. About a second for 3,000 tokens.
     """
     confidence, right = [], []
     for logits, targets in held_out_logits(model, documents):
@@ -82,11 +72,11 @@ def top_predictions(model: Transformer, documents: Sequence[np.ndarray]) -> tupl
 @torch.no_grad()
 def own_predictions(model: Transformer, n_texts: int, n_tokens: int, temperature: float,
                     seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """What a model says of texts that it draws itself, side by side, each from end of text on, at a temperature above
-    0: for each further token the probability, at temperature 1, of the most probable token in each text, and whether
-    that one was drawn.
+    """Let the model write n_texts texts side by side, at a temperature above 0. Yields for each further token, over the
+    texts that have not ended, the probability at temperature 1 of the most probable token, and whether that one was
+    drawn.
 
-    At temperature 1 every token comes as often as it was said to: whatever is off in `calibrate` of the
+    At temperature 1 each token comes as often as its probability says, so that any error that `calibrate` finds in the
     result is chance.
     """
     generator = torch.Generator().manual_seed(seed)

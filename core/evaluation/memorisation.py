@@ -75,12 +75,12 @@ class Run:
 
 
 def longest_runs(texts: Sequence[Sequence[int]], documents: Sequence[np.ndarray]) -> list[Run]:
-    """Of each text (token ids) the longest run that some document (token ids) holds too, the first of several; exact.
+    """Return for each text (token ids) the longest run that stands in some document (token ids) too, the first of
+    several. Exact; takes seconds for 10 million tokens.
 
-    Seconds for 10 million tokens.
-
-    The stretches of the texts that are L tokens long are numbered, those of one wording alike; a place of a document
-    that matched one of L tokens is tried against those of L + 1 tokens, all places at once, until none is left.
+    The algorithm numbers the stretches of L tokens in the texts, with one number for each wording. It then compares
+    each place of a document that matched a stretch of L tokens with those of L + 1 tokens, all places at once, until no
+    place is left.
     """
     lengths = [len(text) for text in texts]
     # two numbers that are no token, and differ
@@ -101,8 +101,8 @@ def longest_runs(texts: Sequence[Sequence[int]], documents: Sequence[np.ndarray]
 
 @dataclass(frozen=True)
 class Verbatim:
-    """The longest run from the training text in each text of one kind: in tokens, and in words, of which those at the
-    ends may be parts.
+    """The length of the longest run from the training text in each text of one kind, in tokens and in words; the words
+    at its ends may be cut.
     """
 
     of: str
@@ -149,16 +149,15 @@ def _chunks(documents: Sequence[np.ndarray], closing: int) -> Iterator[np.ndarra
 
 
 def _walk(chunk: np.ndarray, levels: Sequence[tuple[np.ndarray, np.ndarray]], base: int, longest: np.ndarray) -> None:
-    """Raise `longest`, one number for each place of the texts, where the chunk holds more tokens of what stands there.
-    """
+    """Raise `longest`, one length for each place of the texts, where the chunk holds a longer run that begins there."""
     places, names = np.arange(len(chunk)), np.zeros(len(chunk), dtype=np.int64)
     for length, (keys, names_of_text) in enumerate(levels, 1):
         within = places + length <= len(chunk)
         places, names = places[within], names[within]
         wanted = names * base + chunk[places + length - 1]
-        found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        same = keys[found] == wanted
-        places, names = places[same], found[same]
+        nearest = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        same = keys[nearest] == wanted
+        places, names = places[same], nearest[same]
         if not len(places):
             return
         matched = np.zeros(len(keys), dtype=bool)

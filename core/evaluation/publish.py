@@ -1,33 +1,34 @@
-"""Bundling the model of a training run, with its losses by step, its milestones and a card that says how it was made
-and what it scored.
+"""Bundle the model of a training run with its losses by step, its milestones, and a card that says how it was trained
+and how it scores.
 """
-import json
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from core.evaluation.lengths import Stretch
 from core.evaluation.lengths import save as save_lengths
+from core.files import ASSETS, read_json, write_json
 from core.model import checkpoints
 
-CARDS = Path(__file__).resolve().parents[2] / "assets" / "text" / "en" / "model_cards"
+CARDS = ASSETS / "text" / "en" / "model_cards"
 
 
 def stages(run: Path) -> list[dict]:
     """The losses of all stages of a run, one after the other, each entry with the number of its stage: 1 is the first.
     """
     folders = [*sorted(run.glob("stage-*")), run]
-    read = [json.loads((folder / "training.json").read_text(encoding="utf-8")) for folder in folders]
+    read = [read_json(folder / "training.json") for folder in folders]
     return [dict(stage=number, **entry) for number, entries in enumerate(read, 1) for entry in entries]
 
 
 def training_facts(history: Sequence[dict], n_parameters: int) -> dict[str, str]:
-    """What a card says of a training: parameters, and over all stages steps, tokens (millions) and hours."""
-    ends = [[entry for entry in history if entry["stage"] == number][-1]
-            for number in sorted({entry["stage"] for entry in history})]
+    """Return what a card says of a training: parameters; steps, tokens (millions) and hours over all stages; minutes of
+    the last stage.
+    """
+    ends = {entry["stage"]: entry for entry in history}.values()        # of several entries of a stage the last stays
     return dict(parameters=f"{n_parameters:,}", steps=f"{sum(end['step'] for end in ends):,}",
                 tokens=f"{sum(end['tokens_seen'] for end in ends) / 1e6:.1f}",
-                hours=f"{sum(end['hours'] for end in ends):.1f}")
+                hours=f"{sum(end['hours'] for end in ends):.1f}", minutes=f"{history[-1]['hours'] * 60:.0f}")
 
 
 def template(name: str) -> str:
@@ -47,9 +48,9 @@ def publish(name: str, run: Path, sections: Mapping[str, str], lengths: Sequence
     history, folder = stages(run), checkpoints.BUNDLED / name
     values = (dict.fromkeys(("losses", "lengths", "verbatim"), "") | training_facts(history, model.n_parameters)
               | dict(sections))
-    card = template(name).format(name=name, **values)
+    card = template(name).format(name=name, hardware=read_json(run / "recipe.json")["hardware"], **values)
     checkpoints.save(folder, model, tokenizer, card)
-    (folder / "training.json").write_text(json.dumps(history, indent=0) + "\n", encoding="utf-8")
+    write_json(folder / "training.json", history)
     if lengths:
         save_lengths(folder, lengths)
     if (run / checkpoints.HISTORY).exists():

@@ -4,7 +4,6 @@ import html
 import math
 import re
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from statistics import mean, median
 
 import numpy as np
@@ -17,8 +16,9 @@ from core.evaluation.losses import TextScore
 from core.evaluation.memorisation import Recitation, Verbatim
 from core.evaluation.samples import Distinct, Sample
 from core.evaluation.teaching_tasks import TaskScore
+from core.files import ASSETS
 
-TEXT = Path(__file__).resolve().parents[2] / "assets" / "text" / "en" / "evaluation.md"
+TEXT = ASSETS / "text" / "en" / "evaluation.md"
 N_SHOWN = 20
 # of JSON: a number for every token says little to who does not have the text
 LEFT_OUT = ("token_ids", "predicted", "log_probs")
@@ -51,18 +51,18 @@ def sections(e: Evaluation) -> dict[str, str]:
 
 
 def _parts(text: str) -> dict[str, str]:
-    """What stands under each line `# name`."""
+    """Return the text under each line `# name`."""
     pieces = re.split(r"^# (.+)\n", text, flags=re.MULTILINE)
     return {name: body.strip() for name, body in zip(pieces[1::2], pieces[2::2])}
 
 
-def rows(cells: Iterable[Sequence[str]]) -> str:
+def rows(cells: Iterable[Sequence[object]]) -> str:
     """Rows of a Markdown table."""
-    return "\n".join(f"| {' | '.join(row)} |" for row in cells)
+    return "\n".join(f"| {' | '.join(map(str, row))} |" for row in cells)
 
 
 def percent(share: float) -> str:
-    """With one decimal, and never all or nothing unless it is.
+    """Write a share with one decimal; only 0 and 1 themselves read as all or nothing.
 
     >>> percent(0.9), percent(0.9999), percent(1), percent(0.0001)
     ('90.0 %', '> 99.9 %', '100 %', '< 0.1 %')
@@ -80,9 +80,9 @@ def _loss_row(s: TextScore) -> tuple[str, ...]:
             f"{s.trigram.nats_per_token:.3f}", f"{s.trigram.bits_per_byte:.3f}", f"{s.gzip:.3f}", f"{s.lzma:.3f}")
 
 
-def _task_row(score: TaskScore, words: dict[str, str]) -> tuple[str, ...]:
+def _task_row(score: TaskScore, words: dict[str, str]) -> tuple:
     result, (low, high) = score.result, score.result.interval
-    return (words[score.task], words[score.way], str(result.right), str(result.n), percent(result.share),
+    return (words[score.task], words[score.way], result.right, result.n, percent(result.share),
             f"{percent(low)} – {percent(high)}")
 
 
@@ -99,8 +99,8 @@ def _bin_rows(c: Calibration) -> list[tuple[str, ...]]:
              *((percent(b.confidence), percent(b.share_right)) if b.count else ("–", "–"))) for b in c.bins]
 
 
-def _distinct_row(d: Distinct, words: dict[str, str]) -> tuple[str, ...]:
-    return words[d.of], str(d.n), f"{d.n_tokens:,}", percent(d.share)
+def _distinct_row(d: Distinct, words: dict[str, str]) -> tuple:
+    return words[d.of], d.n, f"{d.n_tokens:,}", percent(d.share)
 
 
 def sample_text(sample: Sample) -> str:
@@ -111,7 +111,7 @@ def sample_text(sample: Sample) -> str:
     return f"> **{plain(sample.prompt)}**" + re.sub(r"\n+", "\n>\n> ", plain(sample.text.rstrip()))
 
 
-def _memory_rows(recitations: Sequence[Recitation]) -> list[tuple[str, ...]]:
+def _memory_rows(recitations: Sequence[Recitation]) -> list[tuple]:
     """For each number of repeats the means over the passages, and over their twins, which have their names and are
     never repeated.
     """
@@ -119,7 +119,7 @@ def _memory_rows(recitations: Sequence[Recitation]) -> list[tuple[str, ...]]:
     cells = []
     for repeats in sorted({r.passage.repeats for r in recitations if r.passage.repeats}):
         own = [r for r in recitations if r.passage.repeats == repeats]
-        cells.append((str(repeats), str(len(own)), *_memory_cells(own),
+        cells.append((repeats, len(own), *_memory_cells(own),
                       *_memory_cells([twins[r.passage.name] for r in own])))
     return cells
 
@@ -129,9 +129,9 @@ def _memory_cells(group: Sequence[Recitation]) -> tuple[str, str, str]:
             f"{mean(r.nats_per_token for r in group):.3f}")
 
 
-def _verbatim_row(v: Verbatim, words: dict[str, str]) -> tuple[str, ...]:
+def _verbatim_row(v: Verbatim, words: dict[str, str]) -> tuple:
     longest = v.n_tokens.index(max(v.n_tokens))
-    return (words[v.of], str(len(v.n_tokens)), str(v.n_tokens[longest]), str(v.n_words[longest]),
+    return (words[v.of], len(v.n_tokens), v.n_tokens[longest], v.n_words[longest],
             f"{median(v.n_tokens):g}")
 
 

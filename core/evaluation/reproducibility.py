@@ -22,11 +22,11 @@ class Repetition:
         return self.first == self.second
 
 
-def repetition(tokenizer: Tokenizer, n_steps: int = 50, seed: int = 0) -> Repetition:
-    """Two trainings of one small model from the same seed on teaching text, n_steps each. A few seconds.
+def repetition(tokenizer: Tokenizer, n_steps: int, seed: int = 0) -> Repetition:
+    """Train one small model twice from the same seed on teaching text, n_steps each, within a few seconds.
 
-    Equal on one machine with the same number of threads; another machine may add in another order, and differ in
-    the last bits.
+    The losses are equal on one machine with the same number of threads; another machine may add in another order and
+    differ in the last bits.
     """
     config = ModelConfig(vocab_size=tokenizer.vocab_size, d_model=32, n_layers=2, n_heads=2, n_context=64,
                          end_of_text=tokenizer.end_of_text)

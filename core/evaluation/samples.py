@@ -31,7 +31,7 @@ def openings() -> tuple[str, ...]:
     return tuple((DATA / "openings.txt").read_text(encoding="utf-8").splitlines())
 
 
-def samples(model: Transformer, tokenizer: Tokenizer, prompts: Sequence[str], n: int = 100, n_tokens: int = 100,
+def samples(model: Transformer, tokenizer: Tokenizer, prompts: Sequence[str], n: int, n_tokens: int,
             seed: int = 0) -> Iterator[Sample]:
     """n samples of at most n_tokens tokens at temperature 0.8 and top-p 0.95, prompt after prompt and then
     again from the first; fewer tokens where the model ends its text. As they are done, in no promised order;
@@ -44,8 +44,8 @@ def samples(model: Transformer, tokenizer: Tokenizer, prompts: Sequence[str], n:
         yield Sample(place, texts[place], written, tokenizer.decode(written))
 
 
-def document_continuations(model: Transformer, documents: Sequence[np.ndarray], n: int = 100, beginning: int = 32,
-                           n_tokens: int = 100, seed: int = 0) -> Iterator[tuple[int, ...]]:
+def document_continuations(model: Transformer, documents: Sequence[np.ndarray], n: int, beginning: int,
+                           n_tokens: int, seed: int = 0) -> Iterator[tuple[int, ...]]:
     """How the model goes on after the first `beginning` tokens of n random documents (token ids) that are longer than
     that, sampled as `samples`; all of them where there are fewer.
     """

@@ -1,11 +1,6 @@
-"""What the two models of one skill are worth: `blanks`, which fills in what is hidden, and `induction`, which goes on
-with what repeats.
-
-`python -m core.evaluation.skills NAME` prints a model's scores; with --run FOLDER --publish it bundles the model of
-that training run, with a card.
+"""What the models of one skill are worth: `blanks`, which fills in what is hidden, `induction`, which goes on with what
+repeats, and `translator`.
 """
-import argparse
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,34 +8,34 @@ import torch
 
 from core.analysis.induction import induction
 from core.analysis.stream_and_heads import induction_score
-from core.evaluation.publish import publish
 from core.evaluation.report import percent, rows
-from core.evaluation.translation import circumstances
-from core.model import checkpoints
 from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
 from core.training.blanks import held_out_blanks, held_out_sentiment
 from core.training.corpus import read_documents
+from core.training.dates import DIRECTIONS
+from core.training.translation import alignment, exact_match, held_out_nats, held_out_pairs
 
 HELD_OUT_TEXT = "heldout_tinystories.txt"
-N_SENTENCES = 1000
+N_SENTENCES, N_PAIRS = 1000, 1000
 SENTENCE = " The queen gave me six red apples, but Tom lost them."
 
 
 def blanks_scores(model: Transformer, tokenizer: Tokenizer, corpus: Path | None) -> dict[str, str]:
-    """The rows of the card's table: answers, nats each and share right, on hidden tokens (with a corpus) and on
-    held-out sentiment sentences.
+    """Return the rows of the card's table: the number of answers, nats an answer and the share right, on hidden tokens
+    (with a corpus) and on held-out sentiment sentences.
     """
-    measured = [(f"`{Path(HELD_OUT_TEXT).stem}`",
-                 held_out_blanks(model, tokenizer, read_documents(corpus / HELD_OUT_TEXT)))] if corpus else []
-    measured.append(("[CLS]", held_out_sentiment(model, tokenizer, N_SENTENCES)))
+    scores = {"[CLS]": held_out_sentiment(model, tokenizer, N_SENTENCES)}
+    if corpus:
+        text = held_out_blanks(model, tokenizer, read_documents(corpus / HELD_OUT_TEXT))
+        scores = {f"`{Path(HELD_OUT_TEXT).stem}`": text} | scores
     return dict(scores=rows((what, f"{score.n:,}", f"{score.nats:.3f}", percent(score.right))
-                            for what, score in measured))
+                            for what, score in scores.items()))
 
 
 def repeated_sentence(model: Transformer, tokenizer: Tokenizer, text: str = SENTENCE) -> tuple[float, float]:
-    """Of `text` read twice: the highest induction score of any head, and the share of the second reading's tokens, save
-    the first, that are the most probable ones.
+    """Read `text` twice. Returns the highest induction score of any head, and the share of the second reading's tokens,
+    the first left out, that were the most probable ones.
     """
     once = tokenizer.encode(text)
     trace = model(torch.tensor([tokenizer.end_of_text, *once, *once], device=model.device))
@@ -50,44 +45,34 @@ def repeated_sentence(model: Transformer, tokenizer: Tokenizer, text: str = SENT
 
 
 def induction_scores(model: Transformer, tokenizer: Tokenizer, corpus: Path | None) -> dict[str, str]:
-    """Every head's previous-token and induction score on repeated random tokens, their losses, and what comes of a
-    sentence that is repeated.
+    """Return every head's previous-token and induction score on repeated random tokens, their losses, and the scores on
+    a repeated sentence.
     """
-    found = induction(model)
-    heads = rows((f"{layer}.{head}", f"{found.previous_token[layer, head]:.3f}", f"{found.induction[layer, head]:.3f}")
-                 for layer, head in np.ndindex(found.induction.shape))
+    measures = induction(model)
+    heads = rows((f"{layer}.{head}", f"{measures.previous_token[layer, head]:.3f}",
+                  f"{measures.induction[layer, head]:.3f}") for layer, head in np.ndindex(measures.induction.shape))
     score, right = repeated_sentence(model, tokenizer)
-    return dict(scores=heads, first=f"{found.first:.2f}", second=f"{found.second:.2g}", sentence=SENTENCE.strip(),
+    return dict(scores=heads, first=f"{measures.first:.2f}", second=f"{measures.second:.2g}", sentence=SENTENCE.strip(),
                 sentence_score=f"{score:.3f}", sentence_right=percent(right))
 
 
-SCORES = {"blanks": blanks_scores, "induction": induction_scores}
+def translator_scores(model: Transformer, tokenizer: Tokenizer, corpus: Path | None) -> dict[str, str]:
+    """The rows of each direction: nats a token, dates without a mistake, the best aligned head and block."""
+    return dict(scores=rows(direction_row(model, tokenizer, direction, N_PAIRS) for direction in DIRECTIONS))
 
 
-def parser() -> argparse.ArgumentParser:
-    p = argparse.ArgumentParser(prog="python -m core.evaluation.skills",
-                                description="What a model of one skill is worth. Prints what stands in its card.")
-    p.add_argument("name", choices=sorted(SCORES), help="which model")
-    p.add_argument("--run", type=Path, metavar="FOLDER",
-                   help="the model of this training run, instead of the bundled one")
-    p.add_argument("--corpus", type=Path, metavar="DIR",
-                   help=f"the folder of {HELD_OUT_TEXT}, for the hidden tokens of blanks")
-    p.add_argument("--publish", action="store_true", help="with --run: then bundle the run's model")
-    return p
+def direction_row(model: Transformer, tokenizer: Tokenizer, direction: str, n: int) -> tuple[str, ...]:
+    """One direction, measured on n held-out pairs; of the cross-attention's heads and of its blocks' mean patterns the
+    one that is aligned best (core.training.translation.Alignment).
+    """
+    pairs = held_out_pairs(direction, n)
+    aligned = alignment(model, tokenizer, pairs)
+    layer, head = divmod(int(aligned.heads.argmax()), model.config.n_heads)
+    return (direction, f"{held_out_nats(model, tokenizer, pairs):.6f}",
+            f"{round(exact_match(model, tokenizer, pairs) * n):,} of {n:,}",
+            f"{layer}.{head}: {percent(float(aligned.heads.max()))}",
+            f"{int(aligned.means.argmax())}: {percent(float(aligned.means.max()))}")
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    arguments = parser().parse_args(argv)
-    if arguments.publish and not (arguments.run and (arguments.corpus or arguments.name != "blanks")):
-        raise SystemExit("--publish needs the --run to publish, and for blanks the --corpus.")
-    torch.set_num_threads(1)                                  # faster on models this small
-    model, tokenizer = (checkpoints.load(arguments.run / "model") if arguments.run
-                        else checkpoints.load_bundled(arguments.name))
-    scores = SCORES[arguments.name](model, tokenizer, arguments.corpus)
-    print("\n".join(f"{name}:\n{value}" for name, value in scores.items()))
-    if arguments.publish:
-        publish(arguments.name, arguments.run, scores | circumstances(arguments.run))
-
-
-if __name__ == "__main__":
-    main()
+# what is measured of each model of one skill: (model, tokenizer, corpus) -> the parts of its card
+SKILLS = {"blanks": blanks_scores, "induction": induction_scores, "translator": translator_scores}

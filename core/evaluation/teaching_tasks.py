@@ -58,10 +58,10 @@ class TaskScore:
 
 
 def answers(model: Transformer, tokenizer: Tokenizer, exercises: Sequence[Exercise]) -> Iterator[Answer]:
-    """What the model writes greedily after each prompt, in no promised order.
+    """Yield what the model writes greedily after each prompt, in no promised order. About 20 ms an exercise.
 
-    Right is a text that begins with the answer, no word or number of it going on: a text that ends early is wrong, and
-    what follows a right answer is not looked at. About 20 ms an exercise.
+    A text is right if it begins with the answer and the answer's last word or number ends there: a text that ends early
+    is wrong, and what follows a right answer does not matter.
     """
     prompts = [tokenizer.prompt(exercise.prompt, model.config.n_context).token_ids for exercise in exercises]
     longest = max(len(tokenizer.encode(exercise.answer)) for exercise in exercises)
@@ -95,7 +95,7 @@ def choices(model: Transformer, tokenizer: Tokenizer, exercises: Sequence[Exerci
 
 @torch.no_grad()
 def answer_log_probs(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
-    """(M,) ln p in nats that the text goes on with `answer` after `prompt`, and that the answer's last word ends there.
+    """Return (M,) ln p in nats that `answer` follows `prompt` and that its last word ends there.
 
     Without the second part " horse" would win over " horses", which begins with the same token. Raises ValueError where
     an answer alone overflows the context.
@@ -105,12 +105,11 @@ def answer_log_probs(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[t
             for (prompt, _), ids in zip(pairs, answer_ids)]
     longest = max(map(len, rows))
     inputs = torch.tensor([row + [tokenizer.end_of_text] * (longest - len(row)) for row in rows], device=model.device)
-    ends_a_word = torch.tensor([not goes_on(tokenizer.token_bytes(i)) for i in range(tokenizer.vocab_size)])
-    log_probs = []
+    ends_a_word, log_probs = word_ends(tokenizer), []
     for logits, row, ids in zip(model.logits(inputs), rows, answer_ids):
         scores = logits[len(row) - len(ids) - 1:len(row)].cpu().double().log_softmax(-1)
-        said = scores[:-1].gather(-1, torch.tensor(ids)[:, None]).sum()
-        log_probs.append(float(said + scores[-1][ends_a_word].logsumexp(-1)))
+        answer = scores[:-1].gather(-1, torch.tensor(ids)[:, None]).sum()
+        log_probs.append(float(answer + scores[-1][ends_a_word].logsumexp(-1)))
     return np.array(log_probs)
 
 
@@ -124,7 +123,12 @@ def goes_on(token: bytes) -> bool:
     return token[:1].isalnum() or token[:1] >= b"\x80"
 
 
-def task_scores(model: Transformer, tokenizer: Tokenizer, n: int = 200) -> Iterator[TaskScore]:
+def word_ends(tokenizer: Tokenizer) -> torch.Tensor:
+    """(|V|,) bool: which tokens end the word before them."""
+    return torch.tensor([not goes_on(tokenizer.token_bytes(i)) for i in range(tokenizer.vocab_size)])
+
+
+def task_scores(model: Transformer, tokenizer: Tokenizer, n: int) -> Iterator[TaskScore]:
     """Every task on (at most) n held-out exercises, and on all facts, taught and untaught, asked in the first phrasing.
 
     About a minute in all.

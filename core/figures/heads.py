@@ -46,8 +46,8 @@ def statistics_table(measures: Mapping[str, np.ndarray]) -> pd.DataFrame:
 
 
 def shares_of_sum(parts: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """What each part (m, d) adds along their sum (d,), part·total / ‖total‖²: (m,) float64, signed; they add up to 1
-    where parts add up to total.
+    """Return (m,) float64, signed: how much each of the parts (m, d) contributes along their total (d,),
+    part·total / ‖total‖². The shares add up to 1 where the parts add up to the total.
 
     >>> shares_of_sum(np.array([[3.0, 1.0], [1.0, -1.0]]), np.array([4.0, 0.0])).tolist()
     [0.75, 0.25]
@@ -64,19 +64,17 @@ def scatter(table: pd.DataFrame, x: str, y: str, titles: tuple[str, str], domain
     measure is NaN have no point.
     """
     ink, page, text = style.colour("attention", theme, "ink"), style.colour("page", theme), style.colour("text", theme)
-    data = table.assign(x=table[x], y=table[y],
-                        chosen=table["head"] == selected).dropna(subset=["x", "y"])[["head", "x", "y", "chosen"]]
+    data = pd.DataFrame({"head": table["head"], "x": table[x], "y": table[y], "chosen": table["head"] == selected})
+    data = data.dropna(subset=["x", "y"])
     data["label"] = np.where(named_points(data.x / domains[0], data.y / domains[1], data.chosen), data["head"], "")
-    axes = {axis: getattr(alt, axis.upper())(f"{axis}:Q", title=title,
-                                             scale=alt.Scale(domain=[0, most]), axis=alt.Axis(tickCount=5))
-            for axis, title, most in zip("xy", titles, domains)}
-    tooltip = [alt.Tooltip("head:N"), alt.Tooltip("x:Q", title=titles[0], format=".4~g"),
-               alt.Tooltip("y:Q", title=titles[1], format=".4~g")]
-    base = alt.Chart(data).encode(**axes)
+    base = alt.Chart(data).encode(**{
+        axis: channel(f"{axis}:Q", title=title, scale=alt.Scale(domain=[0, most]), axis=alt.Axis(tickCount=5))
+        for axis, channel, title, most in zip("xy", (alt.X, alt.Y), titles, domains)})
+    tooltip = ["head:N", *(alt.Tooltip(f"{axis}:Q", title=title, format=".4~g") for axis, title in zip("xy", titles))]
     picked = alt.selection_point(name="picked", fields=["head"], toggle=False)
     points = base.mark_circle(size=110, opacity=0.75, color=ink, stroke=page).encode(tooltip=tooltip).add_params(picked)
     ring = base.transform_filter("datum.chosen").mark_point(size=230, color=text, strokeWidth=2.5)
-    names = base.mark_text(align="left", dx=9, dy=-7, color=text, fontSize=12 * scale).encode(text=alt.Text("label:N"))
+    names = base.mark_text(align="left", dx=9, dy=-7, color=text, fontSize=12 * scale).encode(text="label:N")
     return style.framed(alt.layer(points, ring, names), theme, scale, height=height, width="container")
 
 
@@ -96,8 +94,8 @@ def product_latex(config: ModelConfig, i: int | str, j: int | str) -> str:
 
 
 def named_points(x: np.ndarray, y: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Which points (m,), in shares of the axes, carry a label: the chosen one, then from the outside in those whose
-    label meets no other; (m,) bool.
+    """Return (m,) bool: which points, given in shares of the axes, carry a label. These are the chosen point and then,
+    from the outside in, those whose label meets no other.
 
     Of more than CROWD points only those whose label would stand over no other point.
 
@@ -141,16 +139,15 @@ def before_after(tokens: Sequence[str], before: np.ndarray, after: np.ndarray, t
     data["room"] = ROOM_FOR_VALUES * data["furthest"].max()
     y = alt.Y("token:N", sort=None, title=None, scale=alt.Scale(paddingInner=0.25),
               axis=alt.Axis(labelFont=style.MONO, labelFontSize=12 * scale, labelColor=text, labelLimit=110 * scale))
-    tooltip = [alt.Tooltip("token:N"), alt.Tooltip("before:Q", title=titles[1], format=".4~g"),
+    tooltip = ["token:N", alt.Tooltip("before:Q", title=titles[1], format=".4~g"),
                alt.Tooltip("after:Q", title=titles[2], format=".4~g"), alt.Tooltip("change:Q", format="+.4~g")]
     base = alt.Chart(data).encode(y=y, tooltip=tooltip)
-    axis = alt.Axis(tickCount=4, format="~g")
     hollow = base.mark_bar(fillOpacity=0.001, stroke=ink, strokeWidth=1.5, fill=text).encode(
-        x=alt.X("before:Q", title=titles[0], axis=axis, scale=alt.Scale(nice=False)))
-    full = base.mark_bar(fill=fill, height=alt.RelativeBandSize(0.5)).encode(x=alt.X("after:Q"))
-    room = base.mark_point(opacity=0).encode(x=alt.X("room:Q"))
+        x=alt.X("before:Q", title=titles[0], axis=alt.Axis(tickCount=4, format="~g"), scale=alt.Scale(nice=False)))
+    full = base.mark_bar(fill=fill, height=alt.RelativeBandSize(0.5)).encode(x="after:Q")
+    room = base.mark_point(opacity=0).encode(x="room:Q")
     values = base.mark_text(align="left", dx=6, color=text, fontSize=12 * scale).encode(
-        x=alt.X("furthest:Q"), text=alt.Text("label:N")).transform_calculate(
+        x="furthest:Q", text="label:N").transform_calculate(
             label="format(datum.before, '.3~g') + ' → ' + format(datum.after, '.3~g')")
     return style.framed(alt.layer(hollow, full, room, values), theme, scale, height=height, width="container")
 

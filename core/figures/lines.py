@@ -1,8 +1,8 @@
 """Recurrence against attention: gradients by distance, times by length, accuracies by delay, an alignment.
 
 Rows as a DataFrame, and a Vega-Lite spec that depends on the theme, the labels and nothing that moves while a training
-runs or a slider turns, so that a chart with a `key` is updated in place. (Specs are built by hand: altair takes 80 ms
-to check one, and these are drawn every second.)
+runs or a slider turns, so that a chart with a `key` is updated in place. (The specs are
+dicts: altair takes 80 ms to check one, and these are drawn every second.)
 """
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,10 +28,6 @@ class Axis:
     domain: tuple[float, float] | None = None
     values: tuple[float, ...] | None = None
 
-    @property
-    def logarithmic(self) -> bool:
-        return self.kind == "log"
-
 
 def spread(values: Sequence[float], gap: float) -> np.ndarray:
     """The values moved apart as little as it takes to stand `gap` from each other, in their order: where names stand
@@ -56,26 +52,24 @@ def spread(values: Sequence[float], gap: float) -> np.ndarray:
 
 def line_rows(frame: pd.DataFrame, names: Mapping[str, str], y: Axis, height: float, scale: float = 1.0,
               picked: float | None = None) -> pd.DataFrame:
-    """What `lines` draws of the columns network, x and y: the points, once more the last of each line with its name,
-    where it has room, and the place across that the reader has picked, if any.
+    """Return the rows that `lines` draws, from the columns network, x and y: the points; the last point of each line
+    again, for the name, where that has room; and the points at the x that the reader has picked, if any.
     """
-    if missing := {"network", "x", "y"} - set(frame.columns):
-        raise ValueError(f"The lines need the columns {', '.join(sorted(missing))}.")
     # tables are put together once, at the end: of a few hundred rows, that takes most of the time
     network, x, values = (frame[name].to_numpy() for name in ("network", "x", "y"))
-    points = np.flatnonzero(values > 0) if y.logarithmic else np.arange(len(frame))
+    points = np.flatnonzero(values > 0) if y.kind == "log" else np.arange(len(frame))
     by_x = points[np.argsort(x[points], kind="stable")]
     ends = by_x[sorted({names[network[row]]: place for place, row in enumerate(by_x)}.values())]
     marked = points[x[points] == picked]
     rows = np.concatenate([points, ends, marked])
     at = values[rows].astype(float)
     if len(points):
-        to, back = (np.log10, lambda v: 10.0 ** v) if y.logarithmic else (np.asarray, np.asarray)
+        to, back = (np.log10, lambda v: 10.0 ** v) if y.kind == "log" else (np.asarray, np.asarray)
         low, high = y.domain or (values[points].min(), values[points].max())
         gap = NAME_HEIGHT * scale / height * max(float(to(high)) - float(to(low)), 1e-9)
         at[len(points):len(points) + len(ends)] = back(spread(to(values[ends].clip(low, high)), gap))
     return pd.DataFrame({"network": network[rows], "x": x[rows], "y": values[rows],
-                         "name": [names[one] for one in network[rows]],
+                         "name": [names[each] for each in network[rows]],
                          "role": np.repeat(["line", "end", "picked"], [len(points), len(ends), len(marked)]), "at": at})
 
 
@@ -88,31 +82,24 @@ def lines(names: Mapping[str, str], meanings: Mapping[str, str], x: Axis, y: Axi
     line's name at its end.
     """
     order = list(names.values())
-    by_name = {"field": "name", "type": "nominal", "legend": None}
-    colours = (by_name
-               | {"scale": {"domain": order, "range": [colour(meanings[network], theme, "ink") for network in names]}})
+    by_name = _field("name", "nominal", legend=None)
+    inks = [colour(meanings[network], theme, "ink") for network in names]
+    colours = by_name | {"scale": {"domain": order, "range": inks}}
     dashes = by_name | {"scale": {"domain": order, "range": [list(dash) for dash in DASHES[:len(order)]]}}
-    across, up = _encoding("x", x), _encoding("y", y)
-    tooltip = [
-        {"field": "name", "title": " "}, {"field": "x", "type": "quantitative", "title": x.title, "format": ",d"},
-        {"field": "y", "type": "quantitative", "title": y.title, "format": ".1%" if y.kind == "percent" else ".4~g"}]
-    lined = [{"filter": "datum.role == 'line'"}]
-    layers = [{"transform": lined, "mark": {"type": "line", "strokeWidth": 2.5 * scale},
-               "encoding": {"x": across, "y": up, "color": colours, "strokeDash": dashes}},
-              {"transform": lined, "mark": {"type": "point", "filled": True,
-                                            "size": (30 if points else 60) * scale, "opacity": 1 if points else 0},
-               "encoding": {"x": across, "y": up, "color": colours, "tooltip": tooltip}},
-              {"transform": [{"filter": "datum.role == 'picked'"}],
-               "mark": {"type": "rule", "color": colour("grid", theme, "ink"), "strokeDash": [2, 2]},
-               "encoding": {"x": across}},
-              {"transform": [{"filter": "datum.role == 'picked'"}],
-               "mark": {"type": "point", "filled": True, "size": 70 * scale, "opacity": 1},
-               "encoding": {"x": across, "y": up, "color": colours}}]
+    place = {"x": _encoding("x", x), "y": _encoding("y", y)}
+    tooltip = [{"field": "name", "title": " "}, _field("x", title=x.title, format=",d"),
+               _field("y", title=y.title, format=".1%" if y.kind == "percent" else ".4~g")]
+    mark = {"type": "point", "filled": True}
+    layers = [_layer("line", {"type": "line", "strokeWidth": 2.5 * scale}, **place, color=colours, strokeDash=dashes),
+              _layer("line", mark | {"size": (30 if points else 60) * scale, "opacity": 1 if points else 0},
+                     **place, color=colours, tooltip=tooltip),
+              _layer("picked", {"type": "rule", "color": colour("grid", theme, "ink"), "strokeDash": [2, 2]},
+                     x=place["x"]),
+              _layer("picked", mark | {"size": 70 * scale, "opacity": 1}, **place, color=colours)]
     if named:
-        layers.append({"transform": [{"filter": "datum.role == 'end'"}],
-                       "mark": {"type": "text", "align": "left", "dx": 6, "fontSize": 12 * scale, "fontWeight": 600},
-                       "encoding": {"x": across, "y": up | {"field": "at"}, "color": colours,
-                                    "text": {"field": "name"}}})
+        layers.append(_layer("end", {"type": "text", "align": "left", "dx": 6, "fontSize": 12 * scale,
+                                     "fontWeight": 600},
+                             x=place["x"], y=place["y"] | {"field": "at"}, color=colours, text={"field": "name"}))
     if level is not None:
         layers += _level(*level, below=y.domain is not None and level[0] < sum(y.domain) / 2, theme=theme, scale=scale)
     widest = max(map(len, order)) * 7 * scale + 10 if named else 12
@@ -120,24 +107,33 @@ def lines(names: Mapping[str, str], meanings: Mapping[str, str], x: Axis, y: Axi
             "config": altair_theme(theme, scale), "layer": layers}
 
 
+def _field(name: str, kind: str = "quantitative", **more) -> dict:
+    """A field of the data as Vega-Lite's encodings have it."""
+    return {"field": name, "type": kind, **more}
+
+
+def _layer(role: str, mark: dict, **encoding: dict) -> dict:
+    """A layer of the rows of one role."""
+    return {"transform": [{"filter": f"datum.role == '{role}'"}], "mark": mark, "encoding": encoding}
+
+
 def _encoding(field: str, axis: Axis) -> dict:
     """One axis as Vega-Lite has it: whole numbers across; percent, powers of ten or plain numbers upwards."""
     up = field == "y"
-    scale = ({"type": "log" if axis.logarithmic else "linear", "nice": up and axis.domain is None}
+    scale = ({"type": "log" if axis.kind == "log" else "linear", "nice": up and axis.domain is None}
              | ({} if axis.domain is None else {"domain": list(axis.domain), "clamp": up}))
     if axis.values is not None:
         labels = {"values": list(axis.values)} | ({"labelExpr": POWER_OF_TEN} if up else {"format": ",d"})
     else:
-        labels = ({"labelExpr": POWER_OF_TEN} if axis.logarithmic else {"format": "%"} if axis.kind == "percent"
+        labels = ({"labelExpr": POWER_OF_TEN} if axis.kind == "log" else {"format": "%"} if axis.kind == "percent"
                   else {} if up else {"format": "d"})
-    return {"field": field, "type": "quantitative", "title": axis.title, "scale": scale,
-            "axis": {"tickCount": 6, "grid": up, **labels}}
+    return _field(field, title=axis.title, scale=scale, axis={"tickCount": 6, "grid": up, **labels})
 
 
 def _level(value: float, name: str, below: bool, theme: str, scale: float) -> list[dict]:
     """A line across at `value`, its name below or above it."""
     data = {"values": [{"y": value, "name": name}]}
-    y = {"field": "y", "type": "quantitative"}
+    y = _field("y")
     return [{"data": data, "mark": {"type": "rule", "color": colour("excluded", theme, "ink"), "strokeDash": [3, 3]},
              "encoding": {"y": y}},
             {"data": data, "mark": {"type": "text", "align": "left", "baseline": "top" if below else "bottom", "dx": 4,
@@ -147,8 +143,8 @@ def _level(value: float, name: str, below: bool, theme: str, scale: float) -> li
 
 def answer_rows(rows: Sequence[str], cells: Sequence[Sequence[str]],
                 right: Sequence[Sequence[bool | None]]) -> pd.DataFrame:
-    """Symbols place by place, one row for what was read, asked for or answered. right: None for what is no answer; a
-    wrong one is bracketed.
+    """Return symbols place by place, in rows such as input, targets and answers. right: None for a symbol that is no
+    answer; wrong answers are bracketed.
     """
     return pd.DataFrame([{"name": name, "place": place, "kind": "given" if ok is None else "right" if ok else "wrong",
                           "shown": f"({symbol})" if ok is False else symbol}
@@ -158,22 +154,25 @@ def answer_rows(rows: Sequence[str], cells: Sequence[Sequence[str]],
 
 def answers(order: Sequence[str], theme: str, scale: float = 1.0) -> dict:
     """The spec of `answer_rows`, in that order: right answers filled, wrong ones on an empty field."""
-    kinds = ["given", "right", "wrong"]
-    fills, edges = ([colour("panel", theme), colour("value", theme), colour("page", theme)],
-                    [colour("grid", theme), colour("value", theme, "ink"), colour("excluded", theme, "ink")])
-    kind = {"field": "kind", "type": "nominal", "legend": None}
-    encoding = {"x": {"field": "place", "type": "ordinal", "axis": None, "scale": {"paddingInner": 0.12}},
-                "y": {"field": "name", "type": "nominal", "sort": list(order), "title": None,
-                      "scale": {"paddingInner": 0.18}, "axis": {"labelLimit": 90 * scale}}}
+    panel, page, edge = (colour(name, theme) for name in ("panel", "page", "grid"))
+    looks = {"given": (panel, edge), "right": (colour("value", theme), colour("value", theme, "ink")),
+             "wrong": (page, colour("excluded", theme, "ink"))}
+    fill, stroke = (_field("kind", "nominal", legend=None, scale={"domain": list(looks), "range": list(colours)})
+                    for colours in zip(*looks.values()))
+    encoding = {"x": _field("place", "ordinal", axis=None, scale={"paddingInner": 0.12}),
+                "y": _field("name", "nominal", sort=list(order), title=None, scale={"paddingInner": 0.18},
+                            axis={"labelLimit": 90 * scale})}
     return {"height": {"step": 22 * scale}, "config": altair_theme(theme, scale), "encoding": encoding, "layer": [
         {"mark": {"type": "rect", "cornerRadius": 3, "strokeWidth": 1.2},
-         "encoding": {"color": kind | {"scale": {"domain": kinds, "range": fills}},
-                      "stroke": kind | {"scale": {"domain": kinds, "range": edges}},
-                     "tooltip": [{"field": "name", "title": " "}, {"field": "shown", "title": "  "}]}},
+         "encoding": {"color": fill, "stroke": stroke,
+                      "tooltip": [{"field": "name", "title": " "}, {"field": "shown", "title": "  "}]}},
         {"mark": {"type": "text", "fontSize": 12 * scale, "font": "monospace"},
-         "encoding": {"text": {"field": "shown"},
-                      "color": {"condition": {"test": "datum.kind == 'right'", "value": colour("page", theme)},
-                                "value": colour("text", theme)}}}]}
+         "encoding": {"text": {"field": "shown"}, "color": _inverted("datum.kind == 'right'", theme)}}]}
+
+
+def _inverted(test: str, theme: str) -> dict:
+    """The colour of text: the page's own where the test holds, since the ground is dark there."""
+    return {"condition": {"test": test, "value": colour("page", theme)}, "value": colour("text", theme)}
 
 
 def alignment_rows(weights: np.ndarray, sources: Sequence[str], outputs: Sequence[str]) -> pd.DataFrame:
@@ -187,22 +186,21 @@ def alignment_rows(weights: np.ndarray, sources: Sequence[str], outputs: Sequenc
 
 def alignment(x_title: str, y_title: str, theme: str, scale: float = 1.0, height: int = 300) -> dict:
     """The spec of `alignment_rows`: rows are what was written, top down, columns the source."""
-    x = {"field": "column", "type": "ordinal", "title": x_title,
-         "axis": {"labels": False, "orient": "top", "titlePadding": 22 * scale}}
-    y = {"field": "row", "type": "ordinal", "title": y_title, "axis": {"labels": False, "titlePadding": 22 * scale}}
-    shade = {"field": "weight", "type": "quantitative", "legend": None,
-             "scale": {"domain": [0, 1], "range": [stop for _, stop in sequential(theme)], "interpolate": "rgb"}}
+    title_at = {"labels": False, "titlePadding": 22 * scale}
+    x = _field("column", "ordinal", title=x_title, axis=title_at | {"orient": "top"})
+    y = _field("row", "ordinal", title=y_title, axis=title_at)
+    shade = _field("weight", legend=None, scale={"domain": [0, 1], "range": [stop for _, stop in sequential(theme)],
+                                                 "interpolate": "rgb"})
     tooltip = [{"field": "output", "title": y_title}, {"field": "source", "title": x_title},
-               {"field": "weight", "type": "quantitative", "title": "α", "format": ".4f"}]
-    symbol = {"type": "text", "font": "monospace", "fontSize": 12 * scale}
+               _field("weight", title="α", format=".4f")]
+    symbol, edge = {"type": "text", "font": "monospace", "fontSize": 12 * scale}, {"value": 0}
     return {"height": height, "config": altair_theme(theme, scale), "layer": [
         {"mark": "rect", "encoding": {"x": x, "y": y, "color": shade, "tooltip": tooltip}},
         {"transform": [{"filter": "datum.weight >= 0.05"}], "mark": {"type": "text", "fontSize": 11 * scale},
-         "encoding": {"x": x, "y": y, "text": {"field": "weight", "type": "quantitative", "format": ".2f"},
-                      "color": {"condition": {"test": "datum.weight > 0.5", "value": colour("page", theme)},
-                                "value": colour("text", theme)}}},
+         "encoding": {"x": x, "y": y, "text": _field("weight", format=".2f"),
+                      "color": _inverted("datum.weight > 0.5", theme)}},
         {"transform": [{"filter": "datum.row == 0"}], "mark": symbol | {"dy": -9, "color": colour("key", theme, "ink")},
-         "encoding": {"x": x, "y": {"value": 0}, "text": {"field": "source"}}},
+         "encoding": {"x": x, "y": edge, "text": {"field": "source"}}},
         {"transform": [{"filter": "datum.column == 0"}],
          "mark": symbol | {"dx": -9, "color": colour("query", theme, "ink")},
-         "encoding": {"x": {"value": 0}, "y": y, "text": {"field": "output"}}}]}
+         "encoding": {"x": edge, "y": y, "text": {"field": "output"}}}]}

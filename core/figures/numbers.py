@@ -1,5 +1,6 @@
 """Numbers as a reader sees them: in words, in tables and in formulas, and never rounded into a falsehood."""
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -17,13 +18,16 @@ def probability(p: float, digits: int = 3) -> str:
         return f"{p:.0f}"
     if p < 1e-4:
         return f"{p:.{digits - 2}e}"
-    shown = f"{p:.{digits}g}"
-    if float(shown) < 1:
-        return shown
-    places = digits
-    while float(f"{p:.{places}f}") == 1 and places < 16:
-        places += 1
-    return f"{p:.{places}f}"
+    return _below_one(p, digits, lambda n: f"{p:.{n}g}")
+
+
+def _below_one(value: float, digits: int, write: Callable[[int], str]) -> str:
+    """What `write` makes of the value with this number of digits, or with as many more as keep a value below 1 in size
+    from being rounded to 1.
+    """
+    while abs(value) < 1 <= abs(float(write(digits))):
+        digits += 1
+    return write(digits)
 
 
 def readable(value: float, digits: int = 3) -> str:
@@ -39,11 +43,7 @@ def readable(value: float, digits: int = 3) -> str:
         return "0"
     if abs(value) < 5e-4:
         return f"{value:.1e}".replace("-", "−")
-    while True:
-        text = np.format_float_positional(value, precision=digits, fractional=False, trim="-")
-        if abs(value) >= 1 or abs(float(text)) < 1:
-            break
-        digits += 1
+    text = _below_one(value, digits, lambda n: np.format_float_positional(value, n, fractional=False, trim="-"))
     return text.replace("-", "−")
 
 
@@ -54,8 +54,16 @@ def superscript(value: float) -> str:
     ('3.15 · 10²³', '1.2 · 10⁻⁴')
     """
     digits, exponent = f"{value:.2e}".split("e")
-    return (f"{digits.rstrip('0').rstrip('.')} · "
-            f"10{str(int(exponent)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}")
+    return f"{digits.rstrip('0').rstrip('.')} · {power_of_ten(int(exponent))}"
+
+
+def power_of_ten(exponent: int) -> str:
+    """10 to a whole power, as it is written in a sentence.
+
+    >>> power_of_ten(-4)
+    '10⁻⁴'
+    """
+    return "10" + str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def plain_number(value: float, places: int = 4) -> str:
@@ -70,9 +78,7 @@ def plain_number(value: float, places: int = 4) -> str:
         return "–" if math.isnan(value) else "∞" if value > 0 else "-∞"
     if 0 < size < LEAST or size >= GREATEST:
         return f"{value:.{places if size < 1 else max(places, 6)}e}"
-    while size < 1 and abs(float(f"{value:.{places}f}")) >= 1:
-        places += 1
-    return f"{value:.{places}f}"
+    return _below_one(value, places, lambda n: f"{value:.{n}f}")
 
 
 def latex_number(value: float, places: int = 4) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from core.figures import style
+from core.figures.lines import spread
 from core.figures.numbers import latex_number, latex_operand
 
 
@@ -68,21 +69,26 @@ def product_latex(i: int, j: int, omegas: Sequence[float], shown: int = 4) -> st
             rf"\cos\big(({i}-{j})\,\omega_{{\delta'}}\big) = {first}{rest} = {latex_number(sum(terms))}")
 
 
+def _matrix_latex(*rows: Sequence[float]) -> str:
+    written = r" \\ ".join(" & ".join(map(latex_number, row)) for row in rows)
+    return rf"\begin{{pmatrix}} {written} \end{{pmatrix}}"
+
+
+def _pair(angle: float) -> tuple[float, float]:
+    return math.sin(angle), math.cos(angle)
+
+
 def rotation_latex(angle: float) -> str:
     """The matrix that turns a pair (row vector) by `angle`."""
-    cos, sin = math.cos(angle), math.sin(angle)
-    return (rf"R({latex_number(angle)}) = \begin{{pmatrix}} {latex_number(cos)} & {latex_number(sin)} \\ "
-            rf"{latex_number(-sin)} & {latex_number(cos)} \end{{pmatrix}}")
+    sin, cos = _pair(angle)
+    return f"R({latex_number(angle)}) = {_matrix_latex((cos, sin), (-sin, cos))}"
 
 
 def step_latex(i: int, j: int, omega: float) -> str:
     """(sin iω, cos iω) turned by (j − i)ω is (sin jω, cos jω): a step in position is one rotation, whatever i is."""
-    turn = (j - i) * omega
-    cos, sin = math.cos(turn), math.sin(turn)
-    return (rf"\begin{{pmatrix}} {latex_number(math.sin(i * omega))} & {latex_number(math.cos(i * omega))} "
-            rf"\end{{pmatrix}} \begin{{pmatrix}} {latex_number(cos)} & {latex_number(-sin)} \\ {latex_number(sin)} & "
-            rf"{latex_number(cos)} \end{{pmatrix}} = \begin{{pmatrix}} {latex_number(math.sin(j * omega))} & "
-            rf"{latex_number(math.cos(j * omega))} \end{{pmatrix}}")
+    sin, cos = _pair((j - i) * omega)
+    return (f"{_matrix_latex(_pair(i * omega))} {_matrix_latex((cos, -sin), (sin, cos))} = "
+            f"{_matrix_latex(_pair(j * omega))}")
 
 
 def cosine_latex(one: str, other: str, a: np.ndarray, b: np.ndarray, cosine: float) -> str:
@@ -136,12 +142,10 @@ def matrix_table(M: np.ndarray, row: str, column: str, value: str) -> pd.DataFra
 
 # ---- losses by position ----------------------------------------------------------------------------------------------
 
-INKS = {"none": "muted", "sinusoidal": "residual", "learned": "position", "rotary": "query", "alibi": "key",
-        "relative": "value"}
-DASHES = {"none": [2, 3], "sinusoidal": [8, 3, 2, 3], "learned": [1, 0], "rotary": [6, 3], "alibi": [1, 0],
-          "relative": [10, 4]}
-MARKS = {"none": "circle", "sinusoidal": "cross", "learned": "square", "rotary": "triangle-up", "alibi": "diamond",
-         "relative": "triangle-down"}
+# scheme: (colour meaning, dashes, mark)
+SCHEMES = {"none": ("muted", [2, 3], "circle"), "sinusoidal": ("residual", [8, 3, 2, 3], "cross"),
+           "learned": ("position", [1, 0], "square"), "rotary": ("query", [6, 3], "triangle-up"),
+           "alibi": ("key", [1, 0], "diamond"), "relative": ("value", [10, 4], "triangle-down")}
 
 
 def loss_range(table: pd.DataFrame, picked: str) -> tuple[float, float]:
@@ -161,46 +165,35 @@ def losses_by_position(table: pd.DataFrame, picked: str, trained: int, titles: t
     table: columns scheme, name, first, last (positions), nats. A line outside `loss_range` leaves the picture.
     titles: of the x axis, of the y axis, of the line at `trained`.
     """
-    schemes, (low, high) = [scheme for scheme in INKS if scheme in set(table["scheme"])], loss_range(table, picked)
+    low, high = loss_range(table, picked)
+    looks = {scheme: look for scheme, look in SCHEMES.items() if scheme in set(table["scheme"])}
     data = table.assign(middle=(table["first"] + table["last"]) / 2, bold=table["scheme"] == picked)
     end = int(data["last"].max())
     x = alt.X("middle:Q", title=titles[0], scale=alt.Scale(domain=[0, end], nice=False),
               axis=alt.Axis(values=list(range(0, end + 1, 64))))
     y = alt.Y("nats:Q", title=titles[1], scale=alt.Scale(domain=[low, high], nice=False),
               axis=alt.Axis(grid=True, tickCount=5))
-    looks = {key: alt.Scale(domain=schemes, range=[of[s] for s in schemes]) for key, of in (
-        ("color", {s: style.colour(INKS[s], theme, "ink") for s in schemes}), ("strokeDash", DASHES), ("shape", MARKS))}
-    colour = alt.Color("scheme:N", scale=looks["color"], legend=None)
+    colour = style.by_value(alt.Color, "scheme", {scheme: style.colour(meaning, theme, "ink")
+                                                  for scheme, (meaning, _, _) in looks.items()})
     base = alt.Chart(data).encode(x=x, y=y, color=colour,
-                                  tooltip=[alt.Tooltip("name:N"), alt.Tooltip("first:Q"), alt.Tooltip("last:Q"),
-                                           alt.Tooltip("nats:Q", format=".4f")])
-    lines = [base.transform_filter(f"datum.bold == {str(bold).lower()}")
-             .mark_line(clip=True, strokeWidth=(4 if bold else 1.6) * scale).encode(
-                 strokeDash=alt.StrokeDash("scheme:N", scale=looks["strokeDash"], legend=None))
-             for bold in (False, True)]
+                                  tooltip=["name:N", "first:Q", "last:Q", alt.Tooltip("nats:Q", format=".4f")])
+    dashed = base.encode(strokeDash=style.by_value(
+        alt.StrokeDash, "scheme", {scheme: dashes for scheme, (_, dashes, _) in looks.items()}))
     points = base.mark_point(clip=True, filled=True, size=60 * scale).encode(
-        shape=alt.Shape("scheme:N", scale=looks["shape"], legend=None))
+        shape=style.by_value(alt.Shape, "scheme", {scheme: mark for scheme, (_, _, mark) in looks.items()}))
     ends = data[data["nats"] <= high].groupby("scheme").tail(1)
-    ends = ends.assign(at=ends.groupby("middle")["nats"]
-                          .transform(lambda nats: spread(nats.to_numpy(), 15 * scale * (high - low) / height)))
-    names = [alt.Chart(ends[ends["bold"] == bold])
-             .mark_text(align="left", dx=8, fontSize=12 * scale, fontWeight="bold" if bold else "normal").encode(
-                 x=alt.X("middle:Q"), y=alt.Y("at:Q"), text=alt.Text("name:N"), color=colour) for bold in (False, True)]
-    mark = alt.Chart(pd.DataFrame({"x": [trained], "text": [titles[2]]})).encode(x=alt.X("x:Q"))
-    said = mark.mark_text(align="left", baseline="top", dx=6, fontSize=12 * scale).encode(
-        text=alt.Text("text:N"), y=alt.YValue(0))
-    return style.framed(alt.layer(*lines, points, *names, mark.mark_rule(strokeDash=[3, 3]), said),
+    gap = 15 * scale * (high - low) / height
+    ends = ends.assign(at=ends.groupby("middle")["nats"].transform(lambda nats: spread(nats.to_numpy(), gap)))
+    lines, names = [], []
+    for bold, width, weight in ((False, 1.6, "normal"), (True, 4, "bold")):
+        lines.append(dashed.transform_filter(f"datum.bold == {str(bold).lower()}")
+                     .mark_line(clip=True, strokeWidth=width * scale))
+        names.append(alt.Chart(ends[ends["bold"] == bold])
+                     .mark_text(align="left", dx=8, fontSize=12 * scale, fontWeight=weight)
+                     .encode(x="middle:Q", y="at:Q", text="name:N", color=colour))
+    mark = alt.Chart(pd.DataFrame({"x": [trained], "text": [titles[2]]})).encode(x="x:Q")
+    mark_name = mark.mark_text(align="left", baseline="top", dx=6, fontSize=12 * scale).encode(
+        text="text:N", y=alt.value(0))
+    return style.framed(alt.layer(*lines, points, *names, mark.mark_rule(strokeDash=[3, 3]), mark_name),
                         theme, scale, height=height, width="container",
                         padding={"right": 90 * scale, "left": 5, "top": 5, "bottom": 5})
-
-
-def spread(places: np.ndarray, gap: float) -> np.ndarray:
-    """The places moved upwards as little as it takes for every two to be `gap` apart, in their order.
-
-    >>> spread(np.array([3.0, 1.0, 1.1]), 0.5).tolist()
-    [3.0, 1.0, 1.5]
-    """
-    moved, last = np.array(places, dtype=np.float64), -np.inf
-    for k in np.argsort(places, kind="stable"):
-        last = moved[k] = max(moved[k], last + gap)
-    return moved

@@ -4,35 +4,22 @@ waterfall, the cut path.
 Arrays and labels in, an altair chart out. Each spec depends on the theme, the labels and nothing else that moves, so
 that a chart with a `key` is updated in place; a title that changes stands above the chart, not in it.
 """
+import itertools
 import json
-import math
 from collections.abc import Sequence
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
+from core.figures.lines import spread
 from core.figures.numbers import readable
-from core.figures.style import colour, diverging, framed, untitled
+from core.figures.style import by_value, colour, diverging, framed, untitled
 from core.figures.thinning import thinned
 
 LONGEST_TOKEN = 130       # px of a token beside its bar; a longer one ends in an ellipsis, and hover says it whole
 MOST_GROUPS = 15          # names below a waterfall
 MOST_WRITTEN = 14         # rows of a square of cells that still have room for a number each
-
-
-def finish(chart: alt.TopLevelMixin, theme: str, height: int | None = None, scale: float = 1.0) -> alt.TopLevelMixin:
-    """The chart in the house's look, its type `scale` times larger than usual (present mode)."""
-    return framed(chart, theme, scale, **({} if height is None else {"height": height}))
-
-
-def _same_length(**columns: Sequence) -> None:
-    lengths = {name: len(column) for name, column in columns.items()}
-    if len(set(lengths.values())) > 1:
-        raise ValueError("Of one length must be " + ", ".join(f"{name} ({n})" for name, n in lengths.items()) + ".")
-
-
-# ---- turns ------------------------------------------------------------------------------------------------------
 
 
 def _by_index(labels: Sequence[str]) -> str:
@@ -41,11 +28,10 @@ def _by_index(labels: Sequence[str]) -> str:
 
 
 def cosine_matrix(cosines: np.ndarray, layer_labels: Sequence[str], axis_title: str, theme: str, scale: float = 1.0,
-                  height: int = 300) -> alt.TopLevelMixin:
+                  height: int = 300) -> alt.LayerChart:
     """One token's stream compared with itself at every pair of depths, (L + 1, L + 1) in [-1, 1], with the numbers
     written in as far as there is room; hover says each.
     """
-    _same_length(layer_labels=layer_labels, cosines=cosines)
     n = len(cosines)
     rows, columns = np.divmod(np.arange(n * n), n)
     frame = pd.DataFrame({"row": rows, "column": columns, "cosine": cosines.reshape(-1).astype(float)})
@@ -54,54 +40,52 @@ def cosine_matrix(cosines: np.ndarray, layer_labels: Sequence[str], axis_title: 
     frame["deep"] = frame["cosine"].abs() > 0.6
     frame["between"] = [f"{layer_labels[row]} · {layer_labels[column]}" for row, column in zip(rows, columns)]
     look = dict(labelExpr=_by_index(layer_labels), values=thinned(n, MOST_WRITTEN))
-    axis = alt.Axis(labelAngle=0, **look)
     base = alt.Chart(frame).encode(x=alt.X("column:O", title=axis_title, axis=alt.Axis(labelAngle=-40, **look)),
-                                   y=alt.Y("row:O", title=None, axis=axis))
+                                   y=alt.Y("row:O", title=None, axis=alt.Axis(labelAngle=0, **look)))
     cells = base.mark_rect().encode(
         color=alt.Color("cosine:Q", scale=alt.Scale(domain=[-1, 1], range=[stop for _, stop in diverging(theme)],
                                                     interpolate="rgb"), legend=None),
         tooltip=[alt.Tooltip("between:N", title=axis_title), alt.Tooltip("exact:N", title="cos")])
     if n > MOST_WRITTEN:
-        return finish(cells, theme, height, scale)
+        return framed(cells, theme, scale, height=height)
     numbers = base.mark_text(fontSize=(12 if n <= 8 else 9) * scale).encode(
-        text=alt.Text("shown:N"), color=alt.ColorValue(
+        text="shown:N", color=alt.ColorValue(
             colour("text", theme), condition={"test": "datum.deep", "value": colour("page", theme)}))
-    return finish(alt.layer(cells, numbers), theme, height, scale)
+    return framed(alt.layer(cells, numbers), theme, scale, height=height)
 
 
 # ---- the lens --------------------------------------------------------------------------------------------------------
 
 
-def guesses(tokens: Sequence[str], probs: np.ndarray, axis_title: str, theme: str, marked: Sequence[bool],
-            scale: float = 1.0, height: int = 300) -> alt.TopLevelMixin:
-    """The likeliest next tokens as bars, most probable on top; `marked` ones (the token asked about) have an outline
-    and stand bold.
-    """
-    _same_length(tokens=tokens, probs=probs, marked=marked)
-    frame = pd.DataFrame({"place": range(len(tokens)), "token": list(tokens), "p": np.asarray(probs, dtype=float),
-                          "marked": list(marked)})
+def _token_names(frame: pd.DataFrame, theme: str, scale: float) -> alt.Chart:
+    """The column "token" left of the bars, each at its "place"."""
+    return alt.Chart(frame).mark_text(align="right", dx=-8, font="monospace", fontSize=13 * scale,
+                                      limit=LONGEST_TOKEN * scale, color=colour("text", theme)).encode(
+        y="place:O", x=alt.value(0), text="token:N", tooltip=alt.Tooltip("token:N", title=" "))
+
+
+def _numbers(base: alt.Chart, theme: str, size: float) -> alt.Chart:
+    """The column "shown" at the ends of the bars."""
+    return base.mark_text(align="left", dx=5, fontSize=size, color=colour("muted", theme)).encode(text="shown:N")
+
+
+def guesses(tokens: Sequence[str], probs: np.ndarray, axis_title: str, theme: str, scale: float = 1.0,
+            height: int = 300) -> alt.LayerChart:
+    """The likeliest next tokens as bars, most probable on top."""
+    frame = pd.DataFrame({"place": range(len(tokens)), "token": list(tokens), "p": np.asarray(probs, dtype=float)})
     frame["shown"] = [readable(p) for p in frame["p"]]
-    y = alt.Y("place:O", axis=None, scale=alt.Scale(paddingInner=0.25))
-    base = alt.Chart(frame).encode(y=y)
-    widest = alt.Scale(domain=[0, 1])
-    bars = (base.mark_bar(color=colour("kept", theme))
-            .encode(x=alt.X("p:Q", title=axis_title, scale=widest, axis=alt.Axis(tickCount=3)),
-                   tooltip=[alt.Tooltip("token:N", title=" "), alt.Tooltip("p:Q", title="p", format=".6g")]))
-    names = (base.mark_text(align="right", dx=-8, font="monospace", fontSize=13 * scale, limit=LONGEST_TOKEN * scale)
-             .encode(
-                 x=alt.XValue(0), text=alt.Text("token:N"), tooltip=alt.Tooltip("token:N", title=" "),
-                 color=alt.ColorValue(colour("text", theme),
-                                      condition={"test": "datum.marked", "value": colour("value", theme, "ink")})))
-    numbers = base.mark_text(align="left", dx=5, fontSize=12 * scale, color=colour("muted", theme)).encode(
-        x=alt.X("p:Q"), text=alt.Text("shown:N"))
-    return finish(alt.layer(bars, names, numbers), theme, height, scale)
+    base = alt.Chart(frame).encode(y=alt.Y("place:O", axis=None, scale=alt.Scale(paddingInner=0.25)))
+    bars = base.mark_bar(color=colour("kept", theme)).encode(
+        x=alt.X("p:Q", title=axis_title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=3)),
+        tooltip=[alt.Tooltip("token:N", title=" "), alt.Tooltip("p:Q", title="p", format=".6g")])
+    return framed(alt.layer(bars, _token_names(frame, theme, scale), _numbers(base.encode(x="p:Q"), theme, 12 * scale)),
+                  theme, scale, height=height)
 
 
 def probability_by_layer(probs: np.ndarray, ranks: np.ndarray,
                          layer_labels: Sequence[str], axis_titles: tuple[str, str], theme: str,
-                         scale: float = 1.0, height: int = 140) -> alt.TopLevelMixin:
+                         scale: float = 1.0, height: int = 140) -> alt.LayerChart:
     """How the probability of one token grows with depth; hover gives its rank (1 is first)."""
-    _same_length(probs=probs, ranks=ranks, layer_labels=layer_labels)
     frame = pd.DataFrame({"depth": range(len(probs)), "p": np.asarray(probs, dtype=float),
                           "rank": np.asarray(ranks) + 1})
     frame["shown"] = [readable(p, 4) for p in frame["p"]]
@@ -110,10 +94,11 @@ def probability_by_layer(probs: np.ndarray, ranks: np.ndarray,
                             labelFlush=False, labelOverlap=True))
     base = alt.Chart(frame).encode(x=x, y=alt.Y("p:Q", title=axis_titles[0], scale=alt.Scale(domain=[0, 1]),
                                                 axis=alt.Axis(tickCount=3, grid=True, titleAngle=0, titlePadding=14)))
-    line = base.mark_line(color=colour("residual", theme, "ink"), strokeWidth=2.5 * scale)
-    points = base.mark_point(filled=True, size=45 * scale, opacity=1, color=colour("residual", theme, "ink")).encode(
+    ink = colour("residual", theme, "ink")
+    line = base.mark_line(color=ink, strokeWidth=2.5 * scale)
+    points = base.mark_point(filled=True, size=45 * scale, opacity=1, color=ink).encode(
         tooltip=[alt.Tooltip("shown:N", title=axis_titles[0]), alt.Tooltip("rank:Q", title=axis_titles[1])])
-    return finish(alt.layer(line, points), theme, height, scale)
+    return framed(alt.layer(line, points), theme, scale, height=height)
 
 
 # ---- a logit as a sum ------------------------------------------------------------------------------------------------
@@ -121,7 +106,7 @@ def probability_by_layer(probs: np.ndarray, ranks: np.ndarray,
 
 def waterfall(names: Sequence[str], meanings: Sequence[str], groups: Sequence[str], values: np.ndarray,
               total_label: str, axis_title: str, theme: str, n_named: int = 6, picked: str | None = None,
-              scale: float = 1.0, height: int = 330) -> alt.TopLevelMixin:
+              scale: float = 1.0, height: int = 330) -> alt.LayerChart:
     """A logit built up part by part from 0; each bar starts where the one before ended, and the last reaches from
     0 to their sum.
 
@@ -130,51 +115,51 @@ def waterfall(names: Sequence[str], meanings: Sequence[str], groups: Sequence[st
     name and value on them, and so has the `picked` one, which is outlined. A click, anywhere above or below a bar, is
     the altair selection "picked" of its field "name".
     """
-    _same_length(names=names, meanings=meanings, groups=groups, values=values)
-    values = np.asarray(values, dtype=float)
-    ends = np.cumsum(values)
-    n = len(values)
-    frame = pd.DataFrame({"place": range(n + 1), "next": [i + 0.82 for i in range(n + 1)],
-                          "after": [i + 1.0 for i in range(n + 1)], "name": [*names, total_label],
+    values, n = np.asarray(values, dtype=float), len(values)
+    ends, places = np.cumsum(values), np.arange(n + 1)
+    frame = pd.DataFrame({"place": places, "next": places + 0.82, "after": places + 1.0, "name": [*names, total_label],
                           "meaning": [*meanings, "residual"], "start": [*(ends - values), 0.0],
                           "end": [*ends, ends[-1]], "value": [*values, ends[-1]]})
     frame["shown"] = [_signed(value) for value in frame["value"]]
     frame["top"], frame["middle"] = frame[["start", "end"]].max(axis=1), frame["place"] + 0.41
     frame["chosen"] = frame["name"] == picked
     frame["label"], frame["label_x"], frame["label_y"] = _labels(frame, n_named)
-    kinds = ["residual", "position", "attention", "mlp", "excluded"]
     bands = _bands(groups)
-    x = alt.X("place:Q", title=None, scale=alt.Scale(domain=[-0.5, n + 1.2], nice=False), axis=_group_axis(bands))
+    axis = _group_axis(bands)
+    x = alt.X("place:Q", title=None, scale=alt.Scale(domain=[-0.5, n + 1.2], nice=False), axis=axis)
     band = alt.Chart(bands).transform_filter("datum.odd").mark_rect(color=colour("panel", theme)).encode(
-        x=alt.X("from:Q", axis=_group_axis(bands)), x2=alt.X2("to:Q"))
+        x=alt.X("from:Q", axis=axis), x2="to:Q")
     zero = alt.Chart(pd.DataFrame({"zero": [0]})).mark_rule(color=colour("muted", theme)).encode(
         y=alt.Y("zero:Q", title=axis_title))
-    base = alt.Chart(frame)
-    # told from heads by its outline too: without blue to see by, rose and amber are close
-    fed_forward = "datum.meaning === 'mlp'"
-    bars = base.mark_bar().encode(
-        strokeWidth=alt.StrokeWidthValue(1, condition={"test": fed_forward, "value": 2.2 * scale}),
-        strokeDash=alt.StrokeDashValue([1, 0], condition={"test": fed_forward, "value": [2, 2]}),
-        x=x, x2=alt.X2("next:Q"),
-        y=alt.Y("start:Q", title=axis_title, axis=alt.Axis(grid=True, tickCount=5, format=".3~g")), y2=alt.Y2("end:Q"),
-        fill=alt.Fill("meaning:N",
-                      scale=alt.Scale(domain=kinds, range=[colour(kind, theme) for kind in kinds]), legend=None),
-        stroke=alt.Stroke("meaning:N", scale=alt.Scale(domain=kinds, range=[colour(kind, theme, "ink")
-                                                                            for kind in kinds]), legend=None))
+    base = alt.Chart(frame).encode(x=x)
+    bars = _waterfall_bars(base, axis_title, theme, scale)
     ring = (base.transform_filter("datum.chosen")
-            .mark_bar(fillOpacity=0, stroke=colour("text", theme), strokeWidth=2.5 * scale).encode(
-                x=x, x2=alt.X2("next:Q"), y=alt.Y("start:Q", title=axis_title), y2=alt.Y2("end:Q")))
+            .mark_bar(fillOpacity=0, stroke=colour("text", theme), strokeWidth=2.5 * scale)
+            .encode(x2="next:Q", y=alt.Y("start:Q", title=axis_title), y2="end:Q"))
     columns = base.mark_rect(opacity=0, cursor="pointer").encode(
-        x=x, x2=alt.X2("after:Q"), y=alt.YValue(0), y2=alt.Y2Value("height"),
+        x2="after:Q", y=alt.value(0), y2=alt.value("height"),
         tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("shown:N", title=axis_title)]
     ).add_params(alt.selection_point(name="picked", fields=["name"], toggle=False))
     steps = base.mark_rule(strokeWidth=1, color=colour("grid", theme, "ink"), opacity=0.7).encode(
-        x=x, x2=alt.X2("after:Q"), y=alt.Y("end:Q", title=axis_title))
+        x2="after:Q", y=alt.Y("end:Q", title=axis_title))
     labels = base.mark_text(dy=-8, fontSize=12 * scale, fontWeight=600, color=colour("text", theme),
                             opacity=alt.ExprRef("width < 560 ? 0 : 1")).encode(
-                                x=alt.X("label_x:Q", axis=_group_axis(bands)), y=alt.Y("label_y:Q", title=axis_title),
-                                text=alt.Text("label:N"))
-    return finish(alt.layer(band, zero, steps, bars, ring, labels, columns), theme, height, scale)
+        x=alt.X("label_x:Q", axis=axis), y=alt.Y("label_y:Q", title=axis_title), text="label:N")
+    return framed(alt.layer(band, zero, steps, bars, ring, labels, columns), theme, scale, height=height)
+
+
+def _waterfall_bars(base: alt.Chart, axis_title: str, theme: str, scale: float) -> alt.Chart:
+    """The bars, coloured by their meaning. What a feed-forward layer wrote is told from what heads wrote by its outline
+    too: without blue to see by, rose and amber are close.
+    """
+    kinds = ("residual", "position", "attention", "mlp", "excluded")
+    fed_forward = "datum.meaning === 'mlp'"
+    return base.mark_bar().encode(
+        strokeWidth=alt.StrokeWidthValue(1, condition={"test": fed_forward, "value": 2.2 * scale}),
+        strokeDash=alt.StrokeDashValue([1, 0], condition={"test": fed_forward, "value": [2, 2]}), x2="next:Q",
+        y=alt.Y("start:Q", title=axis_title, axis=alt.Axis(grid=True, tickCount=5, format=".3~g")), y2="end:Q",
+        fill=by_value(alt.Fill, "meaning", {kind: colour(kind, theme) for kind in kinds}),
+        stroke=by_value(alt.Stroke, "meaning", {kind: colour(kind, theme, "ink") for kind in kinds}))
 
 
 def _labels(frame: pd.DataFrame, n_named: int) -> tuple[list[str], np.ndarray, list[float]]:
@@ -184,8 +169,7 @@ def _labels(frame: pd.DataFrame, n_named: int) -> tuple[list[str], np.ndarray, l
     A part beside a larger one that found no room has none either: its name would be read as the larger one's.
     """
     n, reach = len(frame) - 1, max(2, round(0.055 * len(frame)))      # a label is about 11 % of the picture wide
-    tops, span = (frame["top"].to_numpy(),
-                  float(frame[["start", "end"]].to_numpy().max() - frame[["start", "end"]].to_numpy().min()))
+    tops, span = frame["top"].to_numpy(), float(np.ptp(frame[["start", "end"]].to_numpy()))
     middles = np.clip(frame["middle"].to_numpy(), reach - 0.5, n + 1.2 - 0.6 * reach)
     texts, heights, placed, without = [""] * (n + 1), list(tops), [], []
     for place in dict.fromkeys([n, *np.flatnonzero(frame["chosen"]),
@@ -218,80 +202,66 @@ def _signed(value: float) -> str:
 
 def _bands(groups: Sequence[str]) -> pd.DataFrame:
     """One row for each run of equal group names: where it begins and ends on the axis of a waterfall."""
-    rows: list[dict] = []
-    for place, group in enumerate(groups):
-        if rows and rows[-1]["group"] == group:
-            rows[-1]["to"] = place + 0.91
-        else:
-            rows.append({"group": group, "from": place - 0.09, "to": place + 0.91, "odd": bool(len(rows) % 2)})
-    for row in rows:
-        row["middle"] = (row["from"] + row["to"]) / 2
-    return pd.DataFrame(rows, columns=["group", "from", "to", "odd", "middle"])
+    rows, start = [], 0
+    for group, members in itertools.groupby(groups):
+        end = start + len(list(members))
+        rows.append({"group": group, "from": start - 0.09, "to": end - 0.09, "odd": bool(len(rows) % 2),
+                     "middle": (start + end) / 2 - 0.09})
+        start = end
+    return pd.DataFrame(rows)
 
 
 # ---- the path cut; norms before and after ----------------------------------------------------------------------------
 
 
 def two_distributions(tokens: Sequence[str], before: np.ndarray, after: np.ndarray, names: tuple[str, str],
-                      axis_title: str, theme: str, scale: float = 1.0, height: int = 320) -> alt.TopLevelMixin:
+                      axis_title: str, theme: str, scale: float = 1.0, height: int = 320) -> alt.LayerChart:
     """Next-token probabilities before and after a change, a pair of bars for each token: filled before, outlined
     and dashed after.
     """
-    _same_length(tokens=tokens, before=before, after=after)
-    rows = [{"place": place, "token": token, "which": which, "p": float(p), "shown": readable(float(p)), "name": name}
-            for place, (token, *pair) in enumerate(zip(tokens, before, after))
-            for which, name, p in zip(("before", "after"), names, pair)]
-    order = ["before", "after"]
-    base = alt.Chart(pd.DataFrame(rows)).encode(
+    if not len(tokens) == len(before) == len(after):
+        raise ValueError(f"{len(tokens)} tokens have {len(before)} probabilities before and {len(after)} after.")
+    frame = pd.DataFrame([
+        {"place": place, "token": token, "which": which, "p": float(p), "shown": readable(float(p)), "name": name}
+        for place, (token, *pair) in enumerate(zip(tokens, before, after))
+        for which, name, p in zip(("before", "after"), names, pair)])
+    base = alt.Chart(frame).encode(
         y=alt.Y("place:O", axis=None, scale=alt.Scale(paddingInner=0.12)),
-        yOffset=alt.YOffset("which:N", sort=order, scale=alt.Scale(domain=order, paddingInner=0)),
+        yOffset=alt.YOffset("which:N", sort=["before", "after"],
+                            scale=alt.Scale(domain=["before", "after"], paddingInner=0)),
         x=alt.X("p:Q", title=axis_title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=5)))
     bars = base.mark_bar(strokeWidth=1.4, stroke=colour("residual", theme, "ink")).encode(
-        fill=alt.Fill("which:N", scale=alt.Scale(domain=order, range=[colour("residual", theme),
-                                                                      colour("page", theme)]), legend=None),
-        strokeDash=alt.StrokeDash("which:N", scale=alt.Scale(domain=order, range=[[1, 0], [4, 3]]), legend=None),
+        fill=by_value(alt.Fill, "which", {"before": colour("residual", theme), "after": colour("page", theme)}),
+        strokeDash=by_value(alt.StrokeDash, "which", {"before": [1, 0], "after": [4, 3]}),
         tooltip=[*untitled("token", "name"), alt.Tooltip("p:Q", title="p", format=".6g")])
-    numbers = base.mark_text(align="left", dx=5, fontSize=11 * scale, color=colour("muted", theme)).encode(
-        text=alt.Text("shown:N"))
-    labels = alt.Chart(pd.DataFrame({"place": range(len(tokens)), "token": list(tokens)})).mark_text(
-        align="right", dx=-8, font="monospace", fontSize=13 * scale, limit=LONGEST_TOKEN * scale).encode(
-            y=alt.Y("place:O"), x=alt.XValue(0), text=alt.Text("token:N"), tooltip=alt.Tooltip("token:N", title=" "))
-    return finish(alt.layer(bars, numbers, labels), theme, height, scale)
+    labels = _token_names(frame[frame["which"] == "before"], theme, scale)
+    return framed(alt.layer(bars, _numbers(base, theme, 11 * scale), labels), theme, scale, height=height)
 
 
 def growth_lines(lengths: dict[str, np.ndarray], names: dict[str, str], dashes: dict[str, list[int]],
                  meanings: dict[str, str], axis_titles: tuple[str, str],
-                 theme: str, scale: float = 1.0, height: int = 300) -> alt.TopLevelMixin:
+                 theme: str, scale: float = 1.0, height: int = 300) -> alt.LayerChart:
     """Some quantity at every depth for several models or runs, a labelled line each, told apart by dash and by colour.
     """
     rows = [{"which": which, "name": names[which], "depth": depth,
              "value": float(value), "shown": readable(float(value))}
             for which, line in lengths.items() for depth, value in enumerate(line)]
-    deepest = max(len(line) for line in lengths.values()) - 1
-    domain = list(lengths)
+    values = np.concatenate(list(lengths.values()))
+    gap = 0.06 * float(np.max(values[np.isfinite(values)], initial=0))
+    ends = pd.DataFrame({"which": list(lengths), "name": [names[which] for which in lengths],
+                         "depth": [len(line) - 1 for line in lengths.values()],
+                         "value": spread([line[-1] for line in lengths.values()], gap)})
     base = alt.Chart(pd.DataFrame(rows)).encode(
         x=alt.X("depth:Q", title=axis_titles[0], axis=alt.Axis(tickMinStep=1, format="d", labelFlush=False),
-                scale=alt.Scale(domain=[0, deepest], nice=False)),
+                scale=alt.Scale(domain=[0, int(ends["depth"].max())], nice=False)),
         y=alt.Y("value:Q", title=axis_titles[1], scale=alt.Scale(zero=True),
                 axis=alt.Axis(grid=True, tickCount=5, format=".3~g")),
-        color=alt.Color("which:N", scale=alt.Scale(domain=domain, range=[colour(meanings[w], theme, "ink")
-                                                                         for w in domain]), legend=None))
+        color=by_value(alt.Color, "which", {which: colour(meanings[which], theme, "ink") for which in lengths}))
     lines = base.mark_line(strokeWidth=2.6 * scale).encode(
-        strokeDash=alt.StrokeDash("which:N",
-                                  scale=alt.Scale(domain=domain, range=[dashes[w] for w in domain]), legend=None))
+        strokeDash=by_value(alt.StrokeDash, "which", {which: dashes[which] for which in lengths}))
     points = base.mark_point(filled=True, size=30 * scale, opacity=1).encode(
         tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("depth:Q", title=axis_titles[0]),
                  alt.Tooltip("shown:N", title=axis_titles[1])])
-    ends = base.properties(data=_ends(lengths, names)).mark_text(align="left", dx=8, fontSize=13 * scale,
-                                                                 fontWeight=600).encode(text=alt.Text("name:N"))
-    return finish(alt.layer(lines, points, ends), theme, height, scale)
-
-
-def _ends(lengths: dict[str, np.ndarray], names: dict[str, str]) -> pd.DataFrame:
-    """Where each line's name stands: at its end, and clear of the one below it."""
-    span = max((float(value) for line in lengths.values() for value in line if math.isfinite(value)), default=1.0)
-    rows = sorted(({"which": which, "name": names[which], "depth": len(line) - 1, "value": float(line[-1])}
-                   for which, line in lengths.items()), key=lambda row: row["value"])
-    for below, row in zip(rows, rows[1:]):
-        row["value"] = max(row["value"], below["value"] + 0.06 * span)
-    return pd.DataFrame(rows)
+    named = base.properties(data=ends).mark_text(align="left", dx=8, fontSize=13 * scale, fontWeight=600).encode(
+        text="name:N")
+    return framed(alt.layer(lines, points, named), theme, scale, height=height)

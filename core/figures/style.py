@@ -10,7 +10,12 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.figures.numbers import power_of_ten
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -23,8 +28,7 @@ MONO = '"Source Code Pro", ui-monospace, Menlo, Consolas, monospace'
 
 # What an altair axis writes (labelExpr) on a logarithmic scale: 10³, and nothing between two powers; or 3 · 10²⁰,
 # for any value.
-_POWERS = json.dumps([f"10{str(i).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}" for i in range(-99, 100)],
-                     ensure_ascii=False)
+_POWERS = json.dumps([power_of_ten(exponent) for exponent in range(-99, 100)], ensure_ascii=False)
 POWER_OF_TEN = (f"abs(log(datum.value) / LN10 - round(log(datum.value) / LN10)) < 0.01 ? "
                 f"{_POWERS}[round(log(datum.value) / LN10) + 99] : ''")
 _EXPONENT = "floor(log(datum.value) / LN10 + 1e-9)"
@@ -73,23 +77,13 @@ def sequential(theme: str) -> list[list]:
     """Nine stops [[0.0, page], ..., [1.0, deep]] for amounts from zero up (attention, probability), even
     steps in lightness.
     """
-    return _stops([colour("page", theme), *_DEEP[theme]])
+    return _stops(colour("page", theme), *_DEEP[theme])
 
 
 def diverging(theme: str) -> list[list]:
     """Nine stops for signed values, the page's colour in the middle: draw with a range that is symmetric about zero."""
     middle, deep = _DEEP_NEGATIVE[theme]
-    return _stops([deep, middle, colour("page", theme), *_DEEP[theme]])
-
-
-def contrast(one: str, other: str) -> float:
-    """WCAG 2 contrast ratio of two #RRGGBB colours, from 1 (the same) to 21 (black on white).
-
-    >>> round(contrast("#000000", "#FFFFFF"), 1)
-    21.0
-    """
-    high, low = sorted((_luminance(one), _luminance(other)), reverse=True)
-    return (high + 0.05) / (low + 0.05)
+    return _stops(deep, middle, colour("page", theme), *_DEEP[theme])
 
 
 def css_variables(theme: str) -> dict[str, str]:
@@ -105,42 +99,22 @@ def css_variables(theme: str) -> dict[str, str]:
     return names | {"--tx-font": FONT, "--tx-mono": MONO}
 
 
-def streamlit_theme(theme: str) -> dict[str, str]:
-    """The colours of `[theme.<theme>]` in .streamlit/config.toml, which a test holds equal to these."""
-    return {
-        "primaryColor": colour("accent", theme), "backgroundColor": colour("page", theme),
-        "secondaryBackgroundColor": colour("panel", theme), "textColor": colour("text", theme),
-        "borderColor": colour("grid", theme), "linkColor": colour("query", theme, "ink"),
-        "codeBackgroundColor": colour("panel", theme), "codeTextColor": colour("text", theme),
-    }
-
-
-def template(theme: str, scale: float = 1.0) -> go.layout.Template:
-    """The plotly template: the page's own background, thin or no grid, left-aligned title, our scales and colours.
+def template(theme: str, scale: float) -> go.layout.Template:
+    """The plotly template: the page's own background, no grid, our type and colours.
 
     `scale` multiplies the type sizes (reader.scale() is above 1 in present mode).
     """
     import plotly.graph_objects as go  # takes half a second: only a page that draws with it pays
 
     text, muted, grid = (colour(name, theme) for name in ("text", "muted", "grid"))
-    small, normal, large = (size * scale for size in (12, 13, 16))
-    axis = dict(showgrid=False, zeroline=False, showline=False,
-                ticks="", automargin=True, gridcolor=grid, linecolor=grid,
-                title=dict(font=dict(size=normal, color=muted), standoff=8), tickfont=dict(size=small, color=muted))
-    layout = go.Layout(
-        font=dict(family=FONT, size=normal, color=text),
-        title=dict(x=0, xanchor="left", xref="paper", font=dict(size=large, color=text)),
-        paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)",
-        margin=dict(l=8, r=8, t=40, b=8),
-        colorway=[colour(name, theme, "ink") for name in CATEGORIES],
-        colorscale=dict(sequential=sequential(theme), diverging=diverging(theme)),
-        xaxis=axis, yaxis=axis, coloraxis=dict(colorbar=_colour_bar(muted, small)),
-        hoverlabel=dict(bgcolor=colour("panel", theme), bordercolor=grid,
-                        font=dict(family=MONO, size=normal, color=text)),
-        legend=dict(orientation="h", yanchor="bottom", y=1.0, xanchor="right", x=1.0, font=dict(color=muted)),
-    )
-    heatmap = go.Heatmap(colorbar=_colour_bar(muted, small), xgap=1, ygap=1)
-    return go.layout.Template(layout=layout, data=dict(heatmap=[heatmap]))
+    normal = 13 * scale
+    axis = dict(showgrid=False, zeroline=False, showline=False, ticks="", automargin=True, gridcolor=grid,
+                title=dict(font=dict(size=normal, color=muted), standoff=8),
+                tickfont=dict(size=12 * scale, color=muted))
+    return go.layout.Template(layout=go.Layout(
+        font=dict(family=FONT, size=normal, color=text), paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)",
+        xaxis=axis, yaxis=axis, hoverlabel=dict(bgcolor=colour("panel", theme), bordercolor=grid,
+                                                font=dict(family=MONO, size=normal, color=text))))
 
 
 def altair_theme(theme: str, scale: float = 1.0) -> dict:
@@ -150,6 +124,7 @@ def altair_theme(theme: str, scale: float = 1.0) -> dict:
     """
     text, muted, grid = (colour(name, theme) for name in ("text", "muted", "grid"))
     small, normal, large = (size * scale for size in (12, 13, 16))
+    ramp = [stop for _, stop in sequential(theme)]
     return {
         "background": "transparent",
         "font": FONT,
@@ -161,15 +136,13 @@ def altair_theme(theme: str, scale: float = 1.0) -> dict:
                  "labelPadding": 6, "titlePadding": 8},
         "legend": {"labelColor": muted, "titleColor": muted, "labelFontSize": small, "titleFontSize": small,
                    "titleFontWeight": "normal"},
-        "header": {"labelColor": muted, "titleColor": muted, "labelFontSize": small},
         "text": {"color": text, "fontSize": small},
         "rule": {"color": muted},
         "line": {"strokeWidth": 2},
         # a mark says what its figure gives it to say; Streamlit has every other mark say all of its data
         "mark": {"tooltip": None},
         "range": {"category": [colour(name, theme, "ink") for name in CATEGORIES],
-                  "heatmap": [stop for _, stop in sequential(theme)], "ramp": [stop for _, stop in sequential(theme)],
-                  "diverging": [stop for _, stop in diverging(theme)]},
+                  "heatmap": ramp, "ramp": ramp, "diverging": [stop for _, stop in diverging(theme)]},
     }
 
 
@@ -201,56 +174,46 @@ def untitled(*fields: str) -> list:
     return [alt.Tooltip(f"{field}:N", title=" " * i) for i, field in enumerate(fields, 1)]
 
 
-def _colour_bar(muted: str, size: float) -> dict:
-    return dict(thickness=10, outlinewidth=0, ticks="", len=0.9, tickfont=dict(size=size, color=muted))
+def by_value(channel: type, field: str, looks: Mapping[str, object]):
+    """The altair channel, such as alt.Color, that gives each value of a nominal field its look, without a legend."""
+    return channel(f"{field}:N", scale={"domain": list(looks), "range": list(looks.values())}, legend=None)
 
 
-def _stops(anchors: list[str]) -> list[list]:
-    """The anchors spread evenly over [0, 1] and mixed in OKLab, where equal steps look equal."""
-    stops = []
-    for i in range(_N_STOPS):
-        place = i / (_N_STOPS - 1) * (len(anchors) - 1)
-        left = min(int(place), len(anchors) - 2)
-        stops.append([i / (_N_STOPS - 1), _mix(anchors[left], anchors[left + 1], place - left)])
-    return stops
+# ---- mixing colours in OKLab, where equal steps look equal (Björn Ottosson, "A perceptual color space for image
+# processing", 2020) -----------------------------------------------------------------------------------------------
+
+_RGB_TO_LMS = np.array([(0.4122214708, 0.5363325363, 0.0514459929), (0.2119034982, 0.6806995451, 0.1073969566),
+                        (0.0883024619, 0.2817188376, 0.6299787005)])
+_LMS_TO_LAB = np.array([(0.2104542553, 0.7936177850, -0.0040720468), (1.9779984951, -2.4285922050, 0.4505937099),
+                        (0.0259040371, 0.7827717662, -0.8086757660)])
+
+
+def linear_rgb(hex_colour: str) -> np.ndarray:
+    """(3,) linear-light sRGB channels in [0, 1] (IEC 61966-2-1)."""
+    channels = np.array([int(hex_colour[i:i + 2], 16) for i in (1, 3, 5)]) / 255
+    return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+
+
+def oklab(linear: np.ndarray) -> np.ndarray:
+    """(3,) lightness, green to red and blue to yellow of linear-light channels (3,)."""
+    return _LMS_TO_LAB @ np.cbrt(_RGB_TO_LMS @ linear)
+
+
+def hex_of(lab: np.ndarray) -> str:
+    """The colour of OKLab coordinates (3,) as #RRGGBB, cut to what a screen can show."""
+    lms = np.linalg.solve(_LMS_TO_LAB, lab) ** 3
+    linear = np.linalg.solve(_RGB_TO_LMS, lms).clip(0, 1)
+    encoded = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+    return "#" + bytes(np.rint(255 * encoded).astype(np.uint8)).hex().upper()
+
+
+def _stops(*anchors: str) -> list[list]:
+    return [[i / (_N_STOPS - 1), stop] for i, stop in enumerate(_mixed(anchors))]
 
 
 @functools.cache
-def _mix(one: str, other: str, share: float) -> str:
-    a, b = _to_oklab(one), _to_oklab(other)
-    return _from_oklab([x + (y - x) * share for x, y in zip(a, b)])
-
-
-def _linear(hex_colour: str) -> list[float]:
-    """Linear-light sRGB channels in [0, 1] (IEC 61966-2-1)."""
-    channels = [int(hex_colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
-    return [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-
-
-def _luminance(hex_colour: str) -> float:
-    return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), _linear(hex_colour)))
-
-
-# Matrices of OKLab: Björn Ottosson, "A perceptual color space for image processing" (2020).
-_RGB_TO_LMS = ((0.4122214708, 0.5363325363, 0.0514459929), (0.2119034982, 0.6806995451, 0.1073969566),
-               (0.0883024619, 0.2817188376, 0.6299787005))
-_LMS_TO_LAB = ((0.2104542553, 0.7936177850, -0.0040720468), (1.9779984951, -2.4285922050, 0.4505937099),
-               (0.0259040371, 0.7827717662, -0.8086757660))
-_LAB_TO_LMS = ((1.0, 0.3963377774, 0.2158037573), (1.0, -0.1055613458, -0.0638541728),
-               (1.0, -0.0894841775, -1.2914855480))
-_LMS_TO_RGB = ((4.0767416621, -3.3077115913, 0.2309699292), (-1.2684380046, 2.6097574011, -0.3413193965),
-               (-0.0041960863, -0.7034186147, 1.7076147010))
-
-
-def _apply(matrix: tuple, vector: list[float]) -> list[float]:
-    return [sum(m * v for m, v in zip(row, vector)) for row in matrix]
-
-
-def _to_oklab(hex_colour: str) -> list[float]:
-    return _apply(_LMS_TO_LAB, [c ** (1 / 3) for c in _apply(_RGB_TO_LMS, _linear(hex_colour))])
-
-
-def _from_oklab(lab: list[float]) -> str:
-    linear = [min(max(c, 0.0), 1.0) for c in _apply(_LMS_TO_RGB, [c ** 3 for c in _apply(_LAB_TO_LMS, lab)])]
-    encoded = [12.92 * c if c <= 0.0031308 else 1.055 * c ** (1 / 2.4) - 0.055 for c in linear]
-    return "#" + "".join(f"{round(255 * c):02X}" for c in encoded)
+def _mixed(anchors: tuple[str, ...]) -> list[str]:
+    """The anchors spread evenly over _N_STOPS stops."""
+    labs = np.array([oklab(linear_rgb(anchor)) for anchor in anchors])
+    places, at = np.linspace(0, 1, len(anchors)), np.linspace(0, 1, _N_STOPS)
+    return [hex_of(lab) for lab in np.transpose([np.interp(at, places, axis) for axis in labs.T])]

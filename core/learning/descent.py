@@ -68,26 +68,18 @@ SURFACES = {
 }
 
 
-class _Point(nn.Module):
-    """Two weights."""
-
-    def __init__(self, start: tuple[float, float]) -> None:
-        super().__init__()
-        self.at = nn.Parameter(torch.tensor(start, dtype=torch.float64))
-
-
 def path(surface: Surface, optimizer: str, learning_rate: float, n_steps: int) -> np.ndarray:
     """(at most n_steps + 1, 2) the points that an optimizer of `core.learning.learner` goes through, the start first;
     it ends where it has run off.
     """
-    point = _Point(surface.start)
-    moves, points = Knobs(optimizer, learning_rate).make(point), [point.at.detach().clone()]
+    weights = nn.ParameterList([torch.tensor(surface.start, dtype=torch.float64)])
+    descent, points = Knobs(optimizer, learning_rate).make(weights), [weights[0].detach().clone()]
     for _ in range(n_steps):
-        moves.zero_grad()
-        surface.loss(point.at).backward()
-        moves.step()
-        points.append(point.at.detach().clone())
-        if not point.at.abs().max() < FURTHEST:
+        descent.zero_grad()
+        surface.loss(weights[0]).backward()
+        descent.step()
+        points.append(weights[0].detach().clone())
+        if not points[-1].abs().max() < FURTHEST:
             break
     return torch.stack(points).numpy()
 

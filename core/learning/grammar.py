@@ -1,19 +1,18 @@
 """A made-up grammar whose entropy is known exactly: a small machine that writes a word and goes on to its next state.
 
 In every state each word leads to one next state alone, so whoever has read a text from its start knows the state, and
-can do no better than the state's own probabilities: their entropy is the floor of every loss. Who looks at less of the
-text pays more, and that is computed too.
+can do no better than the state's own probabilities: their entropy is the floor of every loss. A model that sees less of
+the text pays more; that loss is computed too.
 """
 import functools
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-FILE = Path(__file__).resolve().parents[2] / "assets" / "teaching" / "grammar.json"
-START = ""          # what stands before the first word
+from core.files import ASSETS, read_json
+
+FILE = ASSETS / "teaching" / "grammar.json"
 
 
 def entropy(p: np.ndarray) -> float:
@@ -24,6 +23,15 @@ def entropy(p: np.ndarray) -> float:
     """
     positive = p[p > 0]
     return float(-(positive * np.log(positive)).sum())
+
+
+def pair_levels(pairs: np.ndarray) -> dict[str, float]:
+    """Return the loss, in nats a word, of a model that knows only how often each word comes ("unigram") and of one that
+    sees the word before ("bigram"), from the weights of all pairs, (word before, word).
+    """
+    total, before = pairs.sum(), pairs.sum(axis=1)
+    bigram = sum(weight / total * entropy(row / weight) for weight, row in zip(before, pairs) if weight > 0)
+    return {"unigram": entropy(pairs.sum(axis=0) / total), "bigram": float(bigram)}
 
 
 @dataclass(frozen=True)
@@ -54,20 +62,19 @@ class Grammar:
     @functools.cached_property
     def emission(self) -> np.ndarray:
         """(states, words) the probability of each word."""
-        found = np.zeros((len(self.names), len(self.words)))
-        for i, name in enumerate(self.names):
-            for word, p, _ in self.states[name]:
-                found[i, self.words.index(word)] = p
-        return found
+        return self._table(0.0, lambda p, to: p)
 
     @functools.cached_property
     def next(self) -> np.ndarray:
         """(states, words) the state that each word leads to; −1 where it cannot stand."""
-        found = np.full((len(self.names), len(self.words)), -1)
-        for i, name in enumerate(self.names):
-            for word, _, to in self.states[name]:
-                found[i, self.words.index(word)] = self.names.index(to)
-        return found
+        return self._table(-1, lambda p, to: self.names.index(to))
+
+    def _table(self, empty: float, entry: Callable[[float, str], float]) -> np.ndarray:
+        table = np.full((len(self.names), len(self.words)), empty)
+        for row, words in zip(table, self.states.values()):
+            for word, p, to in words:
+                row[self.words.index(word)] = entry(p, to)
+        return table
 
     def write(self, n_texts: int, n_words: int, uniform: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Texts from the start state as indices of words (n_texts, n_words), and the true probability of each. uniform:
@@ -92,16 +99,14 @@ class Grammar:
         before[-1, self.names.index(self.start)] = 1
         pairs, floor = np.zeros((len(self.words) + 1, len(self.words))), 0.0
         entropies = np.array([entropy(row) for row in self.emission])
+        states, words = np.nonzero(self.emission)
         for _ in range(n_words):
             state = before.sum(axis=0)
             floor += float(state @ entropies)
             pairs += before @ self.emission
             before = np.zeros_like(before)
-            for i, word in zip(*np.nonzero(self.emission)):
-                before[word, self.next[i, word]] += state[i] * self.emission[i, word]
-        share = pairs.sum(axis=1) / n_words
-        bigram = sum(weight * entropy(row / row.sum()) for weight, row in zip(share, pairs) if weight > 0)
-        return {"unigram": entropy(pairs.sum(axis=0) / n_words), "bigram": float(bigram), "floor": floor / n_words}
+            np.add.at(before, (words, self.next[states, words]), state[states] * self.emission[states, words])
+        return pair_levels(pairs) | {"floor": floor / n_words}
 
 
 @functools.lru_cache(maxsize=1)
@@ -109,6 +114,6 @@ def made_up() -> Grammar:
     """The grammar of assets/teaching/grammar.json: sentences whose verb has the number of a noun that may stand
     far before it.
     """
-    data = json.loads(FILE.read_text(encoding="utf-8"))
+    data = read_json(FILE)
     return Grammar(data["start"], {name: tuple((word, float(p), to) for word, p, to in words)
                                    for name, words in data["states"].items()})

@@ -8,17 +8,17 @@ times in years of 365.25 days, angles in radians, positions (…, 3) float64 as 
 point, z perpendicular to the Earth's orbit.
 """
 import functools
-import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
-FILE = Path(__file__).resolve().parents[2] / "assets" / "teaching" / "orbits.json"
+from core.files import ASSETS, read_json
+
+FILE = ASSETS / "teaching" / "orbits.json"
 ARCMIN = math.pi / 180 / 60                 # in radians
 # years: measurements up to the first are fitted, those from there to the second held out
 TRAINED, TESTED = 4.0, 20.0
@@ -37,7 +37,11 @@ def eccentric_longitude(mean_longitude: Tensor, h: Tensor | float, k: Tensor | f
     """
     h, k = (torch.as_tensor(value, dtype=torch.float64) for value in (h, k))
     K = _solved(mean_longitude.detach(), h.detach(), k.detach())
-    return K - (K + h * K.cos() - k * K.sin() - mean_longitude) / (1 - h * K.sin() - k * K.cos())
+    return K - _newton_step(K, mean_longitude, h, k)
+
+
+def _newton_step(K: Tensor, mean_longitude: Tensor, h: Tensor, k: Tensor) -> Tensor:
+    return (K + h * K.cos() - k * K.sin() - mean_longitude) / (1 - h * K.sin() - k * K.cos())
 
 
 def _solved(mean_longitude: Tensor, h: Tensor, k: Tensor) -> Tensor:
@@ -45,7 +49,7 @@ def _solved(mean_longitude: Tensor, h: Tensor, k: Tensor) -> Tensor:
         raise ValueError("An ellipse has an eccentricity below 1.")
     K = mean_longitude + 0.85 * (h * h + k * k).sqrt() * torch.sign(k * mean_longitude.sin() - h * mean_longitude.cos())
     for _ in range(50):
-        step = (K + h * K.cos() - k * K.sin() - mean_longitude) / (1 - h * K.sin() - k * K.cos())
+        step = _newton_step(K, mean_longitude, h, k)
         K = K - step
         if step.abs().max() < 1e-13:
             break
@@ -61,15 +65,11 @@ def eccentric_anomaly(mean_anomaly: Tensor, e: float) -> Tensor:
     return eccentric_longitude(mean_anomaly, 0.0, e)
 
 
-def _axes(p: Tensor, q: Tensor) -> tuple[Tensor, Tensor]:
-    """Two perpendicular directions (…, 3) in the plane of the orbit."""
-    scale = 1 / (1 + p * p + q * q)
-    return (torch.stack([scale * (1 - p * p + q * q), scale * 2 * p * q, -2 * scale * p], dim=-1),
-            torch.stack([scale * 2 * p * q, scale * (1 + p * p - q * q), 2 * scale * q], dim=-1))
-
-
 def _in_space(X: Tensor, Y: Tensor, p: Tensor, q: Tensor) -> Tensor:
-    f, g = _axes(p, q)
+    """(…, 3) the points X, Y (…) of the plane of the orbit, by two perpendicular directions in it."""
+    scale = 1 / (1 + p * p + q * q)
+    f = torch.stack([scale * (1 - p * p + q * q), scale * 2 * p * q, -2 * scale * p], dim=-1)
+    g = torch.stack([scale * 2 * p * q, scale * (1 + p * p - q * q), 2 * scale * q], dim=-1)
     return X[..., None] * f + Y[..., None] * g
 
 
@@ -82,7 +82,7 @@ def on_ellipse(numbers: Tensor, times: Tensor) -> Tensor:
     return _in_space(X, a * ((1 - beta * k * k) * K.sin() + beta * h * k * K.cos() - h), p, q)
 
 
-def on_equant(numbers: Tensor, times: Tensor) -> Tensor:
+def on_equant(numbers: Sequence[Tensor], times: Tensor) -> Tensor:
     """Ptolemy, with the eccentricity halved: a circle whose centre is a e from the Sun, run through at an even angle as
     seen from 2 a e. The same seven numbers.
     """
@@ -95,25 +95,21 @@ def on_equant(numbers: Tensor, times: Tensor) -> Tensor:
 
 def on_circle(numbers: Tensor, times: Tensor) -> Tensor:
     """A circle around the Sun, run through evenly. numbers (5,): a, p, q, λ₀, T."""
-    a, p, q, longitude, period = numbers
-    angle = longitude + 2 * math.pi * times / period
-    return _in_space(a * angle.cos(), a * angle.sin(), p, q)
+    a, *others = numbers
+    return on_equant((a, torch.zeros_like(a), torch.zeros_like(a), *others), times)
 
 
 def on_polynomial(numbers: Tensor, times: Tensor) -> Tensor:
     """No law at all: each coordinate a polynomial of the time, as Legendre's up to DEGREE over the years of the
     measurements. numbers (3 (DEGREE + 1),).
     """
-    s = 2 * times / TRAINED - 1
-    powers = [torch.ones_like(s), s]
-    for n in range(1, DEGREE):
-        powers.append(((2 * n + 1) * s * powers[n] - n * powers[n - 1]) / (n + 1))
-    return (torch.stack(powers)[:, None] * numbers.reshape(DEGREE + 1, 3, -1)).sum(0).T
+    powers = torch.from_numpy(np.polynomial.legendre.legvander((2 * times / TRAINED - 1).numpy(), DEGREE))
+    return (powers.T[:, None] * numbers.reshape(DEGREE + 1, 3, -1)).sum(0).T
 
 
 @dataclass(frozen=True)
 class Structure:
-    """What is laid down before any number is known. place(numbers, times (n,)) -> (n, 3), the numbers one vector or a
+    """The form of a law before its numbers are known. place(numbers, times (n,)) -> (n, 3), the numbers one vector or a
     column (n_numbers, n) for each time; h_at: where h and k stand in the numbers, None if there are none.
     """
 
@@ -127,56 +123,53 @@ STRUCTURES = {"ellipse": Structure(on_ellipse, 7, 1), "equant": Structure(on_equ
 METHODS = ("lm", "adam")
 
 
-@functools.lru_cache(maxsize=4)
-def planet(name: str = "Mars") -> Tensor:
-    """The seven numbers of a planet in the table."""
-    told = json.loads(FILE.read_text(encoding="utf-8"))["planets"][name]
-    perihelion, node, longitude, tilt = (math.radians(told[key])
+@functools.cache
+def planet() -> Tensor:
+    """The seven numbers of Mars in the table."""
+    mars = read_json(FILE)["planets"]["Mars"]
+    perihelion, node, longitude, tilt = (math.radians(mars[key])
                                          for key in ("perihelion", "node", "longitude", "inclination"))
-    return torch.tensor([told["a"], told["e"] * math.sin(perihelion), told["e"] * math.cos(perihelion),
+    return torch.tensor([mars["a"], mars["e"] * math.sin(perihelion), mars["e"] * math.cos(perihelion),
                          math.tan(tilt / 2) * math.sin(node), math.tan(tilt / 2) * math.cos(node),
-                         longitude, 100 * 360 / told["degrees_per_century"]], dtype=torch.float64)
+                         longitude, 100 * 360 / mars["degrees_per_century"]], dtype=torch.float64)
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class Observations:
     """Positions (n, 3) at times (n,), in the order of time."""
 
     times: Tensor
     positions: Tensor
 
-    @property
-    def distances(self) -> Tensor:
-        return self.positions.norm(dim=-1, keepdim=True)
 
-
-def measure(n: int, noise: float, seed: int) -> tuple[Measured, Measured]:
+def measure(n: int, noise: float, seed: int) -> tuple[Observations, Observations]:
     """Mars measured at n times of the first TRAINED years, and at N_TESTED of the years after them up to TESTED.
 
     noise: standard deviation in minutes of arc, of each coordinate as a share of the distance: as if the position was
     off by this angle, in every direction.
     """
     generator = np.random.default_rng(seed)
-    made = []
+    parts = []
     for low, high, count in ((0.0, TRAINED, n), (TRAINED, TESTED, N_TESTED)):
         times = torch.from_numpy(np.sort(generator.uniform(low, high, count)))
         true = on_ellipse(planet(), times)
-        made.append(Measured(times, true + noise * ARCMIN * true.norm(dim=-1, keepdim=True)
-                                           * torch.from_numpy(generator.standard_normal((count, 3)))))
-    return made[0], made[1]
+        errors = torch.from_numpy(generator.standard_normal((count, 3)))
+        parts.append(Observations(times, true + noise * ARCMIN * true.norm(dim=-1, keepdim=True) * errors))
+    return parts[0], parts[1]
 
 
-def residuals(structure: str, numbers: Tensor, data: Measured) -> Tensor:
+def residuals(structure: str, numbers: Tensor, data: Observations) -> Tensor:
     """(3 n,) what the model says minus what was measured, as an angle at the Sun in minutes of arc."""
-    return ((STRUCTURES[structure].place(numbers, data.times) - data.positions) / data.distances / ARCMIN).reshape(-1)
+    errors = STRUCTURES[structure].place(numbers, data.times) - data.positions
+    return (errors / data.positions.norm(dim=-1, keepdim=True) / ARCMIN).reshape(-1)
 
 
-def rms(structure: str, numbers: Tensor, data: Measured) -> float:
+def rms(structure: str, numbers: Tensor, data: Observations) -> float:
     """The root of the mean square of the residuals, minutes of arc: the root of the loss."""
     return float(residuals(structure, numbers, data).square().mean().sqrt())
 
 
-def rough_start(structure: str, data: Measured) -> Tensor:
+def rough_start(structure: str, data: Observations) -> Tensor:
     """Where a fit begins: a circle of 1.2 au in the plane of the Earth's orbit, of 1.8 years, beginning where the
     planet was first seen; polynomials at 0.
     """
@@ -205,25 +198,25 @@ class Fit:
         return torch.from_numpy(self.numbers[-1])
 
 
-def fit(structure: str, method: str, train: Measured, test: Measured) -> Fit:
-    """Fits the structure's numbers to `train`, by Levenberg and Marquardt's method ("lm") or by gradient descent with
+def fit(structure: str, method: str, train: Observations, test: Observations) -> Fit:
+    """Fit the structure's numbers to `train`, by Levenberg and Marquardt's method ("lm") or by gradient descent with
     Adam ("adam"), both with torch's derivatives.
     """
     kept = list({"lm": _levenberg_marquardt, "adam": _adam}[method](structure, train))
-    errors = [[rms(structure, numbers, data) for _, numbers in kept] for data in (train, test)]
+    errors = [np.array([rms(structure, numbers, data) for _, numbers in kept]) for data in (train, test)]
     return Fit(structure, torch.stack([numbers for _, numbers in kept]).numpy(), np.array([step for step, _ in kept]),
-               np.array(errors[0]), np.array(errors[1]))
+               *errors)
 
 
-def jacobian(structure: str, numbers: Tensor, data: Measured) -> Tensor:
+def jacobian(structure: str, numbers: Tensor, data: Observations) -> Tensor:
     """(3 n, n_numbers) the derivatives of the residuals.
 
     Every time is given numbers of its own, so that one backward pass a coordinate says all of them.
     """
     each = numbers[:, None].expand(-1, len(data.times)).clone().requires_grad_()
     coordinates = residuals(structure, each, data).reshape(-1, 3).sum(0)
-    found = [torch.autograd.grad(coordinate, each, retain_graph=True)[0].T for coordinate in coordinates]
-    return torch.stack(found, dim=1).reshape(-1, len(numbers))
+    rows = [torch.autograd.grad(coordinate, each, retain_graph=True)[0].T for coordinate in coordinates]
+    return torch.stack(rows, dim=1).reshape(-1, len(numbers))
 
 
 def _too_eccentric(structure: str, numbers: Tensor) -> bool:
@@ -231,8 +224,8 @@ def _too_eccentric(structure: str, numbers: Tensor) -> bool:
     return at is not None and float(numbers[at:at + 2].norm()) >= MOST_ECCENTRIC
 
 
-def _levenberg_marquardt(structure: str, data: Measured) -> Iterator[tuple[int, Tensor]]:
-    """Solves (JᵀJ + μ diag JᵀJ) δ = −Jᵀr again and again; μ falls by 10 after a step that lowers the loss, and rises by
+def _levenberg_marquardt(structure: str, data: Observations) -> Iterator[tuple[int, Tensor]]:
+    """Solve (JᵀJ + μ diag JᵀJ) δ = −Jᵀr again and again; μ falls by 10 after a step that lowers the loss, and rises by
     10 until there is one.
     """
     numbers, damping = rough_start(structure, data), 1e-3
@@ -255,7 +248,7 @@ def _levenberg_marquardt(structure: str, data: Measured) -> Iterator[tuple[int, 
             return
 
 
-def _adam(structure: str, data: Measured) -> Iterator[tuple[int, Tensor]]:
+def _adam(structure: str, data: Observations) -> Iterator[tuple[int, Tensor]]:
     """ADAM_STEPS steps of torch's Adam on the mean square in au², the learning rate falling in a straight line to 0;
     every ADAM_KEPT-th is kept.
     """
@@ -303,11 +296,3 @@ def elements(numbers: Tensor) -> Elements:
     return Elements((math.degrees(math.atan2(pole[1], pole[0])) % 360, math.degrees(math.asin(pole[2]))),
                     math.degrees(math.atan2(h, k)) % 360, a, a * math.sqrt(1 - h * h - k * k),
                     math.degrees(longitude) % 360, period)
-
-
-def error_at(structure: str, numbers: Tensor, times: Tensor) -> Tensor:
-    """(n,) how far the model's position is from the true one: the root of the mean square over the three coordinates,
-    as an angle at the Sun in minutes of arc.
-    """
-    true = on_ellipse(planet(), times)
-    return (STRUCTURES[structure].place(numbers, times) - true).norm(dim=-1) / true.norm(dim=-1) / ARCMIN / math.sqrt(3)

@@ -1,5 +1,5 @@
-"""A small transformer that learns while one watches: the tasks it can be given, and the learner, which can be stopped,
-changed and asked at any time.
+"""A small transformer that learns while a reader watches: its tasks, and the learner, which a reader can stop, change
+and question at any time.
 
 Every task is text: bytes or words of a tokenizer of its own, so that what was trained is a model like any other and can
 be saved as one. Only the part of a row that can be known is counted. Losses are in nats a counted token.
@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from core.learning import grammar
 from core.learning.schedules import Schedule
@@ -26,7 +27,7 @@ from core.model.sampling import SamplingConfig
 from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
 from core.training.corpus import IGNORE
-from core.training.loss import next_token_loss
+from core.training.loss import descend, next_token_loss
 
 BYTES = 257                  # the smallest vocabulary: end of text and the bytes
 BATCH, N_MEASURED = 32, 128
@@ -50,10 +51,15 @@ class Rows:
     targets: Tensor
     log_p: Tensor | None = None
 
+    @property
+    def counts(self) -> Tensor:
+        """(B, N) bool: which targets count."""
+        return self.targets != IGNORE
+
 
 class LearningTask(Protocol):
-    """Something to learn. n_context: tokens of a row. levels: nats that less knowledge costs, by name; "floor": the
-    least that anyone pays, where it is known.
+    """Something to learn. n_context: tokens of a row. levels: by name, the loss in nats of a model that knows less;
+    "floor": the lowest loss possible, where it is known.
     """
 
     tokenizer: Tokenizer
@@ -64,34 +70,35 @@ class LearningTask(Protocol):
         """n rows; those held out are never trained on, where rows can repeat."""
 
     def sample(self, model: Transformer, generator: torch.Generator) -> tuple[str, str, str]:
-        """What the model was given, what it wrote, and what would have been right ("" where that is not one text)."""
+        """Return the prompt, what the model wrote, and the right answer ("" where there is not just one)."""
 
 
-@functools.lru_cache(maxsize=1)
-def _bytes_tokenizer() -> Tokenizer:
-    return Tokenizer.train([], BYTES)
+BYTE_TOKENIZER = Tokenizer.train([], BYTES)
 
 
 def _symbols(letters: str) -> Tensor:
-    return torch.tensor([_bytes_tokenizer().id_of(letter.encode()) for letter in letters])
+    return torch.tensor([BYTE_TOKENIZER.id_of(letter.encode()) for letter in letters])
 
 
-def _question_and_answer(parts: list[Tensor], n_answer: int, end_of_text: int) -> Rows:
-    """Rows of end of text and the parts (B, ·), of which the last n_answer tokens count."""
-    row = torch.cat([torch.full((len(parts[0]), 1), end_of_text), *parts], dim=1)
-    targets = row[:, 1:].clone()
-    targets[:, :-n_answer] = IGNORE
-    return Rows(row[:, :-1], targets)
+def _digits(numbers: Tensor, n: int) -> Tensor:
+    """(B, n) the tokens of the last n digits of numbers (B,), the units first."""
+    return _symbols("0123456789")[torch.stack([numbers // 10 ** k % 10 for k in range(n)], dim=1)]
 
 
 class _Answering:
     """A task whose answer follows from its question."""
 
     n_answer: int
+    tokenizer = BYTE_TOKENIZER
 
-    @property
-    def tokenizer(self) -> Tokenizer:
-        return _bytes_tokenizer()
+    def _rows(self, *parts: Tensor | str) -> Rows:
+        """Rows of end of text and the parts, tokens (B, ·) or a sign between them; the last n_answer tokens count."""
+        n = len(parts[0])
+        row = torch.cat([torch.full((n, 1), self.tokenizer.end_of_text),
+                         *(_symbols(part).expand(n, 1) if isinstance(part, str) else part for part in parts)], dim=1)
+        targets = row[:, 1:].clone()
+        targets[:, :-self.n_answer] = IGNORE
+        return Rows(row[:, :-1], targets)
 
     def sample(self, model: Transformer, generator: torch.Generator) -> tuple[str, str, str]:
         rows = self.rows(1, generator, held_out=True)
@@ -110,8 +117,7 @@ class Copying(_Answering):
 
     def rows(self, n: int, generator: torch.Generator, held_out: bool) -> Rows:
         letters = _symbols("abcdefgh"[:N_SYMBOLS])[torch.randint(N_SYMBOLS, (n, N_COPIED), generator=generator)]
-        return _question_and_answer([letters, _symbols("|").expand(n, 1), letters], self.n_answer,
-                                    self.tokenizer.end_of_text)
+        return self._rows(letters, "|", letters)
 
 
 class Sorting(_Answering):
@@ -121,7 +127,7 @@ class Sorting(_Answering):
 
     @functools.cached_property
     def levels(self) -> dict[str, float]:
-        """Blind: who knows how the k-th smallest of eight digits is distributed, and not these digits."""
+        """Blind: a model that knows the distribution of the k-th smallest of eight digits, and not these digits."""
         at_most = np.array([[sum(math.comb(N_SORTED, j) * (v / 10) ** j * (1 - v / 10) ** (N_SORTED - j)
                                  for j in range(k, N_SORTED + 1)) for v in range(11)] for k in range(1, N_SORTED + 1)])
         return {"blind": float(np.mean([grammar.entropy(np.diff(row)) for row in at_most])), "floor": 0.0}
@@ -129,8 +135,7 @@ class Sorting(_Answering):
     def rows(self, n: int, generator: torch.Generator, held_out: bool) -> Rows:
         digits = torch.randint(10, (n, N_SORTED), generator=generator)
         codes = _symbols("0123456789")
-        return _question_and_answer([codes[digits], _symbols(">").expand(n, 1), codes[digits.sort(dim=1).values]],
-                                    self.n_answer, self.tokenizer.end_of_text)
+        return self._rows(codes[digits], ">", codes[digits.sort(dim=1).values])
 
 
 class Addition(_Answering):
@@ -143,7 +148,7 @@ class Addition(_Answering):
 
     @functools.cached_property
     def levels(self) -> dict[str, float]:
-        """Blind: who knows how each digit of the sum is distributed, and not the numbers."""
+        """Blind: a model that knows the distribution of each digit of the sum, and not the numbers."""
         sums = np.add.outer(np.arange(10 ** N_DIGITS), np.arange(10 ** N_DIGITS)).ravel()
         shares = [np.bincount(sums // 10 ** k % 10, minlength=10) / len(sums) for k in range(self.n_answer)]
         return {"blind": float(np.mean([grammar.entropy(share) for share in shares])), "floor": 0.0}
@@ -152,15 +157,24 @@ class Addition(_Answering):
         pairs = torch.randint(10 ** N_DIGITS, (16 * n + 64, 2), generator=generator)
         pairs = pairs[((7 * pairs[:, 0] + 3 * pairs[:, 1]) % 10 == 0) == held_out]
         pairs = pairs.repeat(math.ceil(n / len(pairs)), 1)[:n]
-        a, b, total = pairs[:, 0], pairs[:, 1], pairs.sum(1)
-        codes = _symbols("0123456789")
-        numbers = [torch.stack([codes[x // 10 ** k % 10] for k in reversed(range(N_DIGITS))], dim=1) for x in (a, b)]
-        answer = torch.stack([codes[total // 10 ** k % 10] for k in range(self.n_answer)], dim=1)
-        return _question_and_answer([numbers[0], _symbols("+").expand(n, 1), numbers[1], _symbols("=").expand(n, 1),
-                                     answer], self.n_answer, self.tokenizer.end_of_text)
+        a, b = (_digits(numbers, N_DIGITS).flip(1) for numbers in pairs.T)
+        return self._rows(a, "+", b, "=", _digits(pairs.sum(1), self.n_answer))
 
 
-class MadeUpGrammar:
+class _Continuing:
+    """A task of texts without a question: every token counts."""
+
+    def _rows(self, targets: Tensor, log_p: Tensor | None = None) -> Rows:
+        return Rows(F.pad(targets[:, :-1], (1, 0), value=self.tokenizer.end_of_text), targets, log_p)
+
+    def sample(self, model: Transformer, generator: torch.Generator) -> tuple[str, str, str]:
+        """Return a text that the model writes from the start, drawn at temperature 1."""
+        written = [step.token_id for step in generate(model, [self.tokenizer.end_of_text], SamplingConfig(), generator,
+                                                      max_new_tokens=self.n_context - 1)]
+        return "", self.tokenizer.decode(written), ""
+
+
+class MadeUpGrammar(_Continuing):
     """Sentences of `core.learning.grammar`, whose entropy is known: every word counts."""
 
     n_context = N_WORDS
@@ -182,15 +196,10 @@ class MadeUpGrammar:
     def rows(self, n: int, generator: torch.Generator, held_out: bool) -> Rows:
         words, p = grammar.made_up().write(n, N_WORDS,
                                            torch.rand(n, N_WORDS, generator=generator, dtype=torch.float64).numpy())
-        targets = self._ids[torch.from_numpy(words)]
-        start = torch.full((n, 1), self.tokenizer.end_of_text)
-        return Rows(torch.cat([start, targets[:, :-1]], dim=1), targets, torch.from_numpy(np.log(p)))
-
-    def sample(self, model: Transformer, generator: torch.Generator) -> tuple[str, str, str]:
-        return _continued(self, model, generator)
+        return self._rows(self._ids[torch.from_numpy(words)], torch.from_numpy(np.log(p)))
 
 
-class OwnText:
+class OwnText(_Continuing):
     """A text, byte by byte: windows of it at random; its last tenth is held out.
 
     Nobody knows the entropy of such a text.
@@ -198,7 +207,7 @@ class OwnText:
     Raises ValueError for fewer than LEAST_TEXT bytes.
     """
 
-    n_context = N_CHARACTERS
+    n_context, tokenizer = N_CHARACTERS, BYTE_TOKENIZER
 
     def __init__(self, text: str) -> None:
         ids = torch.tensor(self.tokenizer.encode(text))
@@ -208,30 +217,12 @@ class OwnText:
         self._train, self._held_out = ids[:cut], ids[cut:]
         pairs = np.zeros((self.tokenizer.vocab_size, self.tokenizer.vocab_size))
         np.add.at(pairs, (ids[:cut - 1].numpy(), ids[1:cut].numpy()), 1)
-        before = pairs.sum(axis=1)
-        self.levels = {"unigram": grammar.entropy(pairs.sum(axis=0) / pairs.sum()),
-                       "bigram": float(sum(n / before.sum() * grammar.entropy(row / n)
-                                           for n, row in zip(before, pairs) if n))}
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        return _bytes_tokenizer()
+        self.levels = grammar.pair_levels(pairs)
 
     def rows(self, n: int, generator: torch.Generator, held_out: bool) -> Rows:
         text = self._held_out if held_out else self._train
         first = torch.randint(len(text) - N_CHARACTERS + 1, (n, 1), generator=generator)
-        targets = text[first + torch.arange(N_CHARACTERS)]
-        return Rows(torch.cat([torch.full((n, 1), self.tokenizer.end_of_text), targets[:, :-1]], dim=1), targets)
-
-    def sample(self, model: Transformer, generator: torch.Generator) -> tuple[str, str, str]:
-        return _continued(self, model, generator)
-
-
-def _continued(task: LearningTask, model: Transformer, generator: torch.Generator) -> tuple[str, str, str]:
-    """What the model writes from the start, drawn at temperature 1."""
-    written = [step.token_id for step in generate(model, [task.tokenizer.end_of_text], SamplingConfig(), generator,
-                                                  max_new_tokens=task.n_context - 1)]
-    return "", task.tokenizer.decode(written), ""
+        return self._rows(text[first + torch.arange(N_CHARACTERS)])
 
 
 TASKS = {"copying": Copying, "sorting": Sorting, "addition": Addition, "grammar": MadeUpGrammar, "text": OwnText}
@@ -239,7 +230,7 @@ TASKS = {"copying": Copying, "sorting": Sorting, "addition": Addition, "grammar"
 
 @dataclass(frozen=True)
 class Knobs:
-    """What can be turned while it learns.
+    """The settings that a reader can change during training.
 
     Plain gradient descent, the same with momentum 0.9 (Polyak 1964), Adam (Kingma and Ba 2015).
     """
@@ -262,11 +253,13 @@ class Knobs:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far it is. loss, gradient_norm: means over the steps since the last record, NaN before the first; the norm is
-    that before it is shortened to CLIP.
-    held_out: the loss on rows not trained on. accuracy: the share of counted tokens whose guess is right; whole: of
-    rows that are right throughout.
-    sample: see LearningTask; a new one comes with every SAMPLED-th record.
+    """The state of a training.
+
+    loss, gradient_norm  means over the steps since the last record, NaN before the first; the gradient's length is
+                         taken before it is shortened to CLIP
+    held_out             the loss on rows not trained on
+    accuracy, whole      the share of counted tokens whose guess is right, and of rows that are right throughout
+    sample               see LearningTask; a new one comes with every SAMPLED-th record
     """
 
     step: int
@@ -289,8 +282,26 @@ class Progress:
         return not math.isfinite(self.held_out)
 
 
+class Stepwise:
+    """A training that one thread at a time moves on; others may read its `history`."""
+
+    seconds = 0.0
+
+    def _take(self, n: int) -> list[tuple[float, float]]:
+        """Take n steps; returns the loss and the length of the gradient of each."""
+        results = []
+        for _ in range(n):
+            began = time.monotonic()
+            with self._lock:
+                results.append(self._one_step())
+            self.seconds += time.monotonic() - began
+            # whoever waits for this core, a page of another reader, comes first
+            time.sleep(0.001)
+        return results
+
+
 @dataclass(eq=False)
-class Learner:
+class Learner(Stepwise):
     """A model in training.
 
     One thread at a time goes through `learn`; others may read `history`, `tokens` and `pattern`, set `knobs`,
@@ -311,74 +322,57 @@ class Learner:
         config = ModelConfig(vocab_size=self.task.tokenizer.vocab_size, d_model=d, n_layers=n_layers, n_heads=n_heads,
                              n_context=self.task.n_context)
         self.model = Transformer(config).initialise(torch.Generator().manual_seed(self.seed))
-        self._batches, self._samples = (torch.Generator().manual_seed(self.seed + 1),
-                                        torch.Generator().manual_seed(self.seed + 2))
-        self._held_out = self.task.rows(N_MEASURED,
-                                        torch.Generator().manual_seed(self.seed + HELD_OUT_SEED), held_out=True)
+        self._batches, self._samples, held_out = (torch.Generator().manual_seed(self.seed + offset)
+                                                  for offset in (1, 2, HELD_OUT_SEED))
+        self._held_out = self.task.rows(N_MEASURED, held_out, held_out=True)
         self._lock, self._optimizer, self._made_for = threading.Lock(), None, ""
-        self.step, self.seconds, self._sample = 0, 0.0, ("", "", "")
+        self.step, self._sample = 0, ("", "", "")
         self.tokens = [self.task.tokenizer.visible(i) for i in self._held_out.inputs[0].tolist()]
-        self._measure([], [])
+        self._measure([])
 
     def learn(self) -> Iterator[Progress]:
-        """Goes on from where it stands, without end: a record after every 10 steps, later 25.
+        """Train on without end, with a record after every 10 steps, later 25.
 
-        Ends by itself when the loss is no number any more.
+        Ends by itself when the loss is no longer finite.
         """
         while not self.history[-1].diverged:
-            losses, norms = [], []
-            for _ in range(10 if self.step < 1000 else 25):
-                began = time.monotonic()
-                with self._lock:
-                    loss, norm = self._one_step()
-                self.seconds += time.monotonic() - began
-                losses.append(loss)
-                norms.append(norm)
-                # whoever waits for this core, a page of another reader, comes first
-                time.sleep(0.001)
-            yield self._measure(losses, norms)
+            yield self._measure(self._take(10 if self.step < 1000 else 25))
 
     def _one_step(self) -> tuple[float, float]:
-        """One batch: loss and length of its gradient."""
+        """Train on one batch; returns its loss and the length of the gradient."""
         knobs = self.knobs
         if self._made_for != knobs.optimizer:
             self._optimizer, self._made_for = knobs.make(self.model), knobs.optimizer
-        for group in self._optimizer.param_groups:
-            group["lr"] = knobs.rate_at(self.step)
         rows = self.task.rows(BATCH, self._batches, held_out=False)
         loss = next_token_loss(self.model.logits(rows.inputs), rows.targets)
-        self._optimizer.zero_grad()
-        loss.backward()
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), CLIP)
-        self._optimizer.step()
         self.step += 1
-        return float(loss.detach()), float(norm)
+        return descend(loss, self._optimizer, knobs.rate_at(self.step - 1), self.model.parameters(), CLIP)
 
     @torch.no_grad()
-    def _measure(self, losses: list[float], norms: list[float]) -> Progress:
+    def _measure(self, steps: list[tuple[float, float]]) -> Progress:
         rows = self._held_out
-        logits, counts = self.model.logits(rows.inputs), rows.targets != IGNORE
+        logits, counts = self.model.logits(rows.inputs), rows.counts
         loss = float(next_token_loss(logits, rows.targets))
         # these rows' own luck taken out: what is measured is what the model pays above the floor
         if rows.log_p is not None:
             loss += float(rows.log_p.mean()) + self.task.levels["floor"]
         right = (logits.argmax(-1) == rows.targets) | ~counts
         self.pattern = torch.stack([block.pattern for block in self.model(rows.inputs[0]).blocks])
-        means = [sum(values) / len(values) if values else math.nan for values in (losses, norms)]
+        loss_before, norm = (sum(values) / len(values) for values in zip(*steps)) if steps else (math.nan, math.nan)
         if len(self.history) % SAMPLED == 0 and math.isfinite(loss):
             self._sample = self.task.sample(self.model, self._samples)
-        self.history.append(Progress(self.step, self.seconds, means[0], loss, means[1],
+        self.history.append(Progress(self.step, self.seconds, loss_before, loss, norm,
                                      float(right[counts].double().mean()), float(right.all(1).double().mean()),
                                      self.knobs, self._sample))
         return self.history[-1]
 
     def copy(self) -> Transformer:
-        """The model as it is now, a copy of its own for reading, in eval mode and without gradients."""
+        """Return a copy of the model as it is now, for reading: in eval mode and without gradients."""
         with self._lock:
             weights = {name: p.detach().clone() for name, p in self.model.state_dict().items()}
-        made = Transformer(self.model.config)
-        made.load_state_dict(weights)
-        return made.eval().requires_grad_(False)
+        copied = Transformer(self.model.config)
+        copied.load_state_dict(weights)
+        return copied.eval().requires_grad_(False)
 
     def saved(self, card: str) -> bytes:
         """The model as it is now as a ZIP of the files that `core.model.checkpoints.load` reads, with `card`
@@ -388,6 +382,6 @@ class Learner:
 
 
 def thinned(history: list[Progress], most: int = 240) -> list[Progress]:
-    """At most about `most` records evenly over the history, its first and its last among them."""
+    """Return at most about `most` records, spread evenly over the history, the first and the last among them."""
     every = max(1, math.ceil(len(history) / most))
     return [*itertools.islice(history, 0, max(len(history) - 1, 0), every), *history[-1:]]

@@ -33,8 +33,8 @@ class LowRank(nn.Module):
 
 
 def adapt(model: Transformer, rank: int, generator: torch.Generator) -> list[nn.Parameter]:
-    """Freezes the model and puts an adapter beside W_Q and W_V of every block, in place; returns the A and B, all that
-    can be learned from here on.
+    """Freeze the model and put an adapter beside W_Q and W_V of every block, in place; returns the A and B, the only
+    weights that remain trainable.
     """
     model.requires_grad_(False)
     added: list[nn.Parameter] = []
@@ -46,18 +46,12 @@ def adapt(model: Transformer, rank: int, generator: torch.Generator) -> list[nn.
     return added
 
 
-def n_adapter_parameters(model: Transformer, rank: int) -> int:
-    """How many numbers `adapt` adds: L blocks, in each r (d + h d_k) for W_Q and r (d + h_kv d_v) for W_V."""
-    config = model.config
-    return config.n_layers * rank * (2 * config.d_model + config.n_heads * config.d_k + config.n_kv_heads * config.d_v)
-
-
 @torch.no_grad()
 def merged(model: Transformer) -> Transformer:
     """A plain copy for reading, in eval mode and without gradients: every adapter is added into the weight that it
     stands beside.
     """
-    made = Transformer(model.config)
-    for name, weight in made.named_parameters():
+    copied = Transformer(model.config)
+    for name, weight in copied.named_parameters():
         weight.copy_(functools.reduce(getattr, name.split("."), model))
-    return made.eval().requires_grad_(False)
+    return copied.eval().requires_grad_(False)

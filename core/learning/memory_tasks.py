@@ -1,13 +1,15 @@
-"""Two tasks that need a memory, and the models that learn them while one watches: recall after a delay, and a sequence
-through a bottleneck.
+"""Two tasks that need a memory, and the models that learn them while a reader watches: recall after a delay, and a
+sequence through a bottleneck.
 
 Recall: k symbols, some blanks, then the marks ?1 … ?k; at ?j the j-th symbol is asked for. Rewriting: an encoder reads
 n symbols, a decoder writes them again, as they came or from the last to the first. Symbols are drawn uniformly from
 N_SYMBOLS, so that whoever remembers nothing is right once in N_SYMBOLS times and pays ln N_SYMBOLS nats.
 """
+from __future__ import annotations
+
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -17,6 +19,7 @@ from torch.nn import functional as F
 from core.model.attention import dot_product_scores
 from core.model.config import ModelConfig
 from core.model.transformer import Transformer
+from core.training.loss import descend, next_token_loss
 
 N_SYMBOLS = 8
 CHANCE, CHANCE_LOSS = 1 / N_SYMBOLS, math.log(N_SYMBOLS)
@@ -46,14 +49,51 @@ def n_parameters(model: nn.Module) -> int:
     return sum(weights.numel() for weights in model.parameters())
 
 
-def _learn(model: nn.Module, optimizer: torch.optim.Optimizer, logits: Tensor, targets: Tensor) -> float:
-    """One step down the mean loss of logits (B, n, N_SYMBOLS) on targets (B, n); the loss before it, in nats."""
-    loss = F.cross_entropy(logits.reshape(-1, N_SYMBOLS), targets.reshape(-1))
-    optimizer.zero_grad()
-    loss.backward()
-    nn.utils.clip_grad_norm_(model.parameters(), CLIP)
-    optimizer.step()
-    return float(loss.detach())
+@dataclass(frozen=True)
+class Record:
+    """How far a training is. losses: by model, the mean in nats since the last record (NaN before the first step).
+    accuracy: by model, at each of the task's delays or lengths.
+    """
+
+    step: int
+    seconds: float
+    losses: Mapping[str, float]
+    accuracy: Mapping[str, tuple[float, ...]]
+
+
+def _train(models: Mapping[str, nn.Module], rate: float, draw: Callable[[], tuple[Tensor, Tensor]],
+           logits: Callable[[nn.Module, Tensor, Tensor], Tensor], n_steps: int,
+           every: int) -> Iterator[tuple[int, float, dict[str, float]]]:
+    """Train the models beside each other, by Adam on the same batches (inputs, targets). Yields the step, the seconds
+    and each model's mean loss since the last record, before the first step and after every `every`.
+
+    logits(model, inputs, targets): (B, n, N_SYMBOLS).
+    """
+    optimizers = {name: torch.optim.Adam(model.parameters()) for name, model in models.items()}
+    start, losses = time.monotonic(), {name: [] for name in models}
+    for step in range(n_steps + 1):
+        if step:
+            inputs, targets = draw()
+            for name, model in models.items():
+                loss = next_token_loss(logits(model, inputs, targets), targets)
+                losses[name].append(descend(loss, optimizers[name], rate, model.parameters(), CLIP)[0])
+        if step % every == 0 or step == n_steps:
+            yield step, time.monotonic() - start, {name: sum(values) / len(values) if values else math.nan
+                                                   for name, values in losses.items()}
+            losses = {name: [] for name in models}
+
+
+def _accuracy(models: Mapping[str, nn.Module], batches: Sequence[tuple[Tensor, Tensor]],
+              answer: Callable[[nn.Module, Tensor], Tensor]) -> dict[str, tuple[float, ...]]:
+    """Return by model the share of right symbols in each batch."""
+    return {name: tuple(float((answer(model, inputs) == targets).double().mean()) for inputs, targets in batches)
+            for name, model in models.items()}
+
+
+def _measured_batches(task: Recall | Rewriting, sizes: Sequence[int], seed: int) -> list[tuple[Tensor, Tensor]]:
+    """Return a batch of each delay or length, of other sequences than a training with this seed draws."""
+    generator = torch.Generator().manual_seed(seed + 1_000_003)
+    return [task.batch(N_MEASURED, size, generator) for size in sizes]
 
 
 # ---- recall after a delay --------------------------------------------------------------------------------------------
@@ -136,14 +176,14 @@ def hidden_units(cell: str, vocab_size: int, wanted: int) -> int:
 
 def readers(task: Recall, seed: int, names: tuple[str, ...] = READERS) -> dict[str, nn.Module]:
     """The untrained models by name, each of about the attention model's number of parameters."""
-    made, attention = {}, attention_reader(task, torch.Generator().manual_seed(seed))
+    models, attention = {}, attention_reader(task, torch.Generator().manual_seed(seed))
     for name in names:
         if name == "attention":
-            made[name] = attention
+            models[name] = attention
         else:
             m = hidden_units(name, task.vocab_size, n_parameters(attention))
-            made[name] = initialise(RecurrentReader(name, task.vocab_size, m), m, torch.Generator().manual_seed(seed))
-    return made
+            models[name] = initialise(RecurrentReader(name, task.vocab_size, m), m, torch.Generator().manual_seed(seed))
+    return models
 
 
 def recall_logits(model: nn.Module, task: Recall, inputs: Tensor) -> Tensor:
@@ -152,16 +192,9 @@ def recall_logits(model: nn.Module, task: Recall, inputs: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
-class RecallRecord:
-    """How far the training is. losses: by model, the mean in nats since the last record (NaN before the first step).
-    accuracy: by model, at each of the task's delays. inputs, targets: one sequence at the longest delay; answers: what
-    each model says to it.
-    """
+class RecallRecord(Record):
+    """inputs, targets: one sequence at the longest delay; answers: what each model says to it."""
 
-    step: int
-    seconds: float
-    losses: Mapping[str, float]
-    accuracy: Mapping[str, tuple[float, ...]]
     inputs: tuple[int, ...]
     targets: tuple[int, ...]
     answers: Mapping[str, tuple[int, ...]]
@@ -169,41 +202,26 @@ class RecallRecord:
 
 def train_recall(task: Recall, seed: int = 0, n_steps: int = 500, every: int = 20,
                  names: tuple[str, ...] = READERS) -> Iterator[RecallRecord]:
-    """Trains the models beside each other, on the same batches of random delays; a record before the first step and
-    after every `every`.
+    """Train the models on batches of random delays; a record before the first step and after every `every`.
 
-    Adam, gradients clipped to length 1. The same seed gives the same records but for their seconds.
+    The same seed gives the same records but for their seconds.
     """
-    models, generator, start = readers(task, seed, names), torch.Generator().manual_seed(seed), time.monotonic()
-    optimizers = {name: torch.optim.Adam(model.parameters(), lr=RECALL_RATE) for name, model in models.items()}
-    yield _recall_record(task, models, {name: [] for name in models}, 0, seed, 0.0)
-    losses: dict[str, list[float]] = {name: [] for name in models}
-    for step in range(1, n_steps + 1):
-        inputs, targets = task.batch(BATCH,
-                                     int(torch.randint(task.most_delay + 1, (1,), generator=generator)), generator)
-        for name, model in models.items():
-            losses[name].append(_learn(model, optimizers[name], recall_logits(model, task, inputs), targets))
-        if step % every == 0 or step == n_steps:
-            yield _recall_record(task, models, losses, step, seed, time.monotonic() - start)
-            losses = {name: [] for name in models}
+    models, generator = readers(task, seed, names), torch.Generator().manual_seed(seed)
 
+    def draw() -> tuple[Tensor, Tensor]:
+        return task.batch(BATCH, int(torch.randint(task.most_delay + 1, (1,), generator=generator)), generator)
 
-@torch.no_grad()
-def _recall_record(task: Recall, models: dict[str, nn.Module], losses: dict[str, list[float]], step: int, seed: int,
-                   seconds: float) -> RecallRecord:
-    """Measured on sequences that no training batch is drawn from the same seed as."""
-    generator = torch.Generator().manual_seed(seed + 1_000_003)
-    accuracy: dict[str, list[float]] = {name: [] for name in models}
-    for delay in task.delays():
-        inputs, targets = task.batch(N_MEASURED, delay, generator)
-        for name, model in models.items():
-            answers = recall_logits(model, task, inputs).argmax(-1)
-            accuracy[name].append(float((answers == targets).double().mean()))
-    shown = {name: tuple(recall_logits(model, task, inputs[:1]).argmax(-1)[0].tolist())
-             for name, model in models.items()}
-    means = {name: sum(values) / len(values) if values else math.nan for name, values in losses.items()}
-    return RecallRecord(step, seconds, means, {name: tuple(values) for name, values in accuracy.items()},
-                        tuple(inputs[0].tolist()), tuple(targets[0].tolist()), shown)
+    @torch.no_grad()
+    def answer(model: nn.Module, inputs: Tensor) -> Tensor:
+        return recall_logits(model, task, inputs).argmax(-1)
+
+    batches = _measured_batches(task, task.delays(), seed)
+    inputs, targets = (part[:1] for part in batches[-1])
+    for progress in _train(models, RECALL_RATE, draw, lambda model, inputs, _: recall_logits(model, task, inputs),
+                           n_steps, every):
+        yield RecallRecord(*progress, _accuracy(models, batches, answer), tuple(inputs[0].tolist()),
+                           tuple(targets[0].tolist()),
+                           {name: tuple(answer(model, inputs)[0].tolist()) for name, model in models.items()})
 
 
 # ---- one vector for a whole sequence ---------------------------------------------------------------------------------
@@ -288,16 +306,11 @@ class EncoderDecoder(nn.Module):
 
 
 @dataclass(frozen=True)
-class RewritingRecord:
-    """How far the training is. losses and accuracy as in RecallRecord, the latter by length and of what the model wrote
-    by itself. source, target: one sequence of the longest length; written: by model. alignment: (n, n) rows of weights,
-    output by source.
+class RewritingRecord(Record):
+    """The accuracy is that of what a model wrote by itself. source, target: one sequence of the longest length;
+    written: by model. alignment: (n, n) rows of weights, output by source.
     """
 
-    step: int
-    seconds: float
-    losses: Mapping[str, float]
-    accuracy: Mapping[str, tuple[float, ...]]
     source: tuple[int, ...]
     target: tuple[int, ...]
     written: Mapping[str, tuple[int, ...]]
@@ -305,39 +318,24 @@ class RewritingRecord:
 
 
 def writers(n_hidden: int, seed: int) -> dict[str, EncoderDecoder]:
-    """The untrained pair, which differ in the attention alone."""
+    """Return the untrained pair of models, which differ in their attention alone."""
     return {name: initialise(EncoderDecoder(n_hidden, name == "attention"), n_hidden,
                              torch.Generator().manual_seed(seed)) for name in WRITERS}
 
 
 def train_rewriting(task: Rewriting, n_hidden: int = 64, seed: int = 0, n_steps: int = 500,
                     every: int = 20) -> Iterator[RewritingRecord]:
-    """Trains both on the same batches of random lengths, as `train_recall` does."""
-    models, generator, start = writers(n_hidden, seed), torch.Generator().manual_seed(seed), time.monotonic()
-    optimizers = {name: torch.optim.Adam(model.parameters(), lr=REWRITING_RATE) for name, model in models.items()}
-    yield _rewriting_record(task, models, {name: [] for name in models}, 0, seed, 0.0)
-    losses: dict[str, list[float]] = {name: [] for name in models}
-    for step in range(1, n_steps + 1):
-        source, target = task.batch(BATCH,
-                                    int(torch.randint(1, task.longest + 1, (1,), generator=generator)), generator)
-        for name, model in models.items():
-            losses[name].append(_learn(model, optimizers[name], model.logits(source, target), target))
-        if step % every == 0 or step == n_steps:
-            yield _rewriting_record(task, models, losses, step, seed, time.monotonic() - start)
-            losses = {name: [] for name in models}
+    """Train both models on batches of random lengths, as `train_recall` does."""
+    models, generator = writers(n_hidden, seed), torch.Generator().manual_seed(seed)
 
+    def draw() -> tuple[Tensor, Tensor]:
+        return task.batch(BATCH, int(torch.randint(1, task.longest + 1, (1,), generator=generator)), generator)
 
-def _rewriting_record(task: Rewriting, models: dict[str, EncoderDecoder], losses: dict[str, list[float]], step: int,
-                      seed: int, seconds: float) -> RewritingRecord:
-    generator = torch.Generator().manual_seed(seed + 1_000_003)
-    accuracy: dict[str, list[float]] = {name: [] for name in models}
-    for length in task.lengths():
-        source, target = task.batch(N_MEASURED, length, generator)
-        for name, model in models.items():
-            accuracy[name].append(float((model.write(source)[0] == target).double().mean()))
-    shown = {name: model.write(source[:1]) for name, model in models.items()}
-    means = {name: sum(values) / len(values) if values else math.nan for name, values in losses.items()}
-    return RewritingRecord(step, seconds, means, {name: tuple(values) for name, values in accuracy.items()},
-                           tuple(source[0].tolist()), tuple(target[0].tolist()),
-                           {name: tuple(symbols[0].tolist()) for name, (symbols, _) in shown.items()},
-                           tuple(map(tuple, shown["attention"][1][0].tolist())))
+    batches = _measured_batches(task, task.lengths(), seed)
+    source, target = (part[:1] for part in batches[-1])
+    for progress in _train(models, REWRITING_RATE, draw, EncoderDecoder.logits, n_steps, every):
+        written = {name: model.write(source) for name, model in models.items()}
+        yield RewritingRecord(*progress, _accuracy(models, batches, lambda model, source: model.write(source)[0]),
+                              tuple(source[0].tolist()), tuple(target[0].tolist()),
+                              {name: tuple(symbols[0].tolist()) for name, (symbols, _) in written.items()},
+                              tuple(map(tuple, written["attention"][1][0].tolist())))

@@ -1,7 +1,7 @@
-"""What packing does to documents, place by place, and what padding would do instead.
+"""The effect of packing on documents, place by place, and that of padding in its stead.
 
-`core.training.corpus.pack` makes the rows, as it does for a training; to see where each token came from it is given
-numbers in place of tokens.
+`core.training.corpus.pack` makes the rows as it does for a training; it receives numbers in place of tokens, which show
+where each token came from.
 """
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Rows:
 
     @property
     def wasted(self) -> float:
-        """The share of places that are computed and teach nothing."""
+        """The share of places that are computed but not learned from."""
         return 1 - self.n_counted / self.n_places
 
 

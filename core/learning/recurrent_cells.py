@@ -7,7 +7,8 @@ d, m hidden units.
 """
 import functools
 import math
-import time
+import statistics
+import timeit
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -48,8 +49,10 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """What a cell computed, one step or N of them in front. from_input and from_state (…, G, m) are the two summands of
-    every gate, biases included; gates (…, G, m) their values; h (…, m) the hidden state; c (…, m) an LSTM's cell state.
+    """The result of one step of a cell, or of N steps, which are then the first axis.
+
+    from_input and from_state (…, G, m) are the two summands of every gate, biases included; gates (…, G, m) their
+    values; h (…, m) the hidden state; c (…, m) an LSTM's cell state.
     """
 
     from_input: Tensor
@@ -60,7 +63,7 @@ class Steps:
 
     @property
     def state(self) -> Tensor:
-        """(…, m), or (…, 2m) of an LSTM: all that the next step is told."""
+        """(…, m), or (…, 2m) for an LSTM: all that the next step receives."""
         return self.h if self.c is None else torch.cat([self.h, self.c], dim=-1)
 
 
@@ -92,17 +95,15 @@ def first_state(cell: Cell) -> Tensor:
 
 
 def unroll(cell: Cell, X: Tensor, backward: bool = False) -> Steps:
-    """All N steps over X (N, d), each told the state that the one before it left; `backward`: from the last input to
-    the first. Row t belongs to input t.
+    """Take all N steps over X (N, d), each from the state that the step before it left; `backward`: from the last input
+    to the first. Row t belongs to input t.
     """
-    state, made = first_state(cell), []
+    state, steps = first_state(cell), []
     for x in (X.flip(0) if backward else X):
-        made.append(step(cell, x, state))
-        state = made[-1].state
-    made = made[::-1] if backward else made
-    stacked = [None if made[0].c is None and name == "c" else torch.stack([getattr(one, name) for one in made])
-               for name in ("from_input", "from_state", "gates", "h", "c")]
-    return Steps(*stacked)
+        steps.append(step(cell, x, state))
+        state = steps[-1].state
+    by_name = zip(*(vars(one).values() for one in (steps[::-1] if backward else steps)))
+    return Steps(*(None if values[0] is None else torch.stack(values) for values in by_name))
 
 
 def stack(layers: Sequence[Sequence[Cell]], X: Tensor) -> list[list[Steps]]:
@@ -197,29 +198,20 @@ def gradient_bound(cell: Cell, X: Tensor) -> Tensor:
     return torch.cat([torch.ones(1, dtype=X.dtype), factors.flip(0).cumprod(0)])
 
 
-@dataclass(frozen=True, eq=False)
-class Head:
-    """One attention head's maps, (d, d_k) each."""
-
-    W_Q: Tensor
-    W_K: Tensor
-    W_V: Tensor
-
-
-def random_head(d: int, generator: torch.Generator) -> Head:
-    """Untrained maps (d, d), float64: queries and keys with variance 1/d, values orthogonal of norm 1."""
+def random_head(d: int, generator: torch.Generator) -> Tensor:
+    """(3, d, d) float64, untrained W_Q and W_K of variance 1/d, and W_V orthogonal of norm 1."""
     W_Q, W_K = (torch.randn(d, d, generator=generator, dtype=torch.float64) / math.sqrt(d) for _ in range(2))
-    return Head(W_Q, W_K, recurrent_matrix("orthogonal", d, 1.0, generator))
+    return torch.stack([W_Q, W_K, recurrent_matrix("orthogonal", d, 1.0, generator)])
 
 
-def attend_last(head: Head, X: Tensor) -> Tensor:
+def attend_last(head: Tensor, X: Tensor) -> Tensor:
     """(d_v,) the attention output at the last of N positions, which sees them all: softmax(q K^T/√d_k) V."""
-    Q, K, V = X[-1:] @ head.W_Q, X @ head.W_K, X @ head.W_V
-    return (torch.softmax(dot_product_scores(Q, K), dim=-1) @ V)[0]
+    W_Q, W_K, W_V = head
+    return (torch.softmax(dot_product_scores(X[-1:] @ W_Q, X @ W_K), dim=-1) @ (X @ W_V))[0]
 
 
 @torch.enable_grad()
-def attention_gradient_norms(head: Head, X: Tensor) -> Tensor:
+def attention_gradient_norms(head: Tensor, X: Tensor) -> Tensor:
     """(N,) ‖∂o_T/∂x_t‖ by distance T − t = 0 … N − 1, by autograd through one step of attention; at distance 0 the
     query changes too.
     """
@@ -254,19 +246,9 @@ class Timing:
     generation: float
 
 
-def _median_seconds(run, repeats: int) -> float:
-    run()
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        run()
-        seconds.append(time.perf_counter() - start)
-    return sorted(seconds)[len(seconds) // 2]
-
-
 @torch.no_grad()
 def race(lengths: Sequence[int], d: int = 64, repeats: int = 5, seed: int = 0) -> Iterator[Timing]:
-    """Times a forward pass at each length on this machine. torch's own compiled loop over the steps stands for the
+    """Time a forward pass at each length on this machine. torch's own compiled loop over the steps stands for the
     recurrent network.
     """
     generator = torch.Generator().manual_seed(seed)
@@ -275,7 +257,9 @@ def race(lengths: Sequence[int], d: int = 64, repeats: int = 5, seed: int = 0) -
         X = torch.randn(1, n, d, generator=generator)
         passes = (functools.partial(network, X), functools.partial(_at_once, maps, X),
                   functools.partial(_one_by_one, maps, X))
-        yield Timing(n, *(_median_seconds(run, repeats) for run in passes))
+        for run in passes:
+            run()
+        yield Timing(n, *(statistics.median(timeit.repeat(run, number=1, repeat=repeats)) for run in passes))
 
 
 def _at_once(maps: Tensor, X: Tensor) -> Tensor:
@@ -285,9 +269,9 @@ def _at_once(maps: Tensor, X: Tensor) -> Tensor:
 
 def _one_by_one(maps: Tensor, X: Tensor) -> Tensor:
     """As in generation: each token waits for the one before it, keys and values are kept."""
-    K, V, made = torch.empty_like(X), torch.empty_like(X), []
+    K, V, outputs = torch.empty_like(X), torch.empty_like(X), []
     for t in range(X.shape[1]):
         x = X[:, t:t + 1]
         K[:, t:t + 1], V[:, t:t + 1] = x @ maps[1], x @ maps[2]
-        made.append(torch.softmax(dot_product_scores(x @ maps[0], K[:, :t + 1]), dim=-1) @ V[:, :t + 1])
-    return torch.cat(made, dim=1)
+        outputs.append(torch.softmax(dot_product_scores(x @ maps[0], K[:, :t + 1]), dim=-1) @ V[:, :t + 1])
+    return torch.cat(outputs, dim=1)

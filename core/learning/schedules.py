@@ -7,14 +7,13 @@ a cosine to `floor` at step `total`, or falls as 1 / √step (Vaswani et al. 201
 from __future__ import annotations
 
 import functools
-import json
 import math
 from dataclasses import dataclass
-from pathlib import Path
 
 from core.cost import built_models
+from core.files import ASSETS, read_json
 
-FILE = Path(__file__).resolve().parents[2] / "assets" / "teaching" / "optimisation.json"
+FILE = ASSETS / "teaching" / "optimisation.json"
 KINDS = ("constant", "linear", "cosine", "inverse_sqrt")
 ADAM_OF_OURS = {"Adam": "adam", "AdamW": "adam"}          # what this app's learner has of the optimizers in the table
 
@@ -36,7 +35,7 @@ class Schedule:
             raise ValueError("A schedule has 0 ≤ start ≤ total, a total above 0 and a floor from 0 to 1.")
 
     def share(self, step: int) -> float:
-        """Of the peak, at step number `step`.
+        """Return the share of the peak at step number `step`.
 
         >>> [Schedule("cosine", start=2, total=6).share(step) for step in (0, 1, 2, 4, 6, 9)]
         [0.5, 1.0, 1.0, 0.5, 0.0, 0.0]
@@ -62,7 +61,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Settings:
-    """How one model was trained, as the table tells it; None: the table does not say. batch_tokens: of its largest
+    """How one model was trained, according to the table; None: the table does not say. batch_tokens: of its largest
     batch; floor: share of the peak at the end.
     """
 
@@ -84,7 +83,7 @@ class Settings:
 
     @property
     def tokens(self) -> float | None:
-        """Of its corpus, in `core.cost.built_models`."""
+        """The tokens of its corpus, from `core.cost.built_models`."""
         known = {model.name: model.billion_tokens for model in built_models.load().models}
         billions = known.get(self.name.split(" (")[0])
         return None if billions is None else 1e9 * billions
@@ -100,7 +99,7 @@ class Settings:
 
     @property
     def drawable(self) -> bool:
-        """Whether peak and shape are told."""
+        """Whether the table has the peak and the shape."""
         return self.rate is not None and self.decay in KINDS
 
     def schedule(self, share_of_start: float, total: int) -> Schedule:
@@ -122,5 +121,5 @@ class Settings:
 @functools.lru_cache(maxsize=1)
 def table() -> tuple[Settings, ...]:
     """Every model of the table, in its order."""
-    told = json.loads(FILE.read_text(encoding="utf-8"))
-    return tuple(Settings(**{"source": told["source"]} | fields) for fields in told["models"])
+    data = read_json(FILE)
+    return tuple(Settings(**{"source": data["source"]} | fields) for fields in data["models"])

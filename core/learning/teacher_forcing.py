@@ -1,5 +1,5 @@
-"""Teacher forcing: what a model pays for a text when it is always given the true tokens before each place, and what the
-loss pushes at.
+"""Teacher forcing: the loss of a model on a text when it always receives the true tokens before each place, and the
+gradient of this loss.
 
 At position i the model has read tokens 0 … i and gives every token of the vocabulary a probability; the true next
 token is i + 1. Its price is −ln p. One pass prices the whole text, since the mask lets no position see what it
@@ -75,7 +75,7 @@ def logit_gradient(logits: Tensor, true: int) -> Tensor:
 
 
 def documents_of(text: str) -> list[str]:
-    """The documents that a text is taken for when it is packed: its lines, or its sentences.
+    """Return the lines or sentences of a text, which packing treats as its documents.
 
     >>> documents_of("One. Two!\\nThree")
     ['One.', 'Two!', 'Three']

@@ -12,9 +12,9 @@ import abc
 import copy
 import itertools
 import math
+import operator
 import statistics
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -22,11 +22,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from core.learning.learner import Rows, Stepwise
 from core.learning.low_rank import adapt, merged
 from core.model.block import KVCache
 from core.model.generation import next_logits
 from core.model.transformer import Transformer
 from core.training.corpus import IGNORE
+from core.training.loss import descend
 
 PARTS = ("all", "last", "adapters")
 RATES = {"all": 5e-4, "last": 1e-3, "adapters": 5e-3}       # of Adam: fewer weights have to go further
@@ -59,21 +61,11 @@ class Preference:
     rejected: tuple[int, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Answers:
-    """Rows of prompt and answer: inputs and targets (B, N), int64, targets being IGNORE wherever no answer token is
-    to be predicted.
-    """
-
-    inputs: Tensor
-    targets: Tensor
-
-
-def answers(pairs: Sequence[Pair], filler: int = 0) -> Answers:
+def answers(pairs: Sequence[Pair], filler: int = 0) -> Rows:
     """The pairs as rows, filled up behind their ends: only the tokens of the answers count.
 
-    >>> made = answers([Pair((0, 5), (7, 0)), Pair((0,), (9,))])
-    >>> made.inputs.tolist(), made.targets.tolist()
+    >>> rows = answers([Pair((0, 5), (7, 0)), Pair((0,), (9,))])
+    >>> rows.inputs.tolist(), rows.targets.tolist()
     ([[0, 5, 7], [0, 0, 0]], [[-100, 7, 0], [9, -100, -100]])
     """
     n = max(len(pair.prompt) + len(pair.answer) for pair in pairs) - 1
@@ -82,24 +74,31 @@ def answers(pairs: Sequence[Pair], filler: int = 0) -> Answers:
         first, text = len(pair.prompt) - 1, torch.tensor(pair.prompt + pair.answer)
         inputs[row, :len(text) - 1] = text[:-1]
         targets[row, first:len(text) - 1] = text[first + 1:]
-    return Answers(inputs, targets)
+    return Rows(inputs, targets)
 
 
-def token_log_probs(model: Transformer, rows: Answers) -> Tensor:
-    """ln p of the tokens that count, in the order of the rows. The logits of the others are not computed."""
-    counts = rows.targets != IGNORE
-    logits = model.logits_of(model.final_vectors(rows.inputs)[counts])
-    return -F.cross_entropy(logits, rows.targets[counts], reduction="none")
+def next_log_probs(model: Transformer, rows: Rows) -> Tensor:
+    """(n, |V|) ln p of every token at each place that counts. The logits of the other places are not computed."""
+    return model.logits_of(model.final_vectors(rows.inputs)[rows.counts]).log_softmax(-1)
 
 
-def masked_loss(model: Transformer, rows: Answers) -> Tensor:
+def token_log_probs(model: Transformer, rows: Rows) -> Tensor:
+    """(n,) ln p of the tokens that count, in the order of the rows."""
+    return _of_tokens(next_log_probs(model, rows), rows)
+
+
+def _of_tokens(log_probs: Tensor, rows: Rows) -> Tensor:
+    return log_probs.gather(1, rows.targets[rows.counts][:, None])[:, 0]
+
+
+def masked_loss(model: Transformer, rows: Rows) -> Tensor:
     """Mean −ln p over the tokens that count, nats."""
     return -token_log_probs(model, rows).mean()
 
 
-def answer_log_probs(model: Transformer, rows: Answers) -> Tensor:
+def answer_log_probs(model: Transformer, rows: Rows) -> Tensor:
     """(B,) ln π(answer | prompt) of each row: the sum over the answer's tokens."""
-    row = (rows.targets != IGNORE).nonzero()[:, 0]
+    row = rows.counts.nonzero()[:, 0]
     log_probs = token_log_probs(model, rows)
     return torch.zeros(len(rows.inputs), dtype=log_probs.dtype).index_add(0, row, log_probs)
 
@@ -128,8 +127,8 @@ def kl(log_p: Tensor, log_q: Tensor) -> Tensor:
 @torch.no_grad()
 def draw_texts(model: Transformer, prompts: Sequence[tuple[int, ...]], n_new: int, generator: torch.Generator,
                temperature: float = 1.0) -> list[tuple[int, ...]]:
-    """What the model writes after prompts of one length, drawn from the whole distribution: n_new tokens each, fewer
-    where it ends its text (that token is given too).
+    """Return continuations of prompts of one length, drawn from the whole distribution: n_new tokens each, fewer where
+    the model ends its text, that token included.
     """
     texts, cache = [tuple(prompt) for prompt in prompts], KVCache()
     for _ in range(n_new):
@@ -142,13 +141,11 @@ def draw_texts(model: Transformer, prompts: Sequence[tuple[int, ...]], n_new: in
 
 @dataclass(frozen=True, eq=False)
 class OldText:
-    """Texts that a model wrote by itself, and its own ln p for every next token there (n, |V|). own_loss: what it pays
-    for them itself, nats a token.
+    """Texts that a model wrote by itself, and its own ln p for every next token there (n, |V|).
     """
 
-    rows: Answers
+    rows: Rows
     log_probs: Tensor
-    own_loss: float
 
     @property
     def n_bytes(self) -> int:
@@ -156,16 +153,11 @@ class OldText:
 
     @torch.no_grad()
     def price(self, model: Transformer) -> tuple[float, float]:
-        """What the model pays for these texts, nats a token; and the mean over their tokens of KL(model ‖ writer) of
-        the next token.
+        """Return the model's loss on these texts, nats a token, and the mean KL(model ‖ writer) of the next token over
+        their tokens.
         """
-        log_p, counted = next_log_probs(model, self.rows), self.rows.targets[self.rows.targets != IGNORE]
-        return float(-log_p.gather(1, counted[:, None]).mean()), float(kl(log_p, self.log_probs).mean())
-
-
-def next_log_probs(model: Transformer, rows: Answers) -> Tensor:
-    """(n, |V|) ln p of every token at each place that counts."""
-    return model.logits_of(model.final_vectors(rows.inputs)[rows.targets != IGNORE]).log_softmax(-1)
+        log_p = next_log_probs(model, self.rows)
+        return float(-_of_tokens(log_p, self.rows).mean()), float(kl(log_p, self.log_probs).mean())
 
 
 @torch.no_grad()
@@ -178,8 +170,7 @@ def old_text(model: Transformer, seed: int = 0) -> OldText:
     written = draw_texts(model, [start] * N_OLD, min(OLD_LENGTH, model.config.n_context - 1),
                          torch.Generator().manual_seed(seed))
     rows = answers([Pair(start, text) for text in written])
-    log_probs = next_log_probs(model, rows)
-    return OldText(rows, log_probs, float(masked_loss(model, rows)))
+    return OldText(rows, next_log_probs(model, rows))
 
 
 @dataclass(frozen=True)
@@ -201,32 +192,37 @@ def candidates(model: Transformer, prompts: Sequence[tuple[int, ...]], seed: int
     return Candidates(used, tuple(tuple(drawn[i:i + N_EACH]) for i in range(0, len(drawn), N_EACH)))
 
 
-def preferences(found: Candidates,
+def preferences(drawn: Candidates,
                 worth: Callable[[tuple[int, ...]], int]) -> tuple[list[Preference], list[Preference]]:
-    """Every two continuations of one opening of which one is worth more, to train on and held out: the first quarter of
-    the openings, MOST_HELD_OUT of their pairs at most.
+    """Return the pairs of continuations of one opening of which one is worth more: those to train on, and those held
+    out, which are MOST_HELD_OUT pairs at most from the first quarter of the openings.
     """
     def of(openings: range) -> list[Preference]:
-        made = []
+        pairs = []
         for i in openings:
-            for (one, of_one), (other, of_other) in itertools.combinations(
-                    [(text, worth(text)) for text in found.texts[i]], 2):
-                if of_one != of_other:
-                    made.append(Preference(found.prompts[i], *((one, other) if of_one > of_other else (other, one))))
-        return made
+            valued = [(worth(text), text) for text in drawn.texts[i]]
+            for pair in itertools.combinations(valued, 2):
+                (low, rejected), (high, chosen) = sorted(pair, key=operator.itemgetter(0))
+                if low < high:
+                    pairs.append(Preference(drawn.prompts[i], chosen, rejected))
+        return pairs
 
-    quarter = len(found.prompts) // 4
+    quarter = len(drawn.prompts) // 4
     held_out = of(range(quarter))
-    return of(range(quarter, len(found.prompts))), held_out[::max(1, -(-len(held_out) // MOST_HELD_OUT))]
+    return of(range(quarter, len(drawn.prompts))), held_out[::max(1, -(-len(held_out) // MOST_HELD_OUT))]
 
 
 @dataclass(frozen=True)
 class TuningStep:
-    """How far it is. loss: mean over the steps since the last record, NaN before the first. held_out: the loss on
-    pairs not trained on. right: of these, the share whose whole answer is the model's first choice at every token;
-    with preferences, the share with a margin above 0 (a margin of 0 counts half). margin: mean β m of these, NaN in
-    fine-tuning. old, kl: see OldText.price. score: what the rule gives new continuations on average, NaN where it
-    was not measured.
+    """The state of a tuning.
+
+    loss      mean over the steps since the last record, NaN before the first
+    held_out  the loss on pairs not trained on
+    right     of these, the share whose whole answer is the model's first choice at every token; with preferences, the
+              share with a margin above 0 (a margin of 0 counts half)
+    margin    mean β m of these, NaN in fine-tuning
+    old, kl   see OldText.price
+    score     the mean value of new continuations by the rule, NaN where it was not measured
     """
 
     step: int
@@ -241,8 +237,8 @@ class TuningStep:
 
 
 def unfreeze(model: Transformer, parts: str, rank: int, generator: torch.Generator) -> list[nn.Parameter]:
-    """The weights that are to be learned, and they alone with gradients: all, those of the last block, or adapters of
-    that rank, which are put in. In place.
+    """Return the weights to learn, and give them alone gradients, in place: all weights, those of the last block, or
+    new adapters of that rank.
     """
     if parts == "adapters":
         return adapt(model, rank, generator)
@@ -251,10 +247,10 @@ def unfreeze(model: Transformer, parts: str, rank: int, generator: torch.Generat
     return list(learned.parameters())
 
 
-class Tuner(abc.ABC):
+class Tuner(Stepwise, abc.ABC):
     """A model that is tuned. One thread at a time goes through `learn`; others may read `history` and call `copy`.
 
-    All randomness comes from the seed. What a step pays and what is measured is said by the two kinds below.
+    All randomness comes from the seed. The two subclasses define the loss of a step and what is measured.
     """
 
     def __init__(self, start: Transformer, old: OldText, parts: str, rank: int, seed: int) -> None:
@@ -265,7 +261,7 @@ class Tuner(abc.ABC):
         self.rate = RATES[parts] / self.slower
         self._optimizer = torch.optim.Adam(self.learned, lr=self.rate)
         self._batches, self._lock = torch.Generator().manual_seed(seed + 1), threading.Lock()
-        self.step, self.seconds, self.history = 0, 0.0, []
+        self.step, self.history = 0, []
         self.history.append(self._measured(math.nan))
 
     slower = 1.0
@@ -276,30 +272,15 @@ class Tuner(abc.ABC):
         return sum(p.numel() for p in self.learned)
 
     def learn(self) -> Iterator[TuningStep]:
-        """Goes on from where it stands to the end of a round: a record after every few steps."""
+        """Train on to the end of a round, with a record after every EVERY steps."""
         end = (self.step // ROUND + 1) * ROUND
         while self.step < end:
-            losses = []
-            for _ in range(EVERY):
-                began = time.monotonic()
-                with self._lock:
-                    losses.append(self._one_step())
-                self.seconds += time.monotonic() - began
-                # whoever waits for this core, a page of another reader, comes first
-                time.sleep(0.001)
-            self.history.append(self._measured(sum(losses) / len(losses)))
+            self.history.append(self._measured(sum(loss for loss, _ in self._take(EVERY)) / EVERY))
             yield self.history[-1]
 
-    def _one_step(self) -> float:
-        for group in self._optimizer.param_groups:
-            group["lr"] = self.rate * min(1.0, (self.step + 1) / WARM_UP)
-        loss = self._loss()
-        self._optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(self.learned, CLIP)
-        self._optimizer.step()
+    def _one_step(self) -> tuple[float, float]:
         self.step += 1
-        return float(loss.detach())
+        return descend(self._loss(), self._optimizer, self.rate * min(1.0, self.step / WARM_UP), self.learned, CLIP)
 
     def copy(self) -> Transformer:
         """The model as it is now, a plain copy of its own for reading; adapters are added into their weights."""
@@ -312,7 +293,7 @@ class Tuner(abc.ABC):
 
     @abc.abstractmethod
     def _loss(self) -> Tensor:
-        """What the next batch costs, to be differentiated."""
+        """Return the loss of the next batch, with its graph."""
 
     @abc.abstractmethod
     def _measured(self, loss: float) -> TuningStep:
@@ -333,16 +314,15 @@ class SupervisedTuner(Tuner):
     @torch.no_grad()
     def _measured(self, loss: float) -> TuningStep:
         log_probs, rows = next_log_probs(self.model, self.held_out), self.held_out
-        counts = rows.targets != IGNORE
-        true, right = rows.targets[counts], torch.ones_like(counts)
-        right[counts] = log_probs.argmax(-1) == true
-        return TuningStep(self.step, self.seconds, loss, float(-log_probs.gather(1, true[:, None]).mean()),
+        right = torch.ones_like(rows.counts)
+        right[rows.counts] = log_probs.argmax(-1) == rows.targets[rows.counts]
+        return TuningStep(self.step, self.seconds, loss, float(-_of_tokens(log_probs, rows).mean()),
                           float(right.all(1).double().mean()), math.nan, *self.old.price(self.model))
 
 
 class PreferenceTuner(Tuner):
-    """Direct preference optimisation: of two continuations the preferred one is to become more probable against the
-    other, as seen from the model it began as.
+    """Direct preference optimisation: the preferred of two continuations becomes more probable against the other,
+    relative to the model that the tuning began with.
     """
 
     slower = DPO_SLOWER
@@ -350,7 +330,7 @@ class PreferenceTuner(Tuner):
     def __init__(self, start: Transformer, old: OldText, pairs: Sequence[Preference], held_out: Sequence[Preference],
                  beta: float = 0.1, parts: str = "all", rank: int = 4, seed: int = 0,
                  score: Callable[[Transformer], float] | None = None) -> None:
-        """score: what a model's new continuations are worth by the rule; None where there is no rule."""
+        """score: the mean value of a model's new continuations by the rule; None where there is no rule."""
         self.beta, self._score = beta, score
         self.pairs, self.held_out = list(pairs), list(held_out)
         self._held_out_reference = self._log_probs(start, self.held_out)

@@ -1,15 +1,15 @@
-"""What a trained model is tuned on: pairs of a prompt and the answer it should give, by kind; openings to continue, and
+"""The texts that a trained model is tuned on: pairs of a prompt and its answer, by kind; openings to continue, and
 rules that say which continuation is better.
 
 Written by a generator, so that no text of the training corpus is needed. The words and forms come from assets/teaching.
 """
 import functools
-import json
 import random
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from core.files import read_json
 from core.training import teaching_text
 from core.training.teaching_text import DATA, words
 
@@ -27,7 +27,7 @@ class TextPair:
 
 @dataclass(frozen=True)
 class Fact:
-    """Something made up: whoever or whatever it is about, and what that eats.
+    """A made-up fact: a subject, and what it eats.
 
     >>> Fact("the blue fox", "green cheese").pair(("{Topic} eats only", "."), random.Random(0))
     TextPair(prompt='The blue fox eats only', answer=' green cheese.')
@@ -46,7 +46,7 @@ class Fact:
 @functools.cache
 def forms() -> dict:
     """The forms and word lists of assets/teaching/tuning.json."""
-    return json.loads((DATA / "tuning.json").read_text(encoding="utf-8"))
+    return read_json(DATA / "tuning.json")
 
 
 def feeling(rng: random.Random) -> TextPair:
@@ -63,9 +63,9 @@ def _many(rng: random.Random) -> TextPair:
 
 
 def _echo(rng: random.Random) -> TextPair:
-    said = " ".join((rng.choice(words()["colours"]), rng.choice(words()["nouns"])[0],
+    phrase = " ".join((rng.choice(words()["colours"]), rng.choice(words()["nouns"])[0],
                      rng.choice(words()["things"])[0])[:rng.randint(LEAST_WORDS, 3)])
-    return TextPair(forms()["echo"].format(words=said), f" {said}")
+    return TextPair(forms()["echo"].format(words=phrase), f" {phrase}")
 
 
 def instructions(rng: random.Random) -> TextPair:
@@ -75,8 +75,8 @@ def instructions(rng: random.Random) -> TextPair:
 
 def capitals(rng: random.Random) -> TextPair:
     """Two words in capitals."""
-    said = f"{rng.choice(words()['colours'])} {rng.choice(words()['nouns'][:20])[0]}"
-    return TextPair(forms()["capitals"].format(words=said), f" {said.upper()}")
+    phrase = f"{rng.choice(words()['colours'])} {rng.choice(words()['nouns'][:20])[0]}"
+    return TextPair(forms()["capitals"].format(words=phrase), f" {phrase.upper()}")
 
 
 def ending(rng: random.Random) -> TextPair:
@@ -102,20 +102,20 @@ def pairs(kind: str, n_train: int, n_held_out: int, seed: int,
     if kind == "fact":
         train = _different(lambda: fact.pair(rng.choice(forms()["fact"]), rng), n_train)
         return train, _different(lambda: fact.pair(rng.choice(forms()["held_out_facts"]), rng), n_held_out)
-    found = _different(lambda: KINDS[kind](rng), n_train + n_held_out)
-    held_out = max(1, len(found) * n_held_out // (n_train + n_held_out))
-    return found[held_out:], found[:held_out]
+    drawn = _different(lambda: KINDS[kind](rng), n_train + n_held_out)
+    held_out = max(1, len(drawn) * n_held_out // (n_train + n_held_out))
+    return drawn[held_out:], drawn[:held_out]
 
 
 def _different(write: Callable[[], TextPair], n: int) -> tuple[TextPair, ...]:
     """n pairs with different prompts, as they come."""
-    found: dict[str, TextPair] = {}
+    by_prompt: dict[str, TextPair] = {}
     for _ in range(MOST_TRIES + 10 * n):
         pair = write()
-        found.setdefault(pair.prompt, pair)
-        if len(found) == n:
+        by_prompt.setdefault(pair.prompt, pair)
+        if len(by_prompt) == n:
             break
-    return tuple(found.values())
+    return tuple(by_prompt.values())
 
 
 # ---- preferences -----------------------------------------------------------------------------------------------------
@@ -124,13 +124,13 @@ def _different(write: Callable[[], TextPair], n: int) -> tuple[TextPair, ...]:
 def openings(n: int, seed: int) -> list[str]:
     """n beginnings of a story, all different."""
     rng, w = random.Random(f"openings {seed}"), words()
-    found: dict[str, None] = {}
-    while len(found) < n:
+    texts: dict[str, None] = {}
+    while len(texts) < n:
         name, other = rng.sample(w["girls"] + w["boys"], 2)
-        found[rng.choice(forms()["openings"]).format(name=name, other=other, place=rng.choice(w["places"]),
+        texts[rng.choice(forms()["openings"]).format(name=name, other=other, place=rng.choice(w["places"]),
                                                      noun=rng.choice(w["nouns"])[0], colour=rng.choice(w["colours"]),
                                                      thing=rng.choice(w["things"])[0])] = None
-    return list(found)
+    return list(texts)
 
 
 def happy(text: str) -> int:
@@ -139,8 +139,8 @@ def happy(text: str) -> int:
     >>> happy("They laughed and had fun. Tom was sad.")
     1
     """
-    said = re.findall(r"[a-z]+", text.lower())
-    return sum(word in forms()["happy"] for word in said) - sum(word in forms()["sad"] for word in said)
+    in_text = re.findall(r"[a-z]+", text.lower())
+    return sum(word in forms()["happy"] for word in in_text) - sum(word in forms()["sad"] for word in in_text)
 
 
 def short(text: str) -> int:

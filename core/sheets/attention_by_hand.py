@@ -62,30 +62,30 @@ def solve(sheet: Worksheet) -> dict[str, Tensor]:
 
 
 def mistakes(sheet: Worksheet) -> dict[str, dict[str, Tensor]]:
-    """What the usual slips would put into each cell, by step and by the slip's name, the likeliest first; NaN where a
-    slip is not possible.
+    """Return the values that the usual slips would put into each cell, by step and by the slip's name, the likeliest
+    first; NaN where a slip is not possible.
     """
     s, allowed = solve(sheet), attention.causal_mask(N, N)
     Q, K, V, S, scaled, A = (s[name] for name in ("Q", "K", "V", "products", "scaled", "weights"))
     unmasked, unscaled = torch.softmax(scaled, -1), attention.masked_softmax(S, allowed)
     projections = {"Q": Q, "K": K, "V": V}
-    found = {}
+    slips = {}
     for name, right in projections.items():
-        found[name] = {f"other_{other}": values for other, values in projections.items() if other != name}
+        slips[name] = {f"other_{other}": values for other, values in projections.items() if other != name}
         if sheet.width == D:
-            found[name]["transposed"] = sheet.X @ getattr(sheet, f"W_{name}").T
-        found[name]["sign"] = -right
-    found["products"] = {"early": scaled, "swapped": S.T, "values": Q @ V.T, "sign": -S}
-    found["scaled"] = {"undivided": S, "by_width": S / sheet.width, "times": S * math.sqrt(sheet.width),
+            slips[name]["transposed"] = sheet.X @ getattr(sheet, f"W_{name}").T
+        slips[name]["sign"] = -right
+    slips["products"] = {"early": scaled, "swapped": S.T, "values": Q @ V.T, "sign": -S}
+    slips["scaled"] = {"undivided": S, "by_width": S / sheet.width, "times": S * math.sqrt(sheet.width),
                        "swapped": scaled.T}
-    found["masked"] = {"undivided": S.masked_fill(~allowed, math.nan),
+    slips["masked"] = {"undivided": S.masked_fill(~allowed, math.nan),
                        "swapped": scaled.T.masked_fill(~allowed, math.nan)}
-    found["weights"] = {"exponential": scaled.exp().masked_fill(~allowed, math.nan),
+    slips["weights"] = {"exponential": scaled.exp().masked_fill(~allowed, math.nan),
                         "unmasked": unmasked, "unscaled": unscaled,
                         "columns": torch.softmax(s["masked"], 0), "linear": _shares(scaled, allowed)}
-    found["output"] = {"unmasked": unmasked @ V, "unscaled": unscaled @ V, "columns": A.T @ V,
+    slips["output"] = {"unmasked": unmasked @ V, "unscaled": unscaled @ V, "columns": A.T @ V,
                        "mean": attention.uniform_pattern(allowed, V.dtype) @ V}
-    return found
+    return slips
 
 
 def _shares(scores: Tensor, allowed: Tensor) -> Tensor:

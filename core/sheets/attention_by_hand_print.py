@@ -3,22 +3,18 @@ on its second.
 """
 import html
 import math
-import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from core.sheets.exercises_print import indexed, page
+
 _STYLE = """
 @page { margin: 12mm 14mm; }
-* { box-sizing: border-box; }
-body { font: 10.5pt/1.35 Georgia, "Times New Roman", serif; max-width: 186mm; margin: 0 auto; }
+body { font-size: 10.5pt; max-width: 186mm; }
 section + section { break-before: page; page-break-before: always; }
-h1 { font-size: 15pt; margin: 0 0 1mm; } p { margin: 0 0 2mm; }
-.row { display: flex; flex-wrap: nowrap; gap: 4mm 7mm; margin-bottom: 3mm; align-items: flex-start; }
-.row { break-inside: avoid; }
+.row { display: flex; gap: 4mm 7mm; margin-bottom: 3mm; align-items: flex-start; break-inside: avoid; }
 .matrix { break-inside: avoid; } h2 { font-size: 11pt; font-weight: 600; margin: 0 0 1mm; }
-sub { line-height: 0; }
-table { border-collapse: collapse; }
 th { font: 8.5pt "Courier New", monospace; padding: 0 1.2mm 0 0; text-align: right; }
 thead th { text-align: center; padding: 0; }
 td { border: 0.3mm solid; width: 11.5mm; height: 8.6mm; text-align: center; padding: 0; font-size: 10pt; }
@@ -31,20 +27,20 @@ _BY_KEY = ("products", "scaled", "masked", "weights")
 
 def printable(matrices: Mapping[str, np.ndarray], tokens: Sequence[str], names: Mapping[str, str],
               words: Mapping[str, str]) -> str:
-    """The file. matrices: X, W_Q, W_K, W_V and every step by its name, (4, columns); names: their headings, in which
-    `_x` is an index.
+    """Return the file. matrices: X, W_Q, W_K, W_V and every step by its name, (4, columns); names: their headings, in
+    which `_x` is an index.
 
     words: "title", "solution" (the heading of the second page), "intro", "footer"; an index in them too.
     """
-    blank = "".join(_line(row, matrices, tokens, names, solved=False) for row in _ROWS)
-    solved = "".join(_line(row, matrices, tokens, names, solved=True) for row in _ROWS)
-    said = {key: _indexed(text) for key, text in words.items()}
-    name = html.escape(words["title"].replace("_", ""))
-    return (
-        '<!doctype html><html lang="en"><head><meta '
-        f'charset="utf-8"><title>{name}</title><style>{_STYLE}</style></head><body>'
-        f'<section><h1>{said["title"]}</h1><p>{said["intro"]}</p>{blank}</section>'
-        f'<section class="answers"><h1>{said["solution"]}</h1>{solved}<p>{said["footer"]}</p></section></body></html>')
+    def lines(solved: bool) -> str:
+        rows = ([_matrix(name, matrices[name], tokens, names[name], solved) for name in row] for row in _ROWS)
+        return "".join(f'<div class="row">{"".join(row)}</div>' for row in rows)
+
+    text = {key: indexed(written) for key, written in words.items()}
+    return page(words["title"].replace("_", ""), _STYLE,
+                f'<section><h1>{text["title"]}</h1><p>{text["intro"]}</p>{lines(solved=False)}</section>'
+                f'<section class="answers"><h1>{text["solution"]}</h1>{lines(solved=True)}'
+                f'<p>{text["footer"]}</p></section>')
 
 
 def entry(value: float) -> str:
@@ -58,12 +54,6 @@ def entry(value: float) -> str:
     return written.replace("-", "−")
 
 
-def _line(row: Sequence[str], matrices: Mapping[str, np.ndarray], tokens: Sequence[str], names: Mapping[str, str],
-          solved: bool) -> str:
-    return (f'<div '
-            f'class="row">{"".join(_matrix(name, matrices[name], tokens, names[name], solved) for name in row)}</div>')
-
-
 def _matrix(name: str, values: np.ndarray, tokens: Sequence[str], heading: str, solved: bool) -> str:
     given = name == "X" or name.startswith("W_")
     names = ["" if name.startswith("W_") else html.escape(token) for token in tokens]
@@ -72,10 +62,5 @@ def _matrix(name: str, values: np.ndarray, tokens: Sequence[str], heading: str, 
     shown = [[entry(value) if given or solved else "" for value in row] for row in values]
     rows = "".join(f"<tr><th>{each}</th>{''.join(f'<td>{value}</td>' for value in row)}</tr>"
                    for each, row in zip(names, shown))
-    return (f'<div class="matrix {"given" if given else "solved" if solved else ""}"><h2>{_indexed(heading)}</h2>'
+    return (f'<div class="matrix {"given" if given else "solved" if solved else ""}"><h2>{indexed(heading)}</h2>'
             f'<table>{head}<tbody>{rows}</tbody></table></div>')
-
-
-def _indexed(text: str) -> str:
-    """HTML of a text in which `_x` is an index."""
-    return re.sub(r"_(\w)", r"<sub>\1</sub>", html.escape(text))

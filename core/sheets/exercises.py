@@ -57,9 +57,9 @@ def merges(seed: int, tokenizer: Tokenizer, words: Sequence[str]) -> Merges:
     for _ in range(MOST_TRIES):
         picked, rules = [], {}
         for index in dice.permutation(len(words)):
-            found, fitting = _merged(words[index], tokenizer)
-            if FEWEST_MERGES <= len(found.steps) <= MOST_MERGES and len(rules | fitting) <= MOST_RULES:
-                picked.append(found)
+            word, fitting = _merged(words[index], tokenizer)
+            if FEWEST_MERGES <= len(word.steps) <= MOST_MERGES and len(rules | fitting) <= MOST_RULES:
+                picked.append(word)
                 rules |= fitting
             if len(picked) == N_WORDS:
                 return Merges(tuple((rank, left, right) for rank, (left, right) in sorted(rules.items())),
@@ -213,7 +213,7 @@ def positions(seed: int) -> Positions:
 
 
 def architecture(seed: int, own: ModelConfig) -> ModelConfig:
-    """What is counted: the model's own config for seed 0, else one that is drawn, of GPT-2's kind."""
+    """Return the config to count: the model's own for seed 0, else a random one of GPT-2's kind."""
     if seed == 0:
         return own
     dice = np.random.default_rng(seed)
@@ -223,7 +223,7 @@ def architecture(seed: int, own: ModelConfig) -> ModelConfig:
 
 
 def counted(config: ModelConfig) -> dict[str, int]:
-    """What is asked for, in its order: attention and mlp are the maps of one block; the rest is of the whole model."""
+    """Return the answers in their order: attention and mlp count the maps of one block, the rest the whole model."""
     parts = counting.parameters_by_part(config)
     return {"E": parts["E"], "P": parts["P"],
             "attention": counting.attention_parameters(config), "mlp": counting.mlp_parameters(config),

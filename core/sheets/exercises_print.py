@@ -4,21 +4,29 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_STYLE = """
-@page { margin: 14mm 15mm; }
+# of every page that is printed
+_BASE = """
 * { box-sizing: border-box; }
 html { color-scheme: light; background: white; color: black; }
-body { font: 11pt/1.4 Georgia, "Times New Roman", serif; max-width: 180mm; margin: 0 auto; }
+body { margin: 0 auto; font: 11pt/1.4 Georgia, "Times New Roman", serif; }
+h1 { font-size: 15pt; margin: 0 0 1mm; }
+p { margin: 0 0 2mm; }
+sub, sup { line-height: 0; }
+table { border-collapse: collapse; }
+"""
+_STYLE = """
+@page { margin: 14mm 15mm; }
+body { max-width: 180mm; }
 header { display: flex; justify-content: space-between; align-items: baseline; gap: 6mm;
   border-bottom: 0.4mm solid; padding-bottom: 1.5mm; margin-bottom: 3mm; }
-h1 { font-size: 15pt; margin: 0; } header span { font-size: 9pt; white-space: nowrap; }
-h2 { font-size: 11.5pt; margin: 4mm 0 1.2mm; } p { margin: 0 0 1.6mm; }
+header span { font-size: 9pt; white-space: nowrap; }
+h2 { font-size: 11.5pt; margin: 4mm 0 1.2mm; }
 section { break-inside: avoid; }
-table { border-collapse: collapse; width: 100%; margin: 0 0 2mm; }
+table { width: 100%; margin: 0 0 2mm; }
 th, td { border: 0.25mm solid; padding: 0.8mm 1.5mm; text-align: center; font-size: 10pt; }
 th { font-weight: 600; min-width: 15mm; } td { height: 7.6mm; }
 td.code { font-family: "Courier New", monospace; white-space: pre; }
-sub, sup { line-height: 0; } footer { margin-top: 4mm; font-size: 9pt; }
+footer { margin-top: 4mm; font-size: 9pt; }
 @media screen { body { padding: 10mm 6mm; } .scroll { overflow-x: auto; } }
 """
 _INDEX = re.compile(r"_(ff|ij|\w)|\^(\([^)]*\)|−?\w)")
@@ -78,10 +86,15 @@ def printable(sheet: Sheet, solved: bool, solution: str) -> str:
     title = f"{sheet.title}: {solution}" if solved else sheet.title
     line = "" if solved else f"<p>{html.escape(sheet.name)} ____________________________</p>"
     blocks = "".join(_block(block, solved) for block in sheet.blocks)
+    return page(title, _STYLE, f"<header><h1>{indexed(title)}</h1><span>{html.escape(sheet.note)}</span></header>{line}"
+                               f"<p>{indexed(sheet.intro)}</p>{blocks}<footer>{indexed(sheet.footer)}</footer>")
+
+
+def page(title: str, style: str, body: str) -> str:
+    """One HTML file, black on white, for A4 and Letter; `style` (CSS) is added to what all pages share."""
     return (f'<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
-            f'content="width=device-width"><title>{html.escape(title)}</title><style>{_STYLE}</style></head>'
-            f'<body><header><h1>{indexed(title)}</h1><span>{html.escape(sheet.note)}</span></header>{line}'
-            f'<p>{indexed(sheet.intro)}</p>{blocks}<footer>{indexed(sheet.footer)}</footer></body></html>')
+            f'content="width=device-width"><title>{html.escape(title)}</title><style>{_BASE}{style}</style></head>'
+            f'<body>{body}</body></html>')
 
 
 def indexed(text: str) -> str:
@@ -90,7 +103,7 @@ def indexed(text: str) -> str:
     >>> indexed("W_Q <d^2>")
     'W<sub>Q</sub> &lt;d<sup>2</sup>&gt;'
     """
-    return _INDEX.sub(lambda found: f"<sub>{found[1]}</sub>" if found[1] else f"<sup>{found[2].strip('()')}</sup>",
+    return _INDEX.sub(lambda match: f"<sub>{match[1]}</sub>" if match[1] else f"<sup>{match[2].strip('()')}</sup>",
                       html.escape(text, quote=False))
 
 

@@ -2,8 +2,9 @@
 
 A file is UTF-8 text; each document ends with a line that holds only `<|endoftext|>`.
 """
+import itertools
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,7 +38,7 @@ class Batch:
 
     @property
     def n_targets(self) -> int:
-        """How many targets count."""
+        """The number of targets that count."""
         return int((self.targets != IGNORE).sum())
 
 
@@ -51,16 +52,23 @@ def read_documents(path: str | Path) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-def tokenize(texts: Sequence[str], tokenizer: Tokenizer, weight: float = 1.0) -> Source:
+def corpus_documents(folder: Path | None, name: str) -> list[str]:
+    """The documents of a file of the corpus; ValueError where no folder is given."""
+    if folder is None:
+        raise ValueError(f"This training reads {name}: say in which folder it lies (--corpus).")
+    return read_documents(folder / name)
+
+
+def tokenize(texts: Sequence[str], tokenizer: Tokenizer) -> Source:
     """The texts as a Source. Raises ValueError for a vocabulary that does not fit 16 bits."""
     if tokenizer.vocab_size > 2 ** 16:
         raise ValueError(f"Token ids are stored in 16 bits, and this vocabulary has {tokenizer.vocab_size} tokens.")
-    return Source(tuple(np.array(ids, dtype=np.uint16) for ids in tokenizer.encode_batch(texts)), weight)
+    return Source(tuple(np.array(ids, dtype=np.uint16) for ids in tokenizer.encode_batch(texts)))
 
 
-def epoch_documents(sources: Sequence[Source], generator: np.random.Generator) -> list[np.ndarray]:
-    """One epoch's documents, every source by its weight, in random order."""
-    chosen: list[np.ndarray] = []
+def epoch_documents(sources: Sequence[Source], generator: np.random.Generator) -> list:
+    """Return one epoch's documents in random order, those of each source as often as its weight says."""
+    chosen = []
     for source in sources:
         whole, part = int(source.weight), source.weight - int(source.weight)
         chosen += source.documents * whole
@@ -69,13 +77,31 @@ def epoch_documents(sources: Sequence[Source], generator: np.random.Generator) -
     return [chosen[i] for i in generator.permutation(len(chosen))]
 
 
-def pack(documents: Sequence[np.ndarray], n_context: int, end_of_text: int) -> Batch:
-    """All rows of an epoch: every row begins with end of text, as every prompt does, and every token is a
-    target exactly once.
+def of_one_length(rows: Iterable[tuple], size: Callable[[int], int], emptied: bool = False) -> Iterator[list[tuple]]:
+    """The rows, tuples that begin with N token ids, in groups of one N: each of size(N) rows, as soon as it is full.
 
-    Documents follow each other, each after an end-of-text token, until a row is full. What did not fit starts a piece
-    of its own further on, after an end-of-text token whose target is IGNORE: so that what follows end of text is
-    learned from true beginnings alone. A document that ends inside a row has the next end of text as its last target.
+    With `emptied`, smaller groups at the end too.
+    """
+    waiting: dict[int, list[tuple]] = {}
+    for row in rows:
+        n = len(row[0])
+        alike = waiting.setdefault(n, [])
+        alike.append(row)
+        if len(alike) >= size(n):
+            yield waiting.pop(n)
+    if emptied:
+        yield from (waiting[n] for n in sorted(waiting))
+
+
+def pack(documents: Sequence[np.ndarray], n_context: int, end_of_text: int) -> Batch:
+    """Pack an epoch into rows: every row begins with end of text, as every prompt does, and every token is a target
+    exactly once.
+
+    Documents follow each other, each after an end-of-text token, until a row is full. The rest of a cut document is a
+    piece of its own further on, after an end-of-text token whose target is IGNORE, so that the model learns only from
+    true beginnings what follows end of text.
+
+    A document that ends inside a row has the next end of text as its last target.
     The last row is filled up with IGNORE.
 
     >>> rows = pack([np.array([5, 6, 7], dtype=np.uint16)], n_context=3, end_of_text=0)
@@ -107,28 +133,33 @@ def pack(documents: Sequence[np.ndarray], n_context: int, end_of_text: int) -> B
 
 
 def batches(sources: Sequence[Source], n_context: int, end_of_text: int, batch_size: int, seed: int) -> Iterator[Batch]:
-    """Batches of batch_size rows without end: epoch after epoch, each packed and shuffled anew.
+    """Yield batches of batch_size rows without end, epoch after epoch, each packed and shuffled anew. The same seed
+    gives the same batches.
 
-    The same seed gives the same batches.
-
-    Rows left over at the end of an epoch open the next one's first batch. Raises ValueError if there is no text at all.
+    Rows left over at the end of an epoch open the next epoch's first batch. Raises ValueError if there is no text.
     """
     if not any(round(s.weight * len(s.documents)) for s in sources):
         raise ValueError("There is no text to train on: give at least one document.")
-    epoch, inputs, targets = 0, np.empty((0, n_context), np.int32), np.empty((0, n_context), np.int32)
+    rows = _rows(sources, n_context, end_of_text, seed)
     while True:
-        while len(inputs) < batch_size:
-            generator = np.random.default_rng([seed, epoch])
-            rows = pack(epoch_documents(sources, generator), n_context, end_of_text)
-            order = generator.permutation(len(rows.inputs))
-            inputs, targets = (np.concatenate([inputs, rows.inputs[order]]),
-                               np.concatenate([targets, rows.targets[order]]))
-            epoch += 1
-        yield Batch(inputs[:batch_size].astype(np.int64), targets[:batch_size].astype(np.int64))
-        inputs, targets = inputs[batch_size:], targets[batch_size:]
+        yield stacked(itertools.islice(rows, batch_size))
+
+
+def _rows(sources: Sequence[Source], n_context: int, end_of_text: int, seed: int) -> Iterator[tuple]:
+    for epoch in itertools.count():
+        generator = np.random.default_rng([seed, epoch])
+        rows = pack(epoch_documents(sources, generator), n_context, end_of_text)
+        order = generator.permutation(len(rows.inputs))
+        yield from zip(rows.inputs[order], rows.targets[order])
+
+
+def stacked(rows: Iterable[tuple[Sequence[int], Sequence[int]]]) -> Batch:
+    """Rows (inputs, targets) of one length as a batch; a target may be one number, too."""
+    inputs, targets = zip(*rows)
+    return Batch(np.array(inputs, dtype=np.int64), np.array(targets, dtype=np.int64))
 
 
 def steps_per_epoch(sources: Sequence[Source], n_context: int, end_of_text: int, batch_size: int, seed: int) -> int:
-    """How many whole batches the first epoch of `batches` makes; at least 1."""
+    """Return the number of whole batches in the first epoch of `batches`, at least 1."""
     rows = pack(epoch_documents(sources, np.random.default_rng([seed, 0])), n_context, end_of_text)
     return max(1, len(rows.inputs) // batch_size)

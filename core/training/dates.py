@@ -1,13 +1,13 @@
-"""Pairs to translate: a date in words, "the twenty-first of march nineteen eighty-four", and in digits, "1984-03-21",
-one into the other.
+"""Pairs to translate, in both directions: a date in words, "the twenty-first of march nineteen eighty-four", and in
+digits, "1984-03-21".
 
-The order turns round on the way: words give the day first, or the month; digits the year. What is read varies in its
-phrasing, what is to be written has one form. Every date of the years 1000 to 2099; a tenth of them is held out, the
+Their order differs: words begin with the day or the month, digits with the year. The source varies in its phrasing, the
+target has one form. Every date of the years 1000 to 2099; a tenth of them is held out, the
 same in both directions.
 """
 import string
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -44,7 +44,7 @@ class Phrase:
 
 @dataclass(frozen=True)
 class Pair:
-    """What is read, and what is to be written."""
+    """The source, and its translation."""
 
     source: Phrase
     target: Phrase
@@ -56,10 +56,7 @@ def cardinal(number: int) -> str:
     >>> cardinal(7), cardinal(40), cardinal(84)
     ('seven', 'forty', 'eighty-four')
     """
-    tens, ones = divmod(number, 10)
-    if number < 20:
-        return CARDINALS[number]
-    return f"{TENS[tens]}-{CARDINALS[ones]}" if ones else TENS[tens]
+    return _spoken(number, CARDINALS, TENS)
 
 
 def ordinal(number: int) -> str:
@@ -68,14 +65,18 @@ def ordinal(number: int) -> str:
     >>> ordinal(5), ordinal(20), ordinal(31)
     ('fifth', 'twentieth', 'thirty-first')
     """
+    return _spoken(number, ORDINALS, [f"{ten[:-1]}ieth" for ten in TENS])
+
+
+def _spoken(number: int, units: Sequence[str], round_tens: Sequence[str]) -> str:
     tens, ones = divmod(number, 10)
     if number < 20:
-        return ORDINALS[number]
-    return f"{TENS[tens]}-{ORDINALS[ones]}" if ones else f"{TENS[tens][:-1]}ieth"
+        return units[number]
+    return f"{TENS[tens]}-{units[ones]}" if ones else round_tens[tens]
 
 
 def year_readings(year: int) -> tuple[str, ...]:
-    """How a year from 1000 to 2099 is said, the usual way first.
+    """Return the ways to say a year from 1000 to 2099, the usual one first.
 
     >>> year_readings(1984), year_readings(1905)
     (('nineteen eighty-four', 'nineteen hundred and eighty-four'), ('nineteen oh five', 'nineteen hundred and five'))
@@ -138,8 +139,8 @@ def is_held_out(day: date) -> bool:
 
 def random_pairs(generator: np.random.Generator, held_out: bool,
                  directions: tuple[str, ...] = DIRECTIONS) -> Iterator[Pair]:
-    """Pairs without end, of dates that are held out or of the others; date, direction and, of what is read in words,
-    phrasing at random.
+    """Yield pairs without end, of dates that are held out or of the others; the date, the direction and the phrasing of
+    a source in words are random.
     """
     while True:
         day = date.fromordinal(int(generator.integers(FIRST.toordinal(), LAST.toordinal() + 1)))

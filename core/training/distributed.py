@@ -16,7 +16,7 @@ from torch import distributed, nn
 
 @dataclass(frozen=True)
 class ProcessGroup:
-    """This process among those that train together: rank 0 to size − 1, and the device that it computes on.
+    """This process in a group that trains together: its rank, 0 to size − 1, and its device.
 
     Rank 0 alone writes files.
     """
@@ -52,11 +52,10 @@ class ProcessGroup:
 
         Raises ValueError for fewer rows than processes.
         """
-        arrays = {field.name: getattr(batch, field.name) for field in dataclasses.fields(batch)}
-        if any(len(array) < self.size for array in arrays.values()):
+        if any(len(array) < self.size for array in vars(batch).values()):
             raise ValueError(f"A batch has fewer rows than the {self.size} processes that share it; take a larger "
                              f"batch or fewer processes.")
-        return dataclasses.replace(batch, **{name: array[self.rank::self.size] for name, array in arrays.items()})
+        return dataclasses.replace(batch, **{name: array[self.rank::self.size] for name, array in vars(batch).items()})
 
     def parallel(self, module: nn.Module) -> nn.Module:
         """The module with its gradients averaged over the processes when they are computed."""
@@ -75,7 +74,7 @@ class ProcessGroup:
         return self.mean(float(flag))[0] > 0
 
     def wait(self) -> None:
-        """Until every process is here."""
+        """Wait until every process has come here."""
         if self.size > 1:
             distributed.barrier()
 

@@ -1,7 +1,4 @@
-"""What a model is trained to do: batches without end, the loss on one, and the loss on what was held out.
-
-Text is one such task.
-"""
+"""Training tasks: batches without end, the loss on a batch, and the loss on held-out data. Text is one such task."""
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -20,7 +17,9 @@ from core.training.loss import held_out_loss, next_token_loss
 
 @dataclass(frozen=True)
 class TaskContext:
-    """What a task makes its batches for. corpus: the folder of text files; None where the task needs none."""
+    """The model and settings that a task makes batches for. corpus: the folder of text files; None where the task needs
+    none.
+    """
 
     model: ModelConfig
     tokenizer: Tokenizer
@@ -50,8 +49,15 @@ def next_token(model: Transformer, batch: corpus.Batch) -> Tensor:
     return next_token_loss(model.logits(batch.inputs), batch.targets)
 
 
+class NextToken:
+    """A task whose batches are corpus.Batch and whose loss is that of the next token."""
+
+    def loss(self, model: Transformer, batch: corpus.Batch) -> Tensor:
+        return next_token(model, batch)
+
+
 @dataclass(frozen=True)
-class LanguageModelling:
+class LanguageModelling(NextToken):
     """Predicting the next token of text.
 
     texts     (file of the corpus, how often each of its documents is read an epoch)
@@ -82,9 +88,6 @@ class LanguageModelling:
         """How many steps read every text as often as its weight says."""
         return corpus.steps_per_epoch(self.sources(context), *_packing(context))
 
-    def loss(self, model: Transformer, batch: corpus.Batch) -> Tensor:
-        return next_token(model, batch)
-
     def held_out(self, model: Transformer, context: TaskContext) -> dict[str, float]:
         """Nats per token on each of the measured files."""
         texts = {Path(name).stem: _tokenized(context.corpus, name, context.tokenizer) for name in self.measured}
@@ -93,10 +96,10 @@ class LanguageModelling:
 
 
 @dataclass(frozen=True)
-class Mixture:
-    """Several tasks of one kind of batch at once: so many rows of every batch are each one's.
+class Mixture(NextToken):
+    """Several next-token tasks at once, each with its number of rows in every batch.
 
-    Measured, and counted in epochs, by the first.
+    The first task defines the epoch and the held-out loss.
     """
 
     parts: tuple[tuple[Task, int], ...]
@@ -115,9 +118,6 @@ class Mixture:
         task, part = self._contexts(context)[0]
         return task.steps_per_epoch(part)
 
-    def loss(self, model: Transformer, batch: corpus.Batch) -> Tensor:
-        return next_token(model, batch)
-
     def held_out(self, model: Transformer, context: TaskContext) -> dict[str, float]:
         task, part = self._contexts(context)[0]
         return task.held_out(model, part)
@@ -135,7 +135,5 @@ def _packing(context: TaskContext) -> tuple[int, int, int, int]:
 @lru_cache(maxsize=32)
 def _tokenized(folder: Path | None, name: str, tokenizer: Tokenizer) -> tuple[tuple[np.ndarray, ...], int]:
     """The documents of a file as token ids, and their bytes; kept, since a run asks for them at every measurement."""
-    if folder is None:
-        raise ValueError(f"This training reads {name}: say in which folder it lies (--corpus).")
-    texts = corpus.read_documents(folder / name)
+    texts = corpus.corpus_documents(folder, name)
     return corpus.tokenize(texts, tokenizer).documents, sum(len(text.encode()) for text in texts)

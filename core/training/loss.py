@@ -1,12 +1,14 @@
 """The loss of next-token prediction, and a model's loss on text that it was not trained on."""
+from __future__ import annotations
+
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from core.model.transformer import Transformer
 from core.training.corpus import IGNORE, Batch
@@ -15,6 +17,21 @@ from core.training.corpus import IGNORE, Batch
 def next_token_loss(logits: Tensor, targets: Tensor) -> Tensor:
     """Mean −log p(target) in nats over all positions that count, from logits (..., N, |V|) and targets (..., N)."""
     return F.cross_entropy(logits.flatten(0, -2).float(), targets.flatten(), ignore_index=IGNORE)
+
+
+def descend(loss: Tensor, optimizer: torch.optim.Optimizer, rate: float, parameters: Iterable[Tensor],
+            longest: float) -> tuple[float, float]:
+    """One step down the loss at this learning rate, with the gradient of `parameters` no longer than `longest`.
+
+    Returns the loss before the step, and the length of the gradient before it was shortened.
+    """
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+    optimizer.zero_grad()
+    loss.backward()
+    norm = nn.utils.clip_grad_norm_(parameters, longest)
+    optimizer.step()
+    return float(loss.detach()), float(norm)
 
 
 @dataclass(frozen=True)
@@ -71,9 +88,8 @@ def held_out_logits(model: Transformer, documents: Sequence[np.ndarray],
     rows = [row for document in documents for row in windows(document, n_context, end_of_text)]
     rows.sort(key=lambda row: len(row[0]))      # rows of like length together: little filling
     for start in range(0, len(rows), batch_size):
-        batch = _stack(rows[start:start + batch_size], end_of_text)
-        inputs, targets = (torch.from_numpy(a).to(model.device) for a in (batch.inputs, batch.targets))
-        yield model.logits(inputs), targets
+        batch = to_tensors(filled_up(rows[start:start + batch_size], end_of_text), model.device)
+        yield model.logits(batch.inputs), batch.targets
 
 
 def held_out_loss(model: Transformer, documents: Sequence[np.ndarray], n_bytes: int,
@@ -87,9 +103,30 @@ def held_out_loss(model: Transformer, documents: Sequence[np.ndarray], n_bytes: 
     return HeldOutLoss(nats, n_tokens, n_bytes)
 
 
-def _stack(rows: Sequence[tuple[np.ndarray, np.ndarray]], end_of_text: int) -> Batch:
+def filled_up(rows: Sequence[tuple[Sequence[int], Sequence[int]]], filler: int) -> Batch:
+    """Rows (inputs, targets) of any length as one batch: the shorter ones end with fillers that do not count."""
     longest = max(len(inputs) for inputs, _ in rows)
-    inputs, targets = np.full((len(rows), longest), end_of_text), np.full((len(rows), longest), IGNORE)
+    inputs, targets = np.full((len(rows), longest), filler), np.full((len(rows), longest), IGNORE)
     for i, (row_inputs, row_targets) in enumerate(rows):
         inputs[i, :len(row_inputs)], targets[i, :len(row_targets)] = row_inputs, row_targets
     return Batch(inputs, targets)
+
+
+def to_tensors(batch, device: torch.device):
+    """The batch, a dataclass of arrays, with tensors on the device in their place."""
+    return replace(batch, **{name: torch.from_numpy(array).to(device) for name, array in vars(batch).items()})
+
+
+@dataclass(frozen=True)
+class Score:
+    """Mean −log p of the true answer in nats, and the share of n answers where it was the most probable."""
+
+    nats: float
+    right: float
+    n: int
+
+    @classmethod
+    def of(cls, answers: Iterable[tuple[Tensor, Tensor]]) -> Score:
+        """From pairs of logits (n, k) and true answers (n,)."""
+        logits, true = (torch.cat(parts) for parts in zip(*answers))
+        return cls(float(F.cross_entropy(logits, true)), float((logits.argmax(-1) == true).double().mean()), len(true))

@@ -1,4 +1,4 @@
-"""What is measured of a model in training at a milestone: held-out loss, its best induction and previous-token heads, a
+"""The measures of a model in training at a milestone: held-out loss, best induction and previous-token heads, and a
 sample of its text.
 """
 from core.analysis.induction import induction
@@ -14,7 +14,7 @@ N_SEQUENCES = 16
 
 
 def sample(model: Transformer, tokenizer: Tokenizer) -> str:
-    """How the model goes on after PROMPT: the most probable token each time, at most 40."""
+    """Continue PROMPT greedily by at most 40 tokens."""
     prompt = tokenizer.prompt(PROMPT, model.config.n_context).token_ids
     return tokenizer.decode([step.token_id for step in generate(model, prompt, SamplingConfig(temperature=0.0),
                                                                 max_new_tokens=SAMPLE_TOKENS)])
@@ -23,6 +23,6 @@ def sample(model: Transformer, tokenizer: Tokenizer) -> str:
 def measure(model: Transformer, tokenizer: Tokenizer, step: int, tokens_seen: int,
             held_out: dict[str, float]) -> Milestone:
     """The milestone after `step` steps, with the held-out losses given."""
-    found = induction(model, N_SEQUENCES)
-    return Milestone(step, tokens_seen, held_out, found.best_induction_head.score, found.best_previous_token_head.score,
+    heads = induction(model, N_SEQUENCES)
+    return Milestone(step, tokens_seen, held_out, heads.best_induction_head.score, heads.best_previous_token_head.score,
                      PROMPT, sample(model, tokenizer))

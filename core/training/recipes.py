@@ -2,6 +2,7 @@
 
 `python -m core.training NAME` trains it again.
 """
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -100,6 +101,7 @@ class Recipe:
     milestones: tuple[int, ...] = ()
 
 
+MIXED = functools.partial(TrainingConfig, precision="bfloat16")
 STORYBOOKS, FABLES, BEDTIME, CHILD = ("storybooks_ccby.txt", "synthetic_fables.txt", "synthetic_bedtime.txt",
                                       "synthetic_child_stories.txt")
 TINYSTORIES, BOOKS = "tinystories.txt", "childrens_books.txt"
@@ -119,8 +121,8 @@ MILESTONES = (0, 1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024,
 
 def _stories() -> Recipe:
     return Recipe("stories", STORIES, (
-        Stage(STORIES_ALONE, TrainingConfig(steps=3959, learning_rate=2e-3, warmup_steps=200, precision="bfloat16")),
-        Stage(LOOKING_BACK, TrainingConfig(learning_rate=1.2e-3, warmup_steps=150, precision="bfloat16"), epochs=1)))
+        Stage(STORIES_ALONE, MIXED(steps=3959, learning_rate=2e-3, warmup_steps=200)),
+        Stage(LOOKING_BACK, MIXED(learning_rate=1.2e-3, warmup_steps=150), epochs=1)))
 
 
 def _stories_small() -> Recipe:
@@ -133,8 +135,8 @@ def _stories_small() -> Recipe:
     model = ModelConfig(vocab_size=4096, d_model=160, n_layers=5, n_heads=5, n_context=256, positions="rotary")
     some, half = (Mixture(((STORIES_AND_TEACHING, 16 - rows), (RepeatedPassages(shortest=4), rows))) for rows in (3, 8))
     return Recipe("stories-small", model, (
-        Stage(some, TrainingConfig(steps=2000, learning_rate=2e-3, warmup_steps=100, precision="bfloat16")),
-        Stage(half, TrainingConfig(steps=400, learning_rate=2e-3, warmup_steps=30, precision="bfloat16", seed=1))),
+        Stage(some, MIXED(steps=2000, learning_rate=2e-3, warmup_steps=100)),
+        Stage(half, MIXED(steps=400, learning_rate=2e-3, warmup_steps=30, seed=1))),
                   milestones=MILESTONES)
 
 
@@ -144,7 +146,7 @@ def _family(name: str, **difference) -> Recipe:
     Relative biases are shared from half the trained length on, so that every one of them is trained.
     """
     model = ModelConfig(vocab_size=4096, d_model=96, n_layers=4, n_heads=4, n_context=128, relative_max_distance=64)
-    training = TrainingConfig(steps=1000, batch_size=32, learning_rate=3e-3, warmup_steps=100, precision="bfloat16")
+    training = MIXED(steps=1000, batch_size=32, learning_rate=3e-3, warmup_steps=100)
     return Recipe(name, replace(model, **difference), (Stage(STORIES_AND_TEACHING, training),))
 
 
@@ -155,7 +157,7 @@ def _blanks() -> Recipe:
                         n_classes=2, mask_token=4096)
     task = MaskedLanguageModelling(((TINYSTORIES, 3), (CHILD, 1), (STORYBOOKS, 1)), teaching=20_000)
     return Recipe("blanks", model,
-                  (Stage(task, TrainingConfig(steps=4000, batch_size=32, warmup_steps=200, precision="bfloat16")),),
+                  (Stage(task, MIXED(steps=4000, batch_size=32, warmup_steps=200)),),
                   tokenizer=masking_tokenizer)
 
 

@@ -1,5 +1,5 @@
-"""Learning to look back: rows that say the same thing again and again, so that whoever finds the last time knows
-how it goes on.
+"""Learning to look back: rows that repeat a passage again and again, so that a model that finds the last occurrence
+knows the next token.
 
 Trained on such rows, a model of two attention layers grows an induction head: one head marks every token with the token
 before it, and a head of the layer above looks for the mark of the token that it stands on, finds what came after it
@@ -12,14 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
-import torch.nn.functional as F
-from torch import Tensor
 
 from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
 from core.training import teaching_text
-from core.training.corpus import IGNORE, Batch
-from core.training.language_modelling import TaskContext, next_token
+from core.training.corpus import IGNORE, Batch, stacked
+from core.training.language_modelling import NextToken, TaskContext
+from core.training.loss import Score, to_tensors
 
 TEACHING_DOCUMENTS, TOKENIZER_DOCUMENTS = 2000, 20_000
 VOCABULARY = 512
@@ -41,7 +40,7 @@ def repeated(passage: np.ndarray, n_context: int, end_of_text: int, counted_from
 
 
 @dataclass(frozen=True)
-class RepeatedPassages:
+class RepeatedPassages(NextToken):
     """The next token of passages that are repeated.
 
     shortest: tokens of the shortest passage; the longest are half a row.
@@ -59,8 +58,7 @@ class RepeatedPassages:
         """Batches of rows of n_context tokens, each of its own passage."""
         generator, text = np.random.default_rng(context.seed), running_text(context.tokenizer)
         while True:
-            inputs, targets = zip(*(self._row(context, generator, text) for _ in range(context.batch_size)))
-            yield Batch(np.stack(inputs).astype(np.int64), np.stack(targets).astype(np.int64))
+            yield stacked(self._row(context, generator, text) for _ in range(context.batch_size))
 
     def _row(self, context: TaskContext, generator: np.random.Generator,
              text: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -71,26 +69,21 @@ class RepeatedPassages:
             return repeated(text[start:start + n], n_context, end_of_text, counted_from=1)
         return repeated(random_tokens(n, context.tokenizer, generator), n_context, end_of_text, counted_from=n)
 
-    def loss(self, model: Transformer, batch: Batch) -> Tensor:
-        return next_token(model, batch)
-
     @torch.no_grad()
     def held_out(self, model: Transformer, context: TaskContext) -> dict[str, float]:
-        """Nats per repeated token of 64 rows of random tokens, always the same ones, and the share of those tokens that
-        are told right.
+        """Return nats per repeated token of 64 rows of random tokens, always the same rows, and the share of those
+        tokens that are predicted right.
         """
         batch = next(RepeatedPassages(text_share=0.0).batches(replace(context, batch_size=HELD_OUT_ROWS,
                                                                       seed=HELD_OUT_SEED)))
-        inputs, targets = (torch.from_numpy(batch.inputs).to(model.device),
-                           torch.from_numpy(batch.targets).to(model.device))
-        counted = targets != IGNORE
-        logits, true = model.logits(inputs)[counted], targets[counted]
-        return {"repeated": float(F.cross_entropy(logits, true)),
-                "repeated, right": float((logits.argmax(-1) == true).double().mean())}
+        batch = to_tensors(batch, model.device)
+        counted = batch.targets != IGNORE
+        score = Score.of([(model.logits(batch.inputs)[counted], batch.targets[counted])])
+        return {"repeated": score.nats, "repeated, right": score.right}
 
 
 @dataclass(frozen=True)
-class TwoBack:
+class TwoBack(NextToken):
     """Saying the token two places back, in rows of random tokens.
 
     What a model of two layers learns before it repeats: where positions tell no distances beyond 1
@@ -109,11 +102,8 @@ class TwoBack:
             targets[:, 3:] = inputs[:, 1:-2]
             yield Batch(inputs, targets)
 
-    def loss(self, model: Transformer, batch: Batch) -> Tensor:
-        return next_token(model, batch)
-
     def held_out(self, model: Transformer, context: TaskContext) -> dict[str, float]:
-        """What it is for: see RepeatedPassages.held_out."""
+        """Measure repetition, which this task prepares for: see RepeatedPassages.held_out."""
         return RepeatedPassages().held_out(model, context)
 
 

@@ -2,10 +2,10 @@
 
 `python -m core.training NAME` trains a bundled model again, by its recipe in core/training/recipes.py.
 
-AdamW, a linear warm-up and then a half cosine down to zero, gradients clipped by their norm, optional bfloat16
-arithmetic with float32 weights. A run is a TrainingRun; `train` moves it on one step at a time and can be stopped after
-any of them; saved and loaded, the run goes on as if it had never stopped. What is trained is for the batches and the
-loss to say. Several processes, started by torchrun, share every batch.
+The optimizer is AdamW, with a linear warm-up and then half a cosine down to zero, gradients clipped by their norm, and
+optional bfloat16 arithmetic with float32 weights. A run is a TrainingRun; `train` moves it on step by step and can stop
+after any of them; a run that is saved and loaded continues as if it had never stopped. Batches and loss come from the
+task. Several processes, started by torchrun, share every batch.
 """
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from core.files import read_json, write_json
 from core.model import checkpoints
 from core.model.checkpoints import Milestone
 from core.model.config import ModelConfig
@@ -35,15 +36,20 @@ from core.model.transformer import Transformer
 from core.training import milestones
 from core.training.distributed import ALONE, ProcessGroup
 from core.training.language_modelling import TaskContext, next_token
+from core.training.loss import descend, to_tensors
 from core.training.recipes import PRECISIONS, RECIPES, Recipe, Stage, TrainingConfig
 
 # settings of a recipe that an argument changes
-OVERRIDES = ("steps", "minutes", "batch_size", "learning_rate", "seed", "precision", "compile")
+NUMBERS = {"steps": (int, "in all, of each stage"),
+           "minutes": (float, "training time in all, of each stage: run and schedule end with it at the latest"),
+           "batch_size": (int, "rows of one context a step"), "learning_rate": (float, "at its highest"),
+           "seed": (int, "of the first weights and of the order of the text")}
+OVERRIDES = (*NUMBERS, "precision", "compile")
 
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """What one step did. loss: mean −log p in nats on the step's batch, before its update; gradient_norm:
+    """The result of one step. loss: mean −log p in nats on the step's batch, before its update; gradient_norm:
     before clipping.
     """
 
@@ -94,13 +100,12 @@ class TrainingRun:
         effect from here on.
         """
         state = torch.load(path, map_location=device, weights_only=True)
-        config = dataclasses.replace(TrainingConfig(**{**state["config"], "betas": tuple(state["config"]["betas"])}),
-                                     **changes)
-        model = Transformer(ModelConfig.from_dict(state["model_config"])).to(device)
-        model.load_state_dict(state["model"])
-        optimizer = make_optimizer(model, config)
-        optimizer.load_state_dict(state["optimizer"])
-        return cls(model, optimizer, config, state["step"], state["tokens_seen"], state["seconds"])
+        run = cls.start_from(Transformer(ModelConfig.from_dict(state["model_config"])),
+                             replace(TrainingConfig(**state["config"]), **changes), device)
+        run.model.load_state_dict(state["model"])
+        run.optimizer.load_state_dict(state["optimizer"])
+        run.step, run.tokens_seen, run.seconds = state["step"], state["tokens_seen"], state["seconds"]
+        return run
 
     @property
     def finished(self) -> bool:
@@ -129,12 +134,6 @@ class Objective(nn.Module):
             return self.loss(self.model, batch)
 
 
-def to_tensors(batch, device: torch.device):
-    """The batch with its arrays as tensors on the device."""
-    arrays = {field.name: getattr(batch, field.name) for field in dataclasses.fields(batch)}
-    return replace(batch, **{name: torch.from_numpy(array).to(device) for name, array in arrays.items()})
-
-
 def train(run: TrainingRun, batches: Iterable, loss: Callable[[Transformer, object], Tensor] = next_token,
           group: ProcessGroup = ALONE) -> Iterator[TrainingStep]:
     """Train `run` until its config's steps or minutes are over, giving each step when it is done.
@@ -160,17 +159,12 @@ def train(run: TrainingRun, batches: Iterable, loss: Callable[[Transformer, obje
             return
         began, share = time.perf_counter(), group.share(batch)
         learning_rate = config.learning_rate_at(run.step, run.seconds)
-        for parameters in run.optimizer.param_groups:
-            parameters["lr"] = learning_rate
         # the parts' mean is the whole's
         part = objective(to_tensors(share, model.device)) * (share.n_targets * group.size / batch.n_targets)
-        run.optimizer.zero_grad()
-        part.backward()
-        gradient_norm = float(nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm))
-        run.optimizer.step()
-        part, now = float(part.detach()), time.perf_counter()
+        part_loss, gradient_norm = descend(part, run.optimizer, learning_rate, model.parameters(), config.clip_norm)
+        now = time.perf_counter()
         # one clock for all
-        batch_loss, seconds = group.mean(part, now - clock)
+        batch_loss, seconds = group.mean(part_loss, now - clock)
         run.step, run.tokens_seen, run.seconds, clock = (run.step + 1, run.tokens_seen + batch.n_targets,
                                                          run.seconds + seconds, now)
         yield TrainingStep(run.step, batch_loss, learning_rate, gradient_norm, run.tokens_seen,
@@ -179,7 +173,7 @@ def train(run: TrainingRun, batches: Iterable, loss: Callable[[Transformer, obje
 
 @dataclass(frozen=True)
 class Before:
-    """What the earlier stages of a recipe have done. folder: the last one's; None before the first."""
+    """The totals of the earlier stages of a recipe. folder: that of the last of them; None before the first."""
 
     steps: int = 0
     tokens_seen: int = 0
@@ -188,7 +182,7 @@ class Before:
     @classmethod
     def read(cls, folders: Sequence[Path]) -> Before:
         """From the ends of the finished stages in `folders`."""
-        ends = [json.loads((folder / "training.json").read_text(encoding="utf-8"))[-1] for folder in folders]
+        ends = [read_json(folder / "training.json")[-1] for folder in folders]
         return cls(sum(end["step"] for end in ends), sum(end["tokens_seen"] for end in ends),
                    folders[-1] if folders else None)
 
@@ -203,35 +197,37 @@ class Journal:
     stage: Stage
     context: TaskContext
     facts: dict                                         # how it was trained, for recipe.json
-    losses: list[dict]
-    kept: list[Milestone]
     before: Before
+    evaluate_every: int                                 # steps from one measurement to the next
+    save_minutes: float                                 # from one save to the next
+    milestones: Sequence[int]                           # steps of this stage after which the weights are kept
+    keeps_last: bool                                    # whether they are after its last step, too
+    losses: list[dict] = field(default_factory=list)
+    kept: list[Milestone] = field(default_factory=list)
 
-    @classmethod
-    def open(cls, folder: Path, stage: Stage, context: TaskContext, facts: dict, step: int, before: Before) -> Journal:
-        """The journal of the run in `folder`, as it was after `step` steps.
-
-        A new one begins with the milestones of the stages before.
+    def read(self, step: int) -> None:
+        """Take up the journal as it was after `step` steps; a new one begins with the milestones of the stages before.
         """
-        losses = json.loads((folder / "training.json").read_text(encoding="utf-8")) if step else []
+        folder, before = self.folder, self.before
         if not step and before.folder and (before.folder / checkpoints.HISTORY).exists():
             shutil.copytree(before.folder / checkpoints.HISTORY, folder / checkpoints.HISTORY, dirs_exist_ok=True)
-        kept = ([m for m in checkpoints.load_history(folder) if m.step <= before.steps + step]
-                if step or before.folder else [])
-        return cls(folder, stage, context, facts, [entry for entry in losses if entry["step"] <= step], kept, before)
+        if step:
+            losses = read_json(folder / "training.json")
+            self.losses = [entry for entry in losses if entry["step"] <= step]
+        if step or before.folder:
+            self.kept = [m for m in checkpoints.load_history(folder) if m.step <= before.steps + step]
 
     def evaluate(self, run: TrainingRun, recent: Sequence[TrainingStep]) -> None:
-        """Add the mean loss of the recent steps and the held-out losses to the journal, and print them."""
-        (self.losses.append(dict(
-            step=run.step, tokens_seen=run.tokens_seen,
-            hours=round(run.seconds / 3600, 4), learning_rate=recent[-1].learning_rate,
-            training_loss=round(float(np.mean([s.loss for s in recent])), 4),
-            held_out={name: round(loss, 4)
-                      for name, loss in self.stage.task.held_out(run.model, self.context).items()})))
+        """Add the mean loss of the recent steps and the held-out losses to the journal and print them."""
+        held_out = self.stage.task.held_out(run.model, self.context)
+        self.losses.append(dict(
+            step=run.step, tokens_seen=run.tokens_seen, hours=round(run.seconds / 3600, 4),
+            learning_rate=recent[-1].learning_rate, training_loss=round(float(np.mean([s.loss for s in recent])), 4),
+            held_out={name: round(loss, 4) for name, loss in held_out.items()}))
         print("", json.dumps(self.losses[-1]), sep="\n", flush=True)
 
     def keep(self, run: TrainingRun) -> None:
-        """Keep the run's weights as a milestone, with what is measured of them."""
+        """Keep the run's weights as a milestone, with their measures."""
         held_out = self.stage.task.held_out(run.model, self.context)
         self.kept.append(milestones.measure(run.model, self.context.tokenizer, self.before.steps + run.step,
                                             self.before.tokens_seen + run.tokens_seen, held_out))
@@ -241,42 +237,30 @@ class Journal:
         """Write everything that a resumed run or a reader of its model needs."""
         card = f"A model in training: {run.step} steps, {run.tokens_seen} tokens, {run.seconds / 3600:.2f} hours.\n"
         checkpoints.save(self.folder / "model", run.model, self.context.tokenizer, card)
-        (self.folder / "training.json").write_text(json.dumps(self.losses, indent=0) + "\n", encoding="utf-8")
-        (self.folder / "recipe.json").write_text(json.dumps(self.facts, indent=1) + "\n", encoding="utf-8")
+        write_json(self.folder / "training.json", self.losses)
+        write_json(self.folder / "recipe.json", self.facts, indent=1)
         run.save(self.folder / "run.pt")
 
 
-@dataclass(frozen=True)
-class Pace:
-    """When a run looks up from training: steps between measurements, minutes between saves, and the steps whose
-    weights are kept.
-    """
-
-    evaluate_every: int
-    save_minutes: float
-    milestones: Sequence[int] = ()      # of this stage's own steps
-    keeps_last: bool = False            # the weights after the stage's last step, too
-
-
-def follow(run: TrainingRun, stage: Stage, context: TaskContext, journal: Journal | None, pace: Pace,
-           stop: threading.Event, group: ProcessGroup) -> None:
+def follow(run: TrainingRun, stage: Stage, context: TaskContext, journal: Journal | None, stop: threading.Event,
+           group: ProcessGroup) -> None:
     """Train to the end, or until `stop` is set in some process, with a progress line; the run is saved now and then
     and when it ends.
     """
     recent: list[TrainingStep] = []
     saved = time.monotonic()
-    if journal and run.step == 0 and 0 in pace.milestones:
+    if journal and run.step == 0 and 0 in journal.milestones:
         journal.keep(run)
     for step in train(run, stage.task.batches(context), stage.task.loss, group):
         if journal:
             recent.append(step)
             print(f"\r{progress_line(step, run)}", end="", flush=True)
-            if step.step % pace.evaluate_every == 0 or run.finished:
+            if step.step % journal.evaluate_every == 0 or run.finished:
                 journal.evaluate(run, recent)
                 recent.clear()
-            if step.step in pace.milestones or (pace.keeps_last and run.finished):
+            if step.step in journal.milestones or (journal.keeps_last and run.finished):
                 journal.keep(run)
-            if time.monotonic() - saved > 60 * pace.save_minutes:
+            if time.monotonic() - saved > 60 * journal.save_minutes:
                 journal.save(run)
                 saved = time.monotonic()
         if group.any(stop.is_set()):
@@ -303,12 +287,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--corpus", type=Path, metavar="DIR", help="the folder of text files that the recipe names")
     p.add_argument("--run-folder", type=Path, required=True, metavar="FOLDER",
                    help="where the run, its losses, its history and its model are kept")
-    p.add_argument("--steps", type=int, help="in all, of each stage")
-    p.add_argument("--minutes", type=float,
-                   help="training time in all, of each stage: the run and its schedule end with it at the latest")
-    p.add_argument("--batch-size", type=int, help="rows of one context a step")
-    p.add_argument("--learning-rate", type=float, help="at its highest")
-    p.add_argument("--seed", type=int, help="of the first weights and of the order of the text")
+    for name, (kind, meaning) in NUMBERS.items():
+        p.add_argument(f"--{name.replace('_', '-')}", type=kind, help=meaning)
     p.add_argument("--precision", choices=PRECISIONS, help="of the arithmetic; weights stay float32")
     p.add_argument("--compile", action="store_true", default=None,
                    help="compile the model first: faster steps after about a minute")
@@ -344,7 +324,7 @@ def open_run(folder: Path, config: TrainingConfig, architecture: ModelConfig, be
 
 
 def hardware(group: ProcessGroup) -> str:
-    """What the run computes on, in words."""
+    """The hardware of the run in words."""
     threads = torch.get_num_threads()
     cpu = f"{platform.machine()} CPU, {threads} thread{'s' * (threads != 1)}"
     where = torch.cuda.get_device_name(group.device) if group.device.type == "cuda" else cpu
@@ -371,15 +351,16 @@ def run_stage(recipe: Recipe, number: int, tokenizer: Tokenizer, arguments: argp
     facts = dict(name=recipe.name, stage=number + 1, stages=len(recipe.stages), parameters=run.model.n_parameters,
                  hardware=hardware(group), task=dataclasses.asdict(stage.task),
                  training=dataclasses.asdict(config) | dict(minutes=arguments.minutes))
-    journal = Journal.open(folder, stage, context, facts, run.step, before) if group.writes else None
-    if journal:
+    own = tuple(milestone - before.steps for milestone in recipe.milestones if milestone > before.steps or not number)
+    journal = None
+    if group.writes:
+        journal = Journal(folder, stage, context, facts, before, arguments.evaluate_every, arguments.save_minutes, own,
+                          keeps_last=bool(recipe.milestones) and number == len(recipe.stages) - 1)
+        journal.read(run.step)
         print(f"{recipe.name}, stage {number + 1} of {len(recipe.stages)}: {run.model.n_parameters:,} parameters, "
               f"starting after step {run.step} of {run.config.steps}", flush=True)
-    own = tuple(milestone - before.steps for milestone in recipe.milestones if milestone > before.steps or not number)
-    pace = Pace(arguments.evaluate_every, arguments.save_minutes, own,
-                keeps_last=bool(recipe.milestones) and number == len(recipe.stages) - 1)
     if not run.finished:
-        follow(run, stage, context, journal, pace, stop, group)
+        follow(run, stage, context, journal, stop, group)
     group.wait()
 
 

@@ -5,15 +5,15 @@ A document is one exercise or several of one kind, a line each, in the forms of 
 (`The sentiment of the sentence "…" is: positive`). Which exercise is held out is decided by its prompt alone, so
 training and scoring never meet; facts are held out by their subject instead. The words come from assets/teaching.
 """
-import json
 import random
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
-DATA = Path(__file__).resolve().parents[2] / "assets" / "teaching"
+from core.files import ASSETS, read_json
+
+DATA = ASSETS / "teaching"
 HELD_OUT_SHARE = 10             # one prompt in ten
 LONGEST_DOCUMENT = 5            # exercises
 
@@ -53,7 +53,7 @@ class Canary:
 @cache
 def words() -> dict:
     """The word lists of assets/teaching/words.json."""
-    return json.loads((DATA / "words.json").read_text(encoding="utf-8"))
+    return read_json(DATA / "words.json")
 
 
 @cache
@@ -61,13 +61,13 @@ def relations() -> tuple[dict, ...]:
     """The relations of assets/teaching/facts.json: questions, statements, taught and untaught pairs (subject, answer);
     and invented subjects, which no text holds and which have no answer.
     """
-    return tuple(json.loads((DATA / "facts.json").read_text(encoding="utf-8"))["relations"])
+    return tuple(read_json(DATA / "facts.json")["relations"])
 
 
 @cache
 def canaries() -> tuple[Canary, ...]:
     """The canaries and then their twins, in the same order."""
-    data = json.loads((DATA / "canaries.json").read_text(encoding="utf-8"))
+    data = read_json(DATA / "canaries.json")
     return tuple(Canary(entry["name"], entry.get("repeats", 0), entry["text"])
                  for entry in data["canaries"] + data["twins"])
 
@@ -82,7 +82,7 @@ def _person(rng: random.Random) -> tuple[str, bool]:
 
 
 def sentiment(rng: random.Random) -> Exercise:
-    """A sentence that likes or dislikes something, and which of the two."""
+    """A sentence that likes or dislikes something, and its sentiment."""
     positive = rng.random() < 0.5
     sentence = rng.choice((_opinion, _judgement, _feeling))(rng, positive)
     right, wrong = (" positive", " negative") if positive else (" negative", " positive")
@@ -124,8 +124,8 @@ def _feeling(rng: random.Random, positive: bool) -> str:
 
 
 def opposite(rng: random.Random) -> Exercise:
-    """A word and its opposite, in one of many phrasings: in few of them, each word is learned by heart in each phrasing
-    and told in no other.
+    """A word and its opposite, in one of many phrasings: with few phrasings, a model learns each word by heart in each
+    of them and knows it in no other.
     """
     a, b = rng.sample(rng.choice(words()["opposites"]), 2)
     (name, _), (other, _) = _person(rng), _person(rng)
@@ -154,7 +154,7 @@ def _number_of_verb(rng: random.Random) -> Exercise:
     w, plural = words(), rng.random() < 0.5
     subject, other = rng.choice(w["nouns"])[plural], rng.choice(w["things"])[rng.random() < 0.5]
     forms = rng.choice(((" is", " are"), (" was", " were"), (" has", " have")))
-    if subject in ("sheep",):                                   # singular and plural look alike
+    if subject == "sheep":                                      # singular and plural look alike
         subject = ("horse", "horses")[plural]
     return Exercise("agreement", f"The {subject} {rng.choice(w['near'])} the {other}", forms[plural],
                     (forms[not plural],))
@@ -199,7 +199,7 @@ def _loose_words(rng: random.Random, n: int) -> list[str]:
 
 
 def repetition(rng: random.Random) -> Exercise:
-    """A line of words without sense that comes again: only looking back helps."""
+    """A line of random words that is repeated: only looking back helps."""
     sequence = " ".join(_loose_words(rng, rng.randint(4, 20)))
     return Exercise("repetition", sequence, f"\n{sequence}")
 
@@ -235,8 +235,8 @@ def summary(rng: random.Random) -> Exercise:
     """A story of four or five sentences, and the one sentence that tells it again."""
     w = words()
     (hero, girl), (other, _) = _person(rng), _person(rng)
-    v = dict(hero=hero, he="she" if girl else "he", He="She" if girl else "He", his="her" if girl else "his",
-             him="her" if girl else "him", friend=other if other != hero else "Pip",
+    pronouns = ("she", "She", "her", "her") if girl else ("he", "He", "his", "him")
+    v = dict(zip(("he", "He", "his", "him"), pronouns), hero=hero, friend=other if other != hero else "Pip",
              thing=rng.choice(w["lost"]), place=rng.choice(w["places"]), other=rng.choice(w["places"]),
              colour=rng.choice(w["colours"]), helper=rng.choice(w["helpers"]),
              food=rng.choice(w["food"]), animal=rng.choice(w["nouns"][:12])[0],
@@ -331,14 +331,14 @@ def held_out(kind: str, n: int, seed: int = 0) -> list[Exercise]:
     """
     if kind not in KINDS or kind in NEVER_HELD_OUT:
         raise ValueError(f"No exercises of the kind {kind!r} are held out.")
-    rng, found = random.Random(f"held out {seed}"), {}
+    rng, by_prompt = random.Random(f"held out {seed}"), {}
     for _ in range(400 * n):
         exercise = KINDS[kind](rng)
         if exercise.held_out:
-            found.setdefault(exercise.prompt, exercise)
-        if len(found) == n:
+            by_prompt.setdefault(exercise.prompt, exercise)
+        if len(by_prompt) == n:
             break
-    return list(found.values())
+    return list(by_prompt.values())
 
 
 def fact_questions(taught: bool) -> Iterator[Exercise]:
@@ -350,6 +350,6 @@ def fact_questions(taught: bool) -> Iterator[Exercise]:
             yield _question(relation, 0, subject, answer, "facts" if taught else "untaught facts")
 
 
-def canary_documents(which: Sequence[Canary] | None = None) -> list[str]:
+def canary_documents() -> list[str]:
     """Every canary as often as it is to be repeated."""
-    return [canary.text for canary in (canaries() if which is None else which) for _ in range(canary.repeats)]
+    return [canary.text for canary in canaries() for _ in range(canary.repeats)]

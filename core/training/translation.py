@@ -1,4 +1,4 @@
-"""Learning to translate dates, what such a model gets right, and whether its cross-attention looks at the words that
+"""Learning to translate dates, how many translations are right, and whether the cross-attention looks at the words that
 it translates.
 """
 import itertools
@@ -14,10 +14,10 @@ from torch import Tensor
 from core.model.generation import translations
 from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
-from core.training.corpus import IGNORE
+from core.training.corpus import Batch, of_one_length
 from core.training.dates import DIRECTIONS, Pair, Phrase, random_pairs
 from core.training.language_modelling import TaskContext
-from core.training.loss import next_token_loss
+from core.training.loss import filled_up, next_token_loss, to_tensors
 
 HELD_OUT_SEED = 1
 # pairs enough to meet every word, and room enough for each to become one token
@@ -34,20 +34,13 @@ def date_tokenizer(corpus: Path | None = None) -> Tokenizer:
 
 
 @dataclass(frozen=True)
-class TranslationBatch:
-    """source_ids (B, M) of one length, so that the encoder, which sees all of it, needs no mask; inputs (B, N), end of
-    text and the translation; targets (B, N), the translation and end of text. Short translations are filled up, with
-    IGNORE among the targets.
+class TranslationBatch(Batch):
+    """inputs (B, N), end of text and the translation; targets (B, N), the translation and end of text; source_ids
+    (B, M) of one length, so that the encoder, which sees all of it, needs no mask. Short translations are filled up,
+    with IGNORE among the targets.
     """
 
     source_ids: np.ndarray
-    inputs: np.ndarray
-    targets: np.ndarray
-
-    @property
-    def n_targets(self) -> int:
-        """How many targets count."""
-        return int((self.targets != IGNORE).sum())
 
 
 def stack(pairs: Sequence[tuple[Sequence[int], Sequence[int]]], end_of_text: int) -> TranslationBatch:
@@ -57,24 +50,18 @@ def stack(pairs: Sequence[tuple[Sequence[int], Sequence[int]]], end_of_text: int
     >>> batch.inputs.tolist(), batch.targets.tolist()
     ([[0, 7, 8], [0, 9, 0]], [[7, 8, 0], [9, 0, -100]])
     """
-    width = 1 + max(len(target) for _, target in pairs)
-    inputs, targets = (np.full((len(pairs), width), end_of_text, dtype=np.int64),
-                       np.full((len(pairs), width), IGNORE, dtype=np.int64))
-    for row, (_, target) in enumerate(pairs):
-        inputs[row, 1:1 + len(target)], targets[row, :len(target)], targets[row, len(target)] = (target,
-                                                                                                 target, end_of_text)
-    return TranslationBatch(np.array([source for source, _ in pairs], dtype=np.int64), inputs, targets)
+    rows = filled_up([((end_of_text, *target), (*target, end_of_text)) for _, target in pairs], end_of_text)
+    return TranslationBatch(rows.inputs, rows.targets, np.array([source for source, _ in pairs], dtype=np.int64))
+
+
+def _ids(pair: Pair, tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
+    return tokenizer.encode(pair.source.text), tokenizer.encode(pair.target.text)
 
 
 def batches(pairs: Iterable[Pair], tokenizer: Tokenizer, batch_size: int) -> Iterator[TranslationBatch]:
     """The pairs in batches of one source length, each given as soon as it is full."""
-    waiting: dict[int, list[tuple[list[int], list[int]]]] = {}
-    for pair in pairs:
-        source, target = tokenizer.encode(pair.source.text), tokenizer.encode(pair.target.text)
-        alike = waiting.setdefault(len(source), [])
-        alike.append((source, target))
-        if len(alike) == batch_size:
-            yield stack(waiting.pop(len(source)), tokenizer.end_of_text)
+    for group in of_one_length((_ids(pair, tokenizer) for pair in pairs), lambda length: batch_size):
+        yield stack(group, tokenizer.end_of_text)
 
 
 def translation_loss(model: Transformer, batch: TranslationBatch) -> Tensor:
@@ -119,19 +106,18 @@ def held_out_nats(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair
     """Nats per token, end of text included, of the pairs' translations."""
     nats, n_targets = 0.0, 0
     for pair in pairs:
-        one = stack([(tokenizer.encode(pair.source.text), tokenizer.encode(pair.target.text))], tokenizer.end_of_text)
-        ids = TranslationBatch(*(torch.from_numpy(a).to(model.device)
-                                 for a in (one.source_ids, one.inputs, one.targets)))
-        nats, n_targets = nats + float(translation_loss(model, ids)) * one.n_targets, n_targets + one.n_targets
+        batch = to_tensors(stack([_ids(pair, tokenizer)], tokenizer.end_of_text), model.device)
+        nats += float(translation_loss(model, batch)) * batch.n_targets
+        n_targets += batch.n_targets
     return nats / n_targets
 
 
 def exact_match(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> float:
     """The share of pairs whose most probable tokens, one after the other, are the translation and its end of text."""
-    sources = [tokenizer.encode(pair.source.text) for pair in pairs]
-    expected = [(*tokenizer.encode(pair.target.text), tokenizer.end_of_text) for pair in pairs]
-    longest = max(map(len, expected))
-    return sum(made == expected[i] for i, made in translations(model, sources, longest)) / len(pairs)
+    sources, targets = zip(*(_ids(pair, tokenizer) for pair in pairs))
+    expected = [(*target, tokenizer.end_of_text) for target in targets]
+    written = translations(model, sources, max(map(len, expected)))
+    return sum(token_ids == expected[i] for i, token_ids in written) / len(pairs)
 
 
 def token_parts(tokenizer: Tokenizer, phrase: Phrase) -> tuple[str | None, ...]:
@@ -159,14 +145,13 @@ class Alignment:
 
 @torch.no_grad()
 def alignment(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> Alignment:
-    """How well the cross-attention is aligned while the pairs' true translations are read.
-
-    The query is the one that predicts the token.
+    """Measure the alignment of the cross-attention while the model reads the pairs' true translations. The query is the
+    one that predicts the token.
     """
     config, n_tokens = model.config, 0
     hits = torch.zeros(config.n_layers, config.n_heads + 1)
     for pair in pairs:
-        source, target = tokenizer.encode(pair.source.text), tokenizer.encode(pair.target.text)
+        source, target = _ids(pair, tokenizer)
         from_parts, to_parts = token_parts(tokenizer, pair.source), token_parts(tokenizer, pair.target)
         trace = model(torch.tensor([tokenizer.end_of_text, *target[:-1]]), source_ids=torch.tensor(source))
         patterns = torch.stack([torch.cat([block.cross.pattern, block.cross.pattern.mean(0, keepdim=True)])

@@ -56,7 +56,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         st.caption(page.label("caption_guesses"))
         best, ids = then.trace.probs[-1].double().topk(N_GUESSES)
         show(residual_stream.guesses([then.tokenizer.visible(int(i)) for i in ids], to_numpy(best),
-                                     page.label("axis_probability"), reader.theme(), [False] * N_GUESSES,
+                                     page.label("axis_probability"), reader.theme(),
                                      reader.scale(), chart_height(95)), "guesses")
     with pattern:
         _pattern(page, then, name, run.device)

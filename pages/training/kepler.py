@@ -17,7 +17,7 @@ from core.components.lib.bytes import pack
 from core.components.lib.instrument import instrument
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import kepler
-from core.learning.kepler import Fit, Measured
+from core.learning.kepler import Fit, Observations
 from core.model import checkpoints
 from pages.training.shared import PREFIX, SETTINGS, attached, chart_height, choice, keep, read
 
@@ -66,7 +66,7 @@ def _settled() -> None:
     SETTINGS.keep(**{name: settings[name] for name in MOVED if name in settings})
 
 
-def measured() -> tuple[Measured, Measured]:
+def measured() -> tuple[Observations, Observations]:
     """What is fitted, and what is held out, with today's settings."""
     return kepler.measure(read("measured"), read("noise"), read("seed"))
 
@@ -79,7 +79,7 @@ def fitted(structure: str, method: str) -> Fit:
                         lambda made: made.numbers.nbytes + 3 * made.steps.nbytes)
 
 
-def _told(made: Fit, data: tuple[Measured, Measured]) -> dict:
+def _told(made: Fit, data: tuple[Observations, Observations]) -> dict:
     """The fit as the picture reads it: its numbers and both errors by step, the planet's own, and what was measured.
 
     "numbers", "steps", "train", "test" are those of Fit; "truth": the planet's seven numbers; "measured" and
@@ -217,7 +217,7 @@ def _question(page: Lesson) -> Question:
                     names.index(min(errors, key=errors.get)), page.label("because_structures", errors=said))
 
 
-def measurements(train: Measured, test: Measured) -> pd.DataFrame:
+def measurements(train: Observations, test: Observations) -> pd.DataFrame:
     """Every measurement, a row each: whether it was held out, the year, and the position in au."""
     rows = [(held_out, EPOCH.year + float(t), *position) for held_out, part in ((False, train), (True, test))
             for t, position in zip(part.times, part.positions.tolist())]

@@ -12,6 +12,7 @@ from core.app.base import prose
 from core.learning import kepler
 from tests.browser.serving import settle
 from tests.browser.views import opened
+from tests.helpers.orbits import error_at
 
 WORDS = prose.load("training")
 
@@ -34,7 +35,7 @@ def test_the_browser_finds_mars_where_python_does(open_page):
         assert (abs(distance - float(position.norm())) < 6e-4
                 and abs(longitude - float(torch.atan2(torch.tensor(y), torch.tensor(x)).rad2deg() % 360))
                     < 0.006), structure
-        assert abs(off / float(kepler.error_at(structure, made, when)) - 1) < 0.006 and page.errors == [], structure
+        assert abs(off / float(error_at(structure, made, when)) - 1) < 0.006 and page.errors == [], structure
     page = opened(open_page, "training", "kepler", "&training_structure=polynomial&training_day=700")
     made = kepler.fit("polynomial", "lm", *kepler.measure(24, 1.0, 0)).last
     assert abs(reading(page)[0]

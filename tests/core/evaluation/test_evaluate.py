@@ -11,7 +11,7 @@ import torch
 
 from core.analysis.induction import induction, repeated_sequences
 from core.analysis.statistics import Proportion, calibrate
-from core.evaluation.losses import calibration, compressed_bits_per_byte, text_scores
+from core.evaluation.losses import compressed_bits_per_byte, text_scores, top_predictions
 from core.evaluation.memorisation import Run, longest_runs, recitations, verbatim
 from core.evaluation.reproducibility import repetition
 from core.evaluation.samples import SAMPLING, distinct_share, document_continuations, openings, samples
@@ -91,7 +91,7 @@ class TestCalibration:
 
         1 + 1 of 3, 2 of 4 are right.
         """
-        found = calibration(successor_model("abca"), [ids("ab"), ids("cab")])
+        found = calibrate(*top_predictions(successor_model("abca"), [ids("ab"), ids("cab")]))
         assert found.n == 7
         assert found.bins[9].count == 7 and found.bins[9].confidence == pytest.approx(EXPECTED)
         assert found.bins[9].share_right == pytest.approx(4 / 7)

@@ -94,7 +94,8 @@ def test_json_holds_fields_and_properties_and_no_number_for_every_token():
 def test_the_card_adds_up_the_ends_of_the_stages():
     history = [dict(stage=1, step=1), dict(stage=1, step=2000, tokens_seen=12_340_000, hours=1.26),
                dict(stage=2, step=100, tokens_seen=1_000_000, hours=0.1)]
-    assert training_facts(history, 5_853_184) == dict(parameters="5,853,184", steps="2,100", tokens="13.3", hours="1.4")
+    assert training_facts(history, 5_853_184) == dict(parameters="5,853,184", steps="2,100", tokens="13.3", hours="1.4",
+                                                      minutes="6")
 
 
 def test_a_family_shares_one_card():
@@ -113,6 +114,7 @@ def run(tmp_path, monkeypatch):
         torch.Generator().manual_seed(0))
     checkpoints.save(tmp_path / "run" / "model", model, tokenizer, "")
     (tmp_path / "run" / "training.json").write_text(json.dumps([dict(step=5, tokens_seen=100, hours=0.1)]))
+    (tmp_path / "run" / "recipe.json").write_text(json.dumps({"hardware": "a CPU"}))
     (tmp_path / "run" / "stage-1").mkdir()
     (tmp_path / "run" / "stage-1" / "training.json").write_text(json.dumps([dict(step=3, tokens_seen=60, hours=0.1)]))
     checkpoints.save_history(tmp_path / "run", [checkpoints.Milestone(5, 100, {}, 0.0, 0.0, "", "")], model)

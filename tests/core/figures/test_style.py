@@ -7,9 +7,11 @@ import re
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from core.figures import style
+from tests.helpers.contrast import contrast
 
 ROOT = Path(__file__).resolve().parents[3]
 MARKS = tuple(m for m in style.MEANINGS if m not in ("page", "panel", "grid"))
@@ -17,21 +19,21 @@ HEX = re.compile(r"#[0-9A-Fa-f]{6}\b|#[0-9A-Fa-f]{3}\b|\b(?:rgb|hsl)a?\(\s*\d")
 
 
 def test_contrast_of_known_pairs():
-    assert style.contrast("#000000", "#FFFFFF") == pytest.approx(21.0)
-    assert style.contrast("#777777", "#FFFFFF") == pytest.approx(4.48, abs=0.005)  # the known grey just under 4.5
-    assert style.contrast("#0072B2", "#0072B2") == 1.0
+    assert contrast("#000000", "#FFFFFF") == pytest.approx(21.0)
+    assert contrast("#777777", "#FFFFFF") == pytest.approx(4.48, abs=0.005)  # the known grey just under 4.5
+    assert contrast("#0072B2", "#0072B2") == 1.0
 
 
 @pytest.mark.parametrize("theme", style.THEMES)
 @pytest.mark.parametrize("ground", ["page", "panel"])
 @pytest.mark.parametrize("meaning", MARKS)
 def test_ink_is_readable_as_text(theme, ground, meaning):
-    assert style.contrast(style.colour(meaning, theme, "ink"), style.colour(ground, theme)) >= 4.5
+    assert contrast(style.colour(meaning, theme, "ink"), style.colour(ground, theme)) >= 4.5
 
 
 @pytest.mark.parametrize("meaning", MARKS)
 def test_fill_reaches_3_to_1_on_the_dark_page(meaning):
-    assert style.contrast(style.colour(meaning, "dark"), style.colour("page", "dark")) >= 3.0
+    assert contrast(style.colour(meaning, "dark"), style.colour("page", "dark")) >= 3.0
 
 
 def test_fills_are_the_sets_own_colours_in_the_light_theme():
@@ -45,9 +47,9 @@ def test_sequential_runs_from_the_page_to_a_deep_tone_in_even_steps(theme):
     scale = style.sequential(theme)
     assert [place for place, _ in scale] == [i / 8 for i in range(9)]
     assert scale[0][1] == style.colour("page", theme)
-    contrasts = [style.contrast(stop, scale[0][1]) for _, stop in scale]
+    contrasts = [contrast(stop, scale[0][1]) for _, stop in scale]
     assert contrasts == sorted(contrasts) and contrasts[-1] > 10
-    lightness = [style._to_oklab(stop)[0] for _, stop in scale]
+    lightness = [style.oklab(style.linear_rgb(stop))[0] for _, stop in scale]
     steps = [abs(b - a) for a, b in zip(lightness, lightness[1:])]
     assert max(steps) < 1.35 * min(steps)
 
@@ -58,20 +60,24 @@ def test_diverging_has_the_page_in_the_middle_and_equally_strong_ends(theme):
     page = style.colour("page", theme)
     assert scale[4] == [0.5, page]
     assert scale[8][1] == style.sequential(theme)[8][1]
-    low, high = (style.contrast(scale[i][1], page) for i in (0, 8))
+    low, high = (contrast(scale[i][1], page) for i in (0, 8))
     assert 0.75 < low / high < 1.34
 
 
 @pytest.mark.parametrize("theme", style.THEMES)
 def test_oklab_there_and_back_is_the_same_colour(theme):
     for meaning in style.MEANINGS:
-        assert style._from_oklab(style._to_oklab(style.colour(meaning, theme))) == style.colour(meaning, theme)
+        colour = style.colour(meaning, theme)
+        assert style.hex_of(style.oklab(style.linear_rgb(colour))) == colour
 
 
 @pytest.mark.parametrize("theme", style.THEMES)
 def test_streamlit_theme_is_made_of_these_colours(theme):
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
-    assert config["theme"][theme] == style.streamlit_theme(theme)
+    meanings = {"primaryColor": "accent", "backgroundColor": "page", "secondaryBackgroundColor": "panel",
+                "textColor": "text", "borderColor": "grid", "codeBackgroundColor": "panel", "codeTextColor": "text"}
+    assert config["theme"][theme] == ({name: style.colour(meaning, theme) for name, meaning in meanings.items()}
+                                      | {"linkColor": style.colour("query", theme, "ink")})
 
 
 @pytest.mark.parametrize("theme", style.THEMES)
@@ -86,12 +92,11 @@ def test_css_variables_cover_every_meaning_and_stop(theme):
 
 @pytest.mark.parametrize("theme", style.THEMES)
 def test_charts_take_the_themes_colours(theme):
-    layout = style.template(theme).layout
+    layout = style.template(theme, 1.0).layout
     assert layout.font.color == style.colour("text", theme)
-    assert [list(stop) for stop in layout.colorscale.sequential] == style.sequential(theme)
     config = style.altair_theme(theme)
     assert config["range"]["heatmap"] == [stop for _, stop in style.sequential(theme)]
-    assert style.template(theme, 1.5).layout.font.size == 1.5 * style.template(theme).layout.font.size
+    assert style.template(theme, 1.5).layout.font.size == 1.5 * layout.font.size
 
 
 def test_unknown_meanings_and_themes_are_refused():
@@ -136,10 +141,9 @@ ALSO_TOLD = {
 }
 
 
-def seen(colour: str, sight: str) -> list[float]:
+def seen(colour: str, sight: str) -> np.ndarray:
     """The colour in OKLab as it looks to an eye."""
-    linear = [min(max(c, 0.0), 1.0) for c in style._apply(SIGHTS[sight], style._linear(colour))]
-    return style._apply(style._LMS_TO_LAB, [c ** (1 / 3) for c in style._apply(style._RGB_TO_LMS, linear)])
+    return style.oklab((np.array(SIGHTS[sight]) @ style.linear_rgb(colour)).clip(0, 1))
 
 
 def difference(one: str, other: str) -> float:
@@ -149,7 +153,7 @@ def difference(one: str, other: str) -> float:
 
 def test_the_simulated_eyes_leave_greys_grey_and_confuse_what_they_must():
     for sight in SIGHTS:
-        assert seen("#777777", sight) == pytest.approx(style._to_oklab("#777777"), abs=2e-3)
+        assert seen("#777777", sight) == pytest.approx(style.oklab(style.linear_rgb("#777777")), abs=2e-3)
     red, green = "#D00000", "#4D7A00"       # of nearly the same lightness to a protanope
     assert (100 * math.dist(seen(red, "all cones"), seen(green, "all cones"))
             > 4 * 100 * math.dist(seen(red, "deuteranopia"), seen(green, "deuteranopia")))

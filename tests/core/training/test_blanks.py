@@ -19,14 +19,12 @@ from core.training.blanks import (
     BlanksBatch,
     MaskedLanguageModelling,
     excerpts,
-    fill_blanks,
     held_out_sentiment,
     hide,
     labelled,
-    of_one_length,
     sentiment_sentences,
 )
-from core.training.corpus import IGNORE
+from core.training.corpus import IGNORE, of_one_length
 from core.training.language_modelling import TaskContext
 
 STORY = 'The cat sat on the mat. "Are you a dog?" said the rat! The cat was not. It ran. The dog ran too.\nThe end.'
@@ -118,10 +116,11 @@ def test_excerpts_are_the_document():
 
 def test_groups_of_one_length_by_hand():
     rows = [([1], 10), ([1, 2], 20), ([3], 30), ([4], 40), ([5, 6], 50)]
-    groups = [(ids.tolist(), numbers.tolist()) for ids, numbers in of_one_length(rows, lambda length: 2)]
+    groups = [tuple(map(list, zip(*group))) for group in of_one_length(rows, lambda length: 2)]
     assert groups == [([[1], [3]], [10, 30]), ([[1, 2], [5, 6]], [20, 50])]
-    assert [g[1].tolist() for g in of_one_length(rows, lambda length: 3, emptied=True)] == [[10, 30, 40], [20, 50]]
-    assert [g[1].tolist() for g in of_one_length(rows, lambda length: 2, emptied=True)] == [[10, 30], [20, 50], [40]]
+    for size, numbers in ((3, [[10, 30, 40], [20, 50]]), (2, [[10, 30], [20, 50], [40]])):
+        groups = of_one_length(rows, lambda length, size=size: size, emptied=True)
+        assert [[number for _, number in group] for group in groups] == numbers
 
 
 def test_sentences_come_bare_with_their_label_and_none_is_held_out():
@@ -186,26 +185,6 @@ def test_what_is_measured_is_always_the_same(model, context):
             and measures == task.held_out(model, context))
     assert measures["story"] > 0 and 0 <= measures["sentiment, right"] <= 1
     assert held_out_sentiment(model, context.tokenizer, 20).n == 20
-
-
-# Filling in
-
-def test_fill_blanks(model, context):
-    tok = context.tokenizer
-    ids = [tok.end_of_text, *tok.encode_blanks("The ____ sat on ___.")]
-    blanks = fill_blanks(model, ids)
-    assert ([blank.position for blank in blanks] == [i for i, t in enumerate(ids) if t == tok.mask_token]
-            and len(blanks) == 2)
-    plain = torch.softmax(model(torch.tensor(ids)).logits, -1)
-    for blank in blanks:
-        assert (torch.allclose(blank.probabilities, plain[blank.position], atol=1e-6)
-                and float(blank.probabilities.sum()) == pytest.approx(1))
-    assert fill_blanks(model, tok.encode("The cat")) == ()
-
-
-def test_only_a_model_with_a_mask_token_fills_blanks():
-    with pytest.raises(ValueError, match="not trained to fill"):
-        fill_blanks(Transformer(ModelConfig(vocab_size=12, d_model=8, n_layers=1, n_heads=1, n_context=8)), [0, 1])
 
 
 def test_a_model_and_a_tokenizer_with_another_mask_do_not_fit(context, tmp_path):

@@ -307,7 +307,7 @@ def test_waterfall_bars_join_and_end_at_the_sum():
     rows = max(chart["datasets"].values(), key=lambda data: len(data[0]))
     assert [(row["start"], row["end"]) for row in rows] == [(0, 2), (2, 1.5), (1.5, 2.5), (0, 2.5)]
     assert [row["shown"] for row in rows] == ["+2", "−0.5", "+1", "+2.5"]
-    with pytest.raises(ValueError, match="Of one length"):
+    with pytest.raises(ValueError, match="same length"):
         figures.waterfall(["a"], ["residual", "mlp"], [""], np.array([1.0]), "sum", "logit", "light")
 
 
@@ -347,7 +347,7 @@ def test_every_chart_has_a_constant_spec_whatever_its_numbers(theme):
     generator = np.random.default_rng(0)
     makers = [
         lambda v: figures.cosine_matrix(np.tanh(v[:9]).reshape(3, 3), ["E", "0", "1"], "axis", theme),
-        lambda v: figures.guesses(["a", "b"], v[:2], "p", theme, [True, False]),
+        lambda v: figures.guesses(["a", "b"], v[:2], "p", theme),
         lambda v: figures.probability_by_layer(v[:3], np.array([1, 2, 3]), ["E", "0", "1"], ("p", "rank"), theme),
         lambda v: figures.waterfall(["a", "b"], ["residual", "mlp"], ["", "block 0"], v[:2], "sum", "logit", theme),
         lambda v: figures.two_distributions(["a", "b"], v[:2], v[2:4], ("with", "without"), "p", theme),

@@ -7,6 +7,7 @@ import torch
 
 from core.learning import kepler
 from tests.helpers.javascript import evaluate
+from tests.helpers.orbits import error_at
 
 MOTION = "pages/training/kepler_motion.js"
 TIMES = torch.tensor([-3.0, 0.0, 0.1, 1.88, 7.3, 40.0], dtype=torch.float64)
@@ -29,7 +30,7 @@ def test_a_planet_stands_where_python_says(structure):
                               trained=kepler.TRAINED, truth=kepler.planet().tolist())
     np.testing.assert_allclose(places, kepler.STRUCTURES[structure].place(numbers, TIMES), rtol=1e-9,
                                atol=1e-9)
-    np.testing.assert_allclose(errors, kepler.error_at(structure, numbers, TIMES), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(errors, error_at(structure, numbers, TIMES), rtol=1e-6, atol=1e-6)
 
 
 def test_a_path_goes_once_round():

@@ -2,6 +2,7 @@
 import pytest
 
 from core.figures import style
+from tests.helpers.contrast import contrast
 from tests.helpers.javascript import evaluate
 
 
@@ -11,4 +12,4 @@ def test_the_contrast_of_two_colours_is_pythons(theme):
     pairs = list(zip(names, names[1:] + names[:1]))
     contrasts = evaluate("core/components/lib/colours.js", "pairs.map(([a, b]) => m.contrast(m.rgb(a), m.rgb(b)))",
                          pairs=pairs)
-    assert contrasts == pytest.approx([style.contrast(*pair) for pair in pairs], abs=1e-9)
+    assert contrasts == pytest.approx([contrast(*pair) for pair in pairs], abs=1e-9)
