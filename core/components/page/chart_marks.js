@@ -1,5 +1,5 @@
 // Where the marks of a chart stand on the screen, and what hover says of each. Neither Vega nor Plotly documents this,
-// so this file alone reads what they keep for themselves: Vega's marks as data of its SVG's elements, Plotly's points as
+// so this file alone reads what they keep for themselves: Vega's marks as data of its elements, Plotly's points as
 // `_fullData`, its axes and camera as `_fullLayout`. tests/browser/test_embeddings_page.py walks both kinds by keys and
 // fails where a version keeps them elsewhere.
 const VEGA = ".vega-embed";
