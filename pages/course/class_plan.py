@@ -8,7 +8,7 @@ MINUTES = 50
 
 def draw(page: Lesson) -> None:
     """The steps with their minutes, and the way to start."""
-    steps, app, there = class_plan.steps(), prose.load("app"), {entry.id for entry in catalogue.existing()}
+    steps, app, existing = class_plan.steps(), prose.load("app"), {entry.id for entry in catalogue.existing()}
     places = ({step.id: (step.lesson, step.settings) for step in steps}
               | {"start": (steps[0].lesson, class_plan.opening(1))})
     shown = [{"id": step.id, "title": step.title, "from": step.minute, "to": end,
@@ -16,7 +16,7 @@ def draw(page: Lesson) -> None:
              for step, end in zip(steps, [*(step.minute for step in steps[1:]), MINUTES])]
     weeks = []
     for entry in page.words.entries("week"):
-        lessons = [lesson for lesson in entry.settings["lessons"].split() if lesson in there]
+        lessons = [lesson for lesson in entry.settings["lessons"].split() if lesson in existing]
         places |= {f"week {entry.id} {lesson}": (lesson, {}) for lesson in lessons}
         weeks.append({"number": entry.id, "title": entry.title, "look": entry.look,
                       "lessons": [{"id": f"week {entry.id} {lesson}", "name": app.label(f"lesson_{lesson}")}

@@ -1,6 +1,6 @@
 // The pictures of the course page, one kind each: lessons, lectures, class, glossary, sheet. Links are real ones; a
 // plain click opens the lesson in the same session.
-import { button, fill, make } from "../../core/components/lib/dom.js";
+import { button, fill, labelled, make } from "../../core/components/lib/dom.js";
 import { mount } from "../../core/components/lib/view.js";
 
 const DONE = "transformer-course-done";      // the lessons that a reader has ticked, in the browser's own store
@@ -16,7 +16,13 @@ class Course {
     if (this.written === written) return;
     Object.assign(this, { written, header, text: header.text });
     this.root.replaceChildren();
+    this.bar = make("div", "bar", this.root);
     this[header.kind]();
+  }
+
+  /** Tells Python; the same thing said twice is new each time. */
+  tell(settings) {
+    this.send({ ...settings, at: Date.now() });
   }
 
   /** A link to one of the places of the header; plain text where there is no such place yet. */
@@ -32,7 +38,7 @@ class Course {
     node.onclick = (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
       event.preventDefault();
-      this.send({ open: key, at: Date.now() });
+      this.tell({ open: key });
     };
     return node;
   }
@@ -40,24 +46,24 @@ class Course {
   // ---- lessons ------------------------------------------------------------------------------------------------------
 
   lessons() {
-    const { lessons } = this.header, bar = make("div", "bar", this.root);
-    const total = lessons.reduce((sum, lesson) => sum + lesson.minutes, 0), done = new Set(stored());
+    const { lessons } = this.header, { bar } = this;
+    const minutes = (list) => list.reduce((sum, lesson) => sum + lesson.minutes, 0);
+    const total = minutes(lessons), done = new Set(stored());
     make("b", "", bar,
       fill(this.text.total, { n: lessons.length, hours: Math.floor(total / 60), minutes: total % 60 }));
     const track = make("div", "track", bar), said = make("span", "muted said", bar);
     const filled = make("div", "filled", track);
     const tell = () => {
-      const left = lessons.reduce((sum, lesson) => sum + (done.has(lesson.id) ? 0 : lesson.minutes), 0);
+      const rest = lessons.filter((lesson) => !done.has(lesson.id)), left = minutes(rest);
       filled.style.width = `${100 * (1 - left / total)}%`;
-      said.textContent = fill(this.text.done,
-        { done: lessons.filter((lesson) => done.has(lesson.id)).length, n: lessons.length, left });
+      said.textContent = fill(this.text.done, { done: lessons.length - rest.length, n: lessons.length, left });
     };
     const list = make("div", "lessons", this.root);
     lessons.forEach((lesson, index) => {
       if (index === 0 || lessons[index - 1].section !== lesson.section) make("h3", "section", list, lesson.section);
-      const row = make("article", "lesson", list), head = make("div", "head", row);
+      const row = make("article", "lesson", list);
       make("span", "number", row, index + 1);
-      row.appendChild(head);
+      const head = make("div", "head", row);
       this.link(head, lesson.id, lesson.name);
       make("p", "muted", head, lesson.sentence);
       const goals = make("div", "goals", row);
@@ -66,9 +72,8 @@ class Course {
       for (const goal of lesson.goals) indexed(make("li", "", items), goal.replaceAll("*", ""));
       const end = make("label", "end", row), tick = make("input", "", end);
       make("span", "", end, fill(this.text.minutes, { min: lesson.minutes }));
-      Object.assign(tick,
-        { type: "checkbox", checked: done.has(lesson.id), title: fill(this.text.tick, { lesson: lesson.name }) });
-      tick.setAttribute("aria-label", tick.title);
+      Object.assign(labelled(tick, fill(this.text.tick, { lesson: lesson.name })),
+        { type: "checkbox", checked: done.has(lesson.id) });
       const mark = () => row.classList.toggle("done", tick.checked);
       tick.onchange = () => {
         tick.checked ? done.add(lesson.id) : done.delete(lesson.id);
@@ -84,7 +89,7 @@ class Course {
   // ---- lectures -----------------------------------------------------------------------------------------------------
 
   lectures() {
-    const { parts, deck } = this.header, bar = make("div", "bar", this.root);
+    const { parts, deck } = this.header, { bar } = this;
     make("b", "", bar, deck);
     make("span", "muted", bar,
       fill(this.text.title, { ideas: parts.reduce((sum, part) => sum + part.ideas.length, 0), parts: parts.length }));
@@ -103,7 +108,7 @@ class Course {
   // ---- one class ----------------------------------------------------------------------------------------------------
 
   class() {
-    const { steps, weeks, minutes } = this.header, bar = make("div", "bar", this.root);
+    const { steps, weeks, minutes } = this.header, { bar } = this;
     make("b", "", bar, this.text.title);
     this.link(bar, "start", this.text.start, "go start");
     const clock = make("div", "clock", this.root);
@@ -141,12 +146,12 @@ class Course {
   // ---- glossary -----------------------------------------------------------------------------------------------------
 
   glossary() {
-    const { header, text } = this, bar = make("div", "bar", this.root), field = make("input", "find", bar);
+    const { header, text, bar } = this, field = make("input", "find", bar);
     Object.assign(field, { type: "search", placeholder: text.find, value: this.find });
     field.setAttribute("aria-label", text.find);
     const choice = make("div", "choice", bar);
     for (const group of ["letters", "lessons"]) {
-      const pick = button(choice, text[group], text[group], () => this.send({ group, at: Date.now() }));
+      const pick = button(choice, text[group], text[group], () => this.tell({ group }));
       pick.setAttribute("aria-pressed", String(header.group === group));
     }
     const said = make("span", "muted said", bar), list = make("div", "glossary", this.root);
@@ -203,14 +208,14 @@ class Course {
     own.href = `./course?term=${encodeURIComponent(term.term)}`;
     own.title = this.text.link;
     own.setAttribute("aria-label", `${this.text.link}: ${term.term}`);
-    own.onclick = (event) => { event.preventDefault(); this.send({ term: term.term, at: Date.now() }); };
+    own.onclick = (event) => { event.preventDefault(); this.tell({ term: term.term }); };
     return card;
   }
 
   // ---- a sheet ------------------------------------------------------------------------------------------------------
 
   sheet() {
-    const { files, solved } = this.header, bar = make("div", "bar", this.root), label = make("label", "switch", bar);
+    const { files, solved } = this.header, { bar } = this, label = make("label", "switch", bar);
     const tick = make("input", "", label);
     Object.assign(tick, { type: "checkbox", checked: solved });
     make("span", "", label, this.text.show_solution);
@@ -221,7 +226,7 @@ class Course {
     paper.srcdoc = files[Number(solved)];
     tick.onchange = () => {
       paper.srcdoc = files[Number(tick.checked)];
-      this.send({ solved: tick.checked, at: Date.now() });
+      this.tell({ solved: tick.checked });
     };
     button(bar, this.text.print, this.text.print, () => paper.contentWindow.print(), "print");
   }

@@ -9,7 +9,7 @@ from core.app.state import reader
 from core.components.lib.token_view import token_view
 from pages.course.shared import SETTINGS
 
-_ASKED = "course_open"      # a key of the session: the place that a link asked for
+ASKED = "course_open"      # a key of the session: the place that a link asked for
 _picture = token_view("course", __file__)
 
 
@@ -21,7 +21,7 @@ def picture(page: Lesson, kind: str, header: dict, places: Mapping[str, tuple[st
 
     def happened(sent: dict) -> None:
         if (key := str(sent.get("open"))) in places:
-            st.session_state[_ASKED] = places[key]
+            st.session_state[ASKED] = places[key]
         SETTINGS.keep(**{name: sent[name] for name in ("term", "group", "solved") if name in sent})
 
     links = {key: link(lesson, settings) for key, (lesson, settings) in places.items()}
@@ -39,8 +39,3 @@ def link(lesson: str, settings: dict) -> dict:
 
     values = {key: None if value is None else written(value) for key, value in settings.items()}
     return {"path": catalogue.url_path(lesson), "set": values}
-
-
-def take_asked() -> tuple[str, dict] | None:
-    """The place that a link has asked for since the last run, once."""
-    return st.session_state.pop(_ASKED, None)

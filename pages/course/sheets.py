@@ -2,7 +2,7 @@
 with its solution.
 """
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -32,16 +32,16 @@ def draw(page: Lesson) -> None:
                   on_click=lambda: SETTINGS.keep(seed=(SETTINGS.read("seed") + 1) % (exercises.MOST_SEED + 1)))
         seed = SETTINGS.read("seed")
         try:
-            made = sheet(page, page.run(), kind, seed)
+            drawn = sheet(page, page.run(), kind, seed)
         except ValueError:
             st.info(page.label("sheet_none"))
             return
-        files = {solved: printable(made, solved, page.label("solution")) for solved in (False, True)}
-        for solved, name in ((False, "sheet"), (True, "solution")):
-            st.download_button(page.label("sheet_file" if not solved else "sheet_solution_file"), files[solved],
-                               file_name=f"{kind}-{seed}{'-solution' * solved}.html", mime="text/html",
+        files = [printable(drawn, solved, page.label("solution")) for solved in (False, True)]
+        for file, name, label, end in zip(files, ("sheet", "solution"), ("sheet_file", "sheet_solution_file"),
+                                          ("", "-solution")):
+            st.download_button(page.label(label), file, file_name=f"{kind}-{seed}{end}.html", mime="text/html",
                                key=f"course_{name}_file", on_click="ignore", icon=":material/download:")
-    picture(page, "sheet", {"files": [files[False], files[True]], "solved": SETTINGS.read("solved")}, {})
+    picture(page, "sheet", {"files": files, "solved": SETTINGS.read("solved")}, {})
     st.markdown(page.label("sheet_attention"))
 
 
@@ -55,49 +55,55 @@ def sheet(page: Lesson, run: Run, kind: str, seed: int) -> Sheet:
                  page.label(footer, model=run.model_name))
 
 
+def _block(page: Lesson, name: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], answer: str = "",
+           **values) -> Block:
+    """A step of a sheet, whose heading is the label `name` and whose text the label `<name>_text` with {values}."""
+    return Block(page.label(name), page.label(f"{name}_text", **values), columns, rows, answer)
+
+
+def _labels(page: Lesson, sheet: str, *names: str, **values) -> list[str]:
+    """The labels `<sheet>_<name>`."""
+    return [page.label(f"{sheet}_{name}", **values) for name in names]
+
+
 def _merges(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
-    made = exercises.merges(seed, run.tokenizer, page.text("merge_words").split())
-    half = math.ceil(len(made.rules) / 2)
-    rules = [[str(rank), Code(left), Code(right)] for rank, left, right in made.rules]
+    exercise = exercises.merges(seed, run.tokenizer, page.text("merge_words").split())
+    half = math.ceil(len(exercise.rules) / 2)
+    rules = [[str(rank), Code(left), Code(right)] for rank, left, right in exercise.rules]
     rules += [["", "", ""]] * (2 * half - len(rules))
-    names = [page.label(f"merges_{name}") for name in ("rule", "left", "right")]
-    blocks = [Block(page.label("merges_rules"), page.label("merges_rules_text"), names * 2,
-                    [first + second for first, second in zip(rules[:half], rules[half:])])]
-    for word in made.words:
+    blocks = [_block(page, "merges_rules", _labels(page, "merges", "rule", "left", "right") * 2,
+                     [first + second for first, second in zip(rules[:half], rules[half:])])]
+    for word in exercise.words:
         rows: list[list[Cell]] = [[page.label("merges_start"), "", Code(" | ".join(word.word))]]
         rows += [[str(i), Asked(str(rank)), Asked(" | ".join(pieces), code=True)]
                  for i, (rank, pieces) in enumerate(word.steps, 1)]
         rows += [[str(len(word.steps) + 1), Asked(page.label("merges_no_rule")), Asked("")]]
         blocks.append(Block(page.label("merges_word", word=word.word), page.label("merges_word_text"),
-                            [page.label(f"merges_{name}") for name in ("step", "rule", "pieces")], rows))
+                            _labels(page, "merges", "step", "rule", "pieces"), rows))
     return {}, blocks
 
 
 def _sampling(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
-    made = exercises.sampling(seed, run.logits(),
-                              [run.tokenizer.visible(i) for i in range(run.model.config.vocab_size)])
-    one, warm, k, p = (made.truncated(**settings)
-                       for settings in ({}, {"temperature": made.temperature}, {"k": made.k}, {"p": made.p}))
-    token, numbers = page.label("sampling_token"), {"k": made.k, "p": f"{made.p:g}"}
+    exercise = exercises.sampling(seed, run.logits(),
+                                  [run.tokenizer.visible(i) for i in range(run.model.config.vocab_size)])
+    T = exercise.temperature
+    plain, warm, k, p = (exercise.truncated(**settings)
+                         for settings in ({}, {"temperature": T}, {"k": exercise.k}, {"p": exercise.p}))
     softmax, cut, ends = [], [], [0.0, *p.interval_ends]
-    for i, name in enumerate(made.tokens):
-        z = made.logits[i] - made.logits[0]
-        softmax.append([Code(name), f"{made.logits[i]:.1f}".replace("-", "−"),
-                        *map(_asked, (z, math.exp(z), one.probs[i], z / made.temperature,
-                                      math.exp(z / made.temperature), warm.probs[i]))])
-        interval = f"{ends[i]:.4f} … {ends[i + 1]:.4f}" if p.kept[i] else "–"
-        cut.append([Code(name), *map(_asked, (one.cumulative[i], k.renormalised[i], p.renormalised[i])),
-                    Asked(interval)])
-    drawn = [[f"ξ = {made.xi:.2f}", Asked(made.tokens[made.drawn], code=True)],
-             [page.label("sampling_greedy"), Asked(made.tokens[0], code=True)]]
-    cut_columns = [token, *(page.label(f"sampling_{name}", **numbers)
-                            for name in ("cumulative", "top_k", "top_p", "interval"))]
-    blocks = [Block(page.label("sampling_softmax"),
-                    page.label("sampling_softmax_text", temperature=f"{made.temperature:g}"),
-                    [token, "u", "z = u − M", "e^z", "y", "z / T", "e^(z / T)", "y_T"], softmax),
-              Block(page.label("sampling_cut"), page.label("sampling_cut_text", **numbers), cut_columns, cut),
-              Block(page.label("sampling_draw"), page.label("sampling_draw_text", xi=f"{made.xi:.2f}"),
-                    [page.label("sampling_by"), page.label("sampling_drawn")], drawn)]
+    for i, (name, u) in enumerate(zip(exercise.tokens, exercise.logits)):
+        z = u - exercise.logits[0]
+        softmax.append([Code(name), f"{u:.1f}".replace("-", "−"),
+                        *map(_asked, (z, math.exp(z), plain.probs[i], z / T, math.exp(z / T), warm.probs[i]))])
+        cut.append([Code(name), *map(_asked, (plain.cumulative[i], k.renormalised[i], p.renormalised[i])),
+                    Asked(f"{ends[i]:.4f} … {ends[i + 1]:.4f}" if p.kept[i] else "–")])
+    xi, token, numbers = f"{exercise.xi:.2f}", page.label("sampling_token"), {"k": exercise.k, "p": f"{exercise.p:g}"}
+    drawn = [[f"ξ = {xi}", Asked(exercise.tokens[exercise.drawn], code=True)],
+             [page.label("sampling_greedy"), Asked(exercise.tokens[0], code=True)]]
+    cut_columns = [token, *_labels(page, "sampling", "cumulative", "top_k", "top_p", "interval", **numbers)]
+    blocks = [_block(page, "sampling_softmax", [token, "u", "z = u − M", "e^z", "y", "z / T", "e^(z / T)", "y_T"],
+                     softmax, temperature=f"{T:g}"),
+              _block(page, "sampling_cut", cut_columns, cut, **numbers),
+              _block(page, "sampling_draw", _labels(page, "sampling", "by", "drawn"), drawn, xi=xi)]
     return {"prompt": _quoted(run.text)}, blocks
 
 
@@ -106,37 +112,34 @@ def _chain(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
     examples = reader.example_prompts()
     run = run if seed == 0 and len(run.token_ids) > 1 else runs.read(run.loaded, examples[seed % len(examples)])
     ids = run.token_ids[:exercises.MOST_TOKENS + 1]
-    made = exercises.chain(run.tokens[1:len(ids)], text_probability.token_log_probs(run.loaded.runner, [ids])[0])
-    products = made.probabilities.cumprod()
-    rows = [[Code(token), repr(float(made.probabilities[i])), _asked(products[i]), _asked(made.nats[i]),
-             _asked(made.nats[i] / math.log(2))] for i, token in enumerate(made.tokens)]
-    size, found = run.model.config.vocab_size, {"sum_nats": made.total, "sum_bits": made.total / math.log(2),
-                                                "mean": made.total / len(made.tokens), "perplexity": made.perplexity}
-    whole = ([[page.label(f"chain_{name}"), _asked(value)] for name, value in found.items()]
-             + [[page.label("chain_uniform", n=size), _asked(math.log(size))]])
-    blocks = [Block(page.label("chain_tokens"), page.label("chain_tokens_text"),
-                    ["x_i", "p(x_i | …)", page.label("chain_product"), "−ln p", "−log₂ p"], rows),
-              Block(page.label("chain_whole"), page.label("chain_whole_text"),
-                    [page.label("chain_quantity"), page.label("chain_value")], whole)]
+    exercise = exercises.chain(run.tokens[1:len(ids)], text_probability.token_log_probs(run.loaded.runner, [ids])[0])
+    rows = [[Code(token), repr(float(p)), *map(_asked, (product, nats, nats / math.log(2)))] for token, p, product, nats
+            in zip(exercise.tokens, exercise.probabilities, exercise.probabilities.cumprod(), exercise.nats)]
+    size, total = run.model.config.vocab_size, exercise.total
+    values = {page.label("chain_sum_nats"): total, page.label("chain_sum_bits"): total / math.log(2),
+              page.label("chain_mean"): total / len(exercise.tokens),
+              page.label("chain_perplexity"): exercise.perplexity,
+              page.label("chain_uniform", n=size): math.log(size)}
+    columns = ["x_i", "p(x_i | …)", page.label("chain_product"), "−ln p", "−log₂ p"]
+    blocks = [_block(page, "chain_tokens", columns, rows),
+              _block(page, "chain_whole", _labels(page, "chain", "quantity", "value"),
+                     [[name, _asked(value)] for name, value in values.items()])]
     return {"text": run.tokenizer.decode(list(ids)).strip()}, blocks
 
 
 def _positions(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
-    made = exercises.positions(seed)
-    P, omega = made.vectors, float(made.frequencies[1])
-    rows = [[str(i), _asked(i * omega), *map(_asked, P[row])] for row, i in enumerate(made.places)]
-    pairs = [(0, 1), (2, 3), (0, 3)]
-    products = [[f"i = {made.places[a]}, j = {made.places[b]}",
-                 Asked(str(made.places[a] - made.places[b]).replace("-", "−")), _asked(float(P[a] @ P[b]))]
-                for a, b in pairs]
-    blocks = [Block(page.label("positions_frequency"), page.label("positions_frequency_text"), ["base", "√base", "ω_1"],
-                    [[f"{made.base:g}", _asked(math.sqrt(made.base)), _asked(omega)]]),
-              Block(page.label("positions_vectors"), page.label("positions_vectors_text"),
-                    ["i", page.label("positions_angle"), "sin i ω_0", "cos i ω_0", "sin i ω_1", "cos i ω_1"], rows),
-              Block(page.label("positions_products"), page.label("positions_products_text"),
-                    [page.label(f"positions_{name}") for name in ("pair", "distance", "product")], products,
-                    page.label("positions_why"))]
-    return {"base": f"{made.base:g}"}, blocks
+    exercise = exercises.positions(seed)
+    P, omega, base, places = exercise.vectors, float(exercise.frequencies[1]), f"{exercise.base:g}", exercise.places
+    rows = [[str(i), _asked(i * omega), *map(_asked, P[row])] for row, i in enumerate(places)]
+    products = [[f"i = {places[a]}, j = {places[b]}", Asked(str(places[a] - places[b]).replace("-", "−")),
+                 _asked(float(P[a] @ P[b]))] for a, b in ((0, 1), (2, 3), (0, 3))]
+    angles = ["i", page.label("positions_angle"), "sin i ω_0", "cos i ω_0", "sin i ω_1", "cos i ω_1"]
+    blocks = [_block(page, "positions_frequency", ["base", "√base", "ω_1"],
+                     [[base, _asked(math.sqrt(exercise.base)), _asked(omega)]]),
+              _block(page, "positions_vectors", angles, rows),
+              _block(page, "positions_products", _labels(page, "positions", "pair", "distance", "product"), products,
+                     page.label("positions_why"))]
+    return {"base": base}, blocks
 
 
 def _counting(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
@@ -148,13 +151,12 @@ def _counting(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
              [page.label("counting_ratio"), _asked(counts["blocks"] / counts["rough"])]]
     biases = {(True, True): "all", (False, True): "mlp", (True, False): "attention", (False, False): "none"}[
         config.attention_bias, config.mlp_bias]
-    small = page.label("counting_parts_text",
-                       norm=page.label(f"counting_norm_{'both' if config.norm_bias else 'gain'}"),
-                       norms=counting.norm_count(config), biases=page.label(f"counting_biases_{biases}"))
-    blocks = [Block(page.label("counting_parts"), small,
-                    [page.label(f"counting_{name}") for name in ("part", "formula", "number")], rows),
-              Block(page.label("counting_share"), page.label("counting_share_text"),
-                    [page.label(f"counting_{name}") for name in ("part", "number")], rough, page.label("counting_why"))]
+    norm = "both" if config.norm_bias else "gain"
+    blocks = [_block(page, "counting_parts", _labels(page, "counting", "part", "formula", "number"), rows,
+                     norm=page.label(f"counting_norm_{norm}"), norms=counting.norm_count(config),
+                     biases=page.label(f"counting_biases_{biases}")),
+              _block(page, "counting_share", _labels(page, "counting", "part", "number"), rough,
+                     page.label("counting_why"))]
     return {"kind": config.kind, "positions": config.positions, "vocab": config.vocab_size,
             "n": config.n_context, "d": config.d_model, "layers": config.n_layers,
             "heads": config.n_heads, "d_k": config.d_k, "d_ff": config.d_ff or 0}, blocks
@@ -181,5 +183,5 @@ def _quoted(text: str) -> str:
     return text if len(text) <= TEXT_CHARACTERS else "…" + text[-TEXT_CHARACTERS:]
 
 
-MAKERS: dict[str, Callable[[Lesson, Run, int], tuple[dict, list[Block]]]] = {
+MAKERS = {
     "merges": _merges, "sampling": _sampling, "chain": _chain, "positions": _positions, "counting": _counting}

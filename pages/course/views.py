@@ -5,7 +5,7 @@ from core.app.base import catalogue, prose
 from core.app.frame import lesson, views
 from core.app.state import reader
 from pages.course import class_plan, glossary, lectures, lessons, sheets
-from pages.course.pictures import take_asked
+from pages.course.pictures import ASKED
 from pages.course.shared import SETTINGS
 
 VIEWS = {"lessons": lessons, "lectures": lectures, "class": class_plan, "glossary": glossary, "sheets": sheets}
@@ -22,7 +22,7 @@ def draw() -> None:
 
     @lesson.fragment
     def everything() -> None:
-        if asked := take_asked():
+        if asked := st.session_state.pop(ASKED, None):
             reader.open_lesson(*asked)
         with st.container(key="course_bar"):
             view = views.choice(SETTINGS, page, "view")

@@ -27,6 +27,7 @@ from pages.limits.shared import PREFIX, among, attached, keep, look, origin, rea
 N_STRAYED = 20             # tokens of its own that are shown after it has left a passage
 GREEDY = SamplingConfig(temperature=0)
 NEEDED = (1, 4, 16)        # tokens of a start: the limits between the options of the question
+Pairs = dict[str, tuple[Recitation, Recitation]]        # name -> the passage and its twin
 # A passage and its twin, each begun by the reader and gone on with by the model, token by token.
 _picture = token_view("limits_recital", __file__)
 
@@ -55,17 +56,18 @@ def after(whole: Recitation, start: int) -> Recitation:
 def draw(page: Lesson, run: Run) -> Reading:
     """The passage beside its twin, and all passages in two charts; returns what they show."""
     every = read_whole(page, run)
-    names = [one.passage.name for one in every if one.passage.repeats]
-    among("passage", names)
+    n = len(every) // 2
+    whole = {own.passage.name: (own, twin) for own, twin in zip(every[:n], every[n:])}
+    among("passage", list(whole))
     most = min(48, *(len(one.token_ids) for one in every))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        name = st.selectbox(page.label("passage"), names, format_func=lambda name: _option(page, every, name),
-                            width=300, **attached("passage"))
+        name = st.selectbox(page.label("passage"), list(whole), width=300, **attached("passage"),
+                            format_func=lambda name: f"{name}, {_times(page, whole[name][0])}")
         if read("start") > most:
             keep(start=most)
         start = st.slider(page.label("start"), 1, most, width=260, **attached("start"))
-    now = [after(one, start) for one in every]
-    own, twin = _pair(now, name)
+    pairs = {key: (after(own, start), after(twin, start)) for key, (own, twin) in whole.items()}
+    own, twin = pairs[name]
     title = page.label("memory_title", n=start, name=name, repeats=_times(page, own), recited=own.n_recited,
                        all=len(own.token_ids), twin=twin.n_recited, twin_all=len(twin.token_ids))
     st.markdown(f"**{title}** {origin(page, run.model_name)}")
@@ -76,47 +78,35 @@ def draw(page: Lesson, run: Run) -> Reading:
         _picture(header, key=f"{PREFIX}recital", on_settings=lambda settings: None)
     with beside, st.container(key=f"{PREFIX}charts", gap="xsmall"):
         st.caption(page.label("memory_caption", n=start))
-        _chart(page, now, name, "recited", look(155, presenting=130))
-        _chart(page, now, name, "nats", look(165, presenting=140))
-    return Reading(_lines(page, run, own, twin), _question(page, every, name),
-                   [recitations, Recitation.n_recited.fget], {"passages.csv": lambda: _table(now)}, ".recital-text",
-                   title, _means(page, now))
+        _chart(page, pairs, name, "recited", look(155, presenting=130))
+        _chart(page, pairs, name, "nats", look(165, presenting=140))
+    return Reading(_lines(page, run, own, twin), _question(page, whole[name][0]),
+                   [recitations, Recitation.n_recited.fget], {"passages.csv": lambda: _table(pairs)}, ".recital-text",
+                   title, _means(page, pairs))
 
 
-def _chart(page: Lesson, now: list[Recitation], picked: str, quantity: str, looks: dict) -> None:
+def _chart(page: Lesson, pairs: Pairs, picked: str, quantity: str, looks: dict) -> None:
     """All passages and twins by how often they were read: the share "recited", or the "nats" per token."""
-    groups, is_share = _groups(now), quantity == "recited"
-    frame = pd.DataFrame([_dot(page, one, groups.index(_repeats(now, one)),
-                               one.recited_share if is_share else one.nats_per_token, one.passage.name == picked)
-                          for one in now])
+    groups, is_share, rows = _groups(pairs), quantity == "recited", []
+    names = page.label("dot_passage"), page.label("dot_twin")
+    for place, (name, pair) in enumerate(pairs.items()):
+        group = groups.index(pair[0].passage.repeats)
+        for one, kind, side in zip(pair, names, (-0.2, 0.2)):
+            value = one.recited_share if is_share else one.nats_per_token
+            rows.append({"group": group, "x": group + side + 0.06 * (place % 4 - 1.5), "y": value, "kind": kind,
+                         "name": name, "shown": readable(value), "picked": name == picked})
     titles = (None if is_share else page.label("axis_repeats"), page.label(f"axis_{quantity}"))
-    show(figures.passages(frame, [page.label("times_axis", n=n) for n in groups], titles,
-                          (page.label("dot_passage"), page.label("dot_twin")), is_share, **looks), f"memory_{quantity}")
+    show(figures.passages(pd.DataFrame(rows), [page.label("times_axis", n=n) for n in groups], titles, names, is_share,
+                          **looks), f"memory_{quantity}")
 
 
-def _groups(every: list[Recitation]) -> list[int]:
+def _groups(pairs: Pairs) -> list[int]:
     """How often passages were read, each number once."""
-    return sorted({one.passage.repeats for one in every} - {0})
-
-
-def _option(page: Lesson, every: list[Recitation], name: str) -> str:
-    return f"{name}, {_times(page, _pair(every, name)[0])}"
+    return sorted({own.passage.repeats for own, _ in pairs.values()})
 
 
 def _times(page: Lesson, one: Recitation) -> str:
     return page.label("once" if one.passage.repeats == 1 else "times", n=one.passage.repeats)
-
-
-def _pair(every: list[Recitation], name: str) -> tuple[Recitation, Recitation]:
-    """The passage of that name and its twin."""
-    own, twin = (next(one for one in every if one.passage.name == name and bool(one.passage.repeats) == met)
-                 for met in (True, False))
-    return own, twin
-
-
-def _repeats(every: list[Recitation], one: Recitation) -> int:
-    """How often the passage, or the one whose twin it is, stands in the text."""
-    return _pair(every, one.passage.name)[0].passage.repeats
 
 
 def _row(page: Lesson, run: Run, one: Recitation, kind: str) -> dict:
@@ -142,13 +132,6 @@ def _strayed(run: Run, ids: tuple[int, ...]) -> list[tuple[int, float]]:
         lambda: [(step.token_id, math.exp(step.log_prob))
                  for step in generate(run.loaded.runner, start, GREEDY, max_new_tokens=N_STRAYED)],
         lambda made: 100 * len(made))
-
-
-def _dot(page: Lesson, one: Recitation, group: int, value: float, picked: bool) -> dict:
-    kind = "passage" if one.passage.repeats else "twin"
-    place = [other.name for other in teaching_text.canaries() if other.repeats].index(one.passage.name) % 4
-    return {"group": group, "x": group + (-0.2 if kind == "passage" else 0.2) + 0.06 * (place - 1.5), "y": value,
-            "kind": page.label(f"dot_{kind}"), "name": one.passage.name, "shown": readable(value), "picked": picked}
 
 
 def _lines(page: Lesson, run: Run, own: Recitation, twin: Recitation) -> list[tuple[str, str]]:
@@ -189,28 +172,27 @@ def needed(whole: Recitation) -> int:
     return whole.n_prompt + (wrong[-1] + 1 if wrong else 0)
 
 
-def _question(page: Lesson, every: list[Recitation], name: str) -> Question:
+def _question(page: Lesson, own: Recitation) -> Question:
     """How much of a passage has to be given before the model recites the whole rest."""
-    own, _ = _pair(every, name)
-    n, total = needed(own), own.n_prompt + len(own.token_ids)
+    n, total, name = needed(own), own.n_prompt + len(own.token_ids), own.passage.name
     return Question(f"needed_{name}", page.label("question_needed", name=name, total=total),
                     [page.label(f"question_needed_{k}") for k in range(4)], int(np.searchsorted(NEEDED, n)),
                     page.label("because_needed" if n < total else "because_never", n=n, total=total))
 
 
-def _means(page: Lesson, now: list[Recitation]) -> pd.DataFrame:
+def _means(page: Lesson, pairs: Pairs) -> pd.DataFrame:
     rows = []
-    for repeats in _groups(now):
-        met = [one for one in now if one.passage.repeats == repeats]
-        twins = [_pair(now, one.passage.name)[1] for one in met]
-        rows.append((repeats,
-                     *(plain_number(float(np.mean(values))) for group in (met, twins)
-                       for values in ([one.recited_share for one in group], [one.nats_per_token for one in group]))))
+    for repeats in _groups(pairs):
+        groups = zip(*(pair for pair in pairs.values() if pair[0].passage.repeats == repeats))
+        means = (np.mean(values) for group in groups
+                 for values in ([one.recited_share for one in group], [one.nats_per_token for one in group]))
+        rows.append((repeats, *map(plain_number, means)))
     return page.table(rows, "repeats", "recited", "nats", "twins_recited", "twins_nats")
 
 
-def _table(now: list[Recitation]) -> pd.DataFrame:
-    return pd.DataFrame([{"passage": one.passage.name, "kind": "passage" if one.passage.repeats else "twin",
-                          "times_read": one.passage.repeats, "given": one.n_prompt, "tokens_after": len(one.token_ids),
-                          "recited": one.n_recited, "recited_share": one.recited_share,
-                          "share_most_probable": one.share_right, "nats_per_token": one.nats_per_token} for one in now])
+def _table(pairs: Pairs) -> pd.DataFrame:
+    return pd.DataFrame([{"passage": one.passage.name, "kind": kind, "times_read": one.passage.repeats,
+                          "given": one.n_prompt, "tokens_after": len(one.token_ids), "recited": one.n_recited,
+                          "recited_share": one.recited_share, "share_most_probable": one.share_right,
+                          "nats_per_token": one.nats_per_token}
+                         for kind, group in zip(("passage", "twin"), zip(*pairs.values())) for one in group])

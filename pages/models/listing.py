@@ -24,69 +24,79 @@ MADE = "models_made"        # in the session: own model -> the zip, or the sente
 
 
 def draw() -> None:
+    """The whole page: its title, and the parts in two columns."""
     with st.container(key="lesson_head"):
         st.markdown(f"## {words().section('title')}\n{words().section('sentence')}")
     near, far = st.columns(2, gap="large")
-    for column, parts in ((near, (_bundled, _own)), (far, (_hub, _folders, _loaded))):
-        for part in parts:
-            with column, st.container(key=f"lesson_models{part.__name__}", gap="small"), guard():
+    for column, parts in ((near, {"bundled": _bundled, "own": _own}),
+                          (far, {"hub": _hub, "folders": _folders, "loaded": _loaded})):
+        for name, part in parts.items():
+            with column, st.container(key=f"lesson_models_{name}", gap="small"), guard():
+                st.markdown(words().section(name))
                 part()
 
 
-def _row(name: str, said: str, note: str = "", verb: str = "use", place: str = "") -> None:
-    """One model: what it is, and the button that makes it the one that every lesson shows. place: of its second
-    row on the page.
+def label(key: str, **values) -> str:
+    """A line of the page's labels with {values} put in."""
+    return words().label(key, **values)
+
+
+def _row(name: str, described: str, note: str = "", verb: str = "use", place: str = "") -> None:
+    """One model: what it is, and the button that makes it the one that every lesson shows. place: sets its second row
+    on the page apart from the first.
     """
     with st.container(horizontal=True, vertical_alignment="center", key=f"models_row_{place}{name}"):
-        st.markdown(said + (f"  \n:small[{note}]" if note else ""), width="stretch")
+        st.markdown(described + (f"  \n:small[{note}]" if note else ""), width="stretch")
         if name in (reader.model_name(), reader.loaded_model()):
-            st.caption(words().label("shown" if name == reader.model_name() else "picked"), width="content")
+            st.caption(label("shown" if name == reader.model_name() else "picked"), width="content")
             model_offer.open_in(name, place=f"row_{place}")
         else:
             load = loading.loading_of(name)
             verb = "use" if cache.exists(name) else "watch" if load is not None and load.running else verb
-            st.button(words().label(verb), key=f"models_use_{place}{name}", on_click=reader.want_model, args=(name,),
-                      help=words().label("use_help") if verb == "use" else None)
+            st.button(label(verb), key=f"models_use_{place}{name}", on_click=reader.want_model, args=(name,),
+                      help=label("use_help") if verb == "use" else None)
 
 
 def _sizes(config: ModelConfig) -> str:
-    return words().label("sizes", n=n_parameters(config), layers=config.n_layers, heads=config.n_heads,
-                         width=config.d_model, context=config.n_context)
+    return label("sizes", n=n_parameters(config), layers=config.n_layers, heads=config.n_heads,
+                 width=config.d_model, context=config.n_context)
+
+
+def _bold(name: str) -> str:
+    return f"**{escaped(name)}**"
 
 
 def _bundled() -> None:
-    st.markdown(words().section("bundled"))
     for name in cache.model_names():
         note = prompt_bar.model_note(name)
         try:
-            said = _sizes(checkpoints.bundled_config(name)) if name != cache.RANDOM_MODEL else ""
+            sizes = _sizes(checkpoints.bundled_config(name)) if name != cache.RANDOM_MODEL else ""
         except checkpoints.CheckpointError as error:
-            said = escaped(cache.problem_of(error, name))
-        _row(name, note or f"**{escaped(name)}**", said)
+            sizes = escaped(cache.problem_of(error, name))
+        _row(name, note or _bold(name), sizes)
 
 
 def _own() -> None:
-    st.markdown(words().section("own"))
     own = reader.own_models()
     for name in own:
         loaded = cache.shared_model(name, reader.device())
-        _row(name, f"**{escaped(name)}**", f"{_sizes(loaded.model.config)}. {words().label('own_note')}")
+        _row(name, _bold(name), f"{_sizes(loaded.model.config)}. {label('own_note')}")
         _transformers_file(name)
     if not own:
-        st.caption(words().label("own_none"))
+        st.caption(label("own_none"))
 
 
 def _transformers_file(name: str) -> None:
     """A file of a reader's own model for transformers, made when it is asked for; or why there is none."""
     made = st.session_state.setdefault(MADE, {}).get(name)
     if made is None:
-        st.button(words().label("save"), key=f"models_make_{name}", type="tertiary", icon=":material/archive:",
-                  help=words().label("save_help"), on_click=_make, args=(name,))
+        st.button(label("save"), key=f"models_make_{name}", type="tertiary", icon=":material/archive:",
+                  help=label("save_help"), on_click=_make, args=(name,))
     elif isinstance(made, bytes):
-        st.download_button(words().label("saved", name=name), made, file_name=f"{name}.zip", mime="application/zip",
+        st.download_button(label("saved", name=name), made, file_name=f"{name}.zip", mime="application/zip",
                            key=f"models_file_{name}", on_click="ignore")
     else:
-        st.caption(escaped(words().label("save_cannot", why=made)))
+        st.caption(escaped(label("save_cannot", why=made)))
 
 
 def _make(name: str) -> None:
@@ -113,22 +123,21 @@ def transformers_zip(loaded: cache.LoadedModel) -> bytes:
 
 
 def _hub() -> None:
-    st.markdown(words().section("hub"))
     if not names.is_hub_on():
-        st.caption(words().label("hub_off"))
+        st.caption(label("hub_off"))
         return
-    st.caption(words().label("hub_intro"))
-    st.caption(words().label("hub_disk", taken=readable_bytes(disk.taken()), bound=readable_bytes(disk.bound())))
+    st.caption(label("hub_intro"))
+    st.caption(label("hub_disk", taken=readable_bytes(disk.taken()), bound=readable_bytes(disk.bound())))
     with st.form("models_hub", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        st.text_input(words().label("hub_field"), max_chars=200, placeholder=words().label("hub_example"), key=HUB_NAME)
-        st.form_submit_button(words().label("look"), on_click=_ask_hub)
+        st.text_input(label("hub_field"), max_chars=200, placeholder=label("hub_example"), key=HUB_NAME)
+        st.form_submit_button(label("look"), on_click=_ask_hub)
     written = _hub_name()
     if written and not names.is_hub_name(written):
-        st.warning(words().label("hub_not_a_name"))
+        st.warning(label("hub_not_a_name"))
     elif written and not names.is_hub_offered(written):
-        st.warning(words().label("hub_not_allowed", names=escaped(", ".join(names.hub_models()))))
+        st.warning(label("hub_not_allowed", names=escaped(", ".join(names.hub_models()))))
     for name in names.hub_models():
-        _row(names.ON_HUB + name, f"**{escaped(name)}**", verb="look")
+        _row(names.ON_HUB + name, _bold(name), verb="look")
 
 
 def _hub_name() -> str:
@@ -142,20 +151,17 @@ def _ask_hub() -> None:
 
 
 def _folders() -> None:
-    st.markdown(words().section("folders"))
     found = names.folders()
     for name in found:
-        _row(names.IN_FOLDER + name, f"**{escaped(name)}**", verb="look")
+        _row(names.IN_FOLDER + name, _bold(name), verb="look")
     if not found:
-        st.caption(words().label("folders_none"))
+        st.caption(label("folders_none"))
 
 
 def _loaded() -> None:
-    st.markdown(words().section("loaded"))
     listed = cache.shelf.listed()
     for name, n_bytes in listed:
-        _row(name, words().label("loaded_row", name=model_offer.title(name), size=readable_bytes(n_bytes)),
-             place="loaded_")
-    said = "loaded_bound" if listed else "loaded_none"
-    st.caption(words().label(said, taken=readable_bytes(cache.shelf.n_bytes), bound=readable_bytes(shelf.capacity()),
-                             free=readable_bytes(devices.memory_free())))
+        _row(name, label("loaded_row", name=model_offer.title(name), size=readable_bytes(n_bytes)), place="loaded_")
+    key = "loaded_bound" if listed else "loaded_none"
+    st.caption(label(key, taken=readable_bytes(cache.shelf.n_bytes), bound=readable_bytes(shelf.capacity()),
+                     free=readable_bytes(devices.memory_free())))

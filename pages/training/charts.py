@@ -1,19 +1,68 @@
-"""Training: what the loss pushes at, curves over the steps, an attention pattern.
+"""The lesson's own charts: what the loss pushes at, lines over the steps of a training, paths over a loss surface.
 
-Arrays and labels in, an altair chart out.
+Arrays, labels and a Look in; a table and a Vega-Lite spec out, which depends on nothing that changes while a training
+runs, so that the browser updates the chart in place. The specs are written out: altair's checks of a chart take longer
+than ten steps of a training.
 """
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
+from core.figures.lines import DASHES, spread
 from core.figures.numbers import readable
-from core.figures.style import altair_theme, colour, framed
+from core.figures.style import POWER_OF_TEN, altair_theme, colour, framed
+
+NAME_HEIGHT = 15         # px that the name of a line takes
+FURTHEST = 1e3           # of a path from the origin, as far as it is drawn
+MEANINGS = {"held_out": "query", "held_out_text": "query", "loss": "excluded", "accuracy": "value",
+            "gradient_norm": "key", "old": "key", "kl": "attention", "margin": "value",
+            "induction_score": "attention", "previous_token_score": "mlp"}      # of the lines over the steps
 
 
-def pushes(tokens: Sequence[str], gradient: np.ndarray, axis_title: str, theme: str, scale: float = 1.0,
+@dataclass(frozen=True)
+class Look:
+    """How the reader sees charts: in the theme "light" or "dark", and how much larger than usual the type is."""
+
+    theme: str
+    scale: float = 1.0
+
+    def ink(self, meaning: str) -> str:
+        """The colour of lines and text of this meaning."""
+        return colour(meaning, self.theme, "ink")
+
+    def words(self, size: float, meaning: str, **more) -> dict:
+        """A text mark of `size` px."""
+        return {"type": "text", "fontSize": size * self.scale, "color": self.ink(meaning), **more}
+
+    def spec(self, layers: Sequence[dict], height: int, right: float = 5) -> dict:
+        """The spec of these layers. right: px beside them."""
+        return {"layer": layers, "height": height, "padding": {"left": 5, "right": right, "top": 5, "bottom": 5},
+                "config": altair_theme(self.theme, self.scale)}
+
+
+@dataclass(frozen=True)
+class Axis:
+    """title; domain; whether it is logarithmic; the d3 format of its labels."""
+
+    title: str
+    domain: tuple[float, float]
+    log: bool = False
+    format: str = "~g"
+
+    def encoding(self, field: str, grid: bool = False, ticks: int = 5, clamp: bool = False) -> dict:
+        """The axis as Vega-Lite has it. clamp: what is beyond the domain stands at its edge."""
+        labels = {"labelExpr": POWER_OF_TEN} if self.log else {"format": self.format}
+        return {"field": field, "type": "quantitative", "title": self.title or None,
+                "scale": {"type": "log" if self.log else "linear", "domain": list(self.domain), "nice": False,
+                          "clamp": clamp},
+                "axis": {"tickCount": ticks, "grid": grid, **labels}}
+
+
+def pushes(tokens: Sequence[str], gradient: np.ndarray, axis_title: str, look: Look,
            height: int = 300) -> alt.TopLevelMixin:
     """∂(−ln p)/∂u of some tokens as bars from 0, the first one being the true token: left means that a step
     raises its logit.
@@ -22,81 +71,165 @@ def pushes(tokens: Sequence[str], gradient: np.ndarray, axis_title: str, theme: 
         raise ValueError(f"{len(tokens)} tokens, but {len(gradient)} entries of the gradient.")
     frame = pd.DataFrame({"place": range(len(tokens)), "token": list(tokens), "g": np.asarray(gradient, dtype=float)})
     frame["true"], frame["shown"] = frame["place"] == 0, [readable(g) for g in frame["g"]]
+    frame["end"] = frame["g"].where(~frame["true"], 0)          # the number stands to the right of its bar
     base = alt.Chart(frame).encode(y=alt.Y("place:O", axis=None, scale=alt.Scale(paddingInner=0.3)))
     x = alt.X("g:Q", title=axis_title, scale=alt.Scale(domain=[-1, 1]),
               axis=alt.Axis(values=[-1, -0.5, 0, 0.5, 1], grid=True))
-    tone = alt.Color("true:N", scale=alt.Scale(domain=[True, False],
-                                               range=[colour("value", theme), colour("key", theme)]), legend=None)
-    bars = base.mark_bar().encode(x=x, color=tone, tooltip=[alt.Tooltip("token:N", title=" "),
-                                                            alt.Tooltip("g:Q", title="∂(−ln p)/∂u", format=".6g")])
-    names = base.mark_text(font="monospace", fontSize=13 * scale, baseline="middle", align="right", dx=-6,
-                           limit=120 * scale).encode(x=alt.XValue(0), text=alt.Text("token:N"))
-    right = base.transform_filter("!datum.true").mark_text(align="left", dx=5, fontSize=12 * scale,
-                                                           color=colour("muted", theme)).encode(
-                                                               x=x, text=alt.Text("shown:N"))
-    left = base.transform_filter("datum.true").mark_text(align="left", dx=5, fontSize=12 * scale,
-                                                         color=colour("muted", theme)).encode(
-                                                             x=alt.datum(0), text=alt.Text("shown:N"))
-    return framed(alt.layer(bars, names, right, left), theme, scale, height=height,
-                  padding={"left": 90 * scale, "right": 8, "top": 5, "bottom": 5})
+    fills = alt.Color("true:N", legend=None, scale=alt.Scale(
+        domain=[True, False], range=[colour(meaning, look.theme) for meaning in ("value", "key")]))
+    bars = base.mark_bar().encode(x=x, color=fills, tooltip=[alt.Tooltip("token:N", title=" "),
+                                                             alt.Tooltip("g:Q", title="∂(−ln p)/∂u", format=".6g")])
+    names = base.mark_text(font="monospace", fontSize=13 * look.scale, baseline="middle", align="right", dx=-6,
+                           limit=120 * look.scale).encode(x=alt.XValue(0), text=alt.Text("token:N"))
+    numbers = base.mark_text(align="left", dx=5, fontSize=12 * look.scale, color=look.ink("muted")).encode(
+        x=alt.X("end:Q", title=axis_title), text=alt.Text("shown:N"))
+    return framed(alt.layer(bars, names, numbers), look.theme, look.scale, height=height,
+                  padding={"left": 90 * look.scale, "right": 8, "top": 5, "bottom": 5})
 
 
-def curve(names: Mapping[str, str], meanings: Mapping[str, str], x_title: str, y_title: str, theme: str, *,
-          x_domain: tuple[float, float], y_domain: tuple[float, float], levels: Mapping[str, float] | None = None,
-          changes: Mapping[float, str] | None = None, marked: float | None = None, ticks: Sequence[str] = (),
-          points: bool = False, y_format: str = "~g", scale: float = 1.0, height: int = 240) -> dict:
-    """The Vega-Lite spec of lines over the steps of a training, for data with the columns line (its name), x and y;
-    names and colour meanings by line.
+def by_line(order: Sequence[str], values: Iterable, legend: dict | None = None) -> dict:
+    """A value for each line, such as its colour."""
+    return {"field": "line", "type": "nominal", "scale": {"domain": list(order), "range": list(values)},
+            "legend": legend}
 
-    levels: values that are drawn across, by their names. changes: steps at which something was turned, with what stands
-    there. marked: the step that is looked at.
-    ticks: the names of x = 0, 1, 2, …, where x counts and does not measure. points: every value is a point too, as
-    where there is but one. A value beyond y_domain is drawn at its edge. Written out and without altair, whose checks
-    of a chart take longer than ten steps of a training: nothing but the data changes while one runs.
+
+def dashed(order: Sequence[str], legend: dict | None = None) -> dict:
+    """The first line solid, each other one dashed in its own way."""
+    return by_line(order, [list(dash) for dash in DASHES[:len(order)]], legend)
+
+
+def tips(x: Axis, y: Axis) -> list[dict]:
+    """What is read of a point: its line, and both values. Of those with one title Vega-Lite keeps the first alone."""
+    return [{"field": "line", "type": "nominal", "title": " "},
+            {"field": "x", "type": "quantitative", "title": x.title or "  ", "format": ".6~g"},
+            {"field": "y", "type": "quantitative", "title": y.title or "   ", "format": ".4~g"}]
+
+
+def ruled(values: Iterable[tuple[float, str]], across: dict, beside: dict, rule: dict, words: dict) -> list[dict]:
+    """Straight lines at some values of one axis, each with its name. across: the encoding of that axis; beside: where
+    the name stands on the other.
     """
-    order, inks = [names[line] for line in names], [colour(meanings[line], theme, "ink") for line in names]
-    axis = {"values": list(range(len(ticks))), "labelExpr": f"{json.dumps(list(ticks))}[datum.value]",
-            "labelOverlap": True, "labelAngle": 0} if ticks else {"tickCount": 4, "format": "~s"}
-    x = {"field": "x", "type": "quantitative", "title": x_title,
-         "scale": {"domain": list(x_domain), "nice": False}, "axis": axis}
-    y = {"field": "y", "type": "quantitative", "title": y_title or None,
-         "scale": {"domain": list(y_domain), "nice": False, "clamp": True},
-         "axis": {"tickCount": 5 if height > 150 else 2, "grid": True, "format": y_format}}
-    legend = (None if len(order) == 1
-              else {"title": None, "orient": "top", "symbolType": "stroke", "offset": 2, "padding": 0})
-    colours = {"field": "line", "type": "nominal", "scale": {"domain": order, "range": inks}, "legend": legend}
-    dashes = {"field": "line", "type": "nominal",
-              "scale": {"domain": order, "range": [[1, 0], [3, 3], [8, 3]][:len(order)]}, "legend": legend}
-    tooltip = [{"field": "line", "type": "nominal", "title": " "},
-               {"field": "x", "type": "quantitative", "title": x_title},
-               {"field": "y", "type": "quantitative", "title": y_title or " ", "format": ".4~g"}]
-    layers = (_across(levels or {}, theme, scale) + _turned(changes or {}, theme, scale)
-              + ([] if marked is None else _turned({marked: ""}, theme, scale)))
-    layers.append({"mark": {"type": "line", "strokeWidth": 2.2 * scale, "clip": True, "point": points},
-                   "encoding": {"x": x, "y": y, "color": colours, "strokeDash": dashes}})
-    layers.append({"mark": {"type": "point", "size": 60, "opacity": 0, "clip": True},
-                   "encoding": {"x": x, "y": y, "tooltip": tooltip}})
-    return {"layer": layers, "height": height, "padding": {"left": 5, "right": 5, "top": 5, "bottom": 5},
-            "autosize": {"type": "fit", "contains": "padding"}, "config": altair_theme(theme, scale)}
+    if not (rows := [{"value": value, "name": name} for value, name in values]):
+        return []
+    return [{"data": {"values": rows}, "mark": {"type": "rule", **rule}, "encoding": across},
+            {"data": {"values": rows}, "mark": words,
+             "encoding": across | beside | {"text": {"field": "name", "type": "nominal"}}}]
 
 
-def _across(levels: Mapping[str, float], theme: str, scale: float) -> list[dict]:
-    data, y = ({"values": [{"level": value, "name": name} for name, value in levels.items()]},
-               {"field": "level", "type": "quantitative", "scale": {"zero": False}})
-    words = {"type": "text", "align": "right", "baseline": "bottom", "dx": -4, "dy": -2, "fontSize": 11.5 * scale,
-             "color": colour("muted", theme)}
-    return [{"data": data, "mark": {"type": "rule", "color": colour("excluded", theme, "ink"), "strokeDash": [4, 3]},
-             "encoding": {"y": y}},
-            {"data": data, "mark": words, "encoding": {"x": {"value": "width"}, "y": y,
-                                                       "text": {"field": "name", "type": "nominal"}}}] if levels else []
+def curve(names: Mapping[str, str], x: Axis, y: Axis, look: Look, height: int, *,
+          levels: Mapping[str, float] | None = None, changes: Mapping[float, str] | None = None,
+          ticks: Sequence[str] = (), points: bool = False) -> dict:
+    """The spec of lines over the steps of a training, for data with the columns line (its name), x and y; the names by
+    line of MEANINGS.
+
+    levels: values that are ruled across, by their names. changes: steps that are marked, with what stands there.
+    ticks: the names of x = 0, 1, 2, …, where x counts and does not measure. points: every value is a point too, as
+    where there is but one. A value beyond y's domain is drawn at its edge.
+    """
+    legend = {"title": None, "orient": "top", "symbolType": "stroke", "offset": 2, "padding": 0}
+    order, legend = list(names.values()), legend if len(names) > 1 else None
+    along, up = x.encoding("x", ticks=4), y.encoding("y", True, 5 if height > 150 else 2, clamp=True)
+    if ticks:
+        along["axis"] = {"values": list(range(len(ticks))), "labelExpr": f"{json.dumps(list(ticks))}[datum.value]",
+                         "labelOverlap": True, "labelAngle": 0}
+    value = {"field": "value", "type": "quantitative", "scale": {"zero": False}}
+    return look.spec([
+        *ruled(((level, name) for name, level in (levels or {}).items()), {"y": value}, {"x": {"value": "width"}},
+               {"color": look.ink("excluded"), "strokeDash": [4, 3]},
+               look.words(11.5, "muted", align="right", baseline="bottom", dx=-4, dy=-2)),
+        *ruled((changes or {}).items(), {"x": value}, {"y": {"value": 34}},
+               {"color": look.ink("mlp"), "strokeWidth": 1.5},
+               look.words(11, "mlp", align="left", baseline="top", dx=3, dy=2)),
+        {"mark": {"type": "line", "strokeWidth": 2.2 * look.scale, "clip": True, "point": points},
+         "encoding": {"x": along, "y": up, "strokeDash": dashed(order, legend),
+                      "color": by_line(order, [look.ink(MEANINGS[line]) for line in names], legend)}},
+        {"mark": {"type": "point", "size": 60, "opacity": 0, "clip": True},
+         "encoding": {"x": along, "y": up, "tooltip": tips(x, y)}}], height)
 
 
-def _turned(changes: Mapping[float, str], theme: str, scale: float) -> list[dict]:
-    data, x = ({"values": [{"at": at, "name": name} for at, name in changes.items()]},
-               {"field": "at", "type": "quantitative", "scale": {"zero": False}})
-    words = {"type": "text", "align": "left", "baseline": "top", "dx": 3, "dy": 2, "fontSize": 11 * scale,
-             "color": colour("mlp", theme, "ink")}
-    return [{"data": data,
-             "mark": {"type": "rule", "color": colour("mlp", theme, "ink"), "strokeWidth": 1.5}, "encoding": {"x": x}},
-            {"data": data, "mark": words,
-             "encoding": {"x": x, "y": {"value": 34}, "text": {"field": "name", "type": "nominal"}}}] if changes else []
+def curve_rows(curves: Mapping[str, tuple[np.ndarray, np.ndarray]], y: Axis, height: float,
+               scale: float = 1.0) -> pd.DataFrame:
+    """What `curves` draws of name -> (x, y): the points that are within the axis, and for each line the height at which
+    its name stands at the right edge.
+    """
+    to = np.log10 if y.log else np.asarray
+    low, high = map(float, to(y.domain))
+    rows = [(name, "line", float(x), float(value), 0.0) for name, (xs, ys) in curves.items()
+            for x, value in zip(xs, ys) if np.isfinite(value) and (value > 0 or not y.log)]
+    ends = [np.clip(to(max(ys[-1], 1e-300) if y.log else ys[-1]), low, high) if np.isfinite(ys[-1]) else high
+            for _, ys in curves.values()]
+    at = _within(spread(ends, gap := NAME_HEIGHT * scale / height * (high - low)), gap, high)
+    rows += [(name, "end", 0.0, 0.0, float(10 ** place if y.log else place)) for name, place in zip(curves, at)]
+    return pd.DataFrame(rows, columns=["line", "role", "x", "y", "at"])
+
+
+def _within(places: np.ndarray, gap: float, high: float) -> np.ndarray:
+    """The places, moved down where the highest ones are beyond `high`."""
+    moved, room = places.copy(), high
+    for i in np.argsort(-places, kind="stable"):
+        moved[i] = min(moved[i], room)
+        room = moved[i] - gap
+    return moved
+
+
+def _drawn(role: str, mark: dict, **encoding) -> dict:
+    """A layer of the rows of one role."""
+    return {"transform": [{"filter": f"datum.role == '{role}'"}], "mark": mark, "encoding": encoding}
+
+
+def curves(meanings: Mapping[str, str], x: Axis, y: Axis, look: Look, height: int, *, solid: str = "",
+           across: Mapping[float, str] | None = None, upright: Mapping[float, str] | None = None) -> dict:
+    """The spec of lines over `curve_rows`, each with its name beside it; meanings: of their colours, by name. solid:
+    the line that is not dashed; else the first. across, upright: values that are ruled, with what stands there.
+    """
+    order = list(meanings)
+    colours = by_line(order, map(look.ink, meanings.values()))
+    along, up = x.encoding("x"), y.encoding("y", True)
+    rule = {"color": look.ink("excluded"), "strokeDash": [5, 3], "clip": True}
+    words = look.words(12, "text", align="left", dx=4, clip=True)
+    value = {"field": "value", "type": "quantitative"}
+    return look.spec([
+        *ruled((across or {}).items(), {"y": value | {"scale": up["scale"]}}, {"x": {"value": 0}}, rule,
+               words | {"baseline": "bottom", "dy": -2}),
+        *ruled((upright or {}).items(), {"x": value | {"scale": along["scale"]}}, {"y": {"value": 0}}, rule,
+               words | {"baseline": "top", "dy": 2}),
+        _drawn("line", {"type": "line", "clip": True, "strokeWidth": 2.2 * look.scale}, x=along, y=up, color=colours,
+               strokeDash=dashed(sorted(order, key=lambda name: name != solid))),
+        _drawn("line", {"type": "point", "size": 50, "opacity": 0, "clip": True}, x=along, y=up, tooltip=tips(x, y)),
+        _drawn("end", {"type": "text", "align": "left", "dx": 6, "fontSize": 12 * look.scale, "fontWeight": 600},
+               x={"value": "width"}, y=up | {"field": "at"}, color=colours, text={"field": "line"})],
+        height, max(map(len, order)) * 6.6 * look.scale + 12)
+
+
+def surface_rows(contours: Sequence[np.ndarray], paths: Mapping[str, np.ndarray]) -> pd.DataFrame:
+    """What `surface` draws: level lines (k, 2), and the paths (n, 2) by name."""
+    lines = [("contour", str(i), line) for i, line in enumerate(contours)]
+    lines += [("path", name, np.clip(line, -FURTHEST, FURTHEST)) for name, line in paths.items()]
+    return pd.DataFrame([(role, name, x, y, k) for role, name, line in lines for k, (x, y) in enumerate(line.tolist())],
+                        columns=["role", "line", "x", "y", "step"])
+
+
+def surface(meanings: Mapping[str, str], x: Axis, y: Axis, places: Mapping[str, tuple[float, float]], look: Look,
+            height: int) -> dict:
+    """The spec of `surface_rows`: level lines of a loss, the ways over them, and where they start and should end.
+    meanings: of the colours, by name of the path. places: what is marked by a cross, by its name.
+    """
+    order, legend = list(meanings), {"title": None, "orient": "top", "offset": 2, "padding": 0}
+    colours = by_line(order, map(look.ink, meanings.values()), legend)
+    shapes = by_line(order, ["circle", "square", "triangle-up"][:len(order)], legend)
+    along, up, step = x.encoding("x"), y.encoding("y"), {"field": "step", "type": "quantitative"}
+    crosses = {"values": [{"x": at[0], "y": at[1], "name": name} for name, at in places.items()]}
+    tooltip = [{"field": "line", "title": " "}, step | {"title": "t"},
+               *({"field": axis, "type": "quantitative", "format": ".4~g"} for axis in "xy")]
+    return look.spec([
+        _drawn("contour", {"type": "line", "clip": True, "color": look.ink("grid"), "strokeWidth": 1, "opacity": 0.7},
+               x=along, y=up, detail={"field": "line"}, order=step),
+        _drawn("path", {"type": "line", "clip": True, "strokeWidth": 2 * look.scale}, x=along, y=up, color=colours,
+               strokeDash=dashed(order), order=step),
+        _drawn("path", {"type": "point", "clip": True, "filled": True, "opacity": 1, "size": 22 * look.scale},
+               x=along, y=up, color=colours, shape=shapes, tooltip=tooltip),
+        {"data": crosses, "encoding": {"x": along, "y": up},
+         "mark": {"type": "point", "shape": "cross", "size": 110 * look.scale, "color": look.ink("text"),
+                  "strokeWidth": 2}},
+        {"data": crosses, "mark": look.words(12, "text", dy=-14, fontWeight=600),
+         "encoding": {"x": along, "y": up, "text": {"field": "name"}}}], height, 8)

@@ -1,5 +1,5 @@
-"""A model's childhood: one slider over the moments at which a model was kept while it was trained, and what it could
-do, and looked at, at each.
+"""A model's childhood: one slider over the moments of its training at which it was kept; what it could do at each, and
+what it attended to.
 """
 import math
 
@@ -10,26 +10,38 @@ import torch
 
 from core.analysis import induction as induction_heads
 from core.analysis import stream_and_heads
-from core.app.base.markdown import code, unmarked
+from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Question, Reading, cannot
 from core.app.frame.guard import fragment
 from core.app.state import Run, reader
 from core.app.state import run as runs
-from core.components.residual_grid import residual_grid
-from core.figures import residual_stream
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import teacher_forcing
 from core.model.checkpoints import Milestone
-from pages.training import charts
-from pages.training.shared import PREFIX, attached, chart_height, keep, read, show, show_spec, to_numpy
+from pages.training.charts import Axis
+from pages.training.shared import (
+    PREFIX,
+    ask,
+    attached,
+    chart_height,
+    fraction,
+    grouped,
+    keep,
+    loss_and_exponential,
+    nats,
+    place_of,
+    show_curve,
+    show_guesses,
+    show_pattern,
+    side_by_side,
+)
 
 PLAYING = "training_playing"          # of the session: whether it plays
 EVERY = 1.6                           # seconds a moment stays
 N_GUESSES, N_REPEATED, N_SEQUENCES = 7, 14, 4
 BEFORE = 4                            # moments that are shown before the steepest rise, where it is looked at closely
 SAMPLE_SHOWN = 90                     # characters of the sample
-MEANINGS = {"held_out": "query", "induction_score": "attention", "previous_token_score": "mlp"}
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -37,11 +49,9 @@ def draw(page: Lesson, run: Run) -> Reading:
     name = next((base for base in (cache.name_and_step(run.model_name)[0], *cache.model_names())
                  if cache.moments(base)), None)
     if name is None:
-        st.info(page.label("childhood_none"))
-        return Reading([], None, [induction_heads.induction], {}, ".st-key-training_childhood_loss",
-                       page.label("childhood_none"))
+        return cannot(page.label("childhood_none"))
     moments = cache.moments(name)
-    at = read("milestone") if 0 <= read("milestone") < len(moments) else len(moments) - 1
+    at = place_of("milestone", len(moments), len(moments) - 1)
     moment, last = moments[at], at == len(moments) - 1
     then = runs.read(cache.shared_model(name if last else f"{name}{cache.MOMENT}{moment.step}", run.device), run.text)
     _controls(page, then, moments, at)
@@ -54,25 +64,21 @@ def draw(page: Lesson, run: Run) -> Reading:
         _curves(page, moments, at)
     with guesses:
         st.caption(page.label("caption_guesses"))
-        best, ids = then.trace.probs[-1].double().topk(N_GUESSES)
-        show(residual_stream.guesses([then.tokenizer.visible(int(i)) for i in ids], to_numpy(best),
-                                     page.label("axis_probability"), reader.theme(),
-                                     reader.scale(), chart_height(95)), "guesses")
+        show_guesses(page, "guesses", then.tokenizer, then.trace.probs[-1], N_GUESSES, 95)
     with pattern:
         _pattern(page, then, name, run.device)
     return Reading(_lines(page, then, moments, at), _question(page, moments),
                    [induction_heads.induction, stream_and_heads.induction_score, stream_and_heads.previous_token_score],
-                   {"childhood.csv": lambda: table(moments)}, ".st-key-training_childhood_loss", title,
-                   summary={page.label("view_childhood"): unmarked(title)})
+                   {"childhood.csv": lambda: table(moments)}, ".st-key-training_childhood_loss", title)
 
 
 def _controls(page: Lesson, then: Run, moments: tuple[Milestone, ...], at: int) -> None:
     """The slider, play and pause, and the way to take this moment into the other lessons."""
     widget = f"{PREFIX}milestone_pick"
     st.session_state[widget] = at
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    with side_by_side("bottom"):
         st.select_slider(page.label("milestone"), range(len(moments)), key=widget,
-                         format_func=lambda i: f"{moments[i].step:,}".replace(",", "\u202f"),
+                         format_func=lambda i: grouped(moments[i].step),
                          on_change=lambda: keep(milestone=st.session_state[widget]))
         playing = bool(st.session_state.get(PLAYING))
         st.button(page.label("pause" if playing else "play"), key="training_play",
@@ -106,8 +112,8 @@ def _tick(at: int, n: int) -> None:
 
 def _title(page: Lesson, then: Run, name: str, moment: Milestone) -> str:
     best, token = then.trace.probs[-1].double().max(dim=-1)
-    return page.label("childhood_title", name=name, steps=f"{moment.step:,}".replace(",", "\u202f"),
-                      tokens=f"{moment.tokens_seen:,}".replace(",", "\u202f"), loss=readable(first_loss(moment)),
+    return page.label("childhood_title", name=name, steps=grouped(moment.step),
+                      tokens=grouped(moment.tokens_seen), loss=readable(first_loss(moment)),
                       token=code(then.tokenizer.visible(int(token))), p=readable(100 * float(best)))
 
 
@@ -124,32 +130,27 @@ def first_loss(moment: Milestone) -> float:
 
 def _curves(page: Lesson, moments: tuple[Milestone, ...], at: int) -> None:
     """Loss above, scores below, over the moments; the one that is looked at is marked."""
-    ticks = [f"{moment.step}" for moment in moments]
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with side_by_side():
         st.caption(page.label("caption_childhood"))
         late = st.toggle(page.label("late"), **attached("late"))
     first = max(0, steepest(moments) - BEFORE) if late else 0
-    parts = {"loss": {"held_out": [first_loss(moment) for moment in moments]},
-             "scores": {name: [getattr(moment, name) for moment in moments]
-                        for name in ("induction_score", "previous_token_score")}}
-    for part, values in parts.items():
-        frame = pd.DataFrame([(page.label(f"line_childhood_{line}"), x, y) for line, own in values.items()
-                              for x, y in enumerate(own)], columns=["line", "x", "y"])
-        bounds = (0.0, 1.0)
-        if part == "loss":
-            seen = values["held_out"][first:]
-            bounds = ((math.floor(20 * min(seen) - 1) / 20, math.ceil(20 * max(seen) + 1) / 20) if first
-                      else (0.0, float(math.ceil(max(seen)))))
-        show_spec(f"childhood_{part}", frame, charts.curve(
-            {line: page.label(f"line_childhood_{line}") for line in values}, MEANINGS,
-            page.label("axis_moments") if part == "scores" else "", page.label(f"axis_childhood_{part}"),
-            reader.theme(), x_domain=(first, len(moments) - 1), y_domain=bounds, marked=max(at, first), ticks=ticks,
-            scale=reader.scale(), height=chart_height(230 if part == "loss" else 205)))
+    losses = [first_loss(moment) for moment in moments]
+    low, high = min(losses[first:]), max(losses[first:])
+    bounds = (math.floor(20 * low - 1) / 20, math.ceil(20 * high + 1) / 20) if first else (0.0, float(math.ceil(high)))
+    scores = {name: [getattr(moment, name) for moment in moments]
+              for name in ("induction_score", "previous_token_score")}
+    ticks = [f"{moment.step}" for moment in moments]
+    for chart, lines, title, domain, less in (("loss", {"held_out": losses}, "", bounds, 230),
+                                              ("scores", scores, page.label("axis_moments"), (0.0, 1.0), 205)):
+        show_curve(page, f"childhood_{chart}", "line_childhood",
+                   {line: (range(len(moments)), values) for line, values in lines.items()},
+                   Axis(title, (first, len(moments) - 1)), Axis(page.label(f"axis_childhood_{chart}"), domain),
+                   chart_height(less), changes={max(at, first): ""}, ticks=ticks)
 
 
 def becoming(name: str, device: str) -> tuple[int, int]:
-    """Layer and head that look back at what followed last time, in the end: the head with the highest induction score
-    of the trained model.
+    """Layer and head of the trained model with the highest induction score: in the end this head looks back at what
+    followed last time.
     """
     def find() -> tuple[int, int]:
         head = induction_heads.induction(cache.shared_model(name, device).runner, N_SEQUENCES).best_induction_head
@@ -166,15 +167,11 @@ def repeated(then: Run) -> tuple[int, ...]:
 def _pattern(page: Lesson, then: Run, name: str, device: str) -> None:
     layer, head = becoming(name, device)
     ids = repeated(then)
-    tokens, pattern = [then.tokenizer.visible(i) for i in ids], to_numpy(then.trace_of(ids).blocks[layer].pattern[head])
-    score = stream_and_heads.induction_score(torch.from_numpy(pattern), torch.tensor(ids))
-    st.caption(page.label("caption_becoming", head=f"{layer}.{head}", score=readable(float(score))))
-    residual_grid(np.where(np.tri(len(ids), dtype=bool), pattern, np.nan), row_labels=tokens, column_labels=tokens,
-                  legend=page.label("legend_pattern"), reading=page.label("reading_pattern"),
-                  twin=page.label("caption_becoming", head=f"{layer}.{head}", score=readable(float(score))),
-                  theme=reader.theme(), picked=None, limits=(0.0, 1.0), least_row=4, height=chart_height(95),
-                  most_height=chart_height(95), column_band=False, present=reader.present(),
-                  key=f"{PREFIX}childhood_pattern", on_pick=lambda row, column: None)
+    pattern = then.trace_of(ids).blocks[layer].pattern[head]
+    score = stream_and_heads.induction_score(pattern.double(), torch.tensor(ids))
+    caption = page.label("caption_becoming", head=f"{layer}.{head}", score=readable(float(score)))
+    st.caption(caption)
+    show_pattern(page, "childhood_pattern", pattern, [then.tokenizer.visible(i) for i in ids], caption, 95)
 
 
 def table(moments: tuple[Milestone, ...]) -> pd.DataFrame:
@@ -193,28 +190,25 @@ def steepest(moments: tuple[Milestone, ...]) -> int:
 def _lines(page: Lesson, then: Run, moments: tuple[Milestone, ...], at: int) -> list[tuple[str, str]]:
     moment, size = moments[at], then.model.config.vocab_size
     loss, prices = first_loss(moment), teacher_forcing.forced(then.trace.logits, then.token_ids)
-    found = [
-        (page.label("numbers_held_out"), rf"L = {latex_number(loss)}\ \text{{nats}}, \qquad e^{{L}} = "
-                                         rf"e^{{{latex_operand(loss)}}} = {latex_number(math.exp(loss))}"),
-        (page.label("numbers_uniform", n=size),
-         rf"\ln {size} = {latex_number(math.log(size))}, \qquad "
-         rf"\frac{{{latex_operand(loss)}}}{{{latex_operand(math.log(size))}}} = {latex_number(loss / math.log(size))}"),
-        (page.label("numbers_scores"), rf"\text{{induction}} = {latex_number(moment.induction_score)}, \qquad "
-                                       rf"\text{{previous token}} = {latex_number(moment.previous_token_score)}")]
+    chance = math.log(size)
+    lines = [(page.label("numbers_held_out"), loss_and_exponential("L", loss)),
+             (page.label("numbers_uniform", n=size),
+              rf"\ln {size} = {latex_number(chance)}, \qquad {fraction(latex_operand(loss), latex_operand(chance))} = "
+              f"{latex_number(loss / chance)}"),
+             (page.label("numbers_scores"), rf"\text{{induction}} = {latex_number(moment.induction_score)}, \qquad "
+                                            rf"\text{{previous token}} = {latex_number(moment.previous_token_score)}")]
     if prices.n:
-        found.append(
-            (page.label("numbers_prompt_then", n=prices.n),
-             rf"\frac{{{latex_operand(prices.total)}}}{{{prices.n}}} = {latex_number(prices.mean)}\ \text{{nats}}"))
-    return found
+        lines.append((page.label("numbers_prompt_then", n=prices.n),
+                      f"{fraction(latex_operand(prices.total), prices.n)} = {nats(prices.mean)}"))
+    return lines
 
 
 def _question(page: Lesson, moments: tuple[Milestone, ...]) -> Question:
     """Between which two neighbouring moments the induction score rises most."""
     rise = steepest(moments)
-    options = sorted({rise, *(round(k * (len(moments) - 2) / 3) for k in range(4))})
-    scores = [moments[i].induction_score for i in (rise, rise + 1)]
-    return Question("childhood", page.label("question_childhood"),
-                    [page.label("question_childhood_option", a=moments[i].step, b=moments[i + 1].step)
-                     for i in options], options.index(rise),
-                    page.label("because_childhood", a=moments[rise].step, b=moments[rise + 1].step,
-                               before=readable(scores[0]), after=readable(scores[1])))
+    before, after = moments[rise:rise + 2]
+    return ask("childhood", page.label("question_childhood"),
+               {round(k * (len(moments) - 2) / 3) for k in range(4)}, rise,
+               page.label("because_childhood", a=before.step, b=after.step, before=readable(before.induction_score),
+                          after=readable(after.induction_score)),
+               lambda i: page.label("question_childhood_option", a=moments[i].step, b=moments[i + 1].step))

@@ -1,4 +1,5 @@
 import { draw, fill, make } from "../../core/components/lib/dom.js";
+import { steppedByKeys } from "../../core/components/lib/keys.js";
 import { readable } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, onFont, textWidth } from "../../core/components/lib/text.js";
 import { mount, onWidth } from "../../core/components/lib/view.js";
@@ -11,12 +12,11 @@ class Forcing {
     this.root = root;
     this.names = draw("svg", { class: "names", "aria-hidden": "true" }, root);
     this.place = make("div", "scroll place", root);
-    this.place.tabIndex = 0;
-    this.place.setAttribute("role", "group");
+    steppedByKeys(this.place, () => ({ ArrowLeft: -1, ArrowRight: 1 }),
+      (step) => this.pick(Math.max(0, Math.min(this.losses.length - 1, this.picked + step))));
     this.svg = draw("svg", { class: "forcing-chart", role: "img" }, this.place);
     this.spoken = make("div", "spoken", root);
     this.spoken.setAttribute("aria-live", "polite");
-    this.place.onkeydown = (event) => this.key(event);
     onWidth(this.place, () => this.tokens && this.plot());
     onFont(() => this.tokens && this.plot());
   }
@@ -26,14 +26,6 @@ class Forcing {
     this.plot();
     if (this.moved !== this.picked) this.reveal();
     this.moved = this.picked;
-  }
-
-  key(event) {
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (!step) return;
-    event.preventDefault();
-    event.stopPropagation();
-    this.pick(Math.max(0, Math.min(this.losses.length - 1, this.picked + step)));
   }
 
   pick(column) {
@@ -66,28 +58,27 @@ class Forcing {
     const width = Math.max(this.column * n, 1), bars = this.height, top = 8.6 * em, height = top + bars + 2.2 * em;
     const most = Math.max(...this.losses, this.mean || 0, 1e-9);
     const level = (value) => top + bars - (value / most) * (bars - 1.2 * em);
-    for (const [svg, w] of [[this.svg, width], [this.names, null]]) {
+    for (const svg of [this.svg, this.names]) {
       svg.replaceChildren();
       svg.setAttribute("height", height);
       svg.setAttribute("font-size", em);
-      if (w) svg.setAttribute("width", w);
     }
+    this.svg.setAttribute("width", width);
     this.svg.setAttribute("aria-label", this.text.twin);
     this.headings(em, top, bars);
     this.tokens.forEach((_, i) => this.draw(i, em, top, bars, level));
     draw("line", { class: "axis", x1: 0, x2: width, y1: top + bars, y2: top + bars }, this.svg);
-    if (this.losses.length)
-      draw("line", { class: "mean", x1: 0, x2: this.column * this.losses.length, y1: level(this.mean),
-        y2: level(this.mean) }, this.svg);
-    if (this.losses.length)
-      draw("text", { class: "sans strong", x: 0, y: level(this.mean) + 0.3 * em }, this.names,
-        fill(this.text.mean, { mean: readable(this.mean) }));
+    if (!this.losses.length) return;
+    const mean = level(this.mean);
+    draw("line", { class: "mean", x1: 0, x2: this.column * this.losses.length, y1: mean, y2: mean }, this.svg);
+    draw("text", { class: "sans strong", x: 0, y: mean + 0.3 * em }, this.names,
+      fill(this.text.mean, { mean: readable(this.mean) }));
   }
 
   headings(em, top, bars) {
-    [[this.text.reads, 1.3], [this.text.says, 4], [this.text.true, 7]]
-      .forEach(([text, y]) => draw("text", { class: "sans", x: 0, y: y * em + 0.3 * em }, this.names, text));
-    draw("text", { class: "sans", x: 0, y: top + bars + 1.4 * em }, this.names, this.text.loss);
+    const { reads, says, loss, true: next } = this.text;
+    for (const [text, y] of [[reads, 1.6 * em], [says, 4.3 * em], [next, 7.3 * em], [loss, top + bars + 1.4 * em]])
+      draw("text", { class: "sans", x: 0, y }, this.names, text);
   }
 
   draw(i, em, top, bars, level) {
@@ -99,12 +90,12 @@ class Forcing {
       group);
     this.token(group, this.tokens[i], middle, 1.3 * em, em, "");
     this.token(group, this.guesses[i], middle, 3.6 * em, em, this.right[i] ? "right" : "guess");
-    draw("text", { class: "sans", x: middle, y: 5.2 * em, "text-anchor": "middle", "font-size": 0.85 * em }, group,
-      percent(this.p_guess[i]));
+    const share = (p, y) => draw("text", { class: "sans", x: middle, y, "text-anchor": "middle",
+      "font-size": 0.85 * em }, group, percent(p));
+    share(this.p_guess[i], 5.2 * em);
     if (!known) return;
     this.token(group, this.tokens[i + 1], middle, 6.6 * em, em, this.right[i] ? "right" : "");
-    draw("text", { class: "sans", x: middle, y: 8.2 * em, "text-anchor": "middle", "font-size": 0.85 * em }, group,
-      percent(this.p_true[i]));
+    share(this.p_true[i], 8.2 * em);
     const y = level(this.losses[i]);
     draw("rect", { class: "bar", x: middle - 0.9 * em, y, width: 1.8 * em, height: Math.max(1, top + bars - y) },
       group);
@@ -115,13 +106,14 @@ class Forcing {
 
   token(parent, text, x, y, em, name) {
     const group = draw("g", { class: `token ${name}` }, parent);
-    const width = Math.min(this.column - 0.6 * em, textWidth(text, monoFont(em)) + 0.7 * em);
+    const own = textWidth(text, monoFont(em)), width = Math.min(this.column - 0.6 * em, own + 0.7 * em);
     const room = width - 0.5 * em;
     draw("rect", { x: x - width / 2, y: y - 0.85 * em, width, height: 1.7 * em, rx: 4 }, group);
     const label = draw("text", { x, y, "text-anchor": "middle", "dominant-baseline": "central", direction: "auto" },
       group, text);
-    if (textWidth(text, monoFont(em)) > room + 1)
-      label.setAttribute("textLength", room), label.setAttribute("lengthAdjust", "spacingAndGlyphs");
+    if (own <= room + 1) return;
+    label.setAttribute("textLength", room);
+    label.setAttribute("lengthAdjust", "spacingAndGlyphs");
   }
 }
 

@@ -6,6 +6,7 @@ import math
 import pandas as pd
 import streamlit as st
 
+from core.analysis.arrays import to_numpy
 from core.app.base.markdown import code, unmarked
 from core.app.compute import cache
 from core.app.frame import Lesson, Question, Reading
@@ -14,8 +15,21 @@ from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, probability, readable
 from core.learning import teacher_forcing as forcing
 from core.learning.teacher_forcing import Forced
-from pages.training import charts as figures
-from pages.training.shared import PREFIX, attached, chart_height, choice, keep, read, show, to_numpy
+from pages.training import charts
+from pages.training.shared import (
+    PREFIX,
+    ask,
+    attached,
+    chart_height,
+    choice,
+    fraction,
+    keep,
+    look,
+    nats,
+    read,
+    show,
+    side_by_side,
+)
 
 COLUMNS = f"{PREFIX}columns"
 N_PUSHED = 7          # tokens whose gradient is drawn
@@ -29,7 +43,7 @@ _picture = token_view("teacher_forcing", __file__)
 
 def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+    with side_by_side("center", "medium"):
         unit = choice(page, "unit")
         is_packed = st.toggle(page.label("packed"), help=page.label("packed_help"), **attached("packed"))
     ids = packed_ids(run) if is_packed else run.token_ids
@@ -47,8 +61,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         _push(page, run, ids, prices, at)
     functions = [forcing.forced, forcing.logit_gradient] + ([forcing.packed] if is_packed else [])
     return Reading(_lines(page, run, ids, tokens, prices, at), _question(page, run, tokens, prices), functions,
-                   {"losses.csv": lambda: _table(run, tokens, prices)}, ".forcing-chart", title,
-                   summary={page.label("view_forcing"): unmarked(title)})
+                   {"losses.csv": lambda: _table(run, tokens, prices)}, ".forcing-chart", title)
 
 
 def packed_ids(run: Run) -> tuple[int, ...]:
@@ -58,8 +71,8 @@ def packed_ids(run: Run) -> tuple[int, ...]:
 
 
 def _prices(run: Run, ids: tuple[int, ...]) -> Forced:
-    key = run.loaded.key("teacher forcing", ids)
-    return cache.result(key, lambda: forcing.forced(run.trace_of(ids).logits, ids), lambda made: 5 * 8 * len(ids))
+    return cache.result(run.loaded.key("teacher forcing", ids), lambda: forcing.forced(run.trace_of(ids).logits, ids),
+                        lambda _: 5 * 8 * len(ids))
 
 
 def _place(prices: Forced, asked: int) -> int:
@@ -71,12 +84,14 @@ def _title(page: Lesson, run: Run, prices: Forced, tokens: list[str], unit: str,
     if not prices.n:
         return page.label("forcing_title_empty")
     dearest = int(prices.losses.argmax())
-    said = page.label("forcing_title" if prices.n > 1 else "forcing_title_one", n=prices.n,
+    title = page.label("forcing_title" if prices.n > 1 else "forcing_title_one", n=prices.n,
                       mean=readable(prices.mean / NATS[unit]), unit=page.label(f"unit_{unit}"),
                       perplexity=readable(prices.perplexity), token=code(tokens[dearest + 1]),
                       loss=readable(prices.losses[dearest] / NATS[unit]), price=page.label(f"columns_loss_{unit}"),
                       p=probability(prices.p_true[dearest]))
-    return said + (" " + page.label("forcing_title_packed", n=len(forcing.documents_of(run.text))) if is_packed else "")
+    if is_packed:
+        title += " " + page.label("forcing_title_packed", n=len(forcing.documents_of(run.text)))
+    return title
 
 
 def _columns(page: Lesson, run: Run, prices: Forced, tokens: list[str], at: int, unit: str, title: str, pick) -> None:
@@ -98,8 +113,8 @@ def _push(page: Lesson, run: Run, ids: tuple[int, ...], prices: Forced, at: int)
     gradient, true = forcing.logit_gradient(run.trace_of(ids).logits[at], ids[at + 1]), ids[at + 1]
     others = [int(i) for i in gradient.topk(min(N_PUSHED, len(gradient))).indices if int(i) != true][:N_PUSHED - 1]
     st.caption(page.label("push_caption", token=code(run.tokenizer.visible(true))))
-    show(figures.pushes([run.tokenizer.visible(i) for i in (true, *others)], to_numpy(gradient[[true, *others]]),
-                        page.label("axis_push"), reader.theme(), reader.scale(), chart_height(40)), "push")
+    show(charts.pushes([run.tokenizer.visible(i) for i in (true, *others)], to_numpy(gradient[[true, *others]]),
+                       page.label("axis_push"), look(), chart_height(40)), "push")
 
 
 def _lines(page: Lesson, run: Run, ids: tuple[int, ...], tokens: list[str], prices: Forced,
@@ -109,18 +124,17 @@ def _lines(page: Lesson, run: Run, ids: tuple[int, ...], tokens: list[str], pric
                rf"-\ln \frac{{1}}{{{size}}} = \ln {size} = {latex_number(math.log(size))}")
     if not prices.n:
         return [uniform]
-    p, loss, mean = prices.p_true[at], prices.losses[at], prices.mean
+    p, loss, mean, total = prices.p_true[at], prices.losses[at], prices.mean, latex_operand(prices.total)
     return [
         (page.label("numbers_price", token=code(tokens[at + 1]), i=at + 1),
-         rf"-\ln p = -\ln {latex_operand(p)} = {latex_number(loss)}\ \text{{nats}} = "
-         rf"\frac{{{latex_operand(loss)}}}{{\ln 2}}" rf" = {latex_number(loss / math.log(2))}\ \text{{bits}}"),
+         rf"-\ln p = -\ln {latex_operand(p)} = {nats(loss)} = \frac{{{latex_operand(loss)}}}{{\ln 2}} = "
+         rf"{latex_number(loss / math.log(2))}\ \text{{bits}}"),
         (page.label("numbers_mean", n=prices.n),
-         rf"L = \frac{{1}}{{{prices.n}}} \sum_t -\ln p(w_t \mid w_{{<t}}) = "
-         rf"\frac{{{latex_operand(prices.total)}}}{{{prices.n}}} = {latex_number(mean)}\ \text{{nats}}"),
+         rf"L = {fraction(1, prices.n)} \sum_t -\ln p(w_t \mid w_{{<t}}) = {fraction(total, prices.n)} = {nats(mean)}"),
         (page.label("numbers_perplexity"),
          rf"e^{{L}} = e^{{{latex_operand(mean)}}} = {latex_number(prices.perplexity)}"),
         (page.label("numbers_text"),
-         rf"p(w_1 \dots w_{{{prices.n}}}) = \prod_t p(w_t \mid w_{{<t}}) = e^{{-{latex_operand(prices.total)}}} = "
+         rf"p(w_1 \dots w_{{{prices.n}}}) = \prod_t p(w_t \mid w_{{<t}}) = e^{{-{total}}} = "
          rf"10^{{{latex_number(-prices.total / math.log(10))}}}"),
         (page.label("numbers_push", token=code(tokens[at + 1])),
          rf"\frac{{\partial(-\ln p)}}{{\partial u}} = p - 1 = {latex_operand(p)} - 1 = {latex_number(p - 1)}"),
@@ -131,17 +145,16 @@ def _question(page: Lesson, run: Run, tokens: list[str], prices: Forced) -> Ques
     """Which of a few tokens is the dearest; of a text with too few, what a model pays that knows nothing."""
     if prices.n < 2:
         size = run.model.config.vocab_size
-        losses = [0.0, 1.0, math.log(size), float(size)]
-        return Question("uniform", page.label("question_uniform", n=size),
-                        [page.label("question_uniform_option", loss=readable(loss)) for loss in losses], 2,
-                        page.label("because_uniform", n=size, loss=readable(math.log(size))))
+        chance = math.log(size)
+        return ask("uniform", page.label("question_uniform", n=size), {0.0, 1.0, float(size)}, chance,
+                   page.label("because_uniform", n=size, loss=readable(chance)),
+                   lambda loss: page.label("question_uniform_option", loss=readable(loss)))
     order = prices.losses.argsort()[::-1]
     picked = sorted({int(order[round(k * (prices.n - 1) / (N_OPTIONS - 1))]) for k in range(N_OPTIONS)})
-    dearest = int(order[0])
-    options = [page.label("question_dearest_option", i=i + 1, token=code(tokens[i + 1])) for i in picked]
-    return Question("dearest", page.label("question_dearest"), options, picked.index(dearest),
-                    page.label("because_dearest",
-                               prices=", ".join(f"{code(tokens[i + 1])} {readable(prices.losses[i])}" for i in picked)))
+    said = ", ".join(f"{code(tokens[i + 1])} {readable(prices.losses[i])}" for i in picked)
+    return ask("dearest", page.label("question_dearest"), picked, int(order[0]),
+               page.label("because_dearest", prices=said),
+               lambda i: page.label("question_dearest_option", i=i + 1, token=code(tokens[i + 1])))
 
 
 def _table(run: Run, tokens: list[str], prices: Forced) -> pd.DataFrame:

@@ -7,6 +7,19 @@ import { decimals, grouped, significant } from "../../core/components/lib/number
 import { mount } from "../../core/components/lib/view.js";
 import { apart, MOTIONS, pathOf, TURN } from "./kepler_motion.js";
 
+/** A line through points [x, y]. */
+function path(context, points) {
+  context.beginPath();
+  for (const [x, y] of points) context.lineTo(x, y);
+  context.stroke();
+}
+
+function ring(context, x, y, radius) {
+  context.beginPath();
+  context.arc(x, y, radius, 0, TURN);
+  context.stroke();
+}
+
 const LEAST = 0.01, MOST = 1e5;      // minutes of arc, the ends of the logarithmic axes
 const DAY = 86400000, J2000 = Date.UTC(2000, 0, 1, 12);
 
@@ -110,38 +123,29 @@ class Orbit extends Instrument {
   drawOrbit(context, surface, now) {
     const { theme, told } = this, side = Math.min(surface.width, surface.height), scale = side / 2 / 1.78;
     const cx = surface.width / 2, cy = surface.height / 2;
-    const x = ([px]) => cx + scale * px, y = ([, py]) => cy - scale * py;
+    const at = ([px, py]) => [cx + scale * px, cy - scale * py];
     const far = (p) => Math.abs(p[0]) > 50 || Math.abs(p[1]) > 50;
     stroke(context, theme.ink("grid-ink"), 1, [2, 4]);
-    context.beginPath();
-    context.arc(cx, cy, scale, 0, TURN);
-    context.stroke();
+    ring(context, cx, cy, scale);
     write(context, this.labels.earth, cx, cy + scale - 9, theme.ink("muted"), "center");
     stroke(context, theme.ink("key-ink"), 1);
     for (const [t, ...p] of told.measured) {
       const says = this.place(t);
-      if (!far(says)) line(context, x(p), y(p), x(says), y(says));
+      if (!far(says)) line(context, ...at(p), ...at(says));
     }
     stroke(context, theme.ink("kept-ink"), 2.2);
-    context.beginPath();
-    for (const p of pathOf(told.structure, told.numbers[this.at], told.trained))
-      if (!far(p)) context.lineTo(x(p), y(p));
-    context.stroke();
-    for (const [, ...p] of told.held_out)
-      dot(context, x(p), y(p), 3.2, theme.ink("query-ink"), theme.ink("page"), true);
-    for (const [, ...p] of told.measured) dot(context, x(p), y(p), 4, theme.ink("excluded-ink"), theme.ink("page"));
+    const orbit = pathOf(told.structure, told.numbers[this.at], told.trained);
+    path(context, orbit.filter((p) => !far(p)).map(at));
+    for (const [, ...p] of told.held_out) dot(context, ...at(p), 3.2, theme.ink("query-ink"), theme.ink("page"), true);
+    for (const [, ...p] of told.measured) dot(context, ...at(p), 4, theme.ink("excluded-ink"), theme.ink("page"));
     dot(context, cx, cy, 7, theme.ink("drawn"), theme.ink("text"));
     write(context, this.labels.sun, cx, cy + 16, theme.ink("text"), "center");
-    if (!far(now)) this.mark(context, x(now), y(now));
-  }
-
-  /** The planet on the picked day: a ring that no measurement has. */
-  mark(context, x, y) {
-    for (const [colour, width] of Object.entries({ text: 4, drawn: 2 })) {
-      stroke(context, this.theme.ink(colour), width);
-      context.beginPath();
-      context.arc(x, y, 8, 0, TURN);
-      context.stroke();
+    // the planet on the picked day: a ring that no measurement has
+    if (!far(now)) {
+      for (const [colour, width] of Object.entries({ text: 4, drawn: 2 })) {
+        stroke(context, theme.ink(colour), width);
+        ring(context, ...at(now), 8);
+      }
     }
   }
 
@@ -152,14 +156,14 @@ class Orbit extends Instrument {
     const height = surface.height - top - 20;
     context.fillStyle = theme.ink("panel");
     context.fillRect(left, top, shaded * width, height);
-    const y = (value) => top + height * (1
-      - (Math.log10(Math.max(low, Math.min(high, value))) - Math.log10(low)) / (Math.log10(high) - Math.log10(low)));
-    const powers = Math.round(Math.log10(high / low)), every = Math.ceil((1.25 * this.fontSize * powers) / height);
+    const powers = Math.log10(high / low), every = Math.ceil((1.25 * this.fontSize * Math.round(powers)) / height);
+    const y = (value) => top + height * (1 - Math.log10(Math.max(low, Math.min(high, value)) / low) / powers);
     for (let power = Math.round(Math.log10(low)); power <= Math.log10(high) + 1e-9; power += every) {
+      const value = 10 ** power;
       stroke(context, theme.ink("grid"));
-      line(context, left, y(10 ** power), left + width, y(10 ** power));
-      write(context, `${grouped(power < 0 ? (10 ** power).toFixed(-power) : 10 ** power)}′`, left - 5, y(10 ** power),
-        theme.ink("muted"), "right");
+      line(context, left, y(value), left + width, y(value));
+      write(context, `${grouped(power < 0 ? value.toFixed(-power) : value)}′`, left - 5, y(value), theme.ink("muted"),
+        "right");
     }
     if (this.told.noise > 0) {
       stroke(context, theme.ink("text"), 1, [5, 3]);
@@ -168,44 +172,32 @@ class Orbit extends Instrument {
     return { left, top, width, height, y };
   }
 
-  name(context, text, x, y, colour, align) {
-    stroke(context, this.theme.ink("page"), 4);
-    context.textAlign = align;
-    context.textBaseline = "middle";
-    context.strokeText(text, x, y);
-    write(context, text, x, y, colour, align);
-  }
-
   drawLoss(context, surface) {
     const { told, theme, labels } = this, all = [...told.train, ...told.test, told.noise].filter((value) => value > 0);
     const low = Math.max(LEAST, 10 ** Math.floor(Math.log10(Math.min(...all))));
     const high = Math.max(10 * low, Math.min(MOST, 10 ** Math.ceil(Math.log10(Math.max(...all)))));
     const { left, top, width, height, y } = this.frame(context, surface, low, high), most = told.steps[this.last] || 1;
-    const x = (step) => left + 6 + ((width - 12) * step) / most;
+    const x = (step) => left + 6 + ((width - 12) * step) / most, now = x(told.steps[this.at]);
+    const halo = { halo: theme.ink("page") };
     for (const tick of wholeTicks(most + 1, width / 60))
       write(context, String(tick), x(tick), top + height + 11, theme.ink("muted"), "center");
     stroke(context, theme.ink("grid-ink"), 1.5);
-    line(context, x(told.steps[this.at]), top, x(told.steps[this.at]), top + height);
-    for (const [values, colour, dash] of [[told.test, "query-ink", []], [told.train, "excluded-ink", [3, 3]]]) {
+    line(context, now, top, now, top + height);
+    const lines = [[told.test, labels.test, "query-ink", []], [told.train, labels.train, "excluded-ink", [3, 3]]];
+    for (const [values, , colour, dash] of lines) {
       stroke(context, theme.ink(colour), 2.2, dash);
-      context.beginPath();
-      values.slice(0, this.at + 1).forEach((value, i) => context.lineTo(x(told.steps[i]), y(value)));
-      context.stroke();
-      dot(context, x(told.steps[this.at]), y(values[this.at]), 4, theme.ink(colour), theme.ink("page"),
-        colour === "query-ink");
+      path(context, values.slice(0, this.at + 1).map((value, i) => [x(told.steps[i]), y(value)]));
+      dot(context, now, y(values[this.at]), 4, theme.ink(colour), theme.ink("page"), colour === "query-ink");
     }
-    const right = left + width - 2;
-    const ends = [[told.test[this.at], labels.test, "query-ink"], [told.train[this.at], labels.train, "excluded-ink"]];
-    const flip = x(told.steps[this.at]) > left + width / 2, levels = ends.map(([value]) => y(value));
+    const flip = now > left + width / 2, levels = lines.map(([values]) => y(values[this.at]));
     const apart_ = levels[1] - levels[0], gap = this.fontSize + 5;
     if (Math.abs(apart_) < gap) {
       levels[0] -= (gap - Math.abs(apart_)) / 2 + (apart_ < 0 ? -apart_ : 0);
       levels[1] = levels[0] + gap;
     }
-    ends.forEach(([, text, colour], i) => this.name(context, text, flip ? Math.min(right, x(told.steps[this.at])) - 10
-        : x(told.steps[this.at]) + 10, Math.max(top + 6, Math.min(top + height - 6, levels[i])),
-      theme.ink(colour), flip ? "right" : "left"));
-    if (told.noise > 0) this.name(context, labels.noise, left + 4, y(told.noise) - 8, theme.ink("text"), "left");
+    lines.forEach(([, text, colour], i) => write(context, text, now + (flip ? -10 : 10),
+      Math.max(top + 6, Math.min(top + height - 6, levels[i])), theme.ink(colour), flip ? "right" : "left", halo));
+    if (told.noise > 0) write(context, labels.noise, left + 4, y(told.noise) - 8, theme.ink("text"), "left", halo);
   }
 
   drawYears(context, surface, t) {
@@ -219,12 +211,10 @@ class Orbit extends Instrument {
       write(context, String(told.epoch + year), Math.min(x(year), surface.width - 16), top + height + 11,
         theme.ink("muted"), "center");
     stroke(context, theme.ink("kept-ink"), 2);
-    context.beginPath();
-    for (let i = 0; i <= width; i += 1) {
+    path(context, Array.from({ length: Math.floor(width) + 1 }, (_, i) => {
       const years = (told.tested * i) / width;
-      context.lineTo(left + i, y(apart(this.place(years), MOTIONS.ellipse(told.truth, years))));
-    }
-    context.stroke();
+      return [left + i, y(apart(this.place(years), MOTIONS.ellipse(told.truth, years)))];
+    }));
     for (const [list, colour, hollow] of [[told.measured, "excluded-ink", false], [told.held_out, "query-ink", true]]) {
       for (const [years, ...p] of list)
         dot(context, x(years), y(apart(this.place(years), p)), 3, theme.ink(colour), theme.ink("page"), hollow);

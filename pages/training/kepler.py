@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 import torch
 
-from core.app.base.markdown import escaped, unmarked
+from core.app.base.markdown import escaped
 from core.app.compute import cache
 from core.app.frame import Lesson, Question, Reading
 from core.app.state import Run, reader
@@ -19,7 +19,19 @@ from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import kepler
 from core.learning.kepler import Fit, Observations
 from core.model import checkpoints
-from pages.training.shared import PREFIX, SETTINGS, attached, chart_height, choice, keep, read
+from pages.training.shared import (
+    PREFIX,
+    attached,
+    chart_height,
+    choice,
+    fraction,
+    grouped,
+    keep,
+    numeric,
+    place_of,
+    read,
+    side_by_side,
+)
 
 KEY = f"{PREFIX}kepler_instrument"
 NOISES = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
@@ -33,7 +45,7 @@ _picture = instrument("kepler_orbit", __file__)
 
 def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with side_by_side("bottom", "medium"):
         structure = choice(page, "structure")
         method = choice(page, "method")
         keep(noise=min(NOISES, key=lambda noise: abs(noise - read("noise"))))
@@ -41,29 +53,29 @@ def draw(page: Lesson, run: Run) -> Reading:
                          NOISES, format_func=lambda noise: page.label("noise_tycho" if noise == 2 else "noise_value",
                                                                       noise=f"{noise:g}"),
                          width=170, help=page.label("noise_help"), **attached("noise"))
-        st.slider(page.label("measured"), 4, 60, width=150, **attached("measured"))
-        st.number_input(page.label("seed"), 0, 99, step=1, width=100, **attached("seed"))
+        numeric(st.slider, page, "measured", width=150)
+        numeric(st.number_input, page, "seed", width=100)
     data = measured()
-    made = fitted(structure, method)
-    at = read("fit_step") if 0 <= read("fit_step") < len(made.steps) else len(made.steps) - 1
-    title = _title(page, made)
+    fit = fitted(structure, method)
+    at = place_of("fit_step", len(fit.steps), len(fit.steps) - 1)
+    title = _title(page, fit)
     st.markdown(f"**{title}**")
-    header = {"settings": {name: read(name) for name in MOVED}, "told": _told(made, data),
+    header = {"settings": {name: read(name) for name in MOVED}, "told": _picture_data(fit, data),
               "labels": page.labels("orbit"), "height": chart_height(35 if reader.present() else 42),
               "present": reader.present()}
     _picture(key=KEY, data=pack(header), on_settings_change=_settled)
     if not reader.present():
-        st.markdown(phases(page, run, made))
-    return Reading(_lines(page, made, at), _question(page),
+        st.markdown(phases(page, run, fit))
+    return Reading(_lines(page, fit, at), _question(page),
                    [kepler.eccentric_longitude, kepler.on_ellipse, kepler._levenberg_marquardt, kepler._adam],
-                   {"measurements.csv": lambda: measurements(*data), "fit.csv": lambda: steps(made)}, ".instrument",
-                   title, compared(page), summary={page.label("view_kepler"): unmarked(title)})
+                   {"measurements.csv": lambda: measurements(*data), "fit.csv": lambda: steps(fit)}, ".instrument",
+                   title, compared(page))
 
 
 def _settled() -> None:
     """Callback: the hand rests."""
     settings = st.session_state[KEY].settings or {}
-    SETTINGS.keep(**{name: settings[name] for name in MOVED if name in settings})
+    keep(**{name: settings[name] for name in MOVED if name in settings})
 
 
 def measured() -> tuple[Observations, Observations]:
@@ -73,34 +85,32 @@ def measured() -> tuple[Observations, Observations]:
 
 def fitted(structure: str, method: str) -> Fit:
     """The fit of a structure to today's measurements."""
-    key = ("kepler", structure, method, read("measured"), read("noise"), read("seed"))
     data = measured()
-    return cache.result(key, lambda: kepler.fit(structure, method, *data),
-                        lambda made: made.numbers.nbytes + 3 * made.steps.nbytes)
+    return cache.result(("kepler", structure, method, read("measured"), read("noise"), read("seed")),
+                        lambda: kepler.fit(structure, method, *data),
+                        lambda fit: fit.numbers.nbytes + 3 * fit.steps.nbytes)
 
 
-def _told(made: Fit, data: tuple[Observations, Observations]) -> dict:
+def _picture_data(fit: Fit, data: tuple[Observations, Observations]) -> dict:
     """The fit as the picture reads it: its numbers and both errors by step, the planet's own, and what was measured.
 
     "numbers", "steps", "train", "test" are those of Fit; "truth": the planet's seven numbers; "measured" and
     "held_out": [t, x, y, z] each; "trained" and "tested": years; "epoch": a year.
     """
-    rows = [[[float(t), *position] for t, position in zip(part.times, part.positions.tolist())] for part in data]
-    return {"structure": made.structure, "numbers": made.numbers.tolist(), "steps": made.steps.tolist(),
-            "train": made.train.tolist(), "test": made.test.tolist(), "truth": kepler.planet().tolist(),
-            "measured": rows[0], "held_out": rows[1], "noise": read("noise"), "trained": kepler.TRAINED,
-            "tested": kepler.TESTED, "epoch": EPOCH.year}
+    rows = [torch.column_stack((part.times, part.positions)).tolist() for part in data]
+    return {"structure": fit.structure, "truth": kepler.planet().tolist(), "measured": rows[0], "held_out": rows[1],
+            "noise": read("noise"), "trained": kepler.TRAINED, "tested": kepler.TESTED, "epoch": EPOCH.year,
+            **{name: getattr(fit, name).tolist() for name in ("numbers", "steps", "train", "test")}}
 
 
-def _title(page: Lesson, made: Fit) -> str:
-    values = dict(structure=page.label(f"structure_{made.structure}").capitalize(), n=made.numbers.shape[1],
-                  measured=read("measured"), train=readable(made.train[-1]), test=angle(made.test[-1]),
-                  noise=f"{read('noise'):g}")
-    return page.label("kepler_title", **values)
+def _title(page: Lesson, fit: Fit) -> str:
+    return page.label("kepler_title", structure=page.label(f"structure_{fit.structure}").capitalize(),
+                      n=fit.numbers.shape[1], measured=read("measured"), train=readable(fit.train[-1]),
+                      test=angle(fit.test[-1]), noise=f"{read('noise'):g}")
 
 
 def angle(minutes: float) -> str:
-    """An error as it is said: beyond half a turn it is no angle any more.
+    """An error in minutes of arc for a sentence: beyond half a turn it is no angle any more.
 
     >>> angle(4.4), angle(1e9)
     ('4.4′', '> 10000′')
@@ -108,29 +118,27 @@ def angle(minutes: float) -> str:
     return f"{readable(minutes)}′" if minutes < 10_000 else "> 10000′"
 
 
-def phases(page: Lesson, run: Run, made: Fit) -> str:
+def phases(page: Lesson, run: Run, fit: Fit) -> str:
     """The six phases as a Markdown table: of this planet, and of the loaded transformer."""
     config, record = run.model.config, checkpoints.training_record(run.model_name)
-    kind = "known" if record else "unknown"
     ends = {row["stage"]: row for row in record}.values()
-    tokens = f"{sum(row['tokens_seen'] for row in ends) / 1e6:.1f}"
     held_out = readable(next(iter(record[-1]["held_out"].values()))) if record and record[-1]["held_out"] else "–"
-    best = run.trace.probs[-1].double().max(dim=-1)
-    p, token = (readable(100 * float(best.values)),
-                run.tokenizer.visible(int(best.indices)).replace("`", "ˋ").replace("|", "\\|"))
+    p, token = run.trace.probs[-1].double().max(dim=-1)
     values = dict(name=escaped(run.model_name), L=config.n_layers, h=config.n_heads, d=config.d_model,
-                  n=f"{run.model.n_parameters:,}".replace(",", "\u202f"),
-                  tokens=tokens, steps=sum(row["step"] for row in ends),
-                  held_out=held_out, p=p, token=token, measured=read("measured"), noise=f"{read('noise'):g}",
-                  trained=f"{kepler.TRAINED:g}", fitted=made.numbers.shape[1], last=int(made.steps[-1]),
-                  train=readable(made.train[-1]), test=angle(made.test[-1]), n_test=kepler.N_TESTED,
+                  n=grouped(run.model.n_parameters), tokens=f"{sum(row['tokens_seen'] for row in ends) / 1e6:.1f}",
+                  steps=sum(row["step"] for row in ends), held_out=held_out, p=readable(100 * float(p)),
+                  token=run.tokenizer.visible(int(token)).replace("`", "ˋ").replace("|", "\\|"),
+                  measured=read("measured"), noise=f"{read('noise'):g}",
+                  trained=f"{kepler.TRAINED:g}", fitted=fit.numbers.shape[1], last=int(fit.steps[-1]),
+                  train=readable(fit.train[-1]), test=angle(fit.test[-1]), n_test=kepler.N_TESTED,
                   date=date(read("day")))
     rows = [f"| | {page.label('phase_column_planet')} | "
             f"{page.label('phase_column_model', name=escaped(run.model_name))} |", "|---|---|---|"]
     for i, phase in enumerate(PHASES, 1):
-        key = f"phase_{phase}_model" + ("" if phase in ("architecture", "parameters", "inference") else f"_{kind}")
-        planet = page.label(f"phase_{phase}_{made.structure if phase == 'architecture' else 'planet'}", **values)
-        rows.append(f"| **{i} {page.label(f'phase_{phase}')}** | {planet} | {page.label(key, **values)} |")
+        kind = "" if phase in ("architecture", "parameters", "inference") else "_known" if record else "_unknown"
+        planet = page.label(f"phase_{phase}_{fit.structure if phase == 'architecture' else 'planet'}", **values)
+        model = page.label(f"phase_{phase}_model{kind}", **values)
+        rows.append(f"| **{i} {page.label(f'phase_{phase}')}** | {planet} | {model} |")
     return "\n".join(rows)
 
 
@@ -154,37 +162,37 @@ def minutes(value: float, write=latex_number) -> str:
     return f"{{{write(value)}}}'"
 
 
-def _lines(page: Lesson, made: Fit, at: int) -> list[tuple[str, str]]:
-    n, noise, numbers = 3 * read("measured"), read("noise"), torch.from_numpy(made.numbers[at])
-    found = [(page.label("numbers_rms", step=made.steps[at]),
-              rf"\sqrt{{\tfrac{{1}}{{{n}}} \sum r^2}} = {minutes(made.train[at])}, \qquad "
-              rf"\text{{{page.label('orbit_test')}:}}\ {minutes(made.test[at])}")]
-    if noise and made.structure != "polynomial":
-        share = made.numbers.shape[1] / n
-        found.append((page.label("numbers_left", n=n, k=made.numbers.shape[1]),
-                      rf"\sigma \sqrt{{1 - \frac{{{made.numbers.shape[1]}}}{{{n}}}}} = {noise:g}' \cdot "
-                      rf"\sqrt{{{latex_operand(1 - share)}}} = {minutes(noise * math.sqrt(1 - share))}"))
-    if made.structure not in ("ellipse", "equant"):
-        return found
+def _lines(page: Lesson, fit: Fit, at: int) -> list[tuple[str, str]]:
+    n, noise, numbers = 3 * read("measured"), read("noise"), torch.from_numpy(fit.numbers[at])
+    lines = [(page.label("numbers_rms", step=fit.steps[at]),
+              rf"\sqrt{{\tfrac{{1}}{{{n}}} \sum r^2}} = {minutes(fit.train[at])}, \qquad "
+              rf"\text{{{page.label('orbit_test')}:}}\ {minutes(fit.test[at])}")]
+    if noise and fit.structure != "polynomial":
+        k = len(numbers)
+        lines.append((page.label("numbers_left", n=n, k=k),
+                      rf"\sigma \sqrt{{1 - {fraction(k, n)}}} = {noise:g}' \cdot "
+                      rf"\sqrt{{{latex_operand(1 - k / n)}}} = {minutes(noise * math.sqrt(1 - k / n))}"))
+    if fit.structure not in ("ellipse", "equant"):
+        return lines
     own, true = kepler.elements(numbers), kepler.elements(kepler.planet())
-    if made.structure == "ellipse":
-        found.append((page.label("numbers_axes", a=latex_number(true.a, 5), b=latex_number(true.b, 5)),
+    if fit.structure == "ellipse":
+        lines.append((page.label("numbers_axes", a=latex_number(true.a, 5), b=latex_number(true.b, 5)),
                       rf"a = {latex_operand(own.a)}, \quad b = {latex_operand(own.b)}, \qquad e = \sqrt{{1 - b^2/a^2}} "
                       rf"= {latex_number(own.e)}"))
-    found.append((page.label("numbers_directions", pole=f"{true.pole[0]:.2f}°, {true.pole[1]:.2f}°",
+    lines.append((page.label("numbers_directions", pole=f"{true.pole[0]:.2f}°, {true.pole[1]:.2f}°",
                              perihelion=f"{true.perihelion:.2f}°", longitude=f"{true.longitude:.2f}°"),
                   rf"({latex_number(own.pole[0])}^\circ,\ {latex_number(own.pole[1])}^\circ), \qquad "
                   rf"{latex_number(own.perihelion)}^\circ, \qquad {latex_number(own.longitude)}^\circ"))
     years, off = read("day") / 365.25, 360 * 60 * (1 / own.period - 1 / true.period)
-    found.append(
+    lines.append(
         (page.label("numbers_period", years=readable(years, 4)),
-         rf"360 \cdot 60' \left(\frac{{1}}{{{latex_number(own.period, 8)}}} - "
-         rf"\frac{{1}}{{{latex_number(true.period, 8)}}}\right) = {minutes(off)}\ \text{{{page.label('a_year')}}},"
+         rf"360 \cdot 60' \left({fraction(1, latex_number(own.period, 8))} - "
+         rf"{fraction(1, latex_number(true.period, 8))}\right) = {minutes(off)}\ \text{{{page.label('a_year')}}},"
          rf" \qquad {latex_operand(years)} \cdot {minutes(off, latex_operand)} = {minutes(years * off)}"))
-    return found + ([_equation(page, numbers, own, years)] if made.structure == "ellipse" else [])
+    return lines + ([_equation(page, own, years)] if fit.structure == "ellipse" else [])
 
 
-def _equation(page: Lesson, numbers: torch.Tensor, own: kepler.Elements, years: float) -> tuple[str, str]:
+def _equation(page: Lesson, own: kepler.Elements, years: float) -> tuple[str, str]:
     """Kepler's equation on the picked day."""
     turned = math.radians(own.longitude - own.perihelion) + 2 * math.pi * years / own.period
     M = turned % (2 * math.pi)
@@ -201,30 +209,29 @@ def compared(page: Lesson) -> pd.DataFrame:
     minutes of arc.
     """
     fits = [fitted(structure, "lm") for structure in kepler.STRUCTURES]
-    columns = page.label("columns_structures").split("|")
-    return pd.DataFrame([(page.label(f"structure_{made.structure}"), made.numbers.shape[1], angle(made.train[-1]),
-                          angle(made.test[-1])) for made in fits], columns=columns)
+    return pd.DataFrame([(page.label(f"structure_{fit.structure}"), fit.numbers.shape[1], angle(fit.train[-1]),
+                          angle(fit.test[-1])) for fit in fits], columns=page.label("columns_structures").split("|"))
 
 
 def _question(page: Lesson) -> Question:
     """Which structure foretells best what was held out: not always the true one, where measurements are few and poor.
     """
     errors = {structure: fitted(structure, "lm").test[-1] for structure in kepler.STRUCTURES}
-    names = list(errors)
-    said = ", ".join(f"{page.label(f'structure_{name}')} {angle(errors[name])}" for name in names)
+    names = [page.label(f"structure_{structure}") for structure in errors]
+    said = ", ".join(f"{name} {angle(error)}" for name, error in zip(names, errors.values()))
     return Question("structures", page.label("question_structures", n=read("measured"), noise=f"{read('noise'):g}"),
-                    [page.label(f"structure_{name}") for name in names],
-                    names.index(min(errors, key=errors.get)), page.label("because_structures", errors=said))
+                    names, list(errors).index(min(errors, key=errors.get)),
+                    page.label("because_structures", errors=said))
 
 
 def measurements(train: Observations, test: Observations) -> pd.DataFrame:
     """Every measurement, a row each: whether it was held out, the year, and the position in au."""
-    rows = [(held_out, EPOCH.year + float(t), *position) for held_out, part in ((False, train), (True, test))
-            for t, position in zip(part.times, part.positions.tolist())]
-    return pd.DataFrame(rows, columns=["held_out", "year", "x", "y", "z"])
+    return pd.concat([pd.DataFrame(part.positions, columns=["x", "y", "z"]).assign(
+        held_out=held_out, year=EPOCH.year + part.times.numpy()) for held_out, part in ((False, train), (True, test))],
+        ignore_index=True)[["held_out", "year", "x", "y", "z"]]
 
 
-def steps(made: Fit) -> pd.DataFrame:
+def steps(fit: Fit) -> pd.DataFrame:
     """The kept steps of a fit: both errors and the numbers, as core.learning.kepler writes them."""
-    numbers = pd.DataFrame(made.numbers, columns=[f"number_{i}" for i in range(made.numbers.shape[1])])
-    return pd.concat([pd.DataFrame({"step": made.steps, "train": made.train, "test": made.test}), numbers], axis=1)
+    numbers = pd.DataFrame(fit.numbers, columns=[f"number_{i}" for i in range(fit.numbers.shape[1])])
+    return pd.concat([pd.DataFrame({"step": fit.steps, "train": fit.train, "test": fit.test}), numbers], axis=1)

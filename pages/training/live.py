@@ -1,41 +1,59 @@
-"""Live: a small transformer learns a task in a thread of this session, and is turned, stopped, looked into and taken
-home while it does.
+"""Live: a small transformer learns a task in a thread of this session, while the reader changes its settings, stops it,
+looks into it and takes it home.
 """
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.app.base.markdown import code, unmarked
-from core.app.compute import cache
+from core.app.base.markdown import code
 from core.app.frame import Lesson, Question, Reading, job_controls
 from core.app.frame.guard import fragment
 from core.app.state import Run, reader
-from core.components.residual_grid import residual_grid
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import grammar
 from core.learning import learner as learning
 from core.learning.learner import CLIP, Knobs, Learner, Progress
 from core.learning.schedules import KINDS
 from core.model.tokenizer import visible_form
-from pages.training import charts as figures
 from pages.training import schedules
-from pages.training.shared import PREFIX, SETTINGS, attached, chart_height, choice, keep, read, scheduled, show_spec
+from pages.training.charts import Axis
+from pages.training.shared import (
+    PREFIX,
+    adopt,
+    ask,
+    attached,
+    chart_height,
+    choice,
+    fraction,
+    grouped,
+    keep,
+    loss_and_exponential,
+    newest,
+    numeric,
+    pick_power,
+    read,
+    reset_button,
+    scheduled,
+    show_curve,
+    show_pattern,
+    side_by_side,
+    take_home,
+)
 
 LEARNERS = "training_learners"      # of the session: key -> Learner, the latest last
 MOST_LEARNERS = 4
-# the small charts and where their axes end; present mode has room for one
-SMALL = (("accuracy", 1.0), ("gradient_norm", 4.0))
+# the small charts, where their axes end, and the format of these; present mode has room for one
+SMALL = (("accuracy", 1.0, "%"), ("gradient_norm", 4.0, "~g"))
 NO_CHARACTER = "▯"                  # bytes that are none, as an untrained model writes them
-MEANINGS = {"held_out": "query", "loss": "excluded", "accuracy": "value", "gradient_norm": "key"}
 AXIS_STEPS = (100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 10 ** 6)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+    with side_by_side("center", "medium"):
         choice(page, "task")
         choice(page, "size")
         if read("task") == "text":
@@ -43,7 +61,7 @@ def draw(page: Lesson, run: Run) -> Reading:
                                   n=learning.LEAST_TEXT))
     key = _key(page, run)
     learner = learner_of(key)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    with side_by_side("bottom"):
         running = job_controls.training_controls(page, key, "train" if not learner.step else "resume",
                                                  learner.learn, stop="pause")
         if job_controls.trains():
@@ -53,16 +71,15 @@ def draw(page: Lesson, run: Run) -> Reading:
     return Reading(_lines(page, learner, last), _question(page, learner),
                    [Learner.learn, Learner._one_step, type(learner.task).rows],
                    {"training.csv": lambda: table(list(learner.history))}, ".st-key-training_live_pictures",
-                   _title(page, learner, last), schedules.table(page),
-                   summary={page.label("view_live"): unmarked(_title(page, learner, last))})
+                   _title(page, learner, last), schedules.table(page))
 
 
 def _knobs(page: Lesson, key: Hashable, learner: Learner) -> None:
     """What is turned while it learns."""
-    st.button(page.label("reset"), key="training_reset", icon=":material/restart_alt:",
-              on_click=_reset, args=(page, key))
+    reset_button(page, LEARNERS, key)
     choice(page, "optimizer")
-    rate = _rate(page)
+    rate = pick_power(page, "rate", 4, format_func=lambda power: readable(10 ** power, 2), width=190,
+                      help=page.label("rate_help"))
     with st.popover(page.label("more"), key="training_more"):
         _more(page, learner)
     learner.knobs = Knobs(read("optimizer"), rate, scheduled())
@@ -70,25 +87,14 @@ def _knobs(page: Lesson, key: Hashable, learner: Learner) -> None:
 
 def _more(page: Lesson, learner: Learner) -> None:
     """Where it begins, and where the model can go."""
-    st.number_input(page.label("seed"), 0, 99, step=1, width=110, **attached("seed"))
+    numeric(st.number_input, page, "seed", width=110)
     st.selectbox(page.label("schedule"), KINDS, format_func=lambda kind: page.label(f"schedule_{kind}"),
                  help=page.label("schedule_help"), **attached("schedule"))
-    card = page.label("card", task=page.label(f"task_{read('task')}"), seed=read("seed"), size=read("size"))
-    st.download_button(page.label("take"), lambda: learner.saved(card), file_name=f"{read('task')}-{read('size')}.zip",
-                       mime="application/zip", icon=":material/download:", key="training_zip",
-                       on_click="ignore", help=page.label("take_help"))
+    task, size = read("task"), read("size")
+    card = page.label("card", task=page.label(f"task_{task}"), seed=read("seed"), size=size)
+    take_home(page, lambda: learner.saved(card), f"{task}-{size}", "training_zip")
     st.button(page.label("adopt"), key="training_adopt", help=page.label("adopt_help"),
-              on_click=_adopt, args=(learner,))
-
-
-def _rate(page: Lesson) -> float:
-    """The learning rate, a quarter of a power of ten a step."""
-    low, high = (round(4 * bound) for bound in (SETTINGS.each["rate"].low, SETTINGS.each["rate"].high))
-    keep(rate=round(4 * read("rate")) / 4)                  # an address may ask for what lies between two steps
-    st.select_slider(page.label("rate"), [quarter / 4 for quarter in range(low, high + 1)],
-                     format_func=lambda power: readable(10 ** power, 2), width=190, help=page.label("rate_help"),
-                     **attached("rate"))
-    return 10.0 ** read("rate")
+              on_click=lambda: adopt(learner.copy(), learner.task.tokenizer, f"{task}-{learner.step}"))
 
 
 def text_of(page: Lesson, run: Run) -> tuple[str, bool]:
@@ -110,33 +116,19 @@ def learner_of(key: Hashable) -> Learner:
     if key not in kept:
         task, size, seed, text = key
         kept[key] = Learner(learning.OwnText(text) if task == "text" else learning.TASKS[task](), size, seed)
-        for old in list(kept)[:-MOST_LEARNERS]:
-            del kept[old]
+        newest(kept, MOST_LEARNERS)
     return kept[key]
-
-
-def _reset(page: Lesson, key: Hashable) -> None:
-    job_controls.end(page)
-    st.session_state.get(LEARNERS, {}).pop(key, None)
-
-
-def _adopt(learner: Learner) -> None:
-    """Makes the model as it is now the one that every lesson runs."""
-    name = cache.keep_own(learner.copy(), learner.task.tokenizer, f"{read('task')}-{learner.step}")
-    st.session_state["own_models"] = [*st.session_state.get("own_models", ()), name][-MOST_LEARNERS:]
-    reader.apply({"model": name})
 
 
 def _title(page: Lesson, learner: Learner, last: Progress) -> str:
     if last.diverged:
         return page.label("live_title_diverged", steps=last.step)
     if not last.step:
-        return page.label("live_title_before", n=f"{learner.model.n_parameters:,}".replace(",", "\u202f"))
+        return page.label("live_title_before", n=grouped(learner.model.n_parameters))
     values = dict(steps=last.step, seconds=f"{last.seconds:.0f}", rate=readable(last.step / max(last.seconds, 1e-9), 2),
                   loss=readable(last.held_out), right=readable(100 * last.accuracy))
-    if "floor" in learner.task.levels and learner.task.levels["floor"]:
-        return page.label("live_title_floor",
-                          above=readable(max(last.held_out - learner.task.levels["floor"], 0.0), 2), **values)
+    if floor := learner.task.levels.get("floor"):
+        return page.label("live_title_floor", above=readable(max(last.held_out - floor, 0.0), 2), **values)
     return page.label("live_title", **values)
 
 
@@ -146,21 +138,26 @@ def _picture(page: Lesson, learner: Learner) -> None:
     last = history[-1]
     st.markdown(f"**{_title(page, learner, last)}**  \n{_sample(page, last)}{_rate_now(page, learner, last)}")
     drawn = learning.thinned(history)
-    end = next(n for n in AXIS_STEPS if n >= last.step)
     with st.container(key="training_live_pictures"):
         loss, small, pattern = st.columns([5, 3, 4], gap="medium")
         with loss:
-            _loss(page, learner, drawn, end)
+            _loss(page, learner, drawn)
         with small:
-            for name, top in SMALL[:1] if reader.present() else SMALL:
+            for name, top, form in SMALL[:1] if reader.present() else SMALL:
                 st.caption(page.label(f"caption_{name}"))
                 levels = {page.label("level_clip", c=readable(CLIP)): CLIP} if name == "gradient_norm" else None
-                show_spec(name, _frame(page, (name,), drawn), figures.curve(
-                    {name: page.label(f"line_{name}")}, MEANINGS, page.label("axis_steps"), "", reader.theme(),
-                    x_domain=(0, end), y_domain=(0, top), levels=levels, y_format="%" if name == "accuracy" else "~g",
-                    scale=reader.scale(), height=chart_height(120 if reader.present() else 250)))
+                _curve(page, (name,), drawn, Axis("", (0, top), format=form),
+                       chart_height(120 if reader.present() else 250), levels=levels)
         with pattern:
             fragment(lambda: _pattern(page, learner))()        # another head redraws nothing else
+
+
+def _curve(page: Lesson, lines: Sequence[str], drawn: list[Progress], y: Axis, height: int, **options) -> None:
+    """Some values of the records over the steps, in a chart that is called after the last of them."""
+    steps = [progress.step for progress in drawn]
+    x = Axis(page.label("axis_steps"), (0, next(n for n in AXIS_STEPS if n >= steps[-1])), format="~s")
+    show_curve(page, lines[-1], "line", {line: (steps, [getattr(progress, line) for progress in drawn])
+                                         for line in lines}, x, y, height, **options)
 
 
 def _rate_now(page: Lesson, learner: Learner, last: Progress) -> str:
@@ -180,50 +177,31 @@ def _sample(page: Lesson, last: Progress) -> str:
     return page.label("sample_text", written=written)
 
 
-def _loss(page: Lesson, learner: Learner, drawn: list[Progress], end: int) -> None:
-    levels = learner.task.levels
+def _loss(page: Lesson, learner: Learner, drawn: list[Progress]) -> None:
+    levels, size = learner.task.levels, learner.model.config.vocab_size
+    st.caption(page.label("caption_loss", vocabulary=size, start=readable(math.log(size))))
     named = {page.label(f"level_{name}", nats=readable(value)): value for name, value in levels.items()}
-    shown = ("held_out", "loss")
-    st.caption(page.label("caption_loss", vocabulary=learner.model.config.vocab_size,
-                          start=readable(math.log(learner.model.config.vocab_size))))
-    show_spec("loss", _frame(page, shown, drawn), figures.curve(
-        {line: page.label(f"line_{line}") for line in shown}, MEANINGS, page.label("axis_steps"),
-        page.label("axis_loss"), reader.theme(), x_domain=(0, end), y_domain=(0, 1.25 * max(levels.values())),
-        levels=named, changes=turned(page, drawn), scale=reader.scale(), height=chart_height(95)))
-
-
-def _frame(page: Lesson, shown: tuple[str, ...], drawn: list[Progress]) -> pd.DataFrame:
-    """The data of a chart: what was not measured has no point."""
-    rows = [(page.label(f"line_{line}"), p.step, getattr(p, line)) for line in shown for p in drawn
-            if math.isfinite(getattr(p, line))]
-    return pd.DataFrame(rows, columns=["line", "x", "y"])
+    _curve(page, ("held_out", "loss"), drawn, Axis(page.label("axis_loss"), (0, 1.25 * max(levels.values()))),
+           chart_height(95), levels=named, changes=turned(page, drawn))
 
 
 def turned(page: Lesson, drawn: list[Progress]) -> dict[float, str]:
     """The steps at which optimizer or learning rate were changed, and to what."""
-    found = {}
-    for before, after in zip(drawn, drawn[1:]):
-        if before.step and before.knobs != after.knobs:
-            found[float(before.step)] = (f"{page.label(f'optimizer_{after.knobs.optimizer}')} "
-                                         f"{readable(after.knobs.learning_rate, 2)}")
-    return found
+    return {float(before.step): f"{page.label(f'optimizer_{after.knobs.optimizer}')} "
+                                f"{readable(after.knobs.learning_rate, 2)}"
+            for before, after in zip(drawn, drawn[1:]) if before.step and before.knobs != after.knobs}
 
 
 def _pattern(page: Lesson, learner: Learner) -> None:
-    n_heads, total = learner.model.config.n_heads, learner.pattern.shape[0] * learner.pattern.shape[1]
-    at = min(read("head"), total - 1)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(page.label("caption_pattern"))
-        st.selectbox(page.label("head"), range(total), index=at, format_func=lambda i: f"{i // n_heads}.{i % n_heads}",
-                     key=f"{PREFIX}head_pick_{total}", label_visibility="collapsed", width=90,
-                     on_change=lambda: keep(head=st.session_state[f"{PREFIX}head_pick_{total}"]))
-    pattern = learner.pattern[at // n_heads, at % n_heads].double().numpy()
-    seen = np.where(np.tri(len(pattern), dtype=bool), pattern, np.nan)
-    residual_grid(seen, row_labels=learner.tokens, column_labels=learner.tokens, legend=page.label("legend_pattern"),
-                  reading=page.label("reading_pattern"), twin=page.label("caption_pattern"),
-                  theme=reader.theme(), picked=None, limits=(0.0, 1.0), least_row=4, height=chart_height(115),
-                  most_height=chart_height(115), column_band=False, present=reader.present(),
-                  key=f"{PREFIX}pattern", on_pick=lambda row, column: None)
+    n_heads, patterns = learner.model.config.n_heads, learner.pattern.flatten(0, 1)
+    caption = page.label("caption_pattern")
+    at, widget = min(read("head"), len(patterns) - 1), f"{PREFIX}head_pick_{len(patterns)}"
+    with side_by_side():
+        st.caption(caption)
+        st.selectbox(page.label("head"), range(len(patterns)), index=at, key=widget, label_visibility="collapsed",
+                     format_func=lambda i: f"{i // n_heads}.{i % n_heads}", width=90,
+                     on_change=lambda: keep(head=st.session_state[widget]))
+    show_pattern(page, "pattern", patterns[at], learner.tokens, caption, 115)
 
 
 def table(history: list[Progress]) -> pd.DataFrame:
@@ -235,53 +213,50 @@ def table(history: list[Progress]) -> pd.DataFrame:
 
 
 def _lines(page: Lesson, learner: Learner, last: Progress) -> list[tuple[str, str]]:
-    config, rate, levels = learner.model.config, learner.knobs.learning_rate, learner.task.levels
+    config, optimizer = learner.model.config, learner.knobs.optimizer
     d, n_layers, size, n = config.d_model, config.n_layers, config.vocab_size, config.n_context
-    block = 12 * d * d + 13 * d
-    found = [(page.label("numbers_parameters"),
+    lines = [(page.label("numbers_parameters"),
               rf"|V|\,d + N d + L\,(12 d^2 + 13 d) + 2d = {size} \cdot {d} + {n} \cdot {d} + {n_layers} \cdot "
-              rf"{block} + {2 * d} = {learner.model.n_parameters}"),
-             (page.label(f"numbers_{learner.knobs.optimizer}"), _update(learner.knobs.optimizer, latex_operand(rate)))]
+              rf"{12 * d * d + 13 * d} + {2 * d} = {learner.model.n_parameters}"),
+             (page.label(f"numbers_{optimizer}"), _update(optimizer, latex_operand(learner.knobs.learning_rate)))]
     if last.step and math.isfinite(last.gradient_norm):
         shortened = min(1.0, CLIP / max(last.gradient_norm, 1e-12))
-        norm = latex_operand(last.gradient_norm)
-        found.append((page.label("numbers_clip"),
-                      rf"\min\left(1, \frac{{{CLIP:g}}}{{\lVert g \rVert}}\right) = \min\left(1, "
-                      rf"\frac{{{CLIP:g}}}{{{norm}}}\right) = {latex_number(shortened)}"))
-    if read("task") == "grammar":
-        words = grammar.made_up().states[grammar.made_up().start]
-        terms = " - ".join(rf"{p:g} \ln {p:g}" for _, p, _ in words)
-        found.append((page.label("numbers_state", words=" / ".join(code(word) for word, _, _ in words)),
-                      rf"H = -{terms} = {latex_number(grammar.entropy(np.array([p for _, p, _ in words])))}"))
-        found.append((page.label("numbers_floor", n=learning.N_WORDS),
-                      rf"\bar H = {latex_number(levels['floor'])}\ \text{{nats}}, \qquad e^{{\bar H}} = "
-                      rf"e^{{{latex_operand(levels['floor'])}}} = {latex_number(math.exp(levels['floor']))}"))
-        if math.isfinite(last.held_out):
-            found.append((page.label("numbers_above"),
-                          rf"L - \bar H = {latex_operand(last.held_out)} - {latex_operand(levels['floor'])} = "
-                          rf"{latex_number(last.held_out - levels['floor'])}"))
-    return found
+        smaller = [rf"\min\left(1, {fraction(f'{CLIP:g}', norm)}\right)"
+                   for norm in (r"\lVert g \rVert", latex_operand(last.gradient_norm))]
+        lines.append((page.label("numbers_clip"), f"{' = '.join(smaller)} = {latex_number(shortened)}"))
+    return lines + (_grammar_lines(page, learner, last) if read("task") == "grammar" else [])
+
+
+def _grammar_lines(page: Lesson, learner: Learner, last: Progress) -> list[tuple[str, str]]:
+    """The entropy of the grammar's first word and of all, and what the model pays above it."""
+    made_up, floor = grammar.made_up(), learner.task.levels["floor"]
+    words = made_up.states[made_up.start]
+    terms = " - ".join(rf"{p:g} \ln {p:g}" for _, p, _ in words)
+    lines = [(page.label("numbers_state", words=" / ".join(code(word) for word, _, _ in words)),
+              f"H = -{terms} = {latex_number(grammar.entropy(np.array([p for _, p, _ in words])))}"),
+             (page.label("numbers_floor", n=learning.N_WORDS), loss_and_exponential(r"\bar H", floor))]
+    if math.isfinite(last.held_out):
+        lines.append((page.label("numbers_above"), rf"L - \bar H = {latex_operand(last.held_out)} - "
+                                                   f"{latex_operand(floor)} = {latex_number(last.held_out - floor)}"))
+    return lines
 
 
 def _update(optimizer: str, rate: str) -> str:
     """The rule that moves a weight, with today's learning rate."""
-    if optimizer == "sgd":
-        return rf"\theta \leftarrow \theta - \eta g = \theta - {rate}\, g"
-    if optimizer == "momentum":
-        return rf"v \leftarrow 0.9\, v + g, \qquad \theta \leftarrow \theta - \eta v = \theta - {rate}\, v"
-    return (rf"m \leftarrow 0.9\, m + 0.1\, g, \quad s \leftarrow 0.999\, s + 0.001\, g^2, \quad \theta \leftarrow "
-            rf"\theta - {rate}\, \frac{{m / (1 - 0.9^t)}}{{\sqrt{{s / (1 - 0.999^t)}} + 10^{{-8}}}}")
+    return {"sgd": rf"\theta \leftarrow \theta - \eta g = \theta - {rate}\, g",
+            "momentum": rf"v \leftarrow 0.9\, v + g, \qquad \theta \leftarrow \theta - \eta v = \theta - {rate}\, v",
+            "adam": r"m \leftarrow 0.9\, m + 0.1\, g, \quad s \leftarrow 0.999\, s + 0.001\, g^2, \quad \theta "
+                    rf"\leftarrow \theta - {rate}\, \frac{{m / (1 - 0.9^t)}}{{\sqrt{{s / (1 - 0.999^t)}} + 10^{{-8}}}}",
+            }[optimizer]
 
 
 def _question(page: Lesson, learner: Learner) -> Question:
     """What less than the whole row is worth: the blind guess of a task with answers, the word or the letter
     before in a text.
     """
-    levels, chance, task = learner.task.levels, math.log(learner.task.tokenizer.vocab_size), read("task")
-    asked = "blind" if "blind" in levels else "bigram"
-    values = sorted({0.0, chance, levels[asked], 2 * levels[asked] if asked == "blind" else levels["unigram"]})
-    return Question(f"live_{task}", page.label(f"question_{asked}", task=page.label(f"task_{task}")),
-                    [page.label("question_uniform_option", loss=readable(value)) for value in values],
-                    values.index(levels[asked]),
-                    page.label(f"because_{asked}", loss=readable(levels[asked]), chance=readable(chance),
-                               size=learner.task.tokenizer.vocab_size))
+    levels, size, task = learner.task.levels, learner.task.tokenizer.vocab_size, read("task")
+    name, other = ("blind", 2 * levels["blind"]) if "blind" in levels else ("bigram", levels["unigram"])
+    return ask(f"live_{task}", page.label(f"question_{name}", task=page.label(f"task_{task}")),
+               {0.0, math.log(size), other}, levels[name],
+               page.label(f"because_{name}", loss=readable(levels[name]), chance=readable(math.log(size)), size=size),
+               lambda value: page.label("question_uniform_option", loss=readable(value)))

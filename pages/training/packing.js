@@ -1,5 +1,6 @@
 import { draw, fill, make, sized } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
+import { steppedByKeys } from "../../core/components/lib/keys.js";
 import { emOf, monoFont, onFont, shortened } from "../../core/components/lib/text.js";
 import { mount, onWidth } from "../../core/components/lib/view.js";
 
@@ -13,9 +14,8 @@ class Packing {
     this.title = make("div", "title", root);
     this.title.setAttribute("aria-live", "polite");
     this.place = make("div", "scroll rows", root);
-    this.place.tabIndex = 0;
-    this.place.setAttribute("role", "group");
-    this.place.onkeydown = (event) => this.key(event);
+    steppedByKeys(this.place, () => ({ ArrowLeft: -1, ArrowRight: 1, ArrowUp: -this.n, ArrowDown: this.n }),
+      (step) => this.step(step));
     this.aside = make("div", "aside", root);
     this.svg = draw("svg", { class: "rows-chart", role: "img" }, this.place);
     this.small = ["packed", "padded"]
@@ -40,12 +40,8 @@ class Packing {
     this.maps();
   }
 
-  key(event) {
-    const across = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -this.n, ArrowDown: this.n }[event.key];
-    if (!across) return;
-    event.preventDefault();
-    event.stopPropagation();
-    const at = this.picked[0] * this.n + this.picked[1] + across;
+  step(by) {
+    const at = this.picked[0] * this.n + this.picked[1] + by;
     if (at >= 0 && at < this.rows.length * this.n) this.pick(Math.floor(at / this.n), at % this.n);
   }
 

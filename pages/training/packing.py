@@ -4,7 +4,6 @@ padding would cost instead.
 import pandas as pd
 import streamlit as st
 
-from core.app.base.markdown import unmarked
 from core.app.frame import Lesson, Question, Reading
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
@@ -12,7 +11,7 @@ from core.figures.numbers import latex_number, readable
 from core.learning import packing, teacher_forcing
 from core.learning.packing import Rows
 from core.training import corpus
-from pages.training.shared import PREFIX, attached, chart_height, keep, read
+from pages.training.shared import PREFIX, ask, chart_height, fraction, keep, numeric, place_of, read, side_by_side
 
 MOST_SHOWN = 600             # tokens; what comes after them is left out
 N_PASSAGE = 12               # sentences of the lesson's passage, where the prompt is a single document
@@ -24,21 +23,21 @@ _picture = token_view("packing_rows", __file__)
 def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
     documents, own, cut = documents_of(page, run)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        st.slider(page.label("row_length"), 4, 32, width=260, **attached("row_length"))
+    with side_by_side("bottom", "medium"):
+        numeric(st.slider, page, "row_length", width=260)
         st.caption(" ".join([page.label("packing_prompt" if own else "packing_passage"),
                              *([page.label("packing_cut", n=MOST_SHOWN)] if cut else [])]))
     n = read("row_length")
     rows = packing.packed(documents, n, run.tokenizer.end_of_text)
     padded = packing.padded_lengths([len(document) for document in documents], n)
-    at = read("row_place") if 0 <= read("row_place") < rows.n_places else 0
+    at = place_of("row_place", rows.n_places, 0)
     title = _title(page, documents, rows, padded, n)
     st.markdown(f"**{title}**")
     _picture(_header(page, run, rows, padded, at), key=f"{PREFIX}packing_rows",
              on_settings=lambda settings: keep(row_place=int(settings["row_place"])))
     return Reading(_lines(page, documents, rows, padded, n), _question(page, rows, padded, n),
                    [corpus.pack, packing.packed, packing.padded_lengths], {"rows.csv": lambda: table(run, rows)},
-                   ".packing_rows", title, summary={page.label("view_packing"): unmarked(title)})
+                   ".packing_rows", title)
 
 
 def documents_of(page: Lesson, run: Run) -> tuple[list[list[int]], bool, bool]:
@@ -47,11 +46,12 @@ def documents_of(page: Lesson, run: Run) -> tuple[list[list[int]], bool, bool]:
     """
     own = teacher_forcing.documents_of(reader.clean_prompt(run.text))
     texts = own if len(own) > 1 else teacher_forcing.documents_of(page.text("passage"))[:N_PASSAGE]
-    made, room = [], MOST_SHOWN
-    for ids in map(list, map(run.tokenizer.encode, texts)):
-        made += [ids[:room]] if room else []
-        room = max(0, room - len(ids))
-    return made, len(own) > 1, sum(map(len, made)) == MOST_SHOWN
+    documents, room = [], MOST_SHOWN
+    for text in texts:
+        if room:
+            documents.append(run.tokenizer.encode(text)[:room])
+            room -= len(documents[-1])
+    return documents, len(own) > 1, not room
 
 
 def wasted(padded: list[int], n: int) -> float:
@@ -80,26 +80,26 @@ def _header(page: Lesson, run: Run, rows: Rows, padded: list[int], at: int) -> d
 
 
 def _lines(page: Lesson, documents: list[list[int]], rows: Rows, padded: list[int], n: int) -> list[tuple[str, str]]:
-    tokens, m = sum(map(len, documents)), len(documents)
+    tokens, m, n_rows = sum(map(len, documents)), len(documents), len(rows.inputs)
     lengths = (" + ".join(rf"\lceil {len(document) + 1} / {n} \rceil" for document in documents[:6])
                + (r" + \dots" if m > 6 else ""))
-    return [(page.label("numbers_predictions"), rf"{tokens} + {m} = {tokens + m}"),
-            (page.label("numbers_packed"),
-             rf"1 - \frac{{{rows.n_counted}}}{{{len(rows.inputs)} \cdot {n}}} = {latex_number(rows.wasted)}"),
-            (page.label("numbers_padded_rows"), rf"{lengths} = {len(padded)}"),
-            (page.label("numbers_padded"),
-             rf"1 - \frac{{{sum(padded)}}}{{{len(padded)} \cdot {n}}} = {latex_number(wasted(padded, n))}"),
-            (page.label("numbers_ratio"),
-             rf"\frac{{{len(padded)}}}{{{len(rows.inputs)}}} = {latex_number(len(padded) / len(rows.inputs))}")]
+
+    def waste(used: int, n_rows: int, share: float) -> str:
+        return rf"1 - \frac{{{used}}}{{{n_rows} \cdot {n}}} = {latex_number(share)}"
+
+    return [(page.label("numbers_predictions"), f"{tokens} + {m} = {tokens + m}"),
+            (page.label("numbers_packed"), waste(rows.n_counted, n_rows, rows.wasted)),
+            (page.label("numbers_padded_rows"), f"{lengths} = {len(padded)}"),
+            (page.label("numbers_padded"), waste(sum(padded), len(padded), wasted(padded, n))),
+            (page.label("numbers_ratio"), f"{fraction(len(padded), n_rows)} = {latex_number(len(padded) / n_rows)}")]
 
 
 def _question(page: Lesson, rows: Rows, padded: list[int], n: int) -> Question:
     """How many rows padding needs."""
-    answer = len(padded)
-    options = sorted({answer, len(rows.inputs), answer + len(rows.inputs), max(1, answer // 2), answer + 1})
-    return Question("packing", page.label("question_packing", rows=len(rows.inputs), n=n),
-                    [str(value) for value in options], options.index(answer),
-                    page.label("because_packing", n=n, rows=answer))
+    answer, n_rows = len(padded), len(rows.inputs)
+    return ask("packing", page.label("question_packing", rows=n_rows, n=n),
+               {n_rows, answer + n_rows, max(1, answer // 2), answer + 1}, answer,
+               page.label("because_packing", n=n, rows=answer))
 
 
 def table(run: Run, rows: Rows) -> pd.DataFrame:

@@ -4,20 +4,30 @@ import math
 import pandas as pd
 import streamlit as st
 
-from core.app.base.markdown import code, unmarked
+from core.app.base.markdown import code
 from core.app.compute import cache
 from core.app.compute.cache import LoadedModel
 from core.app.frame import Lesson, Question, Reading
 from core.app.frame.guard import fragment
 from core.app.state import Run, reader
-from core.figures import residual_stream
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import tuning
 from core.model import checkpoints
-from pages.training import charts as figures
 from pages.training import fine_tuning
-from pages.training.shared import PREFIX, chart_height, read, show, show_spec
-from pages.training.tuning_parts import N_BARS, Written, asked_control, ids_of, one_line, visible, written_before
+from pages.training import tuning_parts as parts
+from pages.training.charts import Axis
+from pages.training.shared import (
+    ask,
+    chart_height,
+    grouped,
+    loss_and_exponential,
+    nats,
+    read,
+    show_curve,
+    show_guesses,
+    side_by_side,
+)
+from pages.training.tuning_parts import N_BARS, PICTURES, one_line, written_before
 
 settings = fine_tuning.settings     # what is given is one of its pairs
 
@@ -26,41 +36,26 @@ def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
     """The instrument; returns what it shows."""
     _, held_out = fine_tuning.text_pairs(page)
     # where the other stages have it, so that it stays there from one to the next
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        asked_control(page, len(held_out))
+    with side_by_side():
+        parts.asked_control(page, len(held_out))
     example = held_out[read("example") % len(held_out)]
-    given = run.text if read("asked") == "prompt" else example.prompt
-    ids = ids_of(loaded, given)
-    made, record = written_before(loaded, ids), pretraining(loaded.name)
-    title = _title(page, loaded, record)
+    given = parts.given_text(run, example.prompt)
+    written, record = written_before(loaded, given), pretraining(loaded.name)
+    title, above = _title(page, loaded, record), (page.label("caption_given"), one_line(given))
     # a part, as in the other stages, whose picture follows a training: what stands at the same place is changed, not
     # taken away and built anew
-    fragment(_picture)(page, loaded, title, record, given, made)
+    fragment(parts.picture)(title, lambda: _curve(page, loaded, record),
+                            lambda: parts.texts(page, above, {"goes_on": written}),
+                            lambda: _next_tokens(page, loaded, written))
     return Reading(_lines(page, loaded, example, record), _question(page, loaded, example),
                    [tuning.token_log_probs, tuning.answers], {"pretraining.csv": lambda: record},
-                   f".st-key-{PREFIX}tuning_pictures", title, summary={page.label("view_tuning"): unmarked(title)})
+                   f".st-key-{PICTURES}", title)
 
 
-def _picture(page: Lesson, loaded: LoadedModel, title: str, record: pd.DataFrame, given: str, made: Written) -> None:
-    """Title, how the loss fell, and what the model makes of what it is given."""
-    st.markdown(f"**{title}**")
-    with st.container(key=f"{PREFIX}tuning_pictures"):
-        curve, texts, beside = st.columns([4, 6, 3], gap="medium")
-        with curve:
-            _curve(page, loaded, record)
-        with texts, st.container(gap="xsmall"):
-            st.caption(page.label("caption_given"))
-            st.markdown(one_line(given))
-            rows = [f"| **{page.label(f'row_{name}')}** | {one_line(getattr(made, name))} |"
-                    for name in ("greedy", "drawn")]
-            with st.container(key=f"{PREFIX}comparison"):
-                st.markdown(f"| | {page.label('column_goes_on')} |\n| --- | --- |\n" + "\n".join(rows))
-        with beside:
-            st.caption(page.label("caption_next_only"))
-            best = made.log_probs.exp().topk(3 if reader.present() else N_BARS + 2)
-            show(residual_stream.guesses([loaded.tokenizer.visible(int(i)) for i in best.indices], best.values.numpy(),
-                                         page.label("axis_probability"), reader.theme(), [False] * len(best.values),
-                                         reader.scale(), chart_height(120)), "next_token")
+def _next_tokens(page: Lesson, loaded: LoadedModel, written: parts.Written) -> None:
+    st.caption(page.label("caption_next_only"))
+    show_guesses(page, "next_token", loaded.tokenizer, written.log_probs.exp(),
+                 3 if reader.present() else N_BARS + 2, 120)
 
 
 def pretraining(name: str) -> pd.DataFrame:
@@ -77,7 +72,7 @@ def pretraining(name: str) -> pd.DataFrame:
 
 
 def _title(page: Lesson, loaded: LoadedModel, record: pd.DataFrame) -> str:
-    n = f"{loaded.model.n_parameters:,}".replace(",", "\u202f")
+    n = grouped(loaded.model.n_parameters)
     if record.empty:
         return page.label("pretrained_title_unknown", name=loaded.name, n=n)
     return page.label("pretrained_title", name=loaded.name, n=n, millions=readable(record["millions"].iloc[-1]),
@@ -89,40 +84,39 @@ def _curve(page: Lesson, loaded: LoadedModel, record: pd.DataFrame) -> None:
     config = loaded.model.config
     st.caption(page.label("caption_pretraining", layers=config.n_layers, heads=config.n_heads, d=config.d_model,
                           vocabulary=config.vocab_size))
-    if record.empty:
-        return
-    frame = pd.DataFrame({"line": page.label("tuning_line_held_out_text"), "x": record["millions"],
-                          "y": record["held_out"]})
-    show_spec("tuning_pretraining", frame, figures.curve(
-        {"held_out": page.label("tuning_line_held_out_text")}, {"held_out": "query"}, page.label("axis_millions"),
-        page.label("axis_loss"), reader.theme(), x_domain=(0, math.ceil(record["millions"].max())),
-        y_domain=(0, math.ceil(record["held_out"].max())), scale=reader.scale(), height=chart_height(110)))
+    if not record.empty:
+        x, y = (Axis(page.label(title), (0, math.ceil(record[name].max())), format=form)
+                for title, name, form in (("axis_millions", "millions", "~s"), ("axis_loss", "held_out", "~g")))
+        show_curve(page, "tuning_pretraining", "tuning_line",
+                   {"held_out_text": (record["millions"], record["held_out"])}, x, y, chart_height(110))
 
 
 def _lines(page: Lesson, loaded: LoadedModel, example, record: pd.DataFrame) -> list[tuple[str, str]]:
     pair = fine_tuning.encoded(loaded, [example])[0]
     prices = fine_tuning.prices_before(loaded, pair)
     total = sum(prices)
-    found = [(page.label("numbers_answer_price", answer=visible(loaded, pair.answer)),
-              " + ".join(latex_operand(p) for p in prices) + rf" = {latex_number(total)}\ \text{{nats}}"),
+    lines = [(page.label("numbers_answer_price", answer=parts.visible(loaded, pair.answer)),
+              f"{' + '.join(map(latex_operand, prices))} = {nats(total)}"),
              (page.label("numbers_answer_probability"),
               rf"e^{{-{latex_operand(total)}}} = {latex_number(math.exp(-total))}")]
     if not record.empty:
-        loss = float(record["held_out"].iloc[-1])
-        found.append((page.label("numbers_held_out"), rf"L = {latex_number(loss)}\ \text{{nats}}, \qquad e^{{L}} = "
-                                                      rf"e^{{{latex_operand(loss)}}} = {latex_number(math.exp(loss))}"))
-    return found
+        lines.append((page.label("numbers_held_out"), loss_and_exponential("L", float(record["held_out"].iloc[-1]))))
+    return lines
 
 
 def _question(page: Lesson, loaded: LoadedModel, example) -> Question:
     """What the model as it is takes for the likeliest next token after an instruction."""
-    made: Written = written_before(loaded, ids_of(loaded, example.prompt))
+    log_probs = written_before(loaded, example.prompt).log_probs
     first = int(fine_tuning.encoded(loaded, [example])[0].answer[0])
-    order = [int(i) for i in made.log_probs.topk(40).indices]
-    ids = sorted({order[0], first, order[9], order[39]})
-    return Question("pretrained", page.label("question_pretrained", prompt=one_line(example.prompt)),
-                    [code(loaded.tokenizer.visible(i)) for i in ids], ids.index(order[0]),
-                    page.label("because_pretrained", token=code(loaded.tokenizer.visible(order[0])),
-                               p=readable(100 * math.exp(made.log_probs[order[0]])),
-                               answer=code(loaded.tokenizer.visible(first)),
-                               p_answer=readable(100 * math.exp(made.log_probs[first]))))
+    order = log_probs.topk(40).indices.tolist()
+
+    def named(token: int) -> str:
+        return code(loaded.tokenizer.visible(token))
+
+    def percent(token: int) -> str:
+        return readable(100 * math.exp(log_probs[token]))
+
+    return ask("pretrained", page.label("question_pretrained", prompt=one_line(example.prompt)),
+               {first, order[9], order[39]}, order[0],
+               page.label("because_pretrained", token=named(order[0]), p=percent(order[0]), answer=named(first),
+                          p_answer=percent(first)), named)

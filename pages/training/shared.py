@@ -1,13 +1,29 @@
 """The lesson's settings, and the small pieces that its views share."""
 import functools
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
+import pandas as pd
+import streamlit as st
+import torch
+from streamlit.delta_generator import DeltaGenerator
 
-from core.app.frame import charts, views
+from core.analysis.arrays import to_numpy
+from core.app.compute import cache
+from core.app.frame import Lesson, Question, job_controls, views
+from core.app.frame import charts as frame_charts
 from core.app.state import reader
 from core.app.state.lesson_settings import Setting, Settings
+from core.components.residual_grid import residual_grid
+from core.figures import residual_stream
+from core.figures.numbers import latex_number, latex_operand
 from core.learning import descent, kepler, learner, schedules, tuning, tuning_texts
 from core.learning.schedules import Schedule
+from core.model.tokenizer import Tokenizer
+from core.model.transformer import Transformer
+from pages.training import charts
+from pages.training.charts import Axis, Look
 
 PREFIX = "training_"
 CHART, CHART_PRESENT = 350, 270      # px of a chart that ends on a 720 px screen, in present mode too
@@ -56,8 +72,8 @@ SETTINGS = Settings("training", {
     "day": Setting(9831, low=0, high=36525),      # after noon of 1 January 2000
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
-choice, show, show_spec = (functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX),
-                           functools.partial(charts.draw_spec, PREFIX))
+choice, show, show_spec = (functools.partial(views.choice, SETTINGS), functools.partial(frame_charts.draw, PREFIX),
+                           functools.partial(frame_charts.draw_spec, PREFIX))
 
 
 def chart_height(less: int = 0) -> int:
@@ -65,11 +81,144 @@ def chart_height(less: int = 0) -> int:
     return (CHART_PRESENT if reader.present() else CHART) - less
 
 
-def to_numpy(tensor) -> np.ndarray:
-    """A tensor as float64 numpy."""
-    return tensor.detach().double().cpu().numpy()
-
-
 def scheduled() -> Schedule:
     """The reader's own schedule."""
     return Schedule(read("schedule"), round(read("total") * read("warmup") / 100), read("total"), read("floor") / 100)
+
+
+def place_of(name: str, n: int, otherwise: int) -> int:
+    """A setting that counts places from 0, where it is one of n; else `otherwise`."""
+    place = read(name)
+    return place if 0 <= place < n else otherwise
+
+
+def side_by_side(alignment: str = "center", gap: str = "small", **options) -> DeltaGenerator:
+    """A place for controls beside each other."""
+    return st.container(horizontal=True, vertical_alignment=alignment, gap=gap, **options)
+
+
+def numeric(widget: Callable, page: Lesson, name: str, label: str = "", **options) -> None:
+    """A slider or a field over a setting that is a number, within its bounds. label: where it is not the name."""
+    setting = SETTINGS.each[name]
+    widget(page.label(label or name), setting.low, setting.high, **options, **attached(name))
+
+
+def pick_power(page: Lesson, name: str, per_ten: int, label: str = "", **options) -> float:
+    """A slider over a setting that is a power of ten, `per_ten` steps in each; 10 to that power."""
+    setting = SETTINGS.each[name]
+    keep(**{name: round(per_ten * read(name)) / per_ten})       # an address may ask for what lies between two steps
+    powers = [k / per_ten for k in range(round(per_ten * setting.low), round(per_ten * setting.high) + 1)]
+    st.select_slider(page.label(label or name), powers, **options, **attached(name))
+    return 10.0 ** read(name)
+
+
+def newest(kept: dict, most: int) -> None:
+    """Drop all but the `most` entries that were added last."""
+    for old in list(kept)[:-most]:
+        del kept[old]
+
+
+def reset_button(page: Lesson, store: str, key: Hashable) -> None:
+    """Ends the training and forgets what it has learned: the entry `key` of the session's dict `store`."""
+    def reset() -> None:
+        job_controls.end(page)
+        st.session_state.get(store, {}).pop(key, None)
+
+    st.button(page.label("reset"), key=f"{store}_reset", icon=":material/restart_alt:", on_click=reset)
+
+
+def take_home(page: Lesson, archive: Callable[[], bytes], file_name: str, key: str) -> None:
+    """A button that downloads a model as it is now, as a ZIP."""
+    st.download_button(page.label("take"), archive, file_name=f"{file_name}.zip", mime="application/zip",
+                       icon=":material/download:", key=key, on_click="ignore", help=page.label("take_help"))
+
+
+def adopt(model: Transformer, tokenizer: Tokenizer, name: str) -> None:
+    """Makes this copy of a model the one that every lesson runs, and the one that tuning can begin with."""
+    own = cache.keep_own(model, tokenizer, name)
+    st.session_state["own_models"] = [*st.session_state.get("own_models", ()), own][-cache.MOST_OWN:]
+    reader.apply({"model": own})
+
+
+# ---- pictures --------------------------------------------------------------------------------------------------------
+
+
+def look() -> Look:
+    """How this reader sees charts."""
+    return Look(reader.theme(), reader.scale())
+
+
+def show_curve(page: Lesson, chart: str, prefix: str, lines: Mapping[str, tuple[Iterable, Iterable]], x: Axis, y: Axis,
+               height: int, **options) -> None:
+    """Lines over the steps of a training as `charts.curve` draws them: x and y by line, whose name is the label
+    `<prefix>_<line>`. What was not measured has no point.
+    """
+    names = {line: page.label(f"{prefix}_{line}") for line in lines}
+    rows = [(names[line], x_value, y_value) for line, points in lines.items() for x_value, y_value in zip(*points)
+            if math.isfinite(y_value)]
+    show_spec(chart, pd.DataFrame(rows, columns=["line", "x", "y"]),
+              charts.curve(names, x, y, look(), height, **options))
+
+
+def show_curves(chart: str, lines: Mapping[str, tuple[np.ndarray, np.ndarray]], meanings: Sequence[str], x: Axis,
+                y: Axis, height: int, **options) -> None:
+    """Lines as `charts.curves` draws them: x and y by name, and the meanings of their colours."""
+    show_spec(chart, charts.curve_rows(lines, y, height, reader.scale()),
+              charts.curves(dict(zip(lines, meanings)), x, y, look(), height, **options))
+
+
+def show_guesses(page: Lesson, chart: str, tokenizer: Tokenizer, probs: torch.Tensor, n: int, less: int) -> None:
+    """The n likeliest next tokens of probs (|V|,)."""
+    best = probs.double().topk(n)
+    show(residual_stream.guesses([tokenizer.visible(int(i)) for i in best.indices], to_numpy(best.values),
+                                 page.label("axis_probability"), reader.theme(), reader.scale(),
+                                 chart_height(less)), chart)
+
+
+def show_pattern(page: Lesson, name: str, pattern: torch.Tensor, tokens: Sequence[str], twin: str, less: int) -> None:
+    """A head's attention pattern (N, N); what the mask hides stays empty."""
+    seen = np.where(np.tri(len(tokens), dtype=bool), to_numpy(pattern), np.nan)
+    residual_grid(seen, row_labels=tokens, column_labels=tokens, legend=page.label("legend_pattern"),
+                  reading=page.label("reading_pattern"), twin=twin, theme=reader.theme(), picked=None,
+                  limits=(0.0, 1.0), least_row=4, height=chart_height(less), most_height=chart_height(less),
+                  column_band=False, present=reader.present(), key=f"{PREFIX}{name}",
+                  on_pick=lambda row, column: None)
+
+
+# ---- numbers and questions -------------------------------------------------------------------------------------------
+
+
+def grouped(n: int) -> str:
+    """A whole number, its thousands set apart.
+
+    >>> grouped(12345)
+    '12\\u202f345'
+    """
+    return f"{n:,}".replace(",", "\u202f")
+
+
+def fraction(above: object, below: object) -> str:
+    """In LaTeX.
+
+    >>> fraction(1, "d")
+    '\\\\frac{1}{d}'
+    """
+    return rf"\frac{{{above}}}{{{below}}}"
+
+
+def nats(value: float) -> str:
+    """A result in nats, in LaTeX."""
+    return rf"{latex_number(value)}\ \text{{nats}}"
+
+
+def loss_and_exponential(symbol: str, loss: float) -> str:
+    """A loss in nats and what e to it is, in LaTeX."""
+    return (rf"{symbol} = {nats(loss)}, \qquad e^{{{symbol}}} = e^{{{latex_operand(loss)}}} = "
+            rf"{latex_number(math.exp(loss))}")
+
+
+def ask(key: str, question: str, values: Iterable, answer: object, explanation: str,
+        write: Callable[[object], str] = str) -> Question:
+    """A question whose options are these values in their order, each once; `answer` is one of them."""
+    options = sorted({*values, answer})
+    return Question(key, question, [write(value) for value in options], options.index(answer), explanation)

@@ -1,10 +1,8 @@
 """Tuning: pretraining, supervised fine-tuning and alignment with preferences, on the reader's own copy of a model."""
-import streamlit as st
-
-from core.app.frame import Lesson, Reading
+from core.app.frame import Lesson, Reading, cannot
 from core.app.state import Run, reader
 from pages.training import alignment, fine_tuning, pretraining
-from pages.training.shared import choice
+from pages.training.shared import choice, side_by_side
 from pages.training.tuning_parts import LEAST_CONTEXT, base_of
 
 STAGES = {"pretrained": pretraining, "tuned": fine_tuning, "aligned": alignment}
@@ -12,14 +10,13 @@ STAGES = {"pretrained": pretraining, "tuned": fine_tuning, "aligned": alignment}
 
 def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with side_by_side():
         stage = STAGES[choice(page, "stage")]
         if not reader.present():                  # where there is room for it
             choice(page, "base")
         stage.settings(page)
     loaded = base_of(run)
     if loaded.model.config.n_context < LEAST_CONTEXT:
-        told = page.label("tuning_too_short", name=loaded.name, n=loaded.model.config.n_context, least=LEAST_CONTEXT)
-        st.info(told)
-        return Reading([], None, [], {}, ".st-key-training_stage", told)
+        return cannot(page.label("tuning_too_short", name=loaded.name, n=loaded.model.config.n_context,
+                                 least=LEAST_CONTEXT))
     return stage.draw(page, run, loaded)

@@ -1,8 +1,8 @@
-"""What the three stages of tuning share: the model that it begins with, the tuners of a session, the same prompt before
-and after, and the curves.
+"""What the three stages of tuning share: the model that tuning begins with, the tuners of a session, the controls, and
+the picture of one prompt before and after.
 """
 import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -13,7 +13,7 @@ import torch
 from core.app.base.markdown import code, escaped
 from core.app.compute import cache
 from core.app.compute.cache import LoadedModel
-from core.app.frame import Lesson, job_controls
+from core.app.frame import Lesson, Reading, job_controls
 from core.app.state import Run, reader
 from core.figures import residual_stream
 from core.figures.numbers import latex_number, latex_operand, readable
@@ -23,16 +23,32 @@ from core.model import checkpoints
 from core.model.generation import generate
 from core.model.sampling import SamplingConfig
 from core.model.transformer import Transformer
-from pages.training import charts as figures
-from pages.training.shared import PREFIX, attached, chart_height, choice, keep, read, show, show_spec
+from pages.training.charts import Axis
+from pages.training.shared import (
+    PREFIX,
+    adopt,
+    chart_height,
+    choice,
+    fraction,
+    keep,
+    nats,
+    newest,
+    numeric,
+    read,
+    reset_button,
+    show,
+    show_curve,
+    side_by_side,
+    take_home,
+)
 
 SMALL = "stories-small"
 LEAST_CONTEXT = 96                  # tokens that a model must take to read the pairs
 TUNERS = "training_tuners"          # of the session: key -> a Tuner that has begun to learn, the latest last
 MOST_TUNERS = 2
-SHOWN = "training_tuning_shown"     # of the session: what was last computed of its tuned model, by name, and from what
+SHOWN = "training_tuning_shown"     # of the session: name -> (key, value) of what was last computed of a tuned model
 N_WRITTEN, N_BARS = 18, 5
-MEANINGS = {"held_out": "query", "loss": "excluded", "old": "key", "kl": "attention", "margin": "value"}
+PICTURES = f"{PREFIX}tuning_pictures"
 T = TypeVar("T")
 AXIS_STEPS = tuple(range(100, 2001, 100)) + (5_000, 10 ** 4, 10 ** 5)
 
@@ -52,6 +68,42 @@ class Written:
         return 8 * len(self.log_probs) + len(self.greedy) + len(self.drawn)
 
 
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """A stage of tuning as its reader sees it. key: of its tuner, which `make` makes; n_held_out: how many examples
+    there are to go through; given: the text whose continuation is shown, the reader's prompt or that of the example.
+    """
+
+    page: Lesson
+    loaded: LoadedModel
+    key: Hashable
+    make: Callable[[], Tuner]
+    n_held_out: int
+    given: str
+
+    @property
+    def tuner(self) -> Tuner:
+        """As it is now."""
+        return tuner_of(self.key, self.make)
+
+    def latest(self, name: str, about: Hashable, compute: Callable[[], T]) -> T:
+        """What `compute` gives of the tuner as it is now; of each name the last value is kept."""
+        shown, key = st.session_state.setdefault(SHOWN, {}), (self.key, self.tuner.step, about)
+        if shown.get(name, (None,))[0] != key:
+            shown[name] = (key, compute())
+        return shown[name][1]
+
+    def now(self, name: str, about: Hashable, before: T, compute: Callable[[Transformer], T]) -> T:
+        """The same of the tuned model; `before`, where it has not learned yet."""
+        tuner = self.tuner
+        return self.latest(name, about, lambda: compute(tuner.copy())) if tuner.step else before
+
+    def written(self) -> tuple[Written, Written]:
+        """What the model writes after the given text, before and now."""
+        ids, before = ids_of(self.loaded, self.given), written_before(self.loaded, self.given)
+        return before, self.now("written", (ids, read("dice")), before, lambda model: write(model, self.loaded, ids))
+
+
 def base_of(run: Run) -> LoadedModel:
     """The model that tuning begins with: the small one, or whichever is loaded."""
     return run.loaded if read("base") == "loaded" else cache.shared_model(SMALL, "cpu")
@@ -60,6 +112,11 @@ def base_of(run: Run) -> LoadedModel:
 def old_of(loaded: LoadedModel) -> OldText:
     """Texts of the model's own, written once for everybody."""
     return cache.result(("old text", loaded.name), lambda: tuning.old_text(loaded.model), lambda old: old.n_bytes)
+
+
+def tuner_settings() -> tuple[str, int, int]:
+    """Which weights are learned, the rank of adapters (else 0), and the seed: as a Tuner takes them."""
+    return read("parts"), read("rank") if read("parts") == "adapters" else 0, read("seed")
 
 
 def tuner_of(key: Hashable, make: Callable[[], Tuner]) -> Tuner:
@@ -72,17 +129,21 @@ def tuner_of(key: Hashable, make: Callable[[], Tuner]) -> Tuner:
 
 
 def learning(key: Hashable, make: Callable[[], Tuner]) -> Callable[[], Iterator[TuningStep]]:
-    """What a job runs: this session's tuner, which is made when it begins to learn, goes on to the end of a round."""
+    """What a job runs: this session's tuner, made when it begins to learn, goes on to the end of a round."""
     kept = st.session_state.setdefault(TUNERS, {})      # now, for a job has no session
 
     def learn() -> Iterator[TuningStep]:
         if key not in kept:
             kept[key] = make()
-            for old in list(kept)[:-MOST_TUNERS]:
-                del kept[old]
+            newest(kept, MOST_TUNERS)
         yield from kept[key].learn()
 
     return learn
+
+
+def given_text(run: Run, example: str) -> str:
+    """The text whose continuation is shown: the reader's prompt, or that of an example."""
+    return run.text if read("asked") == "prompt" else example
 
 
 def ids_of(loaded: LoadedModel, text: str) -> tuple[int, ...]:
@@ -90,76 +151,67 @@ def ids_of(loaded: LoadedModel, text: str) -> tuple[int, ...]:
     return loaded.tokenizer.prompt(text, loaded.model.config.n_context - N_WRITTEN).token_ids
 
 
-def written(model: Transformer, loaded: LoadedModel, ids: tuple[int, ...]) -> Written:
+def write(model: Transformer, loaded: LoadedModel, ids: tuple[int, ...]) -> Written:
     """What `model`, which has the tokenizer of `loaded`, writes after these tokens."""
     texts = []
-    for config in (SamplingConfig(temperature=0.0), SamplingConfig(temperature=tuning.TEMPERATURE)):
-        steps = list(generate(model, ids, config, read("dice"), N_WRITTEN))
+    for temperature in (0.0, tuning.TEMPERATURE):
+        steps = list(generate(model, ids, SamplingConfig(temperature=temperature), read("dice"), N_WRITTEN))
         texts.append(loaded.tokenizer.decode([step.token_id for step in steps])
                      + (" ‹end›" if steps[-1].token_id == model.config.end_of_text else " …"))
     with torch.inference_mode():
         return Written(*texts, model.logits(torch.tensor(ids))[-1].double().log_softmax(-1))
 
 
-def written_before(loaded: LoadedModel, ids: tuple[int, ...]) -> Written:
-    """The same of the model as it was, kept for everybody."""
-    return cache.result(("written", loaded.name, ids, read("dice")), lambda: written(loaded.model, loaded, ids),
-                        lambda made: made.n_bytes)
-
-
-def written_now(key: Hashable, tuner: Tuner, loaded: LoadedModel, ids: tuple[int, ...]) -> Written:
-    """The same of the tuned model."""
-    if not tuner.step:
-        return written_before(loaded, ids)
-    return last_of("written", (key, tuner.step, ids, read("dice")), lambda: written(tuner.copy(), loaded, ids))
-
-
-def last_of(name: str, asked: Hashable, compute: Callable[[], T]) -> T:
-    """What `compute` gives of this session's tuned model; the last of each name is kept, as long as it is
-    asked the same.
-    """
-    shown = st.session_state.setdefault(SHOWN, {})
-    if shown.get(name, (None,))[0] != asked:
-        shown[name] = (asked, compute())
-    return shown[name][1]
+def written_before(loaded: LoadedModel, text: str) -> Written:
+    """What the model as it was writes after a text, computed once for everybody."""
+    ids = ids_of(loaded, text)
+    return cache.result(("written", loaded.name, ids, read("dice")), lambda: write(loaded.model, loaded, ids),
+                        lambda written: written.n_bytes)
 
 
 # ---- controls --------------------------------------------------------------------------------------------------------
 
 
-def controls(page: Lesson, key: Hashable, tuner: Tuner, learn: Callable[[], Iterator[TuningStep]],
-             loaded: LoadedModel) -> bool:
+def draw_stage(stage: Stage, title: Callable[[Tuner], str], left: Callable[[], None], above: tuple[str, str],
+               beside_controls: Callable[[], None] | None = None) -> None:
+    """The controls, and the picture, which follows the tuner while it learns. title: of the picture; left: draws its
+    left column; above: caption and Markdown above the texts; beside_controls: draws further controls.
+    """
+    page = stage.page
+    with side_by_side():
+        running = _controls(stage)
+        if beside_controls is not None:
+            beside_controls()
+        asked_control(page, stage.n_held_out)
+
+    def current(_: list) -> None:
+        before, now = stage.written()
+        picture(title(stage.tuner), left, lambda: texts(page, above, {"before": before, "now": now}),
+                lambda: bars(page, stage.loaded, before, now))
+
+    job_controls.follow(page, stage.key, running, current)
+
+
+def _controls(stage: Stage) -> bool:
     """Tune, stop, reset; which weights; and a drawer. Whether it was running then."""
-    running = job_controls.training_controls(page, key, "tune" if not tuner.step else "tune_on", learn, stop="pause")
+    page, tuner, loaded = stage.page, stage.tuner, stage.loaded
+    running = job_controls.training_controls(page, stage.key, "tune" if not tuner.step else "tune_on",
+                                             learning(stage.key, stage.make), stop="pause")
     if not job_controls.trains():
         return running
-    st.button(page.label("reset"), key="training_tuning_reset", icon=":material/restart_alt:",
-              on_click=_reset, args=(page, key))
+    reset_button(page, TUNERS, stage.key)
     choice(page, "parts")
     with st.popover(page.label("tuning_more"), key="training_tuning_more"):
         if read("parts") == "adapters":
-            st.slider(page.label("rank"), 1, 16, step=1, width=240, **attached("rank"))
-        st.number_input(page.label("seed"), 0, 99, step=1, width=110, **attached("seed"))
-        st.number_input(page.label("dice"), 0, 999, step=1, width=110, help=page.label("dice_help"), **attached("dice"))
-        card = page.label("tuning_card", name=loaded.name, stage=page.label(f"stage_{read('stage')}"), steps=tuner.step)
-        st.download_button(page.label("take"), lambda: checkpoints.archive(tuner.copy(), loaded.tokenizer, card),
-                           file_name=f"{read('stage')}.zip", mime="application/zip", icon=":material/download:",
-                           key="training_tuning_zip", on_click="ignore", help=page.label("take_help"))
+            numeric(st.slider, page, "rank", width=240)
+        numeric(st.number_input, page, "seed", width=110)
+        numeric(st.number_input, page, "dice", width=110, help=page.label("dice_help"))
+        name = read("stage")
+        card = page.label("tuning_card", name=loaded.name, stage=page.label(f"stage_{name}"), steps=tuner.step)
+        take_home(page, lambda: checkpoints.archive(tuner.copy(), loaded.tokenizer, card), name, "training_tuning_zip")
         st.button(page.label("adopt"), key="training_tuning_adopt", help=page.label("tuning_adopt_help"),
-                  on_click=_adopt, args=(tuner, loaded))
+                  on_click=lambda: adopt(tuner.copy(), loaded.tokenizer, f"{name}-{tuner.step}"))
     return running
-
-
-def _reset(page: Lesson, key: Hashable) -> None:
-    job_controls.end(page)
-    st.session_state.get(TUNERS, {}).pop(key, None)
-
-
-def _adopt(tuner: Tuner, loaded: LoadedModel) -> None:
-    """Makes the model as it is now the one that every lesson runs, and the one that the next stage can begin with."""
-    name = cache.keep_own(tuner.copy(), loaded.tokenizer, f"{read('stage')}-{tuner.step}")
-    st.session_state["own_models"] = [*st.session_state.get("own_models", ()), name][-cache.MOST_OWN:]
-    reader.apply({"model": name})
 
 
 def asked_control(page: Lesson, n: int) -> None:
@@ -178,13 +230,28 @@ def one_line(text: str) -> str:
     return escaped(text.strip().replace("\n", " ⏎ ")) or "–"
 
 
-def comparison(page: Lesson, before: Written, now: Written) -> None:
-    """Greedy and drawn, before and now, side by side."""
-    rows = [(page.label(f"row_{name}", seed=read("dice")), one_line(getattr(before, name)),
-             one_line(getattr(now, name))) for name in ("greedy", "drawn")]
-    head = f"| | {page.label('column_before')} | {page.label('column_now')} |\n| --- | --- | --- |\n"
+def picture(title: str, left: Callable[[], None], middle: Callable[[], None], right: Callable[[], None]) -> None:
+    """The title, and what three functions draw beside each other."""
+    st.markdown(f"**{title}**")
+    with st.container(key=PICTURES):
+        columns = st.columns([4, 6, 3], gap="medium")
+        with columns[0]:
+            left()
+        with columns[1], st.container(gap="xsmall"):
+            middle()
+        with columns[2]:
+            right()
+
+
+def texts(page: Lesson, above: tuple[str, str], written: Mapping[str, Written]) -> None:
+    """A caption, a text in Markdown, and a table of what was written, a column each, called `column_<name>`."""
+    st.caption(above[0])
+    st.markdown(above[1])
+    rows = [["", *(page.label(f"column_{name}") for name in written)], ["---"] * (len(written) + 1)]
+    rows += [[f"**{page.label(f'row_{way}')}**", *(one_line(getattr(each, way)) for each in written.values())]
+             for way in ("greedy", "drawn")]
     with st.container(key=f"{PREFIX}comparison"):
-        st.markdown(head + "\n".join(f"| **{name}** | {one} | {other} |" for name, one, other in rows))
+        st.markdown("\n".join(f"| {' | '.join(row)} |" for row in rows))
 
 
 def bars(page: Lesson, loaded: LoadedModel, before: Written, now: Written) -> None:
@@ -203,27 +270,32 @@ def divergence(before: Written, now: Written) -> float:
     return max(0.0, float(tuning.kl(now.log_probs, before.log_probs)))
 
 
-def curves(page: Lesson, name: str, shown: Sequence[str], history: Sequence[TuningStep], height: int,
-           levels: dict[str, float] | None = None, y_domain: tuple[float, float] | None = None) -> None:
-    """Lines over the steps, in a chart of this name; what was not measured has no point."""
-    rows = [(page.label(f"tuning_line_{line}"), step.step, getattr(step, line)) for line in shown for step in history
-            if math.isfinite(getattr(step, line))]
-    values = [y for _, _, y in rows] + list((levels or {}).values())
-    end = next(n for n in AXIS_STEPS if n >= history[-1].step)
-    domain = y_domain or (min(0.0, float(math.floor(min(values)))), float(max(1, math.ceil(max(values)))))
-    show_spec(f"tuning_{name}", pd.DataFrame(rows, columns=["line", "x", "y"]), figures.curve(
-        {line: page.label(f"tuning_line_{line}") for line in shown}, MEANINGS, page.label("axis_steps"),
-        page.label(f"axis_tuning_{name}"), reader.theme(), x_domain=(0, end), y_domain=domain,
-        levels=levels, points=len(history) == 1, scale=reader.scale(), height=height))
+def curves(page: Lesson, name: str, lines: Sequence[str], history: Sequence[TuningStep], height: int,
+           levels: Mapping[str, float] | None = None) -> None:
+    """Some values of the records over the steps, in a chart of this name."""
+    steps = [step.step for step in history]
+    drawn = {line: (steps, [getattr(step, line) for step in history]) for line in lines}
+    values = [y for _, ys in drawn.values() for y in ys if math.isfinite(y)] + list((levels or {}).values())
+    domain = min(0.0, float(math.floor(min(values)))), float(max(1, math.ceil(max(values))))
+    end = next(n for n in AXIS_STEPS if n >= steps[-1])
+    show_curve(page, f"tuning_{name}", "tuning_line", drawn, Axis(page.label("axis_steps"), (0, end), format="~s"),
+               Axis(page.label(f"axis_tuning_{name}"), domain), height, levels=levels, points=len(history) == 1)
 
 
 # ---- numbers ---------------------------------------------------------------------------------------------------------
 
 
-def learned_line(page: Lesson, tuner: Tuner) -> tuple[str, str]:
+def reading(stage: Stage, title: str, lines: Sequence[tuple[str, str]], **parts) -> Reading:
+    """What stands below the picture: these lines, and those that both kinds of tuning have."""
+    tuner = stage.tuner
+    return Reading([*lines, _learned_line(stage.page, tuner), _old_line(stage.page, tuner), _kl_line(stage)],
+                   picture=f".st-key-{PICTURES}", title=title, **parts)
+
+
+def _learned_line(page: Lesson, tuner: Tuner) -> tuple[str, str]:
     """How many numbers are learned, and of how many."""
     config, total = tuner.start.config, tuner.start.n_parameters
-    share = rf"\frac{{{tuner.n_learned}}}{{{total}}} = {latex_number(tuner.n_learned / total)}"
+    share = f"{fraction(tuner.n_learned, total)} = {latex_number(tuner.n_learned / total)}"
     if tuner.parts == "adapters":
         d, out = config.d_model, config.n_heads * config.d_k + config.n_kv_heads * config.d_v
         return (page.label("numbers_adapters", names=", ".join(low_rank.ADAPTED)),
@@ -232,22 +304,23 @@ def learned_line(page: Lesson, tuner: Tuner) -> tuple[str, str]:
     return page.label(f"numbers_learned_{tuner.parts}"), share
 
 
-def kl_line(page: Lesson, before: Written, now: Written) -> tuple[str, str]:
+def _kl_line(stage: Stage) -> tuple[str, str]:
     """The divergence of the next-token distributions, with its largest term written out."""
+    before, now = stage.written()
     terms = now.log_probs.exp() * (now.log_probs - before.log_probs)
     most, total = int((terms if now is not before else now.log_probs).argmax()), divergence(before, now)
     p, q = (latex_operand(math.exp(float(which.log_probs[most]))) for which in (now, before))
     rest = total - float(terms[most])
-    return (page.label("numbers_kl"),
+    return (stage.page.label("numbers_kl"),
             (r"\sum_w p_{\text{now}}(w) \ln \frac{p_{\text{now}}(w)}{p_{\text{before}}(w)} = "
-             rf"{p} \cdot \ln \frac{{{p}}}{{{q}}} + ({latex_operand(rest)}) = {latex_number(total)}\ \text{{nats}}"))
+             rf"{p} \cdot \ln {fraction(p, q)} + ({latex_operand(rest)}) = {nats(total)}"))
 
 
-def old_line(page: Lesson, tuner: Tuner) -> tuple[str, str]:
+def _old_line(page: Lesson, tuner: Tuner) -> tuple[str, str]:
     """The price on the old text, and by how much it has risen."""
     first, last = tuner.history[0].old, tuner.history[-1].old
     return (page.label("numbers_old", n=len(tuner.old.log_probs)),
-            rf"{latex_operand(last)} - {latex_operand(first)} = {latex_number(last - first)}\ \text{{nats}}")
+            f"{latex_operand(last)} - {latex_operand(first)} = {nats(last - first)}")
 
 
 def table(history: Sequence[TuningStep]) -> pd.DataFrame:
@@ -258,5 +331,3 @@ def table(history: Sequence[TuningStep]) -> pd.DataFrame:
 def visible(loaded: LoadedModel, ids: Sequence[int]) -> str:
     """Tokens as code spans, one beside the other."""
     return " ".join(code(loaded.tokenizer.visible(i)) for i in ids)
-
-

@@ -46,6 +46,19 @@ export function byKeys(node, walk, act, said) {
   node.onblur = () => { if (at) act(...at, "out"); };
 }
 
+/** Makes `node` a stop of the Tab key that has keys of its own: go(step) for each of those that steps() names. */
+export function steppedByKeys(node, steps, go) {
+  node.tabIndex = 0;
+  node.setAttribute("role", "group");
+  node.onkeydown = (event) => {
+    const step = steps()[event.key];
+    if (!step) return;
+    event.preventDefault();
+    event.stopPropagation();
+    go(step);
+  };
+}
+
 // The same for pictures that listen to the pointer alone: the keys send its events at the middle of a cell. grid() is
 // {left, top, width, height, columns, rows} in the node's pixels.
 export function pointedByKeys(node, grid, said) {

@@ -15,7 +15,7 @@ from core.learning.descent import SURFACES
 from core.learning.learner import Copying, Knobs, Learner
 from core.learning.schedules import KINDS, Schedule
 from core.training.corpus import IGNORE, pack
-from pages.training import optimisation_charts as figures
+from pages.training import charts as figures
 
 # ---- schedules -------------------------------------------------------------------------------------------------------
 

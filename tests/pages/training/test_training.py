@@ -162,7 +162,7 @@ def test_two_readers_train_pause_turn_and_reset_each_their_own():
     assert still.step == 0 and learner.knobs.optimizer == "sgd"
     one.run()
     assert fine(one) and any(f"Step {stopped}" in m.value for m in one.markdown) and learner_in(one) is learner
-    one.button("training_reset").click().run()
+    one.button(f"{live.LEARNERS}_reset").click().run()
     assert learner_in(one).step == 0 and learner_in(one) is not learner and fine(one)
 
 
@@ -201,7 +201,7 @@ def test_every_task_and_size_opens_and_the_levels_are_in_the_picture():
     for task in TASKS:
         at = open_at(training_view="live", training_task=task)
         spec = json.loads(at.get("vega_lite_chart")[0].proto.spec)
-        drawn = [value["level"] for layer in spec["layer"] if layer["mark"]["type"] == "rule"
+        drawn = [value["value"] for layer in spec["layer"] if layer["mark"]["type"] == "rule"
                  for value in layer["data"]["values"]]
         assert fine(at) and drawn == list(learner_in(at).task.levels.values()), task
     parameters = next(latex for latex in formulas(open_at(training_view="live", training_size="medium"))

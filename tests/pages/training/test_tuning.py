@@ -37,9 +37,8 @@ def open_at(stage: str = "tuned", **query: str) -> AppTest:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Hashable, Callable[[], tuning.Tuner], tuning.Tuner]]:
     """What the pages ask for: which tuner, how it is made, and the one they are given."""
     every, tuner_of = [], tuning_parts.tuner_of
-    for view in (fine_tuning, alignment):
-        monkeypatch.setattr(view, "tuner_of",
-                            lambda key, make: every.append((key, make, tuner_of(key, make))) or every[-1][2])
+    monkeypatch.setattr(tuning_parts, "tuner_of",
+                        lambda key, make: every.append((key, make, tuner_of(key, make))) or every[-1][2])
     return every
 
 
@@ -124,7 +123,7 @@ def test_two_readers_tune_each_their_own_and_the_shared_model_stays(asked: list)
     assert (fine(one) and name.startswith("tuned-") and cache.exists(name)
             and torch.equal(cache.shared_model(name, "cpu").model.blocks[0].W_Q, tuner.copy().blocks[0].W_Q))
     assert fine(open_at("aligned", base="loaded", model=name)) and fine(lessons.open_at("heads", model=name))
-    one.button("training_tuning_reset").click().run()
+    one.button(f"{tuning_parts.TUNERS}_reset").click().run()
     assert fine(one) and own_of(one) == [] and "Step" not in said(one)
 
 
