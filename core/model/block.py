@@ -79,6 +79,13 @@ class KVCache:
         self.keys_and_values[layer] = (K, V)
         return K, V
 
+    def repeated(self, n: int) -> KVCache:
+        """A cache of n texts that all begin with the one that this cache holds; this one stays as it is."""
+        copies = KVCache()
+        copies.keys_and_values = {layer: (K.expand(n, -1, -1, -1), V.expand(n, -1, -1, -1))
+                                  for layer, (K, V) in self.keys_and_values.items()}
+        return copies
+
 
 def parameter(*shape: int, present: bool = True) -> nn.Parameter | None:
     """Zeros of this shape to be trained; None if the model has no such part, or one of no size."""
