@@ -41,7 +41,7 @@ def stream(trace: Trace) -> Tensor:
     """The residual stream of every token between the blocks: (..., L + 1, N, d); row 0 enters block 0, row L leaves
     the last block.
     """
-    return torch.stack([block.resid_pre for block in trace.blocks] + [trace.resid_final], dim=-3)
+    return torch.stack(trace.depths, dim=-3)
 
 
 def stream_norms(trace: Trace) -> Tensor:

@@ -81,14 +81,14 @@ def gpt2_qkv(theirs: str, ours: str, config: ModelConfig) -> list[Entry]:
 def neox_qkv(theirs: str, ours: str, config: ModelConfig) -> list[Entry]:
     """A Linear (3 h k, d), head after head, each with its query, its key and its value."""
     h, d, k = config.n_heads, config.d_model, config.d_k
-    made = [Entry(f"{theirs}.weight", (3 * h * k, d), _names(ours, "W"),
+    tensors = [Entry(f"{theirs}.weight", (3 * h * k, d), _names(ours, "W"),
                   lambda w: tuple(w.reshape(h, 3, k, d).permute(1, 0, 3, 2)),
                   lambda *parts: torch.stack(parts, 1).transpose(2, 3).reshape(3 * h * k, d))]
     if config.attention_bias:
-        made.append(Entry(f"{theirs}.bias", (3 * h * k,), _names(ours, "b"),
+        tensors.append(Entry(f"{theirs}.bias", (3 * h * k,), _names(ours, "b"),
                           lambda b: tuple(b.reshape(h, 3, k).transpose(0, 1)),
                           lambda *parts: torch.stack(parts, 1).flatten()))
-    return made
+    return tensors
 
 
 def attention(config: ModelConfig, ours: str, theirs: str, names: Mapping[str, str]) -> list[Entry]:
@@ -97,17 +97,18 @@ def attention(config: ModelConfig, ours: str, theirs: str, names: Mapping[str, s
     """
     h, h_kv, d, d_k, d_v = config.n_heads, config.n_kv_heads, config.d_model, config.d_k, config.d_v
     output = theirs + names["o"]
-    made = [out_of_heads(f"{output}.weight", f"{ours}W_O", h, d_v, d)]
+    tensors = [out_of_heads(f"{output}.weight", f"{ours}W_O", h, d_v, d)]
     for part, heads, width in (("q", h, d_k), ("k", h_kv, d_k), ("v", h_kv, d_v)):
         linear = theirs + names[part]
-        made.append(into_heads(f"{linear}.weight", f"{ours}W_{part.upper()}", heads, d, width))
+        tensors.append(into_heads(f"{linear}.weight", f"{ours}W_{part.upper()}", heads, d, width))
         if config.attention_bias:
-            made.append(head_bias(f"{linear}.bias", f"{ours}b_{part.upper()}", heads, width))
+            tensors.append(head_bias(f"{linear}.bias", f"{ours}b_{part.upper()}", heads, width))
     if config.attention_bias and config.output_bias:
-        made.append(as_is(f"{output}.bias", f"{ours}b_O", d))
+        tensors.append(as_is(f"{output}.bias", f"{ours}b_O", d))
     if config.qk_norm:
-        made += [as_is(f"{theirs}{names[norm]}.weight", f"{ours}{norm}.weight", d_k) for norm in ("q_norm", "k_norm")]
-    return made
+        tensors += [as_is(f"{theirs}{names[norm]}.weight", f"{ours}{norm}.weight", d_k)
+                    for norm in ("q_norm", "k_norm")]
+    return tensors
 
 
 def feed_forward(config: ModelConfig, ours: str, theirs: str, up: str, down: str,
@@ -115,9 +116,12 @@ def feed_forward(config: ModelConfig, ours: str, theirs: str, up: str, down: str
     """Two Linears, or three with a gate, and their biases."""
     d, d_ff = config.d_model, config.d_ff
     maps = [(up, "1", d_ff, d), (down, "2", d, d_ff)] + ([(gate, "gate", d_ff, d)] if gate else [])
-    made = [transposed(f"{theirs}{name}.weight", f"{ours}W_{which}", n_out, n_in) for name, which, n_out, n_in in maps]
-    return made + ([as_is(f"{theirs}{name}.bias", f"{ours}b_{which}", n_out) for name, which, n_out, _ in maps]
-                   if config.mlp_bias else [])
+    tensors = []
+    for name, which, n_out, n_in in maps:
+        tensors.append(transposed(f"{theirs}{name}.weight", f"{ours}W_{which}", n_out, n_in))
+        if config.mlp_bias:
+            tensors.append(as_is(f"{theirs}{name}.bias", f"{ours}b_{which}", n_out))
+    return tensors
 
 
 def norm(config: ModelConfig, ours: str, theirs: str, gain_offset: float = 0.0) -> list[Entry]:

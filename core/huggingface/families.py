@@ -60,12 +60,12 @@ def _usual_blocks(config: ModelConfig, theirs: str, names: dict[str, str], gain_
     return _blocks(config, theirs, block)
 
 
-def _finished(config: ModelConfig, made: list[Entry], prefix: str, unembedding: str,
+def _finished(config: ModelConfig, tensors: list[Entry], prefix: str, unembedding: str,
               copies: tuple[str, ...] = ()) -> Plan:
     """The plan, with the unembedding of an untied model; a tied one's file may hold it as a copy."""
     if config.tied_embeddings:
-        return Plan(config, tuple(made), prefix, (*copies, f"{unembedding}.weight"))
-    return Plan(config, (*made, entries.as_is(f"{unembedding}.weight", "W_U", config.vocab_size, config.d_model)),
+        return Plan(config, tuple(tensors), prefix, (*copies, f"{unembedding}.weight"))
+    return Plan(config, (*tensors, entries.as_is(f"{unembedding}.weight", "W_U", config.vocab_size, config.d_model)),
                 prefix, copies)
 
 
@@ -109,10 +109,10 @@ def gpt2(f: Fields, names: Collection[str]) -> Plan:
                 entries.as_is(f"{theirs}mlp.c_proj.weight", f"{ours}W_2", config.d_ff, d),
                 entries.as_is(f"{theirs}mlp.c_proj.bias", f"{ours}b_2", d)]
 
-    made = [entries.as_is("transformer.wte.weight", "E", vocab_size, d),
+    tensors = [entries.as_is("transformer.wte.weight", "E", vocab_size, d),
             entries.as_is("transformer.wpe.weight", "P", config.n_context, d),
             *entries.norm(config, "final_norm", "transformer.ln_f"), *_blocks(config, "transformer.h.", block)]
-    return _finished(config, made, "transformer.", "lm_head")
+    return _finished(config, tensors, "transformer.", "lm_head")
 
 
 def opt(f: Fields, names: Collection[str]) -> Plan:
@@ -121,12 +121,12 @@ def opt(f: Fields, names: Collection[str]) -> Plan:
              _remove_final_layer_norm=False)
     config = _config(f, "ffn_dim", tied=True, norm_placement="pre" if pre else "post", attention_bias=bias,
                      mlp_bias=bias, activation=f.activation("activation_function", "relu"))
-    made = [entries.as_is(f"{base}embed_tokens.weight", "E", config.vocab_size, config.d_model),
+    tensors = [entries.as_is(f"{base}embed_tokens.weight", "E", config.vocab_size, config.d_model),
             entries.without_first(f"{base}embed_positions.weight", "P", 2, config.n_context, config.d_model),
             *_usual_blocks(config, f"{base}layers.", OPT_BLOCK)]
     if pre:
-        made += entries.norm(config, "final_norm", f"{base}final_layer_norm")
-    return _finished(config, made, "model.", "lm_head")
+        tensors += entries.norm(config, "final_norm", f"{base}final_layer_norm")
+    return _finished(config, tensors, "model.", "lm_head")
 
 
 def gpt_neox(f: Fields, names: Collection[str]) -> Plan:
@@ -145,10 +145,10 @@ def gpt_neox(f: Fields, names: Collection[str]) -> Plan:
                 *entries.norm(config, f"{ours}attn_norm", f"{theirs}input_layernorm"),
                 *entries.norm(config, f"{ours}mlp_norm", f"{theirs}post_attention_layernorm")]
 
-    made = [entries.as_is("gpt_neox.embed_in.weight", "E", config.vocab_size, d),
+    tensors = [entries.as_is("gpt_neox.embed_in.weight", "E", config.vocab_size, d),
             *entries.norm(config, "final_norm", "gpt_neox.final_layer_norm"),
             *_blocks(config, "gpt_neox.layers.", block)]
-    return _finished(config, made, "gpt_neox.", "embed_out")
+    return _finished(config, tensors, "gpt_neox.", "embed_out")
 
 
 def _llama_like(f: Fields, gain_offset: float = 0.0, tied: bool = False, **differences) -> Plan:
@@ -160,10 +160,10 @@ def _llama_like(f: Fields, gain_offset: float = 0.0, tied: bool = False, **diffe
         activation=f.activation("hidden_act", "silu", gated=True), attention_bias=f.get("attention_bias", False),
         mlp_bias=f.get("mlp_bias", False), **rotary(f, d_k))
     config = _config(f, tied=tied, **settings | differences)
-    made = [entries.as_is("model.embed_tokens.weight", "E", config.vocab_size, config.d_model),
+    tensors = [entries.as_is("model.embed_tokens.weight", "E", config.vocab_size, config.d_model),
             *entries.norm(config, "final_norm", "model.norm", gain_offset),
             *_usual_blocks(config, "model.layers.", LLAMA_BLOCK, gain_offset)]
-    return _finished(config, made, "model.", "lm_head")
+    return _finished(config, tensors, "model.", "lm_head")
 
 
 def llama(f: Fields, names: Collection[str]) -> Plan:
@@ -203,13 +203,13 @@ def phi(f: Fields, names: Collection[str]) -> Plan:
         f, n_kv_heads=f.whole("num_key_value_heads", default=f.whole("num_attention_heads")),
         norm_epsilon=f.number("layer_norm_eps", 1e-5), activation=f.activation("hidden_act", "gelu_new"),
         parallel_residual=True, shared_norm=True, unembedding_bias=True, **rotary(f, _head_width(f), 0.5))
-    made = [entries.as_is("model.embed_tokens.weight", "E", config.vocab_size, config.d_model),
+    tensors = [entries.as_is("model.embed_tokens.weight", "E", config.vocab_size, config.d_model),
             *entries.norm(config, "final_norm", "model.final_layernorm"),
             entries.as_is("lm_head.bias", "b_U", config.vocab_size),
             *_usual_blocks(config, "model.layers.", PHI_BLOCK),
             *_blocks(config, "model.layers.", lambda ours, theirs: [
                 _for_both(entry) for entry in entries.norm(config, f"{ours}attn_norm", f"{theirs}input_layernorm")])]
-    return _finished(config, made, "model.", "lm_head")
+    return _finished(config, tensors, "model.", "lm_head")
 
 
 def _for_both(entry: Entry) -> Entry:
@@ -239,20 +239,20 @@ def _bert_like(f: Fields, names: Collection[str], base: str, layers: str, block:
         head_transform=headed, unembedding_bias=headed, norm_epsilon=f.number("layer_norm_eps", 1e-12),
         tied_embeddings=f.get("tie_word_embeddings", True) or not headed, end_of_text=None, **settings)
     d, tables = config.d_model, f"{base}embeddings."
-    made = [entries.as_is(f"{tables}word_embeddings.weight", "E", config.vocab_size, d),
+    tensors = [entries.as_is(f"{tables}word_embeddings.weight", "E", config.vocab_size, d),
             *entries.norm(config, "embedding_norm", f"{tables}LayerNorm"),
             entries.without_first(f"{tables}position_embeddings.weight", "P", n_first, config.n_context, d),
             *_usual_blocks(config, base + layers, block)]
     if config.n_token_types:
-        made.append(entries.as_is(f"{tables}token_type_embeddings.weight", "T", config.n_token_types, d))
+        tensors.append(entries.as_is(f"{tables}token_type_embeddings.weight", "T", config.n_token_types, d))
     if not headed:
-        return _finished(config, made, base, head["unembedding"])
+        return _finished(config, tensors, base, head["unembedding"])
     own_bias = f"{head['unembedding']}.bias"
     bias = own_bias if own_bias in names and not config.tied_embeddings else head["bias"]
-    made += [entries.transposed(f"{head['dense']}.weight", "W_H", d, d),
+    tensors += [entries.transposed(f"{head['dense']}.weight", "W_H", d, d),
              entries.as_is(f"{head['dense']}.bias", "b_H", d), *entries.norm(config, "head_norm", head["norm"]),
              entries.as_is(bias, "b_U", config.vocab_size)]
-    return _finished(config, made, base, head["unembedding"], (own_bias, head["bias"]))
+    return _finished(config, tensors, base, head["unembedding"], (own_bias, head["bias"]))
 
 
 def _bert_sizes(f: Fields, n_first: int = 0) -> dict:
@@ -310,25 +310,25 @@ def t5(f: Fields, names: Collection[str]) -> Plan:
         relative_max_distance=f.whole("relative_attention_max_distance", default=128), scale_scores=False,
         attention_bias=False, mlp_bias=False, tied_embeddings=scaled or "lm_head.weight" not in names,
         logit_scale=d ** -0.5 if scaled else 1.0, **ends(f, vocab_size, "decoder_start_token_id"))
-    made = [entries.as_is("shared.weight", "E", vocab_size, d)]
+    tensors = [entries.as_is("shared.weight", "E", vocab_size, d)]
     for ours, theirs, depth in (("encoder.", "encoder.", n_layers), ("", "decoder.", config.n_layers)):
-        made += [*entries.norm(config, f"{ours}final_norm", f"{theirs}final_layer_norm"),
+        tensors += [*entries.norm(config, f"{ours}final_norm", f"{theirs}final_layer_norm"),
                  entries.transposed(f"{theirs}block.0.layer.0.SelfAttention.relative_attention_bias.weight", f"{ours}r",
                                     config.relative_buckets, config.n_heads)]
         for layer in range(depth):
-            made += _t5_block(config, f"{ours}blocks.{layer}.", f"{theirs}block.{layer}.layer.", crossed=not ours)
-    return _finished(config, made, "", "lm_head", ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight"))
+            tensors += _t5_block(config, f"{ours}blocks.{layer}.", f"{theirs}block.{layer}.layer.", crossed=not ours)
+    return _finished(config, tensors, "", "lm_head", ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight"))
 
 
 def _t5_block(config: ModelConfig, ours: str, theirs: str, crossed: bool) -> list[Entry]:
-    made = [*entries.attention(config, ours, f"{theirs}0.SelfAttention.", T5_ATTENTION),
+    tensors = [*entries.attention(config, ours, f"{theirs}0.SelfAttention.", T5_ATTENTION),
             *entries.norm(config, f"{ours}attn_norm", f"{theirs}0.layer_norm")]
     if crossed:
-        made += [*entries.attention(config, f"{ours}cross.", f"{theirs}1.EncDecAttention.", T5_ATTENTION),
+        tensors += [*entries.attention(config, f"{ours}cross.", f"{theirs}1.EncDecAttention.", T5_ATTENTION),
                  *entries.norm(config, f"{ours}cross.norm", f"{theirs}1.layer_norm")]
     last = f"{theirs}{2 if crossed else 1}."
     up, gate = ("wi_1", "wi_0") if config.gated else ("wi", None)
-    return made + [*entries.feed_forward(config, ours, f"{last}DenseReluDense.", up, "wo", gate),
+    return tensors + [*entries.feed_forward(config, ours, f"{last}DenseReluDense.", up, "wo", gate),
                    *entries.norm(config, f"{ours}mlp_norm", f"{last}layer_norm")]
 
 

@@ -7,6 +7,10 @@ from core.model.config import MOST_LAYERS
 ACTIVATIONS = {"gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh",
                "gelu_fast": "gelu_tanh", "relu": "relu", "silu": "swish", "swish": "swish"}
 GATED = {"gelu": "geglu", "gelu_tanh": "geglu_tanh", "swish": "swiglu"}
+# what each kind of rotary positions gives as ModelConfig.rotary_scaling
+ROTARY_SCALING = {
+    "default": (), "linear": ("factor",),
+    "llama3": ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")}
 
 
 class Fields:
@@ -85,11 +89,9 @@ def rotary(f: Fields, d_k: int, fraction: float = 1.0) -> dict:
         raise PretrainedError("config", f"config.json gives rotary positions as {rope!r}, and not as a table. Fetch "
                                         f"the original file again.")
     kind = rope.get("rope_type") or rope.get("type") or "default"
-    needed = {"default": (), "linear": ("factor",),
-              "llama3": ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")}.get(kind)
-    if needed is None:
+    if kind not in ROTARY_SCALING:
         raise unsupported(f"rotary positions of the kind {kind!r}")
-    if missing := [name for name in needed if not isinstance(rope.get(name), (int, float))]:
+    if missing := [name for name in ROTARY_SCALING[kind] if not isinstance(rope.get(name), (int, float))]:
         raise PretrainedError("config", f"config.json gives no {missing[0]} for its rotary positions. Fetch the "
                                         f"original file again.")
     # what stands in the table goes before what stands beside it
@@ -97,7 +99,7 @@ def rotary(f: Fields, d_k: int, fraction: float = 1.0) -> dict:
     base = f.get("rope_theta", f.get("rotary_emb_base", 10_000.0))
     width = int(d_k * f.get("partial_rotary_factor", f.get("rotary_pct", fraction)))
     return dict(positions="rotary", rotary_base=float(base), d_rotary=0 if width == d_k else width,
-                rotary_scaling=tuple(float(rope[name]) for name in needed))
+                rotary_scaling=tuple(float(rope[name]) for name in ROTARY_SCALING[kind]))
 
 
 def window(f: Fields) -> dict:

@@ -49,14 +49,14 @@ def next_symbols(model: Transformer, tokenizer: Tokenizer, text: str) -> np.ndar
     contexts = sorted({ids for state in states for ids, _, _ in state}, key=len)
     scores = dict(zip(contexts, next_log_probs(model, contexts)))
     going_on = _going_on(tokenizer)
-    found = np.zeros((len(text), len(SYMBOLS)))
-    for row, state in zip(found, states):
+    probabilities = np.zeros((len(text), len(SYMBOLS)))
+    for row, state in zip(probabilities, states):
         for ids, n_before, rest in state:
             before = sum(scores[ids[:k]][ids[k]] for k in range(n_before, len(ids)))
-            tokens, symbols = going_on.get(rest, ((), ()))
-            row += (np.bincount(symbols, np.exp(before + scores[ids][list(tokens)]), len(SYMBOLS))
-                    if len(tokens) else 0.0)
-    return found / found.sum(axis=1, keepdims=True)
+            tokens, symbols = going_on.get(rest, ([], []))
+            if tokens:
+                row += np.bincount(symbols, np.exp(before + scores[ids][tokens]), len(SYMBOLS))
+    return probabilities / probabilities.sum(axis=1, keepdims=True)
 
 
 def _hypotheses(tokenizer: Tokenizer, before: str) -> list[tuple[tuple[int, ...], int, bytes]]:
@@ -73,14 +73,14 @@ def _going_on(tokenizer: Tokenizer) -> dict[bytes, tuple[list[int], list[int]]]:
     """Beginning -> the tokens that are longer than it, and which symbol each goes on with; bytes beyond ASCII, which no
     game has, are left out.
     """
-    found: dict[bytes, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    going_on: dict[bytes, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for token_id in range(tokenizer.vocab_size):
         token = tokenizer.token_bytes(token_id)
         for k in range(len(token) if token.isascii() else 0):
-            tokens, symbols = found[token[:k]]
+            tokens, symbols = going_on[token[:k]]
             tokens.append(token_id)
             symbols.append(symbol(chr(token[k])))
-    return found
+    return going_on
 
 
 def guess_number(probabilities: np.ndarray, true: int) -> int:

@@ -328,7 +328,7 @@ NO_EDITS = HeadEdits(NOTHING, None)
 
 def cross_settings(settings: PassSettings, n_source: int) -> PassSettings:
     """For cross-attention: every query sees all n_source source tokens, and positions add nothing."""
-    allowed = attention.bidirectional_mask(settings.allowed.shape[-2], n_source, device=settings.allowed.device)
+    allowed = attention.mask("bidirectional", settings.allowed.shape[-2], n_source, device=settings.allowed.device)
     return replace(settings, allowed=allowed, mask="bidirectional", angles=None, bias=None, relative=None)
 
 

@@ -1,5 +1,4 @@
-"""What a transformer is built from: one frozen, validated, hashable ModelConfig says every architecture of the lessons.
-"""
+"""The settings of a transformer: one frozen, checked, hashable ModelConfig describes each architecture."""
 from __future__ import annotations
 
 import dataclasses

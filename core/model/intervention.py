@@ -1,4 +1,4 @@
-"""What a reader changed in one forward pass.
+"""The changes of one forward pass that a reader asks for.
 
 An Intervention is passed in, never set on the model, and is hashable: it is part of a cache's key.
 """
@@ -71,9 +71,8 @@ class Intervention:
     gate stays a gate.
     scale_scores: whether q·k is divided by sqrt(d_k), instead of the model's own choice.
     score: one of config.SCORES instead of the model's own. The dot product needs no weights; what the other two need,
-    W_S or v, is not the model's to give and is
-        drawn at random with `score_seed` (core.model.attention.random_score_weights): a model that was not trained with
-        it says nothing sensible.
+    W_S or v, the model has not learned: core.model.attention.random_score_weights draws it with `score_seed`, and
+    what the model then predicts makes no sense.
     residual: False cuts the path around every sublayer.
     permutation: token i of the run is token permutation[i] of the prompt.
     """

@@ -10,6 +10,8 @@ import math
 import torch
 from torch import Tensor
 
+Device = torch.device | str | None
+
 
 def frequencies(d: int, base: float = 10_000.0) -> Tensor:
     """(ceil(d/2),) float64: angular frequency of each pair of dimensions, in radians a position: ω_j = base^(−2j/d).
@@ -90,7 +92,7 @@ def alibi_slopes(n_heads: int) -> Tensor:
     return torch.tensor(powers(below) + powers(2 * below)[0::2][: n_heads - below], dtype=torch.float64)
 
 
-def distances(n_queries: int, n_keys: int, *, device: torch.device | str | None = None) -> Tensor:
+def distances(n_queries: int, n_keys: int, *, device: Device = None) -> Tensor:
     """(n_queries, n_keys) i − j, where the last query stands at the last key's position (a KV cache holds
     the keys before).
     """
@@ -106,8 +108,7 @@ def alibi_bias(n_queries: int, n_keys: int, n_heads: int) -> Tensor:
     return -alibi_slopes(n_heads)[:, None, None] * distances(n_queries, n_keys).abs()
 
 
-def relative_index(n_queries: int, n_keys: int, max_distance: int, *,
-                   device: torch.device | str | None = None) -> Tensor:
+def relative_index(n_queries: int, n_keys: int, max_distance: int, *, device: Device = None) -> Tensor:
     """(n_queries, n_keys) int64 column of the table r (h, 2 max_distance + 1) for each i − j, longer distances sharing
     the last one. Source: Shaw et al. 2018.
     """
@@ -115,7 +116,7 @@ def relative_index(n_queries: int, n_keys: int, max_distance: int, *,
 
 
 def relative_buckets(n_queries: int, n_keys: int, n_buckets: int, max_distance: int, *, both_sides: bool,
-                     device: torch.device | str | None = None) -> Tensor:
+                     device: Device = None) -> Tensor:
     """(n_queries, n_keys) int64 column of the table r (h, n_buckets) for each i − j: near distances have a bucket each,
     farther ones share one with their neighbours in log distance, and all from max_distance on share the last.
 

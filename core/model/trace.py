@@ -87,6 +87,11 @@ class StackTrace:
     # decoder block's cross-attention reads
     h_final: Tensor
 
+    @property
+    def depths(self) -> list[Tensor]:
+        """The stream (N, d) before each block, and after the last: L + 1 of them."""
+        return [block.resid_pre for block in self.blocks] + [self.resid_final]
+
 
 @dataclass(frozen=True)
 class Trace(StackTrace):
