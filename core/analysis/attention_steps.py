@@ -64,16 +64,20 @@ def head_steps(block: BlockTrace, weights: Block, head: int, query: int) -> Step
     """
     config = weights.config
     shared = head // (config.n_heads // config.n_kv_heads)
-    q, K, V = (t.detach().double().cpu()
-               for t in (block.Q_rotated[head, query], block.K_rotated[shared], block.V[shared]))
+    q, K, V = map(_exact, (block.Q_rotated[head, query], block.K_rotated[shared], block.V[shared]))
     if weights.W_S is not None:
-        q = q @ weights.W_S[head].detach().double().cpu()
-    products = torch.tanh(q + K) @ weights.v_S[head].detach().double().cpu() if weights.v_S is not None else K @ q
+        q = q @ _exact(weights.W_S[head])
+    products = torch.tanh(q + K) @ _exact(weights.v_S[head]) if weights.v_S is not None else K @ q
     scaled = products / math.sqrt(len(q)) if is_scaled(weights) else products
-    added = (block.scores[head, query].detach().double().cpu() - scaled if config.positions in ("alibi", "relative")
+    added = (_exact(block.scores[head, query]) - scaled if config.positions in ("alibi", "relative")
              else torch.zeros_like(scaled))
     steps = Steps(q, K, V, products, scaled, added, block.allowed[query].cpu())
-    return replace(steps, written=steps.output @ weights.W_O[head].detach().double().cpu())
+    return replace(steps, written=steps.output @ _exact(weights.W_O[head]))
+
+
+def _exact(values: Tensor) -> Tensor:
+    """The same numbers in float64, on the CPU."""
+    return values.detach().double().cpu()
 
 
 def is_scaled(weights: Block) -> bool:
@@ -89,7 +93,7 @@ def simple_steps(X: Tensor, query: int, allowed: Tensor) -> Steps:
     >>> steps.products.tolist(), [round(w, 4) for w in steps.weights.tolist()]
     ([0.0, 4.0], [0.018, 0.982])
     """
-    X = X.detach().double().cpu()
+    X = _exact(X)
     products = X @ X[query]
     return Steps(X[query], X, X, products, products, torch.zeros_like(products), allowed.cpu())
 

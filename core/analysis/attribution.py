@@ -3,10 +3,13 @@
 A score f maps embeddings to one number: here ln p of a target token, in nats. x (N, d) are the rows of E that the
 tokens pick, without positions.
 
-    gradient × input        x_i · ∂f/∂x_i                                        what the linear part of f at x says
-    integrated gradients (x_i − x'_i) · ∫₀¹ ∂f/∂x_i (x' + α (x − x')) dα Sundararajan et al. 2017; the parts add up to
-    f(x) − f(x') removed f(all tokens) − f(all but token i) two forward passes; the later tokens move up replaced
-    f(all tokens) − f(token i replaced by another) two forward passes; every token keeps its position
+    gradient × input      x_i · ∂f/∂x_i                                        what the linear part of f at x says
+    integrated gradients  (x_i − x'_i) · ∫₀¹ ∂f/∂x_i (x' + α (x − x')) dα      Sundararajan et al. 2017; the parts add
+                                                                               up to f(x) − f(x')
+    removed               f(all tokens) − f(all but token i)                   two forward passes; the later tokens move
+                                                                               up
+    replaced              f(all tokens) − f(token i replaced by another)       two forward passes; every token keeps its
+                                                                               position
 """
 from collections.abc import Callable, Sequence
 
@@ -47,8 +50,8 @@ def integrated_gradients(score: Score, x: Tensor, baseline: Tensor, n_steps: int
     from 0 to length 1.
     """
     nodes, weights = np.polynomial.legendre.leggauss(n_steps)
-    alphas, weights = (torch.tensor((nodes + 1) / 2, dtype=x.dtype, device=x.device),
-                       torch.tensor(weights / 2, dtype=x.dtype, device=x.device))
+    alphas, weights = (torch.tensor(values, dtype=x.dtype, device=x.device)
+                       for values in ((nodes + 1) / 2, weights / 2))
     mean, step = torch.zeros_like(x), max(1, BATCH_TOKENS // len(x))
     for start in range(0, n_steps, step):
         part = slice(start, start + step)
@@ -112,6 +115,6 @@ def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
     """
     if len(a) < 3 or not (np.isfinite(a).all() and np.isfinite(b).all()):
         return float("nan")
-    one, other = (r - r.mean() for r in (ranks(a), ranks(b)))
-    size = float(np.sqrt((one @ one) * (other @ other)))
-    return float(one @ other) / size if size else float("nan")
+    x, y = (values - values.mean() for values in (ranks(a), ranks(b)))
+    size = float(np.sqrt((x @ x) * (y @ y)))
+    return float(x @ y) / size if size else float("nan")

@@ -1,5 +1,5 @@
-"""What each part of the model says about the token it predicts: the logit lens, and a logit taken apart into what every
-part adds to it.
+"""What each part of the model contributes to the token that it predicts: the logit lens, and a logit as the sum of what
+every part adds to it.
 
 The stream is a sum, and the map from it to a logit is linear but for one thing: a norm divides by a σ that depends on
 the whole sum. Hold that σ where it was in this pass ("freeze" it) and everything is linear, subtracting the mean
@@ -211,8 +211,8 @@ def logit_contributions(model: Transformer, trace: Trace, position: int, token_i
     if model.W_H is not None:
         biases = {"head bias": _past_units(model, trace, position, model.b_H.double()),
                   "head norm bias": model.head_norm.bias}
-        found = {Part(kind): bias.double() for kind, bias in biases.items() if bias is not None}
-        parts, vectors = (*parts, *found), torch.cat([vectors, torch.stack(list(found.values()))])
+        added = {Part(kind): bias.double() for kind, bias in biases.items() if bias is not None}
+        parts, vectors = (*parts, *added), torch.cat([vectors, torch.stack(list(added.values()))])
     values = vectors @ model.unembedding[token_id].double()
     if model.b_U is not None:
         parts, values = (*parts, Part("unembedding bias")), torch.cat([values, model.b_U[token_id].double()[None]])
@@ -226,17 +226,16 @@ def carry_to_final(model: Transformer, trace: Trace, position: int, layer: int, 
     Every norm they pass is frozen where it was: the block's own on what it wrote in a sandwich, all the later ones of a
     post-norm or DeepNorm model, else the final one.
     """
-    norm, config = trace.config.norm, trace.config
-    for later in range(layer, config.n_layers):
-        for sublayer in sublayers(model.blocks[later], trace.blocks[later]):
-            own = later == layer and sublayer.name == "mlp"
-            if later == layer and not own:
-                continue
-            if own and sublayer.out_norm is not None:
-                vectors = frozen_norm(sublayer.out_norm, norm, sublayer.written[position], vectors)
+    norm = trace.config.norm
+    *_, own = sublayers(model.blocks[layer], trace.blocks[layer])
+    if own.out_norm is not None:
+        vectors = frozen_norm(own.out_norm, norm, own.written[position], vectors)
+    if own.sum_norm is not None:
+        vectors = frozen_norm(own.sum_norm, norm, own.summed[position], vectors)
+    for weights, block in zip(model.blocks[layer + 1:], trace.blocks[layer + 1:]):
+        for sublayer in sublayers(weights, block):
             if sublayer.sum_norm is not None:
-                vectors = frozen_norm(sublayer.sum_norm, norm, sublayer.summed[position],
-                                      vectors if own else model.blocks[later].alpha * vectors)
+                vectors = frozen_norm(sublayer.sum_norm, norm, sublayer.summed[position], weights.alpha * vectors)
     return (vectors if model.final_norm is None
             else frozen_norm(model.final_norm, norm, trace.resid_final[position], vectors))
 
@@ -277,21 +276,13 @@ class LensReading:
 
 def read_lens(model: Transformer, trace: Trace) -> LensReading:
     """The lens over a whole run, one depth at a time, to bound memory."""
-    rows = []
-    for resid in _depths(trace):
-        probs, token_ids = torch.softmax(logit_lens(model, resid), dim=-1).max(-1)
-        rows.append((token_ids, probs))
-    return LensReading(*(torch.stack(column) for column in zip(*rows)))
+    best = [torch.softmax(logit_lens(model, resid), dim=-1).max(-1) for resid in trace.depths]
+    return LensReading(torch.stack([token_ids for _, token_ids in best]), torch.stack([probs for probs, _ in best]))
 
 
 def follow_token(model: Transformer, trace: Trace, position: int, token_id: int) -> tuple[Tensor, Tensor]:
     """What the lens says of one token after `position` at every depth: its probability (L + 1,) and how many tokens are
     more probable, int64.
     """
-    logits = logit_lens(model, torch.stack([resid[position] for resid in _depths(trace)]))
+    logits = logit_lens(model, torch.stack([resid[position] for resid in trace.depths]))
     return torch.softmax(logits, dim=-1)[:, token_id], (logits > logits[:, token_id, None]).sum(-1)
-
-
-def _depths(trace: Trace) -> list[Tensor]:
-    """The stream (N, d) before each block, and after the last."""
-    return [block.resid_pre for block in trace.blocks] + [trace.resid_final]

@@ -1,5 +1,5 @@
-"""What is read off an embedding matrix E (|V|, d), one row a token: the row that a one-hot vector picks, neighbours,
-principal axes, word arithmetic, and the way of one token's vector through the blocks.
+"""Measures of an embedding matrix E (|V|, d), one row a token: the row that a one-hot vector picks, neighbours,
+principal axes, word arithmetic, and the path of one token's vector through the blocks.
 
 Pure functions, tensors in and tensors out. Ranks count from 1, ties go to the lower id.
 """
@@ -171,7 +171,7 @@ def path(E: Tensor, trace: Trace, position: int) -> Tensor:
     """(L + 2, d) the way of one token's vector: its row of E, then the stream on entering block 0 (with the position
     added), ..., after block L − 1.
     """
-    stream = [block.resid_pre[position] for block in trace.blocks] + [trace.resid_final[position]]
+    stream = [resid[position] for resid in trace.depths]
     return torch.stack([E[trace.token_ids[position]].to(stream[0]), *stream])
 
 

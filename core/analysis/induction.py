@@ -23,10 +23,11 @@ class Head:
 
 @dataclass(frozen=True, eq=False)
 class Induction:
-    """Measured on n_sequences times n_tokens random tokens, all different, and the same again.
+    """Losses and head scores on n_sequences times n_tokens random tokens, all different, and the same again.
 
-    first, second          mean loss in nats per token of each half, its first token left out: nothing announces it
-    induction (L, h) each head's mean induction score previous_token (L, h) its previous-token score
+    first, second            mean loss in nats per token of each half, its first token left out: nothing announces it
+    induction        (L, h)  each head's mean induction score
+    previous_token   (L, h)  each head's mean previous-token score
     """
 
     n_sequences: int

@@ -78,13 +78,13 @@ def products(seed: int, n: int) -> np.ndarray:
 
     One throw of the dice serves every d_k: the smaller use the first entries of the largest.
     """
-    dice, made = np.random.default_rng([seed, n]), []
+    dice, chunks = np.random.default_rng([seed, n]), []
     starts = (0, *D_KS[:-1])
     for _ in range(DRAWS // CHUNK):
         q, k = dice.standard_normal((CHUNK, 1, D_KS[-1])), dice.standard_normal((CHUNK, n, D_KS[-1]))
         parts = [(q[..., start:end] * k[..., start:end]).sum(-1) for start, end in zip(starts, D_KS)]
-        made.append(np.cumsum(np.stack(parts, axis=1), axis=1))
-    return np.concatenate(made)
+        chunks.append(np.cumsum(np.stack(parts, axis=1), axis=1))
+    return np.concatenate(chunks)
 
 
 def experiment(seed: int, n: int) -> Experiment:
@@ -136,17 +136,14 @@ def head_scaling(block: BlockTrace, config: ModelConfig) -> HeadScaling:
 
     What positions add to the scores (ALiBi, relative biases) is added after it.
     """
-    raw, root = head_products(block, config), math.sqrt(config.d_k)
+    raw, root, allowed = head_products(block, config), math.sqrt(config.d_k), block.allowed
     added = (block.scores.double() - raw / (root if config.scale_scores else 1.0)
              if config.positions in ("alibi", "relative") else torch.zeros(()))
-    allowed = block.allowed
-    seen = allowed.sum(-1)
-    variance = raw[:, allowed].var(-1, unbiased=False)
-    shares = [_entropy_shares(scores + added, allowed)[:, seen > 1].mean(-1) for scores in (raw / root, raw)]
-    return HeadScaling(variance.numpy(), *(share.numpy() for share in shares))
 
+    def entropy_shares(scores: Tensor) -> np.ndarray:
+        """(h,) the entropy of each query's weights over ln of the keys that it sees, averaged over the queries."""
+        p, seen = attention.masked_softmax(scores + added, allowed), allowed.sum(-1)
+        return (torch.special.entr(p).sum(-1) / seen.double().log())[:, seen > 1].mean(-1).numpy()
 
-def _entropy_shares(scores: Tensor, allowed: Tensor) -> Tensor:
-    """(h, N) entropy of each query's weights over ln of the keys that it sees."""
-    p = attention.masked_softmax(scores, allowed)
-    return torch.special.entr(p).sum(-1) / allowed.sum(-1).double().log()
+    variance = raw[:, allowed].var(-1, unbiased=False).numpy()
+    return HeadScaling(variance, entropy_shares(raw / root), entropy_shares(raw))

@@ -1,4 +1,4 @@
-"""What is read off one forward pass: the stream's norms and turns, what each head looks at, rollout, and what an
+"""Measures of one forward pass: the stream's norms and directions, what each head looks at, rollout, and what an
 intervention changed.
 
 Pure functions, tensors in and tensors out; N tokens, h heads, width d, L blocks. Leading batch axes run through every
@@ -41,7 +41,7 @@ def stream(trace: Trace) -> Tensor:
     """The residual stream of every token between the blocks: (..., L + 1, N, d); row 0 enters block 0, row L leaves
     the last block.
     """
-    return torch.stack([block.resid_pre for block in trace.blocks] + [trace.resid_final], dim=-3)
+    return torch.stack(trace.depths, dim=-3)
 
 
 def stream_norms(trace: Trace) -> Tensor:
@@ -64,10 +64,10 @@ def layer_cosines(trace: Trace) -> Tensor:
     symmetric, 1 on the diagonal.
     """
     by_token = stream(trace).transpose(-3, -2)                                          # (..., N, L + 1, d)
-    found = cosines(by_token.unsqueeze(-2), by_token.unsqueeze(-3))
-    itself = torch.eye(found.shape[-1], dtype=torch.bool, device=found.device) & ~found.isnan()
+    compared = cosines(by_token.unsqueeze(-2), by_token.unsqueeze(-3))
+    itself = torch.eye(compared.shape[-1], dtype=torch.bool, device=compared.device) & ~compared.isnan()
     # by definition, where rounding has 0.9999999
-    return torch.where(itself, 1.0, found)
+    return torch.where(itself, 1.0, compared)
 
 
 def relative_change(trace: Trace) -> Tensor:
@@ -132,7 +132,7 @@ def entropy(pattern: Tensor) -> Tensor:
     return -torch.special.xlogy(pattern, pattern).sum(-1) + 0.0
 
 
-def mean_distance(pattern: Tensor) -> Tensor:
+def distance(pattern: Tensor) -> Tensor:
     """How far away each query looks on average, Σ_j α_ij |i − j| in tokens: (..., N, N) -> (..., N); 0 is itself,
     1 a neighbour.
     """
@@ -146,40 +146,23 @@ def _mean_over(per_query: Tensor, counted: Tensor) -> Tensor:
     return torch.where(counted, per_query, 0.0).sum(-1) / counted.sum(-1)
 
 
-def _has_a_choice(allowed: Tensor) -> Tensor:
-    """Which queries may see two keys or more: (N, N) bool -> (N,).
-
-    One that sees a single key puts 1 on it whatever the head is.
+def mean_over_choices(per_query: Tensor, allowed: Tensor) -> Tensor:
+    """A measure (..., h, N) of each query, such as `entropy` or `distance`, averaged over the queries that may see at
+    least two keys by allowed (N, N) bool: (..., h). A query that sees a single key puts 1 on it whatever the head is.
     """
-    return allowed.sum(-1) > 1
-
-
-def mean_entropy(pattern: Tensor, allowed: Tensor) -> Tensor:
-    """`entropy` averaged over the queries that may see at least two keys: (..., h, N, N) and (N, N) bool ->
-    (..., h) in nats.
-    """
-    return _mean_over(entropy(pattern), _has_a_choice(allowed))
-
-
-def mean_head_distance(pattern: Tensor, allowed: Tensor) -> Tensor:
-    """`mean_distance` averaged over the queries that may see at least two keys: (..., h, N, N) and (N, N) bool ->
-    (..., h) in tokens.
-    """
-    return _mean_over(mean_distance(pattern), _has_a_choice(allowed))
+    return _mean_over(per_query, allowed.sum(-1) > 1)
 
 
 def previous_token_score(pattern: Tensor) -> Tensor:
-    """Mean attention from a token to the one before it, α_{i, i−1} over i = 1 ...
-
-    N − 1: (..., N, N) -> (...) in [0, 1]; NaN for one token.
+    """Mean attention from a token to the one before it, α_{i, i−1} over i = 1 ... N − 1: (..., N, N) -> (...) in
+    [0, 1]; NaN for one token.
     """
     return pattern.diagonal(offset=-1, dim1=-2, dim2=-1).mean(-1)
 
 
 def next_token_score(pattern: Tensor) -> Tensor:
-    """Mean attention from a token to the one after it, α_{i, i+1} over i = 0 ...
-
-    N − 2: (..., N, N) -> (...) in [0, 1]; 0 under a causal mask, NaN for one token.
+    """Mean attention from a token to the one after it, α_{i, i+1} over i = 0 ... N − 2: (..., N, N) -> (...) in
+    [0, 1]; 0 under a causal mask, NaN for one token.
     """
     return pattern.diagonal(offset=1, dim1=-2, dim2=-1).mean(-1)
 
@@ -192,9 +175,8 @@ def own_token_score(pattern: Tensor) -> Tensor:
 
 
 def last_token_score(pattern: Tensor) -> Tensor:
-    """Mean attention from a token to position N − 1, α_{i, N−1} over i = 0 ...
-
-    N − 2: (..., N, N) -> (...) in [0, 1]; NaN for one token.
+    """Mean attention from a token to position N − 1, α_{i, N−1} over i = 0 ... N − 2: (..., N, N) -> (...) in [0, 1];
+    NaN for one token.
 
     In an encoder such as BERT the separator that ends every text stands there: many of its heads rest on it (Clark et
     al., 2019, "What Does BERT Look At?").
@@ -203,9 +185,8 @@ def last_token_score(pattern: Tensor) -> Tensor:
 
 
 def first_token_score(pattern: Tensor) -> Tensor:
-    """Mean attention from a token to position 0, α_{i, 0} over i = 1 ...
-
-    N − 1: (..., N, N) -> (...) in [0, 1]; NaN for one token.
+    """Mean attention from a token to position 0, α_{i, 0} over i = 1 ... N − 1: (..., N, N) -> (...) in [0, 1]; NaN for
+    one token.
 
     Position 0 holds the end-of-text token that every sequence begins with, so this is the share a head parks where it
     reads no word (an "attention sink"). Query 0 is left out: under a causal mask it sees only itself. Query 1 counts
@@ -216,16 +197,7 @@ def first_token_score(pattern: Tensor) -> Tensor:
 
 def earlier_occurrences(token_ids: Tensor) -> Tensor:
     """[i, j] is True where token j is the same as token i and stands before it: (..., N) -> (..., N, N) bool."""
-    same = token_ids.unsqueeze(-1) == token_ids.unsqueeze(-2)
-    return same.tril(-1)
-
-
-def other_occurrences(token_ids: Tensor) -> Tensor:
-    """[i, j] is True where token j is the same as token i and another one, before it or after: (..., N) ->
-    (..., N, N) bool.
-    """
-    earlier = earlier_occurrences(token_ids)
-    return earlier | earlier.mT
+    return (token_ids.unsqueeze(-1) == token_ids.unsqueeze(-2)).tril(-1)
 
 
 def after_earlier_occurrences(token_ids: Tensor) -> Tensor:
@@ -236,8 +208,7 @@ def after_earlier_occurrences(token_ids: Tensor) -> Tensor:
     which is left out.
     """
     # column 0 receives column N − 1, which tril(-1) left empty
-    followers = earlier_occurrences(token_ids).roll(1, dims=-1)
-    return followers.tril(-1)
+    return earlier_occurrences(token_ids).roll(1, dims=-1).tril(-1)
 
 
 def _share_on(pattern: Tensor, targets: Tensor) -> Tensor:
@@ -267,14 +238,14 @@ def duplicate_token_score(pattern: Tensor, token_ids: Tensor, looks_ahead: bool 
     Counted are the queries whose token occurred before; NaN if none did. looks_ahead: later occurrences count as well,
     in a model that sees them.
     """
-    return _share_on(pattern, (other_occurrences if looks_ahead else earlier_occurrences)(token_ids))
+    earlier = earlier_occurrences(token_ids)
+    return _share_on(pattern, earlier | earlier.mT if looks_ahead else earlier)
 
 
 @dataclass(frozen=True)
 class HeadStatistics:
-    """One number for each head of each block, (..., L, h); see the function of the same name for each.
-
-    In an encoder a duplicate is one before or after.
+    """One number for each head of each block, (..., L, h): the mean entropy and distance over the queries that have a
+    choice, and the score of each other name. In an encoder a duplicate is one before or after.
     """
 
     entropy: Tensor
@@ -290,22 +261,14 @@ class HeadStatistics:
 
 def head_statistics(trace: Trace) -> HeadStatistics:
     """Every measure of every head on the prompt of `trace`."""
-    ids, blocks, looks_ahead = trace.token_ids, trace.blocks, trace.config.kind == "encoder"
-
-    def each(measure) -> Tensor:
-        return torch.stack([measure(block) for block in blocks], dim=-2)
-
-    return HeadStatistics(
-        entropy=each(lambda b: mean_entropy(b.pattern, b.allowed)),
-        distance=each(lambda b: mean_head_distance(b.pattern, b.allowed)),
-        previous_token=each(lambda b: previous_token_score(b.pattern)),
-        next_token=each(lambda b: next_token_score(b.pattern)),
-        own_token=each(lambda b: own_token_score(b.pattern)),
-        first_token=each(lambda b: first_token_score(b.pattern)),
-        last_token=each(lambda b: last_token_score(b.pattern)),
-        induction=each(lambda b: induction_score(b.pattern, ids)),
-        duplicate_token=each(lambda b: duplicate_token_score(b.pattern, ids, looks_ahead)),
-    )
+    ids, looks_ahead = trace.token_ids, trace.config.kind == "encoder"
+    rows = [HeadStatistics(
+        mean_over_choices(entropy(block.pattern), block.allowed),
+        mean_over_choices(distance(block.pattern), block.allowed),
+        previous_token_score(block.pattern), next_token_score(block.pattern), own_token_score(block.pattern),
+        first_token_score(block.pattern), last_token_score(block.pattern), induction_score(block.pattern, ids),
+        duplicate_token_score(block.pattern, ids, looks_ahead)) for block in trace.blocks]
+    return HeadStatistics(*(torch.stack(column, dim=-2) for column in zip(*(vars(row).values() for row in rows))))
 
 
 def rollout(patterns: list[Tensor]) -> Tensor:

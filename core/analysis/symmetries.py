@@ -1,8 +1,7 @@
-"""What may change in a transformer's weights without a change of its output, and what symmetric scores
-would do to a head.
+"""Changes of a transformer's weights that leave its output as it is, and what symmetric scores would do to a head.
 
-A model is first copied into float64 (`double_copy`). Every function that changes weights returns a model of its own;
-the one that it is given is read alone.
+A model is first copied into float64 (`double_copy`). Every function that changes weights returns another model and
+leaves the one that it is given as it is.
 """
 import copy
 import math
@@ -166,6 +165,5 @@ def scores_alone(block: BlockTrace, config: ModelConfig, head: int) -> Tensor:
     """
     if config.score != "dot":
         return block.scores[head]
-    shared = config.n_heads // block.K.shape[0]
-    return attention.dot_product_scores(block.Q_rotated[head], block.K_rotated[head // shared],
-                                        scale=config.scale_scores)
+    keys = attention.share_heads(block.K_rotated, config.n_heads)
+    return attention.dot_product_scores(block.Q_rotated[head], keys[head], scale=config.scale_scores)

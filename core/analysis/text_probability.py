@@ -27,48 +27,42 @@ def token_log_probs(model: Transformer, rows: Sequence[Sequence[int]]) -> list[n
 
 
 def each_token_log_probs(model: Transformer, rows: Sequence[Sequence[int]]) -> Iterator[np.ndarray]:
-    """The same one by one, as they come.
+    """`token_log_probs`, one row after the other, as they come.
 
-    Rows of different lengths go through the model side by side, filled at their ends, which a causal model does not
-    see. What neighbours begin with alike is read once for them: rows in the order of a dictionary cost least.
+    Rows of different lengths go through the model side by side. A beginning that all rows of a batch share is read once
+    for them, so rows in alphabetical order cost least.
     """
-    if not all(rows):
-        raise ValueError("Every row needs at least the token that it begins with.")
-    longest = max(map(len, rows), default=1)
-    step = max(1, BATCH_TOKENS // longest)
-    for start in range(0, len(rows), step):
-        yield from _of_batch(model, [tuple(row) for row in rows[start:start + step]])
+    for batch in _batches(rows):
+        yield from _of_batch(model, [tuple(row) for row in batch])
 
 
 @torch.inference_mode()
 def _of_batch(model: Transformer, rows: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
     """`token_log_probs` of rows whose common beginning is read once."""
-    n_alike = max(1, len(os.path.commonprefix(rows)))
-    alike, cache, filling = rows[0][:n_alike], KVCache(), model.config.end_of_text or 0
-    first = _log_probs(model, model.final_vectors(torch.tensor([alike[:-1]], device=model.device), cache=cache)[0],
-                       alike[1:]) if n_alike > 1 else np.zeros(0)
-    own = [row[n_alike:] for row in rows]
-    longest = max(map(len, own))
-    if longest == 0:
+    n_common = max(1, len(os.path.commonprefix(rows)))
+    common, cache = rows[0][:n_common], KVCache()
+    first = np.zeros(0)
+    if n_common > 1:
+        vectors = model.final_vectors(torch.tensor([common[:-1]], device=model.device), cache)[0]
+        first = _log_probs(model, vectors, common[1:])
+    rests = [row[n_common:] for row in rows]
+    if not any(rests):
         return [first.copy() for _ in rows]
-    cache.keys_and_values = {layer: (K.expand(len(rows), -1, -1, -1), V.expand(len(rows), -1, -1, -1))
-                             for layer, (K, V) in cache.keys_and_values.items()}
-    inputs = torch.tensor([[alike[-1], *ids[:-1], *[filling] * (longest - max(1, len(ids)))] for ids in own],
-                          device=model.device)
-    vectors = model.final_vectors(inputs, cache=cache)
-    read = torch.cat([vectors[i, :len(ids)] for i, ids in enumerate(own)])
-    found = np.split(_log_probs(model, read, [token_id for ids in own for token_id in ids]),
-                     np.cumsum([len(ids) for ids in own])[:-1])
-    return [np.concatenate([first, part]) for part in found]
+    inputs = _filled(model, [(common[-1], *ids[:-1]) for ids in rests])
+    vectors = model.final_vectors(inputs, cache.repeated(len(rows)))
+    read = torch.cat([vectors[i, :len(ids)] for i, ids in enumerate(rests)])
+    log_probs = _log_probs(model, read, [token_id for ids in rests for token_id in ids])
+    return [np.concatenate([first, part])
+            for part in np.split(log_probs, np.cumsum([len(ids) for ids in rests])[:-1])]
 
 
 def _log_probs(model: Transformer, vectors: torch.Tensor, token_ids: Sequence[int]) -> np.ndarray:
     """(M,) ln p of token i after the final vector i of vectors (M, d), nats, float64."""
-    found, ids = [], torch.tensor(token_ids, dtype=torch.int64)
-    for part, own in zip(vectors.split(UNEMBEDDED), ids.split(UNEMBEDDED)):
+    log_probs, ids = [torch.zeros(0, dtype=torch.float64)], torch.tensor(token_ids, dtype=torch.int64)
+    for part, next_ids in zip(vectors.split(UNEMBEDDED), ids.split(UNEMBEDDED)):
         logits = model.logits_of(part).cpu().double()
-        found.append(logits.gather(-1, own[:, None])[:, 0] - logits.logsumexp(-1))
-    return torch.cat(found).numpy() if found else np.zeros(0)
+        log_probs.append(logits.gather(-1, next_ids[:, None])[:, 0] - logits.logsumexp(-1))
+    return torch.cat(log_probs).numpy()
 
 
 @torch.inference_mode()
@@ -77,44 +71,49 @@ def next_log_probs(model: Transformer, rows: Sequence[Sequence[int]]) -> np.ndar
 
     Raises ValueError as `token_log_probs` does.
     """
-    found = [np.zeros((0, model.config.vocab_size))]
-    for batch, inputs in _batches(model, rows):
-        last = model.final_vectors(inputs)[torch.arange(len(batch)), [len(row) - 1 for row in batch]]
-        found.append(model.logits_of(last).cpu().double().log_softmax(-1).numpy())
-    return np.concatenate(found)
+    log_probs = [np.zeros((0, model.config.vocab_size))]
+    for batch in _batches(rows):
+        ends = [len(row) - 1 for row in batch]
+        last = model.final_vectors(_filled(model, batch))[torch.arange(len(batch)), ends]
+        log_probs.append(model.logits_of(last).cpu().double().log_softmax(-1).numpy())
+    return np.concatenate(log_probs)
 
 
 @torch.inference_mode()
 def continuation_log_probs(model: Transformer, contexts: Sequence[Sequence[int]],
                            continuations: Sequence[Sequence[Sequence[int]]]) -> list[list[float]]:
-    """ln p, in nats, of each continuation of each context, as token ids that fit together into the model's context: the
-    sum over the continuation's tokens.
+    """ln p, in nats, of each continuation of each context: the sum over the continuation's tokens. Context and
+    continuation are token ids and must fit into the model's context together.
 
-    Those of one token share one pass over their context. Raises ValueError for an empty context or continuation.
+    Continuations of one token share one pass over their context. Raises ValueError for an empty context or
+    continuation.
     """
-    if not all(map(len, (own for every in continuations for own in every))):
+    if not all(ids for each in continuations for ids in each):
         raise ValueError("Every continuation needs at least one token.")
     first = next_log_probs(model, contexts)
-    long = [(i, k) for i, every in enumerate(continuations) for k, own in enumerate(every) if len(own) > 1]
-    totals, places = {}, iter(long)
-    for batch, inputs in _batches(model, [(*contexts[i], *continuations[i][k]) for i, k in long]):
-        for row, vectors, (i, k) in zip(batch, model.final_vectors(inputs), places):
+    totals = {(i, k): float(first[i, ids[0]]) for i, each in enumerate(continuations) for k, ids in enumerate(each)}
+    longer = [(i, k) for i, k in totals if len(continuations[i][k]) > 1]
+    places = iter(longer)
+    for batch in _batches([(*contexts[i], *continuations[i][k]) for i, k in longer]):
+        for row, vectors, (i, k) in zip(batch, model.final_vectors(_filled(model, batch)), places):
             ids = continuations[i][k]
-            scores = model.logits_of(vectors[len(row) - len(ids) - 1:len(row) - 1]).cpu().double().log_softmax(-1)
-            totals[i, k] = float(scores.gather(-1, torch.tensor(ids)[:, None]).sum())
-    return [[totals.get((i, k), float(first[i, own[0]])) for k, own in enumerate(every)]
-            for i, every in enumerate(continuations)]
+            totals[i, k] = float(_log_probs(model, vectors[len(row) - len(ids) - 1:len(row) - 1], ids).sum())
+    return [[totals[i, k] for k in range(len(each))] for i, each in enumerate(continuations)]
 
 
-def _batches(model: Transformer,
-             rows: Sequence[Sequence[int]]) -> Iterator[tuple[Sequence[Sequence[int]], torch.Tensor]]:
-    """The rows in parts, each with its token ids (B, longest) filled at their ends."""
+def _batches(rows: Sequence[Sequence[int]]) -> Iterator[Sequence[Sequence[int]]]:
+    """The rows in parts of at most BATCH_TOKENS tokens, were each as long as the longest."""
     if not all(rows):
         raise ValueError("Every row needs at least the token that it begins with.")
-    filling, longest = model.config.end_of_text or 0, max(map(len, rows), default=1)
-    step = max(1, BATCH_TOKENS // longest)
-    for batch in (rows[start:start + step] for start in range(0, len(rows), step)):
-        yield batch, torch.tensor([[*row, *[filling] * (longest - len(row))] for row in batch], device=model.device)
+    step = max(1, BATCH_TOKENS // max(map(len, rows), default=1))
+    for start in range(0, len(rows), step):
+        yield rows[start:start + step]
+
+
+def _filled(model: Transformer, rows: Sequence[Sequence[int]]) -> torch.Tensor:
+    """(B, longest) int64 on the model's device: the rows, filled at their ends, which a causal model does not see."""
+    filling, longest = model.config.end_of_text or 0, max(map(len, rows))
+    return torch.tensor([[*row, *[filling] * (longest - len(row))] for row in rows], device=model.device)
 
 
 def perplexity(log_probs: np.ndarray) -> float:

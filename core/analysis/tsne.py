@@ -1,5 +1,5 @@
-"""A flat map that keeps neighbourhoods, not distances: t-SNE (van der Maaten and Hinton 2008), and how well a map
-keeps neighbours.
+"""t-SNE (van der Maaten and Hinton 2008), a flat map that keeps neighbourhoods, not distances; and the share of the
+neighbours that a map keeps.
 
 A vector's neighbours are given probabilities by a normal distribution around it, as wide as makes them `perplexity` in
 number; the places on the map get probabilities by 1/(1 + distance²); the places are moved until the two agree. Symbols:
@@ -30,8 +30,7 @@ class MapStep:
 def squared_distances(vectors: Tensor) -> Tensor:
     """(n, n) ‖x_i − x_j‖² of the rows of (n, d); exactly 0 on the diagonal."""
     squares = vectors.square().sum(1)
-    found = (squares[:, None] + squares[None] - 2 * vectors @ vectors.T).clamp(min=0)
-    return found.fill_diagonal_(0)
+    return (squares[:, None] + squares[None] - 2 * vectors @ vectors.T).clamp(min=0).fill_diagonal_(0)
 
 
 def neighbour_probabilities(vectors: Tensor, perplexity: float) -> Tensor:
@@ -47,8 +46,7 @@ def neighbour_probabilities(vectors: Tensor, perplexity: float) -> Tensor:
     off = distances + torch.diag(torch.full((n,), math.inf, dtype=distances.dtype))
     off = off - off.min(1, keepdim=True).values     # the nearest at 0: no row vanishes, and the shares are the same
     low, high = torch.zeros(n, 1, dtype=distances.dtype), torch.full((n, 1), math.inf, dtype=distances.dtype)
-    beta = torch.ones(n, 1, dtype=distances.dtype) / off.where(off.isfinite(),
-                                                               0).mean(1, keepdim=True).clamp(min=1e-300)
+    beta = 1 / off.where(off.isfinite(), 0).mean(1, keepdim=True).clamp(min=1e-300)
     for _ in range(100):
         rows = torch.softmax(-beta * off, 1)
         wide = torch.special.entr(rows).sum(1, keepdim=True) > math.log(perplexity)

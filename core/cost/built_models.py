@@ -1,5 +1,5 @@
-"""What was built: the models, translation scores, corpora and hardware of the notes' tables, each with its source, from
-assets/teaching/models.json.
+"""Models that were built: the notes' tables of models, translation scores, corpora and hardware, each with its source,
+from assets/teaching/models.json.
 """
 import functools
 import json
@@ -60,8 +60,8 @@ class Record:
 @functools.lru_cache(maxsize=1)
 def load() -> Record:
     """The tables, models by their month."""
-    told = json.loads(FILE.read_text(encoding="utf-8"))
-    tables = {key: (told[key]["source"], tuple(told[key]["rows"])) for key in ("translation", "corpora")}
-    models = sorted((Model(**fields) for fields in told["models"]), key=lambda model: model.released)
+    record = json.loads(FILE.read_text(encoding="utf-8"))
+    tables = {key: (record[key]["source"], tuple(record[key]["rows"])) for key in ("translation", "corpora")}
+    models = sorted((Model(**fields) for fields in record["models"]), key=lambda model: model.released)
     return Record(tuple(models), **tables,
-                  hardware={key: Hardware(**fields) for key, fields in told["hardware"].items()})
+                  hardware={key: Hardware(**fields) for key, fields in record["hardware"].items()})

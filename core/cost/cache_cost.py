@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import torch
 
+from core.cost.counting import mlp_parameters
 from core.model.block import KVCache
-from core.model.config import GATED_ACTIVATIONS, ModelConfig
+from core.model.config import ModelConfig
 from core.model.generation import next_logits
 from core.model.transformer import Transformer
 
@@ -46,9 +47,8 @@ def multiplications(config: ModelConfig, n: int, cached: bool) -> int:
     """
     d, heads, own = config.d_model, config.n_heads, 1 if cached else n
     attention = d * heads * config.d_k + d * config.n_kv_heads * (config.d_k + config.d_v) + heads * config.d_v * d
-    mlp = 0 if config.d_ff is None else d * config.d_ff * (3 if config.activation in GATED_ACTIVATIONS else 2)
     looking = heads * n * (config.d_k + config.d_v)
-    return config.n_layers * own * (attention + mlp + looking) + d * config.vocab_size
+    return config.n_layers * own * (attention + mlp_parameters(config) + looking) + d * config.vocab_size
 
 
 @torch.no_grad()
@@ -61,21 +61,17 @@ def measured(model: Transformer, token_ids: Sequence[int], lengths: Sequence[int
         ids = torch.tensor(list(token_ids[:n]), dtype=torch.int64, device=model.device)
         read = KVCache()
         model.logits(ids[:-1], read, last_only=True)
-        seconds = {False: [], True: []}
+        seconds, logits = {False: [], True: []}, {}
         for _ in range(tries):
             for cached in (False, True):
                 cache = KVCache()
-                if cached:
-                    cache.keys_and_values = dict(read.keys_and_values)
+                cache.keys_and_values = dict(read.keys_and_values)
                 begin = time.perf_counter()
-                logits = model.logits(ids[-1:] if cached else ids, cache if cached else None, last_only=True).cpu()
+                logits[cached] = model.logits(ids[-1:] if cached else ids, cache if cached else None,
+                                              last_only=True).cpu()
                 seconds[cached].append(time.perf_counter() - begin)
-                if cached:
-                    with_cache = logits
-                else:
-                    plain = logits
-        yield Cost(n, min(seconds[False]), min(seconds[True]), float((plain - with_cache).abs().max()),
-                   bool(plain.argmax() == with_cache.argmax()))
+        yield Cost(n, min(seconds[False]), min(seconds[True]), float((logits[False] - logits[True]).abs().max()),
+                   bool(logits[False].argmax() == logits[True].argmax()))
 
 
 def greedy_without_cache(model: Transformer, token_ids: Sequence[int], max_new_tokens: int) -> Iterator[int]:

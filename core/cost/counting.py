@@ -17,7 +17,9 @@ PARTS = ("E", "P", "attention", "mlp", "norms", "biases", "output")
 BYTES = {"float32": 4, "bf16": 2, "int8": 1}      # of one number
 # the modules of a forward pass
 _FORWARD = ("transformer", "block", "attention", "positional", "normalisation", "activation")
-_BIASES = ("b_Q", "b_K", "b_V", "b_O", "b_1", "b_2", "b_gate", "b_C", "b_H", "b_U")
+# the parameters' own names; every other one is attention's
+_LEAVES = {"output": ("W_U", "W_C", "W_H"), "P": ("P", "r"), "E": ("E", "T"), "mlp": ("W_1", "W_2", "W_gate"),
+           "biases": ("b_Q", "b_K", "b_V", "b_O", "b_1", "b_2", "b_gate", "b_C", "b_H", "b_U")}
 
 
 def attention_parameters(config: ModelConfig) -> int:
@@ -107,10 +109,10 @@ def counted(sizes: Iterable[tuple[str, int]]) -> dict[str, int]:
     """The same table from a model that exists: (a parameter's name in core.model.transformer, how many numbers it
     holds) for each.
     """
-    found = dict.fromkeys(PARTS, 0)
+    counts = dict.fromkeys(PARTS, 0)
     for name, size in sizes:
-        found[part_of(name)] += size
-    return found
+        counts[part_of(name)] += size
+    return counts
 
 
 def part_of(name: str) -> str:
@@ -122,13 +124,7 @@ def part_of(name: str) -> str:
     *path, leaf = name.split(".")
     if any(step.endswith("norm") for step in path):
         return "norms"
-    if leaf in ("W_U", "W_C", "W_H"):
-        return "output"
-    if leaf in ("P", "r"):
-        return "P"
-    if leaf in _BIASES:
-        return "biases"
-    return "E" if leaf in ("E", "T") else "mlp" if leaf in ("W_1", "W_2", "W_gate") else "attention"
+    return next((part for part, leaves in _LEAVES.items() if leaf in leaves), "attention")
 
 
 def structure_bits(config: ModelConfig) -> int:
@@ -162,23 +158,23 @@ def flops(config: ModelConfig, n_tokens: int, cached: int = 0, n_source: int | N
     fraction of a percent, are left out. The score is the dot product.
     """
     n, pair = n_tokens, 2 * config.n_heads * (config.d_k + config.d_v)
-    made = {"projections": 0, "scores": 0, "mlp": 0, "output": 2 * n * config.vocab_size * config.d_model}
+    operations = {"projections": 0, "scores": 0, "mlp": 0, "output": 2 * n * config.vocab_size * config.d_model}
 
     def add(blocks: int, length: int, keys: int) -> None:
-        made["projections"] += blocks * 2 * length * attention_parameters(config)
-        made["scores"] += blocks * pair * length * keys
-        made["mlp"] += blocks * 2 * length * mlp_parameters(config)
+        operations["projections"] += blocks * 2 * length * attention_parameters(config)
+        operations["scores"] += blocks * pair * length * keys
+        operations["mlp"] += blocks * 2 * length * mlp_parameters(config)
 
     add(config.n_layers, n, cached + n)
     if config.kind == "encoder-decoder":
         source = n if n_source is None else n_source
         reading = config.n_kv_heads * config.d_model * (config.d_k + config.d_v)
-        made["projections"] += config.n_layers * 2 * (n * (attention_parameters(config) - reading)
-                                                      + (0 if cached else source * reading))
-        made["scores"] += config.n_layers * pair * n * source
+        operations["projections"] += config.n_layers * 2 * (n * (attention_parameters(config) - reading)
+                                                            + (0 if cached else source * reading))
+        operations["scores"] += config.n_layers * pair * n * source
         if not cached:
             add(config.n_encoder_layers, source, source)
-    return made
+    return operations
 
 
 def weight_bytes(config: ModelConfig, dtype: str) -> int:

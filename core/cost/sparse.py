@@ -46,14 +46,14 @@ def layers_between(mask: Tensor) -> Tensor:
     >>> layers_between(pattern_mask("window", 4, window=1))[3].tolist()
     [3, 2, 1, 1]
     """
-    reached, found = mask.clone(), mask.long()
+    reached, after = mask, mask.long()
     for layers in range(2, len(mask) + 1):
         further = (mask.float() @ reached.float()) > 0
         if torch.equal(further, reached):
             break
-        found[further & ~reached] = layers
+        after[further & ~reached] = layers
         reached = further
-    return found
+    return after
 
 
 def windowed_attention(Q: Tensor, K: Tensor, V: Tensor, window: int) -> Tensor:
@@ -61,8 +61,8 @@ def windowed_attention(Q: Tensor, K: Tensor, V: Tensor, window: int) -> Tensor:
     Q, K (..., N, d_k) and V (..., N, d_v).
 
     The queries are cut into blocks as long as the window; a block meets its own keys and those of the block before:
-    2 w keys a query instead of N, and no matrix of N × N. It equals attention with `attention.sliding_window_mask`;
-    a test says so.
+    2 w keys a query instead of N, and no matrix of N × N. A test holds it equal to attention under the sliding window
+    of `attention.mask`.
     """
     n, w = Q.shape[-2], window
     # (..., blocks, w, d)

@@ -93,9 +93,9 @@ def preview(name: str | Path) -> Preview:
         values, stored = hub.config(name), hub.headers(name)
     plan = plan_of(values, stored)
     used = weights.located(plan, stored).values()
-    dtypes = sorted({weights.DTYPES[one.dtype] for one in used})
+    dtypes = sorted({weights.DTYPES[tensor.dtype] for tensor in used})
     return Preview(str(name), TITLES[values["model_type"]], plan.config, counting.n_parameters(plan.config),
-                   ", ".join(dtypes), tokens.found(files), sum(files.values()))
+                   ", ".join(dtypes), tokens.tokenizer_file(files), sum(files.values()))
 
 
 def from_pretrained(name: str | Path,

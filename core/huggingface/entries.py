@@ -5,7 +5,7 @@ There, a torch Linear holds its map as (outputs, inputs), for all heads in one; 
 Here, maps are (inputs, outputs), one a head. Where a view of the file's numbers will do, it is a view: a map that is
 stored transposed stays so in memory.
 """
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -28,14 +28,9 @@ class Entry:
     join: Callable[..., Tensor]
 
 
-def as_is(theirs: str, ours: str, *shape: int) -> Entry:
-    """The same tensor in both."""
-    return Entry(theirs, shape, (ours,), lambda w: (w,), lambda w: w)
-
-
-def offset(theirs: str, ours: str, by: float, *shape: int) -> Entry:
-    """A number apart: ours is theirs plus `by`."""
-    return Entry(theirs, shape, (ours,), lambda w: (w.float() + by,), lambda w: w - by)
+def as_is(theirs: str, ours: str, *shape: int, plus: float = 0.0) -> Entry:
+    """The same tensor in both, or a number apart: ours is theirs plus `plus`."""
+    return Entry(theirs, shape, (ours,), lambda w: (w + plus if plus else w,), lambda w: w - plus if plus else w)
 
 
 def transposed(theirs: str, ours: str, n_out: int, n_in: int) -> Entry:
@@ -86,34 +81,34 @@ def gpt2_qkv(theirs: str, ours: str, config: ModelConfig) -> list[Entry]:
 def neox_qkv(theirs: str, ours: str, config: ModelConfig) -> list[Entry]:
     """A Linear (3 h k, d), head after head, each with its query, its key and its value."""
     h, d, k = config.n_heads, config.d_model, config.d_k
-    made = [Entry(f"{theirs}.weight", (3 * h * k, d), _names(ours, "W"),
+    tensors = [Entry(f"{theirs}.weight", (3 * h * k, d), _names(ours, "W"),
                   lambda w: tuple(w.reshape(h, 3, k, d).permute(1, 0, 3, 2)),
                   lambda *parts: torch.stack(parts, 1).transpose(2, 3).reshape(3 * h * k, d))]
     if config.attention_bias:
-        made.append(Entry(f"{theirs}.bias", (3 * h * k,), _names(ours, "b"),
+        tensors.append(Entry(f"{theirs}.bias", (3 * h * k,), _names(ours, "b"),
                           lambda b: tuple(b.reshape(h, 3, k).transpose(0, 1)),
                           lambda *parts: torch.stack(parts, 1).flatten()))
-    return made
+    return tensors
 
 
-def attention(config: ModelConfig, ours: str, theirs: str, q: str, k: str, v: str, o: str) -> list[Entry]:
-    """Four Linears by their names under `theirs`, with the biases that the config has, and the norms of
-    queries and keys.
+def attention(config: ModelConfig, ours: str, theirs: str, names: Mapping[str, str]) -> list[Entry]:
+    """Four Linears, whose names under `theirs` stand under q, k, v and o, with the biases that the config has, and the
+    norms of queries and keys.
     """
     h, h_kv, d, d_k, d_v = config.n_heads, config.n_kv_heads, config.d_model, config.d_k, config.d_v
-    made = [into_heads(f"{theirs}{q}.weight", f"{ours}W_Q", h, d, d_k),
-            into_heads(f"{theirs}{k}.weight", f"{ours}W_K", h_kv, d, d_k),
-            into_heads(f"{theirs}{v}.weight", f"{ours}W_V", h_kv, d, d_v),
-            out_of_heads(f"{theirs}{o}.weight", f"{ours}W_O", h, d_v, d)]
-    if config.attention_bias:
-        made += [head_bias(f"{theirs}{q}.bias", f"{ours}b_Q", h, d_k),
-                 head_bias(f"{theirs}{k}.bias", f"{ours}b_K", h_kv, d_k),
-                 head_bias(f"{theirs}{v}.bias", f"{ours}b_V", h_kv, d_v)]
+    output = theirs + names["o"]
+    tensors = [out_of_heads(f"{output}.weight", f"{ours}W_O", h, d_v, d)]
+    for part, heads, width in (("q", h, d_k), ("k", h_kv, d_k), ("v", h_kv, d_v)):
+        linear = theirs + names[part]
+        tensors.append(into_heads(f"{linear}.weight", f"{ours}W_{part.upper()}", heads, d, width))
+        if config.attention_bias:
+            tensors.append(head_bias(f"{linear}.bias", f"{ours}b_{part.upper()}", heads, width))
     if config.attention_bias and config.output_bias:
-        made.append(as_is(f"{theirs}{o}.bias", f"{ours}b_O", d))
+        tensors.append(as_is(f"{output}.bias", f"{ours}b_O", d))
     if config.qk_norm:
-        made += [as_is(f"{theirs}{name}.weight", f"{ours}{name}.weight", d_k) for name in ("q_norm", "k_norm")]
-    return made
+        tensors += [as_is(f"{theirs}{names[norm]}.weight", f"{ours}{norm}.weight", d_k)
+                    for norm in ("q_norm", "k_norm")]
+    return tensors
 
 
 def feed_forward(config: ModelConfig, ours: str, theirs: str, up: str, down: str,
@@ -121,14 +116,15 @@ def feed_forward(config: ModelConfig, ours: str, theirs: str, up: str, down: str
     """Two Linears, or three with a gate, and their biases."""
     d, d_ff = config.d_model, config.d_ff
     maps = [(up, "1", d_ff, d), (down, "2", d, d_ff)] + ([(gate, "gate", d_ff, d)] if gate else [])
-    made = [transposed(f"{theirs}{name}.weight", f"{ours}W_{which}", n_out, n_in) for name, which, n_out, n_in in maps]
-    return made + ([as_is(f"{theirs}{name}.bias", f"{ours}b_{which}", n_out) for name, which, n_out, _ in maps]
-                   if config.mlp_bias else [])
+    tensors = []
+    for name, which, n_out, n_in in maps:
+        tensors.append(transposed(f"{theirs}{name}.weight", f"{ours}W_{which}", n_out, n_in))
+        if config.mlp_bias:
+            tensors.append(as_is(f"{theirs}{name}.bias", f"{ours}b_{which}", n_out))
+    return tensors
 
 
 def norm(config: ModelConfig, ours: str, theirs: str, gain_offset: float = 0.0) -> list[Entry]:
     """The gain of a norm, which is gain_offset more than what is stored, and its bias, where it has one."""
-    d = config.d_model
-    gain = (offset(f"{theirs}.weight", f"{ours}.weight", gain_offset, d) if gain_offset
-            else as_is(f"{theirs}.weight", f"{ours}.weight", d))
-    return [gain] + ([as_is(f"{theirs}.bias", f"{ours}.bias", d)] if config.norm_bias else [])
+    gain = as_is(f"{theirs}.weight", f"{ours}.weight", config.d_model, plus=gain_offset)
+    return [gain] + ([as_is(f"{theirs}.bias", f"{ours}.bias", config.d_model)] if config.norm_bias else [])

@@ -1,4 +1,7 @@
 """What goes wrong with a Hugging Face model, as one kind of exception."""
+import json
+from pathlib import Path
+
 from core.model.checkpoints import CheckpointError
 
 
@@ -24,3 +27,14 @@ class Stopped(Exception):
     """Raised by a `progress` callback: the download or the reading ends there, and nothing is kept of it that was
     not here before.
     """
+
+
+def read_table(path: Path, reason: str) -> dict:
+    """The table in a JSON file. PretrainedError, with this reason, if it is damaged."""
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(values, dict):
+            raise ValueError("it holds no table of settings.")
+        return values
+    except (OSError, ValueError) as error:
+        raise PretrainedError(reason, f"{path} is damaged: {error} Download it again.") from error

@@ -26,6 +26,67 @@ class Plan:
     copies: tuple[str, ...] = ()
 
 
+# ---- what families have in common ------------------------------------------------------------------------------------
+
+
+def _config(f: Fields, d_ff: str = "intermediate_size", tied: bool = False, **differences) -> ModelConfig:
+    """The config from the fields that most families spell alike; d_ff: the name of the feed-forward width; tied: the
+    default of the unembedding; differences: the settings of one family.
+    """
+    vocab_size = f.whole("vocab_size")
+    settings = dict(vocab_size=vocab_size, d_model=f.whole("hidden_size"), n_layers=f.layers("num_hidden_layers"),
+                    n_heads=f.whole("num_attention_heads"), n_context=f.whole("max_position_embeddings"),
+                    d_ff=f.whole(d_ff), tied_embeddings=f.get("tie_word_embeddings", tied), **ends(f, vocab_size))
+    return ModelConfig(**settings | differences)
+
+
+def _head_width(f: Fields) -> int:
+    return f.whole("hidden_size") // max(f.whole("num_attention_heads"), 1)
+
+
+def _blocks(config: ModelConfig, theirs: str, block: Callable[[str, str], list[Entry]]) -> list[Entry]:
+    """The entries of all blocks; `block` takes what the names of one begin with, in ours and in theirs."""
+    return [entry for layer in range(config.n_layers) for entry in block(f"blocks.{layer}.", f"{theirs}{layer}.")]
+
+
+def _usual_blocks(config: ModelConfig, theirs: str, names: dict[str, str], gain_offset: float = 0.0) -> list[Entry]:
+    """Blocks of Linears and norms, whose names within a block stand in a table such as LLAMA_BLOCK."""
+    def block(ours: str, theirs: str) -> list[Entry]:
+        return [*entries.attention(config, ours, theirs, names),
+                *entries.feed_forward(config, ours, theirs, names["up"], names["down"], names.get("gate")),
+                *(entry for norm in ("attn_norm", "mlp_norm") if norm in names
+                  for entry in entries.norm(config, ours + norm, theirs + names[norm], gain_offset))]
+
+    return _blocks(config, theirs, block)
+
+
+def _finished(config: ModelConfig, tensors: list[Entry], prefix: str, unembedding: str,
+              copies: tuple[str, ...] = ()) -> Plan:
+    """The plan, with the unembedding of an untied model; a tied one's file may hold it as a copy."""
+    if config.tied_embeddings:
+        return Plan(config, tuple(tensors), prefix, (*copies, f"{unembedding}.weight"))
+    return Plan(config, (*tensors, entries.as_is(f"{unembedding}.weight", "W_U", config.vocab_size, config.d_model)),
+                prefix, copies)
+
+
+SELF_ATTENTION = {part: f"self_attn.{part}_proj" for part in "qkvo"}
+T5_ATTENTION = {part: part for part in "qkvo"}
+OPT_BLOCK = SELF_ATTENTION | dict(o="self_attn.out_proj", up="fc1", down="fc2", attn_norm="self_attn_layer_norm",
+                                  mlp_norm="final_layer_norm")
+LLAMA_BLOCK = SELF_ATTENTION | dict(up="mlp.up_proj", down="mlp.down_proj", gate="mlp.gate_proj",
+                                    q_norm="self_attn.q_norm", k_norm="self_attn.k_norm",
+                                    attn_norm="input_layernorm", mlp_norm="post_attention_layernorm")
+PHI_BLOCK = SELF_ATTENTION | dict(o="self_attn.dense", up="mlp.fc1", down="mlp.fc2")
+BERT_BLOCK = dict(q="attention.self.query", k="attention.self.key", v="attention.self.value",
+                  o="attention.output.dense", up="intermediate.dense", down="output.dense",
+                  attn_norm="attention.output.LayerNorm", mlp_norm="output.LayerNorm")
+DISTILBERT_BLOCK = {part: f"attention.{part}_lin" for part in "qkv"} | dict(
+    o="attention.out_lin", up="ffn.lin1", down="ffn.lin2", attn_norm="sa_layer_norm", mlp_norm="output_layer_norm")
+
+
+# ---- decoders --------------------------------------------------------------------------------------------------------
+
+
 def gpt2(f: Fields, names: Collection[str]) -> Plan:
     f.refuse(scale_attn_weights=True, scale_attn_by_inverse_layer_idx=False, add_cross_attention=False)
     vocab_size, d = f.whole("vocab_size"), f.whole("n_embd", "hidden_size")
@@ -35,93 +96,74 @@ def gpt2(f: Fields, names: Collection[str]) -> Plan:
         n_context=f.whole("n_positions", "n_ctx", "max_position_embeddings"), d_ff=f.whole("n_inner", default=4 * d),
         norm_epsilon=f.number("layer_norm_epsilon", 1e-5), activation=f.activation("activation_function", "gelu_new"),
         tied_embeddings=f.get("tie_word_embeddings", True), **ends(f, vocab_size))
-    made = [entries.as_is("transformer.wte.weight", "E", vocab_size, d),
+
+    def block(ours: str, theirs: str) -> list[Entry]:
+        return [*entries.gpt2_qkv(f"{theirs}attn.c_attn", ours, config),
+                *entries.norm(config, f"{ours}attn_norm", f"{theirs}ln_1"),
+                *entries.norm(config, f"{ours}mlp_norm", f"{theirs}ln_2"),
+                Entry(f"{theirs}attn.c_proj.weight", (d, d), (f"{ours}W_O",),
+                      lambda w: (w.reshape(config.n_heads, config.d_v, d),), lambda W: W.flatten(0, 1)),
+                entries.as_is(f"{theirs}attn.c_proj.bias", f"{ours}b_O", d),
+                entries.as_is(f"{theirs}mlp.c_fc.weight", f"{ours}W_1", d, config.d_ff),
+                entries.as_is(f"{theirs}mlp.c_fc.bias", f"{ours}b_1", config.d_ff),
+                entries.as_is(f"{theirs}mlp.c_proj.weight", f"{ours}W_2", config.d_ff, d),
+                entries.as_is(f"{theirs}mlp.c_proj.bias", f"{ours}b_2", d)]
+
+    tensors = [entries.as_is("transformer.wte.weight", "E", vocab_size, d),
             entries.as_is("transformer.wpe.weight", "P", config.n_context, d),
-            *entries.norm(config, "final_norm", "transformer.ln_f")]
-    for layer in range(config.n_layers):
-        here, there = f"blocks.{layer}.", f"transformer.h.{layer}."
-        made += [*entries.gpt2_qkv(f"{there}attn.c_attn", here, config),
-                 *entries.norm(config, f"{here}attn_norm", f"{there}ln_1"),
-                 *entries.norm(config, f"{here}mlp_norm", f"{there}ln_2"),
-                 Entry(f"{there}attn.c_proj.weight", (d, d), (f"{here}W_O",),
-                       lambda w: (w.reshape(config.n_heads, config.d_v, d),), lambda W: W.flatten(0, 1)),
-                 entries.as_is(f"{there}attn.c_proj.bias", f"{here}b_O", d),
-                 entries.as_is(f"{there}mlp.c_fc.weight", f"{here}W_1", d, config.d_ff),
-                 entries.as_is(f"{there}mlp.c_fc.bias", f"{here}b_1", config.d_ff),
-                 entries.as_is(f"{there}mlp.c_proj.weight", f"{here}W_2", config.d_ff, d),
-                 entries.as_is(f"{there}mlp.c_proj.bias", f"{here}b_2", d)]
-    return _finished(config, made, "transformer.", "lm_head")
+            *entries.norm(config, "final_norm", "transformer.ln_f"), *_blocks(config, "transformer.h.", block)]
+    return _finished(config, tensors, "transformer.", "lm_head")
 
 
 def opt(f: Fields, names: Collection[str]) -> Plan:
-    d, vocab_size, pre = f.whole("hidden_size"), f.whole("vocab_size"), f.get("do_layer_norm_before", True)
-    f.refuse(word_embed_proj_dim=d, layer_norm_elementwise_affine=True, _remove_final_layer_norm=False)
-    config = ModelConfig(
-        vocab_size=vocab_size, d_model=d, n_layers=f.layers("num_hidden_layers"),
-        n_heads=f.whole("num_attention_heads"), n_context=f.whole("max_position_embeddings"),
-        d_ff=f.whole("ffn_dim"), norm_placement="pre" if pre else "post",
-        activation=f.activation("activation_function", "relu"), attention_bias=f.get("enable_bias", True),
-        mlp_bias=f.get("enable_bias", True), tied_embeddings=f.get("tie_word_embeddings", True), **ends(f, vocab_size))
-    base = "model.decoder."
-    made = [entries.as_is(f"{base}embed_tokens.weight", "E", vocab_size, d),
-            entries.without_first(f"{base}embed_positions.weight", "P", 2, config.n_context, d)]
-    made += entries.norm(config, "final_norm", f"{base}final_layer_norm") if pre else []
-    for layer in range(config.n_layers):
-        here, there = f"blocks.{layer}.", f"{base}layers.{layer}."
-        made += [*entries.attention(config, here, f"{there}self_attn.", "q_proj", "k_proj", "v_proj", "out_proj"),
-                 *entries.feed_forward(config, here, there, "fc1", "fc2"),
-                 *entries.norm(config, f"{here}attn_norm", f"{there}self_attn_layer_norm"),
-                 *entries.norm(config, f"{here}mlp_norm", f"{there}final_layer_norm")]
-    return _finished(config, made, "model.", "lm_head")
+    bias, pre, base = f.get("enable_bias", True), f.get("do_layer_norm_before", True), "model.decoder."
+    f.refuse(word_embed_proj_dim=f.whole("hidden_size"), layer_norm_elementwise_affine=True,
+             _remove_final_layer_norm=False)
+    config = _config(f, "ffn_dim", tied=True, norm_placement="pre" if pre else "post", attention_bias=bias,
+                     mlp_bias=bias, activation=f.activation("activation_function", "relu"))
+    tensors = [entries.as_is(f"{base}embed_tokens.weight", "E", config.vocab_size, config.d_model),
+            entries.without_first(f"{base}embed_positions.weight", "P", 2, config.n_context, config.d_model),
+            *_usual_blocks(config, f"{base}layers.", OPT_BLOCK)]
+    if pre:
+        tensors += entries.norm(config, "final_norm", f"{base}final_layer_norm")
+    return _finished(config, tensors, "model.", "lm_head")
 
 
 def gpt_neox(f: Fields, names: Collection[str]) -> Plan:
-    d, vocab_size, n_heads = f.whole("hidden_size"), f.whole("vocab_size"), f.whole("num_attention_heads")
-    bias = f.get("attention_bias", True)
-    config = ModelConfig(
-        vocab_size=vocab_size, d_model=d, n_layers=f.layers("num_hidden_layers"), n_heads=n_heads,
-        n_context=f.whole("max_position_embeddings"), d_ff=f.whole("intermediate_size"),
-        norm_epsilon=f.number("layer_norm_eps", 1e-5), activation=f.activation("hidden_act", "gelu"),
-        parallel_residual=f.get("use_parallel_residual", True), attention_bias=bias,
-        tied_embeddings=f.get("tie_word_embeddings", False), **rotary(f, d // max(n_heads, 1), 0.25),
-        **ends(f, vocab_size))
-    made = [entries.as_is("gpt_neox.embed_in.weight", "E", vocab_size, d),
-            *entries.norm(config, "final_norm", "gpt_neox.final_layer_norm")]
-    for layer in range(config.n_layers):
-        here, there = f"blocks.{layer}.", f"gpt_neox.layers.{layer}."
-        made += [*entries.neox_qkv(f"{there}attention.query_key_value", here, config),
-                 entries.out_of_heads(f"{there}attention.dense.weight", f"{here}W_O", n_heads, config.d_v, d),
-                 *([entries.as_is(f"{there}attention.dense.bias", f"{here}b_O", d)] if bias else []),
-                 *entries.feed_forward(config, here, f"{there}mlp.", "dense_h_to_4h", "dense_4h_to_h"),
-                 *entries.norm(config, f"{here}attn_norm", f"{there}input_layernorm"),
-                 *entries.norm(config, f"{here}mlp_norm", f"{there}post_attention_layernorm")]
-    return _finished(config, made, "gpt_neox.", "embed_out")
+    config = _config(
+        f, norm_epsilon=f.number("layer_norm_eps", 1e-5), activation=f.activation("hidden_act", "gelu"),
+        parallel_residual=f.get("use_parallel_residual", True), attention_bias=f.get("attention_bias", True),
+        **rotary(f, _head_width(f), 0.25))
+    d = config.d_model
+
+    def block(ours: str, theirs: str) -> list[Entry]:
+        dense = f"{theirs}attention.dense"
+        return [*entries.neox_qkv(f"{theirs}attention.query_key_value", ours, config),
+                entries.out_of_heads(f"{dense}.weight", f"{ours}W_O", config.n_heads, config.d_v, d),
+                *([entries.as_is(f"{dense}.bias", f"{ours}b_O", d)] if config.attention_bias else []),
+                *entries.feed_forward(config, ours, f"{theirs}mlp.", "dense_h_to_4h", "dense_4h_to_h"),
+                *entries.norm(config, f"{ours}attn_norm", f"{theirs}input_layernorm"),
+                *entries.norm(config, f"{ours}mlp_norm", f"{theirs}post_attention_layernorm")]
+
+    tensors = [entries.as_is("gpt_neox.embed_in.weight", "E", config.vocab_size, d),
+            *entries.norm(config, "final_norm", "gpt_neox.final_layer_norm"),
+            *_blocks(config, "gpt_neox.layers.", block)]
+    return _finished(config, tensors, "gpt_neox.", "embed_out")
 
 
-def _llama_like(f: Fields, gain_offset: float = 0.0, activation: str = "silu", tied: bool = False,
-                **differences) -> Plan:
+def _llama_like(f: Fields, gain_offset: float = 0.0, tied: bool = False, **differences) -> Plan:
     """Llama, and what differs from it in the fields given."""
-    d, vocab_size, n_heads, n_context = (
-        f.whole(name) for name in ("hidden_size", "vocab_size", "num_attention_heads", "max_position_embeddings"))
-    n_layers = f.layers("num_hidden_layers")
-    d_k = f.whole("head_dim", default=d // max(n_heads, 1))
+    d_k = f.whole("head_dim", default=_head_width(f))
     settings = dict(
-        vocab_size=vocab_size, d_model=d, n_layers=n_layers, n_heads=n_heads, n_context=n_context, d_k=d_k, d_v=d_k,
-        d_ff=f.whole("intermediate_size"), n_kv_heads=f.whole("num_key_value_heads", default=n_heads), norm="rmsnorm",
-        norm_bias=False, norm_epsilon=f.number("rms_norm_eps", 1e-6),
-        activation=f.activation("hidden_act", activation, gated=True),
-        attention_bias=f.get("attention_bias", False), mlp_bias=f.get("mlp_bias", False),
-        tied_embeddings=f.get("tie_word_embeddings", tied), **rotary(f, d_k), **ends(f, vocab_size))
-    config = ModelConfig(**settings | differences)
-    made = [entries.as_is("model.embed_tokens.weight", "E", vocab_size, d),
-            *entries.norm(config, "final_norm", "model.norm", gain_offset)]
-    for layer in range(n_layers):
-        here, there = f"blocks.{layer}.", f"model.layers.{layer}."
-        made += [*entries.attention(config, here, f"{there}self_attn.", "q_proj", "k_proj", "v_proj", "o_proj"),
-                 *entries.feed_forward(config, here, f"{there}mlp.", "up_proj", "down_proj", "gate_proj"),
-                 *entries.norm(config, f"{here}attn_norm", f"{there}input_layernorm", gain_offset),
-                 *entries.norm(config, f"{here}mlp_norm", f"{there}post_attention_layernorm", gain_offset)]
-    return _finished(config, made, "model.", "lm_head")
+        d_k=d_k, d_v=d_k, n_kv_heads=f.whole("num_key_value_heads", default=f.whole("num_attention_heads")),
+        norm="rmsnorm", norm_bias=False, norm_epsilon=f.number("rms_norm_eps", 1e-6),
+        activation=f.activation("hidden_act", "silu", gated=True), attention_bias=f.get("attention_bias", False),
+        mlp_bias=f.get("mlp_bias", False), **rotary(f, d_k))
+    config = _config(f, tied=tied, **settings | differences)
+    tensors = [entries.as_is("model.embed_tokens.weight", "E", config.vocab_size, config.d_model),
+            *entries.norm(config, "final_norm", "model.norm", gain_offset),
+            *_usual_blocks(config, "model.layers.", LLAMA_BLOCK, gain_offset)]
+    return _finished(config, tensors, "model.", "lm_head")
 
 
 def llama(f: Fields, names: Collection[str]) -> Plan:
@@ -130,20 +172,18 @@ def llama(f: Fields, names: Collection[str]) -> Plan:
 
 def mistral(f: Fields, names: Collection[str]) -> Plan:
     return _llama_like(f, n_kv_heads=f.whole("num_key_value_heads", default=8), attention_bias=False, mlp_bias=False,
-                       **window(f, f.layers("num_hidden_layers"), f.whole("max_position_embeddings")))
+                       **window(f))
 
 
 def qwen2(f: Fields, names: Collection[str]) -> Plan:
     """Llama with biases of the queries, keys and values alone."""
-    return _llama_like(f, attention_bias=True, output_bias=False, mlp_bias=False,
-                       **window(f, f.layers("num_hidden_layers"), f.whole("max_position_embeddings")))
+    return _llama_like(f, attention_bias=True, output_bias=False, mlp_bias=False, **window(f))
 
 
 def qwen3(f: Fields, names: Collection[str]) -> Plan:
     """Llama with norms of the queries and keys."""
-    return _llama_like(f, qk_norm=True, mlp_bias=False,
-                       d_k=f.whole("head_dim", default=128), d_v=f.whole("head_dim", default=128),
-                       **window(f, f.layers("num_hidden_layers"), f.whole("max_position_embeddings")))
+    d_k = f.whole("head_dim", default=128)
+    return _llama_like(f, qk_norm=True, mlp_bias=False, d_k=d_k, d_v=d_k, **window(f))
 
 
 def gemma(f: Fields, names: Collection[str]) -> Plan:
@@ -159,24 +199,17 @@ def gemma(f: Fields, names: Collection[str]) -> Plan:
 
 def phi(f: Fields, names: Collection[str]) -> Plan:
     f.refuse(qk_layernorm=False)
-    d, vocab_size, n_heads = f.whole("hidden_size"), f.whole("vocab_size"), f.whole("num_attention_heads")
-    config = ModelConfig(
-        vocab_size=vocab_size, d_model=d, n_layers=f.layers("num_hidden_layers"), n_heads=n_heads,
-        n_kv_heads=f.whole("num_key_value_heads", default=n_heads),
-        n_context=f.whole("max_position_embeddings"), d_ff=f.whole("intermediate_size"),
+    config = _config(
+        f, n_kv_heads=f.whole("num_key_value_heads", default=f.whole("num_attention_heads")),
         norm_epsilon=f.number("layer_norm_eps", 1e-5), activation=f.activation("hidden_act", "gelu_new"),
-        parallel_residual=True, shared_norm=True, unembedding_bias=True,
-        tied_embeddings=f.get("tie_word_embeddings", False), **rotary(f, d // max(n_heads, 1), 0.5),
-        **ends(f, vocab_size))
-    made = [entries.as_is("model.embed_tokens.weight", "E", vocab_size, d),
+        parallel_residual=True, shared_norm=True, unembedding_bias=True, **rotary(f, _head_width(f), 0.5))
+    tensors = [entries.as_is("model.embed_tokens.weight", "E", config.vocab_size, config.d_model),
             *entries.norm(config, "final_norm", "model.final_layernorm"),
-            entries.as_is("lm_head.bias", "b_U", vocab_size)]
-    for layer in range(config.n_layers):
-        here, there = f"blocks.{layer}.", f"model.layers.{layer}."
-        made += [*entries.attention(config, here, f"{there}self_attn.", "q_proj", "k_proj", "v_proj", "dense"),
-                 *entries.feed_forward(config, here, f"{there}mlp.", "fc1", "fc2"),
-                 *map(_for_both, entries.norm(config, f"{here}attn_norm", f"{there}input_layernorm"))]
-    return _finished(config, made, "model.", "lm_head")
+            entries.as_is("lm_head.bias", "b_U", config.vocab_size),
+            *_usual_blocks(config, "model.layers.", PHI_BLOCK),
+            *_blocks(config, "model.layers.", lambda ours, theirs: [
+                _for_both(entry) for entry in entries.norm(config, f"{ours}attn_norm", f"{theirs}input_layernorm")])]
+    return _finished(config, tensors, "model.", "lm_head")
 
 
 def _for_both(entry: Entry) -> Entry:
@@ -186,54 +219,43 @@ def _for_both(entry: Entry) -> Entry:
                  lambda w: (w, w), lambda w, _: w)
 
 
-def _bert_like(f: Fields, names: Collection[str], base: str, head: dict[str, str], n_first: int, **settings) -> Plan:
-    """What BERT, RoBERTa and DistilBERT have in common: all but the blocks.
+# ---- encoders --------------------------------------------------------------------------------------------------------
 
-    `head` names the parts of the masked-language head; n_first rows of the positions stand for none.
+
+def _bert_like(f: Fields, names: Collection[str], base: str, layers: str, block: dict[str, str], head: dict[str, str],
+               n_first: int = 0, **settings) -> Plan:
+    """What BERT, RoBERTa and DistilBERT have in common.
+
+    layers, block: where the blocks stand under `base`, and the names in each. `head` names the parts of the
+    masked-language head; n_first rows of the positions stand for none.
 
     An untied unembedding has its own bias, where the file holds it; the head's is not used then. A file without any
     part of that head is a model without one: its config has no head_transform, and the logits that our Transformer
     makes with E of its last vectors say nothing.
     """
-    vocab_size, headed = f.whole("vocab_size"), not names or any(
-        name.startswith((head["dense"], head["norm"], head["bias"], head["unembedding"])) for name in names)
+    headed = not names or any(name.startswith(tuple(head.values())) for name in names)
     config = ModelConfig(
-        kind="encoder", vocab_size=vocab_size, norm_placement="post", embedding_norm=True, head_transform=headed,
-        unembedding_bias=headed, norm_epsilon=f.number("layer_norm_eps", 1e-12),
+        kind="encoder", vocab_size=f.whole("vocab_size"), norm_placement="post", embedding_norm=True,
+        head_transform=headed, unembedding_bias=headed, norm_epsilon=f.number("layer_norm_eps", 1e-12),
         tied_embeddings=f.get("tie_word_embeddings", True) or not headed, end_of_text=None, **settings)
-    d, bias = config.d_model, f"{head['unembedding']}.bias"
-    made = [entries.as_is(f"{base}embeddings.word_embeddings.weight", "E", vocab_size, d),
-            *entries.norm(config, "embedding_norm", f"{base}embeddings.LayerNorm"),
-             entries.without_first(f"{base}embeddings.position_embeddings.weight", "P", n_first, config.n_context, d)]
+    d, tables = config.d_model, f"{base}embeddings."
+    tensors = [entries.as_is(f"{tables}word_embeddings.weight", "E", config.vocab_size, d),
+            *entries.norm(config, "embedding_norm", f"{tables}LayerNorm"),
+            entries.without_first(f"{tables}position_embeddings.weight", "P", n_first, config.n_context, d),
+            *_usual_blocks(config, base + layers, block)]
     if config.n_token_types:
-        made.append(entries.as_is(f"{base}embeddings.token_type_embeddings.weight", "T", config.n_token_types, d))
+        tensors.append(entries.as_is(f"{tables}token_type_embeddings.weight", "T", config.n_token_types, d))
     if not headed:
-        return _finished(config, made, base, head["unembedding"])
-    made += [entries.transposed(f"{head['dense']}.weight", "W_H", d, d),
+        return _finished(config, tensors, base, head["unembedding"])
+    own_bias = f"{head['unembedding']}.bias"
+    bias = own_bias if own_bias in names and not config.tied_embeddings else head["bias"]
+    tensors += [entries.transposed(f"{head['dense']}.weight", "W_H", d, d),
              entries.as_is(f"{head['dense']}.bias", "b_H", d), *entries.norm(config, "head_norm", head["norm"]),
-             entries.as_is(head["bias"] if config.tied_embeddings or bias not in names else bias, "b_U", vocab_size)]
-    return _finished(config, made, base, head["unembedding"], (bias, head["bias"]))
+             entries.as_is(bias, "b_U", config.vocab_size)]
+    return _finished(config, tensors, base, head["unembedding"], (own_bias, head["bias"]))
 
 
-def _bert_blocks(plan: Plan, base: str, names: dict[str, str]) -> Plan:
-    made, config = list(plan.entries), plan.config
-    for layer in range(config.n_layers):
-        here, there = f"blocks.{layer}.", f"{base}layer.{layer}."
-        made += [*entries.attention(config, here, there, names["q"], names["k"], names["v"], names["o"]),
-                 *entries.feed_forward(config, here, there, names["up"], names["down"]),
-                 *entries.norm(config, f"{here}attn_norm", there + names["attn_norm"]),
-                 *entries.norm(config, f"{here}mlp_norm", there + names["mlp_norm"])]
-    return Plan(config, tuple(made), plan.prefix, plan.copies)
-
-
-BERT_BLOCK = dict(q="attention.self.query", k="attention.self.key", v="attention.self.value",
-                  o="attention.output.dense", up="intermediate.dense", down="output.dense",
-                  attn_norm="attention.output.LayerNorm", mlp_norm="output.LayerNorm")
-DISTILBERT_BLOCK = dict(q="attention.q_lin", k="attention.k_lin", v="attention.v_lin", o="attention.out_lin",
-                        up="ffn.lin1", down="ffn.lin2", attn_norm="sa_layer_norm", mlp_norm="output_layer_norm")
-
-
-def _bert_sizes(f: Fields, n_first: int) -> dict:
+def _bert_sizes(f: Fields, n_first: int = 0) -> dict:
     f.refuse(is_decoder=False, add_cross_attention=False, position_embedding_type="absolute")
     return dict(d_model=f.whole("hidden_size"), n_layers=f.layers("num_hidden_layers"),
                 n_heads=f.whole("num_attention_heads"), d_ff=f.whole("intermediate_size"),
@@ -244,26 +266,27 @@ def _bert_sizes(f: Fields, n_first: int) -> dict:
 def bert(f: Fields, names: Collection[str]) -> Plan:
     head = dict(dense="cls.predictions.transform.dense", norm="cls.predictions.transform.LayerNorm",
                 bias="cls.predictions.bias", unembedding="cls.predictions.decoder")
-    return _bert_blocks(_bert_like(f, names, "bert.", head, 0, **_bert_sizes(f, 0)), "bert.encoder.", BERT_BLOCK)
+    return _bert_like(f, names, "bert.", "encoder.layer.", BERT_BLOCK, head, **_bert_sizes(f))
 
 
 def roberta(f: Fields, names: Collection[str]) -> Plan:
     """BERT whose positions begin after that of the padding token, and whose head always has GELU."""
     f.refuse(hidden_act="gelu")
-    head, n_first = dict(dense="lm_head.dense", norm="lm_head.layer_norm", bias="lm_head.bias",
-                         unembedding="lm_head.decoder"), f.whole("pad_token_id", default=1) + 1
-    return _bert_blocks(_bert_like(f, names, "roberta.", head, n_first, **_bert_sizes(f, n_first)),
-                        "roberta.encoder.", BERT_BLOCK)
+    n_first = f.whole("pad_token_id", default=1) + 1
+    head = dict(dense="lm_head.dense", norm="lm_head.layer_norm", bias="lm_head.bias", unembedding="lm_head.decoder")
+    return _bert_like(f, names, "roberta.", "encoder.layer.", BERT_BLOCK, head, n_first, **_bert_sizes(f, n_first))
 
 
 def distilbert(f: Fields, names: Collection[str]) -> Plan:
     head = dict(dense="vocab_transform", norm="vocab_layer_norm", bias="vocab_projector.bias",
                 unembedding="vocab_projector")
-    sizes = dict(d_model=f.whole("dim"), n_layers=f.layers("n_layers"), n_heads=f.whole("n_heads"),
-                 d_ff=f.whole("hidden_dim"), n_context=f.whole("max_position_embeddings"),
-                 activation=f.activation("activation", "gelu"))
-    return _bert_blocks(_bert_like(f, names, "distilbert.", head, 0, **sizes), "distilbert.transformer.",
-                        DISTILBERT_BLOCK)
+    return _bert_like(f, names, "distilbert.", "transformer.layer.", DISTILBERT_BLOCK, head,
+                      d_model=f.whole("dim"), n_layers=f.layers("n_layers"), n_heads=f.whole("n_heads"),
+                      d_ff=f.whole("hidden_dim"), n_context=f.whole("max_position_embeddings"),
+                      activation=f.activation("activation", "gelu"))
+
+
+# ---- encoder-decoders ------------------------------------------------------------------------------------------------
 
 
 def t5(f: Fields, names: Collection[str]) -> Plan:
@@ -287,35 +310,26 @@ def t5(f: Fields, names: Collection[str]) -> Plan:
         relative_max_distance=f.whole("relative_attention_max_distance", default=128), scale_scores=False,
         attention_bias=False, mlp_bias=False, tied_embeddings=scaled or "lm_head.weight" not in names,
         logit_scale=d ** -0.5 if scaled else 1.0, **ends(f, vocab_size, "decoder_start_token_id"))
-    made = [entries.as_is("shared.weight", "E", vocab_size, d)]
-    for here, there, depth in (("encoder.", "encoder.", n_layers), ("", "decoder.", config.n_layers)):
-        made += [*entries.norm(config, f"{here}final_norm", f"{there}final_layer_norm"),
-                 entries.transposed(f"{there}block.0.layer.0.SelfAttention.relative_attention_bias.weight", f"{here}r",
+    tensors = [entries.as_is("shared.weight", "E", vocab_size, d)]
+    for ours, theirs, depth in (("encoder.", "encoder.", n_layers), ("", "decoder.", config.n_layers)):
+        tensors += [*entries.norm(config, f"{ours}final_norm", f"{theirs}final_layer_norm"),
+                 entries.transposed(f"{theirs}block.0.layer.0.SelfAttention.relative_attention_bias.weight", f"{ours}r",
                                     config.relative_buckets, config.n_heads)]
         for layer in range(depth):
-            made += _t5_block(config, f"{here}blocks.{layer}.", f"{there}block.{layer}.layer.", crossed=not here)
-    return _finished(config, made, "", "lm_head", ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight"))
+            tensors += _t5_block(config, f"{ours}blocks.{layer}.", f"{theirs}block.{layer}.layer.", crossed=not ours)
+    return _finished(config, tensors, "", "lm_head", ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight"))
 
 
-def _t5_block(config: ModelConfig, here: str, there: str, crossed: bool) -> list[Entry]:
-    made = [*entries.attention(config, here, f"{there}0.SelfAttention.", "q", "k", "v", "o"),
-            *entries.norm(config, f"{here}attn_norm", f"{there}0.layer_norm")]
+def _t5_block(config: ModelConfig, ours: str, theirs: str, crossed: bool) -> list[Entry]:
+    tensors = [*entries.attention(config, ours, f"{theirs}0.SelfAttention.", T5_ATTENTION),
+            *entries.norm(config, f"{ours}attn_norm", f"{theirs}0.layer_norm")]
     if crossed:
-        made += [*entries.attention(config, f"{here}cross.", f"{there}1.EncDecAttention.", "q", "k", "v", "o"),
-                 *entries.norm(config, f"{here}cross.norm", f"{there}1.layer_norm")]
-    last = f"{there}{2 if crossed else 1}."
+        tensors += [*entries.attention(config, f"{ours}cross.", f"{theirs}1.EncDecAttention.", T5_ATTENTION),
+                 *entries.norm(config, f"{ours}cross.norm", f"{theirs}1.layer_norm")]
+    last = f"{theirs}{2 if crossed else 1}."
     up, gate = ("wi_1", "wi_0") if config.gated else ("wi", None)
-    return made + [*entries.feed_forward(config, here, f"{last}DenseReluDense.", up, "wo", gate),
-                   *entries.norm(config, f"{here}mlp_norm", f"{last}layer_norm")]
-
-
-def _finished(config: ModelConfig, made: list[Entry], prefix: str, unembedding: str,
-              copies: tuple[str, ...] = ()) -> Plan:
-    """The plan, with the unembedding of an untied model; a tied one's file may hold it as a copy."""
-    if config.tied_embeddings:
-        return Plan(config, tuple(made), prefix, (*copies, f"{unembedding}.weight"))
-    return Plan(config, (*made, entries.as_is(f"{unembedding}.weight", "W_U", config.vocab_size, config.d_model)),
-                prefix, copies)
+    return tensors + [*entries.feed_forward(config, ours, f"{last}DenseReluDense.", up, "wo", gate),
+                   *entries.norm(config, f"{ours}mlp_norm", f"{last}layer_norm")]
 
 
 FAMILIES: dict[str, Callable[[Fields, Collection[str]], Plan]] = {family.__name__: family for family in (

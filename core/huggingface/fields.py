@@ -7,6 +7,10 @@ from core.model.config import MOST_LAYERS
 ACTIVATIONS = {"gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh",
                "gelu_fast": "gelu_tanh", "relu": "relu", "silu": "swish", "swish": "swish"}
 GATED = {"gelu": "geglu", "gelu_tanh": "geglu_tanh", "swish": "swiglu"}
+# what each kind of rotary positions gives as ModelConfig.rotary_scaling
+ROTARY_SCALING = {
+    "default": (), "linear": ("factor",),
+    "llama3": ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")}
 
 
 class Fields:
@@ -22,7 +26,7 @@ class Fields:
     def whole(self, *names: str, default: int | None = None) -> int:
         """A whole number, under the first of the names that is there."""
         value = next((self.values[name] for name in names if self.values.get(name) is not None), default)
-        if not isinstance(value, int) or isinstance(value, bool):
+        if type(value) is not int:
             raise PretrainedError("config", f"config.json gives no whole number for "
                                             f"{names[0]}{'' if value is None else f', but {value!r}'}. Fetch the "
                                             f"original file again.")
@@ -85,33 +89,30 @@ def rotary(f: Fields, d_k: int, fraction: float = 1.0) -> dict:
         raise PretrainedError("config", f"config.json gives rotary positions as {rope!r}, and not as a table. Fetch "
                                         f"the original file again.")
     kind = rope.get("rope_type") or rope.get("type") or "default"
-    needed = {"default": (), "linear": ("factor",),
-              "llama3": ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")}.get(kind)
-    if needed is None:
+    if kind not in ROTARY_SCALING:
         raise unsupported(f"rotary positions of the kind {kind!r}")
-    if missing := [name for name in needed if not isinstance(rope.get(name), (int, float))]:
+    if missing := [name for name in ROTARY_SCALING[kind] if not isinstance(rope.get(name), (int, float))]:
         raise PretrainedError("config", f"config.json gives no {missing[0]} for its rotary positions. Fetch the "
                                         f"original file again.")
-    base = next((float(value) for value in (rope.get("rope_theta"), f.get("rope_theta"), f.get("rotary_emb_base"))
-                 if value is not None), 10_000.0)
-    fraction = next((value for value in (rope.get("partial_rotary_factor"), f.get("partial_rotary_factor"),
-                                         f.get("rotary_pct")) if value is not None), fraction)
-    width = int(d_k * fraction)
-    return dict(positions="rotary", rotary_base=base, d_rotary=0 if width == d_k else width,
-                rotary_scaling=tuple(float(rope[name]) for name in needed))
+    # what stands in the table goes before what stands beside it
+    f = Fields(f.values | {name: value for name, value in rope.items() if value is not None})
+    base = f.get("rope_theta", f.get("rotary_emb_base", 10_000.0))
+    width = int(d_k * f.get("partial_rotary_factor", f.get("rotary_pct", fraction)))
+    return dict(positions="rotary", rotary_base=float(base), d_rotary=0 if width == d_k else width,
+                rotary_scaling=tuple(float(rope[name]) for name in ROTARY_SCALING[kind]))
 
 
-def window(f: Fields, n_layers: int, n_context: int) -> dict:
+def window(f: Fields) -> dict:
     """Causal, or a sliding window over all blocks; some blocks with a window and some without are more than one
     ModelConfig says.
     """
     size = f.get("sliding_window") if f.get("use_sliding_window", True) else None
-    if size is None or size >= n_context:
+    if size is None or size >= f.whole("max_position_embeddings"):
         return {}
     kinds = f.get("layer_types")
     if kinds is None and "max_window_layers" in f.values:
         kinds = ["sliding_attention" if layer >= f.whole("max_window_layers") else "full_attention"
-                 for layer in range(n_layers)]
+                 for layer in range(f.layers("num_hidden_layers"))]
     kinds = set(kinds or ["sliding_attention"])
     if len(kinds) > 1:
         raise unsupported("a sliding window in some blocks and none in others")

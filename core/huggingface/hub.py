@@ -5,7 +5,6 @@ The work is huggingface_hub's, imported when it is first needed: it keeps downlo
 that was cut where it was cut, takes a token from HF_TOKEN, and with HF_HUB_OFFLINE=1 asks no network. Nothing is
 reported about its user.
 """
-import json
 import os
 import stat
 import threading
@@ -14,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from core.huggingface import tokens, weights
-from core.huggingface.errors import PretrainedError, Stopped
+from core.huggingface.errors import PretrainedError, Stopped, read_table
 from core.huggingface.weights import Stored, modern
 
 CONFIG = "config.json"
@@ -49,18 +48,19 @@ def listed(name: str) -> dict[str, int]:
     PretrainedError if they cannot be had or have no safetensors.
     """
     hub = _client()
-    with _told(name):
+    with _plain_errors(name):
         files = hub.snapshot_download(name, allow_patterns=WANTED, dry_run=True, tqdm_class=_reporter(None, 0))
-    if not any(file.filename == CONFIG for file in files):
+    sizes = {file.filename: file.file_size or 0 for file in files}
+    if CONFIG not in sizes:
         raise PretrainedError("format", f"{name} on the Hub has no {CONFIG}, so it is no model of the transformers "
                                         f"library. Choose another.")
-    if not any(file.filename.endswith(".safetensors") for file in files):
+    if not any(filename.endswith(".safetensors") for filename in sizes):
         raise PretrainedError("format", f"{name} comes without safetensors, and this program reads no other weights, "
                                         f"since they can run code. Look on its page ({PAGE}{name}) for a version with "
                                         f"model.safetensors, or choose another model.")
-    if any(file.filename == CONFIG and (file.file_size or 0) > MOST_CONFIG for file in files):
+    if sizes[CONFIG] > MOST_CONFIG:
         raise PretrainedError("format", f"The {CONFIG} of {name} on the Hub is far too large. Choose another.")
-    return {file.filename: (file.file_size or 0) if file.will_download else 0 for file in files}
+    return {file.filename: sizes[file.filename] if file.will_download else 0 for file in files}
 
 
 def fetched(name: str, progress: Callable[[int, int], None] | None = None) -> Path:
@@ -78,17 +78,17 @@ def fetched(name: str, progress: Callable[[int, int], None] | None = None) -> Pa
         if folder is not None and error.reason in ("offline", "connection"):
             return folder
         raise
-    before = _kept(name)
+    before = _kept_files(name)
     try:
-        with _told(name):
+        with _plain_errors(name):
             return Path(hub.snapshot_download(name, allow_patterns=WANTED, tqdm_class=_reporter(progress, total)))
     except Stopped:
-        for path in sorted(_kept(name) - before, reverse=True):             # what lies in a folder before the folder
+        for path in sorted(_kept_files(name) - before, reverse=True):       # what lies in a folder before the folder
             path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
         raise
 
 
-def _kept(name: str) -> set[Path]:
+def _kept_files(name: str) -> set[Path]:
     """Everything that is kept on the disk of a model."""
     _client()
     from huggingface_hub import constants, file_download
@@ -104,47 +104,41 @@ def kept_bytes() -> int:
     for folder, _, files in os.walk(constants.HF_HUB_CACHE):
         for name in files:
             with suppress(FileNotFoundError):           # a download that has just come to its end has another name now
-                found = os.lstat(os.path.join(folder, name))
-                n_bytes += found.st_size if stat.S_ISREG(found.st_mode) else 0
+                status = os.lstat(os.path.join(folder, name))
+                n_bytes += status.st_size if stat.S_ISREG(status.st_mode) else 0
     return n_bytes
 
 
 def config(name: str) -> dict:
     """The config.json of a model on the Hub."""
-    with _told(name):
+    with _plain_errors(name):
         path = _client().hf_hub_download(name, CONFIG)
     return read_config(Path(path))
 
 
 def read_config(path: Path) -> dict:
     """The table in a config.json. PretrainedError if it is missing or damaged."""
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(values, dict):
-            raise ValueError("it holds no table of settings.")
-        return values
-    except FileNotFoundError as error:
+    if not path.exists():
         raise PretrainedError("incomplete", f"{path.parent} holds no {CONFIG}, so it is no model of the transformers "
-                                            f"library, or only half of one. Download the model again.") from error
-    except (OSError, ValueError) as error:
-        raise PretrainedError("damaged", f"{path} is damaged: {error} Download it again.") from error
+                                            f"library, or only half of one. Download the model again.")
+    return read_table(path, "damaged")
 
 
-def headers(name: str) -> dict[str, Stored]:
+def headers(model: str) -> dict[str, Stored]:
     """Every tensor of a model on the Hub, as weights.headers gives them, from the first bytes of its files."""
     hub = _client()
-    with _told(name):
+    with _plain_errors(model):
         try:
-            files = hub.get_safetensors_metadata(name).files_metadata
+            files = hub.get_safetensors_metadata(model).files_metadata
         except (hub.errors.SafetensorsParsingError, hub.errors.NotASafetensorsRepoError) as error:
-            raise PretrainedError("damaged", f"The weights of {name} on the Hub cannot be read: {error} Choose another "
-                                             f"model.") from error
-    return {modern(tensor): Stored(tensor, tuple(one.shape), one.dtype, file) for file, told in files.items()
-            for tensor, one in told.tensors.items()}
+            raise PretrainedError("damaged", f"The weights of {model} on the Hub cannot be read: {error} Choose "
+                                             f"another model.") from error
+    return {modern(name): Stored(name, tuple(tensor.shape), tensor.dtype, file) for file, header in files.items()
+            for name, tensor in header.tensors.items()}
 
 
 @contextmanager
-def _told(name: str) -> Iterator[None]:
+def _plain_errors(name: str) -> Iterator[None]:
     """Every way in which the Hub can fail, as a PretrainedError with a plain sentence."""
     hub = _client()
     import httpx2
@@ -156,10 +150,10 @@ def _told(name: str) -> Iterator[None]:
     except (OSError, ValueError, httpx2.HTTPError, errors.RevisionResolutionError) as error:
         cause = (error.__cause__ if isinstance(error, (errors.DryRunError, errors.LocalEntryNotFoundError))
                                     and error.__cause__ is not None else error)
-        raise _sentence(name, cause, errors) from error
+        raise _explained(name, cause, errors) from error
 
 
-def _sentence(name: str, error: BaseException, errors) -> PretrainedError:
+def _explained(name: str, error: BaseException, errors) -> PretrainedError:
     if isinstance(error, errors.HFValidationError):
         return PretrainedError("name", f"{name!r} is no name of a model on the Hub: those are like gpt2 or "
                                        f"EleutherAI/pythia-160m.")

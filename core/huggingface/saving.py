@@ -13,6 +13,7 @@ from tokenizers import processors
 from core.huggingface import tokens
 from core.huggingface.errors import PretrainedError
 from core.huggingface.families import Plan, plan_of
+from core.huggingface.fields import ROTARY_SCALING
 from core.huggingface.hub import CONFIG
 from core.huggingface.weights import SINGLE
 from core.model.config import ModelConfig
@@ -81,12 +82,9 @@ def _candidates(config: ModelConfig) -> Iterator[dict]:
     yield common | dict(model_type="gpt2", architectures=["GPT2LMHeadModel"], n_embd=config.d_model,
                         n_layer=config.n_layers, n_head=config.n_heads, n_positions=config.n_context,
                         n_inner=config.d_ff, activation_function=act, layer_norm_epsilon=config.norm_epsilon)
-    rope = dict(rope_type="default", rope_theta=config.rotary_base)
-    if len(config.rotary_scaling) == 1:
-        rope |= dict(rope_type="linear", factor=config.rotary_scaling[0])
-    elif config.rotary_scaling:
-        rope |= dict(rope_type="llama3") | dict(zip(("factor", "low_freq_factor", "high_freq_factor",
-                                                     "original_max_position_embeddings"), config.rotary_scaling))
+    kind, names = next((kind, names) for kind, names in ROTARY_SCALING.items()
+                       if len(names) == len(config.rotary_scaling))
+    rope = dict(zip(names, config.rotary_scaling), rope_type=kind, rope_theta=config.rotary_base)
     yield common | sizes | dict(model_type="gpt_neox", architectures=["GPTNeoXForCausalLM"],
                                 layer_norm_eps=config.norm_epsilon, use_parallel_residual=config.parallel_residual,
                                 rope_parameters=rope | dict(partial_rotary_factor=config.rotary_width / config.d_k))

@@ -13,7 +13,7 @@ from pathlib import Path
 import tokenizers
 from tokenizers import decoders, models, pre_tokenizers
 
-from core.huggingface.errors import PretrainedError
+from core.huggingface.errors import PretrainedError, read_table
 from core.model.tokenizer import BYTE_OF_CHARACTER, Tokenizer, encodable, visible_form
 
 WHOLE, SETTINGS, SPECIAL, VOCABULARY, MERGES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
@@ -58,8 +58,7 @@ class PretrainedTokenizer(Tokenizer):
 
     def _named(self, settings: dict, name: str) -> int | None:
         """The id of a special token that the settings name."""
-        token = settings.get(name)
-        content = token.get("content") if isinstance(token, dict) else token
+        content = _content(settings.get(name))
         return next((i for i, piece in enumerate(self._pieces) if piece == content), None) if content else None
 
     def _around(self, settings: dict) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -129,10 +128,6 @@ class PretrainedTokenizer(Tokenizer):
         return [self._spelled(piece) if self.method == "byte-level BPE" else piece.replace(SPACE, " ").encode()
                 for piece in pieces]
 
-    @functools.cached_property
-    def _id_of_bytes(self) -> dict[bytes, int]:
-        return {token: i for i in reversed(range(self.vocab_size)) if (token := self.token_bytes(i))}
-
     def save(self, path: str | Path) -> None:
         """Write the tokenizer as one JSON file; special pieces of Unigram under their own names again."""
         spec = json.loads(self._bpe.to_str())
@@ -191,17 +186,19 @@ class NumberedTokens(Tokenizer):
         raise ValueError("This model came without its tokenizer, so there is none to save.")
 
 
-def found(files: Collection[str]) -> str:
+def tokenizer_file(files: Collection[str]) -> str:
     """Which of a model's files this program reads the tokenizer from; empty if there is none that it can."""
     return WHOLE if WHOLE in files else VOCABULARY if {VOCABULARY, MERGES} <= set(files) else ""
 
 
 def load(folder: Path, vocab_size: int, end_of_text: int | None) -> Tokenizer:
     """The tokenizer in `folder`, or NumberedTokens if there is none. PretrainedError for one that is damaged."""
-    file = found([path.name for path in folder.iterdir()])
+    file = tokenizer_file([path.name for path in folder.iterdir()])
     if not file:
         return NumberedTokens(vocab_size, end_of_text)
-    settings = _json(folder / SPECIAL) | _json(folder / SETTINGS)
+    settings = {}
+    for path in (folder / SPECIAL, folder / SETTINGS):
+        settings |= read_table(path, "tokenizer") if path.is_file() else {}
     try:
         backend = (tokenizers.Tokenizer.from_str((folder / WHOLE).read_text(encoding="utf-8")) if file == WHOLE
                    else _byte_level(folder, settings))
@@ -219,22 +216,15 @@ def _byte_level(folder: Path, settings: dict) -> tokenizers.Tokenizer:
     backend = tokenizers.Tokenizer(models.BPE.from_file(str(folder / VOCABULARY), str(folder / MERGES)))
     backend.pre_tokenizer, backend.decoder = pre_tokenizers.ByteLevel(
         add_prefix_space=bool(settings.get("add_prefix_space"))), decoders.ByteLevel()
-    named = [token.get("content") if isinstance(token, dict) else token for name, token in settings.items()
+    named = [_content(token) for name, token in settings.items()
              if name in ("bos_token", "eos_token", "unk_token", "pad_token", "mask_token")]
     backend.add_special_tokens([token for token in dict.fromkeys(named) if token])
     return backend
 
 
-def _json(path: Path) -> dict:
-    if not path.is_file():
-        return {}
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(values, dict):
-            raise ValueError("it holds no table.")
-        return values
-    except (OSError, ValueError) as error:
-        raise PretrainedError("tokenizer", f"{path} is damaged: {error} Download it again.") from error
+def _content(token: dict | str | None) -> str | None:
+    """The spelling of a special token, which settings give by itself or in a table."""
+    return token.get("content") if isinstance(token, dict) else token
 
 
 def _types(part: dict | None) -> set[str]:

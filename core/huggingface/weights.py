@@ -6,6 +6,7 @@ What a file holds is read off its header, so that a model can be judged before i
 another goes into our parameters.
 """
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,13 +19,13 @@ from torch import Tensor
 from core.huggingface.entries import Entry
 from core.huggingface.errors import PretrainedError
 from core.huggingface.families import Plan
+from core.model.checkpoints import MOST_TOLD, first_problems
 
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 DTYPES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16", "F64": "float64"}
 # What old files hold besides weights: masks, tables that follow from the config, and heads for other tasks.
 BESIDES = re.compile(r"(attn|attention)\.(masked_)?bias$|rotary_emb\.|position_ids$|(^|\.)pooler\."
                      r"|cls\.seq_relationship\.|EncDecAttention\.relative_attention_bias\.")
-MOST_TOLD = 5
 
 
 @dataclass(frozen=True)
@@ -76,13 +77,13 @@ def headers(folder: Path) -> dict[str, Stored]:
 
     PretrainedError for a file that is damaged or cut short.
     """
-    found = {}
+    tensors = {}
     for file in weight_files(folder):
         with _opened(folder / file) as weights:
             for name in weights.keys():     # noqa: SIM118 (safetensors' reader is no dict)
                 part = weights.get_slice(name)
-                found[modern(name)] = Stored(name, tuple(part.get_shape()), part.get_dtype(), file)
-    return found
+                tensors[modern(name)] = Stored(name, tuple(part.get_shape()), part.get_dtype(), file)
+    return tensors
 
 
 def _opened(path: Path):
@@ -100,25 +101,25 @@ def located(plan: Plan, stored: Mapping[str, Stored]) -> dict[str, Stored]:
     PretrainedError if one is missing, has another shape than the config says or is no plain number format, or if there
     is one that has no place in the model.
     """
-    found = {entry.theirs: one for entry in plan.entries
-             if (one := stored.get(entry.theirs) or stored.get(entry.theirs.removeprefix(plan.prefix)))}
-    problems = [f"{entry.theirs} is missing" for entry in plan.entries if entry.theirs not in found]
+    found, problems = {}, []
     for entry in plan.entries:
-        if (one := found.get(entry.theirs)) is None:
+        tensor = stored.get(entry.theirs) or stored.get(entry.theirs.removeprefix(plan.prefix))
+        if tensor is None:
+            problems.append(f"{entry.theirs} is missing")
             continue
-        if one.shape != entry.shape:
-            problems.append(f"{entry.theirs} is {one.shape}, and the config asks for {entry.shape}")
-        elif one.dtype not in DTYPES:
-            problems.append(f"{entry.theirs} is stored as {one.dtype}, and weights are {', '.join(DTYPES.values())}")
-    used, copies = ({one.name for one in found.values()},
-                    {*plan.copies, *(name.removeprefix(plan.prefix) for name in plan.copies)})
-    problems += [f"{name} has no place in this model" for name, one in stored.items()
-                 if one.name not in used and name not in copies and not BESIDES.search(name)]
+        found[entry.theirs] = tensor
+        if tensor.shape != entry.shape:
+            problems.append(f"{entry.theirs} is {tensor.shape}, and the config asks for {entry.shape}")
+        elif tensor.dtype not in DTYPES:
+            problems.append(f"{entry.theirs} is stored as {tensor.dtype}, and weights are "
+                            f"{', '.join(DTYPES.values())}")
+    used = {tensor.name for tensor in found.values()}
+    copies = {*plan.copies, *(name.removeprefix(plan.prefix) for name in plan.copies)}
+    problems += [f"{name} has no place in this model" for name, tensor in stored.items()
+                 if tensor.name not in used and name not in copies and not BESIDES.search(name)]
     if problems:
-        more = f"; and {len(problems) - MOST_TOLD} more" if len(problems) > MOST_TOLD else ""
-        raise PretrainedError("mismatch",
-                              f"The weights do not fit config.json: {'; '.join(problems[:MOST_TOLD])}{more}. Use the "
-                              f"files that were published together.")
+        raise PretrainedError("mismatch", f"The weights do not fit config.json: {first_problems(problems)}. Use the "
+                                          f"files that were published together.")
     return found
 
 
@@ -130,25 +131,22 @@ def parameters(folder: Path, plan: Plan, stored: Mapping[str, Stored],
     progress is called with the bytes read and the bytes in all. PretrainedError for what does not fit (`located`) and
     for numbers that are not finite.
     """
-    found, made, done = located(plan, stored), {}, 0
-    total = sum(_numbers(entry) for entry in plan.entries) * 4
-    for entry in plan.entries:
-        # anew for each: what was mapped of the file is given back
-        with _opened(folder / found[entry.theirs].file) as weights:
-            made |= _taken(entry, weights.get_tensor(found[entry.theirs].name))
-        done += 4 * _numbers(entry)
+    located_tensors, loaded, done = located(plan, stored), {}, 0
+    sizes = [4 * math.prod(entry.shape) for entry in plan.entries]
+    for entry, size in zip(plan.entries, sizes):
+        source = located_tensors[entry.theirs]
+        # the file is opened anew for each tensor, so that what was mapped of it is given back
+        with _opened(folder / source.file) as weights:
+            loaded |= _parameters_of(entry, weights.get_tensor(source.name))
+        done += size
         if progress is not None:
-            progress(done, total)
-    return made
+            progress(done, sum(sizes))
+    return loaded
 
 
-def _taken(entry: Entry, tensor: Tensor) -> dict[str, Tensor]:
+def _parameters_of(entry: Entry, tensor: Tensor) -> dict[str, Tensor]:
     whole = tensor.to(torch.float32, copy=True)         # of its own: the file may change or go
     if not torch.isfinite(whole.sum()):                 # which needs no second tensor to say so
         raise PretrainedError("damaged", f"{entry.theirs} holds numbers that are not finite. Download the model again; "
                                          f"if it stays so, the model itself is broken.")
     return dict(zip(entry.ours, entry.split(whole), strict=True))
-
-
-def _numbers(entry: Entry) -> int:
-    return torch.Size(entry.shape).numel()

@@ -6,7 +6,7 @@ last interval. What coder and decoder hold are the leading digits of the interva
 digits that both ends share are sent and dropped.
 Source: Witten, Neal and Cleary, "Arithmetic coding for data compression", Communications of the ACM 30 (1987).
 """
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -36,27 +36,44 @@ def quantise(probabilities: np.ndarray, total: int = TOTAL) -> np.ndarray:
     return frequencies
 
 
-class Encoder:
+class _Coder:
+    """The registers that coder and decoder hold: the leading digits of the interval's ends."""
+
+    def __init__(self) -> None:
+        self.low, self.high = 0, _ALL
+
+    def narrow(self, start: int, end: int, total: int) -> Iterator[int]:
+        """Narrow the interval to its part [start, end) of [0, total), and give each digit that is dropped, as
+        `_settled` gives it.
+
+        Raises ValueError for an empty part or a total that is too large.
+        """
+        if not 0 <= start < end <= total <= TOTAL:
+            raise ValueError(f"[{start}, {end}) is no share of [0, {total}) that can be coded.")
+        span = self.high - self.low + 1
+        self.low, self.high = self.low + span * start // total, self.low + span * end // total - 1
+        while (digit := _settled(self.low, self.high)) is not None:
+            yield digit
+            self.low, self.high = 2 * (self.low - digit), 2 * (self.high - digit) + 1
+
+
+class Encoder(_Coder):
     """Takes symbols as intervals [start, end) of [0, total) and gives bits. `pending` bits are decided and wait for the
     next one, whose opposite they are.
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.bits: list[int] = []
-        self.low, self.high, self.pending = 0, _ALL, 0
+        self.pending = 0
 
     def encode(self, start: int, end: int, total: int) -> None:
-        """Narrow the interval to the symbol's share of it.
-
-        Raises ValueError for an empty share or a total that is too large.
-        """
-        self.low, self.high = _narrowed(self.low, self.high, start, end, total)
-        while (move := _settled(self.low, self.high)) is not None:
-            if move == _QUARTER:
+        """Narrow the interval to the symbol's share of it, and send what is settled. Raises ValueError as `narrow`."""
+        for digit in self.narrow(start, end, total):
+            if digit == _QUARTER:
                 self.pending += 1
             else:
-                self._send(int(move == _HALF))
-            self.low, self.high = 2 * (self.low - move), 2 * (self.high - move) + 1
+                self._send(int(digit == _HALF))
 
     def finish(self) -> list[int]:
         """All bits, with the last ones that say which number in the interval is meant, whatever zeros are
@@ -71,14 +88,14 @@ class Encoder:
         self.pending = 0
 
 
-class Decoder:
+class Decoder(_Coder):
     """The same registers as the Encoder's, and beside them the digits of the number that was sent; behind its last
     bit come zeros.
     """
 
     def __init__(self, bits: Iterable[int]) -> None:
-        self._bits = iter(bits)
-        self.low, self.high, self.value = 0, _ALL, 0
+        super().__init__()
+        self._bits, self.value = iter(bits), 0
         for _ in range(WIDTH):
             self.value = 2 * self.value + next(self._bits, 0)
 
@@ -89,21 +106,9 @@ class Decoder:
         total = int(frequencies.sum())
         place = ((self.value - self.low + 1) * total - 1) // (self.high - self.low + 1)
         symbol = int(np.searchsorted(np.cumsum(frequencies), place, side="right"))
-        self._narrow(*share(frequencies, symbol))
+        for digit in self.narrow(*share(frequencies, symbol)):
+            self.value = 2 * (self.value - digit) + next(self._bits, 0)
         return symbol
-
-    def _narrow(self, start: int, end: int, total: int) -> None:
-        self.low, self.high = _narrowed(self.low, self.high, start, end, total)
-        while (move := _settled(self.low, self.high)) is not None:
-            self.low, self.high = 2 * (self.low - move), 2 * (self.high - move) + 1
-            self.value = 2 * (self.value - move) + next(self._bits, 0)
-
-
-def _narrowed(low: int, high: int, start: int, end: int, total: int) -> tuple[int, int]:
-    if not 0 <= start < end <= total <= TOTAL:
-        raise ValueError(f"[{start}, {end}) is no share of [0, {total}) that can be coded.")
-    span = high - low + 1
-    return low + span * start // total, low + span * end // total - 1
 
 
 def _settled(low: int, high: int) -> int | None:

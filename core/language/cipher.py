@@ -43,10 +43,14 @@ def bits_per_letter(text: str, order: int) -> float:
     """What a letter costs on average under the letters, pairs or triples of `log_probs`, in bits: gaps are known, so
     they cost nothing. NaN without a letter.
     """
-    s = signs(text)
-    columns = [s[i:len(s) - order + 1 + i] for i in range(order)]
-    costs = -log_probs(order)[tuple(columns)][columns[-1] != GAP] / np.log(2)
+    grams = _grams(signs(text), order)
+    costs = -log_probs(order)[grams][grams[-1] != GAP] / np.log(2)
     return float(costs.mean()) if len(costs) else float("nan")
+
+
+def _grams(text: np.ndarray, order: int) -> tuple[np.ndarray, ...]:
+    """Every `order` neighbouring signs of a text: the first ones, the second ones, …; indices into `log_probs`."""
+    return tuple(text[i:len(text) - order + 1 + i] for i in range(order))
 
 
 def unicity(bits: float) -> float:
@@ -64,11 +68,10 @@ def unicity(bits: float) -> float:
 
 def triple_counts(texts: Iterable[str]) -> np.ndarray:
     """How often each three signs follow each other: (27, 27, 27) uint32."""
-    found = np.zeros(N_SIGNS ** 3, dtype=np.int64)
+    counts = np.zeros((N_SIGNS,) * 3, dtype=np.uint32)
     for text in texts:
-        s = signs(text)
-        found += np.bincount((s[:-2] * N_SIGNS + s[1:-1]) * N_SIGNS + s[2:], minlength=N_SIGNS ** 3)
-    return found.reshape(N_SIGNS, N_SIGNS, N_SIGNS).astype(np.uint32)
+        np.add.at(counts, _grams(signs(text), 3), 1)
+    return counts
 
 
 @functools.cache
@@ -85,8 +88,7 @@ def score(text: np.ndarray, order: int) -> float:
     """ln p of signs under the letters, pairs or triples of `log_probs`, in nats: each sign after the ones before it,
     from the sign number `order` on.
     """
-    table = log_probs(order)
-    return float(table[tuple(text[i:len(text) - order + 1 + i] for i in range(order))].sum())
+    return float(log_probs(order)[_grams(text, order)].sum())
 
 
 def random_key(seed: int) -> str:
@@ -122,9 +124,8 @@ def by_frequency(ciphertext: str) -> str:
     """
     own = np.bincount(signs(ciphertext), minlength=N_SIGNS)[:GAP]
     language = np.argsort(-log_probs(1)[:GAP], kind="stable")
-    key = [""] * GAP
-    for cipher_letter, letter in zip(np.argsort(-own, kind="stable"), language):
-        key[cipher_letter] = ALPHABET[letter]
+    key = np.empty(GAP, dtype="<U1")
+    key[np.argsort(-own, kind="stable")] = np.array(list(ALPHABET))[language]
     return "".join(key)
 
 
@@ -143,9 +144,7 @@ class _Counted:
     """The ln p of a ciphertext under any key, from its different pairs or triples alone."""
 
     def __init__(self, ciphertext: str, order: int) -> None:
-        text = signs(ciphertext)
-        grams = np.stack([text[i:len(text) - order + 1 + i] for i in range(order)])
-        self.grams, self.counts = np.unique(grams, axis=1, return_counts=True)
+        self.grams, self.counts = np.unique(_grams(signs(ciphertext), order), axis=1, return_counts=True)
         self.table = log_probs(order)
 
     def score(self, key: np.ndarray) -> float:
@@ -165,7 +164,7 @@ def search(ciphertext: str, order: int, seed: int = 0, n_steps: int = N_STEPS, n
 def _walk(counted: _Counted, start: str, generator: np.random.Generator, n_steps: int) -> Walk:
     key = _numbers(start)
     at = best = counted.score(key)
-    found = [(0, start, at)]
+    improvements = [(0, start, at)]
     pairs, luck = generator.integers(0, GAP, (n_steps, 2)), np.log(generator.random(n_steps))
     for step, ((i, j), chance) in enumerate(zip(pairs, luck), 1):
         key[[i, j]] = key[[j, i]]
@@ -174,10 +173,10 @@ def _walk(counted: _Counted, start: str, generator: np.random.Generator, n_steps
             at = new
             if at > best:
                 best = at
-                found.append((step, "".join(ALPHABET[k] for k in key[:GAP]), at))
+                improvements.append((step, "".join(ALPHABET[k] for k in key[:GAP]), at))
         else:
             key[[i, j]] = key[[j, i]]
-    return Walk(*zip(*found))
+    return Walk(*zip(*improvements))
 
 
 def model_scores(model: Transformer, tokenizer: Tokenizer, texts: Sequence[str]) -> list[float]:
@@ -185,9 +184,8 @@ def model_scores(model: Transformer, tokenizer: Tokenizer, texts: Sequence[str])
 
     Raises ValueError as the model does for a text that does not fit its context.
     """
-    return [float(one.sum())
-            for one in text_probability.token_log_probs(model,
-                                                        [(tokenizer.first, *tokenizer.encode(text)) for text in texts])]
+    rows = [(tokenizer.first, *tokenizer.encode(text)) for text in texts]
+    return [float(log_probs.sum()) for log_probs in text_probability.token_log_probs(model, rows)]
 
 
 @dataclass(frozen=True)
@@ -210,26 +208,19 @@ def repairs(model: Transformer, tokenizer: Tokenizer, ciphertext: str, key: str,
     """
     counted, n_read, at, tried = _Counted(ciphertext, 3), 0, -math.inf, [key]
     while True:
-        scores = []
-        for log_probs in text_probability.each_token_log_probs(
-                model, [(tokenizer.first, *tokenizer.encode(encipher(ciphertext, one))) for one in tried]):
+        scores, readings = [], [(tokenizer.first, *tokenizer.encode(encipher(ciphertext, each))) for each in tried]
+        for log_probs in text_probability.each_token_log_probs(model, readings):
             scores.append(float(log_probs.sum()))
             n_read += 1
             if n_read > 1:
                 yield Repair(key, at, n_read, False)
         if max(scores) <= at:
             return
-        key, at = max(zip(tried, scores), key=lambda one: one[1])
+        key, at = max(zip(tried, scores), key=lambda pair: pair[1])
         yield Repair(key, at, n_read, True)
-        swapped = [_swapped(key, i, j) for i in range(GAP) for j in range(i)
+        swapped = [key.translate({ord(key[i]): key[j], ord(key[j]): key[i]}) for i in range(GAP) for j in range(i)
                    if ALPHABET[i] in ciphertext.lower() or ALPHABET[j] in ciphertext.lower()]
-        tried = sorted(swapped, key=lambda one: -counted.score(_numbers(one)))[:n_candidates]
-
-
-def _swapped(key: str, i: int, j: int) -> str:
-    letters = list(key)
-    letters[i], letters[j] = letters[j], letters[i]
-    return "".join(letters)
+        tried = sorted(swapped, key=lambda each: -counted.score(_numbers(each)))[:n_candidates]
 
 
 def _numbers(key: str) -> np.ndarray:

@@ -27,9 +27,11 @@ LEAST_WINDOW = 4096     # bytes that lzma looks back over at least
 class CodedToken:
     """One token in the coder.
 
-    rank its place among all tokens, 0 for the most probable log_prob ln of the model's own probability, nats
+    rank         its place among all tokens, 0 for the most probable
+    log_prob     ln of the model's own probability, nats
     start, end   its interval of [0, total), the tokens beside each other by rank
-    sent how many bits are sent once it is coded pending how many more are decided but for the next one
+    sent         how many bits are sent once it is coded
+    pending      how many more wait for the next bit, whose opposite they are
     low, high    the coder's registers then, the leading digits of the interval's ends behind the bits sent
     likely       (k, 2) the first k tokens: id and frequency
     """

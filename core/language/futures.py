@@ -109,10 +109,8 @@ def _logits(model: Transformer, prompt: tuple[int, ...], paths: list[tuple[int, 
     """(len(paths), |V|) the logits after the prompt and each of the paths, which are of one length; `read` holds the
     prompt but its last token, and is left as it is.
     """
-    cache = KVCache()
-    cache.keys_and_values = {layer: (K.expand(len(paths), -1, -1, -1), V.expand(len(paths), -1, -1, -1))
-                             for layer, (K, V) in read.keys_and_values.items()}
-    return next_logits(model, [prompt + path for path in paths], cache).cpu().double().numpy()
+    texts = [prompt + path for path in paths]
+    return next_logits(model, texts, read.repeated(len(paths))).cpu().double().numpy()
 
 
 def frequency_band(prob: float, n: int) -> float:

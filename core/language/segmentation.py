@@ -12,14 +12,14 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic
 
+import numpy as np
 import tokenizers
 from tokenizers import models, pre_tokenizers, trainers
 
-from core.model.tokenizer import encodable
+from core.model.tokenizer import PIECE, encodable, ranks_of
 
-PIECE = TypeVar("PIECE", str, bytes)
 # GPT-2's pattern, but for the longest word: 60 signs, so that a text without a single space does not cost seconds.
 WORDS = pre_tokenizers.Split(tokenizers.Regex(r"'(?:[sdmt]|ll|ve|re)| ?\p{L}{1,60}| ?\p{N}{1,60}| "
                                               r"?[^\s\p{L}\p{N}]{1,60}|\s{1,60}(?!\S)|\s{1,60}"), "isolated")
@@ -65,11 +65,6 @@ class Step(Generic[PIECE]):
     words: tuple[tuple[PIECE, ...], ...]
 
 
-def ranks_of(merges: Sequence[tuple[PIECE, PIECE]]) -> dict[tuple[PIECE, PIECE], int]:
-    """Pair -> number of its rule, from 1."""
-    return {pair: rank for rank, pair in enumerate(merges, 1)}
-
-
 def merge_steps(words: Sequence[Sequence[PIECE]], ranks: Mapping[tuple[PIECE, PIECE], int]) -> Iterator[Step[PIECE]]:
     """What BPE does to `words`, each a sequence of pieces: again and again the pair with the lowest rank is joined,
     everywhere at once, until no rule fits.
@@ -94,11 +89,11 @@ def pair_counts(cuts: Mapping[tuple[PIECE, ...], int]) -> Counter[tuple[PIECE, P
     >>> pair_counts({("l", "o", "w"): 5, ("l", "o"): 2}).most_common(1)
     [(('l', 'o'), 7)]
     """
-    found: Counter[tuple[PIECE, PIECE]] = Counter()
+    counts: Counter[tuple[PIECE, PIECE]] = Counter()
     for pieces, count in cuts.items():
         for pair in zip(pieces, pieces[1:]):
-            found[pair] += count
-    return found
+            counts[pair] += count
+    return counts
 
 
 # ---- learned from a small text ---------------------------------------------------------------------------------------
@@ -189,8 +184,8 @@ class LearnedUnigram:
         """
         forward = [0.0]
         for end in range(1, len(word) + 1):
-            forward.append(_log_sum_exp([forward[start] + self.log_p[piece]
-                                         for start, piece in self._ending(word, end)]))
+            ways = [forward[start] + self.log_p[piece] for start, piece in self._ending(word, end)]
+            forward.append(float(np.logaddexp.reduce(ways)))
         return forward[-1]
 
     def _ending(self, word: str, end: int) -> list[tuple[int, str]]:
@@ -222,15 +217,8 @@ def learn_unigram(text: str, vocab_size: int) -> LearnedUnigram:
 
 
 def objective(unigram: LearnedUnigram, counts: Mapping[str, int]) -> float:
-    """Unigram's objective: the sum over all words of the text of ln of their probability, in nats. counts: word -> how
-    often it comes.
-    """
+    """Unigram's objective, in nats: the sum of ln p over all words of the text. counts: word -> how often it comes."""
     return sum(count * unigram.log_likelihood(word) for word, count in counts.items())
-
-
-def word_counts(text: str) -> Counter[str]:
-    """How often each word comes."""
-    return Counter(words_of(text))
 
 
 def _unlinked(link: tuple) -> tuple[str, ...]:
@@ -240,8 +228,3 @@ def _unlinked(link: tuple) -> tuple[str, ...]:
         link, piece = link
         pieces.append(piece)
     return tuple(reversed(pieces))
-
-
-def _log_sum_exp(terms: list[float]) -> float:
-    most = max(terms, default=-math.inf)
-    return most if most == -math.inf else most + math.log(sum(math.exp(term - most) for term in terms))

@@ -8,14 +8,13 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 import numpy as np
-import torch
 
+from core.analysis.text_probability import next_log_probs
 from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
 
 # small and capital letters are one; the last stands for every other sign
 SYMBOLS = (*string.ascii_lowercase, " ", ".")
-_BATCH = 64
 
 
 def playable(text: str) -> str:
@@ -47,16 +46,17 @@ def next_symbols(model: Transformer, tokenizer: Tokenizer, text: str) -> np.ndar
     does not fit the model's context.
     """
     states = [_hypotheses(tokenizer, text[:i]) for i in range(len(text))]
-    scores = _last_log_probs(model, list(dict.fromkeys(ids for state in states for ids, _, _ in state)))
+    contexts = sorted({ids for state in states for ids, _, _ in state}, key=len)
+    scores = dict(zip(contexts, next_log_probs(model, contexts)))
     going_on = _going_on(tokenizer)
-    found = np.zeros((len(text), len(SYMBOLS)))
-    for row, state in zip(found, states):
+    probabilities = np.zeros((len(text), len(SYMBOLS)))
+    for row, state in zip(probabilities, states):
         for ids, n_before, rest in state:
             before = sum(scores[ids[:k]][ids[k]] for k in range(n_before, len(ids)))
-            tokens, symbols = going_on.get(rest, ((), ()))
-            row += (np.bincount(symbols, np.exp(before + scores[ids][list(tokens)]), len(SYMBOLS))
-                    if len(tokens) else 0.0)
-    return found / found.sum(axis=1, keepdims=True)
+            tokens, symbols = going_on.get(rest, ([], []))
+            if tokens:
+                row += np.bincount(symbols, np.exp(before + scores[ids][tokens]), len(SYMBOLS))
+    return probabilities / probabilities.sum(axis=1, keepdims=True)
 
 
 def _hypotheses(tokenizer: Tokenizer, before: str) -> list[tuple[tuple[int, ...], int, bytes]]:
@@ -69,30 +69,18 @@ def _hypotheses(tokenizer: Tokenizer, before: str) -> list[tuple[tuple[int, ...]
     return [((*base, *tokenizer.encode(word[:j].decode())), len(base), word[j:]) for j in range(len(word) + 1)]
 
 
-@torch.inference_mode()
-def _last_log_probs(model: Transformer, contexts: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], np.ndarray]:
-    """ln p of every next token after each context, (|V|,) float64."""
-    contexts, found = sorted(contexts, key=len), {}
-    for batch in (contexts[start:start + _BATCH] for start in range(0, len(contexts), _BATCH)):
-        longest = max(map(len, batch))
-        inputs = torch.tensor([[*ids, *[ids[0]] * (longest - len(ids))] for ids in batch], device=model.device)
-        last = model.final_vectors(inputs)[torch.arange(len(batch)), torch.tensor([len(ids) - 1 for ids in batch])]
-        found |= zip(batch, model.logits_of(last).cpu().double().log_softmax(-1).numpy())
-    return found
-
-
 def _going_on(tokenizer: Tokenizer) -> dict[bytes, tuple[list[int], list[int]]]:
     """Beginning -> the tokens that are longer than it, and which symbol each goes on with; bytes beyond ASCII, which no
     game has, are left out.
     """
-    found: dict[bytes, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    going_on: dict[bytes, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for token_id in range(tokenizer.vocab_size):
         token = tokenizer.token_bytes(token_id)
         for k in range(len(token) if token.isascii() else 0):
-            tokens, symbols = found[token[:k]]
+            tokens, symbols = going_on[token[:k]]
             tokens.append(token_id)
             symbols.append(symbol(chr(token[k])))
-    return found
+    return going_on
 
 
 def guess_number(probabilities: np.ndarray, true: int) -> int:

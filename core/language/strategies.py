@@ -1,5 +1,5 @@
-"""Ways to decode beside each other: texts written side by side from one prompt, each with what it is worth under the
-model and how much it repeats.
+"""Ways to decode, compared: texts that one prompt gives under several settings, each with its probability under the
+model and how much it repeats itself.
 """
 import math
 from collections.abc import Iterator, Sequence
@@ -9,8 +9,8 @@ import torch
 
 from core.evaluation.samples import distinct_share
 from core.model.block import KVCache
-from core.model.generation import log_probs_of, next_logits, reorder
-from core.model.sampling import SamplingConfig, drawn
+from core.model.generation import drawn_token, log_probs_of, next_logits, reorder
+from core.model.sampling import SamplingConfig
 from core.model.transformer import Transformer
 
 
@@ -54,10 +54,8 @@ def write_side_by_side(model: Transformer, token_ids: Sequence[int], jobs: Seque
                              cache).cpu().expand(len(live), -1)
         log_probs, rows = log_probs_of(logits), []
         for row, i in enumerate(live):
-            token_id = int(drawn(logits[row], jobs[i][0],
-                                 [torch.rand((), generator=generators[i], dtype=torch.float64).item()])[1][0])
-            texts[i] = Written(texts[i].token_ids + (token_id,),
-                               texts[i].log_probs + (log_probs[row, token_id].item(),))
+            token_id, text = drawn_token(logits[row], jobs[i][0], generators[i]), texts[i]
+            texts[i] = Written(text.token_ids + (token_id,), text.log_probs + (log_probs[row, token_id].item(),))
             if token_id != model.config.end_of_text:
                 rows.append(row)
         yield tuple(texts)

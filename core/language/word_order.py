@@ -1,5 +1,5 @@
-"""Small tests that tell the company that words keep from the structure of a sentence: choices with one right answer,
-generated from a seed.
+"""Small tests that tell whether a model uses the structure of a sentence or only the words that stand in it: choices
+with one right answer, generated from a seed.
 
 Each is asked in three readings: the whole prompt; its context with the words shuffled; the last word alone. What the
 shuffled reading gets right needs no order of words, and what the last word gets right needs no context.
@@ -128,13 +128,13 @@ def _order(rng: random.Random, i: int) -> Item:
     context, stem, right = sentences[i % len(sentences)]
     return Item(context,
                 stem, (f" {right}",
-                       *(f" {other[2]}" for other in rng.sample([one for one in sentences if one[2] != right], 3))))
+                       *(f" {other[2]}" for other in rng.sample([each for each in sentences if each[2] != right], 3))))
 
 
 def _opposites(pairs: Sequence[Sequence[str]]) -> Callable[[random.Random, int], Item]:
     def make(rng: random.Random, i: int) -> Item:
         word, right = pairs[i % len(pairs)]
-        others = rng.sample([one[1] for one in pairs if not {word, right} & set(one)], 3)
+        others = rng.sample([pair[1] for pair in pairs if not {word, right} & set(pair)], 3)
         return Item("The opposite of", f" {word} is", (f" {right}", *(f" {other}" for other in others)))
     return make
 
@@ -160,28 +160,28 @@ def items(test: str, n: int, seed: int) -> list[Item]:
     """The first n items of a test: different ones, fewer where the test has no more; the two forms of a test that has
     two take turns.
     """
-    rng, found = random.Random(f"{test} {seed}"), {}
+    rng, by_prompt = random.Random(f"{test} {seed}"), {}
     for i in range(n):
         item = TESTS[test](rng, i)
-        found.setdefault(item.prompt, item)
-    return list(found.values())
+        by_prompt.setdefault(item.prompt, item)
+    return list(by_prompt.values())
 
 
 def answered(model: Transformer, tokenizer: Tokenizer, test_items: Sequence[Item], reading: str,
              seed: int = 0) -> list[Answered]:
-    """How probable the model finds each option after the item in one reading; the seed says how words are shuffled."""
+    """ln p of each option after each item in one reading; the seed decides how words are shuffled."""
     rng = random.Random(f"shuffle {seed}")
     prompts = [item.read(reading, rng) for item in test_items]
     options = [[tokenizer.encode(option) for option in item.options] for item in test_items]
     longest = max(len(ids) for every in options for ids in every)
     contexts = [tokenizer.prompt(prompt, model.config.n_context - longest).token_ids for prompt in prompts]
-    found = continuation_log_probs(model, contexts, options)
-    return [Answered(item, prompt, tuple(log_probs)) for item, prompt, log_probs in zip(test_items, prompts, found)]
+    return [Answered(item, prompt, tuple(log_probs)) for item, prompt, log_probs
+            in zip(test_items, prompts, continuation_log_probs(model, contexts, options))]
 
 
-def score(found: Sequence[Answered]) -> Proportion:
-    """How many are right."""
-    return Proportion(sum(one.right for one in found), len(found))
+def score(answers: Sequence[Answered]) -> Proportion:
+    """How many answers are right."""
+    return Proportion(sum(answer.right for answer in answers), len(answers))
 
 
 def chance(test_items: Sequence[Item]) -> float:

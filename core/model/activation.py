@@ -1,6 +1,4 @@
 """Activations of the feed-forward part, by the names of config.ACTIVATIONS."""
-import math
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -10,13 +8,10 @@ CURVES = {
     "gelu": F.gelu,
     "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
     "swish": F.silu,
-    "swiglu": F.silu,   # the gate's curve; the gate then multiplies a second projection
-    "geglu": F.gelu,
-    "geglu_tanh": lambda x: F.gelu(x, approximate="tanh"),
 }
-
-# the curve of each gate under its own name
+# The curve of each gate under its own name; the gate then multiplies a second projection.
 GATE_CURVES = {"swiglu": "swish", "geglu": "gelu", "geglu_tanh": "gelu_tanh"}
+CURVES |= {gate: CURVES[curve] for gate, curve in GATE_CURVES.items()}
 
 
 def activate(name: str, x: Tensor) -> Tensor:
@@ -35,20 +30,14 @@ def swish(x: Tensor, beta: float = 1.0) -> Tensor:
 
 
 def slope(name: str, x: Tensor, beta: float = 1.0) -> Tensor:
-    """The derivative of the curve of activation `name` at each element of x; beta is Swish's and SwiGLU's.
+    """The derivative of the curve of activation `name` at each element of x, by automatic differentiation; beta is
+    Swish's and SwiGLU's. ReLU has none at 0, and 0 stands for it.
 
-    ReLU's at 0, which has none, is 0.
-
-    Φ and φ the normal distribution function and its density: gelu Φ(x) + x φ(x); swish σ(βx) + βx σ(βx) (1 − σ(βx));
-    gelu_tanh ½ (1 + t) + ½ x (1 − t²) u′ with t = tanh u and u = √(2/π) (x + 0.044715 x³).
+    With Φ and φ the normal distribution function and its density, gelu has Φ(x) + x φ(x); swish has
+    σ(βx) + βx σ(βx) (1 − σ(βx)); gelu_tanh has ½ (1 + t) + ½ x (1 − t²) u′ with t = tanh u and
+    u = √(2/π) (x + 0.044715 x³).
     """
-    if name == "relu":
-        return (x > 0).to(x.dtype)
-    if name in ("swish", "swiglu"):
-        gate = torch.sigmoid(beta * x)
-        return gate + beta * x * gate * (1 - gate)
-    if name in ("gelu_tanh", "geglu_tanh"):
-        t, inner = (torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3)),
-                    math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * x ** 2))
-        return 0.5 * (1 + t) + 0.5 * x * (1 - t ** 2) * inner
-    return 0.5 * (1 + torch.erf(x / math.sqrt(2))) + x * torch.exp(-0.5 * x ** 2) / math.sqrt(2 * math.pi)
+    with torch.inference_mode(False), torch.enable_grad():
+        x = x.clone().requires_grad_()
+        curve = swish(x, beta) if name in ("swish", "swiglu") else activate(name, x)
+        return torch.autograd.grad(curve.sum(), x)[0]

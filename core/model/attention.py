@@ -4,33 +4,23 @@ import math
 import torch
 from torch import Tensor
 
-from core.model.positional import distances
+from core.model.positional import Device, distances
 
 
-def causal_mask(n_queries: int, n_keys: int, *, device: torch.device | str | None = None) -> Tensor:
+def causal_mask(n_queries: int, n_keys: int, *, device: Device = None) -> Tensor:
     """(n_queries, n_keys) bool, True where a query may look: at itself and at what came before."""
     return distances(n_queries, n_keys, device=device) >= 0
 
 
-def sliding_window_mask(n_queries: int, n_keys: int, window: int, *,
-                        device: torch.device | str | None = None) -> Tensor:
-    """(n_queries, n_keys) bool: causal, and only the last `window` keys, the query's own included."""
-    distance = distances(n_queries, n_keys, device=device)
-    return (distance >= 0) & (distance < window)
+def mask(kind: str, n_queries: int, n_keys: int, window: int = 0, *, device: Device = None) -> Tensor:
+    """(n_queries, n_keys) bool: the mask that config.MASKS names; the last query stands at the last key's position.
 
-
-def bidirectional_mask(n_queries: int, n_keys: int, *, device: torch.device | str | None = None) -> Tensor:
-    """(n_queries, n_keys) bool, True everywhere."""
-    return torch.ones(n_queries, n_keys, dtype=torch.bool, device=device)
-
-
-def mask(kind: str, n_queries: int, n_keys: int, window: int, *, device: torch.device | str | None = None) -> Tensor:
-    """(n_queries, n_keys) bool: the mask that config.MASKS names; the last query stands at the last key's position."""
-    if kind == "causal":
-        return causal_mask(n_queries, n_keys, device=device)
-    if kind == "sliding-window":
-        return sliding_window_mask(n_queries, n_keys, window, device=device)
-    return bidirectional_mask(n_queries, n_keys, device=device)
+    Under a sliding window a query sees the last `window` keys alone, its own included.
+    """
+    if kind == "bidirectional":
+        return torch.ones(n_queries, n_keys, dtype=torch.bool, device=device)
+    causal = causal_mask(n_queries, n_keys, device=device)
+    return causal & (distances(n_queries, n_keys, device=device) < window) if kind == "sliding-window" else causal
 
 
 def share_heads(x: Tensor, n_heads: int) -> Tensor:

@@ -6,6 +6,7 @@ values of their own).
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 from core.model import attention, positional
 from core.model.activation import activate
 from core.model.config import ModelConfig
-from core.model.intervention import NOTHING, Intervention
+from core.model.intervention import NOTHING, HeadEdit, Intervention, SublayerEdit
 from core.model.normalisation import deepnorm_constants, normalise
 from core.model.trace import BlockTrace, CrossTrace, Trace
 
@@ -78,10 +79,17 @@ class KVCache:
         self.keys_and_values[layer] = (K, V)
         return K, V
 
+    def repeated(self, n: int) -> KVCache:
+        """A cache of n texts that all begin with the one that this cache holds; this one stays as it is."""
+        copies = KVCache()
+        copies.keys_and_values = {layer: (K.expand(n, -1, -1, -1), V.expand(n, -1, -1, -1))
+                                  for layer, (K, V) in self.keys_and_values.items()}
+        return copies
+
 
 def parameter(*shape: int, present: bool = True) -> nn.Parameter | None:
-    """Zeros of this shape to be trained; None if the model has no such part."""
-    return nn.Parameter(torch.zeros(shape)) if present else None
+    """Zeros of this shape to be trained; None if the model has no such part, or one of no size."""
+    return nn.Parameter(torch.zeros(shape)) if present and all(shape) else None
 
 
 def project(X: Tensor, W: Tensor, b: Tensor | None) -> Tensor:
@@ -113,32 +121,32 @@ class Attention(nn.Module):
         """
         Q, K, V = (project(X, self.W_Q, self.b_Q), project(source, self.W_K, self.b_K),
                    project(source, self.W_V, self.b_V))
-        normed_Q, normed_K = (Q, K) if self.q_norm is None else (self.q_norm(Q, "rmsnorm"), self.k_norm(K, "rmsnorm"))
-        if angles is None:
-            return Q, K, V, normed_Q, normed_K
-        return Q, K, V, positional.rotate(normed_Q, angles), positional.rotate(normed_K, angles)
+        q, k = (Q, K) if self.q_norm is None else (self.q_norm(Q, "rmsnorm"), self.k_norm(K, "rmsnorm"))
+        if angles is not None:
+            q, k = positional.rotate(q, angles), positional.rotate(k, angles)
+        return Q, K, V, q, k
 
     def scores(self, Q: Tensor, K: Tensor, settings: PassSettings) -> Tensor:
         """(h, N, M) how well each query matches each key, by the pass's score function: the model's own, or another
         with random weights.
         """
-        K, score = attention.share_heads(K, self.config.n_heads), settings.score
+        config, score = self.config, settings.score
+        K = attention.share_heads(K, config.n_heads)
         if score == "dot":
             return attention.dot_product_scores(Q, K, scale=settings.scale_scores)
-        own = score == self.config.score
+        weights = self.W_S if score == "multiplicative" else self.v_S
+        if score != config.score:
+            weights = attention.random_score_weights(score, config.n_heads, config.d_k, settings.score_seed,
+                                                     self.layer).to(Q)
         if score == "multiplicative":
-            return attention.multiplicative_scores(Q, K, self.W_S if own else self._random_score_weights(settings, Q),
-                                                   scale=settings.scale_scores)
-        return attention.additive_scores(Q, K, self.v_S if own else self._random_score_weights(settings, Q))
-
-    def _random_score_weights(self, settings: PassSettings, like: Tensor) -> Tensor:
-        return attention.random_score_weights(settings.score, self.config.n_heads, self.config.d_k, settings.score_seed,
-                                              self.layer).to(like)
+            return attention.multiplicative_scores(Q, K, weights, scale=settings.scale_scores)
+        return attention.additive_scores(Q, K, weights)
 
     def score_bias(self, settings: PassSettings) -> Tensor | None:
-        """(h, N, M) what positions add to the scores of every block: ALiBi, relative biases that all share, or nothing.
+        """(h, N, M) what positions add to the scores: ALiBi, relative biases of this block or shared by all, or
+        nothing.
         """
-        return settings.bias
+        return settings.bias if settings.relative is None else self.r[:, settings.relative]
 
     def write(self, head_out: Tensor) -> Tensor:
         """(..., N, d) attn_out from head_out (..., h, N, d_v): every head times its W_O, summed, plus b_O."""
@@ -161,7 +169,7 @@ class Attention(nn.Module):
                     head_out=head_out, attn_out=attn_out, allowed=settings.allowed)
 
     def attend_fused(self, X: Tensor, source: Tensor, settings: PassSettings,
-                     cache: KVCache | None) -> dict[str, Tensor]:
+                     cache: KVCache | None = None) -> dict[str, Tensor]:
         """attn_out alone, by torch's fused attention where the score allows it; keys and values of earlier tokens come
         from the cache.
         """
@@ -217,18 +225,12 @@ class Block(Attention):
                            present=config.positions == "relative" and not config.relative_buckets)
         self.cross = CrossAttention(config, layer) if crossed else None
         if d_ff is not None:
-            self.mlp_norm, self.mlp_out_norm = (self.attn_norm if config.shared_norm else Norm(config),
-                                                sandwich_norm(config))
-            self.W_gate, self.b_gate = (parameter(d, d_ff, present=config.gated),
-                                        parameter(d_ff, present=config.gated and config.mlp_bias))
+            self.mlp_norm = self.attn_norm if config.shared_norm else Norm(config)
+            self.mlp_out_norm = sandwich_norm(config)
+            self.W_gate = parameter(d, d_ff, present=config.gated)
+            self.b_gate = parameter(d_ff, present=config.gated and config.mlp_bias)
             self.W_1, self.b_1 = parameter(d, d_ff), parameter(d_ff, present=config.mlp_bias)
             self.W_2, self.b_2 = parameter(d_ff, d), parameter(d, present=config.mlp_bias)
-
-    def score_bias(self, settings: PassSettings) -> Tensor | None:
-        """(h, N, M) what positions add to the scores of this block: ALiBi, relative biases of its own or
-        shared, or nothing.
-        """
-        return settings.bias if settings.relative is None else self.r[:, settings.relative]
 
     def feed_forward(self, x: Tensor, activation: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
         """mlp_pre (N, d_ff), mlp_post (N, d_ff), mlp_out (N, d) from x (N, d), N equal two-layer networks side by side;
@@ -289,37 +291,35 @@ class HeadEdits:
         self.intervention, self.reference = intervention, reference
 
     def on_pattern(self, pattern: Tensor, allowed: Tensor, layer: int) -> Tensor:
-        edits = [e for e in self.intervention.heads if e.layer == layer and e.action == "uniform"]
-        if edits:
+        for edit in self._on_heads(layer, uniform=True):
             pattern = pattern.clone()
-            for edit in edits:
-                pattern[..., edit.head, :, :] = attention.uniform_pattern(allowed, pattern.dtype)
+            pattern[..., edit.head, :, :] = attention.uniform_pattern(allowed, pattern.dtype)
         return pattern
 
     def on_head_out(self, head_out: Tensor, layer: int) -> Tensor:
-        edits = [e for e in self.intervention.heads if e.layer == layer and e.action != "uniform"]
-        if edits:
+        for edit in self._on_heads(layer, uniform=False):
             head_out = head_out.clone()
-            for edit in edits:
-                mean = self.reference.blocks[layer].head_out[edit.head].mean(dim=-2) if edit.action == "mean" else None
-                head_out[..., edit.head, :, :] = self._apply(head_out[..., edit.head, :, :], edit, mean)
+            head_out[..., edit.head, :, :] = self._apply(head_out[..., edit.head, :, :], edit,
+                                                         lambda block, head=edit.head: block.head_out[head])
         return head_out
 
     def on_sublayer(self, out: Tensor, layer: int, sublayer: str) -> Tensor:
         for edit in self.intervention.sublayers:
-            if edit.layer == layer and edit.sublayer == sublayer:
-                mean = None
-                if edit.action == "mean":
-                    block = self.reference.blocks[layer]
-                    mean = (block.attn_out if sublayer == "attention" else block.mlp_out).mean(dim=-2)
-                out = self._apply(out, edit, mean)
+            if (edit.layer, edit.sublayer) == (layer, sublayer):
+                out = self._apply(out, edit,
+                                  lambda block: block.attn_out if sublayer == "attention" else block.mlp_out)
         return out
 
-    @staticmethod
-    def _apply(x: Tensor, edit, mean: Tensor | None) -> Tensor:
-        """x (..., N, k) set to zero, to `mean` (k,) at every position, or scaled."""
+    def _on_heads(self, layer: int, uniform: bool) -> list[HeadEdit]:
+        return [edit for edit in self.intervention.heads
+                if edit.layer == layer and (edit.action == "uniform") == uniform]
+
+    def _apply(self, x: Tensor, edit: HeadEdit | SublayerEdit, output_of: Callable[[BlockTrace], Tensor]) -> Tensor:
+        """x (..., N, k) set to zero, scaled, or set at every position to its mean in the reference run, where
+        `output_of` finds it in the block.
+        """
         if edit.action == "mean":
-            return mean.expand_as(x)
+            return output_of(self.reference.blocks[edit.layer]).mean(dim=-2).expand_as(x)
         return x * (0.0 if edit.action == "zero" else edit.factor)
 
 
@@ -328,7 +328,7 @@ NO_EDITS = HeadEdits(NOTHING, None)
 
 def cross_settings(settings: PassSettings, n_source: int) -> PassSettings:
     """For cross-attention: every query sees all n_source source tokens, and positions add nothing."""
-    allowed = attention.bidirectional_mask(settings.allowed.shape[-2], n_source, device=settings.allowed.device)
+    allowed = attention.mask("bidirectional", settings.allowed.shape[-2], n_source, device=settings.allowed.device)
     return replace(settings, allowed=allowed, mask="bidirectional", angles=None, bias=None, relative=None)
 
 
@@ -336,11 +336,21 @@ def traced(block: Block, x: Tensor, settings: PassSettings, edits: HeadEdits,
            memory: Tensor | None = None) -> BlockTrace:
     """One block's pass over x (N, d) with everything kept; `memory` (M, d) is what its cross-attention reads."""
     def across(X: Tensor) -> dict[str, Tensor]:
-        made = block.cross.attend_traced(X, memory, cross_settings(settings, memory.shape[-2]), NO_EDITS)
-        return {name: made[name] for name in ("Q", "K", "V", "scores", "pattern", "head_out", "attn_out")}
+        steps = block.cross.attend_traced(X, memory, cross_settings(settings, memory.shape[-2]), NO_EDITS)
+        return {name: steps[name] for name in ("Q", "K", "V", "scores", "pattern", "head_out", "attn_out")}
 
     parts = block(x, settings, lambda X: block.attend_traced(X, X, settings, edits), edits,
                   None if memory is None else across)
-    if parts["cross"] is not None:
+    if memory is not None:
         parts["cross"] = CrossTrace(W_O=block.cross.W_O, **parts["cross"])
     return BlockTrace(W_O=block.W_O, **parts)
+
+
+def fused(block: Block, x: Tensor, settings: PassSettings, cache: KVCache | None = None,
+          memory: Tensor | None = None) -> Tensor:
+    """(N, d) resid_post of one block over x (N, d) by the faster road; `cache` and `memory` as in `logits`."""
+    def across(X: Tensor) -> dict[str, Tensor]:
+        return block.cross.attend_fused(X, memory, cross_settings(settings, memory.shape[-2]))
+
+    return block(x, settings, lambda X: block.attend_fused(X, X, settings, cache), NO_EDITS,
+                 None if memory is None else across)["resid_post"]

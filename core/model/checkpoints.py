@@ -1,8 +1,8 @@
 """Models on disk: safetensors weights, a JSON config, the tokenizer and a model card, in one folder; and the bundled
 ones under assets/models.
 
-A model's folder may hold its history too: a folder `history` with the weights of some training steps, and what was
-measured at each.
+A model's folder may hold its history too: a folder `history` with the weights of some training steps, and the measures
+of each.
 """
 import dataclasses
 import functools
@@ -11,9 +11,10 @@ import json
 import os
 import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import safetensors
 import torch
@@ -29,6 +30,8 @@ BUNDLED = Path(__file__).resolve().parents[2] / "assets" / "models"
 WEIGHTS, CONFIG, TOKENIZER, CARD = "model.safetensors", "config.json", "tokenizer.json", "README.md"
 HISTORY, MILESTONES, RECORD = "history", "history.json", "training.json"
 WEIGHT_DTYPES = (torch.float16, torch.bfloat16, torch.float32)
+MOST_TOLD = 5               # problems that a message names
+Record = TypeVar("Record")
 
 
 class CheckpointError(Exception):
@@ -68,9 +71,8 @@ def save(folder: str | Path, model: Transformer, tokenizer: Tokenizer, card: str
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder / WEIGHTS, lambda path: save_file(weights, path))
     _write(folder / TOKENIZER, tokenizer.save)
-    _write(folder / CONFIG,
-           lambda path: path.write_text(json.dumps(model.config.to_dict(), indent=2) + "\n", encoding="utf-8"))
-    _write(folder / CARD, lambda path: path.write_text(card, encoding="utf-8"))
+    _write_text(folder / CONFIG, json.dumps(model.config.to_dict(), indent=2) + "\n")
+    _write_text(folder / CARD, card)
 
 
 def archive(model: Transformer, tokenizer: Tokenizer, card: str) -> bytes:
@@ -84,15 +86,15 @@ def archive(model: Transformer, tokenizer: Tokenizer, card: str) -> bytes:
 
 
 def save_history(folder: str | Path, milestones: Sequence[Milestone], model: Transformer) -> None:
-    """Write the weights of `model`, which is at the last of the milestones, and what is known of them all, into the
+    """Write the weights of `model`, which is at the last of the milestones, and the record of all milestones into the
     folder's history.
     """
     place = Path(folder) / HISTORY
     place.mkdir(parents=True, exist_ok=True)
     weights = _weights(model, torch.float16)
     _write(place / _weights_of(milestones[-1].step), lambda path: save_file(weights, path))
-    text = json.dumps([dataclasses.asdict(milestone) for milestone in milestones], indent=1, ensure_ascii=False) + "\n"
-    _write(place / MILESTONES, lambda path: path.write_text(text, encoding="utf-8"))
+    records = [dataclasses.asdict(milestone) for milestone in milestones]
+    _write_text(place / MILESTONES, json.dumps(records, indent=1, ensure_ascii=False) + "\n")
 
 
 def load_history(folder: str | Path) -> tuple[Milestone, ...]:
@@ -100,14 +102,18 @@ def load_history(folder: str | Path) -> tuple[Milestone, ...]:
 
     Raises CheckpointError for a history that cannot be read.
     """
-    path = Path(folder) / HISTORY / MILESTONES
+    milestones = _records(Path(folder) / HISTORY / MILESTONES, Milestone, "history of this program")
+    return tuple(sorted(milestones, key=lambda milestone: milestone.step))
+
+
+def _records(path: Path, record: Callable[..., Record], what: str) -> tuple[Record, ...]:
+    """The records of a JSON list; none if there is no such file. CheckpointError for a file that is no `what`."""
     try:
-        milestones = [Milestone(**fields) for fields in json.loads(path.read_text(encoding="utf-8"))]
+        return tuple(record(**fields) for fields in json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return ()
     except (OSError, ValueError, TypeError) as error:
-        raise CheckpointError(f"{path} is no history of this program: {error} Put the original file back.") from error
-    return tuple(sorted(milestones, key=lambda milestone: milestone.step))
+        raise CheckpointError(f"{path} is no {what}: {error} Put the original file back.") from error
 
 
 def load(folder: str | Path, device: torch.device | str = "cpu",
@@ -174,22 +180,14 @@ def history(name: str) -> tuple[Milestone, ...]:
 
 
 def training_record(name: str) -> tuple[dict, ...]:
-    """What was noted while a model that comes with the project was trained (stage, step, tokens_seen, training_loss,
-    held_out by name, …), by step; none if nothing was.
+    """The training log of a model that comes with the project, by step: stage, step, tokens_seen, training_loss,
+    held_out by name, …; none if there is no log.
     """
-    path = BUNDLED / name / RECORD
-    try:
-        return tuple(json.loads(path.read_text(encoding="utf-8"))) if name in bundled_names() else ()
-    except FileNotFoundError:
-        return ()
-    except (OSError, ValueError) as error:
-        raise CheckpointError(f"{path} is no record of a training: {error} Put the original file back.") from error
+    return _records(BUNDLED / name / RECORD, dict, "record of a training") if name in bundled_names() else ()
 
 
 def training_ends(name: str) -> tuple[dict, ...]:
-    """What was noted at the end of each stage of a bundled model's training; of `training_record` the last
-    entry of each.
-    """
+    """The last entry of each stage in the `training_record` of a bundled model."""
     return tuple({entry.get("stage", 1): entry for entry in training_record(name)}.values())
 
 
@@ -212,20 +210,25 @@ def _weights(model: Transformer, dtype: torch.dtype) -> dict[str, Tensor]:
     return weights
 
 
-def _write(path: Path, write) -> None:
+def _write(path: Path, write: Callable[[Path], object]) -> None:
+    """Write a file beside its place, and move it there when it is whole."""
     partial = path.with_name(path.name + ".partial")
     write(partial)
     os.replace(partial, path)
+
+
+def _write_text(path: Path, text: str) -> None:
+    _write(path, lambda partial: partial.write_text(text, encoding="utf-8"))
 
 
 def _mismatch(config: ModelConfig, tokenizer: Tokenizer) -> str | None:
     """What does not fit between model and tokenizer, as a sentence."""
     if config.vocab_size != tokenizer.vocab_size:
         return f"The model has a vocabulary of {config.vocab_size} tokens, its tokenizer one of {tokenizer.vocab_size}."
-    if config.end_of_text not in (None, tokenizer.end_of_text):
-        return f"The model's end of text is token {config.end_of_text}, its tokenizer's {tokenizer.end_of_text}."
-    if config.mask_token not in (None, tokenizer.mask_token):
-        return f"The model's mask is token {config.mask_token}, its tokenizer's {tokenizer.mask_token}."
+    for name, own, other in (("end of text", config.end_of_text, tokenizer.end_of_text),
+                             ("mask", config.mask_token, tokenizer.mask_token)):
+        if own not in (None, other):
+            return f"The model's {name} is token {own}, its tokenizer's {other}."
     return None
 
 
@@ -270,10 +273,15 @@ def _read_weights(path: Path, expected: dict[str, tuple[int, ...]]) -> dict[str,
         elif not torch.isfinite(weight).all():
             problems.append(f"{name} holds numbers that are not finite")
     if problems:
-        more = f"; and {len(problems) - 5} more" if len(problems) > 5 else ""
-        raise CheckpointError(f"{path} does not fit its config: {'; '.join(problems[:5])}{more}. "
+        raise CheckpointError(f"{path} does not fit its config: {first_problems(problems)}. "
                               "Use the weights and the config that were saved together.")
     return weights
+
+
+def first_problems(problems: Sequence[str]) -> str:
+    """The first MOST_TOLD of some problems, and how many more there are, for a message."""
+    more = [f"and {len(problems) - MOST_TOLD} more"] if len(problems) > MOST_TOLD else []
+    return "; ".join([*problems[:MOST_TOLD], *more])
 
 
 def _unreadable(path: Path, error: OSError) -> CheckpointError:

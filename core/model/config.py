@@ -1,5 +1,4 @@
-"""What a transformer is built from: one frozen, validated, hashable ModelConfig says every architecture of the lessons.
-"""
+"""The settings of a transformer: one frozen, checked, hashable ModelConfig describes each architecture."""
 from __future__ import annotations
 
 import dataclasses
@@ -15,6 +14,21 @@ MASKS = ("causal", "bidirectional", "sliding-window")
 SCORES = ("dot", "multiplicative", "additive")
 MOST_LAYERS = 1000          # of one stack: every block is an object of Python, and a thousand million are never made
 MOST = 10**9                # of any other number: torch counts the numbers of a tensor in 64 bits
+# the least and the largest whole number that each of these fields may be
+RANGES = {
+    **dict.fromkeys(("vocab_size", "d_model", "n_heads", "n_context", "d_k", "d_v", "d_ff", "n_kv_heads", "window",
+                     "relative_max_distance"), (1, MOST)),
+    **dict.fromkeys(("d_rotary", "relative_buckets", "n_token_types", "n_classes"), (0, MOST)),
+    "n_layers": (1, MOST_LAYERS), "n_encoder_layers": (0, MOST_LAYERS),
+}
+CHOICES = {"kind": KINDS, "norm": NORMS, "norm_placement": NORM_PLACEMENTS, "activation": ACTIVATIONS,
+           "positions": POSITIONS, "mask": MASKS, "score": SCORES}
+
+
+def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    """ValueError, with the sentence to show a reader, for a value that is not among the allowed ones."""
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}.")
 
 
 @dataclass(frozen=True)
@@ -85,9 +99,10 @@ class ModelConfig:
     mask_token: int | None = None         # the token that stands for a blank to fill in; None: the model knows none
 
     def __post_init__(self) -> None:
+        per_head = self.d_model // max(self.n_heads, 1)
         derived = {
-            "d_k": self.d_k or self.d_model // max(self.n_heads, 1),
-            "d_v": self.d_v or self.d_model // max(self.n_heads, 1),
+            "d_k": self.d_k or per_head,
+            "d_v": self.d_v or per_head,
             "d_ff": None if self.d_ff is None else self.d_ff or 4 * self.d_model,
             "n_kv_heads": self.n_kv_heads or self.n_heads,
             "rotary_scaling": tuple(self.rotary_scaling),      # a list where it was read from JSON
@@ -99,66 +114,48 @@ class ModelConfig:
         self._check()
 
     def _check(self) -> None:
-        self._check_sizes_and_names()
-        self._check_attention_and_positions()
-        self._check_tokens_and_kinds()
-
-    def _check_sizes_and_names(self) -> None:
-        for name in ("vocab_size", "d_model", "n_heads", "n_context", "d_k", "d_v", "n_kv_heads", "window",
-                     "relative_max_distance"):
-            self._check_whole(name, 1, MOST)
-        for name in ("d_rotary", "relative_buckets", "n_token_types", "n_classes"):
-            self._check_whole(name, 0, MOST)
-        self._check_whole("n_layers", 1, MOST_LAYERS)
-        self._check_whole("n_encoder_layers", 0, MOST_LAYERS)
-        if self.d_ff is not None:
-            self._check_whole("d_ff", 1, MOST)
-        for name, allowed in (("kind", KINDS), ("norm", NORMS),
-                              ("norm_placement", NORM_PLACEMENTS), ("activation", ACTIVATIONS),
-                              ("positions", POSITIONS), ("mask", MASKS), ("score", SCORES)):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}.")
-        if self.norm_epsilon <= 0:
-            raise ValueError(f"norm_epsilon must be above 0, not {self.norm_epsilon}.")
-
-    def _check_attention_and_positions(self) -> None:
-        if self.n_heads % self.n_kv_heads:
-            raise ValueError(f"n_heads ({self.n_heads}) must be a multiple of n_kv_heads ({self.n_kv_heads}).")
-        if self.positions == "rotary" and self.rotary_width % 2:
-            raise ValueError(f"Rotary positions turn pairs of dimensions, so d_k, or d_rotary where that is less, must "
-                             f"be even, not {self.rotary_width}.")
-        if not 0 <= self.d_rotary <= self.d_k:
-            raise ValueError(f"d_rotary ({self.d_rotary}) cannot be more than d_k ({self.d_k}).")
-        if len(self.rotary_scaling) not in (0, 1, 4) or not all(number > 0 for number in self.rotary_scaling):
-            raise ValueError(f"rotary_scaling is empty, one number above 0, or four, not {self.rotary_scaling!r}.")
-        if self.relative_buckets < 0 or self.relative_buckets % 4:
-            raise ValueError(f"relative_buckets must be a multiple of 4 (both directions, near and far) or 0, not "
-                             f"{self.relative_buckets}.")
-
-    def _check_tokens_and_kinds(self) -> None:
+        for name, (least, most) in RANGES.items():
+            value = getattr(self, name)
+            absent = name == "d_ff" and value is None
+            if not absent and (type(value) is not int or not least <= value <= most):
+                raise ValueError(f"{name} must be a whole number from {least} to {most:,}, not {value!r}.")
+        for name, allowed in CHOICES.items():
+            check_choice(name, getattr(self, name), allowed)
         for name in ("end_of_text", "begin_of_text", "mask_token"):
-            if getattr(self, name) is not None and not 0 <= getattr(self, name) < self.vocab_size:
-                raise ValueError(f"{name} ({getattr(self, name)}) is no id of a vocabulary of "
-                                 f"{self.vocab_size} tokens.")
-        if (self.n_encoder_layers > 0) != (self.kind == "encoder-decoder"):
-            raise ValueError(f"n_encoder_layers ({self.n_encoder_layers}) belongs to an encoder-decoder, and this is a "
-                             f"model of kind {self.kind!r}.")
-        self._check_combinations()
+            token_id = getattr(self, name)
+            if token_id is not None and not 0 <= token_id < self.vocab_size:
+                raise ValueError(f"{name} ({token_id}) is no id of a vocabulary of {self.vocab_size} tokens.")
+        for broken, complaint in self._rules():
+            if broken:
+                raise ValueError(complaint)
 
-    def _check_combinations(self) -> None:
-        if self.shared_norm and not self.parallel_residual:
-            raise ValueError("shared_norm belongs to a parallel residual.")
-        if self.kind == "encoder-decoder" and (self.embedding_norm or self.n_token_types or self.head_transform):
-            raise ValueError("An embedding norm, token types and a head's transform are defined for one stack only, "
-                             "not for an encoder-decoder.")
-        if self.parallel_residual and (self.norm_placement != "pre" or self.kind == "encoder-decoder"):
-            raise ValueError("A parallel residual is defined for norm_placement='pre' and without "
-                             "cross-attention only.")
-
-    def _check_whole(self, name: str, least: int, most: int) -> None:
-        value = getattr(self, name)
-        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-            raise ValueError(f"{name} must be a whole number from {least} to {most:,}, not {value!r}.")
+    def _rules(self) -> tuple[tuple[bool, str], ...]:
+        """What must hold between several fields: whether each rule is broken, and the sentence that says so."""
+        crossed = self.kind == "encoder-decoder"
+        scaling = self.rotary_scaling
+        return (
+            (self.norm_epsilon <= 0, f"norm_epsilon must be above 0, not {self.norm_epsilon}."),
+            (self.n_heads % self.n_kv_heads > 0,
+             f"n_heads ({self.n_heads}) must be a multiple of n_kv_heads ({self.n_kv_heads})."),
+            (self.positions == "rotary" and self.rotary_width % 2 > 0,
+             f"Rotary positions turn pairs of dimensions, so d_k, or d_rotary where that is less, must be even, not "
+             f"{self.rotary_width}."),
+            (self.d_rotary > self.d_k, f"d_rotary ({self.d_rotary}) cannot be more than d_k ({self.d_k})."),
+            (len(scaling) not in (0, 1, 4) or min(scaling, default=1) <= 0,
+             f"rotary_scaling is empty, one number above 0, or four, not {scaling!r}."),
+            (self.relative_buckets % 4 > 0,
+             f"relative_buckets must be a multiple of 4 (both directions, near and far) or 0, not "
+             f"{self.relative_buckets}."),
+            ((self.n_encoder_layers > 0) != crossed,
+             f"n_encoder_layers ({self.n_encoder_layers}) belongs to an encoder-decoder, and this is a model of kind "
+             f"{self.kind!r}."),
+            (self.shared_norm and not self.parallel_residual, "shared_norm belongs to a parallel residual."),
+            (crossed and (self.embedding_norm or self.n_token_types > 0 or self.head_transform),
+             "An embedding norm, token types and a head's transform are defined for one stack only, not for an "
+             "encoder-decoder."),
+            (self.parallel_residual and (crossed or self.norm_placement != "pre"),
+             "A parallel residual is defined for norm_placement='pre' and without cross-attention only."),
+        )
 
     @property
     def first_token(self) -> int | None:

@@ -1,9 +1,11 @@
-"""Text from a model, token by token: greedy and sampled generation, and beam search, as iterators of what each step
-did; and many texts at once, continued or translated.
+"""Text from a model, token by token: greedy and sampled generation, and beam search, as iterators over the steps; and
+many texts at once, continued or translated.
 
-Closing the iterator (or leaving the loop over it) stops the model; it computes nothing that is not asked for. A text
-longer than the context is read through `context_window`, which slides by one token a step.
+The model computes a step when the iterator is asked for it; closing the iterator, or leaving the loop over it, stops
+the model. A text longer than the context is read through `context_window`, which slides by one token a step.
 """
+from __future__ import annotations
+
 import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -52,10 +54,10 @@ class Hypothesis:
     """One way to go on, in a beam search.
 
     token_ids  the prompt and the continuation        log_probs  ln p of each token of the continuation, nats
-    parent     the place in the step before of the hypothesis it extends or, if finished before, was; 0, the prompt, in
-               the first step
-    finished   it ends with the end-of-text token and is not extended; it keeps its place while no better
-               ones push it out
+    parent     where the hypothesis that it extends stood in the step before (or where it stood itself, if it was
+               finished then); in the first step 0, the prompt
+    finished   whether it ends with the end-of-text token; it is then not extended, and stays until better ones push
+               it out
     """
 
     token_ids: tuple[int, ...]
@@ -67,6 +69,10 @@ class Hypothesis:
     def log_prob(self) -> float:
         """ln p(continuation | prompt): the exactly rounded sum of log_probs, nats."""
         return math.fsum(self.log_probs)
+
+    def longer(self, token_id: int, log_prob: float, parent: int, end_of_text: int | None) -> Hypothesis:
+        """This hypothesis, which stands at the place `parent`, with one more token, whose ln p is log_prob."""
+        return Hypothesis(self.token_ids + (token_id,), self.log_probs + (log_prob,), parent, token_id == end_of_text)
 
 
 def context_window(token_ids: Sequence[int], config: ModelConfig) -> tuple[int, ...]:
@@ -116,7 +122,7 @@ def _steps(model: Transformer, token_ids: tuple[int, ...], config: SamplingConfi
     for i in range(max_new_tokens):
         n_unseen = len(token_ids) - len(context_window(token_ids, model.config))
         logits = next_logits(model, [token_ids], cache, memory)[0]
-        xi = torch.rand((), generator=generator, dtype=torch.float64).item()
+        xi = next_xi(generator)
         truncation = truncate(logits, config)
         place = int((truncation.token_ids == picks[i]).argmax()) if i in picks else draw(truncation, xi)
         token_id = int(truncation.token_ids[place])
@@ -139,18 +145,19 @@ def continuations(model: Transformer, prompts: Sequence[Sequence[int]], config: 
     or after the first token that is in `stop`, which is given too. Raises ValueError at once as `generate` does.
     """
     checked = [_checked_prompt(model, prompt, max_new_tokens) for prompt in prompts]
-    return _in_batches(model, checked, config, seed, max_new_tokens, {*stop, model.config.end_of_text}, batch_size)
+    stop = {*stop, model.config.end_of_text}
+    return ((i, text[len(checked[i]):]) for batch in _batches(checked, batch_size)
+            for i, text in _side_by_side(model, {i: checked[i] for i in batch}, config, seed, max_new_tokens, stop))
 
 
-def _in_batches(model: Transformer, prompts: list[tuple[int, ...]], config: SamplingConfig, seed: int,
-                max_new_tokens: int, stop: set, batch_size: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+def _batches(texts: Sequence[Sequence[int]], batch_size: int) -> Iterator[list[int]]:
+    """The places of texts of one length, up to batch_size at a time, the shortest texts first."""
     def length(i: int) -> int:
-        return len(prompts[i])
+        return len(texts[i])
 
-    for _, alike in itertools.groupby(sorted(range(len(prompts)), key=length), length):
+    for _, alike in itertools.groupby(sorted(range(len(texts)), key=length), length):
         while batch := list(itertools.islice(alike, batch_size)):
-            for i, text in _side_by_side(model, {i: prompts[i] for i in batch}, config, seed, max_new_tokens, stop):
-                yield i, text[length(i):]
+            yield batch
 
 
 def _side_by_side(model: Transformer, texts: dict[int, tuple[int, ...]], config: SamplingConfig, seed: int,
@@ -161,7 +168,7 @@ def _side_by_side(model: Transformer, texts: dict[int, tuple[int, ...]], config:
     for _ in range(max_new_tokens):
         ended, rows = {}, []
         for row, (i, logits) in enumerate(zip(texts, next_logits(model, list(texts.values()), cache).cpu())):
-            texts[i] += (_drawn(logits, config, generators[i]),)
+            texts[i] += (drawn_token(logits, config, generators[i]),)
             if texts[i][-1] in stop:
                 ended[i] = texts[i]
             else:
@@ -183,12 +190,8 @@ def translations(model: Transformer, sources: Sequence[Sequence[int]], max_new_t
     The tokens end with the end-of-text token, or are max_new_tokens. Raises ValueError for a model that does
     not translate.
     """
-    def length(i: int) -> int:
-        return len(sources[i])
-
-    for _, alike in itertools.groupby(sorted(range(len(sources)), key=length), length):
-        while batch := list(itertools.islice(alike, batch_size)):
-            yield from zip(batch, _translated(model, [sources[i] for i in batch], max_new_tokens))
+    for batch in _batches(sources, batch_size):
+        yield from zip(batch, _translated(model, [sources[i] for i in batch], max_new_tokens))
 
 
 def _translated(model: Transformer, sources: list[Sequence[int]], max_new_tokens: int) -> list[tuple[int, ...]]:
@@ -212,9 +215,14 @@ def _encoded(model: Transformer, sources: list[Sequence[int]]) -> Tensor:
     return model.encode(torch.tensor([list(source) for source in sources], dtype=torch.int64, device=model.device))
 
 
-def _drawn(logits: Tensor, config: SamplingConfig, generator: torch.Generator) -> int:
-    """The token that `config` draws from logits (|V|,) on the CPU."""
-    return int(drawn(logits, config, [torch.rand((), generator=generator, dtype=torch.float64).item()])[1][0])
+def next_xi(generator: torch.Generator) -> float:
+    """The next ξ of a generator, uniform in [0, 1)."""
+    return torch.rand((), generator=generator, dtype=torch.float64).item()
+
+
+def drawn_token(logits: Tensor, config: SamplingConfig, generator: torch.Generator) -> int:
+    """The token that `config` and the generator's next ξ draw from logits (|V|,) on the CPU."""
+    return int(drawn(logits, config, [next_xi(generator)])[1][0])
 
 
 def beam_search(model: Transformer, token_ids: Sequence[int], width: int, max_new_tokens: int = 20,
@@ -250,8 +258,7 @@ def exhaustive_search(model: Transformer, token_ids: Sequence[int], max_new_toke
     texts, ended = [Hypothesis(prompt, (), 0, False)], []
     for _ in range(max_new_tokens):
         log_probs = log_probs_of(next_logits(model, [text.token_ids for text in texts], KVCache())).tolist()
-        longer = [Hypothesis(text.token_ids + (token_id,),
-                             text.log_probs + (log_prob,), 0, token_id == model.config.end_of_text)
+        longer = [text.longer(token_id, log_prob, 0, model.config.end_of_text)
                   for text, row in zip(texts, log_probs) for token_id, log_prob in enumerate(row)]
         texts = [text for text in longer if not text.finished]
         ended += [text for text in longer if text.finished]
@@ -287,13 +294,9 @@ def _extensions(beams: tuple[Hypothesis, ...], live: list[int], log_probs: Tenso
     # a few, and equal ones: sorting all would take as long as the model
     places = (totals >= least).nonzero()[:, 0]
     order = places[totals[places].sort(descending=True, stable=True).indices][:n]
-    extensions = []
-    for index in order[totals[order] > -math.inf].tolist():
-        row, token_id = divmod(index, log_probs.shape[-1])
-        beam = beams[live[row]]
-        extensions.append(Hypothesis(beam.token_ids + (token_id,), beam.log_probs + (log_probs[row, token_id].item(),),
-                                     live[row], token_id == end_of_text))
-    return extensions
+    cells = (divmod(index, log_probs.shape[-1]) for index in order[totals[order] > -math.inf].tolist())
+    return [beams[live[row]].longer(token_id, log_probs[row, token_id].item(), live[row], end_of_text)
+            for row, token_id in cells]
 
 
 def _checked_prompt(model: Transformer, token_ids: Sequence[int], max_new_tokens: int,

@@ -1,14 +1,17 @@
-"""What a reader changed in one forward pass.
+"""The changes of one forward pass that a reader asks for.
 
 An Intervention is passed in, never set on the model, and is hashable: it is part of a cache's key.
 """
 from dataclasses import dataclass
 
-from core.model.config import ACTIVATIONS, MASKS, NORMS, SCORES
+from core.model.config import ACTIVATIONS, MASKS, NORMS, SCORES, check_choice
 
 HEAD_ACTIONS = ("zero", "mean", "scale", "uniform")
 SUBLAYER_ACTIONS = ("zero", "mean", "scale")
 SUBLAYERS = ("attention", "mlp")
+# what may stand in for the model's own
+REPLACEMENTS = {"mask": MASKS, "positions": ("none", "sinusoidal", "rotary", "alibi"), "norm": ("none", *NORMS),
+                "score": SCORES, "activation": ACTIVATIONS}
 
 
 @dataclass(frozen=True)
@@ -23,8 +26,7 @@ class HeadEdit:
     factor: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.action not in HEAD_ACTIONS:
-            raise ValueError(f"A head can be changed by {', '.join(HEAD_ACTIONS)}, not {self.action!r}.")
+        check_choice("The action on a head", self.action, HEAD_ACTIONS)
 
 
 @dataclass(frozen=True)
@@ -39,10 +41,8 @@ class SublayerEdit:
     factor: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.sublayer not in SUBLAYERS:
-            raise ValueError(f"A sublayer is one of {', '.join(SUBLAYERS)}, not {self.sublayer!r}.")
-        if self.action not in SUBLAYER_ACTIONS:
-            raise ValueError(f"A sublayer can be changed by {', '.join(SUBLAYER_ACTIONS)}, not {self.action!r}.")
+        check_choice("sublayer", self.sublayer, SUBLAYERS)
+        check_choice("The action on a sublayer", self.action, SUBLAYER_ACTIONS)
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,8 @@ class Intervention:
     gate stays a gate.
     scale_scores: whether q·k is divided by sqrt(d_k), instead of the model's own choice.
     score: one of config.SCORES instead of the model's own. The dot product needs no weights; what the other two need,
-    W_S or v, is not the model's to give and is
-        drawn at random with `score_seed` (core.model.attention.random_score_weights): a model that was not trained with
-        it says nothing sensible.
+    W_S or v, the model has not learned: core.model.attention.random_score_weights draws it with `score_seed`, and
+    what the model then predicts makes no sense.
     residual: False cuts the path around every sublayer.
     permutation: token i of the run is token permutation[i] of the prompt.
     """
@@ -95,23 +94,20 @@ class Intervention:
     permutation: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        if self.mask is not None and self.mask not in MASKS:
-            raise ValueError(f"The mask is one of {', '.join(MASKS)}, not {self.mask!r}.")
-        if self.positions not in (None, "none", "sinusoidal", "rotary", "alibi"):
-            raise ValueError(f"Positions can be switched to none, sinusoidal, rotary or alibi, not {self.positions!r}.")
-        if self.norm not in (None, "none", *NORMS):
-            raise ValueError(f"The norm can be switched to none, {', '.join(NORMS)}, not {self.norm!r}.")
-        if self.score is not None and self.score not in SCORES:
-            raise ValueError(f"The score function is one of {', '.join(SCORES)}, not {self.score!r}.")
-        if self.activation not in (None, *ACTIVATIONS):
-            raise ValueError(f"The activation is one of {', '.join(ACTIVATIONS)}, not {self.activation!r}.")
+        for name, allowed in REPLACEMENTS.items():
+            if getattr(self, name) is not None:
+                check_choice(name, getattr(self, name), allowed)
         if self.window is not None and self.window < 1:
             raise ValueError(f"A window holds at least 1 key, not {self.window}.")
-        edits = self.heads + self.sublayers
-        if any(edit.action == "mean" for edit in edits) and not self.reference_ids:
+        if self.needs_reference and not self.reference_ids:
             raise ValueError("Setting an output to its mean needs reference_ids, the text that the mean is taken over.")
         if self.permutation is not None and sorted(self.permutation) != list(range(len(self.permutation))):
             raise ValueError("A permutation holds every position from 0 to N - 1 once.")
+
+    @property
+    def needs_reference(self) -> bool:
+        """Whether an edit puts in a mean over the reference text."""
+        return any(edit.action == "mean" for edit in self.heads + self.sublayers)
 
 
 NOTHING = Intervention()

@@ -2,13 +2,15 @@
 
 Positions count from 0; i is a query's position, j a key's.
 
-Angles and slopes are worked out in float64 on the CPU, since Apple's GPUs have no float64, and rounded and
-moved at the end.
+Angles and slopes are worked out in float64 on the CPU, since Apple's GPUs have no float64; a model rounds them to its
+own number format and moves them to its device.
 """
 import math
 
 import torch
 from torch import Tensor
+
+Device = torch.device | str | None
 
 
 def frequencies(d: int, base: float = 10_000.0) -> Tensor:
@@ -23,16 +25,15 @@ def frequencies(d: int, base: float = 10_000.0) -> Tensor:
     return torch.as_tensor(base, dtype=torch.float64) ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
 
 
-def sinusoidal(n: int, d: int, base: float = 10_000.0, *, dtype: torch.dtype = torch.float64,
-               device: torch.device | str | None = None) -> Tensor:
+def sinusoidal(n: int, d: int, base: float = 10_000.0) -> Tensor:
     """(n, d) sinusoidal positions: sin(i ω_j) in column 2j, cos(i ω_j) in column 2j + 1. An odd d ends on a sine.
 
-    Rounded to `dtype` at the end, so that large positions keep their angle.
+    float64, in which large positions keep their angle: round the result, not the angle.
     >>> sinusoidal(2, 2)[1].tolist()
     [0.8414709848078965, 0.5403023058681398]
     """
     angles = torch.arange(n, dtype=torch.float64)[:, None] * frequencies(d, base)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[:, :d].to(dtype).to(device)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[:, :d]
 
 
 def rotary_frequencies(d: int, base: float = 10_000.0, scaling: tuple[float, ...] = ()) -> Tensor:
@@ -72,9 +73,8 @@ def rotate(x: Tensor, angles: Tensor) -> Tensor:
     """
     cos, sin = angles.cos().to(x.dtype).to(x.device), angles.sin().to(x.dtype).to(x.device)
     d = 2 * angles.shape[-1]
-    turned, rest = (x, []) if d == x.shape[-1] else (x[..., :d], [x[..., d:]])
-    first, second = turned.chunk(2, dim=-1)
-    return torch.cat([first * cos - second * sin, first * sin + second * cos, *rest], dim=-1)
+    first, second = x[..., :d].chunk(2, dim=-1)
+    return torch.cat([first * cos - second * sin, first * sin + second * cos, x[..., d:]], dim=-1)
 
 
 def alibi_slopes(n_heads: int) -> Tensor:
@@ -92,7 +92,7 @@ def alibi_slopes(n_heads: int) -> Tensor:
     return torch.tensor(powers(below) + powers(2 * below)[0::2][: n_heads - below], dtype=torch.float64)
 
 
-def distances(n_queries: int, n_keys: int, *, device: torch.device | str | None = None) -> Tensor:
+def distances(n_queries: int, n_keys: int, *, device: Device = None) -> Tensor:
     """(n_queries, n_keys) i − j, where the last query stands at the last key's position (a KV cache holds
     the keys before).
     """
@@ -100,17 +100,15 @@ def distances(n_queries: int, n_keys: int, *, device: torch.device | str | None 
     return torch.arange(start, n_keys, device=device)[:, None] - torch.arange(n_keys, device=device)
 
 
-def alibi_bias(n_queries: int, n_keys: int, n_heads: int, *, dtype: torch.dtype = torch.float32,
-               device: torch.device | str | None = None) -> Tensor:
-    """(h, n_queries, n_keys) what ALiBi adds to the scores: −m |i − j|.
+def alibi_bias(n_queries: int, n_keys: int, n_heads: int) -> Tensor:
+    """(h, n_queries, n_keys) what ALiBi adds to the scores, float64: −m |i − j|.
 
     Under a causal mask this is the notes' −m (i − j).
     """
-    return (-alibi_slopes(n_heads)[:, None, None] * distances(n_queries, n_keys).abs()).to(dtype).to(device)
+    return -alibi_slopes(n_heads)[:, None, None] * distances(n_queries, n_keys).abs()
 
 
-def relative_index(n_queries: int, n_keys: int, max_distance: int, *,
-                   device: torch.device | str | None = None) -> Tensor:
+def relative_index(n_queries: int, n_keys: int, max_distance: int, *, device: Device = None) -> Tensor:
     """(n_queries, n_keys) int64 column of the table r (h, 2 max_distance + 1) for each i − j, longer distances sharing
     the last one. Source: Shaw et al. 2018.
     """
@@ -118,7 +116,7 @@ def relative_index(n_queries: int, n_keys: int, max_distance: int, *,
 
 
 def relative_buckets(n_queries: int, n_keys: int, n_buckets: int, max_distance: int, *, both_sides: bool,
-                     device: torch.device | str | None = None) -> Tensor:
+                     device: Device = None) -> Tensor:
     """(n_queries, n_keys) int64 column of the table r (h, n_buckets) for each i − j: near distances have a bucket each,
     farther ones share one with their neighbours in log distance, and all from max_distance on share the last.
 

@@ -1,7 +1,7 @@
-"""Known models as settings of ModelConfig, for counting and comparing: what their papers and public configs say, and
-how large they say the model is.
+"""Known models as settings of ModelConfig, for counting and comparing, with the sizes that their papers and public
+configs give.
 """
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 from core.model.config import STORIES, ModelConfig
 
@@ -51,8 +51,7 @@ def _llama(d: int, n_layers: int, h: int, d_ff: int, n_context: int, n_kv_heads:
                 positions="rotary", attention_bias=False, mlp_bias=False, tied_embeddings=False)
 
 
-_STORIES = {name: value for name, value in asdict(STORIES).items()
-            if name in ("vocab_size", "d_model", "n_layers", "n_heads", "n_context")}
+_STORIES = {name: getattr(STORIES, name) for name in ("vocab_size", "d_model", "n_layers", "n_heads", "n_context")}
 
 # Sizes: Vaswani et al. 2017; Radford et al. 2018, 2019 (and the released GPT-2 configs); Devlin et al. 2019; Brown et
 # al. 2020, table 2.1; Raffel et al. 2020; Touvron et al. 2023a, 2023b; Le Scao et al. 2022 (BLOOM).

@@ -47,27 +47,28 @@ class RemoteError(Exception):
 # ---- what is sent ----------------------------------------------------------------------------------------------------
 
 
-def _written(value, tensor):
+def _to_json(value, tensor):
     """A record as JSON takes it; `tensor` says what stands for a tensor."""
     if isinstance(value, Tensor):
         return tensor(value)
     if isinstance(value, tuple):
-        return [_written(entry, tensor) for entry in value]
+        return [_to_json(entry, tensor) for entry in value]
     if type(value).__name__ in RECORDS:
         return {"record": type(value).__name__,
-                **{field.name: _written(getattr(value, field.name), tensor) for field in dataclasses.fields(value)}}
+                **{field.name: _to_json(getattr(value, field.name), tensor) for field in dataclasses.fields(value)}}
     return value
 
 
-def _read(value, tensor):
-    """What `_written` wrote; `tensor` gives the tensor for what stands for one."""
+def _from_json(value, tensor):
+    """What `_to_json` wrote; `tensor` gives the tensor for what stands for one."""
     if isinstance(value, list):
-        return tuple(_read(entry, tensor) for entry in value)
+        return tuple(_from_json(entry, tensor) for entry in value)
     if not isinstance(value, dict):
         return value
     if "record" not in value:
         return tensor(value)
-    return RECORDS[value["record"]](**{name: _read(entry, tensor) for name, entry in value.items() if name != "record"})
+    fields = {name: _from_json(entry, tensor) for name, entry in value.items() if name != "record"}
+    return RECORDS[value["record"]](**fields)
 
 
 def packed(made: Trace, model: Transformer) -> bytes:
@@ -87,7 +88,7 @@ def packed(made: Trace, model: Transformer) -> bytes:
             arrays[str(len(arrays))] = np.ascontiguousarray(tensor.cpu().numpy())
         return names[key]
 
-    written = json.dumps(_written(made, stand_in))
+    written = json.dumps(_to_json(made, stand_in))
     return written_arrays(arrays, {"trace": written})
 
 
@@ -96,7 +97,7 @@ def unpacked(sent: bytes, model: Transformer) -> Trace:
     try:
         header = json.loads(sent[8:8 + int.from_bytes(sent[:8], "little")])
         weights, tensors = dict(model.named_parameters()), read_tensors(sent)
-        made = _read(json.loads(header["__metadata__"]["trace"]),
+        made = _from_json(json.loads(header["__metadata__"]["trace"]),
                      lambda entry: tensors[entry["tensor"]] if "tensor" in entry else weights[entry["weight"]])
     except (ValueError, KeyError, TypeError, safetensors.SafetensorError) as error:
         raise RemoteError(f"The answer is no Trace: {error!r}") from error
@@ -106,27 +107,28 @@ def unpacked(sent: bytes, model: Transformer) -> Trace:
 
 
 def request(name: str, step: int | None, token_ids: tuple[int, ...], intervention: Intervention) -> bytes:
-    """What is asked: the pass of a bundled model, as it was after `step` steps of its training or in the end."""
-    asked = {"fingerprint": fingerprint(), "model": name, "step": step, "token_ids": token_ids,
-             "intervention": _written(intervention, None)}
-    return json.dumps(asked).encode()
+    """A request for one pass of a bundled model, as it was after `step` steps of its training or, for None, at its end.
+    """
+    fields = {"fingerprint": fingerprint(), "model": name, "step": step, "token_ids": token_ids,
+              "intervention": _to_json(intervention, None)}
+    return json.dumps(fields).encode()
 
 
 @functools.lru_cache(maxsize=1)
 def fingerprint() -> str:
-    """Of what a pass is computed with: this program's code, torch, and the bundled models by name and size.
+    """A hash of what a pass is computed with: this program's code, torch, and the bundled models by name and size.
 
-    Only an equal one computes for us.
+    App and replica compare theirs, and work together only where the two are equal.
     """
     # without the build: the app's may be for the CPU, a replica's for a GPU
-    found = hashlib.sha256(torch.__version__.partition("+")[0].encode())
+    digest = hashlib.sha256(torch.__version__.partition("+")[0].encode())
     if not (sources := sorted(CODE.rglob("*.py"))):
         raise FileNotFoundError(f"There is no code in {CODE}.")
     for path in sources:
-        found.update(path.read_bytes())
+        digest.update(path.read_bytes())
     for path in sorted(checkpoints.BUNDLED.rglob("*.*")):
-        found.update(f"{path.relative_to(checkpoints.BUNDLED)} {path.stat().st_size}".encode())
-    return found.hexdigest()
+        digest.update(f"{path.relative_to(checkpoints.BUNDLED)} {path.stat().st_size}".encode())
+    return digest.hexdigest()
 
 
 # ---- a replica -------------------------------------------------------------------------------------------------------
@@ -156,7 +158,7 @@ class Replica:
             if fields["fingerprint"] != fingerprint():
                 raise RemoteError("The app has another version of this program or of its models.")
             model, ids = self._model(fields["model"], fields["step"]), fields["token_ids"]
-            intervention = _read(fields["intervention"], None)
+            intervention = _from_json(fields["intervention"], None)
             if not isinstance(intervention, Intervention):
                 raise TypeError("no Intervention")
             if (not 0 < len(ids) <= model.config.n_context
@@ -183,7 +185,7 @@ class Client:
         """address: "http://host:port" or https, with a path where the service has one."""
         self._parts = urllib.parse.urlsplit(address)
         self._is_up, self._next_look, self._looking = False, 0.0, threading.Lock()
-        self._told = ""
+        self._logged = ""
 
     def trace(self, name: str, step: int | None, token_ids: tuple[int, ...], intervention: Intervention,
               model: Transformer) -> Trace | None:
@@ -192,14 +194,14 @@ class Client:
             self._look_aside()
             return None
         try:
-            status, sent = self._asked("POST", request(name, step, token_ids, intervention))
+            status, sent = self._exchange("POST", request(name, step, token_ids, intervention))
             if status == 200:
                 return unpacked(sent, model)
             # such as 503: too many wait there
             LOG.warning("A pass is computed here, since the replicas answered with status %s: %s", status, sent[:200])
         except (OSError, http.client.HTTPException) as error:
             self._is_up = False
-            self._tell(f"Passes are computed here, since the replicas do not answer: {error!r}")
+            self._log_once(f"Passes are computed here, since the replicas do not answer: {error!r}")
         except RemoteError as error:
             LOG.warning("A pass is computed here: %s", error)
         return None
@@ -207,19 +209,19 @@ class Client:
     def look(self) -> bool:
         """Whether the replicas answer, and are of this version."""
         try:
-            status, sent = self._asked("GET")
-            found = json.loads(sent)["fingerprint"] if status == 200 else f"status {status}"
+            status, sent = self._exchange("GET")
+            theirs = json.loads(sent)["fingerprint"] if status == 200 else f"status {status}"
         except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError) as error:
-            found = repr(error)
-        self._is_up = found == fingerprint()
-        self._tell("Passes are computed by the replicas." if self._is_up
-                   else f"Passes are computed here: the replicas are not there, or of another version ({found}).")
+            theirs = repr(error)
+        self._is_up = theirs == fingerprint()
+        self._log_once("Passes are computed by the replicas." if self._is_up
+                   else f"Passes are computed here: the replicas are not there, or of another version ({theirs}).")
         return self._is_up
 
-    def _tell(self, news: str) -> None:
-        if news != self._told:
+    def _log_once(self, news: str) -> None:
+        if news != self._logged:
             LOG.warning(news)
-            self._told = news
+            self._logged = news
 
     def _look_aside(self) -> None:
         if time.monotonic() >= self._next_look and self._looking.acquire(blocking=False):
@@ -232,7 +234,7 @@ class Client:
             self._next_look = time.monotonic() + REST
             self._looking.release()
 
-    def _asked(self, method: str, body: bytes | None = None) -> tuple[int, bytes]:
+    def _exchange(self, method: str, body: bytes | None = None) -> tuple[int, bytes]:
         made = http.client.HTTPSConnection if self._parts.scheme == "https" else http.client.HTTPConnection
         connection = made(self._parts.hostname, self._parts.port, timeout=CONNECT)
         try:

@@ -59,7 +59,7 @@ class SamplingConfig:
 
 @dataclass(frozen=True, eq=False)
 class Truncation:
-    """What `truncate` found. Arrays are (|V|,), read-only, in the order of `token_ids`: most probable first.
+    """A truncated distribution. Arrays are (|V|,), read-only, in the order of `token_ids`: most probable first.
 
     token_ids      int64    every token of the vocabulary, by falling logit, equal logits by rising id
     probs          float64  y = softmax(u / T), before anything is cut; sums to 1
@@ -156,11 +156,10 @@ def draw(truncation: Truncation, xi: float) -> int:
 
 
 def drawn(logits, config: SamplingConfig, xis) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What numbers xis (M,) draw from logits (|V|,): places, token ids and the probabilities they are drawn
-    with, each (M,).
+    """The places, the token ids and the probabilities, each (M,), of the tokens that xis (M,) draw from logits (|V|,).
 
-    As `draw` finds them in `truncate`'s order, up to the last bit; where the head of the distribution decides, without
-    sorting the whole vocabulary.
+    They are those of `draw` after `truncate`, up to the last bit; where the head of the distribution decides, the
+    whole vocabulary is not sorted.
 
     >>> places, token_ids, probs = drawn(np.log([0.2, 0.5, 0.3]), SamplingConfig(top_p=0.8), [0.0, 0.7])
     >>> places.tolist(), token_ids.tolist(), probs.round(3).tolist()
@@ -180,8 +179,8 @@ def _whole(logits: np.ndarray, config: SamplingConfig) -> tuple[np.ndarray, np.n
 
 def _head(logits: np.ndarray, config: SamplingConfig,
           largest_xi: float) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """The same of the most probable tokens alone; None where those do not decide what is kept, or what the
-    largest xi draws.
+    """`_whole` from the most probable tokens alone; None where they do not decide what is kept, or what the largest xi
+    draws.
     """
     n = 1 if config.temperature == 0 else config.top_k or HEAD
     if n > len(logits) // 2 or config.typical_p < 1 and not config.top_k:
@@ -246,7 +245,7 @@ def _weights(sorted_logits: np.ndarray, temperature: float) -> tuple[np.ndarray,
 def _cut_by(sorted_logits: np.ndarray, z: np.ndarray, w: np.ndarray, config: SamplingConfig) -> np.ndarray:
     """The code of the rule that cuts each token (|V|,).
 
-    All rules but the last leave the first n places, so n says all.
+    Every rule but the last keeps the first n places, so the number n is all that it hands on.
     """
     cut_by = np.full(len(w), KEPT, dtype=np.int8)
 

@@ -13,10 +13,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import tokenizers
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
+PIECE = TypeVar("PIECE", str, bytes)
 END_OF_TEXT, MASK = "<|endoftext|>", "<|mask|>"
 VISIBLE_END_OF_TEXT, VISIBLE_MASK = "‹end›", "‹mask›"
 BLANK = re.compile(" ?_{3,}")             # with the space before it, which belongs to the word that is missing
@@ -25,8 +27,9 @@ VISIBLE = {" ": "·", "\n": "⏎", "\t": "⇥", "\r": "␍"}
 
 @dataclass(frozen=True)
 class Prompt:
-    """A text as a model reads it, with the tokens that the model's texts begin and end with; n_cut of the text's first
-    tokens did not fit and were left out.
+    """A text as a model reads it, between the tokens that the model's texts begin and end with.
+
+    n_cut: how many of the text's first tokens did not fit and were left out.
     """
 
     token_ids: tuple[int, ...]
@@ -34,12 +37,11 @@ class Prompt:
 
 
 class Tokenizer:
-    """A trained byte-level BPE. It is never changed after it was made, so many threads may share one.
+    """A trained byte-level BPE. Nothing changes it once it is built, so many threads may share one.
 
     end_of_text, mask_token: their ids, None where there is none. begin, end: the ids that a model of this tokenizer
     wants before and after every text; here end of text before it, and nothing after. method: how it cuts a text; here
-    "byte-level BPE". Tokenizers that were made elsewhere, by this or another method, have the same face:
-    core.huggingface.tokens.
+    "byte-level BPE". core.huggingface.tokens has tokenizers that others trained, with the same methods.
     """
 
     method = "byte-level BPE"
@@ -182,7 +184,7 @@ class Tokenizer:
     @functools.cached_property
     def ranks(self) -> dict[tuple[bytes, bytes], int]:
         """The number of the rule, from 1, that joins two pieces."""
-        return {pair: rank for rank, pair in enumerate(self.merges, 1)}
+        return ranks_of(self.merges)
 
     def words(self, text: str) -> list[bytes]:
         """The pieces that `text` is split into before any merge, as bytes: no token reaches from one into the next.
@@ -202,7 +204,7 @@ class Tokenizer:
 
     @functools.cached_property
     def _id_of_bytes(self) -> dict[bytes, int]:
-        return {token: i for i, token in enumerate(self._bytes) if token}
+        return {token: i for i in reversed(range(self.vocab_size)) if (token := self.token_bytes(i))}
 
     def prompt(self, text: str, n_context: int, blanks: bool = False) -> Prompt:
         """`text` as the model reads it: as many of its last tokens as n_context (at least 1) leaves room for between
@@ -223,6 +225,11 @@ class Tokenizer:
         if not 0 <= token_id < self.vocab_size:
             raise ValueError(f"There is no token {token_id}: this vocabulary has ids 0 to {self.vocab_size - 1}.")
         return token_id
+
+
+def ranks_of(merges: Sequence[tuple[PIECE, PIECE]]) -> dict[tuple[PIECE, PIECE], int]:
+    """Pair -> number of its rule, from 1, in the order of learning."""
+    return {pair: rank for rank, pair in enumerate(merges, 1)}
 
 
 def encodable(text: str) -> str:

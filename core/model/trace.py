@@ -16,8 +16,17 @@ from torch import Tensor
 from core.model.config import ModelConfig
 
 
+class _Heads:
+    """What attention and cross-attention have in common beside their fields."""
+
+    @property
+    def head_contribution(self) -> Tensor:
+        """(h, N, d) what each head adds to the stream: head_out W_O. Their sum plus b_O is attn_out."""
+        return self.head_out @ self.W_O
+
+
 @dataclass(frozen=True)
-class CrossTrace:
+class CrossTrace(_Heads):
     """The cross-attention of a decoder block: N queries from the decoder's stream, M keys and values from the encoder's
     final vectors.
     """
@@ -34,14 +43,9 @@ class CrossTrace:
     resid_post: Tensor       # (N, d)        the stream after the cross-attention, which the feed-forward part reads
     W_O: Tensor              # (h, d_v, d)   the model's own parameter, not a copy
 
-    @property
-    def head_contribution(self) -> Tensor:
-        """(h, N, d) what each head adds to the stream: head_out W_O. Their sum plus b_O is attn_out."""
-        return self.head_out @ self.W_O
-
 
 @dataclass(frozen=True)
-class BlockTrace:
+class BlockTrace(_Heads):
     """What one block read, computed and wrote."""
 
     resid_pre: Tensor        # (N, d)        the stream before the block
@@ -69,46 +73,36 @@ class BlockTrace:
     W_O: Tensor              # (h, d_v, d)   the model's own parameter, not a copy
     cross: CrossTrace | None = None        # of an encoder-decoder's decoder
 
-    @property
-    def masked_scores(self) -> Tensor:
-        """(h, N, N) scores with −∞ where the mask forbids."""
-        return self.scores.masked_fill(~self.allowed, float("-inf"))
-
-    @property
-    def head_contribution(self) -> Tensor:
-        """(h, N, d) what each head adds to the stream: head_out W_O. Their sum plus b_O is attn_out."""
-        return self.head_out @ self.W_O
-
 
 @dataclass(frozen=True)
-class EncoderTrace:
-    """The encoder's part of an encoder-decoder's pass, over M source tokens."""
+class StackTrace:
+    """One pass through a stack of blocks; by itself that of an encoder-decoder's encoder, over M source tokens."""
 
-    token_ids: Tensor                # (M,) int64
-    embedding: Tensor                # (M, d)   rows of E, times the embedding scale
-    position: Tensor | None          # (M, d)
-    blocks: tuple[BlockTrace, ...]
-    resid_final: Tensor              # (M, d)
-    h_final: Tensor                  # (M, d)   what every decoder block's cross-attention reads
-
-
-@dataclass(frozen=True)
-class Trace:
-    """One forward pass of a Transformer; in an encoder-decoder, of its decoder, with the encoder's pass beside it."""
-
-    config: ModelConfig
     token_ids: Tensor                # (N,) int64, after any permutation
     embedding: Tensor                # (N, d)   rows of E, times the embedding scale
     position: Tensor | None          # (N, d)   what was added for the position; None where nothing is added
     blocks: tuple[BlockTrace, ...]
     resid_final: Tensor              # (N, d)   the stream after the last block
-    # (N, d) after the final norm (resid_final itself in a post-norm or DeepNorm model)
+    # (N, d) after the final norm (resid_final itself in a post-norm or DeepNorm model); of an encoder, what every
+    # decoder block's cross-attention reads
     h_final: Tensor
+
+    @property
+    def depths(self) -> list[Tensor]:
+        """The stream (N, d) before each block, and after the last: L + 1 of them."""
+        return [block.resid_pre for block in self.blocks] + [self.resid_final]
+
+
+@dataclass(frozen=True)
+class Trace(StackTrace):
+    """One forward pass of a Transformer; in an encoder-decoder, of its decoder, with the encoder's pass beside it."""
+
+    config: ModelConfig
     # (N, |V|) Transformer.unembedding times h_final (times h_head, where the model has one), plus b_U
     logits: Tensor
     # (n_classes,) of the classification head, which reads h_final of the first token
     class_logits: Tensor | None = None
-    encoder: EncoderTrace | None = None          # of an encoder-decoder
+    encoder: StackTrace | None = None          # of an encoder-decoder
     # (N, d) what was added for the text a token belongs to; None where nothing is added
     token_type: Tensor | None = None
     # (N, d) norm(act(h_final W_H + b_H)), which the unembedding of a model with a head's transform reads
@@ -136,7 +130,7 @@ class Trace:
         return sum(storages.values())
 
 
-RECORDS = (CrossTrace, BlockTrace, EncoderTrace, Trace)
+RECORDS = (CrossTrace, BlockTrace, StackTrace, Trace)
 
 
 def _moved(value, device: torch.device | str):
@@ -158,6 +152,4 @@ def _tensors(value) -> Iterator[Tensor]:
         for entry in value:
             yield from _tensors(entry)
     elif isinstance(value, RECORDS):
-        for name, entry in vars(value).items():
-            if name != "W_O":
-                yield from _tensors(entry)
+        yield from _tensors(tuple(entry for name, entry in vars(value).items() if name != "W_O"))

@@ -28,11 +28,11 @@ from torch import Tensor, nn
 
 from core.model import attention, positional
 from core.model.activation import activate
-from core.model.block import NO_EDITS, Block, HeadEdits, KVCache, Norm, PassSettings, cross_settings, parameter, traced
+from core.model.block import NO_EDITS, Block, HeadEdits, KVCache, Norm, PassSettings, fused, parameter, traced
 from core.model.config import ModelConfig
 from core.model.intervention import NOTHING, Intervention
 from core.model.normalisation import deepnorm_constants
-from core.model.trace import EncoderTrace, Trace
+from core.model.trace import StackTrace, Trace
 
 NEEDS_SOURCE = "This model translates: give it a source text as well."
 NO_SOURCE = "This model has no encoder: give it one text only."
@@ -43,8 +43,7 @@ def position_parameters(config: ModelConfig) -> tuple[nn.Parameter | None, nn.Pa
     the scheme has no such weights.
     """
     return (parameter(config.n_context, config.d_model, present=config.positions == "learned"),
-            parameter(config.n_heads, config.relative_buckets,
-                      present=config.positions == "relative" and config.relative_buckets > 0))
+            parameter(config.n_heads, config.relative_buckets, present=config.positions == "relative"))
 
 
 class Encoder(nn.Module):
@@ -72,19 +71,18 @@ class Transformer(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
-        self.E = nn.Parameter(torch.zeros(config.vocab_size, config.d_model))
         crossed, d = config.kind == "encoder-decoder", config.d_model
+        self.E = parameter(config.vocab_size, d)
         self.P, self.r = position_parameters(config)
-        self.T = parameter(config.n_token_types, d, present=config.n_token_types > 0)
+        self.T = parameter(config.n_token_types, d)
         self.embedding_norm = Norm(config) if config.embedding_norm else None
         self.blocks = nn.ModuleList(Block(config, layer, crossed) for layer in range(config.n_layers))
         self.final_norm = Norm(config) if config.reads_normed else None
         self.W_H, self.b_H = parameter(d, d, present=config.head_transform), parameter(d, present=config.head_transform)
         self.head_norm = Norm(config) if config.head_transform else None
-        self.W_U, self.b_U = (parameter(config.vocab_size, d, present=not config.tied_embeddings),
-                              parameter(config.vocab_size, present=config.unembedding_bias))
-        self.W_C, self.b_C = (parameter(config.d_model, config.n_classes, present=config.n_classes > 0),
-                              parameter(config.n_classes, present=config.n_classes > 0))
+        self.W_U = parameter(config.vocab_size, d, present=not config.tied_embeddings)
+        self.b_U = parameter(config.vocab_size, present=config.unembedding_bias)
+        self.W_C, self.b_C = parameter(d, config.n_classes), parameter(config.n_classes)
         self.encoder = Encoder(config) if crossed else None
 
     @property
@@ -113,19 +111,20 @@ class Transformer(nn.Module):
         encoder's first attention mixes into it, and cross-attention learns to find it where it stands. With DeepNorm,
         W_V, W_O and the feed-forward maps are multiplied by its β instead of the division.
         """
-        writes, deep = ("W_O", "W_2"), self.config.norm_placement == "deepnorm"
+        config = self.config
         for name, p in self.named_parameters():
-            short = name.rsplit(".", 1)[-1]
-            if short == "E" and self.encoder is not None:
-                p.normal_(0.0, self.config.d_model ** -0.5, generator=generator)
-            elif short in ("E", "P", "T", "W_U", "r", "v_S"):
+            leaf = name.rsplit(".", 1)[-1]
+            if leaf == "E" and self.encoder is not None:
+                p.normal_(0.0, config.d_model ** -0.5, generator=generator)
+            elif leaf in ("E", "P", "T", "W_U", "r", "v_S"):
                 p.normal_(0.0, 0.02, generator=generator)
-            elif short.startswith("W_"):
-                fan_in = p.shape[0] * p.shape[1] if short == "W_O" else p.shape[-2]
-                _, beta = deepnorm_constants(self.config, encoder=name.startswith("encoder."))
-                smaller = ((beta if short in ("W_V", "W_O", "W_1", "W_gate", "W_2") else 1.0) if deep
-                           else (2 * self.config.n_layers) ** -0.5 if short in writes else 1.0)
-                p.normal_(0.0, fan_in ** -0.5 * smaller, generator=generator)
+            elif leaf.startswith("W_"):
+                fan_in, factor = p.shape[0] * p.shape[1] if leaf == "W_O" else p.shape[-2], 1.0
+                if config.norm_placement == "deepnorm" and leaf in ("W_V", "W_O", "W_1", "W_gate", "W_2"):
+                    _, factor = deepnorm_constants(config, encoder=name.startswith("encoder."))
+                elif config.norm_placement != "deepnorm" and leaf in ("W_O", "W_2"):
+                    factor = (2 * config.n_layers) ** -0.5
+                p.normal_(0.0, fan_in ** -0.5 * factor, generator=generator)
         return self
 
     def forward(self, token_ids: Tensor, intervention: Intervention = NOTHING, source_ids: Tensor | None = None,
@@ -140,18 +139,22 @@ class Transformer(nn.Module):
         learned positions, an edit of a head or layer that is not there, or source tokens where the model needs none or
         none where it needs them.
         """
-        if intervention.permutation is not None:
-            order = self._checked_permutation(intervention.permutation, token_ids.shape[-1])
-            token_ids, token_types = token_ids[..., order], None if token_types is None else token_types[..., order]
+        n = token_ids.shape[-1]
+        if (order := intervention.permutation) is not None:
+            if len(order) != n:
+                raise ValueError(f"The permutation is of {len(order)} tokens, but the prompt has {n}.")
+            token_ids = token_ids[..., list(order)]
+            token_types = None if token_types is None else token_types[..., list(order)]
         self._check(token_ids, intervention)
-        settings = self._settings(token_ids.shape[-1], 0, intervention)
+        settings = self._settings(n, 0, intervention)
         encoder = (self._encode_traced(self._checked_source(source_ids), settings)
                    if self.encoder or source_ids is not None else None)
-        edits = (HeadEdits(intervention, self._reference(intervention)) if intervention.heads or intervention.sublayers
-                 else NO_EDITS)
-        embedding, position, token_type = (self.embed(token_ids),
-                                           self._added_positions(token_ids.shape[-1], 0, intervention),
-                                           self._added_types(token_ids, token_types))
+        # the plain run on the reference text, whose means replace outputs
+        reference = (self(torch.tensor(intervention.reference_ids, device=self.device))
+                     if intervention.needs_reference else None)
+        edits = HeadEdits(intervention, reference)
+        embedding, token_type = self.embed(token_ids), self._added_types(token_ids, token_types)
+        position = self._added_positions(n, 0, intervention)
         x = self._entering(embedding, position, token_type, settings)
         patches, blocks = self._patch_vectors(intervention), []
         for layer, block in enumerate(self.blocks):
@@ -161,7 +164,7 @@ class Transformer(nn.Module):
         x = self._patched(x, self.config.n_layers, patches)
         h_final = self._final(x, settings)
         h_head = self._transformed(h_final, settings.norm)
-        return Trace(self.config, token_ids, embedding, position, tuple(blocks), x, h_final,
+        return Trace(token_ids, embedding, position, tuple(blocks), x, h_final, self.config,
                      self._unembedded(h_final if h_head is None else h_head), self._classify(h_final),
                      encoder, token_type, h_head)
 
@@ -172,7 +175,7 @@ class Transformer(nn.Module):
         With a cache, token_ids are the tokens that follow those already in it, and the cache is extended in place. An
         encoder-decoder needs `memory`, what `encode` made of the source.
         """
-        return self.logits_of(self._hidden(token_ids, cache, dropout, last_only, memory))
+        return self.logits_of(self.final_vectors(token_ids, cache, dropout, last_only, memory))
 
     def logits_of(self, h_final: Tensor) -> Tensor:
         """(..., |V|) the logits that final vectors (..., d) give: the head's transform, where there is one, the
@@ -193,17 +196,19 @@ class Transformer(nn.Module):
             x = block(x, settings, lambda X: dict(attn_out=torch.zeros_like(X)), NO_EDITS)["resid_post"]
         return self.logits_of(self._final(x, settings))
 
-    def final_vectors(self, token_ids: Tensor, dropout: float = 0.0, cache: KVCache | None = None) -> Tensor:
+    def final_vectors(self, token_ids: Tensor, cache: KVCache | None = None, dropout: float = 0.0,
+                      last_only: bool = False, memory: Tensor | None = None) -> Tensor:
         """(N, d) h_final, of which `logits_of` makes the logits, by the faster road: for the logits of a few positions
-        alone. cache: as `logits` takes it.
+        alone. All arguments are those of `logits`.
         """
-        return self._hidden(token_ids, cache, dropout, False, None)
+        self._check(token_ids, NOTHING, cache.n_tokens if cache is not None else 0)
+        return self._final_vectors_of(self.embed(token_ids), cache, dropout, last_only, memory)
 
     def class_logits(self, token_ids: Tensor, dropout: float = 0.0) -> Tensor:
         """(n_classes,) of the classification head, by the faster road. Raises ValueError for a model without one."""
         if self.W_C is None:
             raise ValueError("This model has no classification head.")
-        return self._classify(self.final_vectors(token_ids, dropout))
+        return self._classify(self.final_vectors(token_ids, dropout=dropout))
 
     def encode(self, source_ids: Tensor, dropout: float = 0.0) -> Tensor:
         """(M, d) the final vectors of an encoder-decoder's encoder, by the faster road."""
@@ -212,56 +217,42 @@ class Transformer(nn.Module):
         position = self._added_positions(source_ids.shape[-1], 0, NOTHING, self.encoder)
         x = F.dropout(self._entering(self.embed(source_ids), position, None, settings), dropout)
         for block in self.encoder.blocks:
-            x = block(x, settings, lambda X, block=block: block.attend_fused(X, X, settings, None),
-                      NO_EDITS)["resid_post"]
-        return x if self.encoder.final_norm is None else self.encoder.final_norm(x, settings.norm)
+            x = fused(block, x, settings)
+        return self._final(x, settings, self.encoder)
 
     def logits_of_embeddings(self, embedding: Tensor) -> Tensor:
         """(|V|,) the last token's logits where `embedding` (N, d) or (B, N, d) stands in place of what tokens pick
         (Trace.embedding): it can be differentiated by it.
         """
-        return self.logits_of(self._hidden_of(embedding, None, 0.0, True, None)[..., 0, :])
+        return self.logits_of(self._final_vectors_of(embedding, last_only=True)[..., 0, :])
 
-    def _hidden(self, token_ids: Tensor, cache: KVCache | None, dropout: float, last_only: bool,
-                memory: Tensor | None) -> Tensor:
-        """(N, d) h_final by the faster road, or (1, d) of the last token."""
-        self._check(token_ids, NOTHING, cache.n_tokens if cache is not None else 0)
-        return self._hidden_of(self.embed(token_ids), cache, dropout, last_only, memory)
-
-    def _hidden_of(self, embedding: Tensor, cache: KVCache | None, dropout: float, last_only: bool,
-                   memory: Tensor | None) -> Tensor:
-        start = cache.n_tokens if cache is not None else 0
+    def _final_vectors_of(self, embedding: Tensor, cache: KVCache | None = None, dropout: float = 0.0,
+                          last_only: bool = False, memory: Tensor | None = None) -> Tensor:
         if (memory is None) != (self.encoder is None):
             raise ValueError(NEEDS_SOURCE if memory is None else NO_SOURCE)
-        settings = self._settings(embedding.shape[-2], start, NOTHING, dropout)
-        across = None if memory is None else cross_settings(settings, memory.shape[-2])
-        position = self._added_positions(embedding.shape[-2], start, NOTHING)
-        x = F.dropout(self._entering(embedding, position, None if self.T is None else self.T[0], settings), dropout)
+        n, start = embedding.shape[-2], cache.n_tokens if cache is not None else 0
+        settings = self._settings(n, start, NOTHING, dropout)
+        x = F.dropout(self._entering(embedding, self._added_positions(n, start, NOTHING),
+                                     None if self.T is None else self.T[0], settings), dropout)
         for block in self.blocks:
-            crossing = (None if memory is None
-                        else lambda X, block=block: block.cross.attend_fused(X, memory, across, None))
-            x = block(x, settings, lambda X, block=block: block.attend_fused(X, X, settings, cache), NO_EDITS,
-                      crossing)["resid_post"]
+            x = fused(block, x, settings, cache, memory)
         return self._final(x[..., -1:, :] if last_only else x, settings)
 
-    def _encode_traced(self, source_ids: Tensor, decoder: PassSettings) -> EncoderTrace:
+    def _encode_traced(self, source_ids: Tensor, decoder: PassSettings) -> StackTrace:
         """The encoder's pass with everything kept."""
-        settings = self._encoder_settings(decoder, source_ids.shape[-1])
-        embedding, position = (self.embed(source_ids),
-                               self._added_positions(source_ids.shape[-1], 0, NOTHING, self.encoder))
+        n, embedding = source_ids.shape[-1], self.embed(source_ids)
+        settings, position = self._encoder_settings(decoder, n), self._added_positions(n, 0, NOTHING, self.encoder)
         x, blocks = self._entering(embedding, position, None, settings), []
         for block in self.encoder.blocks:
             blocks.append(traced(block, x, settings, NO_EDITS))
             x = blocks[-1].resid_post
-        h_final = x if self.encoder.final_norm is None else self.encoder.final_norm(x, settings.norm)
-        return EncoderTrace(source_ids, embedding, position, tuple(blocks), x, h_final)
+        return StackTrace(source_ids, embedding, position, tuple(blocks), x, self._final(x, settings, self.encoder))
 
     def _encoder_settings(self, decoder: PassSettings, n: int) -> PassSettings:
         """The decoder's settings, for n source tokens that all see each other."""
-        seen = self._settings(n, 0, Intervention(mask="bidirectional"), stack=self.encoder)
-        return replace(seen, norm=decoder.norm, activation=decoder.activation, scale_scores=decoder.scale_scores,
-                       score=decoder.score, score_seed=decoder.score_seed,
-                       residual=decoder.residual, dropout=decoder.dropout)
+        own = self._settings(n, 0, Intervention(mask="bidirectional"), stack=self.encoder)
+        return replace(decoder, mask=own.mask, allowed=own.allowed, angles=own.angles, bias=own.bias,
+                       relative=own.relative)
 
     def _classify(self, h_final: Tensor) -> Tensor | None:
         return None if self.W_C is None else h_final[..., 0, :] @ self.W_C + self.b_C
@@ -278,20 +269,19 @@ class Transformer(nn.Module):
         encoder-decoder's.
         """
         config, device, total = self.config, self.device, start + n
-        positions = change.positions or config.positions
-        if change.allowed is not None:
-            allowed = torch.tensor(change.allowed, dtype=torch.bool, device=device)
+        positions, mask = change.positions or config.positions, change.mask or config.mask
+        if change.allowed is None:
+            allowed = attention.mask(mask, n, total, change.window or config.window, device=device)
+        else:
+            mask, allowed = "", torch.tensor(change.allowed, dtype=torch.bool, device=device)
             if allowed.shape != (n, n):
                 raise ValueError(f"The mask given is {tuple(allowed.shape)}, but the prompt has {n} tokens: it must "
                                  f"be ({n}, {n}).")
-        else:
-            allowed = attention.mask(change.mask or config.mask, n, total,
-                                     change.window or config.window, device=device)
         return PassSettings(
             norm=change.norm or config.norm, activation=change.activation,
             scale_scores=config.scale_scores if change.scale_scores is None else change.scale_scores,
-            score=change.score or config.score, score_seed=change.score_seed, residual=change.residual, allowed=allowed,
-            mask="" if change.allowed is not None else change.mask or config.mask, dropout=dropout,
+            score=change.score or config.score, score_seed=change.score_seed, residual=change.residual,
+            allowed=allowed, mask=mask, dropout=dropout,
             angles=positional.rotary_angles(n, config.rotary_width, config.rotary_base, start=start,
                                             scaling=config.rotary_scaling) if positions == "rotary" else None,
             bias=self._score_bias(positions, n, total, stack or self),
@@ -304,7 +294,7 @@ class Transformer(nn.Module):
         """
         config = self.config
         if positions == "alibi":
-            return positional.alibi_bias(n, total, config.n_heads, dtype=self.E.dtype, device=self.device)
+            return positional.alibi_bias(n, total, config.n_heads).to(self.E.dtype).to(self.device)
         if positions == "relative" and config.relative_buckets:
             both_sides = config.kind == "encoder" or stack is not self
             return stack.r[:, positional.relative_buckets(n, total, config.relative_buckets,
@@ -350,25 +340,20 @@ class Transformer(nn.Module):
         if positions == "learned":
             return (stack or self).P[start:start + n]
         if positions == "sinusoidal":
-            return positional.sinusoidal(start + n, self.config.d_model, dtype=self.E.dtype, device=self.device)[start:]
+            return positional.sinusoidal(start + n, self.config.d_model)[start:].to(self.E.dtype).to(self.device)
         return None
 
-    def _final(self, x: Tensor, settings: PassSettings) -> Tensor:
-        return x if self.final_norm is None else self.final_norm(x, settings.norm)
-
-    def _reference(self, intervention: Intervention) -> Trace | None:
-        """The plain run on the reference text, whose means replace outputs; None where no edit asks for it."""
-        if not any(e.action == "mean" for e in intervention.heads + intervention.sublayers):
-            return None
-        return self(torch.tensor(intervention.reference_ids, device=self.device))
+    def _final(self, x: Tensor, settings: PassSettings, stack: Transformer | Encoder | None = None) -> Tensor:
+        """(N, d) the stream after the last block of a stack through its final norm; x itself where there is none."""
+        norm = (stack or self).final_norm
+        return x if norm is None else norm(x, settings.norm)
 
     def _patch_vectors(self, intervention: Intervention) -> dict[int, list[tuple[int, Tensor]]]:
         """layer -> [(position, the stream vector (d,) of the source run)], one source run for each source text."""
-        runs: dict[tuple[int, ...], Trace] = {}
+        runs = {ids: self(torch.tensor(ids, device=self.device))
+                for ids in {patch.source_ids for patch in intervention.patches}}
         vectors: dict[int, list[tuple[int, Tensor]]] = {}
         for patch in intervention.patches:
-            if patch.source_ids not in runs:
-                runs[patch.source_ids] = self(torch.tensor(patch.source_ids, device=self.device))
             source = runs[patch.source_ids]
             stream = source.resid_final if patch.layer == self.config.n_layers else source.blocks[patch.layer].resid_pre
             vectors.setdefault(patch.layer, []).append((patch.position, stream[patch.source_position]))
@@ -382,12 +367,6 @@ class Transformer(nn.Module):
                 x[..., position, :] = vector
         return x
 
-    @staticmethod
-    def _checked_permutation(permutation: tuple[int, ...], n: int) -> list[int]:
-        if len(permutation) != n:
-            raise ValueError(f"The permutation is of {len(permutation)} tokens, but the prompt has {n}.")
-        return list(permutation)
-
     def _check(self, token_ids: Tensor, intervention: Intervention, start: int = 0) -> None:
         """Plain messages for what would otherwise fail deep inside."""
         config, n = self.config, start + token_ids.shape[-1]
@@ -399,15 +378,13 @@ class Transformer(nn.Module):
                              f"tokens: shorten it.")
         if not torch.compiler.is_compiling() and not bool(((token_ids >= 0) & (token_ids < config.vocab_size)).all()):
             raise ValueError(f"A token id lies outside the vocabulary of {config.vocab_size} tokens.")
-        for edit in (*intervention.heads, *intervention.sublayers):
-            if not 0 <= edit.layer < config.n_layers:
-                raise ValueError(f"There is no layer {edit.layer}: this model has layers 0 to {config.n_layers - 1}.")
-        for edit in intervention.heads:
-            if not 0 <= edit.head < config.n_heads:
-                raise ValueError(f"There is no head {edit.head}: this model has heads 0 to {config.n_heads - 1}.")
-        for edit in intervention.sublayers:
-            if edit.sublayer == "mlp" and config.d_ff is None:
-                raise ValueError("This model has no feed-forward part to change.")
+        edits = intervention.heads + intervention.sublayers
+        for what, index, count in ([("layer", edit.layer, config.n_layers) for edit in edits]
+                                   + [("head", edit.head, config.n_heads) for edit in intervention.heads]):
+            if not 0 <= index < count:
+                raise ValueError(f"There is no {what} {index}: this model has {what}s 0 to {count - 1}.")
+        if config.d_ff is None and any(edit.sublayer == "mlp" for edit in intervention.sublayers):
+            raise ValueError("This model has no feed-forward part to change.")
         for patch in intervention.patches:
             if not (0 <= patch.layer <= config.n_layers and 0 <= patch.position < n
                     and 0 <= patch.source_position < len(patch.source_ids)):

@@ -209,7 +209,7 @@ PICTURES = {
                 of_head(lambda block: block.scores[:, POSITION] * block.Q.shape[-1] ** 0.5), ("key",)),
         Reading(AT_KEY + r" / √d\nk\n = (?P<value>.+)", of_head(lambda block: block.scores[:, POSITION]), ("key",)),
         Reading(rf"s\n{POSITION},(?P<key>\d+)\n = (?P<value>.+)",
-                of_head(lambda block: block.masked_scores[:, POSITION]), ("key",)),
+                of_head(lambda block: block.scores.masked_fill(~block.allowed, -torch.inf)[:, POSITION]), ("key",)),
         Reading(rf"α\n{POSITION},(?P<key>\d+)\n = (?P<value>.+)", of_head(lambda block: block.pattern[:, POSITION]),
                 ("key",)),
         Reading(rf"α\n{POSITION},\d+\n v" + ENTRY,

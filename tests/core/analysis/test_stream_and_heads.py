@@ -91,10 +91,11 @@ def test_standardise_over_features_is_torch_layer_norm():
 def test_entropy_and_distance_by_hand():
     ln2 = math.log(2)
     assert stream_and_heads.entropy(PATTERN).tolist() == pytest.approx([0.0, ln2, 1.5 * ln2], abs=1e-15)
-    assert stream_and_heads.mean_distance(PATTERN).tolist() == [0.0, 0.5, 0.75]
+    mean_over_choices = stream_and_heads.mean_over_choices
+    assert stream_and_heads.distance(PATTERN).tolist() == [0.0, 0.5, 0.75]
     # query 0 has no choice
-    assert stream_and_heads.mean_entropy(PATTERN[None], CAUSAL).item() == pytest.approx(1.25 * ln2)
-    assert stream_and_heads.mean_head_distance(PATTERN[None], CAUSAL).item() == pytest.approx(0.625)
+    assert mean_over_choices(stream_and_heads.entropy(PATTERN[None]), CAUSAL).item() == pytest.approx(1.25 * ln2)
+    assert mean_over_choices(stream_and_heads.distance(PATTERN[None]), CAUSAL).item() == pytest.approx(0.625)
 
 
 def test_previous_and_first_token_scores_by_hand():

@@ -16,7 +16,7 @@ from core.model import attention
 def test_a_window_in_blocks_is_attention_under_the_windows_mask(n, window):
     generator = torch.Generator().manual_seed(n)
     Q, K, V = (torch.randn(2, n, width, generator=generator, dtype=torch.float64) for width in (6, 6, 3))
-    allowed = attention.sliding_window_mask(n, n, window)
+    allowed = attention.mask("sliding-window", n, n, window)
     expected = attention.masked_softmax(attention.dot_product_scores(Q, K), allowed) @ V
     assert (sparse.windowed_attention(Q, K, V, window) - expected).abs().max() < 1e-12
 

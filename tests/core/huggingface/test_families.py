@@ -113,7 +113,7 @@ def test_every_field_of_the_trace_is_what_it_says(pair):
         scores = Q @ share_heads(K, config.n_heads).mT / (config.d_k ** 0.5 if config.scale_scores else 1)
         if config.positions != "relative" or not own:
             assert relative_error(made.scores, scores) < 1e-5
-        masked = made.masked_scores if own else made.scores
+        masked = made.scores.masked_fill(~made.allowed, -torch.inf) if own else made.scores
         assert relative_error(made.pattern, torch.softmax(masked, -1)) < 1e-5
         assert relative_error(made.head_out, made.pattern @ share_heads(made.V, config.n_heads)) < 1e-5
         assert relative_error(made.head_contribution.sum(-3) + (0 if weights.b_O is None else weights.b_O),

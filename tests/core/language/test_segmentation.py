@@ -19,7 +19,6 @@ from core.language.segmentation import (
     merged,
     objective,
     ranks_of,
-    word_counts,
     words_of,
 )
 from core.model.checkpoints import BUNDLED, TOKENIZER
@@ -103,7 +102,7 @@ def slow_bpe(text: str, n: int) -> list[tuple[str, str]]:
     (characters in their order, then merges).
     """
     words = {word: list(word) for word in words_of(text)}
-    counts, known, merges = word_counts(text), sorted(set(text)), []
+    counts, known, merges = Counter(words_of(text)), sorted(set(text)), []
     for _ in range(n):
         pairs: Counter = Counter()
         for word, pieces in words.items():

@@ -35,9 +35,9 @@ def test_scaling_divides_by_the_root_of_the_width():
 
 def test_masks():
     assert attention.causal_mask(3, 3).tolist() == [[True, False, False], [True, True, False], [True, True, True]]
-    assert attention.sliding_window_mask(4, 4, 2).tolist() == [
+    assert attention.mask("sliding-window", 4, 4, 2).tolist() == [
         [True, False, False, False], [True, True, False, False], [False, True, True, False], [False, False, True, True]]
-    assert attention.bidirectional_mask(2, 3).all()
+    assert attention.mask("bidirectional", 2, 3).all()
     assert (attention.causal_mask(1, 3).tolist()
             == [[True, True, True]]), "the last query stands at the last key's position"
     assert attention.mask("sliding-window", 2, 4, 2).tolist() == [[False, True, True, False],
@@ -50,7 +50,7 @@ def test_a_row_without_keys_is_refused():
 
 
 def test_huge_scores_do_not_overflow():
-    pattern = attention.masked_softmax(torch.tensor([[1e30, 0.0], [1e4, 1e4]]), attention.bidirectional_mask(2, 2))
+    pattern = attention.masked_softmax(torch.tensor([[1e30, 0.0], [1e4, 1e4]]), attention.mask("bidirectional", 2, 2))
     assert pattern.tolist() == [[1.0, 0.0], [0.5, 0.5]]
 
 

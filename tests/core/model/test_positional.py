@@ -7,6 +7,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from transformers.models.t5.modeling_t5 import T5Attention
 
 from core.model import positional
+from core.model.config import ModelConfig
+from core.model.transformer import Transformer
 
 
 def test_sinusoids_follow_the_formula_of_the_notes():
@@ -20,7 +22,7 @@ def test_sinusoids_follow_the_formula_of_the_notes():
 
 
 def test_sinusoids_keep_the_angle_of_far_positions_in_float32():
-    far = positional.sinusoidal(100_001, 2, dtype=torch.float32)[100_000]
+    far = positional.sinusoidal(100_001, 2)[100_000].float()
     assert far.tolist() == pytest.approx([math.sin(100_000), math.cos(100_000)], abs=1e-7)
 
 
@@ -81,12 +83,14 @@ class NoFloat64OnTheDevice(TorchDispatchMode):
         return out
 
 
-def test_devices_without_float64_can_have_every_scheme():
+@pytest.mark.parametrize("positions", ["sinusoidal", "rotary", "alibi", "relative", "learned"])
+def test_devices_without_float64_can_have_every_scheme(positions: str):
+    with torch.device("meta"):
+        model = Transformer(ModelConfig(vocab_size=9, d_model=8, n_layers=1, n_heads=2, n_context=4,
+                                        positions=positions))
     with NoFloat64OnTheDevice():
-        x = torch.zeros(3, 4, device="meta")
-        made = [positional.sinusoidal(3, 4, dtype=torch.float32, device="meta"),
-                positional.alibi_bias(3, 3, 2, device="meta"), positional.rotate(x, positional.rotary_angles(3, 4))]
-    assert all(t.device.type == "meta" and t.dtype == torch.float32 for t in made)
+        logits = model.logits_of_embeddings(torch.zeros(3, 8, device="meta"))
+    assert logits.device.type == "meta" and logits.dtype == torch.float32
 
 
 def test_buckets_of_distances_by_hand_and_as_t5_has_them():

@@ -116,8 +116,8 @@ def test_who_does_not_answer_is_left_alone_and_found_again(replicas: Service, mo
     replicas.status = 200
     assert same(cache._in_turn(loaded, IDS, NOTHING), here("stories-small")) and len(replicas.asked) == 2
     replicas.close()
-    asked = remote.Client._asked
-    monkeypatch.setattr(remote.Client, "_asked", lambda self, *rest: tries.append(rest[0]) or asked(self, *rest))
+    asked = remote.Client._exchange
+    monkeypatch.setattr(remote.Client, "_exchange", lambda self, *rest: tries.append(rest[0]) or asked(self, *rest))
     monkeypatch.setattr(client, "_next_look", float("inf"))
     for _ in range(3):
         assert same(cache._in_turn(loaded, IDS, NOTHING), here("stories-small"))

@@ -64,7 +64,7 @@ def test_the_trace_shows_the_models_own_scores(score):
         own = (multiplicative_scores(block.Q, block.K, weights.W_S) if score == "multiplicative"
                else additive_scores(block.Q, block.K, weights.v_S))
         assert torch.equal(block.scores, own)
-        assert torch.equal(block.pattern, torch.softmax(block.masked_scores, -1))
+        assert torch.equal(block.pattern, torch.softmax(block.scores.masked_fill(~block.allowed, -torch.inf), -1))
 
 
 @pytest.mark.parametrize("score", ["multiplicative", "additive"])
@@ -133,7 +133,7 @@ def test_another_seed_is_another_score_and_the_same_one_the_same():
     one, again, other = (model(tokens, Intervention(score="multiplicative", score_seed=seed)).logits
                          for seed in (0, 0, 1))
     assert torch.equal(one, again) and not torch.equal(one, other)
-    with pytest.raises(ValueError, match="score function"):
+    with pytest.raises(ValueError, match="score must be one of"):
         Intervention(score="cosine")
 
 

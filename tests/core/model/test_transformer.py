@@ -59,7 +59,6 @@ def test_rows_of_every_pattern_sum_to_one_and_the_mask_holds():
         for block in small(mask=mask, window=3)(tokens()).blocks:
             assert (block.pattern.sum(dim=-1) - 1).abs().max() < 1e-12
             assert (block.pattern.masked_select(~block.allowed) == 0).all()
-            assert torch.isneginf(block.masked_scores.masked_select(~block.allowed)).all()
 
 
 @pytest.mark.parametrize("positions", POSITIONS)
