@@ -106,10 +106,9 @@ def swaps(run: Run, position: int) -> list[tuple[str, float, int, float]]:
 def message(page: Lesson, run: Run, layer: int, inputs: np.ndarray | None) -> dict:
     """The header of the component, as activations.js describes it."""
     own = run.model.config.activation
-    header = {"text": page.labels("activations"), "scale": reader.scale(),
-              "names": {name: page.label(f"activations_name_{name}") for name in SHOWN}, "own": None, "histogram": None,
-              "swaps": [], "facts": [], "swap_title": "",
-              "settings": {name: read(f"activations_{name}") for name in PICKS}}
+    header = page.header("activations") | {
+        "names": {name: page.label(f"activations_name_{name}") for name in SHOWN}, "own": None, "histogram": None,
+        "swaps": [], "facts": [], "swap_title": "", "settings": {name: read(f"activations_{name}") for name in PICKS}}
     if inputs is None:
         return header
     position = reader.selection().position

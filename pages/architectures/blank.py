@@ -220,8 +220,8 @@ def message(page: Lesson, filled: Filled, picked: int | None) -> dict:
     nats = losses(filled)
     encoder, decoder = ((None, None) if picked is None
                         else (candidates(filled, picked, both_sides) for both_sides in (True, False)))
-    return {"text": page.labels("blank"), "masks_text": page.labels("masks"), "scale": reader.scale(),
-            "sizes": {"n": len(filled.inputs)},
+    return page.header("blank") | {
+            "masks_text": page.labels("masks"), "sizes": {"n": len(filled.inputs)},
             "tokens": [_chip(page, filled, position) for position in range(len(filled.inputs))], "picked": picked,
             "n_cut": filled.marked.n_cut, "notes": notes(page, filled, picked), "encoder": encoder, "decoder": decoder,
             "losses": [readable(loss) for loss in nats.values()],

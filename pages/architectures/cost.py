@@ -215,8 +215,8 @@ def answer(question: dict) -> bytes:
 def _patterns(page: Lesson) -> Reading:
     patterns = layers_by_pattern(*map(read, HANDS))
     n, near, share = read("length"), read("near"), n_kept(patterns["all"])
-    _picture({"scale": reader.scale(), "text": page.labels("sparse"), "hands": _hands(page)}
-             | header(page.words, patterns), key=PATTERNS_PICTURE, on_settings=_settled)
+    _picture(page.header("sparse") | {"hands": _hands(page)} | header(page.words, patterns), key=PATTERNS_PICTURE,
+             on_settings=_settled)
     rows = [(page.label(f"pattern_{name}"), n_kept(layers), _reach(page.words, name, layers))
             for name, layers in patterns.items()]
     ratio = rf"\left\lceil \frac{{N - 1}}{{w}} \right\rceil = \left\lceil \frac{{{n} - 1}}{{{near}}} \right\rceil"

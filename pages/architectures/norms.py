@@ -148,8 +148,7 @@ def message(page: Lesson, run: Run, batch: Batch, feature: int) -> dict:
     largest = max(float(x.abs().max()), 1e-6)
     reach = float(f"{largest:.1g}")
     reach *= 1.5 if reach < largest else 1
-    return {"text": page.labels("norms"), "scale": reader.scale(),
-            "norms": [_row(page, batch, kind, feature) for kind in KINDS], "edges": EDGES,
+    return page.header("norms") | {"norms": [_row(page, batch, kind, feature) for kind in KINDS], "edges": EDGES,
             "columns": {"result": page.label("norms_column_result", token=token, d=d),
                         "joined": page.label("norms_column_joined", k=len(batch.other))},
             "before": {"name": page.label("norms_before", token=token, d=d), "edges": (-reach, reach),

@@ -14,7 +14,7 @@ import torch
 from core.app.base.markdown import code
 from core.app.compute import cache
 from core.app.frame import Lesson, Question, Reading
-from core.app.state import Run, reader
+from core.app.state import Run
 from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.model.block import KVCache
@@ -224,8 +224,8 @@ def message(page: Lesson, found: Translated, measures: HeldOut | None) -> dict:
     config, judged = found.model.model.config, measures and verdict(found, measures.least)
     tops = [[{"token": found.model.tokenizer.visible(i), "p": p[i], "shown": probability(p[i])}
              for i in most_probable(p, CANDIDATES)] for p in probabilities(found.trace.logits)]
-    return {"text": page.labels("translate"), "step_text": page.labels("translate_step"),
-            "masks_text": page.labels("masks"), "scale": reader.scale(), "source": found.source_tokens,
+    return page.header("translate") | {
+            "step_text": page.labels("translate_step"), "masks_text": page.labels("masks"), "source": found.source_tokens,
             "target": found.target_tokens, "inputs": found.input_tokens,
             "shown": [probability(p) for p in found.probabilities], "tops": tops,
             "sizes": {"n": len(found.target), "m": len(found.source), "h": config.n_heads},
@@ -377,7 +377,6 @@ def _question(page: Lesson, found: Translated) -> Question:
     other = cache.result(found.model.key("forced translation", found.source),
                          lambda: forced(found), lambda made: 1024)
     first = {"own": code(tokenizer.visible(own[0])), "other": code(tokenizer.visible(other[0]))}
-    return Question("translate", page.label("translate_question", **first),
-                    [page.label("translate_same"), page.label("translate_differs")], int(other[1:] != own[1:]),
-                    page.label("translate_because", own=code(tokenizer.decode(own)),
-                               made=code(tokenizer.decode(other))))
+    return page.question("translate", [page.label("translate_same"), page.label("translate_differs")],
+                         int(other[1:] != own[1:]), **first, own=code(tokenizer.decode(own)),
+                         made=code(tokenizer.decode(other)))

@@ -154,12 +154,9 @@ def question(page: Lesson, run: Run, steps: Steps, likeness: dict[str, np.ndarra
     if "without" not in likeness:
         larger = bool(
             (steps.output > torch.where(steps.allowed[:, None], steps.V, -torch.inf).amax(dim=0) + 1e-9).any())
-        return Question("exceeds", page.label("question_exceeds"),
-                        [page.label(f"option_{name}") for name in ("yes", "no")], 0 if larger else 1,
-                        page.label("because_exceeds"))
+        return page.question("exceeds", [page.label(f"option_{name}") for name in ("yes", "no")], 0 if larger else 1)
     where = run.model.config.n_layers // 2
     whole, without = (float(likeness[name][where]) for name in ("whole", "without"))
     answer = 1 if abs(without - whole) < LEAST_CHANGE else 0 if without > whole else 2
-    return Question("averages", page.label("question_averages", n=where),
-                    [page.label(f"option_{name}") for name in ("more_alike", "same", "less_alike")], answer,
-                    page.label("because_averages", whole=readable(whole), without=readable(without), n=where))
+    return page.question("averages", [page.label(f"option_{name}") for name in ("more_alike", "same", "less_alike")],
+                         answer, whole=readable(whole), without=readable(without), n=where)

@@ -123,7 +123,7 @@ def _matrices(page: Lesson, run: Run, panels: list[Panel], title: str) -> None:
         headers.append({"name": page.label(f"roles_panel_{panel.name}"), "said": panel.said, "meaning": panel.meaning,
                         "rows": values.shape[0], "columns": values.shape[1], "keys": panel.keys, "scale": panel.scale,
                         "reach": panel.reach or reach(panel.values) or 1.0, "masked": panel.masked})
-    _picture({"text": page.labels("roles"), "scale": reader.scale(), "theme": reader.theme(),
+    _picture(page.header("roles") | {"theme": reader.theme(),
               "title": title + (f" {page.label('roles_last', n=SHOWN)}" if first else ""),
               "tokens": run.tokens[first:], "panels": headers, "lines": math.ceil(len(panels) / 3)},
              key=PICTURE, on_settings=lambda _sent: None, arrays=arrays)
@@ -276,9 +276,8 @@ def _symmetric_question(page: Lesson, matched: int, matched_alike: int, n: int) 
     options = sorted({matched_alike, matched, n, 0, n // 2})
     if len(options) < 3:
         return None
-    return Question("roles_symmetric", page.label("roles_symmetric_question", n=n, own=matched),
-                    [str(option) for option in options], options.index(matched_alike),
-                    page.label("roles_symmetric_because", own=matched, alike=matched_alike, n=n))
+    return page.question("roles_symmetric", [str(option) for option in options], options.index(matched_alike), n=n,
+                         own=matched, alike=matched_alike)
 
 
 # ---- (b) another basis for queries and keys --------------------------------------------------------------------------
@@ -344,10 +343,9 @@ def _change_lines(page: Lesson, run: Run, found: Compared, A: Tensor, i: int) ->
 
 def _change_question(page: Lesson, head: str, logits: float, moved: dict[str, str]) -> Question:
     """How far the logits move when queries and keys are put into another basis."""
-    return Question("roles_change", page.label("roles_change_question", head=head, q=moved["Q"], k=moved["K"]),
-                    [page.label(f"roles_change_option_{k}") for k in range(4)],
-                    int(np.searchsorted(STEPS, logits, side="right")),
-                    page.label("roles_change_because", logits=_small(logits)))
+    return page.question("roles_change", [page.label(f"roles_change_option_{k}") for k in range(4)],
+                         int(np.searchsorted(STEPS, logits, side="right")), head=head, q=moved["Q"], k=moved["K"],
+                         logits=_small(logits))
 
 
 # ---- (c) the dimensions of the stream in another order ---------------------------------------------------------------
@@ -414,5 +412,5 @@ def _relabel_lines(page: Lesson, run: Run, found: Relabelled, mantissa: float, p
 def _relabel_question(page: Lesson, d: int, digits: int) -> Question:
     """How many digits the number of orders of the d dimensions has."""
     options = sorted({digits, d, max(1, digits // 10), digits * 10})
-    return Question("roles_relabel", page.label("roles_relabel_question", d=d), [str(option) for option in options],
-                    options.index(digits), page.label("roles_relabel_because", d=d, digits=digits))
+    return page.question("roles_relabel", [str(option) for option in options], options.index(digits), d=d,
+                         digits=digits)

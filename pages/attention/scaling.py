@@ -86,7 +86,7 @@ def message(page: Lesson, run: Run, results: Experiment, heads: tuple[HeadScalin
         "names": [head_name(*divmod(k, config.n_heads)) for k in range(config.n_layers * config.n_heads)],
         **{name: _numbers(np.concatenate([getattr(each, measure) for each in heads]))
            for name, measure in zip(("variance", *KINDS), HEAD_MEASURES)}}
-    return {"text": page.labels("scaling"), "scale": reader.scale(), "d_ks": D_KS, "n": results.n,
+    return page.header("scaling") | {"d_ks": D_KS, "n": results.n,
             "variance": _measured(results.variance), "heads": live, "settings": {"d": D_KS[at]},
             "weights": {kind: [pair[k].tolist() for pair in weights] for k, kind in enumerate(KINDS)},
             **{name: dict(zip(KINDS, map(_measured, getattr(results, name)))) for name in ("entropy", "gradient")}}
@@ -184,7 +184,5 @@ def _question(page: Lesson, results: Experiment, at: int) -> Question:
     step = D_KS[other] / D_KS[at]
     options = sorted({readable(then), readable(now), readable(now * math.sqrt(step)), readable(now * step * step)},
                      key=float)
-    return Question("scaling", page.label("scaling_question", d=D_KS[at], now=readable(now), other=D_KS[other]),
-                    options, options.index(readable(then)),
-                    page.label("scaling_because", then=plain_number(then),
-                               error=plain_number(results.variance.error[other]), other=D_KS[other]))
+    return page.question("scaling", options, options.index(readable(then)), d=D_KS[at], now=readable(now),
+                         other=D_KS[other], then=plain_number(then), error=plain_number(results.variance.error[other]))

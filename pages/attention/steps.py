@@ -291,8 +291,7 @@ def question(page: Lesson, run: Run, block: BlockTrace, head: int, query: int) -
     """
     before = query - 1 if query > 0 or not run.is_encoder else min(1, len(run.tokens) - 1)
     if before < 1 and (not run.is_encoder or len(run.tokens) < 3):
-        return Question("first", page.label("question_first", token=code(run.tokens[0])),
-                        ["0", f"1/{max(2, len(run.tokens))}", "1"], 2, page.label("because_first"))
+        return page.question("first", ["0", f"1/{max(2, len(run.tokens))}", "1"], 2, token=code(run.tokens[0]))
     row = to_numpy(block.pattern[head, before])
     seen = [int(j) for j in np.argsort(-row, kind="stable") if block.allowed[before, j]]
     best = seen[0]
@@ -301,7 +300,6 @@ def question(page: Lesson, run: Run, block: BlockTrace, head: int, query: int) -
         options.remove(next(j for j in options[::-1] if j not in (best, before, 0)))
     shares = "; ".join(page.label("one_weight", token=code(run.tokens[j]), j=j, alpha=probability(float(row[j])))
                        for j in options)
-    return Question("steps", page.label("question_steps", token=code(run.tokens[before]),
-                                        i=before, query=code(run.tokens[query])),
-                    [page.label("one_key", token=code(run.tokens[j]), j=j) for j in options], options.index(best),
-                    page.label("because_steps", shares=shares))
+    return page.question("steps", [page.label("one_key", token=code(run.tokens[j]), j=j) for j in options],
+                         options.index(best), token=code(run.tokens[before]), i=before, query=code(run.tokens[query]),
+                         shares=shares)

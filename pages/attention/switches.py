@@ -233,9 +233,8 @@ def question(page: Lesson, run: Run) -> Question:
     """
     config, position = run.model.config, reader.selection().position
     if position == 0 and config.mask != "bidirectional":
-        return Question("switches_first", page.label("question_switches_first", token=code(run.tokens[0])),
-                        [page.label(f"option_{name}") for name in ("yes", "no")], 1,
-                        page.label("because_switches_first"))
+        return page.question("switches_first", [page.label(f"option_{name}") for name in ("yes", "no")], 1,
+                             token=code(run.tokens[0]))
     other = "causal" if config.mask == "bidirectional" else "bidirectional"
     changes = {other: Intervention(mask=other), "window": Intervention(mask="sliding-window", window=ASKED_WINDOW),
                "random": Intervention(score=other_score(config.score))}
@@ -246,8 +245,8 @@ def question(page: Lesson, run: Run) -> Question:
     names = [page.label(f"option_{name}", width=ASKED_WINDOW) for name in changes]
     amounts = "; ".join(page.label("one_divergence", name=name, kl=readable(kl))
                         for name, kl in zip(names, divergences))
-    return Question("switches", page.label("question_switches", token=code(run.tokens[position])), names,
-                    int(np.argmin(divergences)), page.label("because_switches", found=amounts))
+    return page.question("switches", names, int(np.argmin(divergences)), token=code(run.tokens[position]),
+                         found=amounts)
 
 
 def other_score(own: str) -> str:

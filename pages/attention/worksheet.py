@@ -86,7 +86,7 @@ def _controls(page: Lesson) -> None:
 
 def message(page: Lesson, solution: Solved) -> dict:
     """The header of the component, as worksheet.js has it."""
-    return {"text": page.labels("sheet"), "scale": reader.scale(), "tokens": _tokens(page),
+    return page.header("sheet") | {"tokens": _tokens(page),
             "identity": solution.identity,
             "given": {name: written(getattr(solution.sheet, name)) for name in GIVEN},
             "solution": {name: written(values) for name, values in solution.steps.items()},
@@ -133,9 +133,9 @@ def _tokens(page: Lesson) -> list[str]:
 
 def table(page: Lesson, solution: Solved) -> pd.DataFrame:
     """Every number of the sheet, one a row: matrix, row, column, value."""
-    return pd.DataFrame([(name, i, j, value) for name, values in solution.matrices.items()
-                         for i, row in enumerate(values.tolist()) for j, value in enumerate(row)],
-                        columns=[page.label(f"sheet_column_{name}") for name in ("matrix", "row", "column", "value")])
+    return page.table([(name, i, j, value) for name, values in solution.matrices.items()
+                       for i, row in enumerate(values.tolist()) for j, value in enumerate(row)],
+                      "matrix", "row", "column", "value", labels="sheet_column")
 
 
 def _printable(page: Lesson, solution: Solved) -> str:
@@ -173,6 +173,5 @@ def _question(page: Lesson, solution: Solved) -> Question:
     scaled, unscaled = (torch.softmax(solution.steps[name][LAST], -1) for name in ("scaled", "products"))
     before, after = float(scaled.max()), float(unscaled.max())
     options = sorted({round(value, 4) for value in (after, before, before / math.sqrt(solution.sheet.width), 1 / N)})
-    return Question("sheet", page.label("sheet_question", query=code(_tokens(page)[LAST]), before=f"{before:.4f}"),
-                    [f"{option:.4f}" for option in options], options.index(round(after, 4)),
-                    page.label("sheet_because", before=f"{before:.4f}", after=f"{after:.4f}"))
+    return page.question("sheet", [f"{option:.4f}" for option in options], options.index(round(after, 4)),
+                         query=code(_tokens(page)[LAST]), before=f"{before:.4f}", after=f"{after:.4f}")

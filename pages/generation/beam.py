@@ -171,10 +171,9 @@ def _question(page: Lesson, run: Run, here: Scene) -> Question:
     """Whether the first step's favourite begins the best text."""
     first, begins = here.steps[0][0].token_ids[-1], here.best.token_ids[here.n_prompt]
     place = next(i for i, one in enumerate(here.steps[0], 1) if one.token_ids[-1] == begins)
-    return Question("tree", page.label("question_tree", token=code(visible(run, here, first))),
-                    [page.label("question_tree_yes"), page.label("question_tree_no")], int(first != begins),
-                    page.label("because_tree", path=code(path(run, here, here.best)),
-                               first=code(visible(run, here, begins)), place=place))
+    return page.question("tree", [page.label(f"question_tree_{name}") for name in ("yes", "no")], int(first != begins),
+                         token=code(visible(run, here, first)), path=code(path(run, here, here.best)),
+                         first=code(visible(run, here, begins)), place=place)
 
 
 def _table(page: Lesson, run: Run, here: Scene) -> pd.DataFrame:

@@ -157,9 +157,9 @@ def _question(page: Lesson, config: ModelConfig) -> Question:
     ratio = without / cached
     options = (1, n / 10, n, n * n)
     answer = min(range(len(options)), key=lambda i: abs(math.log(options[i] / ratio)))
-    return Question("cache", page.label("question_cache", n=n),
-                    [page.label(f"question_cache_{i}", n=n, value=readable(value)) for i, value in enumerate(options)],
-                    answer, page.label("because_cache", n=n, ratio=readable(ratio)))
+    return page.question(
+        "cache", [page.label(f"question_cache_{i}", n=n, value=readable(value)) for i, value in enumerate(options)],
+        answer, n=n, ratio=readable(ratio))
 
 
 def _table(page: Lesson, config: ModelConfig, found: Measured | None) -> pd.DataFrame:

@@ -126,9 +126,8 @@ def _question(page: Lesson, seed: int, tree: Tree, other: Tree) -> Question:
     size = N // QUARTERS
     options = [page.label("question_again_range", low=i * size, high=(i + 1) * size - (i < QUARTERS - 1))
                for i in range(QUARTERS)]
-    return Question("again", page.label("question_again", n=N, seed=seed + 1), options,
-                    min(again // size, QUARTERS - 1),
-                    page.label("because_again", n=N, again=again, mass=readable(mass(tree))))
+    return page.question("again", options, min(again // size, QUARTERS - 1), n=N, seed=seed + 1, again=again,
+                         mass=readable(mass(tree)))
 
 
 def _table(page: Lesson, run: Run, tree: Tree) -> pd.DataFrame:

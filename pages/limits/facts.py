@@ -14,7 +14,7 @@ from core.app.base.markdown import code, unmarked
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, Question, Reading
-from core.app.state import Run, reader
+from core.app.state import Run
 from core.components.lib.token_view import token_view
 from core.evaluation import confidence
 from core.evaluation.confidence import Claim
@@ -95,7 +95,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     title = page.label("facts_title", question=code(question), answer=code(_shown(said)), p=probability(said.p),
                        truth=code(asked[1].answer.strip()))
     note = f"{page.label(f'phrasing_note_{phrasing}')} {unmarked(origin(page, run.model_name))}"
-    header = {"text": page.labels("facts"), "scale": reader.scale(), "title_line": unmarked(title),
+    header = page.header("facts") | {"title_line": unmarked(title),
               "note": note.strip(),
               "rows": [_row(page, own, exercise, claims, every, place) for exercise, claims in zip(asked, answers)],
               "areas": [page.label("facts_area", other=page.label(f"group_{group}"),

@@ -156,7 +156,7 @@ def _title(page: Lesson, scene: Scene) -> str:
 
 def _message(page: Lesson, scene: Scene, n_left_out: int) -> dict:
     """The header of the component, as inputs.js has it."""
-    return {"text": page.labels("inputs_words"), "scale": reader.scale(), "tokens": scene.run.tokens,
+    return page.header("inputs_words") | {"tokens": scene.run.tokens,
             "rows": [_row(page, scene, method) for method in METHODS],
             "legend_lines": _legend(page, scene, n_left_out), "band": BAND_PRESENT if reader.present() else BAND,
             "settings": {"token": scene.token}}
@@ -261,11 +261,10 @@ def _question(page: Lesson, scene: Scene) -> Question:
     alone = float(falls[places].sum())
     answer = 1 if abs(both - alone) <= ALIKE * alone else 0 if both > alone else 2
     one, other = (code(scene.run.tokens[i]) for i in places)
-    return Question(
-        "two", page.label("question_two", one=one, other=other, a=readable(float(falls[places[0]])),
-                          b=readable(float(falls[places[1]])), target=code(scene.run.tokenizer.visible(scene.target))),
-        [page.label(f"question_two_{name}", sum=readable(alone)) for name in ("more", "same", "less")], answer,
-        page.label("because_two", both=readable(both, 4), sum=readable(alone, 4)))
+    return page.question(
+        "two", [page.label(f"question_two_{name}", sum=readable(alone)) for name in ("more", "same", "less")], answer,
+        one=one, other=other, a=readable(float(falls[places[0]])), b=readable(float(falls[places[1]])),
+        target=code(scene.run.tokenizer.visible(scene.target)), both=readable(both, 4), sum=readable(alone, 4))
 
 
 def _twice(page: Lesson, scene: Scene) -> Question:
@@ -273,7 +272,6 @@ def _twice(page: Lesson, scene: Scene) -> Question:
     ids, model = scene.run.token_ids, scene.run.loaded.runner
     again = float(next_log_probs(model, [(*ids, *ids[1:])[:model.config.n_context]])[0, scene.target])
     answer = 2 if len(ids) == 1 else 0 if again > scene.parts.score else 1
-    return Question("twice", page.label("question_twice", target=code(scene.run.tokenizer.visible(scene.target))),
-                    [page.label(f"question_twice_{name}") for name in ("more", "less", "same")], answer,
-                    page.label("because_twice", once=probability(math.exp(scene.parts.score)),
-                               twice=probability(math.exp(again))))
+    return page.question("twice", [page.label(f"question_twice_{name}") for name in ("more", "less", "same")], answer,
+                         target=code(scene.run.tokenizer.visible(scene.target)),
+                         once=probability(math.exp(scene.parts.score)), twice=probability(math.exp(again)))

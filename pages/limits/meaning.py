@@ -121,7 +121,7 @@ def _items(page: Lesson, run: Run, scene: Scene) -> None:
     entries = [{"ask": one.prompt, "said": one.said.strip(), "should": one.item.options[0].strip(), "right": one.right}
                for one in scene.whole]
     height = LIST_PRESENT if reader.present() else LIST
-    _picture({"text": page.labels("items"), "scale": reader.scale(), "items": entries, "height": height,
+    _picture(page.header("items") | {"items": entries, "height": height,
               "settings": {"item": scene.item}}, key=f"{PREFIX}items",
              on_settings=lambda settings: keep(item=settings["item"]))
     st.markdown(" · ".join(f"{code(option.strip())} {probability(math.exp(value))}"

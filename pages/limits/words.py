@@ -281,5 +281,5 @@ def _question(page: Lesson, run: Run, pair: Pair) -> Question:
     to_a, to_b = (np.mean([contrast.total_variation for contrast in _contrasts(
         run, [(text[side], neutral) for text, neutral in zip(pair.texts, pair.neutral)])]) for side in (0, 1))
     names = dict(neutral=code(pair.neutral_name), a=code(pair.a), b=code(pair.b))
-    return Question("neutral", page.label("question_neutral", **names), [names["a"], names["b"]], int(to_b < to_a),
-                    page.label("because_neutral", **names, to_a=readable(to_a), to_b=readable(to_b)))
+    return page.question("neutral", [names["a"], names["b"]], int(to_b < to_a), **names, to_a=readable(to_a),
+                         to_b=readable(to_b))

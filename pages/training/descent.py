@@ -140,9 +140,8 @@ def _point(point: np.ndarray, write: Callable[[float], str]) -> str:
 def _question(page: Lesson, surface: Surface) -> Question:
     low, high = surface.curvatures
     options = [1 / high, 2 / high, 1 / low, 2 / low]
-    return Question("descent", page.label("question_descent", low=readable(low), high=readable(high)),
-                    [f"η = {readable(value)}" for value in options], 1,
-                    page.label("because_descent", high=readable(high), bound=readable(surface.bound)))
+    return page.question("descent", [f"η = {readable(value)}" for value in options], 1, low=readable(low),
+                         high=readable(high), bound=readable(surface.bound))
 
 
 def table(surface: Surface, paths: dict[str, np.ndarray]) -> pd.DataFrame:

@@ -219,9 +219,8 @@ def _question(page: Lesson) -> Question:
     errors = {structure: fitted(structure, "lm").test[-1] for structure in kepler.STRUCTURES}
     names = [page.label(f"structure_{structure}") for structure in errors]
     said = ", ".join(f"{name} {angle(error)}" for name, error in zip(names, errors.values()))
-    return Question("structures", page.label("question_structures", n=read("measured"), noise=f"{read('noise'):g}"),
-                    names, list(errors).index(min(errors, key=errors.get)),
-                    page.label("because_structures", errors=said))
+    return page.question("structures", names, list(errors).index(min(errors, key=errors.get)), n=read("measured"),
+                         noise=f"{read('noise'):g}", errors=said)
 
 
 def measurements(train: Observations, test: Observations) -> pd.DataFrame:
