@@ -225,8 +225,8 @@ def message(page: Lesson, found: Translated, measures: HeldOut | None) -> dict:
     tops = [[{"token": found.model.tokenizer.visible(i), "p": p[i], "shown": probability(p[i])}
              for i in most_probable(p, CANDIDATES)] for p in probabilities(found.trace.logits)]
     return page.header("translate") | {
-            "step_text": page.labels("translate_step"), "masks_text": page.labels("masks"), "source": found.source_tokens,
-            "target": found.target_tokens, "inputs": found.input_tokens,
+            "step_text": page.labels("translate_step"), "masks_text": page.labels("masks"),
+            "source": found.source_tokens, "target": found.target_tokens, "inputs": found.input_tokens,
             "shown": [probability(p) for p in found.probabilities], "tops": tops,
             "sizes": {"n": len(found.target), "m": len(found.source), "h": config.n_heads},
             "blocks": {"encoder": config.n_encoder_layers, "decoder": config.n_layers, "cross": config.n_layers},
