@@ -61,7 +61,7 @@ def _token_names(frame: pd.DataFrame, theme: str, scale: float) -> alt.Chart:
     """The column "token" left of the bars, each at its "place"."""
     return alt.Chart(frame).mark_text(align="right", dx=-8, font="monospace", fontSize=13 * scale,
                                       limit=LONGEST_TOKEN * scale, color=colour("text", theme)).encode(
-        y="place:O", x=alt.value(0), text="token:N", tooltip=alt.Tooltip("token:N", title=" "))
+        y=alt.Y("place:O", axis=None), x=alt.value(0), text="token:N", tooltip=alt.Tooltip("token:N", title=" "))
 
 
 def _numbers(base: alt.Chart, theme: str, size: float) -> alt.Chart:
