@@ -378,5 +378,5 @@ def _question(page: Lesson, found: Translated) -> Question:
                          lambda: forced(found), lambda made: 1024)
     first = {"own": code(tokenizer.visible(own[0])), "other": code(tokenizer.visible(other[0]))}
     return page.question("translate", [page.label("translate_same"), page.label("translate_differs")],
-                         int(other[1:] != own[1:]), **first, own=code(tokenizer.decode(own)),
+                         int(other[1:] != own[1:]), **first, text=code(tokenizer.decode(own)),
                          made=code(tokenizer.decode(other)))
