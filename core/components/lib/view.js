@@ -17,8 +17,10 @@ const FOUND_ITS_PLACE = [400, 1500];      // ms after which the page around stan
 export function mount({ parentElement, data, setStateValue, setTriggerValue }, View) {
   const root = parentElement.querySelector(".component");
   whenStyled(root, () => {
-    if (!root.view) {
+    const isNew = !root.view;
+    if (isNew) {
       root.view = new View(root);
+      followFocus(root);
       marksByKeys(root);
       // where a picture is built anew, what then stands in the same place has the focus
       keepFocus(root, (node) => pathTo(root, node),
@@ -32,6 +34,7 @@ export function mount({ parentElement, data, setStateValue, setTriggerValue }, V
       root.classList.toggle("present", header.scale > 1);
     }
     view.receive(header);
+    if (isNew) takeFocusOver(root);
   });
   return () => {
     if (!root.view?.close) return;
@@ -47,6 +50,23 @@ export class TitledView {
     Object.assign(this, { root, echoes: new Echoes(), title: spokenLine(root, "title") });
     root.classList.add("titled");
   }
+}
+
+let focused = null;         // the root of the picture that has the focus, or had it when the picture left the page
+
+function followFocus(root) {
+  root.addEventListener("focusin", () => { focused = root; });
+  // the reader went elsewhere
+  root.addEventListener("focusout", () => queueMicrotask(() => {
+    if (root.isConnected && focused === root && !root.getRootNode().activeElement) focused = null;
+  }));
+}
+
+/** A picture that left the page while its result was computed gives the focus to the one that comes in its place. */
+function takeFocusOver(root) {
+  if (!focused || focused.isConnected || focused.className !== root.className) return;
+  if (document.activeElement === document.body) root.querySelector("[tabindex='0']")?.focus({ preventScroll: true });
+  focused = null;
 }
 
 /** The places of a node among its siblings, from `root` down. */
