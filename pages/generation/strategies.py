@@ -192,7 +192,6 @@ def _question(page: Lesson, here: Scene) -> Question | None:
     """Whether beam search has found a more probable text than greedy decoding."""
     greedy, beam = here.texts["greedy"], here.texts["beam"]
     answer = 1 if greedy.token_ids == beam.token_ids else 0 if beam.log_prob > greedy.log_prob else 2
-    return Question("beam_text", page.label("question_beam", width=read("width")),
-                    [page.label(f"question_beam_{name}") for name in ("more", "same", "less")], answer,
-                    page.label("because_beam", greedy=readable(greedy.log_prob, 4), beam=readable(beam.log_prob, 4),
-                               n=len(greedy.token_ids), m=len(beam.token_ids)))
+    return page.question("beam", [page.label(f"question_beam_{name}") for name in ("more", "same", "less")], answer,
+                         width=read("width"), greedy=readable(greedy.log_prob, 4), beam=readable(beam.log_prob, 4),
+                         n=len(greedy.token_ids), m=len(beam.token_ids))

@@ -201,8 +201,6 @@ def _question(page: Lesson, run: Run, here: Scene) -> Question | None:
     if not n:
         return None
     first = sum(step.taken.place == 0 for step in here.steps)
-    return Question("favourites", page.label("question_first", n=n),
-                    [page.label(f"question_first_{i}") for i in range(QUARTERS)],
-                    min(QUARTERS * first // n, QUARTERS - 1),
-                    page.label("because_first", n=n, first=first,
-                               expected=readable(sum(step.candidates[0].renormalised for step in here.steps))))
+    return page.question("first", [page.label(f"question_first_{i}") for i in range(QUARTERS)],
+                         min(QUARTERS * first // n, QUARTERS - 1), n=n, first=first,
+                         expected=readable(sum(step.candidates[0].renormalised for step in here.steps)))

@@ -199,10 +199,9 @@ def _question(page: Lesson, every: list[Case]) -> Question:
     limit = float(np.quantile(_values(every, "taught"), 0.1))
     others = _values(every, "invented")
     above = int((others > limit).sum())
-    return Question("facts_above", page.label("question_above", limit=plain_number(limit, 3), n=len(others)),
-                    [page.label(f"question_above_{k}") for k in range(4)],
-                    int(np.searchsorted((0, 0.05, 0.2), above / len(others))),
-                    page.label("because_above", above=above, n=len(others), most=probability(float(others.max()))))
+    return page.question("above", [page.label(f"question_above_{k}") for k in range(4)],
+                         int(np.searchsorted((0, 0.05, 0.2), above / len(others))), limit=plain_number(limit, 3),
+                         n=len(others), above=above, most=probability(float(others.max())))
 
 
 def _table(every: list[Case]) -> pd.DataFrame:

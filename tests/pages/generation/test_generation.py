@@ -161,7 +161,7 @@ def test_the_favourites_are_counted_by_another_way():
     at = open_at(model=SMALL, prompt="Tom and Mia went to the park.", generation_seed="4")
     answer = next(radio for radio in at.radio if radio.key.endswith("_given"))
     answer.set_value(min(4 * count // len(steps), 3)).run()
-    at.button("generation_favourites_commit").click().run()
+    at.button("generation_first_commit").click().run()
     assert (any(m.value.startswith(f"{count} of {len(steps)}.") for m in at.markdown)
             and any(m.value.startswith("Yes") for m in at.markdown))
 
