@@ -53,6 +53,7 @@ def test_a_class_is_led_from_step_to_step_and_back_to_the_course(open_page):
     page = open_page("course?course_view=class")
     page.locator("a.start").click()
     page.get_by_text("1 / 8").wait_for()
+    settle(page)                            # the keys are heard once their script is there
     page.locator("body").press("ArrowRight")
     page.get_by_text("2 / 8").wait_for()
     settle(page)
