@@ -5,7 +5,7 @@ One of the library that the reader has chosen stands in for the bundled one of i
 from core.app.compute import cache
 from core.app.compute.library import loading, names
 from core.app.frame import Lesson, Reading, cannot
-from core.app.state import Run, reader
+from core.app.state import Run, model_choice
 
 FILLS_BLANKS, WRITES_ON, TRANSLATES = "blanks", cache.MAIN_MODEL, "translator"
 KINDS = {FILLS_BLANKS: "encoder", WRITES_ON: "decoder", TRANSLATES: "encoder-decoder"}
@@ -15,7 +15,7 @@ def loaded(name: str, run: Run) -> cache.LoadedModel | None:
     """One of the models above on the run's device, or the reader's encoder or encoder-decoder in its place; None where
     there is none, or it cannot be read.
     """
-    chosen = reader.loaded_model()
+    chosen = model_choice.loaded()
     stands_in = chosen is not None and cache.kind(chosen) == KINDS[name] != "decoder"
     found = cache.shared_model(chosen if stands_in else name, run.device)
     return found if not found.problem and found.model.config.kind == KINDS[name] else None

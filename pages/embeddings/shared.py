@@ -12,7 +12,7 @@ from core.analysis.stream_and_heads import norms
 from core.app.base.markdown import escaped
 from core.app.compute import growing_results
 from core.app.frame import Lesson, charts, views
-from core.app.state import Run, reader
+from core.app.state import Run
 from core.app.state.lesson_settings import Setting, Settings
 from core.figures.numbers import readable
 from core.model.tokenizer import Tokenizer
@@ -111,8 +111,7 @@ def look(less: int = 0, noted: int = 0) -> dict:
     ends on the first screen; `less`: what else stands there, `noted`: what stands below it, which present mode's bar
     would cover.
     """
-    height = (CHART_PRESENT - noted if reader.present() else CHART) - less
-    return {"theme": reader.theme(), "scale": reader.scale(), "height": height}
+    return charts.look(CHART - less, CHART_PRESENT - noted - less)
 
 
 def axis_titles(page: Lesson, view: Projection, k: int) -> list[str]:

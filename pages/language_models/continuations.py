@@ -82,8 +82,7 @@ def _question(page: Lesson, run: Run, one: Scored, other: Scored) -> Question:
     """Which of the two is the more probable when nothing stands before them."""
     alone = scored(run, [one.text, other.text])
     odds = alone[0].total - alone[1].total
-    return Question("alone", page.label("alone"), ["A", "B"], 0 if odds >= 0 else 1,
-                    page.label("alone_because", a=signed(alone[0].total), b=signed(alone[1].total),
-                               odds=signed(odds), before=signed(one.total - other.total)))
+    return page.question("alone", ["A", "B"], 0 if odds >= 0 else 1, a=signed(alone[0].total),
+                         b=signed(alone[1].total), odds=signed(odds), before=signed(one.total - other.total))
 
 

@@ -77,10 +77,10 @@ def _lines(page: Lesson, best: Scored, every: list[Scored], share: float, seen: 
 def _question(page: Lesson, seen: Scored, totals: np.ndarray) -> Question:
     """How many of the changed texts are more probable than the text as it stands."""
     better = int((totals > seen.total).sum())
-    return Question(
-        "better", page.label("better", n=len(totals)), [page.label(f"better_{k}") for k in range(len(SHARES) + 1)],
-        int(np.searchsorted(SHARES, better / len(totals))),
-        page.label("better_because", better=better, n=len(totals), share=plain_number(100 * better / len(totals), 1)))
+    return page.question(
+        "better", [page.label(f"better_{k}") for k in range(len(SHARES) + 1)],
+        int(np.searchsorted(SHARES, better / len(totals))), better=better, n=len(totals),
+        share=plain_number(100 * better / len(totals), 1))
 
 
 def _table(page: Lesson, every: list[Scored], posterior: np.ndarray, ranking: np.ndarray) -> pd.DataFrame:

@@ -196,11 +196,10 @@ def _question(page: Lesson, found: Game) -> Question:
     inside = [i for i in letters if i not in set(starts)]
     first, later = (float(found.bits[where].mean()) if where else float("nan") for where in (starts, inside))
     ratio = first / later if inside and starts and 0 < later < np.inf else 1.0
-    return Question("starts", page.label("starts"),
-                    [page.label(f"starts_{name}") for name in ("alike", "some", "much")],
-                    int(np.searchsorted(STEPS, ratio, side="right")),
-                    page.label("starts_because", first=plain_number(first, 2), later=plain_number(later, 2),
-                               ratio=probability(ratio) if ratio < 1 else plain_number(ratio, 1)))
+    return page.question("starts", [page.label(f"starts_{name}") for name in ("alike", "some", "much")],
+                         int(np.searchsorted(STEPS, ratio, side="right")), first=plain_number(first, 2),
+                         later=plain_number(later, 2),
+                         ratio=probability(ratio) if ratio < 1 else plain_number(ratio, 1))
 
 
 def _table(found: Game, first: int, yours: list[int]) -> pd.DataFrame:

@@ -104,9 +104,8 @@ def _question(page: Lesson, run: Run, one: Scored, context: str | None) -> Quest
     (again,) = scored(run, [one.text], " ".join(filter(None, (context, one.text))))
     first, second = one.total_bits, again.total_bits
     answer = 0 if second < first / 2 else 1 if second < first else 2
-    return Question("again", page.label("again", text=named(one.text), bits=plain_number(first, 1)),
-                    [page.label(f"again_{name}") for name in ("half", "less", "more")], answer,
-                    page.label("again_because", first=plain_number(first, 1), second=plain_number(second, 1)))
+    return page.question("again", [page.label(f"again_{name}") for name in ("half", "less", "more")], answer,
+                         text=named(one.text), first=plain_number(first, 1), second=plain_number(second, 1))
 
 
 def _order_table(page: Lesson, every: list[Scored]) -> pd.DataFrame:

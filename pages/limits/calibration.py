@@ -13,12 +13,13 @@ from core.app.base import prose
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, Question, Reading
+from core.app.frame.charts import look
 from core.app.state import Run
 from core.evaluation import losses
 from core.figures.numbers import latex_number, latex_operand, plain_number
 from core.training import corpus, teaching_text
 from pages.limits import charts as figures
-from pages.limits.shared import PREFIX, attached, choice, look, show
+from pages.limits.shared import PREFIX, attached, choice, show
 
 KINDS = ("sentiment", "opposites", "agreement", "copying", "sums", "counting", "summary")
 OF_A_KIND = 16             # exercises of each kind

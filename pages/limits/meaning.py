@@ -15,13 +15,14 @@ from core.app.base.markdown import code
 from core.app.compute import cache, growing_results
 from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, Question, Reading
+from core.app.frame.charts import look
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, plain_number, probability, readable
 from core.language import word_order
 from core.language.word_order import READINGS, Answered
 from pages.limits import charts as figures
-from pages.limits.shared import PREFIX, attached, captioned_choice, keep, look, read, show
+from pages.limits.shared import PREFIX, attached, captioned_choice, keep, read, show
 
 LIST, LIST_PRESENT = 200, 100
 LEFT = (0.34, 0.9)                  # shares between the options of the question

@@ -13,6 +13,7 @@ from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, Question, Reading
+from core.app.frame.charts import look
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.evaluation.memorisation import Recitation, recitations
@@ -22,7 +23,7 @@ from core.model.generation import generate
 from core.model.sampling import SamplingConfig
 from core.training import teaching_text
 from pages.limits import charts as figures
-from pages.limits.shared import PREFIX, among, attached, keep, look, origin, read, show
+from pages.limits.shared import PREFIX, among, attached, keep, origin, read, show
 
 N_STRAYED = 20             # tokens of its own that are shown after it has left a passage
 GREEDY = SamplingConfig(temperature=0)

@@ -7,7 +7,6 @@ import streamlit as st
 from core.app.base.markdown import escaped
 from core.app.compute import cache
 from core.app.frame import Lesson, charts, views
-from core.app.state import reader
 from core.app.state.lesson_settings import Setting, Settings
 from core.language import contrasts, word_order
 from core.training.language_modelling import LanguageModelling, Mixture, Task
@@ -59,13 +58,6 @@ def captioned_choice(page: Lesson, name: str) -> None:
     with st.container(width="content", gap=None):
         st.caption(page.label(name))
         choice(page, name)
-
-
-def look(height: int, presenting: int) -> dict:
-    """How a chart is drawn for this reader: its theme, the scale of its type and its pixels of height, of which the
-    first screen has 350 for all charts above each other, and `presenting` in present mode.
-    """
-    return {"theme": reader.theme(), "scale": reader.scale(), "height": presenting if reader.present() else height}
 
 
 def met_teaching(name: str) -> str:

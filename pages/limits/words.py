@@ -12,12 +12,13 @@ import streamlit as st
 from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.frame import Lesson, Question, Reading
+from core.app.frame.charts import look
 from core.app.state import Run, reader
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, readable
 from core.language import contrasts
 from core.language.contrasts import Contrast, Spread, fitted
 from pages.limits import charts as figures
-from pages.limits.shared import PREFIX, attached, choice, look, read, show
+from pages.limits.shared import PREFIX, attached, choice, read, show
 
 K, K_PRESENT = 7, 5             # words that gain, and as many that lose
 LEAST = 1e-4                    # the probability that a token needs in one of the two texts to be drawn as a point

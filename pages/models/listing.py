@@ -13,7 +13,7 @@ from core.app.compute.library import disk, loading, names, shelf
 from core.app.compute.library.loading import readable_bytes, words
 from core.app.frame import model_offer, prompt_bar
 from core.app.frame.guard import guard
-from core.app.state import reader
+from core.app.state import model_choice, reader
 from core.cost.counting import n_parameters
 from core.huggingface import PretrainedError, save_pretrained
 from core.model import checkpoints
@@ -47,13 +47,13 @@ def _row(name: str, described: str, note: str = "", verb: str = "use", place: st
     """
     with st.container(horizontal=True, vertical_alignment="center", key=f"models_row_{place}{name}"):
         st.markdown(described + (f"  \n:small[{note}]" if note else ""), width="stretch")
-        if name in (reader.model_name(), reader.loaded_model()):
-            st.caption(label("shown" if name == reader.model_name() else "picked"), width="content")
+        if name in (model_choice.shown(), model_choice.loaded()):
+            st.caption(label("shown" if name == model_choice.shown() else "picked"), width="content")
             model_offer.open_in(name, place=f"row_{place}")
         else:
             load = loading.loading_of(name)
             verb = "use" if cache.exists(name) else "watch" if load is not None and load.running else verb
-            st.button(label(verb), key=f"models_use_{place}{name}", on_click=reader.want_model, args=(name,),
+            st.button(label(verb), key=f"models_use_{place}{name}", on_click=model_choice.want, args=(name,),
                       help=label("use_help") if verb == "use" else None)
 
 
@@ -77,7 +77,7 @@ def _bundled() -> None:
 
 
 def _own() -> None:
-    own = reader.own_models()
+    own = model_choice.own()
     for name in own:
         loaded = cache.shared_model(name, reader.device())
         _row(name, _bold(name), f"{_sizes(loaded.model.config)}. {label('own_note')}")
@@ -147,7 +147,7 @@ def _hub_name() -> str:
 
 def _ask_hub() -> None:
     """Callback: the model in the field is asked for, if it may be."""
-    reader.want_model(names.ON_HUB + _hub_name())
+    model_choice.want(names.ON_HUB + _hub_name())
 
 
 def _folders() -> None:

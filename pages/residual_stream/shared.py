@@ -62,5 +62,4 @@ def look(less: int = 0, presenting: int = 0) -> dict:
     ends on the first screen, present mode's larger rows above it and the bar below it allowed for; `less`, or
     `presenting` in present mode: what else stands there.
     """
-    height = CHART_PRESENT - presenting if reader.present() else CHART - less
-    return {"theme": reader.theme(), "scale": reader.scale(), "height": height}
+    return charts.look(CHART - less, CHART_PRESENT - presenting)

@@ -14,7 +14,7 @@ from core.app.base.markdown import code
 from core.app.compute import cache
 from core.app.frame import Lesson, Question, Reading, cannot
 from core.app.frame.guard import fragment
-from core.app.state import Run, reader
+from core.app.state import Run, model_choice, reader
 from core.app.state import run as runs
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import teacher_forcing
@@ -84,7 +84,7 @@ def _controls(page: Lesson, then: Run, moments: tuple[Milestone, ...], at: int) 
         st.button(page.label("pause" if playing else "play"), key="training_play",
                   icon=":material/pause:" if playing else ":material/play_arrow:", on_click=_play,
                   args=(not playing, at, len(moments)))
-        st.button(page.label("everywhere"), key="training_everywhere", disabled=reader.model_name() == then.model_name,
+        st.button(page.label("everywhere"), key="training_everywhere", disabled=model_choice.shown() == then.model_name,
                   on_click=reader.apply, args=({"model": then.model_name},), help=page.label("everywhere_help"))
     if playing:
         _tick(at, len(moments))

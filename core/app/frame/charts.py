@@ -70,6 +70,13 @@ def screen_taken(more: int = 0) -> int:
     return 312 + more + (75 if reader.present() else 0)
 
 
+def look(height: int, presenting: int) -> dict:
+    """How a chart is drawn for this reader: its theme, the scale of its type, and its pixels of height, which are
+    `presenting` in present mode.
+    """
+    return {"theme": reader.theme(), "scale": reader.scale(), "height": presenting if reader.present() else height}
+
+
 def draw(prefix: str, chart: alt.TopLevelMixin, name: str, on_pick: Callable[[dict], None] | None = None) -> None:
     """A chart of a lesson, as `show` has it. on_pick: called in a callback with the point of its selection "picked"."""
     key = f"{prefix}{name}"

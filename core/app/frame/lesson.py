@@ -19,7 +19,7 @@ from core.app.base.markdown import escaped
 from core.app.compute import cache
 from core.app.frame import check, class_bar, code_and_data, differs, experiments, named_token, pins, strip
 from core.app.frame.guard import fragment, guard
-from core.app.state import reader
+from core.app.state import model_choice, reader
 from core.app.state.run import Run, current
 from core.components.page.standing import when_it_stands
 
@@ -37,7 +37,7 @@ def open_lesson(lesson: str) -> Lesson:
 
     lesson: the stem of its page and of its text file.
     """
-    kind = cache.kind(reader.model_name())
+    kind = cache.kind(model_choice.shown())
     page = Lesson(lesson, *(prose.load(name).of_kind(kind) for name in (lesson, "app")))
     strip.draw(lesson)
     with st.container(key="lesson_head"):
@@ -107,7 +107,7 @@ class Lesson:
         """
         if not reader.present():
             with st.container(key="lesson_explanation"):
-                own, loaded = f"explanation_{view}", cache.shared_model(reader.model_name(), reader.device())
+                own, loaded = f"explanation_{view}", cache.shared_model(model_choice.shown(), reader.device())
                 other = differs.sentences(self.words, view, loaded.model.config, loaded.tokenizer)
                 note = ("\n\n" + " ".join([self.frame_words.label("differs", model=escaped(loaded.name)), *other])
                         if other else "")

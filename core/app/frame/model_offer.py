@@ -11,7 +11,7 @@ from core.app.compute.library import loading, names
 from core.app.compute.library.loading import Task, readable_bytes, words
 from core.app.frame import model_notes
 from core.app.frame.guard import fragment
-from core.app.state import reader
+from core.app.state import model_choice, reader
 from core.huggingface import Preview
 
 EVERY = 0.6         # seconds between two looks at a running task
@@ -20,14 +20,14 @@ LIVE = "architectures"      # the lesson in which a model that is no decoder is 
 
 def draw() -> None:
     """The offer, where one is due."""
-    name = reader.wanted_model()
+    name = model_choice.wanted()
     if not names.is_library_name(name):
         return
     if cache.exists(name):
         _where(name)
         return
     with st.container(key="model_offer", border=True, gap="xsmall"):
-        st.markdown(words().label("wanted", name=title(name), shown=escaped(reader.model_name())))
+        st.markdown(words().label("wanted", name=title(name), shown=escaped(model_choice.shown())))
         look, load = loading.look(name), loading.loading_of(name)
         waits = look.running or load is not None and load.running
         # Also while nothing runs: Streamlit may call what a click asks for and not draw the fragment anew, where the
@@ -40,11 +40,11 @@ def _where(name: str) -> None:
 
     Decoders are shown everywhere. Present mode says only what the page refuses to show.
     """
-    kind, here = cache.kind(name), reader.page()
-    if kind not in catalogue.SHOWN or reader.present() and name == reader.model_name():
+    kind, here = cache.kind(name), model_choice.page()
+    if kind not in catalogue.SHOWN or reader.present() and name == model_choice.shown():
         return
-    values = {"name": title(name), "shown": escaped(reader.model_name()), "view": _live_view(kind)}
-    if name == reader.model_name() or here == LIVE:
+    values = {"name": title(name), "shown": escaped(model_choice.shown()), "view": _live_view(kind)}
+    if name == model_choice.shown() or here == LIVE:
         with st.container(key="model_where", horizontal=True, vertical_alignment="center", gap="small"):
             st.caption(words().label(f"{kind}_{'live' if here == LIVE else 'here'}", **values), width="content")
             open_in(name, "tertiary")
@@ -169,9 +169,9 @@ def _again(name: str) -> None:
 
 
 def _stay() -> None:
-    shown = reader.model_name()
+    shown = model_choice.shown()
     st.button(words().label("stay", shown=escaped(shown)), key="model_stay", type="tertiary",
-              on_click=reader.want_model, args=(shown,))
+              on_click=model_choice.want, args=(shown,))
 
 
 def _look_again(name: str) -> None:

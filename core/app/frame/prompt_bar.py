@@ -15,7 +15,7 @@ from core.app.base import catalogue, devices, prose
 from core.app.base.markdown import escaped
 from core.app.compute import cache
 from core.app.frame import model_notes, model_offer
-from core.app.state import reader, run
+from core.app.state import model_choice, reader, run
 from core.figures import style
 
 QR_CHARACTERS = 1_200   # more make a code too fine for a projector
@@ -79,15 +79,15 @@ def _picker(words: prose.TextFile) -> None:
     It is another one for each model: the browser keeps what a box in a closed drawer said last, and would send it over
     a model that was picked elsewhere.
     """
-    choices, wanted = reader.model_choices(), reader.wanted_model()
+    choices, wanted = model_choice.choices(), model_choice.wanted()
     key = f"model_picked_{wanted}"
     st.selectbox(words.label("model"), choices, index=choices.index(wanted), key=key,
-                 on_change=lambda: reader.want_model(st.session_state[key]))
+                 on_change=lambda: model_choice.want(st.session_state[key]))
 
 
 def _moment(words: prose.TextFile) -> None:
     """Time travel: where the training of a model was kept, any of its moments is a model that every lesson runs."""
-    base, step = cache.name_and_step(reader.model_name())
+    base, step = cache.name_and_step(model_choice.shown())
     steps = [moment.step for moment in cache.moments(base)]
     if not steps:
         return

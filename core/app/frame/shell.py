@@ -13,7 +13,7 @@ from core.app.compute import cache, queue
 from core.app.frame import navigation, page_style, prompt_bar
 from core.app.frame.guard import guard
 from core.app.frame.lesson import A_PICTURE_STANDS
-from core.app.state import reader
+from core.app.state import model_choice, reader
 
 ICON = Path(__file__).resolve().parents[3] / "assets" / "icon.png"
 # Every operation of torch lets another reader's thread have Python, and waits this long at most to have it back.
@@ -35,7 +35,7 @@ def draw() -> None:
     with guard():
         reader.begin()
     page = st.navigation(navigation.sections(), position="hidden" if reader.present() else "top")
-    reader.enter(page.url_path)
+    model_choice.enter(page.url_path)
     with guard():
         page_style.inject()
         prompt_bar.draw()

@@ -3,7 +3,7 @@ to its lesson.
 """
 from core.app.base import catalogue, prose
 from core.app.compute import cache
-from core.app.state import reader
+from core.app.state import model_choice, reader
 from core.components.strip import stage_row
 from core.model.config import ModelConfig
 
@@ -13,7 +13,7 @@ COLOURS = {"position": "position", "attention": "attention", "stream": "residual
 def draw(lesson: str) -> None:
     """The strip with the stages of `lesson` lit; following a stage opens its lesson with the same prompt and selection.
     """
-    config = cache.shared_model(reader.model_name(), reader.device()).model.config
+    config = cache.shared_model(model_choice.shown(), reader.device()).model.config
     words = prose.load("app").of_kind(config.kind)
     here = reader.link()
     stages = [_stage(stage, lesson, here, words, config) for stage in catalogue.STAGES]

@@ -19,7 +19,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from core.app.base import catalogue, deployment, devices, prose
 from core.app.base.markdown import escaped
 from core.app.compute import cache
-from core.app.compute.library import names
+from core.app.state import model_choice
 
 # of a prompt in a link, percent-encoded: longer addresses are refused by servers and chat programs
 MAX_LINK_CHARACTERS = 6_000
@@ -75,22 +75,12 @@ def begin() -> None:
     if not session.get(_URL_IS_READ) or any(key not in session for key in _KEPT) or _went_through_history():
         _read_url()
     _take_over_all(session.get("asked_for", {}))
-    if not _can_be_asked_for(session["model"]):            # one that a reader trained has given its place
+    if not model_choice.can_be_asked_for(session["model"]):            # one that a reader trained has given its place
         notice("notice_url", name="model", value=_shortened(session["model"]))
         session["model"] = cache.model_names()[0]
     for key in _KEPT:
         session[key] = session[key]   # a widget's value survives a run in which it was not drawn
     _write_url()
-
-
-def enter(page: str) -> None:
-    """Says which page is open, by its address relative to the app."""
-    st.session_state["page"] = page or catalogue.HOME
-
-
-def page() -> str:
-    """The id of the open page."""
-    return st.session_state.get("page", catalogue.HOME)
 
 
 def default_prompt() -> str:
@@ -149,7 +139,7 @@ def append_token(token_id: int) -> None:
 
     A token that is no text by itself is refused with a notice.
     """
-    loaded = cache.shared_model(model_name(), device())
+    loaded = cache.shared_model(model_choice.shown(), device())
     piece = loaded.tokenizer.decode([token_id])
     if not piece or "\ufffd" in piece:
         apply({"notice": ("notice_partial_character" if piece else "notice_end_of_text", {})})
@@ -247,45 +237,6 @@ def prompt() -> str:
     return st.session_state["prompt"]
 
 
-def model_name() -> str:
-    """The model that the open page shows: the wanted one, or the main one while that is not loaded or is of a kind that
-    this page has nothing to show of.
-    """
-    wanted = loaded_model()
-    return wanted if wanted is not None and catalogue.runs(page(), cache.kind(wanted)) else cache.model_names()[0]
-
-
-def loaded_model() -> str | None:
-    """The wanted model, of whatever kind, where it is loaded; else None."""
-    wanted = wanted_model()
-    return wanted if cache.exists(wanted) else None
-
-
-def wanted_model() -> str:
-    """The model that the reader or the address asks for."""
-    return st.session_state["model"]
-
-
-def want_model(name: str) -> None:
-    """Callback: the model that the reader asks for from here on; one of the library is then offered, and loaded at the
-    reader's word.
-    """
-    if _can_be_asked_for(name):
-        st.session_state["model"] = name
-
-
-def model_choices() -> tuple[str, ...]:
-    """The bundled models, those that this reader has trained, those of the library that are loaded, and the wanted one.
-    """
-    loaded = [name for name, _ in cache.shelf.listed() if names.is_offered(name)]
-    return tuple(dict.fromkeys((*cache.model_names(), *own_models(), *loaded, wanted_model())))
-
-
-def own_models() -> list[str]:
-    """The models that this reader has trained and that are still kept."""
-    return [name for name in st.session_state.get("own_models", ()) if cache.exists(name)]
-
-
 def device() -> str:
     return st.session_state["device"]
 
@@ -329,11 +280,6 @@ def fits_in_link(prompt: str) -> bool:
     return len(urllib.parse.quote(prompt)) <= MAX_LINK_CHARACTERS
 
 
-def _can_be_asked_for(model: str) -> bool:
-    """Whether a model is here, or is one of the library that a reader may load."""
-    return cache.exists(model) if not names.is_library_name(model) else names.is_offered(model)
-
-
 def _went_through_history() -> bool:
     context = get_script_run_ctx()
     return context is not None and context.is_history_navigation
@@ -347,7 +293,7 @@ def _read_url() -> None:
     for key in [key for key in query if not _is_of_the_app(key)]:
         del query[key]
     session["prompt"] = clean_prompt(query["prompt"]) if "prompt" in query else session.get("prompt", default_prompt())
-    for key, allowed, default in (("model", _can_be_asked_for, cache.model_names()[0]),
+    for key, allowed, default in (("model", model_choice.can_be_asked_for, cache.model_names()[0]),
                                   ("device", devices.available().__contains__, devices.preferred())):
         session[key] = session.get(key, default)
         if key in query:
@@ -410,7 +356,7 @@ def _take_over(key: str, value) -> None:
         session["prompt"] = clean_prompt(str(value))
     elif key in _SELECTION:
         session["selection"] = session.get("selection", {}) | {key: value}
-    elif key != "model" or _can_be_asked_for(value):
+    elif key != "model" or model_choice.can_be_asked_for(value):
         session[key] = value
         if key not in _SHARED:
             # A bound widget first drawn in this run does not put a value it was given into the address; one drawn

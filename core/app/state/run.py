@@ -10,7 +10,7 @@ import torch
 from core.app.base import deployment, devices
 from core.app.base.deployment import LEAST_TOKENS
 from core.app.compute import cache, growing_results
-from core.app.state import reader
+from core.app.state import model_choice, reader
 from core.cost.counting import trace_bytes
 from core.model.config import ModelConfig
 from core.model.intervention import NOTHING, Intervention
@@ -181,7 +181,7 @@ def of_tokens(name: str, device: str, token_ids: Sequence[int]) -> Run:
 
 def current() -> Run:
     """The Run of the shared prompt under the chosen model; the selection is held within its bounds from here on."""
-    run = read(cache.shared_model(reader.model_name(), reader.device()), reader.prompt())
+    run = read(cache.shared_model(model_choice.shown(), reader.device()), reader.prompt())
     reader.set_bounds(bounds_of(run))
     return run
 
