@@ -539,7 +539,7 @@ class Steps extends Instrument {
     const letter = name.toUpperCase(), bias = this.weights[`b_${letter}`]?.[c], symbol = `b_{${letter},${c}}`;
     const [added, says] = bias === undefined ? ["", ""] : [` + ${symbol}`, `   (${symbol} = ${decimals(bias)})`];
     this.timesMatrix(`${name}_{${row},${c}} = Σ_{c'} x_{${row},c'} W_{${letter},c',${c}}${added}`, X, `W_${letter}`, c,
-      ["x", `W${letter}`], ["residual", MEANING[name]], `= ${decimals(vector[c])}${says}`);
+      ["x", `W_${letter}`], ["residual", MEANING[name]], `= ${decimals(vector[c])}${says}`);
   }
 
   /** A component of q or k as its norm or its turn leaves it; at(step) is the vector after that step. */
@@ -552,7 +552,7 @@ class Steps extends Instrument {
   weightedDetail(c) {
     const i = this.chosen.position;
     this.timesMatrix(`${this.component("q", i, c)} = Σ_a q_{${i},a} W_{S,a,${c}}`, this.ways.qkv.q, "W_S", c,
-      ["q", "WS"], ["query", "text"], `= ${decimals(this.q[c])}`);
+      ["q", "W_S"], ["query", "text"], `= ${decimals(this.q[c])}`);
   }
 
   dotDetail({ j, K, dot }) {
@@ -593,7 +593,7 @@ class Steps extends Instrument {
 
   writtenDetail(c) {
     this.timesMatrix(`(o W_{O})_{${c}} = Σ_a o_{${this.chosen.position},a} W_{O,a,${c}}`, this.out, "W_O", c,
-      ["o", "WO"], ["value", "attention"], `= ${decimals(this.written[c])}`);
+      ["o", "W_O"], ["value", "attention"], `= ${decimals(this.written[c])}`);
   }
 
   formula(text, says) {
@@ -612,7 +612,7 @@ class Steps extends Instrument {
       reader's `own`. */
   table(legend, rows, meanings = [], own = -1) {
     const list = make("div", "terms", this.detail), first = make("span", "term legend", list);
-    for (const text of legend) make("span", "", first, text);
+    for (const text of legend) marked(make("span", "", first), text);
     rows.forEach(([label, ...numbers], k) => {
       const term = make("span", `term ${k === own ? "own" : ""}`, list), last = numbers.pop();
       make("small", "", term, label);
