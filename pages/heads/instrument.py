@@ -3,11 +3,10 @@ import functools
 from collections.abc import Callable
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.app.base.markdown import code
 from core.app.frame import Lesson, Reading
-from core.app.frame.guard import guard
+from core.app.frame.guard import BELOW, guard
 from core.app.server import routes
 from core.app.state import Run, reader
 from core.components.heads_wall import heads_wall
@@ -15,7 +14,7 @@ from core.figures.heads import head_name
 from core.model.intervention import NOTHING
 from pages.heads import below, output, panels
 from pages.heads import route as heads_live
-from pages.heads.shared import PREFIX, SETTINGS, Change, Pair, change_now, keep, patterns_of, picked_pair, read, redraw
+from pages.heads.shared import PREFIX, SETTINGS, Change, change_now, keep, patterns_of, picked_pair, read, redraw
 from pages.heads.words import summary, title, wall_words
 
 PANEL, QUERY, KEY = (f"{PREFIX}{name}_widget" for name in ("panel", "query", "key"))
@@ -30,16 +29,19 @@ def draw(page: Lesson, run: Run) -> Callable[[], Reading]:
     Present mode shows one picture at a time; but while heads are switched off, the wall that is clicked
     stays beside it.
     """
-    alone = reader.present() and read("panel") != "change"
+    drawn: list[bool] = []
     _controls(page, run)
-    if alone:
-        (_wall if read("panel") == "wall" else _panel)(page, run)
-    else:
+    if not reader.present() or read("panel") == "change":
         left, right = st.columns([2, 3] if reader.present() else [6, 7], gap="medium")
         with left:
-            _wall(page, run)
+            _wall(page, run, drawn)
         with right:
             _panel(page, run)
+    elif read("panel") == "wall":
+        _wall(page, run, drawn)
+    else:
+        _panel(page, run)
+    drawn.append(True)
     return functools.partial(below.reading, page, run)
 
 
@@ -85,13 +87,17 @@ def _panel(page: Lesson, run: Run) -> None:
 
 
 @st.fragment(key="heads_wall")
-def _wall(page: Lesson, run: Run) -> None:
-    """Every head; while heads are being changed, as they are after the change, and a click changes one more."""
+def _wall(page: Lesson, run: Run, drawn: list[bool]) -> None:
+    """Every head; while heads are being changed, as they are after the change, and a click changes one more.
+
+    drawn: empty while the rest of the instrument is drawn too.
+    """
     with guard():
-        _draw_wall(page, run, picked_pair(run), change_now() if read("panel") == "change" else None)
+        _draw_wall(page, run, change_now() if read("panel") == "change" else None, bool(drawn))
 
 
-def _draw_wall(page: Lesson, run: Run, pair: Pair, change: Change | None) -> None:
+def _draw_wall(page: Lesson, run: Run, change: Change | None, alone: bool) -> None:
+    pair = picked_pair(run)
     shown = patterns_of(run, change.intervention(run) if change else NOTHING)
     text = {"title": title(page.words, change, shown)} | {name: page.label(name)
                                                           for name in ("scale", "masked", "waiting")}
@@ -100,9 +106,9 @@ def _draw_wall(page: Lesson, run: Run, pair: Pair, change: Change | None) -> Non
                summary=summary(page.words, change, shown, read("map")), on_measure=_measure,
                selected=(pair.layer, pair.head), query=pair.query, **wall_words(page.words, run, change, shown),
                height=HEIGHT, theme=reader.theme(), follow=f"{pair} {change_now()}",
-               alone=bool(get_script_run_ctx().fragment_ids_this_run), hand=_hand(page, run, change), on_hand=_scale,
+               alone=alone, hand=_hand(page, run, change), on_hand=_scale,
                opens=not change and not reader.present(), on_pick=functools.partial(_toggle, run) if change else _open,
-               on_stand=lambda: st.rerun("heads_panel"), on_rest=lambda: st.rerun(["heads_wall", "heads_below"]))
+               on_stand=lambda: st.rerun("heads_panel"), on_rest=lambda: st.rerun(["heads_wall", BELOW]))
 
 
 def _hand(page: Lesson, run: Run, change: Change | None) -> dict | None:

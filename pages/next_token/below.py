@@ -30,13 +30,11 @@ def reading(page: Lesson, run: Run, position: int, row: DeltaGenerator) -> Readi
     truncation = truncate(logits, now.config)
     target = int(truncation.token_ids[0]) if target is None else target
 
-    def below() -> None:
-        with row:
-            st.download_button(page.label("whole"),
-                               lambda: as_csv(table(page, run, truncation, logits, len(logits), digits=None)),
-                               file_name="next_token.csv", mime="text/csv", key="next_token_whole", on_click="ignore",
-                               help=page.label("whole_help"))
-        _origin(page, run, position, target)
+    with row:
+        st.download_button(page.label("whole"),
+                           lambda: as_csv(table(page, run, truncation, logits, len(logits), digits=None)),
+                           file_name="next_token.csv", mime="text/csv", key="next_token_whole", on_click="ignore",
+                           help=page.label("whole_help"))
 
     def candidates() -> pd.DataFrame:
         shown = table(page, run, truncation, logits, N_CANDIDATES, digits=None)
@@ -45,7 +43,8 @@ def reading(page: Lesson, run: Run, position: int, row: DeltaGenerator) -> Readi
     return Reading(lines(page, run, position, target, truncation, now),
                    question(page, logits), [truncate, sampling.draw],
                    {"candidates.csv": candidates}, ".sampling-panel .figure canvas", twin(page, run, truncation, now),
-                   table(page, run, truncation, logits, N_ROWS), summary(page, run, truncation), pins=row, below=below)
+                   table(page, run, truncation, logits, N_ROWS), summary(page, run, truncation), pins=row,
+                   below=lambda: _origin(page, run, position, target))
 
 
 def _origin(page: Lesson, run: Run, position: int, target: int) -> None:

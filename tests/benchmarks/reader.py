@@ -15,7 +15,7 @@ import time
 import urllib.parse
 import urllib.request
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from streamlit.proto.Alert_pb2 import Alert
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -26,7 +26,7 @@ from websockets.asyncio.client import ClientConnection, connect
 
 MOST_BYTES = 64 * 2**20
 GROWS = "working_stop"  # the key of the button that stands on the page while what it shows is not whole yet
-STANDING = "standing"   # the key of the component that says when the first picture is seen
+STANDING = "standing"   # the key of the component that says when a picture is seen
 TRIGGERS = "$$STREAMLIT_INTERNAL_KEY_{}__events"     # the id under which the component of an id says what it triggers
 KEPT_RUNS = 2           # runs that a browser keeps a message for, once it is on the page no longer
 FINISHED = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
@@ -102,17 +102,10 @@ class Reader:
     async def open(self, page: str = "", query: str = "", seconds: float = 60) -> Answer:
         """Goes to a page by its address relative to the app, as a link does; `query` without its question mark."""
         self.page_name, self.query, self._values = page, query, {}
-        first = await self._ask("page", seconds, page_hash=self.pages.get(page, ""))
-        # what is said of the picture follows when the browser has shown that
-        for standing in self.find(lambda shown: key_of(shown) == STANDING):
-            rest = await self.set("page", standing, "stands", seconds)
-            return replace(first, milliseconds=first.milliseconds + rest.milliseconds, sent=first.sent + rest.sent,
-                           received=first.received + rest.received, error=first.error or rest.error)
-        return first
+        return await self._ask("page", seconds, page_hash=self.pages.get(page, ""))
 
     async def set(self, action: str, shown: Shown, value, seconds: float = 60) -> Answer:
-        """Gives a widget a value: of a slider or a choice a list, of a component its state as a dict or the name
-        of its trigger.
+        """Gives a widget a value: of a slider or a choice a list, of a component its state as a dict.
 
         Of a button nothing counts but that it is pressed.
         """
@@ -120,9 +113,6 @@ class Reader:
         state = WidgetState(id=widget.id)
         if kind == "button":
             state.trigger_value = True
-        elif kind == "bidi_component" and isinstance(value, str):
-            state.id, state.json_trigger_value = (TRIGGERS.format(widget.id),
-                                                  json.dumps([{"event": value, "value": True}]))
         elif kind == "bidi_component":
             state.json_value = json.dumps(value)
         elif isinstance(value, list):
@@ -134,7 +124,7 @@ class Reader:
         try:
             return await self._ask(action, seconds, fragment=shown.fragment)
         finally:
-            if kind == "button" or state.id != widget.id:       # it counts once
+            if kind == "button":       # it counts once
                 self._values.pop(state.id, None)
 
     def find(self, wanted: Callable[[Shown], bool]) -> list[Shown]:
@@ -152,26 +142,35 @@ class Reader:
                 or any(self._boxes.get(path[:n]) == key for path in charts for n in range(len(path))))
 
     async def _ask(self, action: str, seconds: float, fragment: str = "", page_hash: str | None = None) -> Answer:
-        self.error, before, began, answered = "", self.received, time.perf_counter(), None
+        self.error, began, answered = "", time.perf_counter(), None
+        sent, received = self.sent, self.received
         self._finished.clear()
         self._run = ""                       # an end counts only of a run that begins from here on
         try:
-            n_bytes = await self._send(fragment, self.page_hash if page_hash is None else page_hash)
+            await self._send(fragment, self.page_hash if page_hash is None else page_hash)
             async with asyncio.timeout(seconds):
                 await self._finished.wait()
                 answered = 1e3 * (time.perf_counter() - began)
-                while not self.error and self.find(lambda shown: key_of(shown) == GROWS):
+                while not self.error and self.find(lambda shown: key_of(shown) in (GROWS, STANDING)):
                     self._finished.clear()
                     await self._finished.wait()
         except TimeoutError:
             self.error = f"no answer within {seconds:g} s"
         except Exception as error:           # whatever breaks a connection is one error of one reader
-            self.error, n_bytes = f"{type(error).__name__}: {error}", 0
+            self.error = f"{type(error).__name__}: {error}"
         whole = 1e3 * (time.perf_counter() - began)
-        return Answer(action, whole if answered is None else answered, whole, n_bytes,
-                      self.received - before, self.error)
+        return Answer(action, whole if answered is None else answered, whole, self.sent - sent,
+                      self.received - received, self.error)
 
-    async def _send(self, fragment: str, page_hash: str, by_itself: bool = False) -> int:
+    async def _say_that_it_stands(self, standing: Shown) -> None:
+        """As a browser does that has shown the picture: what is said of it then follows."""
+        name = TRIGGERS.format(standing.widget.id)
+        self._values[name] = WidgetState(id=name, json_trigger_value=json.dumps([{"event": "stands", "value": True}]))
+        with contextlib.suppress(Exception):
+            await self._send(standing.fragment, self.page_hash)
+        self._values.pop(name, None)
+
+    async def _send(self, fragment: str, page_hash: str, by_itself: bool = False) -> None:
         message = BackMsg()
         state = message.rerun_script
         state.query_string, state.page_script_hash, state.fragment_id, state.is_auto_rerun = (self.query, page_hash,
@@ -186,7 +185,6 @@ class Reader:
         data = message.SerializeToString()
         await self._socket.send(data)
         self.sent += len(data)
-        return len(data)
 
     async def _listen(self) -> None:
         try:
@@ -266,6 +264,8 @@ class Reader:
         on_page = {shown.widget.id for shown in self.shown.values() if hasattr(shown.widget, "id")}
         self._values = {name: state for name, state in self._values.items() if name in on_page}
         self._cached = {name: (kept, run) for name, (kept, run) in self._cached.items() if self.runs - run < KEPT_RUNS}
+        for standing in self.find(lambda shown: key_of(shown) == STANDING):
+            self._tasks.append(asyncio.create_task(self._say_that_it_stands(standing)))
         self._finished.set()
 
     def _follow(self, fragment: str, seconds: float) -> None:

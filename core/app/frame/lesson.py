@@ -21,7 +21,6 @@ from core.app.frame import check, class_bar, code_and_data, differs, experiments
 from core.app.frame.guard import fragment, guard
 from core.app.state import model_choice, reader
 from core.app.state.run import Run, current
-from core.components.page.standing import when_it_stands
 
 if TYPE_CHECKING:
     import pandas as pd  # imported with the first table: the first picture of a server does not wait for it
@@ -90,16 +89,13 @@ class Lesson:
         return check.Question(name, asked, [*options], answer, because)
 
     def is_seen(self) -> bool:
-        """Whether the browser has shown the picture above; draw what stands below only then.
+        """Whether this reader's browser has shown a picture of the app."""
+        return bool(st.session_state.get(PICTURE_SEEN))
 
-        In a session's first run it has not: a browser puts off loading its own parts while elements still arrive, so
-        the picture would appear together with everything below it. The fragment that asks runs again by itself as soon
-        as the picture is there.
-        """
-        if st.session_state.get(PICTURE_SEEN):
-            return True
-        when_it_stands(_seen)
-        return False
+    def see(self) -> None:
+        """Note that it has."""
+        st.session_state[PICTURE_SEEN] = True
+        A_PICTURE_STANDS.set()
 
     def explanation(self, view: str = "") -> None:
         """The paragraphs below the instrument: the section `explanation_<view>`, if there is one, else `explanation`;
@@ -171,8 +167,3 @@ class Lesson:
         part = st.container(key=f"lesson_{name}")
         part.markdown(f"### {title}")
         return part
-
-
-def _seen() -> None:
-    st.session_state[PICTURE_SEEN] = True
-    A_PICTURE_STANDS.set()

@@ -15,6 +15,7 @@ from core.app.base import catalogue, devices, prose
 from core.app.base.markdown import escaped
 from core.app.compute import cache
 from core.app.frame import model_notes, model_offer
+from core.app.frame.guard import BAR, PICTURE, fragment, rerun
 from core.app.state import model_choice, reader, run
 from core.figures import style
 
@@ -22,20 +23,32 @@ QR_CHARACTERS = 1_200   # more make a code too fine for a projector
 
 
 def draw() -> None:
+    """Draw the bar, a fragment: a drawer that opens redraws nothing else."""
+    fragment(_bar, key=BAR)()
+
+
+def _bar() -> None:
     """The row, and below it what the reader has to know: a random model, a cut text, a value that was left out."""
     words = prose.load("app")
     present = run.current()
     with st.container(key="prompt_bar", horizontal=True, vertical_alignment="center", gap="small"):
-        st.text_area(words.label("prompt"), key="prompt", on_change=reader.take_typed_prompt,
+        st.text_area(words.label("prompt"), key="prompt", on_change=_take_prompt,
                      label_visibility="collapsed", placeholder=words.label("prompt_help"), height=68)
         if not reader.present():
             _examples(words)
             _model(words, present)
             _share(words)
-        st.toggle(words.label("present"), key="present")
+        st.toggle(words.label("present"), key="present", on_change=st.rerun)
     with st.container(key="prompt_messages"):
         model_offer.draw()
         _messages(words, present)
+
+
+def _take_prompt() -> None:
+    """Callback: a new prompt first redraws the picture; of what follows, see `views`."""
+    if reader.take_typed_prompt():
+        rerun(PICTURE)
+    st.rerun()
 
 
 def _examples(words: prose.TextFile) -> None:
@@ -67,7 +80,7 @@ def _model(words: prose.TextFile, present: run.Run) -> None:
                      icon=":material/add:", type="tertiary"):
             st.switch_page(catalogue.page_path(catalogue.MODELS))
         _moment(words)
-        st.selectbox(words.label("device"), devices.available(), key="device",
+        st.selectbox(words.label("device"), devices.available(), key="device", on_change=st.rerun,
                      format_func=lambda name: words.label(f"device_{name}"))
         st.caption(words.label("running", device=words.label(f"device_{present.device}")))
         st.caption(words.label("usage", n=n, n_context=n_context))
@@ -82,7 +95,12 @@ def _picker(words: prose.TextFile) -> None:
     choices, wanted = model_choice.choices(), model_choice.wanted()
     key = f"model_picked_{wanted}"
     st.selectbox(words.label("model"), choices, index=choices.index(wanted), key=key,
-                 on_change=lambda: model_choice.want(st.session_state[key]))
+                 on_change=lambda: _want(st.session_state[key]))
+
+
+def _want(name: str) -> None:
+    model_choice.want(name)
+    st.rerun()
 
 
 def _moment(words: prose.TextFile) -> None:
@@ -98,6 +116,7 @@ def _moment(words: prose.TextFile) -> None:
 
 def _travel(base: str, step: int, last: int) -> None:
     st.session_state["model"] = base if step == last else f"{base}{cache.MOMENT}{step}"
+    st.rerun()
 
 
 def _share(words: prose.TextFile) -> None:

@@ -3,6 +3,7 @@ to its lesson.
 """
 from core.app.base import catalogue, prose
 from core.app.compute import cache
+from core.app.frame.guard import STRIP, fragment
 from core.app.state import model_choice, reader
 from core.components.strip import stage_row
 from core.model.config import ModelConfig
@@ -11,8 +12,13 @@ COLOURS = {"position": "position", "attention": "attention", "stream": "residual
 
 
 def draw(lesson: str) -> None:
-    """The strip with the stages of `lesson` lit; following a stage opens its lesson with the same prompt and selection.
+    """Draw the strip with the stages of `lesson` lit, a fragment, since its links say the prompt; following a stage
+    opens its lesson with the same prompt and selection.
     """
+    fragment(lambda: _strip(lesson), key=STRIP)()
+
+
+def _strip(lesson: str) -> None:
     config = cache.shared_model(model_choice.shown(), reader.device()).model.config
     words = prose.load("app").of_kind(config.kind)
     here = reader.link()

@@ -5,7 +5,6 @@ view has none.
 """
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
@@ -17,10 +16,12 @@ from core.app.base import catalogue
 from core.app.base.markdown import unmarked
 from core.app.compute import growing_results
 from core.app.frame.check import Question
-from core.app.frame.guard import fragment
+from core.app.frame.guard import BAR, BELOW, PICTURE, STRIP, fragment, rerun
 from core.app.frame.lesson import Lesson
+from core.app.state import reader
 from core.app.state.lesson_settings import Settings
 from core.app.state.run import Run
+from core.components.page.standing import when_it_stands
 
 if TYPE_CHECKING:
     import pandas as pd  # imported with the first table: the first picture of a server does not wait for it
@@ -55,79 +56,119 @@ class View(Protocol):
     def draw(self, page: Lesson, run: Run) -> Reading | Callable[[], Reading]:
         """Draws the instrument and returns what it shows.
 
-        A view whose parts redraw themselves returns a function instead: what stands below is then a fragment of the key
-        `<lesson>_below`, which the view asks to run again, and which reads the picture anew.
+        A view whose parts redraw themselves returns a function instead, which reads the picture anew whenever they ask
+        for the fragment BELOW.
         """
+
+
+@dataclass
+class Drawn:
+    """What an open lesson shows: the view's name, what its picture says, and the prompt that the page around it was
+    drawn with. `alone`: the run of the whole page is over, from here on fragments run. `waits`: what speaks of the
+    picture is not drawn until the browser shows that.
+    """
+
+    prompt: str
+    view: str = ""
+    reading: Reading | Callable[[], Reading] = UNFINISHED
+    alone: bool = False
+    waits: bool = False
 
 
 def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
     """A lesson of several views.
 
     `settings` has "view", whose options are the names of `views`; the labels are `view_<name>`.
-
-    A pick or a control redraws the view and what speaks of it, and nothing else of the app.
     """
+    drawn = Drawn(reader.prompt())
 
-    def lesson() -> None:
+    def instrument() -> None:
         run = page.run()
         with st.container(gap="xsmall"):
             with st.container(horizontal=True, vertical_alignment="center", key=f"{page.id}_bar"):
-                view = choice(settings, page, "view")
+                drawn.view = choice(settings, page, "view")
                 pins = st.container(width="content")
                 # Beside the rest, so that nothing below moves when it comes and goes; an st.empty would be emptied
                 # while the view is drawn anew.
                 progress = st.container()
             with st.container(gap="xsmall", key=f"{page.id}_stage"):
-                frame, reading = _instrument(page, view, views[view], run)
-        growing_results.follow(frame, progress, page.frame_words)
-        _below(page, view, reading, pins)
+                _instrument(page, drawn, views[drawn.view], run, progress)
+        _pins(page, drawn, pins)
 
-    fragment(lesson, run_every=growing_results.every())()
+    _lesson(page, drawn, instrument)
 
 
 def draw_one(page: Lesson, view: View) -> None:
     """A lesson of one view, which places its own controls and the pins below its picture."""
+    drawn = Drawn(reader.prompt())
 
-    def lesson() -> None:
-        run = page.run()
-        progress = st.container()
-        frame, reading = _instrument(page, "", view, run)
-        growing_results.follow(frame, progress, page.frame_words)
-        if callable(reading):
-            fragment(functools.partial(_below, page, "", reading), key=f"{page.id}_below")()
-        else:
-            _below(page, "", reading)
+    def instrument() -> None:
+        _instrument(page, drawn, view, page.run(), st.container())
+        _pins(page, drawn)
 
-    fragment(lesson, run_every=growing_results.every())()
+    _lesson(page, drawn, instrument)
 
 
-def _instrument(page: Lesson, name: str, view: View,
-                run: Run) -> tuple[growing_results.Frame, Reading | Callable[[], Reading]]:
-    """Draw a view, or say why this model has none; return how far its long computation is, and what it shows."""
-    reading, kind = UNFINISHED, run.model.config.kind
+def _lesson(page: Lesson, drawn: Drawn, instrument: Callable[[], None]) -> None:
+    """Draw the instrument, and below it what speaks of it, each a fragment.
+
+    After a pick, a control or a prompt the instrument is drawn alone, and what else has changed once the browser shows
+    it: together with all that, a picture takes twice as long. In the first run of a visit a browser puts off loading
+    its own parts while elements still arrive, so what speaks of the first picture waits, too.
+    """
+
+    def picture() -> None:
+        drawn.waits = drawn.alone or not page.is_seen()
+        instrument()
+        fragment(standing, key="standing")()
+
+    def standing() -> None:
+        if drawn.waits:
+            when_it_stands(stands)
+
+    def stands() -> None:
+        drawn.waits, prompt = False, drawn.prompt
+        drawn.prompt = reader.prompt()
+        page.see()
+        reader.write_url()
+        rerun("standing", BELOW, *((BAR, STRIP) if drawn.prompt != prompt else ()))
+
+    fragment(picture, run_every=growing_results.every(), key=PICTURE)()
+    fragment(lambda: _below(page, drawn), key=BELOW)()
+    drawn.alone = True
+
+
+def _instrument(page: Lesson, drawn: Drawn, view: View, run: Run, progress: DeltaGenerator) -> None:
+    """Draw a view, or say why this model has none; in `progress`, how far its long computation is."""
+    drawn.reading, kind = UNFINISHED, run.model.config.kind
     with growing_results.frame() as frame:
-        if not catalogue.is_shown(page.id, name, kind):
-            reading = cannot(page.frame_words.label(f"not_of_{kind}"))
-        elif catalogue.predicts(page.id, name, kind) and not run.has_head:
-            reading = cannot(page.frame_words.label("no_head"))
+        if not catalogue.is_shown(page.id, drawn.view, kind):
+            drawn.reading = cannot(page.frame_words.label(f"not_of_{kind}"))
+        elif catalogue.predicts(page.id, drawn.view, kind) and not run.has_head:
+            drawn.reading = cannot(page.frame_words.label("no_head"))
         else:
-            reading = view.draw(page, run)
-    return frame, reading
+            drawn.reading = view.draw(page, run)
+    growing_results.follow(frame, progress, page.frame_words)
 
 
-def _below(page: Lesson, view: str, shown: Reading | Callable[[], Reading], bar: DeltaGenerator | None = None) -> None:
-    """Draw what speaks of the picture, once it is seen. bar: the place of the pins where the view has none for them."""
+def _pins(page: Lesson, drawn: Drawn, bar: DeltaGenerator | None = None) -> None:
+    """Draw the pins of a finished picture, in the bar where the view has no place for them."""
+    reading = drawn.reading
+    if callable(reading) or reading is UNFINISHED or (place := reading.pins or bar) is None:
+        return
+    with place:
+        page.pins(dict(reading.summary) or {page.label(f"view_{drawn.view}"): unmarked(reading.title)})
+
+
+def _below(page: Lesson, drawn: Drawn) -> None:
+    """Draw what speaks of the picture, once one is seen."""
     if not page.is_seen():
         return
-    reading = shown() if callable(shown) else shown
-    title, done = unmarked(reading.title), reading is not UNFINISHED
-    place = bar if reading.pins is None else reading.pins
-    if done and place is not None:
-        with place:
-            page.pins(dict(reading.summary) or {page.label(f"view_{view}"): title})
+    reading = drawn.reading() if callable(drawn.reading) else drawn.reading
+    done = reading is not UNFINISHED
     if reading.below is not None:
         reading.below()
-    page.explanation(reading.explanation or view)
+    page.explanation(reading.explanation or drawn.view)
     with st.container():                # empty or not, so that fragments below find their places again
         if done:
             page.numbers(reading.lines, reading.table)

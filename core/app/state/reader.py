@@ -80,7 +80,7 @@ def begin() -> None:
         session["model"] = cache.model_names()[0]
     for key in _KEPT:
         session[key] = session[key]   # a widget's value survives a run in which it was not drawn
-    _write_url()
+    write_url()
 
 
 def default_prompt() -> str:
@@ -110,14 +110,15 @@ def clean_prompt(typed: str) -> str:
     return typed[-2 * most:].replace("\r\n", "\n").replace("\r", "\n")[-most:]
 
 
-def take_typed_prompt() -> None:
+def take_typed_prompt() -> bool:
     """Callback of the prompt's text area: what was typed or pasted is cut to a length that can be worked with, and
-    the reader told.
+    the reader told. Returns whether it was short enough.
     """
     typed = st.session_state["prompt"]
     st.session_state["prompt"] = clean_prompt(typed)
-    if len(typed) > deployment.current().prompt_characters:
+    if not (fits := len(typed) <= deployment.current().prompt_characters):
         say_cut(len(typed))
+    return fits
 
 
 def say_cut(n: int) -> None:
@@ -191,7 +192,7 @@ def select(**chosen: int | None) -> None:
     if unknown := set(chosen) - set(_SELECTION):
         raise ValueError(f"What can be selected is {', '.join(_SELECTION)}, not {', '.join(sorted(unknown))}.")
     st.session_state["selection"] = st.session_state.get("selection", {}) | chosen
-    _write_url()
+    write_url()
 
 
 def selection() -> Selection:
@@ -202,7 +203,7 @@ def selection() -> Selection:
     """
     chosen = st.session_state.get("selection", {})
     if chosen:
-        _write_url()
+        write_url()
     bounds = st.session_state.get("bounds", Bounds(1, 1, 1, 1, 0))
     position = picked_position()
     target = chosen.get("target")
@@ -382,7 +383,7 @@ def _shared_values(defaults: bool = False) -> dict[str, str]:
     return values | {key: str(value) for key, value in session.get("selection", {}).items() if value is not None}
 
 
-def _write_url() -> None:
+def write_url() -> None:
     """Makes the URL say the shared state, with one message to the browser and only where it says something else."""
     wanted, query = _shared_values(), st.query_params
     if changed := {key: value for key, value in wanted.items() if query.get(key) != value}:
