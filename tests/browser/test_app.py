@@ -50,6 +50,33 @@ def test_the_first_picture_of_a_visit_stands_before_what_is_said_of_it(browser, 
     page.context.close()
 
 
+# At the next painting of a picture: what is said in numbers.
+NEXT_PAINTED = """() => {
+  const paint = CanvasRenderingContext2D.prototype.putImageData;
+  CanvasRenderingContext2D.prototype.putImageData = function (...image) {
+    window.saidThen ??= document.querySelector(".st-key-lesson_numbers").textContent;
+    return paint.apply(this, image);
+  };
+}"""
+
+
+@pytest.mark.parametrize("path", ["", "heads"])
+def test_a_new_prompt_is_painted_before_what_is_said_of_it_and_all_of_the_page_follows(open_page, path):
+    page = open_page(f"{path}?prompt=The%20cat")
+    said, bar = page.locator(".st-key-lesson_numbers"), page.locator(".st-key-model_drawer button").first
+    before, counted = said.text_content(), bar.text_content()
+    page.evaluate(NEXT_PAINTED)
+    field = page.locator(".st-key-prompt textarea")
+    field.fill("One day a girl found a box")
+    field.press("Control+Enter")
+    page.wait_for_function("window.saidThen !== undefined")
+    settle(page)
+    assert page.evaluate("saidThen") == before != said.text_content()
+    assert bar.text_content() != counted and "box" in page.url
+    assert all("box" in link.get_attribute("href") for link in page.locator("[class*=st-key-strip_] nav a").all())
+    assert page.locator("[class*=st-key-strip_] nav a").count() and page.errors == []
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_a_long_prompt_in_the_dark_on_a_phone_leaves_the_page_whole(open_page, server, name):
     hosts = set()
