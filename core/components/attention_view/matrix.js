@@ -43,7 +43,7 @@ function paintMatrix(view) {
   const context = sharpen(cells, view.across, view.down), ratio = screenRatio();
   const pixels = (cells) => Math.max(1, Math.round(cell * cells * ratio));
   const image = context.createImageData(pixels(end - start), pixels(bottom - top));
-  paintCells(image, [0, 0, image.width, image.height], levelsOf(view), table(signed ? "div" : "seq"),
+  paintCells(image, [[[0, 0, image.width, image.height], levelsOf(view)]], table(signed ? "div" : "seq"),
     Math.round(6 * ratio));
   context.putImageData(image, Math.round(left * ratio), Math.round(above * ratio));
   stroke(context, ink("grid"));

@@ -5,7 +5,7 @@ import { line, screenRatio, sharpen, stroke, write } from "../lib/canvas.js";
 import { button, make } from "../lib/dom.js";
 import { buildHand } from "../lib/hand.js";
 import { exact } from "../lib/numbers.js";
-import { paintCells, reading, rowOffsets, showTip, valueIn } from "../lib/pattern.js";
+import { cellsOf, paintCells, reading, rowOffsets, showTip, valueIn } from "../lib/pattern.js";
 import { readTheme } from "../lib/theme.js";
 import { fitHeight, keepFitted, mount } from "../lib/view.js";
 import { buildMap, describeMap, frameWindow, layMap, markOnMap, paintMap } from "./heads_map.js";
@@ -178,40 +178,38 @@ function layRail(wall) {
     place(make("span", "", null, String(layer)), 0, corner(wall, layer * wall.heads)[1], RAIL - 4, wall.tile)));
 }
 
-// A tile's amounts as levels of the colour scale.
-function levelsOf(wall, head) {
-  const { side, first, last, offset, whole, values } = wall, levels = new Int16Array(side * side).fill(-1);
-  for (let i = 0; i < side; i++)
-    for (let j = first[i], at = head * offset[side] + offset[i]; j <= last[i]; j++, at++)
-      if (!Number.isNaN(values[at]))
-        levels[i * side + j] = whole ? Math.round(255 * Math.sqrt(values[at])) : values[at];
-  return { levels, rows: side, columns: side };
-}
-
 // All tiles in one image.
 function paint(wall) {
-  const { canvas, ratio, layers, heads } = wall, { table } = readTheme(), size = Math.round(wall.tile * ratio);
+  const { canvas, ratio, values } = wall, { table } = readTheme(), size = Math.round(wall.tile * ratio);
   const context = sharpen(canvas, wall.width, wall.tall, ratio);
   const image = context.createImageData(canvas.width, canvas.height);
-  for (let head = 0; head < layers * heads; head++) {
-    const [left, top] = corner(wall, head).map((at) => Math.round(at * ratio));
-    paintCells(image, [left, top, size, size], levelsOf(wall, head), table("seq"), Math.round(5 * ratio));
-  }
+  paintCells(image, wall.buttons.map((_, head) =>
+    [[...corner(wall, head).map((at) => Math.round(at * ratio)), size, size], cellsOf(wall, values, head)]),
+  table("seq"), Math.round(5 * ratio));
   context.putImageData(image, 0, 0);
-  for (let head = 0; head < layers * heads; head++) writeLabel(wall, context, head);
+  writeLabels(wall, context);
 }
 
 // "3.5" and, where there is room, what the reader changed or what the head does. On the canvas, so that a saved
-// picture has it too.
-function writeLabel(wall, context, head) {
-  const { ink } = readTheme(), [x, y] = corner(wall, head), changed = wall.badges[head];
-  const label = (text, left, colour, bold, font) => write(context, text, left, y - 4, ink(colour), "left",
-    { baseline: "alphabetic", font: `${bold ? "700 " : ""}11px ${ink(font)}` });
-  label(name(wall, head), x, "text", head === wall.selected, "mono");
-  const after = context.measureText(name(wall, head)).width + 4, word = changed || wall.roles[head] || "";
-  context.font = `${changed ? "700 " : ""}11px ${ink("font")}`;
-  if (after + context.measureText(word).width <= wall.tile)
-    label(word, x + after, changed ? "text" : "muted", changed, "font");
+// picture has it too. First all names, then all words: to change the font takes long.
+function writeLabels(wall, context) {
+  const { buttons, selected, badges, roles, tile } = wall, { ink } = readTheme();
+  const label = (text, head, after, meaning) => {
+    const [x, y] = corner(wall, head);
+    write(context, text, x + after, y - 4, ink(meaning), "left", { baseline: "alphabetic" });
+  };
+  const inFont = (bold, family) => { context.font = `${bold ? "700 " : ""}11px ${ink(family)}`; };
+  const ends = buttons.map((_, head) => {
+    inFont(head === selected, "mono");
+    label(name(wall, head), head, 0, "text");
+    return context.measureText(name(wall, head)).width + 4;
+  });
+  ends.forEach((end, head) => {
+    const changed = badges[head], word = changed || roles[head];
+    if (!word) return;
+    inFont(changed, "font");
+    if (end + context.measureText(word).width <= tile) label(word, head, end, changed ? "text" : "muted");
+  });
 }
 
 // Over the tiles: the picked query's row as a notch in each, and the cell under the pointer in all of them at once.

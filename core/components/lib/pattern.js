@@ -43,29 +43,48 @@ export function showTip(tip, content, x, y, drop) {
   tip.style.top = `${above >= 0 ? above : y + drop}px`;
 }
 
+/** Which of `parts` equal parts each of `count` places lies in, and `parts` at the end. */
+export const partsOf = (count, parts) =>
+  Int32Array.from({ length: count + 1 }, (_, k) => Math.floor((k * parts) / count));
+
+/** A head's cells to paint, from the `values` of all heads by rows {first, last, offset}: weights, whose levels follow
+    their square root, or bytes that are levels already. */
+export function cellsOf({ first, last, offset }, values, head) {
+  const side = first.length, levels = new Int16Array(side * side).fill(-1), leveled = values instanceof Uint8Array;
+  for (let i = 0, at = head * offset[side]; i < side; i++)
+    for (let k = i * side + first[i]; k <= i * side + last[i]; k++, at++)
+      if (leveled) levels[k] = values[at];
+      else if (!Number.isNaN(values[at])) levels[k] = Math.round(255 * Math.sqrt(values[at]));
+  return { levels, rows: side, columns: side };
+}
+
 // Of levels (rows × columns) at most down × across: of those that become one the furthest from `zero`.
 function strongest({ levels, rows, columns, zero = 0 }, down, across) {
   if (rows <= down && columns <= across) return { levels, rows, columns };
   const fewer = { rows: Math.min(rows, down), columns: Math.min(columns, across) };
-  fewer.levels = new Int16Array(fewer.rows * fewer.columns).fill(-1);
-  levels.forEach((level, k) => {
-    const row = Math.floor((Math.floor(k / columns) * fewer.rows) / rows);
-    const at = row * fewer.columns + Math.floor(((k % columns) * fewer.columns) / columns), held = fewer.levels[at];
-    if (level >= 0 && (held < 0 || Math.abs(level - zero) > Math.abs(held - zero))) fewer.levels[at] = level;
-  });
+  const held = (fewer.levels = new Int16Array(fewer.rows * fewer.columns).fill(-1));
+  const rowOf = partsOf(rows, fewer.rows), columnOf = partsOf(columns, fewer.columns);
+  for (let r = 0, k = 0; r < rows; r++)
+    for (let c = 0; c < columns; c++, k++) {
+      const level = levels[k], at = rowOf[r] * fewer.columns + columnOf[c];
+      if (level >= 0 && (held[at] < 0 || Math.abs(level - zero) > Math.abs(held[at] - zero))) held[at] = level;
+    }
   return fewer;
 }
 
-// Paints cells, {levels, rows, columns, zero}, into an image, in a box of its pixels: each pixel takes the cell it lies
-// in, or the strongest of several. Levels are 0 … 255 of the scale and −1 where the mask leaves nothing, a faint hatch.
-export function paintCells({ data, width: stride }, [left, top, width, height], cells, scale, period) {
-  const pixels = new Uint32Array(data.buffer), { packed } = readTheme(), hatch = packed("grid"), page = packed("page");
-  const { levels, rows, columns } = strongest(cells, height, width);
-  for (let y = 0; y < height; y++) {
-    const row = Math.floor((y * rows) / height) * columns, at = (top + y) * stride + left;
-    for (let x = 0; x < width; x++) {
-      const level = levels[row + Math.floor((x * columns) / width)];
-      pixels[at + x] = level >= 0 ? scale[level] : (x + y) % period === 0 ? hatch : page;
-    }
+// Paints tiles of cells, {levels, rows, columns, zero}, into an image, each in a box of its pixels: a pixel takes the
+// cell it lies in, or the strongest of several. Levels are 0 … 255 of the scale and −1 where the mask leaves nothing, a
+// faint hatch.
+export function paintCells({ data, width: stride, height: most }, tiles, scale, period) {
+  const pixels = new Uint32Array(data.buffer), { packed } = readTheme();
+  const ground = new Uint32Array(stride + most).map((_, k) => packed(k % period ? "page" : "grid"));
+  for (const [[left, top, width, height], cells] of tiles) {
+    const { levels, rows, columns } = strongest(cells, height, width);
+    const rowOf = partsOf(height, rows), columnOf = partsOf(width, columns);
+    for (let y = 0; y < height; y++)
+      for (let x = 0, at = (top + y) * stride + left, row = rowOf[y] * columns; x < width; x++, at++) {
+        const level = levels[row + columnOf[x]];
+        pixels[at] = level < 0 ? ground[x + y] : scale[level];
+      }
   }
 }
