@@ -1,6 +1,5 @@
 // The map's life: what Python sent, labels and chips, pointer and keys, and the walk through the stages.
 import { alike, unpack } from "../../core/components/lib/bytes.js";
-import { resize } from "../../core/components/lib/canvas.js";
 import { fill, labelled, make, rich } from "../../core/components/lib/dom.js";
 import { byKeys } from "../../core/components/lib/keys.js";
 import { significant } from "../../core/components/lib/numbers.js";
@@ -27,9 +26,10 @@ export default function (component) {
 
 // All that Python sent.
 function receive(map, given) {
-  Object.assign(map, { P: null, X: null, mlp: null, images: {} }, given);
+  Object.assign(map, { P: null, X: null, mlp: null, images: {}, limits: {} }, given);
+  const [first, last] = [map.cell_first, map.cell_last];
   Object.assign(map, { sent: map.position, focus: map.layer, offset: rowOffsets(map.first, map.last),
-    stages: stagesOf(map) });
+    cells: { first, last, offset: rowOffsets(first, last) }, stages: stagesOf(map) });
   if (map.stage >= map.stages.length) map.stage = null;
   map.root.style.setProperty("--scale", map.scale);
   whenStyled(map.root, () => arrange(map));
@@ -80,10 +80,6 @@ function arrange(map) {
   map.root.classList.toggle("narrow", !g.wide);
   Object.assign(map.area.style, { width: `${g.width}px`, height: g.wide ? `${g.height}px` : "auto",
     paddingTop: g.wide ? "" : `${g.height + 8}px` });
-  for (const canvas of [map.base, map.over]) {
-    Object.assign(canvas.style, { width: `${g.width}px`, height: `${g.height}px` });
-    resize(canvas, Math.round(g.width * map.ratio), Math.round(g.height * map.ratio));
-  }
   Object.assign(map.out.style, g.wide ? { left: `${g.out.x}px`, width: `${g.out.w}px`, height: `${g.height}px` }
       : { left: 0, width: "100%", height: "auto" });
   paintBase(map);
@@ -96,9 +92,10 @@ function show(map) {
   placeLabels(map);
   placeChips(map);
   drawOutput(map);
-  paintMarks(map);
   veil(map);
   say(map);
+  // last: it asks where a part stands, and the browser then lays out all that was changed before
+  paintMarks(map);
   printSoon(map);
 }
 
@@ -109,9 +106,10 @@ function label(map, key, words, box, { name = "", part = null, at = 0 } = {}) {
   if (!map.nodes.has(key)) map.nodes.set(key, make(lesson ? "button" : "span", "", map.labels));
   const node = map.nodes.get(key);
   node.className = `label ${name}`;
-  node.replaceChildren(...words.map((word, k) => make(k ? "small" : "b", "", null, word)));
+  const said = words.join("\n");
+  if (node.said !== said) node.replaceChildren(...words.map((word, k) => make(k ? "small" : "b", "", null, word)));
   Object.assign(node.style, { left: `${box[0]}px`, top: `${box[1]}px`, width: box[2] ? `${box[2]}px` : "" });
-  Object.assign(node, { stageAt: at, used: true });
+  Object.assign(node, { said, stageAt: at, used: true });
   if (!lesson) return;
   node.title = map.text.open;
   node.onclick = (event) => { event.stopPropagation(); map.send("opened", lesson); };
@@ -195,11 +193,12 @@ function placeChips(map) {
   [...nodes].forEach((node, i) => {
     const pitch = g.rows[i + 1] - g.rows[i], picked = i === map.position;
     node.hidden = pitch < 11 && !picked;
+    node.setAttribute("aria-checked", picked);
+    node.tabIndex = picked ? 0 : -1;
+    if (node.hidden) return;
     node.className = `chip${picked ? " query" : pitch < 1.8 * g.em ? " plain" : ""}`;
     node.textContent = map.tokens[i];
     node.setAttribute("aria-label", `${map.tokens[i]} ${chipHint(map, i)}`);
-    node.setAttribute("aria-checked", picked);
-    node.tabIndex = picked ? 0 : -1;
     Object.assign(node.style, { fontSize: picked ? "" : `${Math.min(1.1 * g.em, 0.78 * pitch)}px`,
       top: `${middle(g.rows, i)}px`, maxWidth: `${g.chips.w}px`, right: `calc(100% - ${g.chips.w}px)` });
   });

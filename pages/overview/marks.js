@@ -3,6 +3,7 @@
 import { line, stroke } from "../../core/components/lib/canvas.js";
 import { fill } from "../../core/components/lib/dom.js";
 import { exact } from "../../core/components/lib/numbers.js";
+import { valueIn } from "../../core/components/lib/pattern.js";
 import { middle, rowAt } from "./layout.js";
 import { begin, fillBands, rowWeights, strongestColumn, tileCorner, valueAt } from "./paint.js";
 
@@ -210,12 +211,8 @@ function stripReading(map, { place, l, row, x }, token) {
 
 function weightReading(map, { l, head, row, column }) {
   if (column < map.first[row] || column > map.last[row]) return map.text.masked;
-  const at = l * map.heads + head;
-  if (map.exact) {
-    const value = map.patterns[at * map.offset[map.n] + map.offset[row] + column - map.first[row]];
-    return Number.isNaN(value) ? map.text.masked : exact(value);
-  }
-  const cell = Math.floor(row / map.step) * map.side + Math.floor(column / map.step);
-  const value = (map.tiles[at * map.side ** 2 + cell] / 255) ** 2;
-  return fill(map.text.tip_summary, { side: map.step, value: exact(value) });
+  const cells = map.cells, values = map.patterns.subarray((l * map.heads + head) * cells.offset.at(-1));
+  const value = valueIn(cells, values, Math.floor(row / map.step), Math.floor(column / map.step));
+  if (!map.exact) return fill(map.text.tip_summary, { side: map.step, value: exact((value / 255) ** 2) });
+  return Number.isNaN(value) ? map.text.masked : exact(value);
 }

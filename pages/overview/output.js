@@ -107,12 +107,18 @@ export function paintSky({ sky, logits, ratio, ink, candidates, sent }) {
   const width = Math.round(sky.clientWidth * ratio), height = Math.round(sky.clientHeight * ratio);
   Object.assign(sky, { width, height });
   const context = sky.getContext("2d"), columns = Math.min(width, logits.length);
-  const least = logits.reduce((a, b) => Math.min(a, b), Infinity), span = mostOf(logits) - least || 1;
+  const tops = new Float32Array(columns).fill(-Infinity);
+  let least = Infinity;
+  for (let c = 0, id = 0; c < columns; c++)
+    for (const end = Math.floor(((c + 1) * logits.length) / columns); id < end; id++) {
+      tops[c] = Math.max(tops[c], logits[id]);
+      least = Math.min(least, logits[id]);
+    }
+  const span = mostOf(tops) - least || 1;
   const y = (u) => 3 * ratio + (1 - (u - least) / span) * (height - 4 * ratio);
-  const first = (column) => Math.floor((column * logits.length) / columns);
   context.fillStyle = ink("kept");
   for (let c = 0; c < columns; c++) {
-    const top = y(mostOf(logits.subarray(first(c), first(c + 1))));
+    const top = y(tops[c]);
     context.fillRect((c * width) / columns, top, Math.max(1, width / columns), height - top);
   }
   context.strokeStyle = ink("text");

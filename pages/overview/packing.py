@@ -74,21 +74,22 @@ def norm_arrays(trace: Trace) -> dict[str, np.ndarray]:
 
 
 def pattern_arrays(trace: Trace, exact: bool) -> tuple[dict, dict[str, np.ndarray]]:
-    """The patterns' sizes and arrays: `patterns` (L · h, cells) float32, or `tiles` (L · h, S, S) and `mean`
-    (L, cells), uint8 of 255 sqrt(weight).
+    """The patterns' sizes and arrays: `patterns` (L · h, cells) of the allowed cells alone.
+
+    They are float32, or uint8 of 255 sqrt(weight), each the largest of a block of `step` × `step` cells, with the
+    `mean` (L, cells) over each layer's heads for every cell. `first` and `last` are the keys that a query may see,
+    `cell_first` and `cell_last` (S,) the same in the cells of `patterns`.
     """
     allowed = trace.blocks[0].allowed.cpu().numpy()
     stacked = np.stack([block.pattern.cpu().numpy() for block in trace.blocks])
     flat = stacked.reshape(-1, *stacked.shape[2:])
-    first, last = row_ranges(allowed)
-    ranges = {"first": first, "last": last}
-    if exact:
-        return {"step": 1}, ranges | {"patterns": rows_of(flat, allowed).astype(np.float32)}
-    step = -(-allowed.shape[0] // most_cells(len(flat), TILE_SIDE))
-    tiles, seen = picture(flat, allowed, step)
-    mean = np.rint(np.sqrt(rows_of(stacked.mean(axis=1), allowed)) * 255).astype(np.uint8)
-    return ({"step": step, "side": tiles.shape[1]},
-            ranges | {"tiles": tiles, "seen": seen.astype(np.uint8), "mean": mean})
+    step = 1 if exact else -(-allowed.shape[0] // most_cells(len(flat), TILE_SIDE))
+    cells, seen = (flat.astype(np.float32), allowed) if exact else picture(flat, allowed, step)
+    names = "first", "last", "cell_first", "cell_last"
+    arrays = dict(zip(names, (*row_ranges(allowed), *row_ranges(seen)))) | {"patterns": rows_of(cells, seen)}
+    if not exact:
+        arrays["mean"] = np.rint(np.sqrt(rows_of(stacked.mean(axis=1), allowed)) * 255).astype(np.uint8)
+    return {"step": step}, arrays
 
 
 def candidates(trace: Trace, visible) -> list[list[list]]:

@@ -1,22 +1,26 @@
 // The still picture: strips of numbers (E, P, X, h and the feed-forward activations), the heads' patterns, and the
 // residual stream as violet bands.
+import { sharpen } from "../../core/components/lib/canvas.js";
+import { cellsOf, paintCells, partsOf } from "../../core/components/lib/pattern.js";
 import { middle } from "./layout.js";
 
 /** Make one of the map's canvases ready: `map.context` draws on it in CSS pixels, and the last picture is gone. */
 export function begin(map, canvas) {
-  const context = (map.context = canvas.getContext("2d"));
-  context.setTransform(map.ratio, 0, 0, map.ratio, 0, 0);
-  context.clearRect(0, 0, map.geometry.width, map.geometry.height);
-  context.globalAlpha = 1;
+  map.context = sharpen(canvas, map.geometry.width, map.geometry.height, map.ratio);
 }
 
 // ---- strips of numbers ----
 
 // All values of a strip's array, row after row; about right in a long prompt, where a byte stands for a value. Made
-// once for a text, because they are read for every pixel.
+// once for a text.
 function valuesOf(map, name) {
   return (map.images[name] ??= name === "X" && !map.X ? sumOf(map) : map.exact ? map[name]
-    : Float32Array.from(map[name], (byte) => ((byte - 128) / 127) * map.scales[name]));
+    : decoded(map[name], map.scales[name]));
+}
+
+function decoded(bytes, scale) {
+  const meant = Float64Array.from({ length: 256 }, (_, byte) => ((byte - 128) / 127) * scale);
+  return new Float32Array(bytes).map((byte) => meant[byte]);
 }
 
 function sumOf(map) {
@@ -26,19 +30,23 @@ function sumOf(map) {
 
 export const valueAt = (map, { name, base, columns }, row, c) => valuesOf(map, name)[(base + row) * columns + c];
 
-// Which of the columns that share a bin is drawn: the one furthest from zero.
-export function strongestColumn(map, { name, base, columns }, row, bin, bins) {
-  const values = valuesOf(map, name), start = (base + row) * columns;
-  let best = Math.floor((bin * columns) / bins);
-  const end = Math.floor(((bin + 1) * columns) / bins);
-  for (let c = best + 1; c < end; c++) if (Math.abs(values[start + c]) > Math.abs(values[start + best])) best = c;
+// Where the value furthest from zero stands, from one place to before another.
+function furthest(values, from, to) {
+  let best = from;
+  for (let k = from + 1; k < to; k++) if (Math.abs(values[k]) > Math.abs(values[best])) best = k;
   return best;
+}
+
+/** Which of the columns that share a bin is drawn: the one furthest from zero. */
+export function strongestColumn(map, { name, base, columns }, row, bin, bins) {
+  const start = (base + row) * columns, edges = partsOf(bins, columns);
+  return furthest(valuesOf(map, name), start + edges[bin], start + edges[bin + 1]) - start;
 }
 
 // Where the colours end: 99 of 100 values lie within, the rest take the last colour.
 function limitOf(values) {
   const step = Math.max(1, Math.floor(values.length / 4000)), count = Math.ceil(values.length / step);
-  const sizes = Float32Array.from({ length: count }, (_, k) => Math.abs(values[k * step])).sort();
+  const sizes = new Float32Array(count).map((_, k) => Math.abs(values[k * step])).sort();
   return sizes[Math.floor(count * 0.99)] || sizes[count - 1] || 1;
 }
 
@@ -53,17 +61,20 @@ function colouring(map, name) {
 // Rows stand between the edges, columns are binned to device pixels, and a line of the page's colour parts rows that
 // are tall enough.
 function paintStrip(map, place) {
-  const { ratio, context, theme } = map, { x, w, edges, columns, name } = place, colourOf = colouring(map, name);
+  const { ratio, context, theme } = map, { x, w, edges, base, columns, name } = place, colourOf = colouring(map, name);
   const width = Math.round(w * ratio), bins = Math.min(columns, width), top = Math.round(edges[0] * ratio);
   const height = Math.max(1, Math.round(edges[map.n] * ratio) - top), page = theme.packed("page");
   const image = context.createImageData(width, height), pixels = new Uint32Array(image.data.buffer);
+  const values = valuesOf(map, name), colours = new Uint32Array(bins), binOf = partsOf(width, bins);
+  const from = partsOf(bins, columns);
   for (let i = 0; i < map.n; i++) {
     const y0 = Math.round(edges[i] * ratio) - top;
     const y1 = Math.min(height, Math.max(y0 + 1, Math.round(edges[i + 1] * ratio) - top));
     if (y0 >= height) continue;
     const row = pixels.subarray(y0 * width, (y0 + 1) * width), gap = y1 - y0 >= 6 * ratio ? Math.round(ratio) : 0;
-    for (let p = 0; p < width; p++)
-      row[p] = colourOf(valueAt(map, place, i, strongestColumn(map, place, i, Math.floor((p * bins) / width), bins)));
+    for (let bin = 0, start = (base + i) * columns; bin < bins; bin++)
+      colours[bin] = colourOf(values[furthest(values, start + from[bin], start + from[bin + 1])]);
+    for (let p = 0; p < width; p++) row[p] = colours[binOf[p]];
     for (let y = y0 + 1; y < y1 - gap; y++) pixels.copyWithin(y * width, y0 * width, (y0 + 1) * width);
     pixels.fill(page, (y1 - gap) * width, y1 * width);
   }
@@ -72,65 +83,33 @@ function paintStrip(map, place) {
 
 // ---- patterns ----
 
-const WEIGHTS = Float32Array.from({ length: 256 }, (_, byte) => (byte / 255) ** 2);     // that a tile's bytes stand for
-
-// One head's weights, side × side, −1 where the mask leaves nothing.
-function weightsOf(map, l, head) {
-  const at = l * map.heads + head, side = map.exact ? map.n : map.side, grid = new Float32Array(side * side).fill(-1);
-  if (!map.exact) {
-    for (let k = 0; k < side * side; k++) if (map.seen[k]) grid[k] = WEIGHTS[map.tiles[at * side * side + k]];
-    return { grid, side };
-  }
-  for (let i = 0; i < side; i++)
-    for (let j = map.first[i], k = at * map.offset[side] + map.offset[i]; j <= map.last[i]; j++, k++)
-      grid[i * side + j] = Number.isNaN(map.patterns[k]) ? -1 : map.patterns[k];
-  return { grid, side };
-}
-
 // What token i reads in block l: one head's row of weights, or the mean over the block's heads.
 export function rowWeights(map, l, i, head) {
   const row = new Float64Array(map.n), cells = map.offset[map.n];
   const heads = head === null ? [...Array(map.heads).keys()] : [head];
-  for (let j = map.first[i]; j <= map.last[i]; j++) {
-    const cell = map.offset[i] + j - map.first[i];
+  for (let j = map.first[i], cell = map.offset[i]; j <= map.last[i]; j++, cell++)
     if (map.exact)
       for (const a of heads) row[j] += (map.patterns[(l * map.heads + a) * cells + cell] || 0) / heads.length;
-    else row[j] = WEIGHTS[map.mean[l * cells + cell]];
-  }
+    else row[j] = (map.mean[l * cells + cell] / 255) ** 2;
   return row;
-}
-
-// The weights on at most size × size cells, each the largest of those that it stands for.
-function shrink({ grid, side }, size) {
-  if (side <= size) return { grid, side };
-  const out = new Float32Array(size * size).fill(-1);
-  grid.forEach((weight, k) => {
-    const at = Math.floor((Math.floor(k / side) * size) / side) * size + Math.floor(((k % side) * size) / side);
-    out[at] = Math.max(out[at], weight);
-  });
-  return { grid: out, side: size };
 }
 
 export function tileCorner({ x, y, size, columns }, head) {
   return [x + (head % columns) * (size + 3), y + Math.floor(head / columns) * (size + 3)];
 }
 
+// The tiles of a block in one image, on the block's ground.
 function paintTiles(map, { l, tiles }) {
-  const { context, ratio, theme: { table, packed } } = map, amount = table("seq");
-  const [page, hatching] = [packed("page"), packed("grid")];
-  const size = Math.round(tiles.size * ratio), period = Math.round(4 * ratio);
-  for (let head = 0; head < map.heads; head++) {
-    const { grid, side } = shrink(weightsOf(map, l, head), size);
-    const image = context.createImageData(size, size), pixels = new Uint32Array(image.data.buffer);
-    for (let y = 0; y < size; y++)
-      for (let x = 0; x < size; x++) {
-        const value = grid[Math.floor((y * side) / size) * side + Math.floor((x * side) / size)];
-        pixels[y * size + x] = value >= 0 ? amount[Math.round(255 * Math.sqrt(Math.min(1, value)))]
-          : (x + y) % period === 0 ? hatching : page;
-      }
-    const [x, y] = tileCorner(tiles, head);
-    context.putImageData(image, Math.round(x * ratio), Math.round(y * ratio));
-  }
+  const { context, ratio, cells, patterns, theme: { table, packed } } = map, size = Math.round(tiles.size * ratio);
+  const corner = (head) => tileCorner(tiles, head).map((at) => Math.round(at * ratio));
+  const [left, top] = corner(0), [right, bottom] = corner(tiles.rows * tiles.columns - 1);
+  const image = context.createImageData(right + size - left, bottom + size - top);
+  new Uint32Array(image.data.buffer).fill(packed("panel"));
+  paintCells(image, Array.from({ length: map.heads }, (_, head) => {
+    const [x, y] = corner(head);
+    return [[x - left, y - top, size, size], cellsOf(cells, patterns, l * map.heads + head)];
+  }), table("seq"), Math.round(4 * ratio));
+  context.putImageData(image, left, top);
 }
 
 // ---- the residual stream ----
@@ -194,7 +173,7 @@ function fillFan(map, i) {
 
 export function paintBase(map) {
   const { blocks, strips } = map.geometry;
-  Object.assign(map, { limits: {}, full: fullWidth(map) });
+  map.full = fullWidth(map);
   begin(map, map.base);
   const { context, ink } = map;
   context.fillStyle = ink("panel");

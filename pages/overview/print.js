@@ -1,5 +1,6 @@
 // The words of the map on a canvas of their own, which nobody sees: it is there so that the downloaded picture, made of
 // canvases, has them.
+import { sharpen } from "../../core/components/lib/canvas.js";
 
 const FRAMED = ".chips .chip:not([hidden]), .do, .track, .track i, .stick, .stick i";
 
@@ -9,11 +10,7 @@ export function printSoon(map) {
 }
 
 function printWords(map) {
-  const area = map.area.getBoundingClientRect(), canvas = map.print;
-  Object.assign(canvas.style, { width: `${area.width}px`, height: `${area.height}px` });
-  [canvas.width, canvas.height] = [Math.round(area.width * map.ratio), Math.round(area.height * map.ratio)];
-  const context = canvas.getContext("2d");
-  context.setTransform(map.ratio, 0, 0, map.ratio, 0, 0);
+  const area = map.area.getBoundingClientRect(), context = sharpen(map.print, area.width, area.height, map.ratio);
   context.translate(-area.left, -area.top);
   for (const node of map.area.querySelectorAll(FRAMED)) printFrame(context, node);
   const walker = document.createTreeWalker(map.area, NodeFilter.SHOW_TEXT);

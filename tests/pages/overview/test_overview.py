@@ -94,9 +94,12 @@ def test_every_allowed_weight_travels_and_no_other():
     assert arrays["patterns"].ravel().tolist() == [weight for row in rows for weight in row]
 
 
-def test_a_long_prompt_sends_the_mean_of_each_blocks_heads_to_a_byte():
+def test_a_long_prompt_sends_every_allowed_weight_and_the_mean_of_each_blocks_heads_to_a_byte():
     trace = small_model()(torch.arange(60) % 17)
     sizes, arrays = packing.pass_arrays(trace)
+    weights = np.concatenate([block.pattern.numpy()[:, *np.tril_indices(60)] for block in trace.blocks])
+    assert arrays["patterns"].dtype == np.uint8
+    assert arrays["patterns"].tolist() == np.rint(np.sqrt(weights) * 255).tolist()
     mean = np.stack([block.pattern.mean(0).numpy()[np.tril_indices(60)] for block in trace.blocks])
     assert sizes["step"] == 1 and np.abs((arrays["mean"] / 255.0) ** 2 - mean).max() < 1 / 255
 
