@@ -1,8 +1,8 @@
 """The sampling panel: the whole distribution under the reader's hand, computed in the browser for every frame.
 
-Python sends the logits once for each prompt, as the float64 numbers that `core.model.sampling.truncate` works on (a
-model's float32 logits widen to them exactly). JavaScript mirrors `truncate` and `draw` and answers every move; when the
-hand lets go, Python learns the settings.
+Python sends a model's float32 logits once for each prompt. They widen exactly to the float64 numbers that
+`core.model.sampling.truncate` works on; JavaScript mirrors it and `draw` and answers every move. When the hand lets go,
+Python learns the settings.
 """
 import hashlib
 from collections.abc import Callable, Sequence
@@ -35,14 +35,14 @@ class Context:
 
 def message(contexts: Sequence[Context], tokens: Sequence[str], labels: dict[str, str], settings: PanelSettings,
             settings_version: int, named: int | None = None, scale: float = 1.0) -> bytes:
-    """What the panel is given: a header, and `logits` (contexts · |V|,) float64, context by context.
+    """What the panel is given: a header, and `logits` (contexts · |V|,) float32, context by context.
 
     The first context is the panel's own, two more stand below it side by side. `settings` and `named` (the id of a
     token to point at) are taken over only where `settings_version` differs from the last message's: the panel leads
     while it is in use, and a message that does not change is not sent again. `scale` is how much larger than usual
     everything is drawn.
     """
-    logits = np.stack([context.logits for context in contexts]).astype(np.float64)
+    logits = np.stack([context.logits for context in contexts]).astype(np.float32)
     if logits.shape[1] != len(tokens):
         raise ValueError(f"There are {logits.shape[1]} logits for {len(tokens)} tokens.")
     header = {

@@ -48,7 +48,7 @@ export function probabilityText(p) {
   return p < 0.001 ? powerOfTen(p, 2) : decimals(p, 3);
 }
 
-export const wholeNumber = (n) => n.toLocaleString("en");
+export const wholeNumber = new Intl.NumberFormat("en").format;
 
 /** The smallest round number that is at least the value, at most 1: it moves in steps, so that the
     axis stands still. */
@@ -64,7 +64,8 @@ export class Figure extends Surface {
       height}, all `unit` times as large as usual. */
   layOut(size, unit, { right, ...place }) {
     const { ink } = readTheme(), type = 12.5 * unit, font = (weight, family) => `${weight} ${type}px ${ink(family)}`;
-    Object.assign(this, place, { unit, type, ink, hatch: hatchOf(ink("excluded-ink")),
+    if (ink !== this.ink) this.hatch = hatchOf(ink("excluded-ink"));
+    Object.assign(this, place, { unit, type, ink,
       fonts: { plain: font(400, "font"), bold: font(600, "font"), mono: font(400, "mono"),
         boldMono: font(600, "mono") },
       outline: [ink("page"), ink("text")].sort((a, b) => luminance(rgb(a)) - luminance(rgb(b)))[0],

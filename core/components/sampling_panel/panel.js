@@ -1,5 +1,6 @@
 // The panel: it holds the settings, answers every move of the hand within one frame, and tells Python when
 // the hand lets go.
+import { alike } from "../lib/bytes.js";
 import { button, fill, make, setText } from "../lib/dom.js";
 import { byKeys } from "../lib/keys.js";
 import { decimals } from "../lib/numbers.js";
@@ -31,9 +32,7 @@ class Panel {
     if (header.logits_key !== this.logitsKey) {
       this.logitsKey = header.logits_key;
       this.tokens = header.tokens;
-      const size = header.tokens.length, rowOf = (row) => header.logits.subarray(row * size, (row + 1) * size);
-      this.truncations = header.contexts.map((_, row) => new Truncation(rowOf(row)));
-      this.pinned = new Truncation(rowOf(0));
+      this._truncate(header);
       this.controls.setVocabulary(this.tokens.length);
       this._contexts(header.contexts);
     }
@@ -44,6 +43,15 @@ class Panel {
     }
     this.largest = header.scale;
     this._measure();
+  }
+
+  /** A context that stays as it was, as the two below do under another prompt, is not sorted again. */
+  _truncate({ tokens: { length: size }, contexts, logits }) {
+    this.truncations = contexts.map((_, row) => {
+      const given = logits.subarray(row * size, (row + 1) * size), before = this.truncations?.[row] ?? {};
+      return alike(before, { given }) ? before : new Truncation(given);
+    });
+    this.pinned = null;
   }
 
   change(values) {
@@ -128,19 +136,23 @@ class Panel {
     if (done) this.commit();
   }
 
-  _contexts(contexts) {
+  /** The contexts below, built once for what they are called and follow. */
+  _contexts([, ...shown]) {
+    if (!alike(this, { shown })) this._buildContexts(shown);
+    this.small.forEach((one, i) => { one.truncation = this.truncations[i + 1]; });
+  }
+
+  _buildContexts(shown) {
+    Object.assign(this, { shown, small: [] });
     this.contexts.replaceChildren();
-    this.small = [];
-    if (contexts.length < 2) return;
+    if (!shown.length) return;
     make("h3", "", this.contexts, this.labels.contexts_title);
     const pair = make("div", "pair", this.contexts);
-    this.small = contexts.slice(1).map((context, i) => {
+    this.small = shown.map(({ name, text }) => {
       const box = make("figure", "context", pair), caption = make("figcaption", "", box);
-      make("b", "", caption, context.name);
-      make("q", "", caption, context.text).dir = "auto";
-      const picture = new SmallPicture(box);
-      const lines = ["by_k", "by_p", "by_all"].map(() => make("p", "verdict", box));
-      return { picture, lines, truncation: this.truncations[i + 1] };
+      make("b", "", caption, name);
+      make("q", "", caption, text).dir = "auto";
+      return { picture: new SmallPicture(box), lines: ["by_k", "by_p", "by_all"].map(() => make("p", "verdict", box)) };
     });
   }
 
@@ -165,8 +177,9 @@ class Panel {
   _show() {
     this.frame = 0;
     const { settings, labels, words } = this, truncation = this.truncations[0].update(settings);
-    const place = truncation.draw(settings.xi), model = { settings, labels, words, truncation, place,
-      pinned: settings.pinned && this.pinned.update(settings.pinned), inTail: 0, tailText: "" };
+    const pinned = settings.pinned && (this.pinned ??= new Truncation(truncation.given)).update(settings.pinned);
+    const place = truncation.draw(settings.xi);
+    const model = { settings, labels, words, truncation, place, pinned, inTail: 0, tailText: "" };
     if (settings.thousand) this._throwThousand(model);
     model.tailText = this._tailText(model);
     // canvases first: a canvas that sets a font after a change of the page waits for its style

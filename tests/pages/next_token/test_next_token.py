@@ -62,7 +62,7 @@ def test_the_panel_is_given_the_models_own_logits_and_tokens(prompt):
 
 def test_a_message_comes_back_as_it_was_packed():
     settings = PanelSettings(SamplingConfig(temperature=0.5), xi=0.25)
-    logits = np.array([0.1, -np.inf, 1e-300])
+    logits = np.array([0.1, -np.inf, 1e-30], np.float32)
     contexts = [Context("a", "x", logits), Context("b", "שלום", logits[::-1])]
     header, rows = read(message(contexts, ["<b>", "·é", "⏎"], {"k": "v"}, settings, 3, named=1))
     np.testing.assert_array_equal(rows, [logits, logits[::-1]])
