@@ -6,9 +6,10 @@ import streamlit as st
 
 from core.app.base.markdown import code
 from core.app.frame import Lesson, Reading
-from core.app.frame.guard import BELOW, guard
+from core.app.frame.guard import guard
 from core.app.server import routes
 from core.app.state import Run, reader
+from core.app.state.fragments import BELOW
 from core.components.heads_wall import heads_wall
 from core.figures.heads import head_name
 from core.model.intervention import NOTHING

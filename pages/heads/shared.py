@@ -161,7 +161,7 @@ def attached(name: str) -> dict:
     """The arguments key and on_change that tie a widget to one of SETTINGS; a setting that the wall depends on draws
     the wall again.
     """
-    arguments = SETTINGS.attached(name)
+    arguments = SETTINGS.attached(name, lambda: None)       # what it is in is a fragment of its own
     if name not in ON_THE_WALL:
         return arguments
 

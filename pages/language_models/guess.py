@@ -9,6 +9,7 @@ import streamlit as st
 from core.app.compute import growing_results
 from core.app.frame import Lesson, Question, Reading, cannot
 from core.app.state import Run, reader
+from core.app.state.fragments import redraw
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, plain_number, probability
 from core.language import shannon
@@ -132,13 +133,11 @@ def _message(page: Lesson, found: Game, first: int, yours: list[int]) -> dict:
 
 def _attached() -> dict:
     """The choice of a text begins the game anew."""
-    plain = attached("passage")
-
-    def changed() -> None:
-        plain["on_change"]()
+    def anew() -> None:
         keep(guesses="")
+        redraw()
 
-    return plain | {"on_change": changed}
+    return attached("passage", anew)
 
 
 def _likely(row: np.ndarray) -> list[tuple[int, float]]:

@@ -13,6 +13,7 @@ import streamlit as st
 from core.app.base import catalogue
 from core.app.frame import Lesson, Reading, cannot
 from core.app.state import Run, reader
+from core.app.state.fragments import redraw
 from core.components import declare
 from core.components.lib.bytes import pack
 from pages.overview import below, packing
@@ -107,6 +108,7 @@ def callbacks(asked: int) -> dict[str, Callable[[], None]]:
 
     def call(event: str) -> None:
         acts[event](getattr(st.session_state[MAP], event))
+        redraw()
 
     return {f"on_{event}_change": functools.partial(call, event) for event in acts}
 

@@ -5,14 +5,11 @@ import logging
 from collections.abc import Callable, Iterator
 
 import streamlit as st
-from streamlit.errors import StreamlitAPIException
 
 from core.app.base import devices, prose
 from core.app.compute import cache, queue
 from core.app.state import reader
 
-# keys of the fragments of a page: the prompt bar, the strip, the picture, and what speaks of the picture
-BAR, STRIP, PICTURE, BELOW = "bar", "strip_of_stages", "picture", "below"
 LOG = logging.getLogger(__name__)
 
 
@@ -50,10 +47,3 @@ def fragment(function: Callable, run_every: float | None = None, key: str | None
             return function(*args, **kwargs)
 
     return st.fragment(guarded, run_every=run_every, key=key)
-
-
-def rerun(*keys: str) -> None:
-    """Callback: run the fragments of these keys again, or the whole page where it has not drawn one of them."""
-    with contextlib.suppress(StreamlitAPIException):
-        st.rerun(keys)
-    st.rerun()

@@ -15,8 +15,9 @@ from core.app.base import catalogue, devices, prose
 from core.app.base.markdown import escaped
 from core.app.compute import cache
 from core.app.frame import model_notes, model_offer
-from core.app.frame.guard import BAR, PICTURE, fragment, rerun
+from core.app.frame.guard import fragment
 from core.app.state import model_choice, reader, run
+from core.app.state.fragments import BAR, PICTURE, rerun
 from core.figures import style
 
 QR_CHARACTERS = 1_200   # more make a code too fine for a projector

@@ -3,8 +3,9 @@ to its lesson.
 """
 from core.app.base import catalogue, prose
 from core.app.compute import cache
-from core.app.frame.guard import STRIP, fragment
+from core.app.frame.guard import fragment
 from core.app.state import model_choice, reader
+from core.app.state.fragments import STRIP
 from core.components.strip import stage_row
 from core.model.config import ModelConfig
 

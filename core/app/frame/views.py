@@ -16,9 +16,10 @@ from core.app.base import catalogue
 from core.app.base.markdown import unmarked
 from core.app.compute import growing_results
 from core.app.frame.check import Question
-from core.app.frame.guard import BAR, BELOW, PICTURE, STRIP, fragment, rerun
+from core.app.frame.guard import fragment, guard
 from core.app.frame.lesson import Lesson
 from core.app.state import reader
+from core.app.state.fragments import BAR, BELOW, PICTURE, STANDING, STRIP, TOGETHER, rerun
 from core.app.state.lesson_settings import Settings
 from core.app.state.run import Run
 from core.components.page.standing import when_it_stands
@@ -112,15 +113,17 @@ def draw_one(page: Lesson, view: View) -> None:
 def _lesson(page: Lesson, drawn: Drawn, instrument: Callable[[], None]) -> None:
     """Draw the instrument, and below it what speaks of it, each a fragment.
 
-    After a pick, a control or a prompt the instrument is drawn alone, and what else has changed once the browser shows
-    it: together with all that, a picture takes twice as long. In the first run of a visit a browser puts off loading
+    A prompt, or a pick in the instrument, draws that alone; what else has changed follows once the browser shows it,
+    since together with all that a picture takes twice as long. In the first run of a visit a browser puts off loading
     its own parts while elements still arrive, so what speaks of the first picture waits, too.
     """
 
     def picture() -> None:
-        drawn.waits = drawn.alone or not page.is_seen()
-        instrument()
-        fragment(standing, key="standing")()
+        together = st.session_state.pop(TOGETHER, False)
+        drawn.waits = drawn.alone and not together or not page.is_seen()
+        with guard():
+            instrument()
+        fragment(standing, key=STANDING)()
 
     def standing() -> None:
         if drawn.waits:
@@ -131,7 +134,7 @@ def _lesson(page: Lesson, drawn: Drawn, instrument: Callable[[], None]) -> None:
         drawn.prompt = reader.prompt()
         page.see()
         reader.write_url()
-        rerun("standing", BELOW, *((BAR, STRIP) if drawn.prompt != prompt else ()))
+        rerun(STANDING, BELOW, *((BAR, STRIP) if drawn.prompt != prompt else ()))
 
     fragment(picture, run_every=growing_results.every(), key=PICTURE)()
     fragment(lambda: _below(page, drawn), key=BELOW)()

@@ -5,13 +5,14 @@ Streamlit binds widgets to the URL, components not. A bound widget writes its la
 Python has set writes it a run late: `attached` gives a widget the same roots as a component. Keys begin with the
 lesson's id, so that links, experiments and pins treat them like any widget's.
 """
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.app.state import reader
+from core.app.state.fragments import redraw
 
 LONGEST = 4_000           # characters of a text; what is longer is cut
 LARGEST = 10 ** 9         # in size, of a number without closer bounds
@@ -87,13 +88,20 @@ def keep(prefix: str, settings: Mapping[str, Setting], values: Mapping) -> None:
             del st.query_params[key]
 
 
-def attached(prefix: str, settings: Mapping[str, Setting], name: str) -> dict:
-    """The arguments key and on_change that make a widget show and keep one of the settings. Read the settings first."""
+def attached(prefix: str, settings: Mapping[str, Setting], name: str, then: Callable[[], None] = redraw) -> dict:
+    """The arguments key and on_change that make a widget show and keep one of the settings, and do what is to be done
+    `then`. Read the settings first.
+    """
     key, widget = f"{prefix}_{name}", f"{prefix}_{name}_widget"
     # a value that is set goes to the browser and would undo what a quick hand did meanwhile
     if st.session_state.get(widget) != st.session_state[key]:
         st.session_state[widget] = st.session_state[key]
-    return {"key": widget, "on_change": lambda: keep(prefix, {name: settings[name]}, {name: st.session_state[widget]})}
+
+    def changed() -> None:
+        keep(prefix, {name: settings[name]}, {name: st.session_state[widget]})
+        then()
+
+    return {"key": widget, "on_change": changed}
 
 
 @dataclass(frozen=True)
@@ -121,7 +129,7 @@ class Settings:
         """Sets some of them, in the session and in the URL; for callbacks."""
         keep(self.lesson, {name: self.each[name] for name in values}, values)
 
-    def attached(self, name: str) -> dict:
-        """The arguments key and on_change that tie a widget to one setting."""
+    def attached(self, name: str, then: Callable[[], None] = redraw) -> dict:
+        """The arguments key and on_change that tie a widget to one setting, as the function `attached` has them."""
         self.read(name)
-        return attached(self.lesson, self.each, name)
+        return attached(self.lesson, self.each, name, then)
