@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.analysis import stream_and_heads
 from core.app.base.markdown import code, escaped
+from core.app.compute import cache
 from core.app.frame import Lesson, Question, Reading
 from core.app.state import Run
 from core.figures.numbers import bracketed, in_latex, latex_number, latex_operand, plain_number, probability
@@ -55,7 +56,7 @@ def number_lines(page: Lesson, run: Run, position: int, layer: int, truncation: 
             (page.label(stream, block=layer), stream_latex(trace, position, layer)),
             (page.label("numbers_softmax", token=token, top=escaped(run.tokenizer.visible(top))),
              softmax_latex(run.logits(position), top)),
-            (page.label("numbers_parameters"), table_latex(part_table(page, run)))]
+            (page.label("numbers_parameters"), parts_latex(page, run))]
 
 
 def embedding_lines(page: Lesson, run: Run, position: int, token: str) -> list[tuple[str, str]]:
@@ -105,11 +106,12 @@ def part_table(page: Lesson, run: Run) -> pd.DataFrame:
     numbers it has.
     """
     import pandas as pd
-    config, model, n = run.model.config, run.model, len(run.token_ids)
-    counts = Counter()
-    for name, parameter in model.named_parameters():
-        part = "norms" if "norm" in name else PART_OF.get(name.split(".")[-1], "attention")
-        counts[part] += parameter.numel()
+    return pd.DataFrame(_parts(page, run), columns=[page.label(name) for name in ("part", "shape", "parameters")])
+
+
+def _parts(page: Lesson, run: Run) -> list[tuple[str, str, int]]:
+    """The rows of `part_table`: name, shape, learned numbers."""
+    config, model, n, counts = run.model.config, run.model, len(run.token_ids), _counts(run)
     vectors, logits = f"{n} × {config.d_model}", f"{n} × {config.vocab_size}"
     rows = [("tokens", f"{n}", 0), ("E" if config.tied_embeddings else "E_untied", vectors, counts["E"]),
             ("P", vectors, counts["P"]), ("token_types", vectors, counts["token_types"]),
@@ -118,19 +120,29 @@ def part_table(page: Lesson, run: Run) -> pd.DataFrame:
             ("norms", vectors, counts["norms"]), ("head", vectors, counts["head"]),
             ("unembedding_bias" if model.b_U is not None else "unembedding", logits, counts["unembedding"]),
             ("logits", logits, 0), ("total", "", model.n_parameters)]
-    return pd.DataFrame([(page.label(f"part_{name}", layers=config.n_layers), shape, count)
-                         for name, shape, count in rows if count or name in ("tokens", "logits")],
-                        columns=[page.label(name) for name in ("part", "shape", "parameters")])
+    return [(page.label(f"part_{name}", layers=config.n_layers), shape, count)
+            for name, shape, count in rows if count or name in ("tokens", "logits")]
 
 
-def table_latex(table: pd.DataFrame) -> str:
-    """A small table as LaTeX: text, shape, whole numbers in groups of three; the last row under a line."""
+def _counts(run: Run) -> Counter:
+    """How many learned numbers each part has, counted once for all readers: a model has some hundred weights."""
+    def make() -> Counter:
+        counts = Counter()
+        for name, parameter in run.model.named_parameters():
+            counts["norms" if "norm" in name else PART_OF.get(name.split(".")[-1], "attention")] += parameter.numel()
+        return counts
+
+    return cache.result(run.loaded.key("overview_parameters"), make, lambda made: 1_000)
+
+
+def parts_latex(page: Lesson, run: Run) -> str:
+    """`part_table` as LaTeX: text, shape, whole numbers in groups of three; the last row under a line."""
     def row(name: str, shape: str, count: int) -> str:
         return " & ".join([rf"\text{{{name}}}".replace("_", r"\_"), shape.replace("×", r"\times "),
                            f"{count:,}".replace(",", r"\,")])
 
-    heads = " & ".join(rf"\text{{{name}}}" for name in table.columns)
-    *parts, total = (row(*cells) for cells in table.itertuples(index=False))
+    heads = " & ".join(rf"\text{{{page.label(name)}}}" for name in ("part", "shape", "parameters"))
+    *parts, total = (row(*cells) for cells in _parts(page, run))
     return (r"\begin{array}{lrr} " + heads + r" \\ \hline " + r" \\ ".join(parts) + r" \\ \hline " + total
             + r" \end{array}")
 
@@ -140,17 +152,27 @@ def table_latex(table: pd.DataFrame) -> str:
 
 def question(page: Lesson, run: Run, position: int, truncation: Truncation) -> Question:
     """Which token would come next if attention wrote nothing? Computed by a second pass of the picked token alone."""
-    layers = run.model.config.n_layers
-    with torch.inference_mode():
-        without = truncate(run.model.logits_without_attention(run.trace.blocks[0].resid_pre[position, None])[0])
-    top, alone = int(truncation.token_ids[0]), without.token_ids[:2].tolist()
+    layers, top, (alone, p) = run.model.config.n_layers, int(truncation.token_ids[0]), _without_attention(run, position)
     ids = sorted({*alone, *truncation.token_ids[:2].tolist()})
     names = {token_id: code(run.tokenizer.visible(token_id)) for token_id in ids}
     token = escaped(run.tokens[position])
-    why = page.label("check_off_why", without=names[alone[0]], p_without=probability(without.probs[0]), top=names[top],
+    why = page.label("check_off_why", without=names[alone[0]], p_without=probability(p), top=names[top],
                      p=probability(truncation.probs[0]), token=token, position=position)
     return Question("off", page.label("check_off", token=token, layers=layers), [names[token_id] for token_id in ids],
                     ids.index(alone[0]), why)
+
+
+def _without_attention(run: Run, position: int) -> tuple[list[int], float]:
+    """The two likeliest next tokens if attention wrote nothing, and the likelier one's probability: kept for all whose
+    text has the same token there, since what enters the first block depends on nothing else.
+    """
+    def make() -> tuple[list[int], float]:
+        with torch.inference_mode():
+            logits = run.model.logits_without_attention(run.trace.blocks[0].resid_pre[position, None])[0]
+        without = truncate(logits)
+        return without.token_ids[:2].tolist(), without.probs[0]
+
+    return cache.result(run.loaded.key("overview_alone", run.token_ids[position], position), make, lambda made: 500)
 
 
 # ---- downloads and the text twin -------------------------------------------------------------------------------------
