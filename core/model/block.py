@@ -99,6 +99,16 @@ def project(X: Tensor, W: Tensor, b: Tensor | None) -> Tensor:
     return out if b is None else out + b[:, None]
 
 
+def lay_out(model: nn.Module) -> None:
+    """Keep the weights that `project` multiplies by in memory as that needs them: the same numbers, which it would copy
+    in every pass.
+    """
+    for part in model.modules():
+        if isinstance(part, Attention):
+            for W in (part.W_Q, part.W_K, part.W_V):
+                W.data = W.data.transpose(0, 1).contiguous().transpose(0, 1)
+
+
 class Attention(nn.Module):
     """One attention's weights, and the two roads through it: with everything kept, or fused."""
 
@@ -184,9 +194,11 @@ class Attention(nn.Module):
 
     def _fused_heads(self, Q: Tensor, K: Tensor, V: Tensor, settings: PassSettings) -> Tensor:
         """(h, N, d_v) by torch's kernel; a mask is handed over only where the kernel cannot know it."""
-        n_heads, bias = self.config.n_heads, self.score_bias(settings)
-        causal = settings.mask == "causal" and bias is None and Q.shape[-2] == K.shape[-2]
-        mask = None if causal or (settings.mask == "bidirectional" and bias is None) else settings.allowed
+        n_heads, n, bias = self.config.n_heads, Q.shape[-2], self.score_bias(settings)
+        causal = settings.mask == "causal" and bias is None and n == K.shape[-2]
+        # the last token alone may look at every other
+        open_to_all = settings.mask == "bidirectional" or settings.mask == "causal" and n == 1
+        mask = None if causal or (open_to_all and bias is None) else settings.allowed
         if bias is not None:
             mask = bias.to(Q.dtype).masked_fill(~settings.allowed, float("-inf"))
         return F.scaled_dot_product_attention(

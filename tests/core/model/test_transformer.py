@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from core.model.block import KVCache
+from core.model.block import KVCache, lay_out
 from core.model.config import MASKS, NORM_PLACEMENTS, NORMS, POSITIONS, ModelConfig
 from core.model.intervention import NOTHING, HeadEdit, Intervention, Patch, SublayerEdit
 from core.model.transformer import Transformer
@@ -256,6 +256,16 @@ def test_sixteen_threads_with_other_prompts_and_interventions_equal_the_serial_r
             for expected, got in zip(serial, pool.map(lambda job: model(*job), jobs)):
                 assert torch.equal(expected.logits, got.logits)
                 assert all(torch.equal(a.pattern, b.pattern) for a, b in zip(expected.blocks, got.blocks))
+
+
+def test_weights_laid_out_are_the_same_numbers_and_multiplied_without_a_copy():
+    model, ids = small(torch.float32), tokens()
+    before, weights = model(ids).logits, {name: weight.clone() for name, weight in model.state_dict().items()}
+    lay_out(model)
+    assert all(torch.equal(weight, weights[name]) for name, weight in model.state_dict().items())
+    assert torch.equal(model(ids).logits, before)
+    W = model.blocks[0].W_Q
+    assert W.transpose(0, 1).reshape(16, 16).data_ptr() == W.data_ptr()
 
 
 def test_a_trace_moves_whole():
