@@ -89,7 +89,7 @@ def test_a_server_keeps_no_uploads_and_gives_no_host_a_say(server: Server):
 
 
 def misses(server: Server) -> int:
-    """How often anything that all readers share had to be made, a model above all."""
+    """How often anything that Streamlit keeps for all readers had to be made."""
     with urllib.request.urlopen(f"{server.url}/_stcore/metrics", timeout=30) as answer:
         told = answer.read().decode()
     return sum(map(int,
@@ -113,10 +113,10 @@ async def clear_caches(server: Server) -> None:
 async def opened_after(server: Server) -> tuple[int, int]:
     """Misses before and after one page asks for all caches to be cleared and another reader opens a page again."""
     async with Reader(server.url) as reader:
-        await reader.open("heads")
+        await reader.open("tokens", "tokens_view=methods")
         before = misses(server)
         await clear_caches(server)
-        await reader.open("heads")
+        await reader.open("tokens", "tokens_view=methods")
         return before, misses(server)
 
 

@@ -25,6 +25,7 @@ from core.app.compute import queue, turns
 from core.app.compute.library import names
 from core.app.compute.library.shelf import Shelf
 from core.model import checkpoints, remote
+from core.model.block import lay_out
 from core.model.config import STORIES
 from core.model.intervention import NOTHING, Intervention
 from core.model.tokenizer import Tokenizer
@@ -142,6 +143,9 @@ class LoadedModel:
         return what, self.name, self.device, *inputs
 
 
+# By name and device, each model counts as 1. To look one up, as a run does several times, takes `st.cache_resource`
+# fifty times as long: it reads the function's signature for its key.
+_bundled, _moments = ByteBoundedCache(1_000), ByteBoundedCache(MOST_MOMENTS)
 _own: collections.OrderedDict[str, LoadedModel] = collections.OrderedDict()
 _own_lock = threading.Lock()
 _placing = threading.Lock()
@@ -260,7 +264,8 @@ def shared_model(name: str, device: str) -> LoadedModel:
         if names.is_library_name(name):
             kept = shelf.get(name)
             return shared_model(model_names()[0], device) if kept is None else _on_device(kept, device)
-        return _load(name, device) if MOMENT not in name else _load_moment(name, device)
+        return (_moments if MOMENT in name else _bundled).get_or_make((name, device), lambda: _load(name, device),
+                                                                      lambda _: 1)
     except Exception as error:
         if devices.is_out_of_memory(error) and device != devices.CPU:
             LOG.warning("%s does not fit on %s; the CPU takes it.", name, device)
@@ -275,16 +280,9 @@ def problem_of(error: Exception, name: str) -> str:
     return without_paths(str(error), checkpoints.BUNDLED / base, base)
 
 
-@st.cache_resource(show_spinner=False)
 def _load(name: str, device: str) -> LoadedModel:
     if name == RANDOM_MODEL:
         return _random_model(device)
-    model, tokenizer = checkpoints.load_bundled(name)
-    return _placed(name, device, model, tokenizer)
-
-
-@st.cache_resource(show_spinner=False, max_entries=MOST_MOMENTS)
-def _load_moment(name: str, device: str) -> LoadedModel:
     base, step = name_and_step(name)
     return _placed(name, device, *checkpoints.load_bundled(base, step=step))
 
@@ -301,7 +299,7 @@ def _random_model(device: str) -> LoadedModel:
 
 
 def _placed(name: str, device: str, model: Transformer, tokenizer: Tokenizer, is_random: bool = False) -> LoadedModel:
-    model.eval().requires_grad_(False)
+    lay_out(model.eval().requires_grad_(False))
     runner = model if device == devices.CPU else _copied(model, device)
     return LoadedModel(name, device, model, runner, tokenizer, is_random)
 

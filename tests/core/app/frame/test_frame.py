@@ -347,6 +347,7 @@ def test_a_device_without_room_gives_the_cpu(monkeypatch):
         return "the CPU's copy"
 
     monkeypatch.setattr(cache, "_load", load)
+    monkeypatch.setattr(cache, "_bundled", cache.ByteBoundedCache(2))
     assert cache.shared_model("stories", "mps") == "the CPU's copy" and tried == ["mps", "cpu"]
 
 
