@@ -76,7 +76,7 @@ class TextFile:
         """
         own = {heading.removeprefix(f"{kind}: "): body for heading, body in self.sections.items()
                if heading.startswith(f"{kind}: ")}
-        return TextFile(self.name, self.sections | own, self.labels | _labels(own.get("labels", "")))
+        return TextFile(self.name, self.sections | own, self.labels | _labels(own.get("labels", ""))) if own else self
 
     def entries(self, kind: str) -> tuple[Experiment, ...]:
         """The sections `# <kind>: id`, written as experiments are, in their order."""

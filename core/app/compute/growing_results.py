@@ -245,7 +245,9 @@ def _mine() -> dict[Hashable, _Shared]:
 
 
 def _reader() -> str:
-    return st.session_state.setdefault(READER, secrets.token_hex(8))
+    if READER not in st.session_state:
+        st.session_state[READER] = secrets.token_hex(8)
+    return st.session_state[READER]
 
 
 def _asked(key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[object], int]) -> _Shared:

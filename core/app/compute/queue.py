@@ -30,7 +30,6 @@ LOOKS = 0.25               # seconds between two looks of one that waits, at whe
 NAME = "job"               # of the threads of jobs
 # how many times as long as its last step took a job lets pages go first, and how many seconds at most
 GIVES_WAY, MOST_GIVEN = 3, 0.25
-GLANCES = 0.005            # seconds between two looks at whether a page still runs
 
 
 class Places:
@@ -214,27 +213,36 @@ class Job:
 
 
 class Counted:
-    """A context that counts the threads inside it, each once however often it has entered."""
+    """A context that counts the threads inside it, each once however often it has entered. changes: told when their
+    number has changed.
+    """
 
-    def __init__(self) -> None:
-        self._entered, self._lock = collections.Counter(), threading.Lock()
+    def __init__(self, changes: threading.Condition) -> None:
+        self._entered, self._changes = collections.Counter(), changes
 
     @property
     def n(self) -> int:
         return len(self._entered)
 
     def __enter__(self) -> None:
-        with self._lock:
-            self._entered[threading.get_ident()] += 1
+        self._count(1)
 
     def __exit__(self, *_) -> None:
-        with self._lock:
-            self._entered[threading.get_ident()] -= 1
-            self._entered += collections.Counter()      # drops those that have left
+        self._count(-1)
+
+    def _count(self, more: int) -> None:
+        with self._changes:
+            me, n = threading.get_ident(), self.n
+            self._entered[me] += more
+            if not self._entered[me]:
+                del self._entered[me]
+            if self.n != n:
+                self._changes.notify_all()
 
 
-PAGES = Counted()       # the threads that draw a page, or a part of one
-_pages_that_wait, _of_thread = Counted(), threading.local()
+_changes = threading.Condition()
+PAGES = Counted(_changes)       # the threads that draw a page, or a part of one
+_pages_that_wait, _of_thread = Counted(_changes), threading.local()
 
 
 def in_good_manners(steps: Iterator[T]) -> Iterator[T]:
@@ -253,9 +261,8 @@ def in_good_manners(steps: Iterator[T]) -> Iterator[T]:
 
 def _give_way(seconds: float) -> None:
     """Sleep until no page runs but those that wait for a job, or that many seconds."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end and PAGES.n > _pages_that_wait.n:
-        time.sleep(GLANCES)
+    with _changes:
+        _changes.wait_for(lambda: PAGES.n <= _pages_that_wait.n, seconds)
 
 
 _slots, _queue = Places(MOST_AT_ONCE, MOST_WAITING, TURN), Places(MOST_QUEUED, math.inf, None)
