@@ -74,7 +74,7 @@ def scatter(table: pd.DataFrame, x: str, y: str, titles: tuple[str, str], domain
     picked = alt.selection_point(name="picked", fields=["head"], toggle=False)
     points = base.mark_circle(size=110, opacity=0.75, color=ink, stroke=page).encode(tooltip=tooltip).add_params(picked)
     ring = base.transform_filter("datum.chosen").mark_point(size=230, color=text, strokeWidth=2.5)
-    names = base.mark_text(align="left", dx=9, dy=-7, color=text, fontSize=12 * scale).encode(text="label:N")
+    names = base.mark_text(align="left", dx=9, dy=-7, color=text, fontSize=12 * scale).encode(text=alt.Text("label:N"))
     return style.framed(alt.layer(points, ring, names), theme, scale, height=height, width="container")
 
 
@@ -144,10 +144,10 @@ def before_after(tokens: Sequence[str], before: np.ndarray, after: np.ndarray, t
     base = alt.Chart(data).encode(y=y, tooltip=tooltip)
     hollow = base.mark_bar(fillOpacity=0.001, stroke=ink, strokeWidth=1.5, fill=text).encode(
         x=alt.X("before:Q", title=titles[0], axis=alt.Axis(tickCount=4, format="~g"), scale=alt.Scale(nice=False)))
-    full = base.mark_bar(fill=fill, height=alt.RelativeBandSize(0.5)).encode(x="after:Q")
-    room = base.mark_point(opacity=0).encode(x="room:Q")
+    full = base.mark_bar(fill=fill, height=alt.RelativeBandSize(0.5)).encode(x=alt.X("after:Q"))
+    room = base.mark_point(opacity=0).encode(x=alt.X("room:Q"))
     values = base.mark_text(align="left", dx=6, color=text, fontSize=12 * scale).encode(
-        x="furthest:Q", text="label:N").transform_calculate(
+        x=alt.X("furthest:Q"), text=alt.Text("label:N")).transform_calculate(
             label="format(datum.before, '.3~g') + ' → ' + format(datum.after, '.3~g')")
     return style.framed(alt.layer(hollow, full, room, values), theme, scale, height=height, width="container")
 

@@ -190,10 +190,10 @@ def losses_by_position(table: pd.DataFrame, picked: str, trained: int, titles: t
                      .mark_line(clip=True, strokeWidth=width * scale))
         names.append(alt.Chart(ends[ends["bold"] == bold])
                      .mark_text(align="left", dx=8, fontSize=12 * scale, fontWeight=weight)
-                     .encode(x="middle:Q", y="at:Q", text="name:N", color=colour))
-    mark = alt.Chart(pd.DataFrame({"x": [trained], "text": [titles[2]]})).encode(x="x:Q")
+                     .encode(x=alt.X("middle:Q"), y=alt.Y("at:Q"), text=alt.Text("name:N"), color=colour))
+    mark = alt.Chart(pd.DataFrame({"x": [trained], "text": [titles[2]]})).encode(x=alt.X("x:Q"))
     mark_name = mark.mark_text(align="left", baseline="top", dx=6, fontSize=12 * scale).encode(
-        text="text:N", y=alt.value(0))
+        text=alt.Text("text:N"), y=alt.YValue(0))
     return style.framed(alt.layer(*lines, points, *names, mark.mark_rule(strokeDash=[3, 3]), mark_name),
                         theme, scale, height=height, width="container",
                         padding={"right": 90 * scale, "left": 5, "top": 5, "bottom": 5})

@@ -49,7 +49,7 @@ def cosine_matrix(cosines: np.ndarray, layer_labels: Sequence[str], axis_title: 
     if n > MOST_WRITTEN:
         return framed(cells, theme, scale, height=height)
     numbers = base.mark_text(fontSize=(12 if n <= 8 else 9) * scale).encode(
-        text="shown:N", color=alt.ColorValue(
+        text=alt.Text("shown:N"), color=alt.ColorValue(
             colour("text", theme), condition={"test": "datum.deep", "value": colour("page", theme)}))
     return framed(alt.layer(cells, numbers), theme, scale, height=height)
 
@@ -61,12 +61,14 @@ def _token_names(frame: pd.DataFrame, theme: str, scale: float) -> alt.Chart:
     """The column "token" left of the bars, each at its "place"."""
     return alt.Chart(frame).mark_text(align="right", dx=-8, font="monospace", fontSize=13 * scale,
                                       limit=LONGEST_TOKEN * scale, color=colour("text", theme)).encode(
-        y=alt.Y("place:O", axis=None), x=alt.value(0), text="token:N", tooltip=alt.Tooltip("token:N", title=" "))
+        y=alt.Y("place:O", axis=None), x=alt.XValue(0), text=alt.Text("token:N"),
+        tooltip=alt.Tooltip("token:N", title=" "))
 
 
 def _numbers(base: alt.Chart, theme: str, size: float) -> alt.Chart:
     """The column "shown" at the ends of the bars."""
-    return base.mark_text(align="left", dx=5, fontSize=size, color=colour("muted", theme)).encode(text="shown:N")
+    return base.mark_text(align="left", dx=5, fontSize=size, color=colour("muted", theme)).encode(
+        text=alt.Text("shown:N"))
 
 
 def guesses(tokens: Sequence[str], probs: np.ndarray, axis_title: str, theme: str, scale: float = 1.0,
@@ -78,7 +80,8 @@ def guesses(tokens: Sequence[str], probs: np.ndarray, axis_title: str, theme: st
     bars = base.mark_bar(color=colour("kept", theme)).encode(
         x=alt.X("p:Q", title=axis_title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=3)),
         tooltip=[alt.Tooltip("token:N", title=" "), alt.Tooltip("p:Q", title="p", format=".6g")])
-    return framed(alt.layer(bars, _token_names(frame, theme, scale), _numbers(base.encode(x="p:Q"), theme, 12 * scale)),
+    numbers = _numbers(base.encode(x=alt.X("p:Q")), theme, 12 * scale)
+    return framed(alt.layer(bars, _token_names(frame, theme, scale), numbers),
                   theme, scale, height=height)
 
 
@@ -128,23 +131,23 @@ def waterfall(names: Sequence[str], meanings: Sequence[str], groups: Sequence[st
     axis = _group_axis(bands)
     x = alt.X("place:Q", title=None, scale=alt.Scale(domain=[-0.5, n + 1.2], nice=False), axis=axis)
     band = alt.Chart(bands).transform_filter("datum.odd").mark_rect(color=colour("panel", theme)).encode(
-        x=alt.X("from:Q", axis=axis), x2="to:Q")
+        x=alt.X("from:Q", axis=axis), x2=alt.X2("to:Q"))
     zero = alt.Chart(pd.DataFrame({"zero": [0]})).mark_rule(color=colour("muted", theme)).encode(
         y=alt.Y("zero:Q", title=axis_title))
     base = alt.Chart(frame).encode(x=x)
     bars = _waterfall_bars(base, axis_title, theme, scale)
     ring = (base.transform_filter("datum.chosen")
             .mark_bar(fillOpacity=0, stroke=colour("text", theme), strokeWidth=2.5 * scale)
-            .encode(x2="next:Q", y=alt.Y("start:Q", title=axis_title), y2="end:Q"))
+            .encode(x2=alt.X2("next:Q"), y=alt.Y("start:Q", title=axis_title), y2=alt.Y2("end:Q")))
     columns = base.mark_rect(opacity=0, cursor="pointer").encode(
-        x2="after:Q", y=alt.value(0), y2=alt.value("height"),
+        x2=alt.X2("after:Q"), y=alt.YValue(0), y2=alt.Y2Value("height"),
         tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("shown:N", title=axis_title)]
     ).add_params(alt.selection_point(name="picked", fields=["name"], toggle=False))
     steps = base.mark_rule(strokeWidth=1, color=colour("grid", theme, "ink"), opacity=0.7).encode(
-        x2="after:Q", y=alt.Y("end:Q", title=axis_title))
+        x2=alt.X2("after:Q"), y=alt.Y("end:Q", title=axis_title))
     labels = base.mark_text(dy=-8, fontSize=12 * scale, fontWeight=600, color=colour("text", theme),
                             opacity=alt.ExprRef("width < 560 ? 0 : 1")).encode(
-        x=alt.X("label_x:Q", axis=axis), y=alt.Y("label_y:Q", title=axis_title), text="label:N")
+        x=alt.X("label_x:Q", axis=axis), y=alt.Y("label_y:Q", title=axis_title), text=alt.Text("label:N"))
     return framed(alt.layer(band, zero, steps, bars, ring, labels, columns), theme, scale, height=height)
 
 
@@ -156,8 +159,8 @@ def _waterfall_bars(base: alt.Chart, axis_title: str, theme: str, scale: float) 
     fed_forward = "datum.meaning === 'mlp'"
     return base.mark_bar().encode(
         strokeWidth=alt.StrokeWidthValue(1, condition={"test": fed_forward, "value": 2.2 * scale}),
-        strokeDash=alt.StrokeDashValue([1, 0], condition={"test": fed_forward, "value": [2, 2]}), x2="next:Q",
-        y=alt.Y("start:Q", title=axis_title, axis=alt.Axis(grid=True, tickCount=5, format=".3~g")), y2="end:Q",
+        strokeDash=alt.StrokeDashValue([1, 0], condition={"test": fed_forward, "value": [2, 2]}), x2=alt.X2("next:Q"),
+        y=alt.Y("start:Q", title=axis_title, axis=alt.Axis(grid=True, tickCount=5, format=".3~g")), y2=alt.Y2("end:Q"),
         fill=by_value(alt.Fill, "meaning", {kind: colour(kind, theme) for kind in kinds}),
         stroke=by_value(alt.Stroke, "meaning", {kind: colour(kind, theme, "ink") for kind in kinds}))
 
@@ -263,5 +266,5 @@ def growth_lines(lengths: dict[str, np.ndarray], names: dict[str, str], dashes: 
         tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("depth:Q", title=axis_titles[0]),
                  alt.Tooltip("shown:N", title=axis_titles[1])])
     named = base.properties(data=ends).mark_text(align="left", dx=8, fontSize=13 * scale, fontWeight=600).encode(
-        text="name:N")
+        text=alt.Text("name:N"))
     return framed(alt.layer(lines, points, named), theme, scale, height=height)

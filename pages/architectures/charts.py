@@ -40,7 +40,7 @@ def growth(rows: pd.DataFrame, names: Mapping[str, str], axis_titles: tuple[str,
         tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("n:Q", title="N"),
                  alt.Tooltip("shown:N", title=axis_titles[1])])
     labels = base.properties(data=_ends(frame)).mark_text(align="left", dx=8, fontSize=13 * scale,
-                                                          fontWeight=600).encode(text="name:N")
+                                                          fontWeight=600).encode(text=alt.Text("name:N"))
     return framed(lines + points + labels, theme, scale, height=height)
 
 
@@ -105,7 +105,7 @@ def _names(base: alt.Chart, theme: str, scale: float) -> list:
     side = f"(width < {ROOMY} ? datum.narrow : datum.wide)"
     look = dict(dy=alt.ExprRef(f"{side} == 'under' ? {SIDES['under']} : {SIDES['over']}"),
                 opacity=alt.ExprRef(f"{side} ? 1 : 0"), fontSize=12 * scale)
-    return haloed(base.transform_filter("datum.named").encode(text="name:N"), theme, **look)
+    return haloed(base.transform_filter("datum.named").encode(text=alt.Text("name:N")), theme, **look)
 
 
 def timeline(rows: pd.DataFrame, axis_title: str, *, theme: str, scale: float, height: int) -> alt.TopLevelMixin:
@@ -168,7 +168,7 @@ def amounts(rows: pd.DataFrame, axis_title: str, *, theme: str, scale: float, he
         y=alt.Y("name:N", title=None, sort=[*rows["name"]], scale=alt.Scale(paddingInner=0.3)))
     bars = base.mark_bar(color=colour("kept", theme)).encode(
         x=_logarithmic(alt.X, "from", axis_title, axis=alt.Axis(values=[1, 10, 100, 1000], format="~s")),
-        x2="value:Q", tooltip=untitled("name", "shown"))
+        x2=alt.X2("value:Q"), tooltip=untitled("name", "shown"))
     texts = base.mark_text(align="left", dx=5, fontSize=12 * scale, color=colour("muted", theme)).encode(
-        x="value:Q", text="shown:N")
+        x=alt.X("value:Q"), text=alt.Text("shown:N"))
     return framed(bars + texts, theme, scale, height=height)

@@ -73,15 +73,15 @@ def ranked_bars(tokens: Sequence[str], scores: np.ndarray, ranks: Sequence[int],
 
     ink, green = colour("residual", theme, "ink"), colour("value", theme, "ink")
     bars = base.mark_bar(strokeWidth=1.4).encode(
-        x=x, x2="zero:Q", stroke=by_mark(alt.Stroke, ink, ink, green),
+        x=x, x2=alt.X2("zero:Q"), stroke=by_mark(alt.Stroke, ink, ink, green),
         fill=by_mark(alt.Fill, *(colour(meaning, theme) for meaning in ("residual", "page", "value"))),
         strokeDash=by_mark(alt.StrokeDash, [1, 0], [3, 2], [1, 0]))
     names = base.mark_text(align="right", dx=-8, font=MONO, fontSize=13 * scale, limit=110 * scale).encode(
-        x=alt.XValue(0), text="token:N", color=by_mark(alt.Color, text, text, green))
+        x=alt.XValue(0), text=alt.Text("token:N"), color=by_mark(alt.Color, text, text, green))
     places = base.mark_text(align="right", dx=-122 * scale, fontSize=11 * scale, color=muted).encode(
-        x=alt.XValue(0), text="rank:Q")
+        x=alt.XValue(0), text=alt.Text("rank:Q"))
     numbers = base.mark_text(align="left" if high > 0 else "right", dx=5 if high > 0 else -5, fontSize=12 * scale,
-                             color=muted).encode(x=x, text="shown:N")
+                             color=muted).encode(x=x, text=alt.Text("shown:N"))
     rows = _rows(base, -142 * scale, tips(token=" ", rank="#", exact=axis_title))
     return _framed([bars, names, places, numbers, rows], theme, scale, height)
 
@@ -108,12 +108,12 @@ def spread(scores: np.ndarray, marked: Sequence[tuple[str, float]], axis_titles:
     x = alt.X("from:Q", title=score_title, scale=alt.Scale(nice=False, zero=False),
               axis=alt.Axis(tickCount=6, format="~g"))
     bars = alt.Chart(frame).mark_bar(color=colour("excluded", theme), binSpacing=0).encode(
-        x=x, x2="to:Q", y=quantity(alt.Y, "count", count_title, tickCount=4, grid=True), y2="zero:Q",
+        x=x, x2=alt.X2("to:Q"), y=quantity(alt.Y, "count", count_title, tickCount=4, grid=True), y2=alt.Y2("zero:Q"),
         tooltip=tips(range=score_title, count=count_title))
     ink, base = colour("residual", theme, "ink"), alt.Chart(lines).encode(x=alt.X("score:Q", title=score_title))
-    rules = base.mark_rule(color=ink, strokeWidth=1.6).encode(y="zero:Q", y2="level:Q")
+    rules = base.mark_rule(color=ink, strokeWidth=1.6).encode(y=alt.Y("zero:Q"), y2=alt.Y2("level:Q"))
     names = base.mark_text(align="right", dx=-5, font=MONO, fontSize=12 * scale, limit=130 * scale, color=ink).encode(
-        y="level:Q", text="name:N")
+        y=alt.Y("level:Q"), text=alt.Text("name:N"))
     return _framed([bars, rules, names], theme, scale, height)
 
 
@@ -131,13 +131,13 @@ def rank_dots(names: Sequence[str], ranks: np.ndarray, baseline: np.ndarray, cho
     x = alt.X("rank:Q", title=titles["axis"], scale=alt.Scale(type="log", domain=[0.9, most], nice=False),
               axis=alt.Axis(values=[10 ** k for k in range(int(math.log10(most)) + 1)], format="~d", grid=True))
     base = alt.Chart(frame).encode(y=alt.Y("place:O", axis=None))
-    lines = base.mark_rule(color=muted, strokeWidth=1).encode(x=x, x2="baseline:Q")
+    lines = base.mark_rule(color=muted, strokeWidth=1).encode(x=x, x2=alt.X2("baseline:Q"))
     hollow = base.mark_point(filled=True, size=50 * scale, opacity=1, fill=colour("page", theme), stroke=muted,
                              strokeWidth=1.4).encode(x=alt.X("baseline:Q", title=titles["axis"]))
     full = base.mark_point(filled=True, size=65 * scale, opacity=1, color=ink).encode(x=x)
     labels = base.mark_text(align="right", dx=-8, limit=172 * scale,
                             fontSize=min(11 * scale, 0.8 * (height - 45) / max(len(names), 1))).encode(
-        x=alt.XValue(0), text="name:N", color=kinds(alt.Color, "chosen", {False: text, True: ink}))
+        x=alt.XValue(0), text=alt.Text("name:N"), color=kinds(alt.Color, "chosen", {False: text, True: ink}))
     rows = _rows(base, -180 * scale, tips(name=" ", rank=titles["full"], baseline=titles["hollow"]))
     return _framed([lines, hollow, full, labels, rows], theme, scale, height)
 
@@ -162,7 +162,8 @@ def arrows(points: pd.DataFrame, segments: pd.DataFrame, axis_titles: tuple[str,
         span = max(high - low, 1e-9)
         axes[field] = quantity(channel, field, title, [low - 0.16 * span, high + room[field] * span], tickCount=5)
     ways = alt.Chart(segments).mark_rule(strokeWidth=1.8, color=ink).encode(
-        **axes, x2="x2:Q", y2="y2:Q", strokeDash=kinds(alt.StrokeDash, "dashed", {False: [1, 0], True: [5, 4]}))
+        **axes, x2=alt.X2("x2:Q"), y2=alt.Y2("y2:Q"),
+        strokeDash=kinds(alt.StrokeDash, "dashed", {False: [1, 0], True: [5, 4]}))
     tone = kinds(alt.Color, "mark", {"": colour("text", theme), "expected": colour("value", theme, "ink"), "sum": ink})
     base = alt.Chart(points).encode(**axes, color=tone)
     dots = base.mark_point(filled=True, opacity=1, size=90 * scale).encode(
@@ -170,8 +171,8 @@ def arrows(points: pd.DataFrame, segments: pd.DataFrame, axis_titles: tuple[str,
         tooltip=[*tips(name=" "), *_place()])
     names = []
     for side, dy in (("datum.mark !== ''", -11), ("datum.mark === ''", 13)):
-        names += haloed(base.transform_filter(side).encode(text="name:N"), theme, align="left", dx=7, dy=dy, font=MONO,
-                        fontSize=13 * scale, limit=150 * scale)
+        names += haloed(base.transform_filter(side).encode(text=alt.Text("name:N")), theme, align="left", dx=7, dy=dy,
+                        font=MONO, fontSize=13 * scale, limit=150 * scale)
     return _framed([ways, dots, *names], theme, scale, height)
 
 
@@ -191,21 +192,21 @@ def two_paths(points: pd.DataFrame, axis_titles: tuple[str, str], theme: str, sc
               axis=alt.Axis(tickCount=5, minExtent=30 * scale))
     base = alt.Chart(points).encode(x=x, y=y, color=by_path(alt.Color, colour("residual", theme, "ink"),
                                                             colour("text", theme)))
-    lines = base.mark_line(strokeWidth=2.4 * scale).encode(order="depth:Q",
+    lines = base.mark_line(strokeWidth=2.4 * scale).encode(order=alt.Order("depth:Q"),
                                                            strokeDash=by_path(alt.StrokeDash, [1, 0], [6, 4]))
     dots = base.mark_point(filled=True, opacity=1, size=70 * scale).encode(
         shape=by_path(alt.Shape, "circle", "square"),
         tooltip=[*untitled("path", "name"), *tips(nearest="≈"), *_place()])
     labels = [base.transform_filter(f"datum.path === '{path}'").mark_text(dy=dy * scale, fontSize=12 * scale,
-                                                                          fontWeight=600).encode(text="label:N")
+                                                                          fontWeight=600).encode(text=alt.Text("label:N"))
               for path, dy in (("A", -13), ("B", 15))]
     titles = alt.Chart(pd.DataFrame({"x_title": axis_titles[:1], "y_title": axis_titles[1:]}))
     look = dict(color=colour("muted", theme), fontSize=13 * scale, align="center")
-    of_x = titles.mark_text(**look, baseline="top").encode(x=alt.value(alt.ExprRef("width / 2")),
-                                                           y=alt.value(alt.ExprRef(f"height + {26 * scale}")),
-                                                           text="x_title:N")
+    of_x = titles.mark_text(**look, baseline="top").encode(x=alt.XValue(alt.ExprRef("width / 2")),
+                                                           y=alt.YValue(alt.ExprRef(f"height + {26 * scale}")),
+                                                           text=alt.Text("x_title:N"))
     of_y = titles.mark_text(**look, baseline="bottom", angle=270).encode(
-        x=alt.value(-44 * scale), y=alt.value(alt.ExprRef("height / 2")), text="y_title:N")
+        x=alt.XValue(-44 * scale), y=alt.YValue(alt.ExprRef("height / 2")), text=alt.Text("y_title:N"))
     return _framed([lines, dots, *labels, of_x, of_y], theme, scale, height)
 
 
@@ -230,7 +231,7 @@ def alike_by_depth(cosines: np.ndarray, names: Sequence[str], nearest: Sequence[
     line = of_cosines.mark_line(color=ink, strokeWidth=2.4 * scale)
     dots = of_cosines.mark_point(filled=True, opacity=1, size=50 * scale, color=ink).encode(
         tooltip=tips(name=" ", exact=axis_title, near_a="A ≈", near_b="B ≈"))
-    numbers = (of_cosines.transform_filter("datum.written").encode(text="shown:N")
+    numbers = (of_cosines.transform_filter("datum.written").encode(text=alt.Text("shown:N"))
                .mark_text(dy=-11 * scale, fontSize=12 * scale, color=colour("text", theme)))
     rows = []
     for which, tone in (("a", ink), ("b", colour("text", theme))):
@@ -239,7 +240,7 @@ def alike_by_depth(cosines: np.ndarray, names: Sequence[str], nearest: Sequence[
                     .encode(y=alt.Y(f"y_{which}:Q", title=axis_title), text=f"near_{which}:N"))
         name = alt.Chart(pd.DataFrame({"name": [f"{which.upper()} ≈"], "y": [frame[f"y_{which}"][0]]}))
         rows.append(name.mark_text(align="right", dx=-4, fontSize=12 * scale, fontWeight=600, color=tone)
-                    .encode(x=alt.XValue(0), y=alt.Y("y:Q", title=axis_title), text="name:N"))
+                    .encode(x=alt.XValue(0), y=alt.Y("y:Q", title=axis_title), text=alt.Text("name:N")))
     return _framed([line, dots, numbers, *rows], theme, scale, height)
 
 

@@ -45,7 +45,7 @@ def passages(frame: pd.DataFrame, groups: Sequence[str], titles: tuple[str | Non
                                                             color=colour("text", theme))
     means = (alt.Chart(frame).transform_aggregate(y="mean(y)", left="min(x)", right="max(x)", groupby=["group", "kind"])
              .transform_calculate(from_="datum.left - 0.06", to="datum.right + 0.06").mark_rule(strokeWidth=2)
-             .encode(x=alt.X("from_:Q", title=x_title), x2="to:Q", y=y, color=tone))
+             .encode(x=alt.X("from_:Q", title=x_title), x2=alt.X2("to:Q"), y=y, color=tone))
     return _framed([means, dots, ring], theme, scale, height)
 
 
@@ -69,9 +69,9 @@ def reliability(calibration: Calibration, titles: Mapping[str, str], theme: str,
                 .mark_line(color=colour("excluded", theme, "ink"), strokeDash=[5, 4], strokeWidth=1.5))
     word = (alt.Chart(pd.DataFrame({"said": [0.02], "came": [0.93], "text": [titles["diagonal"]]}))
             .mark_text(align="left", baseline="middle", fontSize=12 * scale, color=colour("muted", theme))
-            .encode(x=x, y=y, text="text:N"))
+            .encode(x=x, y=y, text=alt.Text("text:N")))
     base = alt.Chart(rows).encode(x=x, tooltip=tooltip)
-    intervals = base.mark_rule(color=ink, strokeWidth=2 * scale).encode(y=low, y2="high:Q")
+    intervals = base.mark_rule(color=ink, strokeWidth=2 * scale).encode(y=low, y2=alt.Y2("high:Q"))
     dots = base.mark_point(filled=True, opacity=1, size=70 * scale, color=ink).encode(y=y)
     return _framed([diagonal, word, intervals, dots], theme, scale, height)
 
@@ -92,7 +92,8 @@ def counts(calibration: Calibration, titles: Mapping[str, str], theme: str, scal
     frame = pd.DataFrame([{"left": one.low, "right": one.high, "count": one.count, "bin": bin_name(one)}
                           for one in calibration.bins])
     bars = alt.Chart(frame).mark_rect(color=colour("kept", theme), stroke=colour("page", theme)).encode(
-        x=quantity(alt.X, "left", titles["said"], [0, 1], format="%", values=TICKS), x2="right:Q", y2=alt.datum(0),
+        x=quantity(alt.X, "left", titles["said"], [0, 1], format="%", values=TICKS), x2=alt.X2("right:Q"),
+        y2=alt.Y2Datum(0),
         y=quantity(alt.Y, "count", titles["count"], grid=False, tickCount=2, format="~s", minExtent=40 * scale,
                    maxExtent=40 * scale),
         tooltip=tips(bin=" ", count=titles["count"]))
@@ -131,7 +132,8 @@ def movers(tokens: Sequence[str], p: np.ndarray, q: np.ndarray, values: np.ndarr
         x=quantity(alt.X, "value", titles[0], [-most, most], grid=True, tickCount=4, format="~g"),
         color=_gains(theme), tooltip=tips(token=" ", p=titles[1], q=titles[2], exact=titles[0]))
     look = dict(fontSize=11.5 * scale, baseline="middle", color=colour("muted", theme))
-    sides = [base.transform_filter(side).mark_text(align=align, dx=dx, **look).encode(x=alt.datum(0), text="shown:N")
+    sides = [base.transform_filter(side).mark_text(align=align, dx=dx, **look).encode(
+        x=alt.XDatum(0), text=alt.Text("shown:N"))
              for side, align, dx in (("datum.gains", "right", -6), ("!datum.gains", "left", 6))]
     return _framed([bars, *sides], theme, scale, height)
 
@@ -153,7 +155,7 @@ def log_ratios(tokens: Sequence[str], p: np.ndarray, q: np.ndarray, named: Seque
         x=x, y=y, color=_gains(theme),
         size=alt.Size("moved:Q", legend=None, scale=alt.Scale(range=[14 * scale, 320 * scale])),
         tooltip=[*tips(token=" ", p="p", q="q"), alt.Tooltip("ratio:Q", title="ln(q/p)", format=".4f")])
-    names = haloed(alt.Chart(frame[frame["named"]]).encode(x=x, y=y, text="token:N"), theme, font=MONO,
+    names = haloed(alt.Chart(frame[frame["named"]]).encode(x=x, y=y, text=alt.Text("token:N")), theme, font=MONO,
                    fontSize=12 * scale, dy=-11 * scale, limit=130 * scale)
     return _framed([_zero(alt.Y, titles[1], theme), points, *names], theme, scale, height)
 
@@ -186,7 +188,8 @@ def spreads(rows: Sequence[str], values: Sequence[tuple[str, np.ndarray]], title
     dotted = alt.Chart(dots).mark_point(filled=True, size=13 * scale, opacity=0.55).encode(
         quantity(alt.X, "value", title, grid=True, tickCount=7, format="~g", labelSeparation=6), **lanes)
     base = alt.Chart(sums).encode(**lanes)
-    lines = base.mark_rule(strokeWidth=1.6 * scale).encode(x=alt.X("low:Q", title=title), x2="high:Q", strokeDash=dash)
+    lines = base.mark_rule(strokeWidth=1.6 * scale).encode(
+        x=alt.X("low:Q", title=title), x2=alt.X2("high:Q"), strokeDash=dash)
     means = base.mark_tick(thickness=4 * scale, size=8 * scale, opacity=1).encode(
         x=alt.X("mean:Q", title=title), tooltip=[*untitled("row", "lane"), *tips(shown=title)])
     return _framed([_zero(alt.X, title, theme), dotted, lines, means], theme, scale, height)
@@ -227,7 +230,7 @@ def shares(tests: Sequence[str], scores: Mapping[str, Sequence[Proportion]], cha
     ground = (alt.Chart(pd.DataFrame({"row": [tests[own]]})).mark_bar(color=colour("panel", theme))
               .encode(y=y, x=alt.XDatum(0), x2=alt.X2Datum(1)))
     base = alt.Chart(frame).encode(**lanes)
-    lines = base.mark_rule(strokeWidth=2 * scale).encode(x=alt.X("low:Q", title=titles[0]), x2="high:Q")
+    lines = base.mark_rule(strokeWidth=2 * scale).encode(x=alt.X("low:Q", title=titles[0]), x2=alt.X2("high:Q"))
     marks = base.mark_point(filled=True, size=75 * scale, opacity=1).encode(
         x=x, shape=shape, tooltip=[*untitled("row", "lane"), *tips(shown=titles[0])])
     blind = alt.Chart(floor).mark_tick(thickness=2.5 * scale, color=colour("text", theme), opacity=1).encode(

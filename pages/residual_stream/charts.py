@@ -22,7 +22,7 @@ def vector_bars(values: np.ndarray, title: str, axis_title: str, last: bool, the
     frame = pd.DataFrame({"feature": range(n), "value": values, "shown": [readable(value, 5) for value in values]})
     band = (alt.Chart(pd.DataFrame({"low": [mean - std], "high": [mean + std]}))
             .mark_rect(color=colour("residual", theme), opacity=0.16).encode(
-                y=alt.Y("low:Q", title=None), y2="high:Q"))
+                y=alt.Y("low:Q", title=None), y2=alt.Y2("high:Q")))
     line = alt.Chart(pd.DataFrame({"mean": [mean]})).mark_rule(color=colour("text", theme), strokeWidth=1.5 * scale,
                                                                strokeDash=[5, 3]).encode(y=alt.Y("mean:Q", title=None))
     bars = (alt.Chart(frame).mark_bar(**UNTOLD, color=colour("residual", theme, "ink"), size=max(1.0, 700 / n))
