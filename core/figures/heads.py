@@ -75,7 +75,7 @@ def scatter(table: pd.DataFrame, x: str, y: str, titles: tuple[str, str], domain
     points = base.mark_circle(size=110, opacity=0.75, color=ink, stroke=page).encode(tooltip=tooltip).add_params(picked)
     ring = base.transform_filter("datum.chosen").mark_point(size=230, color=text, strokeWidth=2.5)
     names = base.mark_text(align="left", dx=9, dy=-7, color=text, fontSize=12 * scale).encode(text=alt.Text("label:N"))
-    return style.framed(alt.layer(points, ring, names), theme, scale, height=height, width="container")
+    return style.framed(style.layered(points, ring, names), theme, scale, height=height, width="container")
 
 
 def product_latex(config: ModelConfig, i: int | str, j: int | str) -> str:
@@ -149,7 +149,7 @@ def before_after(tokens: Sequence[str], before: np.ndarray, after: np.ndarray, t
     values = base.mark_text(align="left", dx=6, color=text, fontSize=12 * scale).encode(
         x=alt.X("furthest:Q"), text=alt.Text("label:N")).transform_calculate(
             label="format(datum.before, '.3~g') + ' → ' + format(datum.after, '.3~g')")
-    return style.framed(alt.layer(hollow, full, room, values), theme, scale, height=height, width="container")
+    return style.framed(style.layered(hollow, full, room, values), theme, scale, height=height, width="container")
 
 
 def distinct(tokens: Sequence[str]) -> list[str]:

@@ -194,6 +194,6 @@ def losses_by_position(table: pd.DataFrame, picked: str, trained: int, titles: t
     mark = alt.Chart(pd.DataFrame({"x": [trained], "text": [titles[2]]})).encode(x=alt.X("x:Q"))
     mark_name = mark.mark_text(align="left", baseline="top", dx=6, fontSize=12 * scale).encode(
         text=alt.Text("text:N"), y=alt.YValue(0))
-    return style.framed(alt.layer(*lines, points, *names, mark.mark_rule(strokeDash=[3, 3]), mark_name),
+    return style.framed(style.layered(*lines, points, *names, mark.mark_rule(strokeDash=[3, 3]), mark_name),
                         theme, scale, height=height, width="container",
                         padding={"right": 90 * scale, "left": 5, "top": 5, "bottom": 5})

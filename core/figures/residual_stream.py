@@ -14,7 +14,7 @@ import pandas as pd
 
 from core.figures.lines import spread
 from core.figures.numbers import readable
-from core.figures.style import by_value, colour, diverging, framed, untitled
+from core.figures.style import by_value, colour, diverging, framed, layered, untitled
 from core.figures.thinning import thinned
 
 LONGEST_TOKEN = 130       # px of a token beside its bar; a longer one ends in an ellipsis, and hover says it whole
@@ -51,7 +51,7 @@ def cosine_matrix(cosines: np.ndarray, layer_labels: Sequence[str], axis_title: 
     numbers = base.mark_text(fontSize=(12 if n <= 8 else 9) * scale).encode(
         text=alt.Text("shown:N"), color=alt.ColorValue(
             colour("text", theme), condition={"test": "datum.deep", "value": colour("page", theme)}))
-    return framed(alt.layer(cells, numbers), theme, scale, height=height)
+    return framed(layered(cells, numbers), theme, scale, height=height)
 
 
 # ---- the lens --------------------------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ def guesses(tokens: Sequence[str], probs: np.ndarray, axis_title: str, theme: st
         x=alt.X("p:Q", title=axis_title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=3)),
         tooltip=[alt.Tooltip("token:N", title=" "), alt.Tooltip("p:Q", title="p", format=".6g")])
     numbers = _numbers(base.encode(x=alt.X("p:Q")), theme, 12 * scale)
-    return framed(alt.layer(bars, _token_names(frame, theme, scale), numbers),
+    return framed(layered(bars, _token_names(frame, theme, scale), numbers),
                   theme, scale, height=height)
 
 
@@ -101,7 +101,7 @@ def probability_by_layer(probs: np.ndarray, ranks: np.ndarray,
     line = base.mark_line(color=ink, strokeWidth=2.5 * scale)
     points = base.mark_point(filled=True, size=45 * scale, opacity=1, color=ink).encode(
         tooltip=[alt.Tooltip("shown:N", title=axis_titles[0]), alt.Tooltip("rank:Q", title=axis_titles[1])])
-    return framed(alt.layer(line, points), theme, scale, height=height)
+    return framed(layered(line, points), theme, scale, height=height)
 
 
 # ---- a logit as a sum ------------------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ def waterfall(names: Sequence[str], meanings: Sequence[str], groups: Sequence[st
     labels = base.mark_text(dy=-8, fontSize=12 * scale, fontWeight=600, color=colour("text", theme),
                             opacity=alt.ExprRef("width < 560 ? 0 : 1")).encode(
         x=alt.X("label_x:Q", axis=axis), y=alt.Y("label_y:Q", title=axis_title), text=alt.Text("label:N"))
-    return framed(alt.layer(band, zero, steps, bars, ring, labels, columns), theme, scale, height=height)
+    return framed(layered(band, zero, steps, bars, ring, labels, columns), theme, scale, height=height)
 
 
 def _waterfall_bars(base: alt.Chart, axis_title: str, theme: str, scale: float) -> alt.Chart:
@@ -238,7 +238,7 @@ def two_distributions(tokens: Sequence[str], before: np.ndarray, after: np.ndarr
         strokeDash=by_value(alt.StrokeDash, "which", {"before": [1, 0], "after": [4, 3]}),
         tooltip=[*untitled("token", "name"), alt.Tooltip("p:Q", title="p", format=".6g")])
     labels = _token_names(frame[frame["which"] == "before"], theme, scale)
-    return framed(alt.layer(bars, _numbers(base, theme, 11 * scale), labels), theme, scale, height=height)
+    return framed(layered(bars, _numbers(base, theme, 11 * scale), labels), theme, scale, height=height)
 
 
 def growth_lines(lengths: dict[str, np.ndarray], names: dict[str, str], dashes: dict[str, list[int]],
@@ -267,4 +267,4 @@ def growth_lines(lengths: dict[str, np.ndarray], names: dict[str, str], dashes: 
                  alt.Tooltip("shown:N", title=axis_titles[1])])
     named = base.properties(data=ends).mark_text(align="left", dx=8, fontSize=13 * scale, fontWeight=600).encode(
         text=alt.Text("name:N"))
-    return framed(alt.layer(lines, points, named), theme, scale, height=height)
+    return framed(layered(lines, points, named), theme, scale, height=height)

@@ -157,6 +157,20 @@ def framed(chart, theme: str, scale: float, **properties):
     return chart
 
 
+def layered(*layers):
+    """The altair charts over each other. What they all show is said once: where each brings it along, altair writes the
+    whole table out, to name the layers after it, which takes longer than the chart.
+    """
+    import altair as alt
+
+    data = layers[0].data
+    if any(layer.data is not data for layer in layers):
+        return alt.layer(*layers)
+    for layer in layers:
+        layer.data = alt.Undefined
+    return alt.layer(*layers, data=data)
+
+
 def haloed(chart, theme: str, **look) -> list:
     """The texts of an altair chart, and under them a halo of the page's colour, so that a line may run behind: two
     layers, the halo first. look: as `mark_text` has it.

@@ -18,7 +18,7 @@ import pandas as pd
 from core.figures.channels import by_index, kinds, quantity, tips
 from core.figures.heads import distinct
 from core.figures.numbers import readable
-from core.figures.style import FONT, MONO, colour, framed, haloed, template, untitled
+from core.figures.style import FONT, MONO, colour, framed, haloed, layered, template, untitled
 from core.figures.thinning import thinned
 
 if TYPE_CHECKING:
@@ -310,4 +310,4 @@ def _name_on_map(place: np.ndarray, token: str, offset: tuple[float, float], pic
 
 
 def _framed(layers: Sequence[alt.Chart], theme: str, scale: float, height: int) -> alt.LayerChart:
-    return framed(alt.layer(*layers), theme, scale, height=height, width="container")
+    return framed(layered(*layers), theme, scale, height=height, width="container")

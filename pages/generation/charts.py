@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
-from core.figures.style import colour, framed
+from core.figures.style import colour, framed, layered
 
 
 def over_tokens(tokens: Sequence[int], lines: Sequence[tuple[str, Sequence[float]]], titles: tuple[str, str],
@@ -35,4 +35,4 @@ def over_tokens(tokens: Sequence[int], lines: Sequence[tuple[str, Sequence[float
     ends = base.transform_filter(alt.datum.n == max(tokens)).mark_text(align="right", dy=-10, dx=-2,
                                                                        fontSize=13 * scale, fontWeight="bold").encode(
                                                                            text=alt.Text("line:N"))
-    return framed(alt.layer(line, points, ends), theme, scale, height=height, width="container")
+    return framed(layered(line, points, ends), theme, scale, height=height, width="container")

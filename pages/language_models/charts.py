@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from core.figures.numbers import readable
-from core.figures.style import MONO, colour, framed
+from core.figures.style import MONO, colour, framed, layered
 
 
 def ranked_orders(texts: Sequence[str], log_probs: np.ndarray, own: int, titles: tuple[str, str], theme: str,
@@ -34,7 +34,7 @@ def ranked_orders(texts: Sequence[str], log_probs: np.ndarray, own: int, titles:
         color=alt.Color("own:N", legend=None, scale=alt.Scale(domain=[False, True], range=[colour("excluded", theme),
                                                                                            colour("kept", theme)])),
         size=alt.Size("own:N", legend=None, scale=alt.Scale(domain=[False, True], range=[34 * scale, 150 * scale])))
-    return framed(alt.layer(_room(frame, y), points, *_names(frame, x, y, theme, scale)), theme, scale, height=height,
+    return framed(layered(_room(frame, y), points, *_names(frame, x, y, theme, scale)), theme, scale, height=height,
                   width="container")
 
 
@@ -90,7 +90,7 @@ def odds_line(tokens: Sequence[str], odds: np.ndarray, titles: tuple[str, str], 
             .encode(y=alt.Y("zero:Q", title=titles[0])))
     layers = [zero, base.mark_line(color=ink, strokeWidth=2 * scale).encode(y=y),
               base.mark_point(filled=True, opacity=1, size=45 * scale, color=ink).encode(y=y)]
-    return framed(alt.layer(*layers), theme, scale, height=height, width="container")
+    return framed(layered(*layers), theme, scale, height=height, width="container")
 
 
 def letter_bars(text: str, mass: np.ndarray, title: str, theme: str, scale: float, height: int) -> alt.LayerChart:
@@ -105,5 +105,5 @@ def letter_bars(text: str, mass: np.ndarray, title: str, theme: str, scale: floa
     base = alt.Chart(frame).encode(x=x, y=y, tooltip=[alt.Tooltip("letter:N", title=" "),
                                                       alt.Tooltip("exact:N", title=title)])
     bars = base.mark_bar(color=colour("kept", theme))
-    return framed(alt.layer(bars, base.mark_text(dy=-8 * scale, fontSize=12 * scale, color=colour("text", theme))
+    return framed(layered(bars, base.mark_text(dy=-8 * scale, fontSize=12 * scale, color=colour("text", theme))
                                   .encode(text=alt.Text("shown:N"))), theme, scale, height=height, width="container")

@@ -11,7 +11,7 @@ import pandas as pd
 from core.analysis.statistics import Bin, Calibration, Proportion
 from core.figures.channels import by_index, kinds, quantity, tips
 from core.figures.numbers import probability, readable
-from core.figures.style import MONO, POWER_OF_TEN, colour, diverging, framed, haloed, untitled
+from core.figures.style import MONO, POWER_OF_TEN, colour, diverging, framed, haloed, layered, untitled
 
 TICKS = [0, 0.2, 0.4, 0.6, 0.8, 1]
 QUARTERS = {"grid": True, "format": "%", "values": [0, 0.25, 0.5, 0.75, 1]}
@@ -239,4 +239,4 @@ def shares(tests: Sequence[str], scores: Mapping[str, Sequence[Proportion]], cha
 
 
 def _framed(layers: Sequence[alt.Chart], theme: str, scale: float, height: int) -> alt.LayerChart:
-    return framed(alt.layer(*layers), theme, scale, height=height, width="container")
+    return framed(layered(*layers), theme, scale, height=height, width="container")

@@ -5,7 +5,7 @@ import pandas as pd
 
 from core.figures.channels import quantity, tips
 from core.figures.numbers import readable
-from core.figures.style import colour, framed
+from core.figures.style import colour, framed, layered
 
 # Of hundreds of marks none says what it is to a screen reader, which would go through all of them: the chart's keys
 # read them. To write it out takes a sixth of the time of a new prompt.
@@ -29,5 +29,5 @@ def vector_bars(values: np.ndarray, title: str, axis_title: str, last: bool, the
             .encode(x=quantity(alt.X, "feature", axis_title if last else None, [-1, n], labels=last, format="d"),
                     y=quantity(alt.Y, "value", None, tickCount=3, format=".3~g", minExtent=52),
                     tooltip=tips(feature=axis_title, shown=" ")))
-    return framed(alt.layer(band, bars, line), theme, scale, height=height,
+    return framed(layered(band, bars, line), theme, scale, height=height,
                   title=alt.Title(title, fontSize=13 * scale, offset=2))

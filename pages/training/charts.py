@@ -14,7 +14,7 @@ import pandas as pd
 
 from core.figures.lines import DASHES, spread
 from core.figures.numbers import readable
-from core.figures.style import POWER_OF_TEN, altair_theme, colour, framed
+from core.figures.style import POWER_OF_TEN, altair_theme, colour, framed, layered
 
 NAME_HEIGHT = 15         # px that the name of a line takes
 FURTHEST = 1e3           # of a path from the origin, as far as it is drawn
@@ -83,7 +83,7 @@ def pushes(tokens: Sequence[str], gradient: np.ndarray, axis_title: str, look: L
                            limit=120 * look.scale).encode(x=alt.XValue(0), text=alt.Text("token:N"))
     numbers = base.mark_text(align="left", dx=5, fontSize=12 * look.scale, color=look.ink("muted")).encode(
         x=alt.X("end:Q", title=axis_title), text=alt.Text("shown:N"))
-    return framed(alt.layer(bars, names, numbers), look.theme, look.scale, height=height,
+    return framed(layered(bars, names, numbers), look.theme, look.scale, height=height,
                   padding={"left": 90 * look.scale, "right": 8, "top": 5, "bottom": 5})
 
 
