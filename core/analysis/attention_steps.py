@@ -1,9 +1,8 @@
-"""One head's attention for one query, taken apart: every number between its vectors and what it adds to the stream,
-each made from those before.
+"""The attention of one head for one query, step by step: every number from its vectors to its contribution to the
+stream.
 
-N keys, widths d, d_k, d_v. The vectors are the model's own; what follows from them is worked out again in float64, as a
-calculator would, so that every number shown follows from those shown before it. A test holds the weights and the output
-equal to the model's.
+N keys, widths d, d_k, d_v. The vectors come from the model; every later step is computed again from them in float64, so
+that each number follows from those before it. A test holds the weights and the output equal to the model's.
 """
 import math
 from dataclasses import dataclass, replace
@@ -20,12 +19,12 @@ from core.model.trace import BlockTrace
 class Steps:
     """The steps in their order, all float64 on the CPU. `written` is None in the simple variant, which has no W_O."""
 
-    q: Tensor              # (d_k,)    the query as the scores take it: turned by rotary positions, times W_S
-    K: Tensor              # (N, d_k)  the keys as the scores take them
+    q: Tensor              # (d_k,)    the query as it enters the scores: after rotary positions, times W_S
+    K: Tensor              # (N, d_k)  the keys as they enter the scores
     V: Tensor              # (N, d_v)
     products: Tensor       # (N,)      q·k, or v·tanh(q + k) of an additive score
-    scaled: Tensor         # (N,)      divided by sqrt(d_k), where the model does so
-    bias: Tensor           # (N,)      what ALiBi or relative positions add; 0 elsewhere
+    scaled: Tensor         # (N,)      products / sqrt(d_k) if the model divides, else the products
+    bias: Tensor           # (N,)      the bias of ALiBi or relative positions; else 0
     allowed: Tensor        # (N,) bool
     written: Tensor | None = None      # (d,) what the head adds to the stream
 
@@ -36,13 +35,12 @@ class Steps:
 
     @property
     def top(self) -> float:
-        """m, the largest score that the mask leaves; it is taken off before the exponential, which changes no weight.
-        """
+        """m, the largest score that the mask allows; subtracting it before the exponential changes no weight."""
         return float(self.scores[self.allowed].max())
 
     @property
     def exponentials(self) -> Tensor:
-        """(N,) e^(s − m); exactly 0 where the mask says −∞."""
+        """(N,) e^(s − m); exactly 0 where the mask sets −∞."""
         return torch.where(self.allowed, (self.scores - self.top).exp(), 0.0)
 
     @property
@@ -59,8 +57,8 @@ class Steps:
 def head_steps(block: BlockTrace, weights: Block, head: int, query: int) -> Steps:
     """The steps of one head for the query at position `query`, from a block's trace and the weights of the same block.
 
-    The model's own score function, scaling, rotary turn, biases and mask all hold. Raises IndexError for a head or a
-    query that is not there.
+    The model's own score function, scaling, rotation, biases and mask apply. Raises IndexError for a head or a query
+    that does not exist.
     """
     config = weights.config
     shared = head // (config.n_heads // config.n_kv_heads)
@@ -76,12 +74,12 @@ def head_steps(block: BlockTrace, weights: Block, head: int, query: int) -> Step
 
 
 def _exact(values: Tensor) -> Tensor:
-    """The same numbers in float64, on the CPU."""
+    """The values in float64, on the CPU."""
     return values.detach().double().cpu()
 
 
 def is_scaled(weights: Block) -> bool:
-    """Whether the block's scores are divided by sqrt(d_k): never those of an additive score function."""
+    """Whether the block divides its scores by sqrt(d_k); an additive score function never does."""
     return weights.config.scale_scores and weights.v_S is None
 
 
@@ -99,8 +97,9 @@ def simple_steps(X: Tensor, query: int, allowed: Tensor) -> Steps:
 
 
 def tempered_weights(scores: Tensor, temperature: float) -> Tensor:
-    """(N,) softmax(s / τ): equal weights as τ grows, all weight on the largest score as τ goes to 0; τ = 1 leaves the
-    weights as they are.
+    """(N,) softmax(s / τ): uniform as τ → ∞, all weight on the largest score as τ → 0, the model's weights at τ = 1.
+
+    scores: (N,), −∞ where masked. Raises ValueError for τ ≤ 0.
     """
     if temperature <= 0:
         raise ValueError(f"A temperature is above 0, not {temperature}.")

@@ -1,9 +1,10 @@
-"""How much each token of the input counts for one next token, by four definitions that need not agree.
+"""Input attribution: how much each token of the input counts for one next token, by four definitions that need not
+agree.
 
-A score f maps embeddings to one number: here ln p of a target token, in nats. x (N, d) are the rows of E that the
-tokens pick, without positions.
+A score f maps embeddings to one number: here ln p of a target token, in nats. x (N, d) are the embeddings of the
+tokens, without positions.
 
-    gradient × input      x_i · ∂f/∂x_i                                        what the linear part of f at x says
+    gradient × input      x_i · ∂f/∂x_i                                        the linear part of f at x
     integrated gradients  (x_i − x'_i) · ∫₀¹ ∂f/∂x_i (x' + α (x − x')) dα      Sundararajan et al. 2017; the parts add
                                                                                up to f(x) − f(x')
     removed               f(all tokens) − f(all but token i)                   two forward passes; the later tokens move
@@ -21,16 +22,16 @@ from core.analysis.text_probability import next_log_probs
 from core.model.transformer import Transformer
 
 Score = Callable[[Tensor], Tensor]      # (B, N, d) -> (B,)
-BATCH_TOKENS = 2048                     # that go through the model side by side, forward and backward
+BATCH_TOKENS = 2048                     # tokens of one batch, forward and backward
 
 
 def log_prob_score(model: Transformer, target: int) -> Score:
-    """f: ln p, in nats, that the token `target` comes next."""
+    """The score f: ln p, in nats, of the token `target` as the next token."""
     return lambda embedding: model.logits_of_embeddings(embedding).log_softmax(-1)[..., target]
 
 
 def gradient(score: Score, x: Tensor) -> Tensor:
-    """(B, N, d) the exact derivative of the score of each x (B, N, d) by its own embeddings."""
+    """(B, N, d) the exact gradient of the score of each x (B, N, d) with respect to its embeddings."""
     with torch.enable_grad():
         x = x.detach().clone().requires_grad_(True)
         return torch.autograd.grad(score(x).sum(), x)[0]
@@ -42,12 +43,12 @@ def gradient_times_input(score: Score, x: Tensor) -> np.ndarray:
 
 
 def integrated_gradients(score: Score, x: Tensor, baseline: Tensor, n_steps: int) -> np.ndarray:
-    """(N,) each token's part of f(x) − f(baseline), both (N, d): the gradient averaged over the straight way from the
-    baseline to x.
+    """(N,) each token's part of f(x) − f(baseline), both (N, d): x − baseline times the gradient averaged over the
+    straight path from the baseline to x.
 
-    The integral is a Gauss-Legendre sum of n_steps gradients; what the parts lack to the difference is its error.
-    That is large from a baseline of zeros in a model that adds nothing for the position: there the first norm jumps
-    from 0 to length 1.
+    The integral is a Gauss-Legendre sum of n_steps gradients; the difference between the sum of the parts and f(x) −
+    f(baseline) is its error. That is large from a baseline of zeros in a model without position embeddings: there the
+    output of the first norm jumps from length 0 to 1.
     """
     nodes, weights = np.polynomial.legendre.leggauss(n_steps)
     alphas, weights = (torch.tensor(values, dtype=x.dtype, device=x.device)
@@ -65,9 +66,8 @@ def _dots(a: Tensor, b: Tensor) -> np.ndarray:
 
 
 def removed(model: Transformer, token_ids: Sequence[int], target: int) -> np.ndarray:
-    """(N,) by how much ln p of the target falls when token i is left out, in nats; below 0 where it rises.
-
-    NaN where nothing would be left to read.
+    """(N,) the fall of ln p of the target, in nats, when token i is left out; below 0 where it rises, NaN where no
+    token would be left.
     """
     ids = list(token_ids)
     if len(ids) == 1:
@@ -76,7 +76,7 @@ def removed(model: Transformer, token_ids: Sequence[int], target: int) -> np.nda
 
 
 def replaced(model: Transformer, token_ids: Sequence[int], target: int, by: int) -> np.ndarray:
-    """(N,) by how much ln p of the target falls when the token `by` stands at i; 0 where it stood there."""
+    """(N,) the fall of ln p of the target, in nats, when token i is replaced by the token `by`; 0 where it is `by`."""
     ids = list(token_ids)
     return _falls(model, ids, [ids[:i] + [by] + ids[i + 1:] for i in range(len(ids))], target)
 
@@ -84,18 +84,18 @@ def replaced(model: Transformer, token_ids: Sequence[int], target: int, by: int)
 def _falls(model: Transformer, ids: list[int], changed: list[list[int]], target: int) -> np.ndarray:
     log_probs = next_log_probs(model, [ids, *changed])[:, target]
     falls = log_probs[0] - log_probs[1:]
-    # the same text: rounding would make a little of it
+    # for the same text exactly 0, free of rounding
     return np.where([row == ids for row in changed], 0.0, falls)
 
 
 def random_twin(model: Transformer, seed: int) -> Transformer:
-    """A model of the same architecture whose weights were never trained, on the same device."""
+    """A model of the same architecture with untrained weights, drawn by this seed, on the same device."""
     twin = Transformer(model.config).initialise(torch.Generator().manual_seed(seed))
     return twin.to(model.device).eval().requires_grad_(False)
 
 
 def ranks(values: np.ndarray) -> np.ndarray:
-    """Ranks from 1, the least value first; equal values share the mean of their places.
+    """Ranks from 1 for the least value; equal values share their mean rank.
 
     >>> ranks(np.array([0.1, 5.0, 0.1, 2.0])).tolist()
     [1.5, 4.0, 1.5, 3.0]
@@ -106,9 +106,8 @@ def ranks(values: np.ndarray) -> np.ndarray:
 
 
 def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
-    """Spearman's ρ in [−1, 1]: the correlation of the ranks.
-
-    NaN for fewer than three values, or where one side is all the same.
+    """Spearman's ρ in [−1, 1]: the correlation of the ranks. NaN for fewer than three values, or where all values of
+    a or of b are equal.
 
     >>> round(rank_correlation(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 2.0, 9.0])), 9)
     0.8

@@ -2,12 +2,12 @@
 every part adds to it.
 
 The stream is a sum, and the map from it to a logit is linear but for one thing: a norm divides by a σ that depends on
-the whole sum. Hold that σ where it was in this pass ("freeze" it) and everything is linear, subtracting the mean
-included: every part has a share of its own, and the shares add up to the logit. The head of a BERT bends the last
-vector by an activation before it meets the words: each of its units is held as the factor act(z)/z by which it passed
-its input on in this pass. Biases are parts of their own; there is no remainder. These are *direct* contributions: what
-an early head changes in later blocks counts as theirs, and what an encoder does as that of the cross-attention which
-reads it. (Elhage et al., 2021, "A Mathematical Framework for Transformer Circuits"; the lens: nostalgebraist, 2020.)
+the whole sum. With σ frozen at its value in this pass everything is linear, subtracting the mean included: every part
+has a share of its own, and the shares add up to the logit. The head of a BERT applies an activation to the last vector
+before the unembedding: each of its units is frozen as the factor act(z)/z by which it multiplied its input in this
+pass. Biases are parts of their own; there is no remainder. These are *direct* contributions: what an early head changes
+in later blocks counts as theirs, and what an encoder does counts as that of the cross-attention which reads it.
+(Elhage et al., 2021, "A Mathematical Framework for Transformer Circuits"; the lens: nostalgebraist, 2020.)
 """
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Contributions:
 
 
 class _Addends:
-    """The parts so far of one token's stream, (n, d) float64, carried through each norm with its σ held."""
+    """The parts of one token's stream so far, (n, d) float64; each norm on the way maps them with its σ frozen."""
 
     def __init__(self, n_features: int, device: torch.device) -> None:
         self.parts: list[Part] = []
@@ -73,19 +73,19 @@ class _Addends:
         self.vectors = torch.cat([self.vectors, vectors.double()])
 
     def through(self, norm: Norm, kind: str, x: Tensor, bias: Part) -> None:
-        """`norm`, which read x (d,), applied to every part; its β becomes a part."""
+        """Apply `norm`, which read x (d,), to every part; its β becomes a part of its own."""
         self.vectors = frozen_norm(norm, kind, x, self.vectors)
         self.add(bias, norm.bias)
 
     def join(self, written: _Addends, kept: float) -> None:
-        """The parts of what a sublayer wrote after these ones, `kept` times as large as they were."""
+        """Multiply these parts by `kept` (α under DeepNorm, else 1), and append those of what a sublayer wrote."""
         self.vectors = kept * self.vectors
         self.add_all(written.parts, written.vectors)
 
 
 def frozen_norm(norm: Norm, kind: str, x: Tensor, vectors: Tensor) -> Tensor:
-    """The linear map that `norm` is at x (d,), its σ held and β left out, applied to vectors (..., d): α (v − mean(v))
-    / σ(x); no mean for RMSNorm.
+    """Apply the linear map that `norm` is at x (d,), with its σ frozen and without β, to vectors (..., d): α (v −
+    mean(v)) / σ(x); no mean for RMSNorm.
 
     float64. It maps any addends of x onto the addends of norm(x) − β.
     """
@@ -99,8 +99,8 @@ def frozen_norm(norm: Norm, kind: str, x: Tensor, vectors: Tensor) -> Tensor:
 def final_parts(model: Transformer, trace: Trace, position: int) -> tuple[tuple[Part, ...], Tensor]:
     """Every part of h_final at `position`: the parts, and their vectors (n, d) float64, which add up to h_final.
 
-    `trace` is a run of `model` on tokens (N,) without interventions on sublayers, norms or the residual path; for
-    another the sum would not be the stream, and ValueError says so.
+    `trace` is a run of `model` on tokens (N,) without interventions on sublayers, norms or the residual path. Raises
+    ValueError for another, since its parts would not add up to the stream.
     """
     addends = _Addends(trace.config.d_model, trace.resid_final.device)
     entering = [("embedding", trace.embedding), ("position", trace.position), ("token type", trace.token_type)]
@@ -118,9 +118,9 @@ def final_parts(model: Transformer, trace: Trace, position: int) -> tuple[tuple[
 
 
 def _add_block(addends: _Addends, weights, block: BlockTrace, layer: int, position: int, config: ModelConfig) -> None:
-    """The heads, the feed-forward part and the biases of one block.
+    """Add the heads, the feed-forward part and the biases of one block.
 
-    A sandwich block's norms see what a sublayer wrote, a post-norm block's everything so far.
+    The norms of a sandwich block read what a sublayer wrote; those of a post-norm block read the whole stream so far.
     """
     for sublayer in sublayers(weights, block):
         written, bias = _Addends(config.d_model, addends.vectors.device), Part(f"{sublayer.name} norm bias", layer)
@@ -147,8 +147,8 @@ def _add_heads(addends: _Addends, weights, trace: BlockTrace | CrossTrace, posit
 
 @dataclass(frozen=True)
 class Sublayer:
-    """One sublayer of a block as it joins the stream: what it wrote, the sum with the stream, and the norms that these
-    pass (None: there is none).
+    """One sublayer of a block as it joins the stream: what it wrote, the sum with the stream, and the norm that each of
+    the two passes (None: there is none).
     """
 
     name: str                # "attention", "cross attention" or "mlp"
@@ -159,7 +159,7 @@ class Sublayer:
 
 
 def sublayers(weights, block: BlockTrace) -> Iterator[Sublayer]:
-    """The sublayers of a block, `weights` a core.model.block.Block, in their order."""
+    """The sublayers of a block in their order; `weights` is its core.model.block.Block."""
     after = not weights.config.reads_normed
     yield Sublayer("attention", block.attn_out, weights.kept(block.resid_pre) + block.attn_added, weights.attn_out_norm,
                    weights.attn_norm if after else None)
@@ -182,26 +182,27 @@ def _check_sum(vectors: Tensor, h_final: Tensor) -> None:
 
 
 def through_head(model: Transformer, trace: Trace, position: int, vectors: Tensor) -> Tensor:
-    """The linear map that the head's transform is at `position`, applied to vectors (..., d), float64: W_H, each unit's
-    factor act(z)/z and its norm's σ held as they were, biases left out. A model without one: the vectors as they are.
+    """Apply the head's transform as a linear map to vectors (..., d), float64: W_H, then each unit's factor act(z)/z
+    and the norm with its σ, both frozen at their values at `position`, without biases. A model without such a transform
+    returns the vectors unchanged.
     """
-    return vectors if model.W_H is None else _past_units(model, trace, position, vectors.double() @ model.W_H.double())
+    return vectors if model.W_H is None else _apply_units(model, trace, position, vectors.double() @ model.W_H.double())
 
 
-def _past_units(model: Transformer, trace: Trace, position: int, addends: Tensor) -> Tensor:
-    """Addends (..., d) of the inputs z of the head's units, as they are in h_head: times the units' factors, through
-    the frozen norm.
+def _apply_units(model: Transformer, trace: Trace, position: int, addends: Tensor) -> Tensor:
+    """Map addends (..., d) of the inputs z of the head's units to addends of h_head: times each unit's factor act(z)/z,
+    then through the frozen norm.
     """
     z = trace.h_final[position].double() @ model.W_H.double() + model.b_H.double()
-    passed = activate(model.config.activation, z)
-    # a unit whose input is 0 passes nothing on, whatever its factor
-    factors = torch.where(z == 0, 0.0, passed / z)
-    return frozen_norm(model.head_norm, trace.config.norm, passed, addends * factors)
+    activated = activate(model.config.activation, z)
+    # a unit whose input is 0 contributes nothing, whatever its factor
+    factors = torch.where(z == 0, 0.0, activated / z)
+    return frozen_norm(model.head_norm, trace.config.norm, activated, addends * factors)
 
 
 def logit_contributions(model: Transformer, trace: Trace, position: int, token_id: int) -> Contributions:
-    """What every part adds to the logit of `token_id` as the token after `position` (an encoder's: at it): each part of
-    h_final, through the head's transform if the model has one, times the token's row of the unembedding.
+    """What every part adds to the logit of `token_id` as the token after `position` (in an encoder: at `position`):
+    each part of h_final, through the head's transform if the model has one, times the token's row of the unembedding.
 
     The values add up to trace.logits[position, token_id]: within 1e-5 of its size in float32 and 1e-10 in float64,
     measured against the sum of their magnitudes where parts cancel.
@@ -209,7 +210,7 @@ def logit_contributions(model: Transformer, trace: Trace, position: int, token_i
     parts, vectors = final_parts(model, trace, position)
     vectors = through_head(model, trace, position, vectors)
     if model.W_H is not None:
-        biases = {"head bias": _past_units(model, trace, position, model.b_H.double()),
+        biases = {"head bias": _apply_units(model, trace, position, model.b_H.double()),
                   "head norm bias": model.head_norm.bias}
         added = {Part(kind): bias.double() for kind, bias in biases.items() if bias is not None}
         parts, vectors = (*parts, *added), torch.cat([vectors, torch.stack(list(added.values()))])
@@ -220,18 +221,18 @@ def logit_contributions(model: Transformer, trace: Trace, position: int, token_i
 
 
 def carry_to_final(model: Transformer, trace: Trace, position: int, layer: int, vectors: Tensor) -> Tensor:
-    """What vectors (..., d), written at `position` by the feed-forward part of block `layer`, are in h_final on the
+    """What vectors (..., d), written at `position` by the feed-forward part of block `layer`, become in h_final on the
     direct path, float64.
 
-    Every norm they pass is frozen where it was: the block's own on what it wrote in a sandwich, all the later ones of a
-    post-norm or DeepNorm model, else the final one.
+    Every norm they pass is frozen at its value in this pass: in a sandwich block the norm on what the sublayer wrote,
+    in a post-norm or DeepNorm block the sublayer's norm and all later ones, and the final norm of a model that has one.
     """
     norm = trace.config.norm
-    *_, own = sublayers(model.blocks[layer], trace.blocks[layer])
-    if own.out_norm is not None:
-        vectors = frozen_norm(own.out_norm, norm, own.written[position], vectors)
-    if own.sum_norm is not None:
-        vectors = frozen_norm(own.sum_norm, norm, own.summed[position], vectors)
+    *_, mlp = sublayers(model.blocks[layer], trace.blocks[layer])
+    if mlp.out_norm is not None:
+        vectors = frozen_norm(mlp.out_norm, norm, mlp.written[position], vectors)
+    if mlp.sum_norm is not None:
+        vectors = frozen_norm(mlp.sum_norm, norm, mlp.summed[position], vectors)
     for weights, block in zip(model.blocks[layer + 1:], trace.blocks[layer + 1:]):
         for sublayer in sublayers(weights, block):
             if sublayer.sum_norm is not None:
@@ -244,9 +245,9 @@ def neuron_promotions(model: Transformer, trace: Trace, layer: int, position: in
     """(n, |V|) float64: what each of `neurons` (n,) int64 adds to every logit, firing as it does at `position` of
     block `layer`.
 
-    A neuron writes its activation times its row of W_2 into the stream; on the direct path that goes through the frozen
-    norms, and the head's transform if there is one, and meets the rows of the unembedding. Over all d_ff neurons the
-    sum is the contribution of the part "mlp".
+    A neuron writes its activation times its row of W_2 into the stream; on the direct path that vector passes the
+    frozen norms and the head's transform, if there is one, and is multiplied by the unembedding. Over all d_ff neurons
+    the sum is the contribution of the part "mlp".
     """
     written = (trace.blocks[layer].mlp_post[position, neurons].double()[:, None]
                * model.blocks[layer].W_2[neurons].double())
@@ -281,8 +282,8 @@ def read_lens(model: Transformer, trace: Trace) -> LensReading:
 
 
 def follow_token(model: Transformer, trace: Trace, position: int, token_id: int) -> tuple[Tensor, Tensor]:
-    """What the lens says of one token after `position` at every depth: its probability (L + 1,) and how many tokens are
-    more probable, int64.
+    """The lens's reading of one token after `position` at every depth: its probability (L + 1,) and the number of
+    tokens that are more probable (L + 1,), int64.
     """
     logits = logit_lens(model, torch.stack([resid[position] for resid in trace.depths]))
     return torch.softmax(logits, dim=-1)[:, token_id], (logits > logits[:, token_id, None]).sum(-1)

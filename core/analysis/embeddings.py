@@ -14,7 +14,7 @@ from core.analysis.stream_and_heads import norms
 from core.model.trace import Trace
 
 MEASURES = ("cosine", "dot", "distance")
-# numbers of a matrix that is not decomposed whole, and how many of its rows are added at a time
+# matrices of more numbers than LARGE are decomposed by their covariance, summed over ROWS rows at a time
 LARGE, ROWS = 4_000_000, 8192
 
 
@@ -41,16 +41,15 @@ def embed(token_ids: Tensor, E: Tensor) -> Tensor:
 
 
 def centred(vectors: Tensor) -> Tensor:
-    """The rows (n, d) without their mean."""
+    """The rows of `vectors` (n, d) less their mean."""
     return vectors - vectors.mean(0)
 
 
 def similarity(E: Tensor, vector: Tensor, measure: str = "cosine", lengths: Tensor | None = None) -> Tensor:
     """How near `vector` (d,) is to each row of E: (|V|,), larger is nearer.
 
-    "cosine", "dot" (the product), or "distance" (its negative, −‖E_i − v‖).
-
-    lengths: of the rows of E (|V|,), where they are known.
+    measure: "cosine", "dot" (the product) or "distance" (negated, −‖E_i − v‖); ValueError for any other. lengths: the
+    norms of the rows of E (|V|,), if they are known.
     """
     if measure not in MEASURES:
         raise ValueError(f"Nearness is measured by {', '.join(MEASURES)}, not {measure!r}.")
@@ -62,14 +61,14 @@ def similarity(E: Tensor, vector: Tensor, measure: str = "cosine", lengths: Tens
 
 
 def nearest_rows(E: Tensor, vectors: Tensor, lengths: Tensor) -> Tensor:
-    """(...,) the row of E, whose rows have these lengths (|V|,), that is nearest by cosine to each of some vectors
-    (..., d), all in one product.
+    """(...,) int64: the row of E that is nearest by cosine to each of `vectors` (..., d), all in one product. lengths
+    (|V|,): the norms of the rows of E.
     """
     return ((vectors.to(E.dtype) @ E.T) / lengths).nan_to_num(0.0).argmax(-1)
 
 
 def nearest(scores: Tensor, leave_out: Collection[int] = ()) -> Tensor:
-    """The ids by falling score (|V|,), those of `leave_out` not among them.
+    """The token ids in the order of falling scores (|V|,), without those of `leave_out`.
 
     >>> nearest(torch.tensor([0.1, 0.9, 0.5]), leave_out=[1]).tolist()
     [2, 0]
@@ -79,13 +78,13 @@ def nearest(scores: Tensor, leave_out: Collection[int] = ()) -> Tensor:
 
 
 def rank(scores: Tensor, token_id: int, leave_out: Collection[int] = ()) -> int | None:
-    """The place of a token among all by falling score, 1 the highest; None if it is itself left out.
+    """The rank of a token by falling score, 1 the highest; None if `leave_out` contains the token itself.
 
     >>> rank(torch.tensor([0.1, 0.9, 0.5]), 0), rank(torch.tensor([0.1, 0.9, 0.5]), 0, leave_out=[1])
     (3, 2)
     """
-    found = torch.nonzero(nearest(scores, leave_out) == token_id)
-    return int(found[0]) + 1 if len(found) else None
+    places = torch.nonzero(nearest(scores, leave_out) == token_id)
+    return int(places[0]) + 1 if len(places) else None
 
 
 # ---- principal axes --------------------------------------------------------------------------------------------------
@@ -93,11 +92,11 @@ def rank(scores: Tensor, token_id: int, leave_out: Collection[int] = ()) -> int 
 
 @dataclass(frozen=True)
 class Projection:
-    """A straight view onto the axes along which some vectors differ most."""
+    """An orthogonal projection onto the axes along which some vectors differ most."""
 
     mean: Tensor      # (d,)
     axes: Tensor      # (k, d) orthonormal rows, the strongest first; the largest entry of each is positive
-    # (min(n, d),) of the variance by axis, all of them, falling; they sum to 1 (zeros where nothing varies)
+    # (min(n, d),) each axis's share of the variance, falling, with a sum of 1 (zeros where nothing varies)
     shares: Tensor
 
     def __call__(self, vectors: Tensor) -> Tensor:
@@ -111,11 +110,11 @@ class Projection:
 
 
 def principal_axes(vectors: Tensor, k: int) -> Projection:
-    """The k principal axes of vectors (n, d): PCA by a singular value decomposition in float64, signs fixed, so that
-    every run has the same picture.
+    """The k principal axes of vectors (n, d): PCA by a singular value decomposition in float64, with fixed signs, so
+    that every run gives the same picture.
 
-    Of a large matrix with n > d, by the eigenvectors of its d × d covariance, summed up row by row: a hundredth of the
-    work, and no copy in float64.
+    A large matrix with n > d is decomposed by the eigenvectors of its d × d covariance, summed over some rows at a
+    time: a hundredth of the work, and no copy in float64.
     """
     if vectors.numel() > LARGE and len(vectors) > vectors.shape[1]:
         mean, power, axes = _of_covariance(vectors)
@@ -129,7 +128,7 @@ def principal_axes(vectors: Tensor, k: int) -> Projection:
 
 
 def _of_covariance(vectors: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The mean (d,), the variance along every axis (d,), falling, times n, and the axes (d, d) as rows, float64."""
+    """The mean (d,), n times the variance along each axis (d,), falling, and the axes (d, d) as rows, float64."""
     mean = sum(part.double().sum(0) for part in vectors.split(ROWS)) / len(vectors)
     covariance = sum((part.double() - mean).T @ (part.double() - mean) for part in vectors.split(ROWS))
     power, axes = torch.linalg.eigh(covariance)
@@ -150,12 +149,13 @@ class Analogy:
     rank: int                      # of the expected token among the whole vocabulary
     # the same with a, b and c left out, as most demonstrations do; None if the expected token is one of them
     rank_without_inputs: int | None
-    # its place among the neighbours of c alone, c, a and b left out: what there is without any arithmetic
+    # its rank among the neighbours of c alone, with a, b and c left out: the baseline without arithmetic
     rank_beside_c: int | None
 
 
 def analogy(E: Tensor, a: int, b: int, c: int, expected: int, lengths: Tensor | None = None) -> Analogy:
-    """The honest rank of an expected answer over the whole vocabulary, E (|V|, d). lengths: as `similarity` takes them.
+    """The rank of an expected answer over the whole vocabulary, E (|V|, d), with and without the three inputs.
+    lengths: as in `similarity`.
     """
     lengths = norms(E) if lengths is None else lengths
     vector = E[b] - E[a] + E[c]
@@ -168,18 +168,18 @@ def analogy(E: Tensor, a: int, b: int, c: int, expected: int, lengths: Tensor | 
 
 
 def path(E: Tensor, trace: Trace, position: int) -> Tensor:
-    """(L + 2, d) the way of one token's vector: its row of E, then the stream on entering block 0 (with the position
-    added), ..., after block L − 1.
+    """(L + 2, d) the path of one token's vector: its row of E, then the stream at the entry of block 0 (with the
+    position added), ..., after block L − 1.
     """
     stream = [resid[position] for resid in trace.depths]
     return torch.stack([E[trace.token_ids[position]].to(stream[0]), *stream])
 
 
-def shared_tokens(one: Collection[int], other: Collection[int]) -> list[int]:
-    """The token ids that stand in both texts, in the order of their last place in the first.
+def shared_tokens(first: Collection[int], second: Collection[int]) -> list[int]:
+    """The token ids that occur in both texts, in the order of their last occurrence in the first.
 
     >>> shared_tokens([0, 5, 7, 5, 9], [0, 9, 5])
     [0, 5, 9]
     """
-    in_both = [i for i in one if i in set(other)]
+    in_both = [i for i in first if i in set(second)]
     return list(reversed(dict.fromkeys(reversed(in_both))))

@@ -1,4 +1,4 @@
-"""Induction: what a model makes of random tokens that come a second time, and which heads do it."""
+"""Induction: how well a model predicts random tokens when they are repeated, and which heads do so."""
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -23,9 +23,9 @@ class Head:
 
 @dataclass(frozen=True, eq=False)
 class Induction:
-    """Losses and head scores on n_sequences times n_tokens random tokens, all different, and the same again.
+    """Losses and head scores on n_sequences sequences, each of n_tokens different random tokens and their repetition.
 
-    first, second            mean loss in nats per token of each half, its first token left out: nothing announces it
+    first, second            mean loss of each half in nats per token, without its first token, which is unpredictable
     induction        (L, h)  each head's mean induction score
     previous_token   (L, h)  each head's mean previous-token score
     """
@@ -52,10 +52,11 @@ def _best(scores: np.ndarray) -> Head:
 
 
 def repeated_sequences(model: Transformer, n_sequences: int, n_tokens: int, seed: int = 0) -> Tensor:
-    """(n_sequences, 1 + 2 n) int64: end of text, n random tokens, and the same again; on the model's device.
+    """(n_sequences, 1 + 2 n) int64 on the model's device: the first token, n random tokens, and the same n again.
 
-    n is n_tokens, or as many as the context and the vocabulary allow. The n are all different and none is end of text,
-    so that only the second half repeats anything, and every token of it has just one earlier occurrence.
+    n is n_tokens, or as many as the context and the vocabulary allow. The n tokens are all different and none is end of
+    text, so that each token of the second half has exactly one earlier occurrence. Raises ValueError for a context
+    without room for n = 2.
     """
     config, generator = model.config, torch.Generator().manual_seed(seed)
     others = torch.tensor([i for i in range(config.vocab_size) if i not in (config.end_of_text, config.first_token)])
@@ -69,16 +70,16 @@ def repeated_sequences(model: Transformer, n_sequences: int, n_tokens: int, seed
 
 @torch.no_grad()
 def induction(model: Transformer, n_sequences: int = 64, n_tokens: int = 50, seed: int = 0) -> Induction:
-    """Losses and head scores on repeated random sequences. About two seconds."""
+    """Losses and head scores on repeated random sequences. Takes about two seconds."""
     sequences = repeated_sequences(model, n_sequences, n_tokens, seed)
     n = sequences.shape[1] // 2
-    losses, induction_scores, previous_scores = (torch.cat(parts) for parts in zip(*_measured(model, sequences)))
+    losses, induction_scores, previous_scores = (torch.cat(parts) for parts in zip(*_batches(model, sequences)))
     return Induction(n_sequences, n, float(losses[:, 1:n].mean()), float(losses[:, n + 1:].mean()),
                      induction_scores.mean(0).cpu().numpy(), previous_scores.mean(0).cpu().numpy())
 
 
-def _measured(model: Transformer, sequences: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Of a few sequences at a time: losses (B, 2n), induction scores and previous-token scores (B, L, h)."""
+def _batches(model: Transformer, sequences: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """For BATCH sequences at a time: losses (B, 2n), induction scores and previous-token scores (B, L, h)."""
     for ids in sequences.split(BATCH):
         trace = model(ids)
         log_probs = trace.logits[:, :-1].log_softmax(-1).gather(-1, ids[:, 1:, None])[..., 0]

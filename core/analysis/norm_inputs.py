@@ -8,8 +8,8 @@ from core.model.transformer import Transformer
 
 
 def norm_places(config: ModelConfig) -> set[str]:
-    """Where the model has norms: before or after "attention" and "mlp" of each block, at the end ("final"), and on what
-    enters the first block ("embedding").
+    """Where the model has norms: "attention" and "mlp" (before or after each sublayer), "final" (after the last block),
+    "embedding" (before the first block).
     """
     return {"attention"} | {place for place, stands in (("mlp", config.d_ff is not None),
                                                         ("final", config.reads_normed),
@@ -17,8 +17,8 @@ def norm_places(config: ModelConfig) -> set[str]:
 
 
 def norm_input(model: Transformer, trace: Trace, where: str, layer: int) -> tuple[Tensor, Norm]:
-    """What a norm of the model reads (N, d), and the norm: that of "attention" or "mlp" in block `layer`, the "final"
-    one or that of the "embedding".
+    """What a norm of the model reads (N, d), and the norm itself. where: "attention" or "mlp" in block `layer`, "final"
+    or "embedding".
     """
     block, weights, config = trace.blocks[layer], model.blocks[layer], model.config
     if where == "embedding":

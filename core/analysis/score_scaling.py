@@ -1,8 +1,8 @@
 """Why scores are divided by √d_k: an experiment with random queries and keys, and the same measures on the
 heads of a model.
 
-Entries of q and k are drawn from N(0, 1). A softmax over n keys is measured by its entropy, as a share of the
-greatest, ln n, and by the size of its gradient: the Frobenius norm of the Jacobian ∂p_i/∂s_j = p_i (δ_ij − p_j), which
+The entries of q and k are drawn from N(0, 1). A softmax over n keys is measured by its entropy, as a share of the
+maximum ln n, and by the size of its gradient: the Frobenius norm of the Jacobian ∂p_i/∂s_j = p_i (δ_ij − p_j), which
 is diag(p) − p pᵀ.
 """
 import math
@@ -21,8 +21,8 @@ DRAWS, CHUNK = 400, 50
 
 
 @dataclass(frozen=True)
-class Measured:
-    """A mean over the draws for every d_k of D_KS, (10,) float64, and its standard error."""
+class Estimate:
+    """The mean over the draws and its standard error for every d_k of D_KS, (10,) float64 each."""
 
     mean: np.ndarray
     error: np.ndarray
@@ -30,15 +30,15 @@ class Measured:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What DRAWS queries with n keys each gave for every d_k.
+    """The estimates from DRAWS queries with n keys each, for every d_k.
 
-    `example` (10, n) is the first draw's q·k; index 0 of a pair is with ÷ √d_k, 1 without.
+    Item 0 of a pair is with the division by √d_k, item 1 without. `example` (10, n) holds q·k of the first draw.
     """
 
     n: int
-    variance: Measured
-    entropy: tuple[Measured, Measured]
-    gradient: tuple[Measured, Measured]
+    variance: Estimate
+    entropy: tuple[Estimate, Estimate]
+    gradient: tuple[Estimate, Estimate]
     example: np.ndarray
 
     def example_weights(self, at: int) -> tuple[np.ndarray, np.ndarray]:
@@ -47,14 +47,14 @@ class Experiment:
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
-    """Over the last axis, of float64."""
+    """The softmax over the last axis of scores (..., n), float64."""
     powers = np.exp(scores - scores.max(-1, keepdims=True))
     return powers / powers.sum(-1, keepdims=True)
 
 
 def entropy_share(p: np.ndarray) -> np.ndarray:
-    """−Σ p ln p over the last axis, divided by ln n: 1 where all n are equal, 0 where one has everything. n
-    is at least 2.
+    """−Σ p ln p over the last axis, divided by ln n: 1 for a uniform distribution, 0 for one with a single nonzero
+    probability. n is at least 2.
 
     >>> float(entropy_share(np.full(4, 0.25))), float(entropy_share(np.array([1.0, 0.0])))
     (1.0, 0.0)
@@ -76,7 +76,7 @@ def gradient_size(p: np.ndarray) -> np.ndarray:
 def products(seed: int, n: int) -> np.ndarray:
     """(DRAWS, 10, n) q·k of DRAWS queries with n keys each, by d_k.
 
-    One throw of the dice serves every d_k: the smaller use the first entries of the largest.
+    Every d_k uses the same random vectors: the smaller ones their first d_k entries.
     """
     dice, chunks = np.random.default_rng([seed, n]), []
     starts = (0, *D_KS[:-1])
@@ -88,7 +88,8 @@ def products(seed: int, n: int) -> np.ndarray:
 
 
 def experiment(seed: int, n: int) -> Experiment:
-    """Variance of q·k, entropy and gradient of the softmax over n keys, for every d_k, with and without the division.
+    """The variance of q·k, and the entropy and gradient of the softmax over n keys with and without the division, for
+    every d_k.
     """
     raw = products(seed, n)
     scaled = raw / np.sqrt(np.array(D_KS, dtype=np.float64))[:, None]
@@ -98,9 +99,11 @@ def experiment(seed: int, n: int) -> Experiment:
                       tuple(_mean(gradient_size(p)) for p in weights), raw[0])
 
 
-def _mean(per_draw: np.ndarray) -> Measured:
-    """Of (DRAWS, 10): draws are independent, the keys of one query are not, so the error is taken over draws."""
-    return Measured(per_draw.mean(0), per_draw.std(0, ddof=1) / math.sqrt(len(per_draw)))
+def _mean(per_draw: np.ndarray) -> Estimate:
+    """The mean of (DRAWS, 10) over the draws. Draws are independent, the keys of one query are not, so the standard
+    error is taken over draws.
+    """
+    return Estimate(per_draw.mean(0), per_draw.std(0, ddof=1) / math.sqrt(len(per_draw)))
 
 
 # ---- a model's heads -------------------------------------------------------------------------------------------------
@@ -108,9 +111,9 @@ def _mean(per_draw: np.ndarray) -> Measured:
 
 @dataclass(frozen=True)
 class HeadScaling:
-    """One layer's heads on a prompt, (h,) float64 each: the variance of q·k over all pairs that the mask allows, and
-    the mean entropy share of the weights of all queries that see two keys or more, with ÷ √d_k and without; NaN where
-    no query does.
+    """The heads of one layer on a prompt, (h,) float64 each: the variance of q·k over all pairs that the mask allows,
+    and the mean entropy share of the weights, with and without the division, over the queries that see at least two
+    keys; NaN where no query does.
     """
 
     variance: np.ndarray
@@ -119,9 +122,9 @@ class HeadScaling:
 
 
 def head_products(block: BlockTrace, config: ModelConfig) -> Tensor:
-    """(h, N, N) float64 q·k of one block's heads, after any rotation; of a multiplicative score q W_S·k.
+    """(h, N, N) float64: q·k of the heads of one block after any rotation, or q W_S·k of a multiplicative score.
 
-    An additive score has no product: ValueError.
+    Raises ValueError for an additive score, which has no product.
     """
     if config.score == "additive":
         raise ValueError("An additive score is no product of query and key, and nothing is divided.")
@@ -132,16 +135,13 @@ def head_products(block: BlockTrace, config: ModelConfig) -> Tensor:
 
 
 def head_scaling(block: BlockTrace, config: ModelConfig) -> HeadScaling:
-    """What the division does to the heads of one block.
-
-    What positions add to the scores (ALiBi, relative biases) is added after it.
-    """
+    """What the division does to the heads of one block. Biases of positions (ALiBi, relative) are added after it."""
     raw, root, allowed = head_products(block, config), math.sqrt(config.d_k), block.allowed
     added = (block.scores.double() - raw / (root if config.scale_scores else 1.0)
              if config.positions in ("alibi", "relative") else torch.zeros(()))
 
     def entropy_shares(scores: Tensor) -> np.ndarray:
-        """(h,) the entropy of each query's weights over ln of the keys that it sees, averaged over the queries."""
+        """(h,) the entropy of each query's weights divided by ln(keys that it sees), averaged over the queries."""
         p, seen = attention.masked_softmax(scores + added, allowed), allowed.sum(-1)
         return (torch.special.entr(p).sum(-1) / seen.double().log())[:, seen > 1].mean(-1).numpy()
 

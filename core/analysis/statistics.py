@@ -1,6 +1,4 @@
-"""Shares of a sample and what they leave open; how well a number tells two kinds apart; calibration of stated
-probabilities.
-"""
+"""Proportions with confidence intervals, the area under the ROC curve, and the calibration of stated probabilities."""
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -13,7 +11,7 @@ N_BINS = 10
 
 @dataclass(frozen=True)
 class Proportion:
-    """`right` of `n`."""
+    """`right` of `n` trials. Raises ValueError where right is not in [0, n] or n is 0."""
 
     right: int
     n: int
@@ -28,8 +26,7 @@ class Proportion:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The shares that would make this result no surprise, at 95 % (Wilson 1927): never outside [0, 1], and of some
-        width at 0 and n right too.
+        """Wilson's 95 % interval of the share (1927): inside [0, 1], and wider than 0 even for 0 or n right.
 
         >>> [round(x, 3) for x in Proportion(9, 10).interval]
         [0.596, 0.982]
@@ -42,9 +39,9 @@ class Proportion:
 
 
 def pairs_won(positive: np.ndarray, negative: np.ndarray) -> float:
-    """In how many pairs of a positive and a negative value the positive one is higher, an equal pair counting half:
-    over all pairs, it is the area under the ROC curve. 1: every threshold between them separates; 1/2: the value says
-    nothing. Source: Mann and Whitney 1947; Hanley and McNeil 1982.
+    """The Mann-Whitney statistic U: the number of pairs (positive, negative) in which the positive value is higher,
+    where an equal pair counts ½. U over the number of pairs is the area under the ROC curve: 1 where a threshold
+    separates the two kinds, ½ at chance. Source: Mann and Whitney 1947; Hanley and McNeil 1982.
 
     >>> pairs_won(np.array([0.9, 0.5]), np.array([0.5, 0.1]))
     3.5
@@ -68,7 +65,7 @@ class Bin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """How often the token a model holds most probable is the right one, by how probable it said that was."""
+    """How often a model's most probable token is the right one, binned by the probability that the model gave it."""
 
     bins: tuple[Bin, ...]
 
@@ -78,7 +75,7 @@ class Calibration:
 
     @property
     def expected_error(self) -> float:
-        """Σ_bins count / n · |share right − mean confidence|, in [0, 1].
+        """The expected calibration error Σ_bins count / n · |share right − mean confidence|, in [0, 1].
 
         Source: Naeini et al. 2015; Guo et al. 2017, equation 3.
         """
@@ -86,8 +83,8 @@ class Calibration:
 
 
 def calibrate(confidence: np.ndarray, right: np.ndarray, n_bins: int = N_BINS) -> Calibration:
-    """From the probability (M,) in [0, 1] given to each prediction, and whether it was right (M,) bool: bins
-    of equal width.
+    """The calibration in bins of equal width. confidence (M,): the probability of each prediction, in [0, 1]; right
+    (M,) bool: whether it was right. Raises ValueError for M = 0.
     """
     if not len(confidence):
         raise ValueError("There is no prediction to calibrate.")
@@ -102,9 +99,8 @@ def calibrate(confidence: np.ndarray, right: np.ndarray, n_bins: int = N_BINS) -
 
 
 def chance_errors(confidence: np.ndarray, n_draws: int = 400, seed: int = 0, n_bins: int = N_BINS) -> np.ndarray:
-    """The expected calibration error (n_draws,) that a model with these confidences (M,) would show if each came true
-    with just that probability: what chance alone does to a sample of this size, since the error is a mean of sizes and
-    never below 0. Sorted, lowest first.
+    """(n_draws,) sorted, lowest first: the expected calibration error of a perfectly calibrated model with these
+    confidences (M,) in samples of this size. Chance alone gives an error above 0, which is a mean of absolute values.
     """
     uniform = np.random.default_rng(seed).random((n_draws, len(confidence)))
     return np.sort([calibrate(confidence, draws < confidence, n_bins).expected_error for draws in uniform])

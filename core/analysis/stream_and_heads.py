@@ -168,8 +168,8 @@ def next_token_score(pattern: Tensor) -> Tensor:
 
 
 def own_token_score(pattern: Tensor) -> Tensor:
-    """Mean attention from a token to itself, α_{i, i}: (..., N, N) -> (...) in [0, 1]; NaN for one token, which
-    has no choice.
+    """Mean attention from a token to itself, α_{i, i}: (..., N, N) -> (...) in [0, 1]; NaN for one token, whose only
+    key is itself.
     """
     return pattern.diagonal(dim1=-2, dim2=-1).mean(-1) if pattern.shape[-1] > 1 else pattern[..., 0, 0] * torch.nan
 
@@ -178,8 +178,8 @@ def last_token_score(pattern: Tensor) -> Tensor:
     """Mean attention from a token to position N − 1, α_{i, N−1} over i = 0 ... N − 2: (..., N, N) -> (...) in [0, 1];
     NaN for one token.
 
-    In an encoder such as BERT the separator that ends every text stands there: many of its heads rest on it (Clark et
-    al., 2019, "What Does BERT Look At?").
+    In an encoder such as BERT position N − 1 holds the separator that ends every text, the target of many heads (Clark
+    et al., 2019, "What Does BERT Look At?").
     """
     return pattern[..., :-1, -1].mean(-1)
 
@@ -188,15 +188,15 @@ def first_token_score(pattern: Tensor) -> Tensor:
     """Mean attention from a token to position 0, α_{i, 0} over i = 1 ... N − 1: (..., N, N) -> (...) in [0, 1]; NaN for
     one token.
 
-    Position 0 holds the end-of-text token that every sequence begins with, so this is the share a head parks where it
-    reads no word (an "attention sink"). Query 0 is left out: under a causal mask it sees only itself. Query 1 counts
-    for `previous_token_score` too.
+    Position 0 holds the end-of-text token that every sequence begins with, so this is the share that a head puts on no
+    word (an "attention sink"). Query 0 is left out: under a causal mask it sees only itself. Query 1 counts for
+    `previous_token_score` too.
     """
     return pattern[..., 1:, 0].mean(-1)
 
 
 def earlier_occurrences(token_ids: Tensor) -> Tensor:
-    """[i, j] is True where token j is the same as token i and stands before it: (..., N) -> (..., N, N) bool."""
+    """[i, j] is True where token j equals token i and precedes it: (..., N) -> (..., N, N) bool."""
     return (token_ids.unsqueeze(-1) == token_ids.unsqueeze(-2)).tril(-1)
 
 
@@ -224,9 +224,9 @@ def induction_score(pattern: Tensor, token_ids: Tensor) -> Tensor:
     (..., h) in [0, 1].
 
     A head that does so finds "what came after this last time" and can copy it (prefix matching; Olsson et al., 2022,
-    "In-context Learning and Induction Heads"). Counted are the queries whose token occurred before; where there were
-    several occurrences, the attention to all their followers is summed. NaN if no token is repeated. A head with
-    uniform attention scores about 1/N for each occurrence.
+    "In-context Learning and Induction Heads"). Only queries whose token occurred before count; after several
+    occurrences, the attention to all their followers is summed. NaN if no token is repeated. A head with uniform
+    attention scores about 1/N for each occurrence.
     """
     return _share_on(pattern, after_earlier_occurrences(token_ids))
 
@@ -235,8 +235,8 @@ def duplicate_token_score(pattern: Tensor, token_ids: Tensor, looks_ahead: bool 
     """Mean attention from a token to earlier occurrences of the same token, summed over them: (..., h, N, N), (..., N)
     -> (..., h) in [0, 1].
 
-    Counted are the queries whose token occurred before; NaN if none did. looks_ahead: later occurrences count as well,
-    in a model that sees them.
+    Only queries whose token occurred before count; NaN if none did. looks_ahead: later occurrences count as well, for a
+    model that sees them.
     """
     earlier = earlier_occurrences(token_ids)
     return _share_on(pattern, earlier | earlier.mT if looks_ahead else earlier)
@@ -244,8 +244,8 @@ def duplicate_token_score(pattern: Tensor, token_ids: Tensor, looks_ahead: bool 
 
 @dataclass(frozen=True)
 class HeadStatistics:
-    """One number for each head of each block, (..., L, h): the mean entropy and distance over the queries that have a
-    choice, and the score of each other name. In an encoder a duplicate is one before or after.
+    """One number for each head of each block, (..., L, h): the mean entropy and distance over the queries that see at
+    least two keys, and the score of each other name. In an encoder, duplicates before and after both count.
     """
 
     entropy: Tensor
@@ -272,20 +272,20 @@ def head_statistics(trace: Trace) -> HeadStatistics:
 
 
 def rollout(patterns: list[Tensor]) -> Tensor:
-    """Attention followed through the blocks (Abnar and Zuidema, 2020): L patterns (..., h, N, N) -> (..., L, N, N).
+    """Attention rollout through the blocks (Abnar and Zuidema, 2020): L patterns (..., h, N, N) -> (..., L, N, N).
 
-    Each block is taken as ½ A + ½ I, where A is the mean over its heads and I stands for the residual path; rows are
+    Each block counts as ½ A + ½ I, where A is the mean over its heads and I stands for the residual path; rows are
     divided by their sum, and the matrices are multiplied, later blocks from the left. Row i of result l: the share of
-    each input token in position i after block l. Every row sums to 1. It looks at patterns only, not at what the values
-    carry: a first answer, not a proof of influence.
+    each input token in position i after block l. Every row sums to 1. Rollout reads patterns only, not values: it is an
+    approximation, not a proof of influence.
     """
-    reached, after = None, []
+    product, products = None, []
     for pattern in patterns:
         step = 0.5 * pattern.mean(-3) + 0.5 * torch.eye(pattern.shape[-1], dtype=pattern.dtype, device=pattern.device)
         step = step / step.sum(-1, keepdim=True)
-        reached = step if reached is None else step @ reached
-        after.append(reached)
-    return torch.stack(after, dim=-3)
+        product = step if product is None else step @ product
+        products.append(product)
+    return torch.stack(products, dim=-3)
 
 
 # ---- what an intervention changed ------------------------------------------------------------------------------------

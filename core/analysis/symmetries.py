@@ -1,7 +1,7 @@
-"""Changes of a transformer's weights that leave its output as it is, and what symmetric scores would do to a head.
+"""Changes of a transformer's weights that leave its output unchanged, and what symmetric scores would do to a head.
 
-A model is first copied into float64 (`double_copy`). Every function that changes weights returns another model and
-leaves the one that it is given as it is.
+All models here are float64 copies (`double_copy`). Every function that changes weights returns a new model and leaves
+its argument unchanged.
 """
 import copy
 import math
@@ -20,14 +20,14 @@ from core.model.transformer import Transformer
 
 WIDTH_AXES = {"E": (1,), "P": (1,), "T": (1,), "W_U": (1,), "W_Q": (1,), "W_K": (1,), "W_V": (1,), "W_O": (2,),
               "b_O": (0,), "W_gate": (0,), "W_1": (0,), "W_2": (1,), "b_2": (0,),
-              # what a head's transform gives meets the rows of E, as the stream does
+              # the output of a head's transform is multiplied by the rows of E, as the stream is
               "weight": (0,), "bias": (0,), "W_C": (0,), "W_H": (0, 1), "b_H": (0,)}
 
 
 @dataclass(frozen=True)
 class Split:
-    """Scores less their mean as symmetric + antisymmetric part; `share` in [0, 1] is the symmetric part's of the
-    squared entries: the two are orthogonal.
+    """Scores less their mean, (N, N) each, as a symmetric plus an antisymmetric part. The two are orthogonal; `share`
+    in [0, 1] is the symmetric part's share of the sum of squared entries.
     """
 
     centred: Tensor
@@ -37,7 +37,7 @@ class Split:
 
 
 def split(scores: Tensor) -> Split:
-    """(C + Cᵀ)/2 and (C − Cᵀ)/2 of C = scores (N, N) less the mean of all, which no softmax sees.
+    """(C + Cᵀ)/2 and (C − Cᵀ)/2 of C = scores (N, N) less their mean, to which the softmax is invariant.
 
     Scores that are all the same count as symmetric.
 
@@ -50,30 +50,30 @@ def split(scores: Tensor) -> Split:
     return Split(centred, symmetric, antisymmetric, float((symmetric**2).sum()) / total if total else 1.0)
 
 
-def own_match(scores: Tensor) -> float:
-    """The share of queries, among scores (N, N) before the mask, whose best key is their own."""
+def self_match(scores: Tensor) -> float:
+    """The share of queries whose highest score, in scores (N, N) before the mask, is that of their own key."""
     return float((scores.argmax(-1) == torch.arange(len(scores))).double().mean())
 
 
 def double_copy(model: Transformer) -> Transformer:
-    """The model in float64, on the CPU: a copy."""
+    """A copy of the model in float64, on the CPU."""
     return copy.deepcopy(model).to("cpu", torch.float64)
 
 
 def with_queries_as_keys(model: Transformer, layer: int, head: int) -> Transformer:
-    """The float64 model with the keys of one head made as its queries are: W_K = W_Q, b_K = b_Q, and the norm of keys
-    that of queries, for that head alone.
+    """The float64 model in which one head computes its keys as its queries: W_K = W_Q, b_K = b_Q, and the norm of keys
+    that of queries, for this head alone.
     """
     def change(block: Block) -> None:
         block.W_K[head] = block.W_Q[head]
-        if block.k_norm is not None:      # one gain for the keys of all heads: each gets its own
+        if block.k_norm is not None:      # all heads share one gain for their keys: give each head its own
             gains = block.k_norm.weight.expand(len(block.W_K), 1, -1).clone()
             gains[head] = block.q_norm.weight
             block.k_norm.weight = nn.Parameter(gains, requires_grad=False)
         if block.b_K is not None:
             block.b_K[head] = block.b_Q[head]
 
-    return _changed(model, layer, change)
+    return _with_block(model, layer, change)
 
 
 def with_change_of_basis(model: Transformer, layer: int, head: int, A: Tensor) -> Transformer:
@@ -84,28 +84,28 @@ def with_change_of_basis(model: Transformer, layer: int, head: int, A: Tensor) -
     inverse = torch.linalg.inv(A)
 
     def change(block: Block) -> None:
-        for W, b, by in ((block.W_Q, block.b_Q, inverse), (block.W_K, block.b_K, A.T)):
-            W[head] = W[head] @ by
+        for W, b, factor in ((block.W_Q, block.b_Q, inverse), (block.W_K, block.b_K, A.T)):
+            W[head] = W[head] @ factor
             if b is not None:
-                b[head] = b[head] @ by
+                b[head] = b[head] @ factor
 
-    return _changed(model, layer, change)
+    return _with_block(model, layer, change)
 
 
 def relabelled(model: Transformer, order: Tensor) -> Transformer:
-    """The float64 model with the d dimensions of its stream in another order: new dimension c is old dimension
-    order[c], in every weight that reads or writes the stream.
+    """The float64 model with the d dimensions of its stream permuted in every weight that reads or writes the stream:
+    new dimension c is old dimension order[c], order (d,) int64.
 
-    Positions that are computed and not learned (sinusoidal) keep their order: such a model is not the same any more.
+    Computed (sinusoidal) positions keep their order, so the output of such a model changes.
     """
-    other = copy.deepcopy(model)
+    permuted = copy.deepcopy(model)
     with torch.no_grad():
-        for name, values in other.named_parameters():
+        for name, values in permuted.named_parameters():
             for axis in WIDTH_AXES.get(name.rsplit(".", 1)[-1], ()):
-                # those stand on the d_k dimensions of a head
+                # these norms act on the d_k dimensions of a head
                 if not name.endswith(("q_norm.weight", "k_norm.weight")):
                     values.copy_(values.index_select(axis, order))
-    return other
+    return permuted
 
 
 def change_of_basis(seed: int, width: int, stretch: float) -> Tensor:
@@ -127,10 +127,10 @@ def log10_factorial(n: int) -> float:
     return math.lgamma(n + 1) / math.log(10)
 
 
-def factorial_written(n: int) -> tuple[float, int]:
-    """n! as (mantissa in [1, 10), power of ten), to some ten digits; n! has power + 1 digits.
+def scientific_factorial(n: int) -> tuple[float, int]:
+    """n! in scientific notation, (mantissa in [1, 10), power of ten), to some ten digits; n! has power + 1 digits.
 
-    >>> mantissa, power = factorial_written(10)
+    >>> mantissa, power = scientific_factorial(10)
     >>> round(mantissa, 6), power
     (3.6288, 6)
     """
@@ -138,15 +138,15 @@ def factorial_written(n: int) -> tuple[float, int]:
     return 10 ** (log10_factorial(n) - power), power
 
 
-def _changed(model: Transformer, layer: int, change: Callable[[Block], None]) -> Transformer:
-    """A float64 model that shares all weights but those of one changed block.
+def _with_block(model: Transformer, layer: int, change: Callable[[Block], None]) -> Transformer:
+    """The float64 model with one changed block; all other weights are shared with `model`.
 
-    Heads that share keys and values get keys and values of their own first.
+    Heads that share keys and values (grouped-query attention) first get keys and values of their own.
     """
-    other, blocks = copy.copy(model), list(model.blocks)
+    changed, blocks = copy.copy(model), list(model.blocks)
     block = blocks[layer] = copy.deepcopy(blocks[layer])
-    other._modules = dict(model._modules)        # the copy's own list of parts: the model's stays as it is
-    other.blocks = nn.ModuleList(blocks)
+    changed._modules = dict(model._modules)        # the copy's own list of parts: the model's stays as it is
+    changed.blocks = nn.ModuleList(blocks)
     with torch.no_grad():
         if block.config.n_kv_heads != block.config.n_heads:
             repeats = block.config.n_heads // block.config.n_kv_heads
@@ -156,12 +156,12 @@ def _changed(model: Transformer, layer: int, change: Callable[[Block], None]) ->
                             nn.Parameter(getattr(block, name).repeat_interleave(repeats, 0), requires_grad=False))
             block.config = replace(block.config, n_kv_heads=block.config.n_heads)
         change(block)
-    return other
+    return changed
 
 
 def scores_alone(block: BlockTrace, config: ModelConfig, head: int) -> Tensor:
-    """(N, N) how well one head's queries match its keys, divided where the model divides, without what positions add to
-    the scores (ALiBi, relative biases).
+    """(N, N) the scores of one head, divided by √d_k if the model divides, without the biases of positions (ALiBi,
+    relative).
     """
     if config.score != "dot":
         return block.scores[head]

@@ -1,5 +1,5 @@
-"""The probability of a whole sequence by the chain rule, p(x_1 … x_L) = Π p(x_i | x_1 … x_{i−1}), in logarithms, and
-what is read off it.
+"""The probability of a whole sequence by the chain rule, p(x_1 … x_L) = Π p(x_i | x_1 … x_{i−1}), in logarithms;
+perplexity and surprisal.
 """
 import itertools
 import math
@@ -12,14 +12,14 @@ import torch
 from core.model.block import KVCache
 from core.model.transformer import Transformer
 
-BATCH_TOKENS = 512      # that go through the model side by side
-# positions whose logits are in memory at once: of a large vocabulary they take more than all else
+BATCH_TOKENS = 512      # tokens of one batch
+# positions whose logits are in memory at once: with a large vocabulary they take more than all else
 UNEMBEDDED = 128
 
 
 def token_log_probs(model: Transformer, rows: Sequence[Sequence[int]]) -> list[np.ndarray]:
-    """For each row of token ids, ln p(x_i | x_0 … x_{i−1}) of all but the first, in nats, float64: the first is the
-    context (end of text).
+    """For each row of n token ids, ln p(x_i | x_0 … x_{i−1}) of all but the first, (n − 1,) float64, in nats: the first
+    token is the context (end of text).
 
     Raises ValueError for an empty row, and as the model does for a row that is longer than its context.
     """
@@ -27,37 +27,37 @@ def token_log_probs(model: Transformer, rows: Sequence[Sequence[int]]) -> list[n
 
 
 def each_token_log_probs(model: Transformer, rows: Sequence[Sequence[int]]) -> Iterator[np.ndarray]:
-    """`token_log_probs`, one row after the other, as they come.
+    """`token_log_probs` as an iterator over the rows.
 
-    Rows of different lengths go through the model side by side. A beginning that all rows of a batch share is read once
-    for them, so rows in alphabetical order cost least.
+    Rows of different lengths share a batch. A prefix that all rows of a batch share is computed once, so rows in
+    alphabetical order cost least.
     """
     for batch in _batches(rows):
-        yield from _of_batch(model, [tuple(row) for row in batch])
+        yield from _batch_log_probs(model, [tuple(row) for row in batch])
 
 
 @torch.inference_mode()
-def _of_batch(model: Transformer, rows: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
-    """`token_log_probs` of rows whose common beginning is read once."""
+def _batch_log_probs(model: Transformer, rows: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
+    """`token_log_probs` of one batch; the common prefix of its rows is computed once."""
     n_common = max(1, len(os.path.commonprefix(rows)))
     common, cache = rows[0][:n_common], KVCache()
     first = np.zeros(0)
     if n_common > 1:
         vectors = model.final_vectors(torch.tensor([common[:-1]], device=model.device), cache)[0]
         first = _log_probs(model, vectors, common[1:])
-    rests = [row[n_common:] for row in rows]
-    if not any(rests):
+    suffixes = [row[n_common:] for row in rows]
+    if not any(suffixes):
         return [first.copy() for _ in rows]
-    inputs = _filled(model, [(common[-1], *ids[:-1]) for ids in rests])
+    inputs = _padded(model, [(common[-1], *ids[:-1]) for ids in suffixes])
     vectors = model.final_vectors(inputs, cache.repeated(len(rows)))
-    read = torch.cat([vectors[i, :len(ids)] for i, ids in enumerate(rests)])
-    log_probs = _log_probs(model, read, [token_id for ids in rests for token_id in ids])
+    read = torch.cat([vectors[i, :len(ids)] for i, ids in enumerate(suffixes)])
+    log_probs = _log_probs(model, read, [token_id for ids in suffixes for token_id in ids])
     return [np.concatenate([first, part])
-            for part in np.split(log_probs, np.cumsum([len(ids) for ids in rests])[:-1])]
+            for part in np.split(log_probs, np.cumsum([len(ids) for ids in suffixes])[:-1])]
 
 
 def _log_probs(model: Transformer, vectors: torch.Tensor, token_ids: Sequence[int]) -> np.ndarray:
-    """(M,) ln p of token i after the final vector i of vectors (M, d), nats, float64."""
+    """(M,) float64: ln p in nats of token_ids[i] as predicted from vectors[i]; vectors (M, d) are final vectors."""
     log_probs, ids = [torch.zeros(0, dtype=torch.float64)], torch.tensor(token_ids, dtype=torch.int64)
     for part, next_ids in zip(vectors.split(UNEMBEDDED), ids.split(UNEMBEDDED)):
         logits = model.logits_of(part).cpu().double()
@@ -67,14 +67,14 @@ def _log_probs(model: Transformer, vectors: torch.Tensor, token_ids: Sequence[in
 
 @torch.inference_mode()
 def next_log_probs(model: Transformer, rows: Sequence[Sequence[int]]) -> np.ndarray:
-    """(M, |V|) ln p of every token of the vocabulary as the next one after each row, in nats, float64.
+    """(M, |V|) float64: ln p in nats of every token of the vocabulary as the next token after each row.
 
     Raises ValueError as `token_log_probs` does.
     """
     log_probs = [np.zeros((0, model.config.vocab_size))]
     for batch in _batches(rows):
         ends = [len(row) - 1 for row in batch]
-        last = model.final_vectors(_filled(model, batch))[torch.arange(len(batch)), ends]
+        last = model.final_vectors(_padded(model, batch))[torch.arange(len(batch)), ends]
         log_probs.append(model.logits_of(last).cpu().double().log_softmax(-1).numpy())
     return np.concatenate(log_probs)
 
@@ -95,14 +95,14 @@ def continuation_log_probs(model: Transformer, contexts: Sequence[Sequence[int]]
     longer = [(i, k) for i, k in totals if len(continuations[i][k]) > 1]
     places = iter(longer)
     for batch in _batches([(*contexts[i], *continuations[i][k]) for i, k in longer]):
-        for row, vectors, (i, k) in zip(batch, model.final_vectors(_filled(model, batch)), places):
+        for row, vectors, (i, k) in zip(batch, model.final_vectors(_padded(model, batch)), places):
             ids = continuations[i][k]
             totals[i, k] = float(_log_probs(model, vectors[len(row) - len(ids) - 1:len(row) - 1], ids).sum())
     return [[totals[i, k] for k in range(len(each))] for i, each in enumerate(continuations)]
 
 
 def _batches(rows: Sequence[Sequence[int]]) -> Iterator[Sequence[Sequence[int]]]:
-    """The rows in parts of at most BATCH_TOKENS tokens, were each as long as the longest."""
+    """The rows in batches of at most BATCH_TOKENS tokens after padding to the longest of all rows."""
     if not all(rows):
         raise ValueError("Every row needs at least the token that it begins with.")
     step = max(1, BATCH_TOKENS // max(map(len, rows), default=1))
@@ -110,15 +110,15 @@ def _batches(rows: Sequence[Sequence[int]]) -> Iterator[Sequence[Sequence[int]]]
         yield rows[start:start + step]
 
 
-def _filled(model: Transformer, rows: Sequence[Sequence[int]]) -> torch.Tensor:
-    """(B, longest) int64 on the model's device: the rows, filled at their ends, which a causal model does not see."""
-    filling, longest = model.config.end_of_text or 0, max(map(len, rows))
-    return torch.tensor([[*row, *[filling] * (longest - len(row))] for row in rows], device=model.device)
+def _padded(model: Transformer, rows: Sequence[Sequence[int]]) -> torch.Tensor:
+    """(B, longest) int64 on the model's device: the rows, padded at their ends, which a causal model does not see."""
+    padding, longest = model.config.end_of_text or 0, max(map(len, rows))
+    return torch.tensor([[*row, *[padding] * (longest - len(row))] for row in rows], device=model.device)
 
 
 def perplexity(log_probs: np.ndarray) -> float:
-    """exp(−mean ln p): of how many equally probable tokens each choice was as uncertain, on average; NaN
-    without tokens.
+    """exp(−mean ln p) of log_probs in nats: the mean uncertainty as a number of equally probable tokens; NaN without
+    tokens.
 
     >>> perplexity(np.log([0.5, 0.125]))
     4.0
@@ -127,7 +127,7 @@ def perplexity(log_probs: np.ndarray) -> float:
 
 
 def bits(log_probs: np.ndarray) -> np.ndarray:
-    """Surprisal, −log2 p, of probabilities given as ln p.
+    """The surprisal −log2 p, in bits, of probabilities given as ln p.
 
     >>> bits(np.log([0.5, 0.125])).round(9)
     array([1., 3.])
@@ -136,7 +136,7 @@ def bits(log_probs: np.ndarray) -> np.ndarray:
 
 
 def orders(words: Sequence[str]) -> list[tuple[str, ...]]:
-    """Every different order of the words, the one given first: n! of them, fewer where a word comes twice.
+    """Every different order of the words, the given one first: n! orders, fewer if a word occurs twice.
 
     >>> orders(["the", "cat", "the"])
     [('the', 'cat', 'the'), ('the', 'the', 'cat'), ('cat', 'the', 'the')]

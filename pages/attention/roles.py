@@ -197,7 +197,7 @@ def _symmetric(page: Lesson, run: Run) -> tuple[list[Panel], Reading]:
     found = compared(run, "keys", layer, head)
     own, alike = found.own, found.other
     n, parts, alike_parts = len(run.token_ids), symmetries.split(own.scores), symmetries.split(alike.scores)
-    matched, matched_alike = (round(symmetries.own_match(each.scores) * n) for each in (own, alike))
+    matched, matched_alike = (round(symmetries.self_match(each.scores) * n) for each in (own, alike))
     spread, effect = reach(parts.centred), stream_and_heads.effect(own.logits[i], alike.logits[i])
 
     def scores(name: str, said: str, values: Tensor, meaning: str = "", deepest: float = 0.0) -> Panel:
@@ -221,7 +221,7 @@ def _symmetric(page: Lesson, run: Run) -> tuple[list[Panel], Reading]:
     return panels, Reading(
         _symmetric_lines(page, run, own, parts, alike_parts.centred, i, effect.kl),
         _symmetric_question(page, matched, matched_alike, n),
-        [symmetries.split, symmetries.own_match, symmetries.with_queries_as_keys],
+        [symmetries.split, symmetries.self_match, symmetries.with_queries_as_keys],
         {"scores.csv": lambda: score_table(run, own, alike)}, PANELS, title,
         summary={page.label("roles_summary_share"): f"{readable(100 * parts.share)} %",
                  page.label("roles_summary_kl"): readable(effect.kl)})
@@ -356,7 +356,7 @@ def _relabel(page: Lesson, run: Run) -> tuple[list[Panel], Reading]:
     found = relabelled(run, seed, i)
     difference = torch.empty_like(found.after).index_copy_(1, found.order, found.after) - found.before
     logits, deepest = _small(found.difference), _fair(found.before)
-    mantissa, power = symmetries.factorial_written(d)
+    mantissa, power = symmetries.scientific_factorial(d)
     title = page.label("roles_relabel_same" if found.difference < UNSEEN else "roles_relabel_other", d=d,
                        digits=power + 1, logits=logits, model=escaped(run.model_name))
     moved = int((found.order != torch.arange(d)).sum())

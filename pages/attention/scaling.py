@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis import score_scaling
-from core.analysis.score_scaling import D_KS, Experiment, HeadScaling, Measured
+from core.analysis.score_scaling import D_KS, Estimate, Experiment, HeadScaling
 from core.app.base.markdown import escaped
 from core.app.compute import cache
 from core.app.frame import Lesson, Question, Reading
@@ -97,7 +97,7 @@ def _numbers(values: np.ndarray) -> list[float | None]:
     return [value if math.isfinite(value) else None for value in values.tolist()]
 
 
-def _measured(measured: Measured) -> dict[str, list[float]]:
+def _measured(measured: Estimate) -> dict[str, list[float]]:
     return {"mean": measured.mean.tolist(), "error": measured.error.tolist()}
 
 
@@ -137,7 +137,7 @@ def _lines(page: Lesson, run: Run, results: Experiment, heads: tuple[HeadScaling
     best, against = int(results.example[at].argmax()), page.label("scaling_against")
     product = results.example[at, best]
 
-    def measured(values: Measured) -> str:
+    def measured(values: Estimate) -> str:
         return rf"{latex_number(values.mean[at])} \pm {latex_number(values.error[at])}"
 
     lines = [

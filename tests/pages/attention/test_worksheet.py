@@ -364,7 +364,7 @@ def test_a_matrix_of_scores_is_its_two_parts():
     torch.testing.assert_close(parts.symmetric + parts.antisymmetric + S.mean(), S)
     assert torch.equal(parts.symmetric, parts.symmetric.T) and torch.equal(parts.antisymmetric, -parts.antisymmetric.T)
     assert parts.share + float((parts.antisymmetric**2).sum() / (parts.centred**2).sum()) == pytest.approx(1)
-    assert symmetries.own_match(torch.eye(4)) == 1 and symmetries.own_match(1 - torch.eye(4)) == 0
+    assert symmetries.self_match(torch.eye(4)) == 1 and symmetries.self_match(1 - torch.eye(4)) == 0
 
 
 @pytest.mark.parametrize("width, stretch", [(1, 1.0), (8, 1.0), (32, 10.0)])
@@ -379,7 +379,7 @@ def test_a_change_of_basis_stretches_as_asked(width: int, stretch: float):
 
 @pytest.mark.parametrize("n", [1, 12, 96, 256, 384])
 def test_the_factorial_is_the_whole_number(n: int):
-    mantissa, power = symmetries.factorial_written(n)
+    mantissa, power = symmetries.scientific_factorial(n)
     digits = str(math.factorial(n))
     assert power + 1 == len(digits) and f"{mantissa:.6f}" == f"{float(digits[0] + '.' + (digits[1:12] or '0')):.6f}"
 
