@@ -38,12 +38,12 @@ class Proportion:
         return (0.0 if self.right == 0 else low), (1.0 if self.right == n else high)
 
 
-def pairs_won(positive: np.ndarray, negative: np.ndarray) -> float:
+def mann_whitney(positive: np.ndarray, negative: np.ndarray) -> float:
     """The Mann-Whitney statistic U: the number of pairs (positive, negative) in which the positive value is higher,
     where an equal pair counts ½. U over the number of pairs is the area under the ROC curve: 1 where a threshold
     separates the two kinds, ½ at chance. Source: Mann and Whitney 1947; Hanley and McNeil 1982.
 
-    >>> pairs_won(np.array([0.9, 0.5]), np.array([0.5, 0.1]))
+    >>> mann_whitney(np.array([0.9, 0.5]), np.array([0.5, 0.1]))
     3.5
     """
     difference = np.asarray(positive, dtype=float)[:, None] - np.asarray(negative, dtype=float)[None]

@@ -1,4 +1,4 @@
-"""How sure a model is of its answers: the most probable whole answers to a question, each with its probability."""
+"""A model's confidence in its answers: the most probable whole answers to a question, each with its probability."""
 from __future__ import annotations
 
 import math
@@ -24,8 +24,8 @@ class Claim:
     """An answer up to the end of its line.
 
     token_ids  the answer's tokens
-    log_probs  ln p of each of them after those before it, and last the ln p that its last word ends there, of an empty
-               answer that the line does; nats
+    log_probs  ln p in nats of each token after those before it, then ln p that the last word ends there (of an empty
+               answer: that the line does)
     """
 
     exercise: Exercise
@@ -40,16 +40,15 @@ class Claim:
 
     @property
     def right(self) -> bool:
-        """Whether it begins with the exercise's answer.
-
-        Where there is none, since the exercise asks for what does not exist, nothing is right.
+        """Whether it begins with the answer of the exercise; False for an exercise about an invented subject, which has
+        none.
         """
         return bool(self.exercise.answer) and is_right(self.text, self.exercise.answer)
 
 
 def claims(model: Transformer, tokenizer: Tokenizer, exercises: Sequence[Exercise]) -> Iterator[tuple[int, Claim]]:
-    """Yield (i, the model's greedy answer to exercises[i]), up to the end of the line or LONGEST tokens, in no promised
-    order. About 12 ms an exercise.
+    """Yield (i, the model's greedy answer to exercises[i]) in any order, each up to the end of the line or LONGEST
+    tokens. Takes about 12 ms an exercise.
     """
     ends, most = _ends(tokenizer), max(1, model.config.n_context - LONGEST)
     rows = ((tokenizer.prompt(exercise.prompt, most).token_ids, i) for i, exercise in enumerate(exercises))
@@ -59,9 +58,9 @@ def claims(model: Transformer, tokenizer: Tokenizer, exercises: Sequence[Exercis
 
 
 def leading(model: Transformer, tokenizer: Tokenizer, exercise: Exercise, n: int = 4) -> list[Claim]:
-    """Return n whole answers, the most probable first. Each begins with another of the n most probable first tokens and
-    continues greedily; the empty answer is among them where the model would end the line at once. `said` picks the one
-    that the model writes. No two answers share their first token.
+    """Return n whole answers, the most probable first: each begins with another of the n most probable first tokens and
+    continues greedily. No two share their first token; the empty answer is among them where the model would end the
+    line at once. `greedy` picks the one that the model writes.
     """
     row = tokenizer.prompt(exercise.prompt, max(1, model.config.n_context - LONGEST - 1)).token_ids
     ends, scores = _ends(tokenizer), log_probs_of(next_logits(model, [row], KVCache()))[0]
@@ -74,24 +73,23 @@ def leading(model: Transformer, tokenizer: Tokenizer, exercise: Exercise, n: int
     return sorted(claims, key=lambda claim: -claim.p)
 
 
-def said(answers: Sequence[Claim]) -> Claim:
-    """Return the answer, of those of `leading`, that greedy decoding writes. As a whole it is not always the most
-    probable.
+def greedy(answers: Sequence[Claim]) -> Claim:
+    """Of the answers of `leading`, the one that greedy decoding writes: as a whole it is not always the most probable.
     """
     return max(answers, key=lambda claim: claim.log_probs[0])
 
 
 def _ends(tokenizer: Tokenizer) -> tuple[torch.Tensor, torch.Tensor]:
-    """Which tokens (|V|,) end a line, and which end the word before them."""
+    """(|V|,) bool each: the tokens that end a line, and those that end the word before them."""
     of_line = [b"\n" in tokenizer.token_bytes(i) or i == tokenizer.end_of_text for i in range(tokenizer.vocab_size)]
     return torch.tensor(of_line), word_ends(tokenizer)
 
 
 def _written(model: Transformer, ends: tuple[torch.Tensor, torch.Tensor], rows: Sequence[tuple[int, ...]],
              begun: bool = False) -> list[tuple[tuple[int, ...], tuple[float, ...]]]:
-    """Continue each row, all of one length, greedily to the end of its line. Returns the new tokens of each, and their
-    ln p followed by that of the end of the last word or, for an empty answer, of the line. begun: the rows already end
-    with an answer's first token.
+    """Continue each row, all of one length, greedily to the end of its line. Return the new tokens of each row, and
+    their ln p followed by that of the end of the last word (of an empty answer: of the line). begun: the rows already
+    end with an answer's first token.
     """
     of_line, of_word = ends
     texts, log_probs, cache = dict(enumerate(rows)), [[] for _ in rows], KVCache()

@@ -39,7 +39,7 @@ def built(config: ModelConfig, run: Run) -> Built | None:
     token_ids = run.token_ids[-config.n_context:] if config.positions == "learned" else run.token_ids
     key = ("built design", config, token_ids, run.model_name if trained else "")
     return cache.result(key, lambda: _read(run.model if trained else random_model(config), token_ids, trained),
-                        lambda made: 200)
+                        lambda _: 200)
 
 
 def random_model(config: ModelConfig) -> Transformer:

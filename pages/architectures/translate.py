@@ -149,7 +149,7 @@ def translated(model: cache.LoadedModel, ids: tuple[int, ...]) -> Translated:
         target = greedy(model.runner, source)
         return Translated(model, source, len(ids) - len(kept), target, traced(model, source, target))
 
-    return cache.result(model.key("translation", ids), make, lambda made: made.trace.n_bytes)
+    return cache.result(model.key("translation", ids), make, lambda value: value.trace.n_bytes)
 
 
 def greedy(model: Transformer, source: tuple[int, ...]) -> tuple[int, ...]:
@@ -185,7 +185,7 @@ def measured(model: cache.LoadedModel, direction: str) -> HeldOut:
                     for source, target in texts)
         return HeldOut(translation.alignment(model.runner, tokenizer, pairs), least)
 
-    return cache.result(model.key("alignment", direction), make, lambda made: 4096)
+    return cache.result(model.key("alignment", direction), make, lambda _: 4096)
 
 
 # ---- what is right ---------------------------------------------------------------------------------------------------
@@ -375,7 +375,7 @@ def _question(page: Lesson, found: Translated) -> Question:
     """A wrong first token is put in by hand: does the decoder, which reads what it wrote, go on as before?"""
     own, tokenizer = found.target, found.model.tokenizer
     other = cache.result(found.model.key("forced translation", found.source),
-                         lambda: forced(found), lambda made: 1024)
+                         lambda: forced(found), lambda _: 1024)
     first = {"own": code(tokenizer.visible(own[0])), "other": code(tokenizer.visible(other[0]))}
     return page.question("translate", [page.label("translate_same"), page.label("translate_differs")],
                          int(other[1:] != own[1:]), **first, text=code(tokenizer.decode(own)),

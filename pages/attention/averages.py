@@ -60,7 +60,7 @@ def without_feed_forward(run: Run) -> Intervention | None:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument; return what it shows."""
     block, weights = picked_block(run)
     chosen = reader.selection()
     steps = head_steps(block, weights, chosen.head, chosen.position)

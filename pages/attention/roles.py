@@ -95,7 +95,7 @@ class Relabelled:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The controls and the matrices of the chosen part; returns what they show."""
+    """Draw the controls and the matrices of the chosen part; return what they show."""
     if (size := 8 * run.model.n_parameters) > MOST_DOUBLE:
         return cannot(page.label("roles_too_large", size=f"{size / 1e9:.1f} GB"))
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{PREFIX}roles_controls"):
@@ -135,7 +135,7 @@ def _matrices(page: Lesson, run: Run, panels: list[Panel], title: str) -> None:
 def _double(run: Run) -> Transformer:
     """The model in float64, shared and read alone."""
     return growing_results.made(run.loaded.key("attention double"), lambda: symmetries.double_copy(run.model),
-                                lambda made: 8 * made.n_parameters)
+                                lambda value: 8 * value.n_parameters)
 
 
 def _forward(model: Transformer, run: Run) -> Trace:

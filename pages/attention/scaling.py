@@ -26,7 +26,7 @@ _picture = token_view("attention_scaling", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The controls and the four charts; returns what they show."""
+    """Draw the controls and the four charts; return what they show."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{PREFIX}scaling_controls"):
         st.markdown(page.label("scaling_keys"), width="content")
         choice(page, "scaling_keys")
@@ -64,7 +64,7 @@ def place() -> int:
 def experiment(seed: int, n: int) -> Experiment:
     """The experiment of a seed, once for all who ask."""
     return cache.result(("attention scaling", seed, n), lambda: score_scaling.experiment(seed, n),
-                        lambda made: 2_000 + made.example.nbytes)
+                        lambda value: 2_000 + value.example.nbytes)
 
 
 def heads_of(run: Run) -> tuple[HeadScaling, ...]:
@@ -74,7 +74,7 @@ def heads_of(run: Run) -> tuple[HeadScaling, ...]:
     return cache.result(run.key("attention scaling of heads"),
                         lambda: tuple(score_scaling.head_scaling(block, run.model.config)
                                       for block in run.trace.blocks),
-                        lambda made: 200 + sum(3 * each.variance.nbytes for each in made))
+                        lambda value: 200 + sum(3 * each.variance.nbytes for each in value))
 
 
 def message(page: Lesson, run: Run, results: Experiment, heads: tuple[HeadScaling, ...], at: int) -> dict:

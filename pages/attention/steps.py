@@ -34,7 +34,7 @@ _picture = instrument("attention_steps", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument; return what it shows."""
     block, weights = picked_block(run)
     chosen, variant = reader.selection(), read("variant")
     i, name = chosen.position, head_name(chosen.layer, chosen.head)

@@ -54,7 +54,7 @@ def is_random(run: Run) -> bool:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument; return what it shows."""
     _controls(page, run)
     chosen, change = reader.selection(), switched(run)
     position, name = chosen.position, head_name(chosen.layer, chosen.head)

@@ -51,11 +51,11 @@ def solved(seed: int, width: int) -> Solved:
         sheet = attention_by_hand.worksheet(seed, width)
         return Solved(sheet, attention_by_hand.solve(sheet), attention_by_hand.mistakes(sheet))
 
-    return cache.result(("attention worksheet", seed, width), make, lambda _made: 8_000)
+    return cache.result(("attention worksheet", seed, width), make, lambda _: 8_000)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The controls and the sheet; returns what it shows."""
+    """Draw the controls and the sheet; return what it shows."""
     if not reader.present():
         _controls(page)
     solution = solved(read("sheet_seed"), int(read("sheet_width")))

@@ -25,7 +25,7 @@ Verdict = dict[tuple[str, ...], Analogy]
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument; return what it shows."""
     space = space_of(run)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         a, b, c, expected = (word(page, run, name) for name in FIELDS)
@@ -94,7 +94,7 @@ def _verdict(page: Lesson, run: Run, space: Space) -> Verdict:
         return {words: embeddings.analogy(space.E, *ids, space.lengths) for words, ids in kept.items()}
 
     return growing_results.made(run.loaded.key("analogies", page.text("analogies")), make,
-                                lambda made: sum(a.scores.nbytes + a.vector.nbytes for a in made.values()))
+                                lambda value: sum(a.scores.nbytes + a.vector.nbytes for a in value.values()))
 
 
 def _counts(verdict: Verdict) -> dict[str, int]:

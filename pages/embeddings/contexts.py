@@ -39,7 +39,7 @@ class Paths:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument; return what it shows."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.markdown(page.label("other"), width="content", help=page.label("other_help"))
         typed = st.text_input(page.label("other"), placeholder=page.label("other_default"), max_chars=2000,

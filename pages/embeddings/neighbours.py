@@ -18,7 +18,7 @@ N_MARKED = 4
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument; return what it shows."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         token_id = word(page, run)
         measure = choice(page, "measure")

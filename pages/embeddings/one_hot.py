@@ -31,7 +31,7 @@ _picture = declare(
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument; return what it shows."""
     E, at = run.model.E.detach().to("cpu"), reader.selection().position
     token_ids, token_id = torch.tensor(run.token_ids), run.token_ids[at]
     product, (n, d) = embeddings.embed(token_ids, E), (len(run.token_ids), E.shape[1])

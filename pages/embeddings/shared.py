@@ -60,8 +60,8 @@ def space_of(run: Run) -> Space:
                      tuple(map(kind_of, names)))
 
     return growing_results.made(run.loaded.key("embedding space"), make,
-                                lambda made: (made.E.nbytes if made.E.dtype is torch.float64 else 0)
-                                             + 100 * len(made.names))
+                                lambda value: (value.E.nbytes if value.E.dtype is torch.float64 else 0)
+                                             + 100 * len(value.names))
 
 
 def look_up(typed: str, tokenizer: Tokenizer) -> tuple[int, bool]:

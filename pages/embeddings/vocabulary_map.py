@@ -43,7 +43,7 @@ class Map:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument; return what it shows."""
     space = space_of(run)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         token_id = word(page, run)
@@ -92,7 +92,7 @@ def _neighbourhoods(page: Lesson, run: Run, space: Space, token_id: int) -> Map:
     ids = [i for i, kind in enumerate(space.kinds) if kind == "word"][:N_MAPPED]
     directions = torch.nn.functional.normalize(space.E[ids], dim=1)
     places, kept, straight = growing_results.result(run.loaded.key("embeddings t-SNE", N_MAPPED, N_MOVES),
-                                                    lambda: _settled(directions), lambda made: made[0].nbytes,
+                                                    lambda: _settled(directions), lambda value: value[0].nbytes,
                                                     page.label("tsne_progress"))
     title = page.label("tsne_title", n=len(ids), kept=readable(100 * kept), k=N_KEPT,
                        token=code(space.names[token_id]), near=N_NAMED)

@@ -59,7 +59,7 @@ def tiny_model(seed: int) -> Transformer:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The controls and the tree; returns what they show."""
+    """Draw the controls and the tree; return what they show."""
     tiny = read("source") == "tiny"
     with controls(page, "width", *(["seed"] if tiny else [])):
         tiny = choice(page, "source") == "tiny"
@@ -88,7 +88,7 @@ def _searched(page: Lesson, run: Run, width: int) -> tuple[Scene, bool]:
             yield Part(Scene(None, run.model.config.vocab_size, len(begin.token_ids), width, done,
                              best if best.token_ids == greedy.token_ids else greedy, ()), len(done), begin.length)
 
-    return growing_results.growing(run.loaded.key("generation beam", begin, width), steps, lambda made: 40_000,
+    return growing_results.growing(run.loaded.key("generation beam", begin, width), steps, lambda _: 40_000,
                                    page.label("beam_progress", width=width))
 
 

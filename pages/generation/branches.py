@@ -80,7 +80,7 @@ def text_of(run: Run, begin: Start, config: SamplingConfig, seed: int, picks: Pi
     """
     key = run.loaded.key("generation text", begin.token_ids, begin.length, config, seed, picks)
     return growing_results.made(key, lambda: _write(run, begin, config, seed, picks),
-                                lambda made: 3_000 * (len(made) + 1))
+                                lambda value: 3_000 * (len(value) + 1))
 
 
 def _write(run: Run, begin: Start, config: SamplingConfig, seed: int, picks: Picks) -> tuple[Step, ...]:

@@ -28,7 +28,7 @@ Measured = tuple[tuple[Cost, ...], tuple[int, ...], tuple[int, ...]]
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The button and the charts; returns what they show."""
+    """Draw the button and the charts; return what they show."""
     config = run.model.config
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.button(page.label("measure"), key=f"{PREFIX}measure", type="primary", on_click=_ask)

@@ -24,7 +24,7 @@ _picture = token_view("generation_futures", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The controls and the tree; returns what they show."""
+    """Draw the controls and the tree; return what they show."""
     with controls(page, "temperature", "top_k", "top_p", "seed"):
         depth = int(choice(page, "depth"))
     begin, config, seed = start(run, depth), sampling(), read("seed")
@@ -50,7 +50,7 @@ def trees_of(page: Lesson, run: Run, begin: Start, config: SamplingConfig, seed:
                        2 * N * begin.length)
 
     key = run.loaded.key("generation futures", begin, config, seed)
-    return growing_results.growing(key, steps, lambda made: 300 * sum(map(len, made)), page.label("futures_progress"))
+    return growing_results.growing(key, steps, lambda value: 300 * sum(map(len, value)), page.label("futures_progress"))
 
 
 def ends(tree: Tree) -> list[Node]:

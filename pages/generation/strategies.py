@@ -52,7 +52,7 @@ def measured(text: Written) -> tuple[float, ...]:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The controls, the texts, the averages where they are asked for; returns what they show."""
+    """Draw the controls, the texts, the averages where they are asked for; return what they show."""
     with controls(page, "top_k", "top_p", "width", "seed"):
         st.toggle(page.label("averaged", n=N_SEEDS), help=page.label("averaged_help"), **attached("averaged"))
     begin, seed = start(run), read("seed")
@@ -92,7 +92,7 @@ def _written(page: Lesson, run: Run, begin: Start, jobs: tuple, said: str) -> tu
             yield Part(texts, i, begin.length)
 
     return growing_results.growing(run.loaded.key("generation strategies", begin, jobs), steps,
-                                   lambda made: 100 * sum(len(text.token_ids) + 1 for text in made), said)
+                                   lambda value: 100 * sum(len(text.token_ids) + 1 for text in value), said)
 
 
 def _many(page: Lesson, run: Run, begin: Start, seed: int) -> tuple[dict[str, tuple[Written, ...]], bool]:
@@ -107,7 +107,7 @@ def _beam(page: Lesson, run: Run, begin: Start, width: int) -> tuple[Written, bo
             yield Part(Written(best.token_ids[len(begin.token_ids):], best.log_probs), i, begin.length)
 
     return growing_results.growing(run.loaded.key("generation beam text", begin, width), steps,
-                                   lambda made: 100 * len(made.token_ids), page.label("beam_progress", width=width))
+                                   lambda value: 100 * len(value.token_ids), page.label("beam_progress", width=width))
 
 
 def again(token_ids: Sequence[int], n: int = GRAM) -> list[bool]:

@@ -65,7 +65,7 @@ def scene(run: Run) -> Scene:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The controls and the instrument; returns what they show."""
+    """Draw the controls and the instrument; return what they show."""
     controls(page, "temperature", "top_k", "top_p", "seed")
     here = scene(run)
     _picture(message(page, run, here), key=f"{PREFIX}writing",

@@ -47,11 +47,11 @@ def coded(page: Lesson, run: Run, text: str) -> Coded:
         return Coded(ids, tuple(bits), tuple(steps), tuple(compression.decompress(run.loaded.runner, bits)))
 
     return growing_results.made(run.loaded.key("compressed", ids), make,
-                                lambda made: 1_000 * len(made.steps) + 40 * len(made.bits))
+                                lambda value: 1_000 * len(value.steps) + 40 * len(value.bits))
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The coder; returns what it shows."""
+    """Draw the coder; return what it shows."""
     text = reader.clean_prompt(run.text)
     found = coded(page, run, text)
     data = b"".join(map(run.tokenizer.token_bytes, found.token_ids))

@@ -29,7 +29,7 @@ CHART = 270, 195            # px, usually and in present mode
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The two fields and the two rows of bars; returns what they show."""
+    """Draw the two fields and the two rows of bars; return what they show."""
     columns = st.columns(2, gap="medium")
     for name, column in zip("ab", columns):
         column.text_input(page.label(name), placeholder=page.label(f"{name}_default"), max_chars=MOST_CHARACTERS,

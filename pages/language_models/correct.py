@@ -32,7 +32,7 @@ def changed(text: str) -> list[tuple[int, str]]:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The field, the likeliest corrections and where the wrong letter is; returns what they show."""
+    """Draw the field, the likeliest corrections and where the wrong letter is; return what they show."""
     st.text_input(page.label("garbled"), placeholder=page.label("garbled_default"), max_chars=MOST_CHARACTERS,
                   help=page.label("garbled_help"), **attached("garbled"))
     text = " ".join(str(read("garbled"))[:MOST_CHARACTERS].split())

@@ -54,7 +54,7 @@ def right(task: Task, key: str) -> int:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The text and its key, the way of reading it, and the walk to the best reading; returns what they show."""
+    """Draw the text and its key, the way of reading it, and the walk to the best reading; return what they show."""
     task = _task(page, min(MOST_CHARACTERS, run.model.config.n_context - 1))
     by = read("by")
     walk, whole = _walk(page, run, task, by)

@@ -63,7 +63,7 @@ def game_of(run: Run, text: str) -> Game:
         return Game(text, truth, found, tuple(shannon.guess_number(row, true) for row, true in zip(found, truth)))
 
     return growing_results.made(run.loaded.key("guessing", text), make,
-                                lambda made: made.probabilities.nbytes + 200 * len(made.text))
+                                lambda value: value.probabilities.nbytes + 200 * len(value.text))
 
 
 def given(text: str) -> int:

@@ -37,7 +37,7 @@ def sentences(page: Lesson) -> list[str]:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The field, the rows of bars and the chart of all orders; returns what it shows."""
+    """Draw the field, the rows of bars and the chart of all orders; return what it shows."""
     wide, beside = st.columns([15, 9], gap="medium")
     with beside:
         st.text_area(page.label("sentences"), placeholder=page.text("sentences"), max_chars=MOST_CHARACTERS, height=106,

@@ -31,7 +31,7 @@ _picture = token_view("lm_tasks", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The choice of a task, the reader's own case and the labelled set; returns what they show."""
+    """Draw the choice of a task, the reader's own case and the labelled set; return what they show."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         task = choice(page, "task")
         shots = int(choice(page, "shots"))
@@ -69,7 +69,7 @@ def _results(page: Lesson, run: Run, task: str, shots: int) -> list[Result]:
             found = found + part
             yield Part(found, len(found), exercises.SIZES[task])
 
-    return growing_results.result(run.loaded.key("task", task, shots), steps, lambda made: 2_000 * len(made),
+    return growing_results.result(run.loaded.key("task", task, shots), steps, lambda value: 2_000 * len(value),
                                   page.label("working"))
 
 
@@ -88,7 +88,7 @@ def _own(page: Lesson, run: Run, task: str, prompt: str) -> tuple[list[dict], st
                                         [Exercise(task, prompt, " word" * LONGEST_ANSWER)])
         return bars, written.text, values
 
-    return growing_results.made(run.loaded.key("own task", task, prompt), make, lambda made: 3_000)
+    return growing_results.made(run.loaded.key("own task", task, prompt), make, lambda _: 3_000)
 
 
 def _bar(name: str, p: float, first: bool) -> dict:

@@ -1,5 +1,5 @@
-"""Calibration: of the tokens that were given 80 %, how many came true; on a text that the model never read, and on its
-own writing as the control.
+"""Calibration: how many of the tokens with a probability of 80 % came true, on a text that the model never read and, as
+the control, on its own samples.
 """
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,17 +22,17 @@ from pages.limits import charts as figures
 from pages.limits.shared import PREFIX, attached, choice, show
 
 KINDS = ("sentiment", "opposites", "agreement", "copying", "sums", "counting", "summary")
-OF_A_KIND = 16             # exercises of each kind
-MOST_TOKENS = 2_400        # of the lessons' own pages
-TEXTS, TOKENS = 40, 60     # that the model writes for the control
-FEW_TEXTS, FEW_TOKENS = 24, 24     # of the question's
-SMALL = 0.005              # a mean confidence that is no further from the share right counts as equal, in the question
+N_EACH = 16             # exercises of each kind
+MOST_TOKENS = 2_400        # read of a source
+TEXTS, TOKENS = 40, 60     # samples of the control, and tokens of each
+FEW_TEXTS, FEW_TOKENS = 24, 24     # the same for the question
+SMALL = 0.005              # in the question, a smaller gap between mean confidence and share right counts as none
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """The most probable token at each of M positions: its probability (M,), whether it came (M,), both in bins, and the
-    errors of chance alone, sorted.
+    """The most probable token at each of M positions: its probability (M,), whether it came (M,) bool, the calibration
+    of both, and the sorted errors under perfect calibration.
     """
 
     confidence: np.ndarray
@@ -42,36 +42,36 @@ class Predictions:
 
     @property
     def gap(self) -> float:
-        """Mean confidence less share right: above 0, the model promises too much."""
+        """Mean confidence less share right: above 0 the model is overconfident."""
         return float(self.confidence.mean() - self.right.mean())
 
     @property
     def usual_chance(self) -> float:
-        """The error that chance alone stays below 19 times in 20."""
+        """The 95 % quantile of the error under perfect calibration."""
         return float(self.chance[-len(self.chance) // 20])
 
     @property
     def verdict(self) -> str:
-        """What the error says beside that of chance alone: the label's name."""
+        """The name of the label that compares the error with chance: "verdict_chance", "_over" or "_under"."""
         if self.calibration.expected_error <= self.usual_chance:
             return "verdict_chance"
         return "verdict_over" if self.gap > 0 else "verdict_under"
 
     @property
     def n_bytes(self) -> int:
-        """What a cache counts it as."""
+        """Its size for a cache."""
         return 20 * len(self.right) + 8_000
 
 
 def predictions(confidence: np.ndarray, right: np.ndarray) -> Predictions:
-    """The predictions with their bins and the errors of chance."""
+    """The predictions with their calibration and the errors of chance; confidence (M,), right (M,) bool."""
     return Predictions(confidence, right, calibrate(confidence, right), chance_errors(confidence))
 
 
 def documents(source: str, seed: int, prompt: str) -> list[str]:
     """The texts of one of SOURCES: exercises that training left out, the app's explanations, or the reader's prompt."""
     if source == "exercises":
-        return [exercise.text for kind in KINDS for exercise in teaching_text.held_out(kind, OF_A_KIND, seed)]
+        return [exercise.text for kind in KINDS for exercise in teaching_text.held_out(kind, N_EACH, seed)]
     if source == "pages":
         names = sorted(path.stem for path in (prose.FOLDER / prose.LANGUAGE).glob("*.md"))
         return [body.replace("*", "").replace("`", "").replace("$", "") for name in names
@@ -80,7 +80,7 @@ def documents(source: str, seed: int, prompt: str) -> list[str]:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """Both diagrams; returns what they show."""
+    """Draw both reliability diagrams; return what they show."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         source = choice(page, "source")
         temperature = st.slider(page.label("temperature"), 0.2, 2.0, step=0.1, width=230,
@@ -103,13 +103,13 @@ def draw(page: Lesson, run: Run) -> Reading:
                    f".st-key-{PREFIX}diagrams", title, _bins(page, given))
 
 
-def _diagram(page: Lesson, shown: Predictions, name: str, **values: str) -> None:
-    """One reliability diagram over its counts; values: of its caption."""
-    calibration = shown.calibration
+def _diagram(page: Lesson, result: Predictions, name: str, **values: str) -> None:
+    """Draw a reliability diagram above its counts; values: of its caption."""
+    calibration = result.calibration
     titles = page.labels("axis") | {"diagonal": page.label("diagonal"), "right": page.label("column_came")}
     with st.container(gap="xsmall"):
         st.markdown(page.label("ece", caption=page.label(f"caption_{name}", **values), n=calibration.n,
-                               ece=_percent(calibration.expected_error), chance=_percent(shown.chance.mean())))
+                               ece=_percent(calibration.expected_error), chance=_percent(result.chance.mean())))
         show(figures.reliability(calibration, titles, **look(190, presenting=160)), name)
         show(figures.counts(calibration, titles, **look(90, presenting=90)), f"{name}_counts")
 
@@ -128,11 +128,11 @@ def _given(run: Run, source: str, seed: int) -> Predictions:
         return predictions(*losses.top_predictions(run.loaded.runner, texts))
 
     return growing_results.made(run.loaded.key("calibration", source, seed * (source == "exercises"), prompt), make,
-                                lambda made: made.n_bytes)
+                                lambda value: value.n_bytes)
 
 
 def _control(page: Lesson, run: Run, temperature: float, seed: int, n_texts: int, n_tokens: int) -> Predictions:
-    """The predictions on texts that the model writes itself."""
+    """The predictions on texts that the model samples itself."""
     def steps() -> Iterator[Part]:
         parts = []
         for part in losses.own_predictions(run.loaded.runner, n_texts, n_tokens, temperature, seed):
@@ -141,7 +141,7 @@ def _control(page: Lesson, run: Run, temperature: float, seed: int, n_texts: int
         yield Part(predictions(*map(np.concatenate, zip(*parts))), n_tokens, n_tokens)
 
     return growing_results.result(run.loaded.key("own predictions", temperature, seed, n_texts, n_tokens), steps,
-                                  lambda made: made.n_bytes, page.label("writing"))
+                                  lambda value: value.n_bytes, page.label("writing"))
 
 
 def _percent(value: float) -> str:
@@ -150,11 +150,11 @@ def _percent(value: float) -> str:
 
 def _lines(page: Lesson, given: Predictions) -> list[tuple[str, str]]:
     calibration, n = given.calibration, given.calibration.n
-    parts = {one: one.count / n * abs(one.share_right - one.confidence) for one in calibration.bins if one.count}
-    most = max(parts, key=parts.get)
-    return [(page.label("numbers_bin", low=f"{most.low:.1f}", high=f"{most.high:.1f}"),
-             rf"\frac{{{most.count}}}{{{n}}} \cdot \left| \frac{{{round(most.count * most.share_right)}}}"
-             rf"{{{most.count}}} - {latex_operand(most.confidence)} \right| = {latex_number(parts[most])}"),
+    parts = {b: b.count / n * abs(b.share_right - b.confidence) for b in calibration.bins if b.count}
+    top = max(parts, key=parts.get)
+    return [(page.label("numbers_bin", low=f"{top.low:.1f}", high=f"{top.high:.1f}"),
+             rf"\frac{{{top.count}}}{{{n}}} \cdot \left| \frac{{{round(top.count * top.share_right)}}}"
+             rf"{{{top.count}}} - {latex_operand(top.confidence)} \right| = {latex_number(parts[top])}"),
             (page.label("numbers_ece"),
              rf"\mathrm{{ECE}} = {' + '.join(latex_number(part, 6) for part in parts.values())} = "
              rf"{latex_number(calibration.expected_error)}"),
@@ -166,21 +166,21 @@ def _lines(page: Lesson, given: Predictions) -> list[tuple[str, str]]:
 
 
 def _question(page: Lesson, run: Run, temperature: float, seed: int) -> Question:
-    """Which way the model is wrong about a text that was drawn at another temperature."""
-    other = 0.5 if temperature >= 1 else 2.0
-    asked = _control(page, run, other, seed, FEW_TEXTS, FEW_TOKENS)
-    answer = 2 if abs(asked.gap) < SMALL else 0 if asked.gap > 0 else 1
-    return Question(f"temperature_{other:g}", page.label("question_temperature", temperature=f"{other:g}"),
+    """Whether the model is over- or underconfident on a text sampled at another temperature."""
+    tau = 0.5 if temperature >= 1 else 2.0
+    control = _control(page, run, tau, seed, FEW_TEXTS, FEW_TOKENS)
+    answer = 2 if abs(control.gap) < SMALL else 0 if control.gap > 0 else 1
+    return Question(f"temperature_{tau:g}", page.label("question_temperature", temperature=f"{tau:g}"),
                     [page.label(f"question_temperature_{k}") for k in range(3)], answer,
-                    page.label("because_temperature", said=_percent(asked.confidence.mean()),
-                               came=_percent(asked.right.mean()), temperature=f"{other:g}"))
+                    page.label("because_temperature", said=_percent(control.confidence.mean()),
+                               came=_percent(control.right.mean()), temperature=f"{tau:g}"))
 
 
 def _bins(page: Lesson, given: Predictions) -> pd.DataFrame:
-    rows = [(figures.bin_name(one), one.count, plain_number(one.confidence), plain_number(one.share_right))
-            for one in given.calibration.bins]
+    rows = [(figures.bin_name(b), b.count, plain_number(b.confidence), plain_number(b.share_right))
+            for b in given.calibration.bins]
     return page.table(rows, "bin", "count", "said", "share")
 
 
-def _table(shown: Predictions) -> pd.DataFrame:
-    return pd.DataFrame({"probability_of_the_top_token": shown.confidence, "it_came": shown.right})
+def _table(result: Predictions) -> pd.DataFrame:
+    return pd.DataFrame({"probability_of_the_top_token": result.confidence, "it_came": result.right})

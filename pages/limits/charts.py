@@ -1,6 +1,6 @@
-"""Pictures of the lesson Limits: recited passages, calibration, what one changed word does, shares of right answers.
+"""Charts of the lesson Limits: recited passages, calibration, the effect of one changed word, shares of right answers.
 
-Arrays and labels in, an altair chart out.
+Each function takes arrays and labels, and returns an altair chart.
 """
 from collections.abc import Mapping, Sequence
 
@@ -23,11 +23,11 @@ DASHES = ([1, 0], [6, 3], [2, 2])
 
 def passages(frame: pd.DataFrame, groups: Sequence[str], titles: tuple[str | None, str], names: tuple[str, str],
              is_share: bool, theme: str, scale: float, height: int) -> alt.LayerChart:
-    """A dot for each passage (a disc) and each twin (a diamond), and a line at the mean of each kind in each group.
+    """A disc for each passage, a diamond for each twin, and a line at the mean of each kind in each group.
 
-    frame: columns group, x (the group, and a little beside it), y, kind, name, shown and picked. groups: what stands
-    under x = 0, 1, …; titles: of the two axes; names: of the two kinds, passages first; is_share: y lies in [0, 1],
-    and the legend stands above.
+    frame: columns group, x (the group with a small offset), y, kind, name, shown and picked. groups: the tick labels at
+    x = 0, 1, …; titles: of the two axes; names: of the two kinds, passages first; is_share: y lies in [0, 1], and the
+    legend is above the chart.
     """
     x_title, y_title = titles
     x = quantity(alt.X, "x", x_title, [-0.5, len(groups) - 0.5], values=list(range(len(groups))),
@@ -54,12 +54,12 @@ def passages(frame: pd.DataFrame, groups: Sequence[str], titles: tuple[str | Non
 
 def reliability(calibration: Calibration, titles: Mapping[str, str], theme: str, scale: float,
                 height: int) -> alt.LayerChart:
-    """The share of predictions that came true against the mean probability that they were given, a dot with Wilson's
-    interval for each bin.
+    """A reliability diagram: the share of predictions that came true against their mean probability, a dot with
+    Wilson's interval for each bin.
 
-    titles: of the axes "said" and "came", of the "diagonal", and of the counts that came "right", which hover says.
+    titles: of the axes "said" and "came", of the "diagonal", and of the counts "right" in the tooltip.
     """
-    rows = pd.DataFrame([_dot(one) for one in calibration.bins if one.count])
+    rows = pd.DataFrame([_dot(b) for b in calibration.bins if b.count])
     x = quantity(alt.X, "said", None, [0, 1], labels=False, values=TICKS, grid=True)
     y, low = (quantity(alt.Y, field, titles["came"], [0, 1], **QUARTERS, minExtent=40 * scale, maxExtent=40 * scale)
               for field in ("came", "low"))
@@ -76,21 +76,21 @@ def reliability(calibration: Calibration, titles: Mapping[str, str], theme: str,
     return _framed([diagonal, word, intervals, dots], theme, scale, height)
 
 
-def _dot(one: Bin) -> dict:
-    right = round(one.share_right * one.count)
-    low, high = Proportion(right, one.count).interval
-    return {"said": one.confidence, "came": one.share_right, "low": low, "high": high, "bin": bin_name(one),
-            "reading": f"{right} / {one.count}", "said_shown": readable(one.confidence),
-            "came_shown": readable(one.share_right)}
+def _dot(b: Bin) -> dict:
+    right = round(b.share_right * b.count)
+    low, high = Proportion(right, b.count).interval
+    return {"said": b.confidence, "came": b.share_right, "low": low, "high": high, "bin": bin_name(b),
+            "reading": f"{right} / {b.count}", "said_shown": readable(b.confidence),
+            "came_shown": readable(b.share_right)}
 
 
 def counts(calibration: Calibration, titles: Mapping[str, str], theme: str, scale: float, height: int) -> alt.Chart:
-    """How many predictions lie in each bin: bars that stand under those of `reliability`.
+    """The number of predictions in each bin, as bars aligned with `reliability`.
 
     titles: of the axes "said" and "count".
     """
-    frame = pd.DataFrame([{"left": one.low, "right": one.high, "count": one.count, "bin": bin_name(one)}
-                          for one in calibration.bins])
+    frame = pd.DataFrame([{"left": b.low, "right": b.high, "count": b.count, "bin": bin_name(b)}
+                          for b in calibration.bins])
     bars = alt.Chart(frame).mark_rect(color=colour("kept", theme), stroke=colour("page", theme)).encode(
         x=quantity(alt.X, "left", titles["said"], [0, 1], format="%", values=TICKS), x2=alt.X2("right:Q"),
         y2=alt.Y2Datum(0),
@@ -100,23 +100,23 @@ def counts(calibration: Calibration, titles: Mapping[str, str], theme: str, scal
     return framed(bars, theme, scale, height=height, width="container")
 
 
-def bin_name(one: Bin) -> str:
-    """From where to where a bin reaches."""
-    return f"{one.low:.1f} – {one.high:.1f}"
+def bin_name(b: Bin) -> str:
+    """The limits of a bin."""
+    return f"{b.low:.1f} – {b.high:.1f}"
 
 
 # ---- one word changed ------------------------------------------------------------------------------------------------
 
 
 def _gains(theme: str) -> alt.Color:
-    """Gains and losses in the two hues of the diverging scale; which way a bar points says the same."""
+    """Gains and losses in the two hues of the diverging scale; the direction of a bar says the same."""
     stops = [stop for _, stop in diverging(theme)]
     return kinds(alt.Color, "gains", {False: stops[1], True: stops[7]})
 
 
 def movers(tokens: Sequence[str], p: np.ndarray, q: np.ndarray, values: np.ndarray, titles: tuple[str, str, str],
            theme: str, scale: float, height: int) -> alt.LayerChart:
-    """A bar for each token, from 0, in the order given; p → q stands on the other side of 0.
+    """A bar from 0 for each token, in the given order, with p → q written on the other side of 0.
 
     titles: of the values' axis, of p and of q.
     """
@@ -140,7 +140,7 @@ def movers(tokens: Sequence[str], p: np.ndarray, q: np.ndarray, values: np.ndarr
 
 def log_ratios(tokens: Sequence[str], p: np.ndarray, q: np.ndarray, named: Sequence[bool], titles: tuple[str, str],
                theme: str, scale: float, height: int) -> alt.LayerChart:
-    """ln(q / p) of each token over the geometric mean of p and q; larger marks move more probability; some are named.
+    """ln(q / p) of each token over the geometric mean of p and q; the size of a mark is |q − p|; some are named.
 
     titles: of the two axes.
     """
@@ -161,17 +161,17 @@ def log_ratios(tokens: Sequence[str], p: np.ndarray, q: np.ndarray, named: Seque
 
 
 def _zero(channel: type, title: str, theme: str) -> alt.Chart:
-    """A line at 0 across the plane."""
+    """A line at 0 of the channel x or y."""
     rule = alt.Chart(pd.DataFrame({"zero": [0.0]})).mark_rule(color=colour("text", theme))
     return rule.encode(channel("zero:Q", title=title))
 
 
 def spreads(rows: Sequence[str], values: Sequence[tuple[str, np.ndarray]], title: str, theme: str, scale: float,
             height: int) -> alt.LayerChart:
-    """One group of lanes for each row: for each (name, (rows, texts) values) a dot a text, the mean as a tick, one
-    standard deviation to each side as a line.
+    """A group of lanes for each row, a lane for each (name, values (rows, texts)): a dot for each text, a tick at the
+    mean, a line of one standard deviation to each side.
 
-    The first of the values is the one that is asked about, the others are controls.
+    The first of `values` is the pair in question, the others are controls.
     """
     names = [name for name, _ in values]
     sets = [(row, name, line, line.mean(), line.std(ddof=1))
@@ -197,8 +197,8 @@ def spreads(rows: Sequence[str], values: Sequence[tuple[str, np.ndarray]], title
 
 def _lanes(rows: Sequence[str], names: Sequence[str], meanings: Sequence[str], theme: str, legend: alt.Legend,
            padding: float, **axis) -> dict:
-    """The channels y, yOffset and color of a group of lanes for each of `rows`, a lane for each of `names`, in the inks
-    of these meanings; axis: as alt.Axis has it.
+    """The channels y, yOffset and color of a group of lanes for each of `rows`, a lane for each of `names` in the inks
+    of `meanings`; axis: arguments of alt.Axis.
     """
     inks = {name: colour(meaning, theme, "ink") for name, meaning in zip(names, meanings)}
     return {"y": alt.Y("row:N", sort=list(rows), title=None, axis=alt.Axis(**axis),
@@ -211,11 +211,12 @@ def _lanes(rows: Sequence[str], names: Sequence[str], meanings: Sequence[str], t
 
 
 def shares(tests: Sequence[str], scores: Mapping[str, Sequence[Proportion]], chance: Sequence[float],
-           titles: tuple[str, str], own: int, theme: str, scale: float, height: int) -> alt.LayerChart:
-    """For each test a lane for each reading: the share as a mark of its own shape, its 95 % interval as a line; chance
-    as a short upright stroke.
+           titles: tuple[str, str], picked: int, theme: str, scale: float, height: int) -> alt.LayerChart:
+    """A group of lanes for each test, a lane for each reading: the share as a mark, its 95 % interval as a line, chance
+    as a short vertical stroke.
 
-    scores: reading -> one score for each test. titles: of the axis and of chance. The test `own` stands on a ground.
+    scores: reading -> one score for each test. titles: of the axis and of chance. picked: the index of the highlighted
+    test.
     """
     names = list(scores)
     frame = pd.DataFrame([{"row": test, "lane": name, "share": score.share, "low": score.interval[0],
@@ -227,15 +228,15 @@ def shares(tests: Sequence[str], scores: Mapping[str, Sequence[Proportion]], cha
                    labelFontSize=12.5 * scale, labelColor=colour("text", theme))
     x, y = quantity(alt.X, "share", titles[0], [0, 1], **QUARTERS), lanes["y"]
     shape = kinds(alt.Shape, "lane", dict(zip(names, ("circle", "diamond", "triangle-up"))), sort=names, legend=legend)
-    ground = (alt.Chart(pd.DataFrame({"row": [tests[own]]})).mark_bar(color=colour("panel", theme))
+    ground = (alt.Chart(pd.DataFrame({"row": [tests[picked]]})).mark_bar(color=colour("panel", theme))
               .encode(y=y, x=alt.XDatum(0), x2=alt.X2Datum(1)))
     base = alt.Chart(frame).encode(**lanes)
     lines = base.mark_rule(strokeWidth=2 * scale).encode(x=alt.X("low:Q", title=titles[0]), x2=alt.X2("high:Q"))
     marks = base.mark_point(filled=True, size=75 * scale, opacity=1).encode(
         x=x, shape=shape, tooltip=[*untitled("row", "lane"), *tips(shown=titles[0])])
-    blind = alt.Chart(floor).mark_tick(thickness=2.5 * scale, color=colour("text", theme), opacity=1).encode(
+    strokes = alt.Chart(floor).mark_tick(thickness=2.5 * scale, color=colour("text", theme), opacity=1).encode(
         x=x, y=y, tooltip=tips(row=" ", shown=titles[1]))
-    return _framed([ground, blind, lines, marks], theme, scale, height)
+    return _framed([ground, strokes, lines, marks], theme, scale, height)
 
 
 def _framed(layers: Sequence[alt.Chart], theme: str, scale: float, height: int) -> alt.LayerChart:

@@ -1,5 +1,5 @@
-"""Inputs: what each token of the prompt counts for, by gradients, by leaving it out and by attention, and how far the
-methods agree.
+"""Inputs: the attribution of the next token to each token of the prompt, by gradients, ablation and attention, and how
+well the methods agree.
 """
 import dataclasses
 import itertools
@@ -25,21 +25,21 @@ from core.model.transformer import Transformer
 from pages.limits.shared import PREFIX, captioned_choice, keep, read
 
 METHODS = ("gradient", "integrated", "removed", "replaced", "rollout")
-MOST_TOKENS = 40            # that are explained, the end-of-text token among them
+MOST_TOKENS = 40            # that get an attribution, the end-of-text token included
 RANDOM_SEED = 0
-GAP = 0.05                  # of the difference: what integrated gradients may miss without a word
-ALIKE = 0.1                 # of the sum: nearer than this, two tokens count as they do one by one
+GAP = 0.05                  # relative error of integrated gradients above which the page says so
+ALIKE = 0.1                 # relative difference below which two tokens count together as much as one by one
 BAND, BAND_PRESENT = 4.3, 2.9       # em
-# What each token of a prompt counts for, a row of signed bars for each method.
+# The attributions of the tokens of a prompt, a row of signed bars for each method.
 _picture = token_view("limits_inputs", __file__)
 
 
 @dataclass(frozen=True)
-class Parts:
-    """What each of N tokens counts for one target, by method, in nats (rollout: a share of 1).
+class Attribution:
+    """The attribution of one target to each of N tokens.
 
-    score, baseline_score: ln p of the target for the prompt and for the baseline of integrated gradients. lengths:
-    ‖x_i‖ and ‖∂f/∂x_i‖, (2, N).
+    values: method -> (N,) in nats (rollout: shares of 1). score, baseline_score: ln p of the target for the prompt and
+    for the baseline of integrated gradients. lengths: ‖x_i‖ and ‖∂f/∂x_i‖, (2, N).
     """
 
     values: dict[str, np.ndarray]
@@ -48,23 +48,25 @@ class Parts:
     lengths: np.ndarray
 
     def sizes(self, method: str) -> np.ndarray:
-        """(N - 1,) one method's values without their signs, the end-of-text token left aside."""
+        """(N - 1,) the absolute values of one method, without the end-of-text token."""
         return np.abs(self.values[method][1:])
 
-    def agreement(self, one: str, other: str) -> float:
+    def agreement(self, a: str, b: str) -> float:
         """Spearman's ρ of two methods' sizes."""
-        return rank_correlation(self.sizes(one), self.sizes(other))
+        return rank_correlation(self.sizes(a), self.sizes(b))
 
 
 @dataclass(frozen=True)
 class Scene:
-    """The parts for the target; those of the control, if there is one, and its target; the token that is looked at."""
+    """The attribution of the target; that of the control, if there is one, and its target `rival`; the index of the
+    picked token.
+    """
 
     run: Run
     target: int
-    parts: Parts
-    control: Parts | None
-    other: int
+    parts: Attribution
+    control: Attribution | None
+    rival: int
     token: int
 
     def against_control(self, method: str) -> float:
@@ -73,7 +75,7 @@ class Scene:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The controls and the bands of bars; returns what they show."""
+    """Draw the controls and the bars; return what they show."""
     short = _shortened(run)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         with st.popover(page.label("target"), help=page.label("target_help")):
@@ -92,7 +94,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _shortened(run: Run) -> Run:
-    """The run of the last tokens, as many as are explained."""
+    """The run of the first token and the last ones, MOST_TOKENS at most."""
     ids = run.token_ids[:1] + run.token_ids[1:][-(MOST_TOKENS - 1):]
     return dataclasses.replace(run, token_ids=ids, tokens=[run.tokenizer.visible(i) for i in ids])
 
@@ -101,26 +103,26 @@ def _scene(run: Run) -> Scene:
     order = np.argsort(-run.logits(), kind="stable").tolist()
     target, n, token, kind = reader.selection().target, len(run.token_ids), read("token"), read("control")
     target = order[0] if target is None else target
-    other = next(i for i in order if i != target) if kind == "other" else target     # the most probable one but for it
+    rival = next(i for i in order if i != target) if kind == "other" else target     # the most probable other token
     parts = _parts(run, target, "")
     falls = np.abs(parts.values["removed"])
     if not 0 <= token < n:
         token = n - 1 if np.isnan(falls).all() else int(np.nanargmax(falls))
-    control = None if kind == "none" else _parts(run, other, "random" if kind == "random" else "")
-    return Scene(run, target, parts, control, other, token)
+    control = None if kind == "none" else _parts(run, rival, "random" if kind == "random" else "")
+    return Scene(run, target, parts, control, rival, token)
 
 
-def _parts(run: Run, target: int, twin: str) -> Parts:
+def _parts(run: Run, target: int, twin: str) -> Attribution:
     key = run.key("attribution", target, twin, read("baseline"), int(read("steps")))
-    return growing_results.made(key, lambda: _made(run, target, twin, *key[-2:]),
-                                lambda made: 64 * len(run.token_ids) + 500)
+    return growing_results.made(key, lambda: _attribution(run, target, twin, *key[-2:]),
+                                lambda _: 64 * len(run.token_ids) + 500)
 
 
-def _made(run: Run, target: int, twin: str, kind: str, n_steps: int) -> Parts:
+def _attribution(run: Run, target: int, twin: str, kind: str, n_steps: int) -> Attribution:
     model = attribution.random_twin(run.loaded.runner, RANDOM_SEED) if twin else run.loaded.runner
     end, ids = run.tokenizer.end_of_text, list(run.token_ids)
     by_tokens = growing_results.made(run.key("attribution by tokens", target, twin),
-                                     lambda: _by_tokens(model, ids, target, end), lambda made: 64 * len(ids))
+                                     lambda: _ablations(model, ids, target, end), lambda _: 64 * len(ids))
     x = model.embed(torch.tensor(ids, device=model.device))
     baseline = (torch.zeros_like(x) if kind == "zero"
                 else model.embed(torch.tensor(end, device=model.device)).expand_as(x))
@@ -130,10 +132,10 @@ def _made(run: Run, target: int, twin: str, kind: str, n_steps: int) -> Parts:
         at_x, at_baseline = (float(score(point[None])[0]) for point in (x, baseline))
     values = by_tokens | {"gradient": attribution.gradient_times_input(score, x),
                           "integrated": attribution.integrated_gradients(score, x, baseline, n_steps)}
-    return Parts({name: values[name] for name in METHODS}, at_x, at_baseline, lengths.cpu().numpy())
+    return Attribution({name: values[name] for name in METHODS}, at_x, at_baseline, lengths.cpu().numpy())
 
 
-def _by_tokens(model: Transformer, ids: list[int], target: int, end: int) -> dict[str, np.ndarray]:
+def _ablations(model: Transformer, ids: list[int], target: int, end: int) -> dict[str, np.ndarray]:
     with torch.inference_mode():
         patterns = [block.pattern for block in model(torch.tensor(ids, device=model.device)).blocks]
     return {"removed": attribution.removed(model, ids, target),
@@ -163,7 +165,7 @@ def _message(page: Lesson, scene: Scene, n_left_out: int) -> dict:
 
 
 def _row(page: Lesson, scene: Scene, method: str) -> dict:
-    """One method's bars, and how well they agree with the others."""
+    """One method's bars, and their rank correlation with those of "removed" and of the control."""
     note = [page.label("inputs_with_itself") if method == "removed"
             else page.label("inputs_rho", rho=readable(scene.parts.agreement("removed", method), 2))]
     values, control = scene.parts.values[method], None
@@ -176,10 +178,10 @@ def _row(page: Lesson, scene: Scene, method: str) -> dict:
 
 
 def _legend(page: Lesson, scene: Scene, n_left_out: int) -> list[str]:
-    """What stands below the bands, a line each."""
+    """The lines below the bars."""
     lines = [page.label("inputs_legend"), page.label("inputs_legend_scale")]
     if scene.control is not None:
-        lines.append(page.label(f"inputs_legend_{read('control')}", target=scene.run.tokenizer.visible(scene.other)))
+        lines.append(page.label(f"inputs_legend_{read('control')}", target=scene.run.tokenizer.visible(scene.rival)))
     whole, total = scene.parts.score - scene.parts.baseline_score, scene.parts.values["integrated"].sum()
     if abs(total - whole) > GAP * abs(whole):
         lines.append(page.label("inputs_gap", sum=readable(total), whole=readable(whole)))
@@ -196,10 +198,10 @@ def _agreements(page: Lesson, scene: Scene) -> pd.DataFrame:
     """Spearman's ρ between the methods, and between each and its control."""
     names = {method: page.label(f"method_{method}") for method in METHODS}
     table = pd.DataFrame({page.label("column_rho"): names.values()}
-                         | {name: [plain_number(scene.parts.agreement(one, method)) for one in METHODS]
+                         | {name: [plain_number(scene.parts.agreement(row, method)) for row in METHODS]
                             for method, name in names.items()})
     if scene.control is not None:
-        table[page.label(f"control_{read('control')}")] = [plain_number(scene.against_control(one)) for one in METHODS]
+        table[page.label(f"control_{read('control')}")] = [plain_number(scene.against_control(row)) for row in METHODS]
     return table
 
 
@@ -233,42 +235,42 @@ def _lines(page: Lesson, scene: Scene) -> list[tuple[str, str]]:
     return lines + _spearman(page, parts)
 
 
-def _spearman(page: Lesson, parts: Parts) -> list[tuple[str, str]]:
-    """Spearman's ρ of two methods by its short formula, where no two tokens have the same rank."""
-    one, other = (attribution.ranks(parts.sizes(method)) for method in ("removed", "integrated"))
-    n, rho = len(one), parts.agreement("removed", "integrated")
-    if n < 3 or len(set(one)) < n or len(set(other)) < n or not math.isfinite(rho):
+def _spearman(page: Lesson, parts: Attribution) -> list[tuple[str, str]]:
+    """Spearman's ρ of two methods by its short formula; empty where two tokens share a rank."""
+    r, s = (attribution.ranks(parts.sizes(method)) for method in ("removed", "integrated"))
+    n, rho = len(r), parts.agreement("removed", "integrated")
+    if n < 3 or len(set(r)) < n or len(set(s)) < n or not math.isfinite(rho):
         return []
-    squares = int(((one - other) ** 2).sum())
+    squares = int(((r - s) ** 2).sum())
     return [(page.label("numbers_spearman", n=n),
              rf"\rho = 1 - \frac{{6 \sum_i (r_i - s_i)^2}}{{n (n^2 - 1)}} = 1 - \frac{{6 \cdot {squares}}}{{{n} \cdot "
              rf"{n * n - 1}}} = {latex_number(rho)}")]
 
 
 def _question(page: Lesson, scene: Scene) -> Question:
-    """Whether the two tokens that cost most one by one cost as much as both together; of too short a prompt, what
-    saying it twice does.
+    """Whether removing the two strongest tokens together costs as much as the sum of removing each; for a prompt that
+    is too short, `_twice`.
     """
     falls = scene.parts.values["removed"]
-    places = np.argsort(-falls[1:], kind="stable")[:2] + 1
-    if len(falls) < 4 or falls[places].min() <= 0:
+    pair = np.argsort(-falls[1:], kind="stable")[:2] + 1
+    if len(falls) < 4 or falls[pair].min() <= 0:
         return _twice(page, scene)
-    rest = [token_id for i, token_id in enumerate(scene.run.token_ids) if i not in places]
-    key = scene.run.key("attribution of two", scene.target, tuple(places.tolist()))
+    rest = [token_id for i, token_id in enumerate(scene.run.token_ids) if i not in pair]
+    key = scene.run.key("attribution of two", scene.target, tuple(pair.tolist()))
     both = (scene.parts.score
             - growing_results.made(key, lambda: float(next_log_probs(scene.run.loaded.runner, [rest])[0, scene.target]),
-                                   lambda made: 100))
-    alone = float(falls[places].sum())
+                                   lambda _: 100))
+    alone = float(falls[pair].sum())
     answer = 1 if abs(both - alone) <= ALIKE * alone else 0 if both > alone else 2
-    one, other = (code(scene.run.tokens[i]) for i in places)
+    first, second = (code(scene.run.tokens[i]) for i in pair)
     return page.question(
         "two", [page.label(f"question_two_{name}", sum=readable(alone)) for name in ("more", "same", "less")], answer,
-        one=one, other=other, a=readable(float(falls[places[0]])), b=readable(float(falls[places[1]])),
+        one=first, other=second, a=readable(float(falls[pair[0]])), b=readable(float(falls[pair[1]])),
         target=code(scene.run.tokenizer.visible(scene.target)), both=readable(both, 4), sum=readable(alone, 4))
 
 
 def _twice(page: Lesson, scene: Scene) -> Question:
-    """Whether the target is more probable when the prompt has been read two times."""
+    """Whether the target is more probable after the prompt is repeated."""
     ids, model = scene.run.token_ids, scene.run.loaded.runner
     again = float(next_log_probs(model, [(*ids, *ids[1:])[:model.config.n_context]])[0, scene.target])
     answer = 2 if len(ids) == 1 else 0 if again > scene.parts.score else 1

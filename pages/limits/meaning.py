@@ -1,5 +1,5 @@
-"""Parrot or meaning: tests of what needs the structure of a sentence and what the company of its words already tells,
-each counted over many items.
+"""Parrot or meaning: which choices need the structure of a sentence, and which follow from its words alone; each test
+is counted over many items.
 """
 import itertools
 import math
@@ -25,14 +25,14 @@ from pages.limits import charts as figures
 from pages.limits.shared import PREFIX, attached, captioned_choice, keep, read, show
 
 LIST, LIST_PRESENT = 200, 100
-LEFT = (0.34, 0.9)                  # shares between the options of the question
-# The items of a test, each in three readings, to pick one.
+LEFT = (0.34, 0.9)                  # shares that separate the options of the question
+# The list of a test's items, of which one is picked.
 _picture = token_view("limits_items", __file__)
 
 
 @dataclass(frozen=True)
 class Scene:
-    """Every test in every reading, the test that is looked at and the item of it."""
+    """The answers to every test in every reading, the picked test and its picked item."""
 
     answers: dict[str, dict[str, tuple[Answered, ...]]]     # test -> reading -> items
     test: str
@@ -40,7 +40,7 @@ class Scene:
 
     @property
     def whole(self) -> tuple[Answered, ...]:
-        """The answers of the test that is looked at, in the whole reading."""
+        """The answers to the picked test, in the whole reading."""
         return self.answers[self.test]["whole"]
 
     @property
@@ -51,11 +51,11 @@ class Scene:
         return word_order.score(self.answers[test][reading])
 
     def chance(self, test: str) -> float:
-        return word_order.chance([one.item for one in self.answers[test]["whole"]])
+        return word_order.chance([answer.item for answer in self.answers[test]["whole"]])
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The controls, the chart of all tests and the items of one; returns what they show."""
+    """Draw the controls, the chart of all tests and the items of one; return what they show."""
     left, right = st.columns([5, 4], gap="medium")
     with left, st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         captioned_choice(page, "n")
@@ -78,26 +78,26 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _scene(page: Lesson, run: Run) -> Scene:
-    """All tests in all readings, answered one after the other."""
+    """The answers to all tests in all readings, computed one after the other."""
     n, seed, test = int(read("n")), read("seed"), read("test")
 
     def steps() -> Iterator[Part]:
-        every, total = {one: {} for one in word_order.TESTS}, len(word_order.TESTS) * len(READINGS)
-        for done, (one, reading) in enumerate(itertools.product(word_order.TESTS, READINGS), 1):
-            every[one][reading] = answers(run, one, n, seed, reading)
-            yield Part(every if done == total else None, done, total)
+        results, total = {name: {} for name in word_order.TESTS}, len(word_order.TESTS) * len(READINGS)
+        for done, (name, reading) in enumerate(itertools.product(word_order.TESTS, READINGS), 1):
+            results[name][reading] = answers(run, name, n, seed, reading)
+            yield Part(results if done == total else None, done, total)
 
-    every = growing_results.result(run.loaded.key("structure", n, seed), steps, lambda made: 100,
+    results = growing_results.result(run.loaded.key("structure", n, seed), steps, lambda _: 100,
                                    page.label("meaning_working"))
-    return Scene(every, test, min(read("item"), len(every[test]["whole"]) - 1))
+    return Scene(results, test, min(read("item"), len(results[test]["whole"]) - 1))
 
 
 def answers(run: Run, test: str, n: int, seed: int, reading: str) -> tuple[Answered, ...]:
-    """What the model answers to one test in one reading, computed once for all readers."""
+    """The model's answers to one test in one reading, computed once for all readers."""
     key = run.loaded.key("structure", test, n, seed, reading)
     return cache.result(key, lambda: tuple(word_order.answered(run.loaded.runner, run.tokenizer,
                                                                word_order.items(test, n, seed), reading, seed)),
-                        lambda made: 1_000 * len(made))
+                        lambda value: 1_000 * len(value))
 
 
 def _title(page: Lesson, scene: Scene) -> str:
@@ -119,32 +119,32 @@ def _chart(page: Lesson, scene: Scene) -> None:
 
 def _items(page: Lesson, run: Run, scene: Scene) -> None:
     st.markdown(page.label(f"about_{scene.test}"))
-    entries = [{"ask": one.prompt, "said": one.said.strip(), "should": one.item.options[0].strip(), "right": one.right}
-               for one in scene.whole]
+    entries = [{"ask": answer.prompt, "said": answer.said.strip(), "should": answer.item.options[0].strip(),
+                "right": answer.right} for answer in scene.whole]
     height = LIST_PRESENT if reader.present() else LIST
     _picture(page.header("items") | {"items": entries, "height": height,
               "settings": {"item": scene.item}}, key=f"{PREFIX}items",
              on_settings=lambda settings: keep(item=settings["item"]))
     st.markdown(" · ".join(f"{code(option.strip())} {probability(math.exp(value))}"
                            for option, value in zip(scene.picked.item.options, scene.picked.log_probs)))
-    there = run.with_text(scene.picked.prompt)
-    link = reader.link({"prompt": there.text, "position": len(there.token_ids) - 1,
+    opened = run.with_text(scene.picked.prompt)
+    link = reader.link({"prompt": opened.text, "position": len(opened.token_ids) - 1,
                         "target": run.tokenizer.encode(scene.picked.item.options[0])[0]}, "next_token")
     st.markdown(page.label("items_open", link=link))
 
 
 def _lines(page: Lesson, scene: Scene) -> list[tuple[str, str]]:
-    one, score, z = scene.picked, scene.score(scene.test, "whole"), Z_95
+    answer, score, z = scene.picked, scene.score(scene.test, "whole"), Z_95
     p, n = score.share, score.n
     centre, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     low, high = map(latex_number, score.interval)
-    other = int(np.argmax(one.log_probs[1:])) + 1
-    right, wrong = (rf"p(\text{{{one.item.options[i].strip()}}})" for i in (0, other))
-    own, next_best = one.log_probs[0], one.log_probs[other]
+    rival = int(np.argmax(answer.log_probs[1:])) + 1
+    right, wrong = (rf"p(\text{{{answer.item.options[i].strip()}}})" for i in (0, rival))
+    best, next_best = answer.log_probs[0], answer.log_probs[rival]
     return [
-        (page.label("numbers_item", prompt=code(one.prompt)),
-         rf"\ln \frac{{{right}}}{{{wrong}}} = {latex_operand(own)} - ({latex_operand(next_best)}) = "
-         rf"{latex_number(own - next_best)}"),
+        (page.label("numbers_item", prompt=code(answer.prompt)),
+         rf"\ln \frac{{{right}}}{{{wrong}}} = {latex_operand(best)} - ({latex_operand(next_best)}) = "
+         rf"{latex_number(best - next_best)}"),
         (page.label("numbers_share", test=page.label(f"test_{scene.test}")),
          rf"\hat p = \frac{{{score.right}}}{{{n}}} = {latex_number(p)}"),
         (page.label("numbers_wilson", z=readable(z, 4)),
@@ -166,22 +166,23 @@ def _scores(page: Lesson, scene: Scene) -> pd.DataFrame:
 def _table(page: Lesson, scene: Scene) -> pd.DataFrame:
     return pd.DataFrame(
         [{page.label("test"): page.label(f"test_{test}"),
-          page.label("column_reading"): page.label(f"reading_{reading}"), page.label("column_prompt"): one.prompt,
-          page.label("column_right"): option.strip() == one.item.options[0].strip(),
+          page.label("column_reading"): page.label(f"reading_{reading}"), page.label("column_prompt"): answer.prompt,
+          page.label("column_right"): option.strip() == answer.item.options[0].strip(),
           page.label("column_option"): option.strip(), page.label("column_ln"): value}
-         for test, readings in scene.answers.items() for reading, every in readings.items() for one in every
-         for option, value in zip(one.item.options, one.log_probs)])
+         for test, readings in scene.answers.items() for reading, answered in readings.items() for answer in answered
+         for option, value in zip(answer.item.options, answer.log_probs)])
 
 
 def _question(page: Lesson, run: Run, scene: Scene) -> Question:
-    """How many of the right answers (of all items, where none is right) are right when the words of the context are
-    read backwards.
+    """How many of the right answers (or of all items, if none is right) stay right when the words of the context are
+    reversed.
     """
-    right = [i for i, one in enumerate(scene.whole) if one.right]
-    asked, kind = (right, "right") if right else (range(len(scene.whole)), "all")
+    right = [i for i, answer in enumerate(scene.whole) if answer.right]
+    counted, kind = (right, "right") if right else (range(len(scene.whole)), "all")
     backwards = answers(run, scene.test, int(read("n")), read("seed"), "reversed")
-    left, n = sum(backwards[i].right for i in asked), len(asked)
+    n_right, n = sum(backwards[i].right for i in counted), len(counted)
     return Question("backwards", page.label(f"question_backwards_{kind}", test=page.label(f"test_{scene.test}"), n=n,
                                             prompt=code(backwards[0].prompt)),
                     [page.label(f"backwards_{name}") for name in ("few", "some", "most")],
-                    int(np.searchsorted(LEFT, left / n, side="right")), page.label("because_backwards", left=left, n=n))
+                    int(np.searchsorted(LEFT, n_right / n, side="right")),
+                    page.label("because_backwards", left=n_right, n=n))

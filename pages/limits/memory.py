@@ -1,5 +1,5 @@
-"""Memory: passages that were read once, ten and a hundred times in training, and twins that were never read; how much
-of each the model recites.
+"""Memory: passages that training read once, ten and a hundred times, and twins that it never read; how much of each
+the model recites.
 """
 import math
 from collections.abc import Iterator
@@ -25,29 +25,29 @@ from core.training import teaching_text
 from pages.limits import charts as figures
 from pages.limits.shared import PREFIX, among, attached, keep, origin, read, show
 
-N_STRAYED = 20             # tokens of its own that are shown after it has left a passage
+N_STRAYED = 20             # tokens of the model's own that are shown after it has left a passage
 GREEDY = SamplingConfig(temperature=0)
 NEEDED = (1, 4, 16)        # tokens of a start: the limits between the options of the question
 Pairs = dict[str, tuple[Recitation, Recitation]]        # name -> the passage and its twin
-# A passage and its twin, each begun by the reader and gone on with by the model, token by token.
+# A passage and its twin: the given start of each, and the model's continuation, token by token.
 _picture = token_view("limits_recital", __file__)
 
 
 def read_whole(page: Lesson, run: Run) -> list[Recitation]:
-    """Every passage and every twin after its first token, in their order, kept for all readers: what follows a longer
-    start is a part of this.
+    """The recitations of every passage, then of every twin, after the first token alone, shared by all readers. Those
+    after a longer start are parts of them.
     """
     def steps() -> Iterator[Part]:
-        passages, every = teaching_text.canaries(), []
-        for one in recitations(run.loaded.runner, run.tokenizer, passages, 1):
-            every.append(one)
-            yield Part(every if len(every) == len(passages) else None, len(every), len(passages))
+        passages, results = teaching_text.canaries(), []
+        for r in recitations(run.loaded.runner, run.tokenizer, passages, 1):
+            results.append(r)
+            yield Part(results if len(results) == len(passages) else None, len(results), len(passages))
 
     return growing_results.result(run.loaded.key("recitations"), steps,
-                                  lambda made: sum(200 * len(one.token_ids) for one in made), page.label("reciting"))
+                                  lambda value: sum(200 * len(r.token_ids) for r in value), page.label("reciting"))
 
 
-def after(whole: Recitation, start: int) -> Recitation:
+def with_start(whole: Recitation, start: int) -> Recitation:
     """The same passage given its first `start` tokens instead of one."""
     skip = start - whole.n_prompt
     return replace(whole, n_prompt=start, token_ids=whole.token_ids[skip:], predicted=whole.predicted[skip:],
@@ -55,45 +55,45 @@ def after(whole: Recitation, start: int) -> Recitation:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The passage beside its twin, and all passages in two charts; returns what they show."""
-    every = read_whole(page, run)
-    n = len(every) // 2
-    whole = {own.passage.name: (own, twin) for own, twin in zip(every[:n], every[n:])}
+    """Draw the passage beside its twin, and all passages in two charts; return what they show."""
+    results = read_whole(page, run)
+    n = len(results) // 2
+    whole = {seen.passage.name: (seen, twin) for seen, twin in zip(results[:n], results[n:])}
     among("passage", list(whole))
-    most = min(48, *(len(one.token_ids) for one in every))
+    most = min(48, *(len(r.token_ids) for r in results))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         name = st.selectbox(page.label("passage"), list(whole), width=300, **attached("passage"),
                             format_func=lambda name: f"{name}, {_times(page, whole[name][0])}")
         if read("start") > most:
             keep(start=most)
         start = st.slider(page.label("start"), 1, most, width=260, **attached("start"))
-    pairs = {key: (after(own, start), after(twin, start)) for key, (own, twin) in whole.items()}
-    own, twin = pairs[name]
-    title = page.label("memory_title", n=start, name=name, repeats=_times(page, own), recited=own.n_recited,
-                       all=len(own.token_ids), twin=twin.n_recited, twin_all=len(twin.token_ids))
+    pairs = {key: (with_start(seen, start), with_start(twin, start)) for key, (seen, twin) in whole.items()}
+    seen, twin = pairs[name]
+    title = page.label("memory_title", n=start, name=name, repeats=_times(page, seen), recited=seen.n_recited,
+                       all=len(seen.token_ids), twin=twin.n_recited, twin_all=len(twin.token_ids))
     st.markdown(f"**{title}** {origin(page, run.model_name)}")
     wide, beside = st.columns([11, 8], gap="medium")
     with wide:
         header = {"scale": reader.scale(), "key": page.label("recital_key"),
-                  "rows": [_row(page, run, own, "passage"), _row(page, run, twin, "twin")]}
+                  "rows": [_row(page, run, seen, "passage"), _row(page, run, twin, "twin")]}
         _picture(header, key=f"{PREFIX}recital", on_settings=lambda settings: None)
     with beside, st.container(key=f"{PREFIX}charts", gap="xsmall"):
         st.caption(page.label("memory_caption", n=start))
         _chart(page, pairs, name, "recited", look(155, presenting=130))
         _chart(page, pairs, name, "nats", look(165, presenting=140))
-    return Reading(_lines(page, run, own, twin), _question(page, whole[name][0]),
+    return Reading(_lines(page, run, seen, twin), _question(page, whole[name][0]),
                    [recitations, Recitation.n_recited.fget], {"passages.csv": lambda: _table(pairs)}, ".recital-text",
                    title, _means(page, pairs))
 
 
 def _chart(page: Lesson, pairs: Pairs, picked: str, quantity: str, looks: dict) -> None:
-    """All passages and twins by how often they were read: the share "recited", or the "nats" per token."""
+    """Chart all passages and twins by how often training read them: the share "recited", or the "nats" per token."""
     groups, is_share, rows = _groups(pairs), quantity == "recited", []
     names = page.label("dot_passage"), page.label("dot_twin")
     for place, (name, pair) in enumerate(pairs.items()):
         group = groups.index(pair[0].passage.repeats)
-        for one, kind, side in zip(pair, names, (-0.2, 0.2)):
-            value = one.recited_share if is_share else one.nats_per_token
+        for r, kind, side in zip(pair, names, (-0.2, 0.2)):
+            value = r.recited_share if is_share else r.nats_per_token
             rows.append({"group": group, "x": group + side + 0.06 * (place % 4 - 1.5), "y": value, "kind": kind,
                          "name": name, "shown": readable(value), "picked": name == picked})
     titles = (None if is_share else page.label("axis_repeats"), page.label(f"axis_{quantity}"))
@@ -102,55 +102,56 @@ def _chart(page: Lesson, pairs: Pairs, picked: str, quantity: str, looks: dict) 
 
 
 def _groups(pairs: Pairs) -> list[int]:
-    """How often passages were read, each number once."""
-    return sorted({own.passage.repeats for own, _ in pairs.values()})
+    """The different numbers of times that passages were read, ascending."""
+    return sorted({seen.passage.repeats for seen, _ in pairs.values()})
 
 
-def _times(page: Lesson, one: Recitation) -> str:
-    return page.label("once" if one.passage.repeats == 1 else "times", n=one.passage.repeats)
+def _times(page: Lesson, r: Recitation) -> str:
+    return page.label("once" if r.passage.repeats == 1 else "times", n=r.passage.repeats)
 
 
-def _row(page: Lesson, run: Run, one: Recitation, kind: str) -> dict:
-    """A passage as memory.js reads it: its start, what is recited, how the model goes on, and what should have come."""
-    given, n = run.tokenizer.encode(one.passage.text)[:one.n_prompt], one.n_recited
+def _row(page: Lesson, run: Run, r: Recitation, kind: str) -> dict:
+    """A passage as memory.js reads it: its start, the recited tokens, the model's own continuation, and the true rest.
+    """
+    given, n = run.tokenizer.encode(r.passage.text)[:r.n_prompt], r.n_recited
     visible, rest, strayed = run.tokenizer.visible, "", []
-    if n < len(one.token_ids):
-        strayed = _strayed(run, (*given, *one.token_ids[:n]))
-        rest = page.label("recital_rest", text=" ".join(run.tokenizer.decode(one.token_ids[n:]).split()))
+    if n < len(r.token_ids):
+        strayed = _strayed(run, (*given, *r.token_ids[:n]))
+        rest = page.label("recital_rest", text=" ".join(run.tokenizer.decode(r.token_ids[n:]).split()))
     tokens = [[visible(i), "given", None, ""] for i in given]
-    for name, steps in (("recited", zip(one.token_ids[:n], map(math.exp, one.log_probs))), ("strayed", strayed)):
+    for name, steps in (("recited", zip(r.token_ids[:n], map(math.exp, r.log_probs))), ("strayed", strayed)):
         tokens += [[visible(i), name, p, f"p = {probability(p)}"] for i, p in steps]
-    return {"kind": kind, "name": page.label(f"recital_{kind}", name=one.passage.name, times=_times(page, one)),
-            "sum": page.label("recital_sum", n=n, all=len(one.token_ids), nats=readable(one.nats_per_token)),
+    return {"kind": kind, "name": page.label(f"recital_{kind}", name=r.passage.name, times=_times(page, r)),
+            "sum": page.label("recital_sum", n=n, all=len(r.token_ids), nats=readable(r.nats_per_token)),
             "tokens": tokens, "rest": rest}
 
 
 def _strayed(run: Run, ids: tuple[int, ...]) -> list[tuple[int, float]]:
-    """How the model goes on from where it leaves a passage: tokens and their probabilities."""
+    """The model's continuation after the token at which it leaves a passage: tokens and their probabilities."""
     start = (run.tokenizer.first, *ids)
     return growing_results.made(
         run.loaded.key("strayed", start),
         lambda: [(step.token_id, math.exp(step.log_prob))
                  for step in generate(run.loaded.runner, start, GREEDY, max_new_tokens=N_STRAYED)],
-        lambda made: 100 * len(made))
+        lambda value: 100 * len(value))
 
 
-def _lines(page: Lesson, run: Run, own: Recitation, twin: Recitation) -> list[tuple[str, str]]:
-    n = len(own.token_ids)
-    lines = [(page.label("numbers_recited", name=code(own.passage.name)),
-              rf"\frac{{{own.n_recited}}}{{{n}}} = {latex_number(own.recited_share)}"),
+def _lines(page: Lesson, run: Run, seen: Recitation, twin: Recitation) -> list[tuple[str, str]]:
+    n = len(seen.token_ids)
+    lines = [(page.label("numbers_recited", name=code(seen.passage.name)),
+              rf"\frac{{{seen.n_recited}}}{{{n}}} = {latex_number(seen.recited_share)}"),
              (page.label("numbers_nats"),
               rf"-\frac{{1}}{{{n}}} \sum_t \ln p(x_t \mid x_{{<t}}) = "
-              rf"-\frac{{{latex_number(math.fsum(own.log_probs), 6)}}}{{{n}}} = {latex_number(own.nats_per_token)}"),
+              rf"-\frac{{{latex_number(math.fsum(seen.log_probs), 6)}}}{{{n}}} = {latex_number(seen.nats_per_token)}"),
              (page.label("numbers_kept"),
-              rf"{n} \cdot \frac{{{latex_operand(twin.nats_per_token)} - {latex_operand(own.nats_per_token)}}}{{\ln "
-              rf"2}} = {latex_number(n * (twin.nats_per_token - own.nats_per_token) / math.log(2))}\ \text{{bits}}")]
-    return lines + _lossy(page, run)
+              rf"{n} \cdot \frac{{{latex_operand(twin.nats_per_token)} - {latex_operand(seen.nats_per_token)}}}{{\ln "
+              rf"2}} = {latex_number(n * (twin.nats_per_token - seen.nats_per_token) / math.log(2))}\ \text{{bits}}")]
+    return lines + _capacity(page, run)
 
 
-def _lossy(page: Lesson, run: Run) -> list[tuple[str, str]]:
-    """What the whole training text would need, written down and as the trained model sees it, against what the
-    parameters can hold.
+def _capacity(page: Lesson, run: Run) -> list[tuple[str, str]]:
+    """The bits of the whole training text, as token ids and under the trained model, against the bits of the
+    parameters.
     """
     stages = checkpoints.training_ends(run.model_name)
     if not stages:
@@ -165,17 +166,17 @@ def _lossy(page: Lesson, run: Run) -> list[tuple[str, str]]:
              rf"{tokens} \cdot \frac{{{loss}}}{{\ln 2}} = {latex_number(left / 1e6)} \cdot 10^6\ \text{{bits}}")]
 
 
-def needed(whole: Recitation) -> int:
-    """The fewest tokens of the start from which all the rest is recited: one more than the last place at which another
-    token was the most probable.
+def start_needed(whole: Recitation) -> int:
+    """The shortest start, in tokens, after which the model recites the whole rest: it ends with the last token that was
+    not the most probable one.
     """
     wrong = [i for i, (token, best) in enumerate(zip(whole.token_ids, whole.predicted)) if token != best]
     return whole.n_prompt + (wrong[-1] + 1 if wrong else 0)
 
 
-def _question(page: Lesson, own: Recitation) -> Question:
-    """How much of a passage has to be given before the model recites the whole rest."""
-    n, total, name = needed(own), own.n_prompt + len(own.token_ids), own.passage.name
+def _question(page: Lesson, seen: Recitation) -> Question:
+    """How much of a passage the model needs before it recites the whole rest."""
+    n, total, name = start_needed(seen), seen.n_prompt + len(seen.token_ids), seen.passage.name
     return Question(f"needed_{name}", page.label("question_needed", name=name, total=total),
                     [page.label(f"question_needed_{k}") for k in range(4)], int(np.searchsorted(NEEDED, n)),
                     page.label("because_needed" if n < total else "because_never", n=n, total=total))
@@ -186,14 +187,14 @@ def _means(page: Lesson, pairs: Pairs) -> pd.DataFrame:
     for repeats in _groups(pairs):
         groups = zip(*(pair for pair in pairs.values() if pair[0].passage.repeats == repeats))
         means = (np.mean(values) for group in groups
-                 for values in ([one.recited_share for one in group], [one.nats_per_token for one in group]))
+                 for values in ([r.recited_share for r in group], [r.nats_per_token for r in group]))
         rows.append((repeats, *map(plain_number, means)))
     return page.table(rows, "repeats", "recited", "nats", "twins_recited", "twins_nats")
 
 
 def _table(pairs: Pairs) -> pd.DataFrame:
-    return pd.DataFrame([{"passage": one.passage.name, "kind": kind, "times_read": one.passage.repeats,
-                          "given": one.n_prompt, "tokens_after": len(one.token_ids), "recited": one.n_recited,
-                          "recited_share": one.recited_share, "share_most_probable": one.share_right,
-                          "nats_per_token": one.nats_per_token}
-                         for kind, group in zip(("passage", "twin"), zip(*pairs.values())) for one in group])
+    return pd.DataFrame([{"passage": r.passage.name, "kind": kind, "times_read": r.passage.repeats,
+                          "given": r.n_prompt, "tokens_after": len(r.token_ids), "recited": r.n_recited,
+                          "recited_share": r.recited_share, "share_most_probable": r.share_right,
+                          "nats_per_token": r.nats_per_token}
+                         for kind, group in zip(("passage", "twin"), zip(*pairs.values())) for r in group])

@@ -1,4 +1,4 @@
-"""What the views of the lesson share: settings, and what is known of a model's training text."""
+"""The lesson's settings, and what is known of a model's training text."""
 import functools
 from collections.abc import Iterator
 
@@ -17,11 +17,11 @@ PHRASINGS = ("taught", "other", "polite", "labels", "story")
 SOURCES = ("exercises", "pages", "prompt")
 SETTINGS = Settings("limits", {
     "view": Setting("facts", options=("facts", "memory", "calibration", "inputs", "words", "meaning")),
-    # the kind of fact that is asked for, a name in assets/teaching/facts.json
+    # the kind of fact in question, a name in assets/teaching/facts.json
     "relation": Setting("author"),
     "phrasing": Setting("taught", options=PHRASINGS),
     "subject": Setting(""),                       # the reader's own, in place of the made-up one
-    # which case of the relation is looked at
+    # the picked case of the relation in each group
     "taught": Setting(0, low=0, high=3), "untaught": Setting(0, low=0, high=3), "invented": Setting(0, low=0, high=3),
     "threshold": Setting(0.7, low=0, high=1),
     "passage": Setting("giant"),                  # the name of a canary and its twin
@@ -32,37 +32,37 @@ SETTINGS = Settings("limits", {
     "control": Setting("none", options=("none", "random", "other")),
     "baseline": Setting("end", options=("end", "zero")),        # of integrated gradients
     "steps": Setting("64", options=("8", "64", "256")),          # gradients in its sum
-    # the token that is looked at; −1: the one whose removal changes most
+    # the picked token; −1: the one whose removal changes most
     "token": Setting(-1, low=-1),
     # words
     "pair": Setting("girl", options=(*contrasts.sets()["pairs"], "own")),
     "span": Setting("one", options=("one", "all")),              # one sentence, or all of them
     "sentence": Setting(0, low=0, high=len(contrasts.sets()["sentences"]) - 1),
     "by": Setting("probability", options=("probability", "ratio")),
-    # the prompt's word that is changed; −1: the first noun of the pairs in it, else the last word
+    # the index of the changed word in the prompt; −1: the first word that occurs in the pairs, else the last word
     "place": Setting(-1, low=-1),
-    "other": Setting(""),                                        # what stands there instead; empty: the lesson's own
-    "counted": Setting(""),                                      # the words that are counted; empty: the pair's own
+    "other": Setting(""),                                        # its replacement; empty: the lesson's
+    "counted": Setting(""),                                      # the counted words; empty: the pair's
     # meaning
     "test": Setting("roles", options=tuple(word_order.TESTS)),
     "n": Setting("40", options=("20", "40", "80")),
-    "item": Setting(0, low=0, high=79),                          # the item that is looked at
-    "seed": Setting(1, low=0, high=999_999),                     # of what calibration draws and of the items of meaning
+    "item": Setting(0, low=0, high=79),                          # the picked item
+    "seed": Setting(1, low=0, high=999_999),                     # of calibration's samples and of the items of meaning
 })
 read, among, keep, attached = SETTINGS.read, SETTINGS.among, SETTINGS.keep, SETTINGS.attached
 choice, show = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX)
 
 
 def captioned_choice(page: Lesson, name: str) -> None:
-    """One of a few under its caption."""
+    """Draw the choice of a setting under its caption."""
     with st.container(width="content", gap=None):
         st.caption(page.label(name))
         choice(page, name)
 
 
 def met_teaching(name: str) -> str:
-    """How much of the teaching text and its canaries a model has read, by its recipe: "whole", "part" or "none";
-    "unknown" for a model that has none.
+    """How much of the teaching text and its canaries a model has read, by its recipe: "whole", "part" or "none"; for a
+    model without a recipe "random" or "unknown".
     """
     base, step = cache.name_and_step(name)
     if base not in RECIPES:
@@ -82,6 +82,6 @@ def _texts(task: Task) -> Iterator[LanguageModelling]:
 
 
 def origin(page: Lesson, name: str) -> str:
-    """One sentence on what the model has read of the teaching text; nothing where that is all of it."""
+    """A sentence on how much of the teaching text the model has read; empty if it has read all of it."""
     met = met_teaching(name)
     return "" if met == "whole" else page.label(f"met_{met}", name=escaped(name))

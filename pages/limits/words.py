@@ -1,5 +1,5 @@
-"""Words: the same sentence with one word changed, what happens to the next token, and whether it happens in many
-sentences or in one.
+"""Words: one sentence with one word changed, the change of the next token's distribution, and whether many sentences
+show the same change.
 """
 import re
 from collections.abc import Sequence
@@ -20,16 +20,18 @@ from core.language.contrasts import Contrast, Spread, fitted
 from pages.limits import charts as figures
 from pages.limits.shared import PREFIX, attached, choice, read, show
 
-K, K_PRESENT = 7, 5             # words that gain, and as many that lose
-LEAST = 1e-4                    # the probability that a token needs in one of the two texts to be drawn as a point
-LEAST_RATIO = 1e-3              # and to be listed by its ratio
+K, K_PRESENT = 7, 5             # tokens that gain most, and as many that lose most
+LEAST = 1e-4                    # least probability, in one of the two texts, of a token that is drawn as a point
+LEAST_RATIO = 1e-3              # and of one that is listed by its ratio
 MOST_COUNTED, MOST_CHARACTERS, MOST_WORDS = 10, 300, 60
 CHART = {"height": 310, "presenting": 285}     # px
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two words, and the texts that differ by them: (a, b) each, one text of its own with neither."""
+    """Two words a and b, the pairs of texts that differ in them, and for each pair a text with neither; `counted`: the
+    words whose log-ratios are compared over many texts.
+    """
 
     a: str
     b: str
@@ -39,27 +41,27 @@ class Pair:
     counted: tuple[str, ...]
 
 
-def of_set(name: str, places: Sequence[int]) -> Pair:
-    """One of the project's pairs in its sentences, those at `places`."""
+def listed(name: str, places: Sequence[int]) -> Pair:
+    """One of the project's pairs in its sentences at the indices `places`."""
     pair, sentences = contrasts.sets()["pairs"][name], contrasts.sets()["sentences"]
     a, b, neutral = (tuple(fitted(sentences[i], pair[key]) for i in places) for key in ("a", "b", "neutral"))
     return Pair(pair["a"], pair["b"], tuple(zip(a, b)), pair["neutral"], neutral, tuple(pair["counted"]))
 
 
 def words_of(text: str) -> list[re.Match]:
-    """The last MOST_WORDS words of a text, with where they stand."""
+    """The last MOST_WORDS words of a text as matches, which have their positions."""
     return list(re.finditer(r"[^\W\d_]+(?:'[^\W\d_]+)?", text))[-MOST_WORDS:]
 
 
-def exchanged(word: str) -> str:
-    """The word that the project's list puts in its place, else the list's first word; a capital stays one.
+def swapped(word: str) -> str:
+    """The word's counterpart in the project's list of swaps, else the list's first word, with the word's capital.
 
     >>> exchanged("She"), exchanged("dog")
     ('He', 'cat')
     """
-    swaps = {one: other for pair in contrasts.sets()["swaps"] for one, other in (pair, pair[::-1])}
-    other = swaps.get(word) or swaps.get(word.lower()) or contrasts.sets()["swaps"][0][0]
-    return other[:1].upper() + other[1:] if word[:1].isupper() else other
+    swaps = {a: b for pair in contrasts.sets()["swaps"] for a, b in (pair, pair[::-1])}
+    swap = swaps.get(word) or swaps.get(word.lower()) or contrasts.sets()["swaps"][0][0]
+    return swap[:1].upper() + swap[1:] if word[:1].isupper() else swap
 
 
 def _default_place(matches: list[re.Match]) -> int:
@@ -67,8 +69,8 @@ def _default_place(matches: list[re.Match]) -> int:
     return next((i for i, match in enumerate(matches) if match.group() in known), len(matches) - 1)
 
 
-def _own(page: Lesson, run: Run) -> Pair | None:
-    """The reader's prompt and the reader's word; None for a prompt without words."""
+def _typed(page: Lesson, run: Run) -> Pair | None:
+    """The reader's prompt with the reader's word in one place; None for a prompt without words."""
     text = reader.clean_prompt(run.text)
     matches = words_of(text)
     if not matches:
@@ -81,57 +83,57 @@ def _own(page: Lesson, run: Run) -> Pair | None:
         st.session_state[controls["key"]] = place
         st.selectbox(page.label("place"), range(len(matches)), width=230, **controls,
                      format_func=lambda i: f"{matches[i].group()} ({i + 1})")
-        typed = st.text_input(page.label("other"), placeholder=exchanged(match.group()), max_chars=40, width=230,
+        typed = st.text_input(page.label("other"), placeholder=swapped(match.group()), max_chars=40, width=230,
                               **attached("other"))
-    other = " ".join(typed[:40].split()) or exchanged(match.group())
+    swap = " ".join(typed[:40].split()) or swapped(match.group())
     before, after = text[:match.start()], text[match.end():]
-    return Pair(match.group(), other, ((text, before + other + after),), page.label("own_without"),
+    return Pair(match.group(), swap, ((text, before + swap + after),), page.label("own_without"),
                 (before.rstrip() + after,), tuple(contrasts.sets()["pairs"]["girl"]["counted"]))
 
 
 def counted_words(pair: Pair) -> tuple[str, ...]:
-    """The words that are counted: the reader's, else the pair's."""
-    own = [word.strip() for word in re.split(r"[,;\n]", read("counted")[:MOST_CHARACTERS]) if word.strip()]
-    return tuple(dict.fromkeys(own))[:MOST_COUNTED] or pair.counted
+    """The counted words: the reader's, else the pair's."""
+    typed = [word.strip() for word in re.split(r"[,;\n]", read("counted")[:MOST_CHARACTERS]) if word.strip()]
+    return tuple(dict.fromkeys(typed))[:MOST_COUNTED] or pair.counted
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The controls, the two charts of one sentence or of all of them; returns what they show."""
+    """Draw the controls and the two charts of one sentence or of all; return what they show."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         name = choice(page, "pair")
         span = choice(page, "span", ("one",) if name == "own" else None)
     if span == "all":
-        return _all(page, run, name)
-    pair = _own(page, run) if name == "own" else _one_of(page, name)
-    return _one(page, run, pair or of_set("girl", [0]))
+        return _sentences(page, run, name)
+    pair = _typed(page, run) if name == "own" else _listed(page, name)
+    return _sentence(page, run, pair or listed("girl", [0]))
 
 
-def _one_of(page: Lesson, name: str) -> Pair:
+def _listed(page: Lesson, name: str) -> Pair:
     pair, sentences = contrasts.sets()["pairs"][name], contrasts.sets()["sentences"]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         st.selectbox(page.label("sentence_pick"), range(len(sentences)),
                      format_func=lambda i: sentences[i].replace("{w}", f"{pair['a']} / {pair['b']}"), width=600,
                      label_visibility="collapsed", **attached("sentence"))
         choice(page, "by")
-    return of_set(name, [read("sentence")])
+    return listed(name, [read("sentence")])
 
 
 def _contrasts(run: Run, texts: Sequence[tuple[str, str]]) -> list[Contrast]:
     key = run.loaded.key("contrasts", tuple(texts))
     return growing_results.made(key, lambda: contrasts.contrasts(run.loaded.runner, run.tokenizer, texts),
-                                lambda made: 16 * len(texts) * run.model.config.vocab_size)
+                                lambda _: 16 * len(texts) * run.model.config.vocab_size)
 
 
 def _ratios(run: Run, texts: Sequence[tuple[str, str]], words: Sequence[str]) -> np.ndarray:
     key = run.loaded.key("contrast words", tuple(texts), tuple(words))
     return growing_results.made(key, lambda: contrasts.log_ratios(run.loaded.runner, run.tokenizer, texts, words),
-                                lambda made: made.nbytes)
+                                lambda value: value.nbytes)
 
 
 # ---- one sentence ----------------------------------------------------------------------------------------------------
 
 
-def _one(page: Lesson, run: Run, pair: Pair) -> Reading:
+def _sentence(page: Lesson, run: Run, pair: Pair) -> Reading:
     (contrast,) = _contrasts(run, pair.texts)
     by, k, visible = read("by"), K_PRESENT if reader.present() else K, run.tokenizer.visible
     gained, lost = contrast.movers(k, by, LEAST_RATIO if by == "ratio" else 0.0)
@@ -147,17 +149,17 @@ def _one(page: Lesson, run: Run, pair: Pair) -> Reading:
         titles = (page.label(f"axis_{by}"), *(page.label("column_with", word=word) for word in (pair.a, pair.b)))
         show(figures.movers([visible(int(i)) for i in ids], p[ids], q[ids], values, titles, **look(**CHART)), "movers")
     with right:
-        shown = np.flatnonzero(np.maximum(p, q) >= LEAST)
-        show(figures.log_ratios([visible(int(i)) for i in shown], p[shown], q[shown],
-                                np.isin(shown, [*ids[:4], *ids[-4:]]),
+        points = np.flatnonzero(np.maximum(p, q) >= LEAST)
+        show(figures.log_ratios([visible(int(i)) for i in points], p[points], q[points],
+                                np.isin(points, [*ids[:4], *ids[-4:]]),
                                 (page.label("axis_mean"), page.label("axis_ratio")), **look(**CHART)), "ratios")
-    return Reading(_one_lines(page, run, contrast, int(ids[0]) if len(ids) else 0, len(gained)),
+    return Reading(_sentence_lines(page, run, contrast, int(ids[0]) if len(ids) else 0, len(gained)),
                    _question(page, run, pair), [Contrast, contrasts.contrasts],
-                   {"words.csv": lambda: _one_table(page, run, pair, contrast)}, f".st-key-{PREFIX}movers", title,
+                   {"words.csv": lambda: _sentence_table(page, run, pair, contrast)}, f".st-key-{PREFIX}movers", title,
                    _counted_table(page, run, pair))
 
 
-def _one_lines(page: Lesson, run: Run, contrast: Contrast, token_id: int, n_shown: int) -> list[tuple[str, str]]:
+def _sentence_lines(page: Lesson, run: Run, contrast: Contrast, token_id: int, n_shown: int) -> list[tuple[str, str]]:
     visible, log = run.tokenizer.visible, {"p": contrast.log_p, "q": contrast.log_q}
     p, q = (float(np.exp(values[token_id])) for values in log.values())
     token, gains = code(visible(token_id)), np.sort(contrast.difference[contrast.difference > 0])[::-1]
@@ -170,12 +172,12 @@ def _one_lines(page: Lesson, run: Run, contrast: Contrast, token_id: int, n_show
               rf"\tfrac12 \sum_w \lvert q_w - p_w \rvert = \sum_{{q_w > p_w}} (q_w - p_w) = "
               rf"{latex_operand(gains[:n_shown].sum())} + {bracketed(latex_operand(gains[n_shown:].sum()))} = "
               rf"{latex_number(contrast.total_variation)}")]
-    for one, other, total in (("p", "q", contrast.kl_from_p), ("q", "p", contrast.kl_from_q)):
-        terms = np.exp(log[one]) * (log[one] - log[other])
+    for a, b, total in (("p", "q", contrast.kl_from_p), ("q", "p", contrast.kl_from_q)):
+        terms = np.exp(log[a]) * (log[a] - log[b])
         i = int(np.argmax(np.abs(terms)))
-        first, second = (latex_operand(np.exp(log[name][i])) for name in (one, other))
-        lines.append((page.label("numbers_kl", token=code(visible(i)), one=one, other=other),
-                      rf"\mathrm{{KL}}({one} \,\Vert\, {other}) = {bracketed(first)} \ln \frac{{{first}}}{{{second}}} "
+        first, second = (latex_operand(np.exp(log[name][i])) for name in (a, b))
+        lines.append((page.label("numbers_kl", token=code(visible(i)), one=a, other=b),
+                      rf"\mathrm{{KL}}({a} \,\Vert\, {b}) = {bracketed(first)} \ln \frac{{{first}}}{{{second}}} "
                       rf"+ \cdots = {latex_number(terms[i])} + ({latex_number(total - terms[i])}) = "
                       rf"{latex_number(total)}"))
     return lines
@@ -189,7 +191,7 @@ def _counted_table(page: Lesson, run: Run, pair: Pair) -> pd.DataFrame:
                          page.label("column_times"): map(plain_number, np.exp(ratios))})
 
 
-def _one_table(page: Lesson, run: Run, pair: Pair, contrast: Contrast) -> pd.DataFrame:
+def _sentence_table(page: Lesson, run: Run, pair: Pair, contrast: Contrast) -> pd.DataFrame:
     order = np.argsort(-np.abs(contrast.difference), kind="stable")
     columns = {page.label("column_with", word=pair.a): np.exp(contrast.log_p),
                page.label("column_with", word=pair.b): np.exp(contrast.log_q),
@@ -201,20 +203,20 @@ def _one_table(page: Lesson, run: Run, pair: Pair, contrast: Contrast) -> pd.Dat
 # ---- all sentences ---------------------------------------------------------------------------------------------------
 
 
-def _all(page: Lesson, run: Run, name: str) -> Reading:
-    pairs, every = contrasts.sets()["pairs"], range(len(contrasts.sets()["sentences"]))
-    pair = of_set(name, every)
+def _sentences(page: Lesson, run: Run, name: str) -> Reading:
+    pairs, places = contrasts.sets()["pairs"], range(len(contrasts.sets()["sentences"]))
+    pair = listed(name, places)
     st.text_input(page.label("counted"), placeholder=", ".join(pair.counted), max_chars=MOST_CHARACTERS, width=700,
                   label_visibility="collapsed", **attached("counted"))
     words = counted_words(pair)
-    sets = {name: pair} | {key: of_set(key, every) for key, one in pairs.items() if one.get("control") and key != name}
-    tables = {key: _ratios(run, one.texts, words) for key, one in sets.items()}
+    sets = {name: pair} | {key: listed(key, places) for key, p in pairs.items() if p.get("control") and key != name}
+    tables = {key: _ratios(run, p.texts, words) for key, p in sets.items()}
     spreads, controls = [Spread(line) for line in tables[name]], [tables[key] for key in tables if key != name]
-    clear = beyond(tables[name], controls)
+    above = exceeds(tables[name], controls)
     word, most = max(zip(words, spreads), key=lambda named: abs(named[1].mean))
     title = page.label("all_title", a=code(pair.a), b=code(pair.b), n=len(pair.texts), word=code(word),
                        times=readable(np.exp(most.mean)), above=most.n_above)
-    title += " " + page.label("all_clear", words=", ".join(code(one) for one, is_clear in zip(words, clear) if is_clear)
+    title += " " + page.label("all_clear", words=", ".join(code(w) for w, is_above in zip(words, above) if is_above)
                                                  or page.label("none"))
     st.markdown(f"**{title}**")
     lanes = {key: page.label("lane_control", pair=page.label(f"pair_{key}")) if pairs[key].get("control")
@@ -224,14 +226,14 @@ def _all(page: Lesson, run: Run, name: str) -> Reading:
         show(figures.spreads(words, [(lanes[key], table) for key, table in tables.items()], page.label("axis_all"),
                              **look(**CHART)), "spreads")
     with right:
-        _moved(page, run, {lanes[key]: one for key, one in sets.items()})
-    return Reading(_all_lines(page, word, most), _question(page, run, pair), [Spread, contrasts.log_ratios, beyond],
-                   {"sentences.csv": lambda: _all_table(page, sets, tables, words)}, f".st-key-{PREFIX}spreads", title,
-                   _spread_table(page, words, spreads, clear))
+        _variations(page, run, {lanes[key]: p for key, p in sets.items()})
+    return Reading(_spread_lines(page, word, most), _question(page, run, pair), [Spread, contrasts.log_ratios, exceeds],
+                   {"sentences.csv": lambda: _ratio_table(page, sets, tables, words)}, f".st-key-{PREFIX}spreads",
+                   title, _spread_table(page, words, spreads, above))
 
 
-def _moved(page: Lesson, run: Run, sets: dict[str, Pair]) -> None:
-    """How much probability each pair of words moves, beside the lanes of the chart."""
+def _variations(page: Lesson, run: Run, sets: dict[str, Pair]) -> None:
+    """Write the total variation of each pair of words, mean and deviation over the sentences."""
     lines = [page.label("moved_title")]
     for lane, pair in sets.items():
         moved = Spread(np.array([contrast.total_variation for contrast in _contrasts(run, pair.texts)]))
@@ -240,21 +242,21 @@ def _moved(page: Lesson, run: Run, sets: dict[str, Pair]) -> None:
     st.caption(page.label("moved_note"))
 
 
-def beyond(own: np.ndarray, controls: Sequence[np.ndarray]) -> list[bool]:
-    """Which rows of (words, sentences) log-ratios go beyond each control: a greater mean in size, and in the same
-    sentences a mean difference of more than two standard errors.
+def exceeds(ratios: np.ndarray, controls: Sequence[np.ndarray]) -> list[bool]:
+    """Whether each row of log-ratios (words, sentences) exceeds every control: its mean has the larger absolute value,
+    and the mean difference over the same sentences is more than two standard errors.
 
     >>> beyond(np.array([[1.0, 1.2, 0.9], [0.1, 0.2, 0.1]]), [np.array([[0.1, 0.0, 0.1], [0.3, 0.2, 0.4]])])
     [True, False]
     """
-    def clear(line: np.ndarray, other: np.ndarray) -> bool:
-        apart = Spread(line - other)
-        return abs(line.mean()) > abs(other.mean()) and abs(apart.mean) > 2 * apart.error
+    def clear(line: np.ndarray, control: np.ndarray) -> bool:
+        apart = Spread(line - control)
+        return abs(line.mean()) > abs(control.mean()) and abs(apart.mean) > 2 * apart.error
 
-    return [all(clear(line, table[i]) for table in controls) for i, line in enumerate(own)]
+    return [all(clear(line, table[i]) for table in controls) for i, line in enumerate(ratios)]
 
 
-def _all_lines(page: Lesson, word: str, spread: Spread) -> list[tuple[str, str]]:
+def _spread_lines(page: Lesson, word: str, spread: Spread) -> list[tuple[str, str]]:
     n, terms = len(spread.values), " + ".join(bracketed(latex_number(value)) for value in spread.values)
     return [(page.label("numbers_mean", word=code(word), n=n),
              rf"m = \frac{{{terms}}}{{{n}}} = {latex_number(spread.mean)}"),
@@ -264,21 +266,21 @@ def _all_lines(page: Lesson, word: str, spread: Spread) -> list[tuple[str, str]]
 
 
 def _spread_table(page: Lesson, words: Sequence[str], spreads: Sequence[Spread], clear: Sequence[bool]) -> pd.DataFrame:
-    rows = [(word, *map(plain_number, (one.mean, one.deviation, one.error)), f"{one.n_above} / {len(one.values)}",
-             "✓" if is_clear else "–") for word, one, is_clear in zip(words, spreads, clear)]
+    rows = [(word, *map(plain_number, (s.mean, s.deviation, s.error)), f"{s.n_above} / {len(s.values)}",
+             "✓" if is_clear else "–") for word, s, is_clear in zip(words, spreads, clear)]
     return page.table(rows, "word", "mean", "deviation", "error", "above", "clear")
 
 
-def _all_table(page: Lesson, sets: dict[str, Pair], tables: dict[str, np.ndarray],
+def _ratio_table(page: Lesson, sets: dict[str, Pair], tables: dict[str, np.ndarray],
                words: Sequence[str]) -> pd.DataFrame:
-    return pd.DataFrame([{page.label("column_pair"): f"{pair.a} / {pair.b}", page.label("column_sentence"): one,
+    return pd.DataFrame([{page.label("column_pair"): f"{pair.a} / {pair.b}", page.label("column_sentence"): text,
                           page.label("column_word"): word, page.label("axis_ratio"): float(tables[key][i, j])}
-                         for key, pair in sets.items() for j, (one, _) in enumerate(pair.texts)
+                         for key, pair in sets.items() for j, (text, _) in enumerate(pair.texts)
                          for i, word in enumerate(words)])
 
 
 def _question(page: Lesson, run: Run, pair: Pair) -> Question:
-    """Which of the two words' texts the text with neither is nearer to."""
+    """Which of the two words' texts is nearer, in total variation, to the text with neither."""
     to_a, to_b = (np.mean([contrast.total_variation for contrast in _contrasts(
         run, [(text[side], neutral) for text, neutral in zip(pair.texts, pair.neutral)])]) for side in (0, 1))
     names = dict(neutral=code(pair.neutral_name), a=code(pair.a), b=code(pair.b))

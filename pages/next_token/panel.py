@@ -71,7 +71,7 @@ def vocabulary(run: Run) -> list[str]:
     """The visible form of every token, by id."""
     return cache.result(run.loaded.key("visible"),
                         lambda: list(map(run.tokenizer.visible, range(run.model.config.vocab_size))),
-                        lambda made: sum(map(len, made)))
+                        lambda value: sum(map(len, value)))
 
 
 def earlier(page: Lesson, run: Run, position: int) -> str:

@@ -45,7 +45,7 @@ def _geometries(run: Run) -> tuple[figures.Geometry, figures.Geometry]:
         return figures.geometry(P), figures.geometry(positional.sinusoidal(*P.shape).numpy())
 
     return growing_results.made(run.loaded.key("positions geometry"), make,
-                                lambda made: sum(2 * one.P.nbytes + one.cosines.nbytes for one in made))
+                                lambda value: sum(2 * one.P.nbytes + one.cosines.nbytes for one in value))
 
 
 def _message(learned: figures.Geometry, sinusoidal: figures.Geometry) -> tuple[dict, dict[str, np.ndarray]]:

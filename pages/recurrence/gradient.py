@@ -35,7 +35,7 @@ def reach(norm: float, matrix: str, activation: str, keep: float, n_steps: int, 
         return {name: values.numpy() for name, values in norms.items()}
 
     return cache.result(("recurrence gradient", norm, matrix, activation, keep, n_steps, seed), make,
-                        lambda made: 8 * sum(map(len, made.values())))
+                        lambda value: 8 * sum(map(len, value.values())))
 
 
 def draw(page: Lesson, run: Run) -> Reading:

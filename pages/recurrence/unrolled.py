@@ -50,7 +50,7 @@ def network(run: Run, kind: str, n_layers: int, both: bool, seed: int) -> list[l
         return recurrent_cells.stack(layers, X)
 
     return cache.result(run.key("recurrence unrolled", kind, n_layers, both, seed), make,
-                        lambda made: 8 * 16 * N_HIDDEN * len(run.token_ids) * sum(map(len, made)))
+                        lambda value: 8 * 16 * N_HIDDEN * len(run.token_ids) * sum(map(len, value)))
 
 
 def picked(n_layers: int, both: bool) -> dict[str, int]:

@@ -40,7 +40,7 @@ SUBLAYERS = {"attention": ("head", "attention bias", "attention norm bias"),
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument; return what it shows."""
     token_column, field, choices = st.columns([4, 4, 6], vertical_alignment="bottom")
     with token_column:
         position = token_slider(page, run)
@@ -104,7 +104,7 @@ def contributions_of(run: Run, position: int, target: int) -> Contributions:
     """The parts of one logit, kept for all who ask for the same."""
     key = run.key("contributions", position, target)
     return growing_results.made(key, lambda: contributions.logit_contributions(run.model, run.trace, position, target),
-                                lambda made: 200 * len(made.parts))
+                                lambda value: 200 * len(value.parts))
 
 
 def part_name(page: Lesson, part: Part) -> str:

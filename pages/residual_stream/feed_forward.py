@@ -27,7 +27,7 @@ _picture = token_view("residual_neurons", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows. A model without a feed-forward part gets a sentence instead."""
+    """Draw the instrument; return what it shows. A model without a feed-forward part gets a sentence instead."""
     block_column, token_column = st.columns([2, 3])
     with block_column:
         layer = block_slider(page, run)

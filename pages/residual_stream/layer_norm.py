@@ -31,7 +31,7 @@ RANDOM_WIDTH, RANDOM_TOKENS = 64, 32
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument; return what it shows."""
     shown = choice(page, "norm_view")
     if shown == "placement":
         return _placement(page, run)
@@ -198,7 +198,7 @@ def _placement(page: Lesson, run: Run) -> Reading:
     seed = seed_column.slider(page.label("random_seed"), 0, 9, **attached("random_seed"))
     growth = {placement: cache.result(("stream growth", placement, n_layers, seed),
                                       lambda placement=placement: stream_growth(placement, n_layers, seed),
-                                      lambda made: made.nbytes) for placement in ("pre", "post")}
+                                      lambda value: value.nbytes) for placement in ("pre", "post")}
     pre, post = growth.values()
     title = page.label("title_placement", pre_first=readable(pre[1]), pre_last=readable(pre[-1]),
                        post=readable(post[-1]), n=n_layers)

@@ -46,7 +46,7 @@ _lens_guesses = declare("lens_guesses", HERE / "lens_guesses.js", html='<ol clas
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument; return what it shows."""
     n_layers, position = run.model.config.n_layers, reader.selection().position
     depth, reading = depth_of(n_layers), _read(run)
     logits = contributions.logit_lens(run.model, _streams_at(run, position)).double()
@@ -76,7 +76,7 @@ def _streams_at(run: Run, position: int) -> torch.Tensor:
 def _read(run: Run) -> LensReading:
     """The whole lens, kept for all who ask for the same prompt."""
     return growing_results.made(run.key("logit lens"), lambda: contributions.read_lens(run.model, run.trace),
-                                lambda made: sum(t.nbytes for t in vars(made).values()))
+                                lambda value: sum(t.nbytes for t in vars(value).values()))
 
 
 def _grid(page: Lesson, run: Run, reading: LensReading, depth: int, title: str) -> None:

@@ -70,7 +70,7 @@ def measure(run: Run, name: str) -> np.ndarray:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument; return what it shows."""
     names = [name for name in MEASURES if name != "mlp" or run.model.config.d_ff is not None]
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         name = choice(page, "measure", names)

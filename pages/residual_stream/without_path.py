@@ -22,7 +22,7 @@ N_TOKENS, N_TOKENS_PRESENT = 5, 4      # of each of two distributions
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument; return what it shows."""
     token_column, measure_column = st.columns([3, 2], vertical_alignment="bottom")
     with token_column:
         position = token_slider(page, run)

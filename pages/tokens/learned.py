@@ -60,7 +60,7 @@ def text_of(page: Lesson, run: Run) -> tuple[str, bool]:
 def learned(text: str) -> Learned:
     """Everything learned from a text, computed once for all readers."""
     return cache.result(("tokens_training", text), lambda: _learn(text),
-                        lambda made: 4_000 + 100 * sum(len(unigram.log_p) for unigram in made.unigrams)
+                        lambda value: 4_000 + 100 * sum(len(unigram.log_p) for unigram in value.unigrams)
                                      + 20 * len(text))
 
 
@@ -99,7 +99,7 @@ def message(page: Lesson, found: Learned) -> dict:
     """The header of the component, as learned.js has it."""
     shown = shown_words(found)
     entries = cache.result(("tokens_training_entries", found.text), lambda: _entries(found, shown),
-                           lambda made: 60 * len(shown) * len(found.sizes))
+                           lambda _: 60 * len(shown) * len(found.sizes))
     order = [shown.index(word) for word in found.words[:MOST_WORDS]]
     return page.header("train") | {
         "identity": found.text, "sizes": found.sizes,

@@ -58,7 +58,7 @@ def split(word: bytes) -> tuple[bytes, ...]:
 def merging_of(run: Run) -> Merging:
     """The merges of the whole words among what the model reads of the prompt, of MOST_BYTES bytes at most."""
     return cache.result(run.key("tokens_merges"), lambda: _merging(run.tokenizer, run),
-                        lambda made: 200 + 64 * (made.n_bytes + 1) * (len(made.steps) + 1))
+                        lambda value: 200 + 64 * (value.n_bytes + 1) * (len(value.steps) + 1))
 
 
 def _merging(tokenizer: Tokenizer, run: Run) -> Merging:
@@ -125,7 +125,7 @@ def message(page: Lesson, run: Run, found: Merging) -> dict:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The player; returns what it shows."""
+    """Draw the player; return what it shows."""
     if run.tokenizer.method != Tokenizer.method:
         return cannot(page.label("merges_other", method=run.tokenizer.method))
     found = merging_of(run)

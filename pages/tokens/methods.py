@@ -81,7 +81,7 @@ def tokenizers_of(run: Run) -> dict[str, Tokenizer]:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The table and the chart; returns what they show."""
+    """Draw the table and the chart; return what they show."""
     texts, ways = examples(page, run), methods(page, run)
     example = min(read("example"), len(texts) - 1)
     cuts = [[way.cut(text) for text in texts] for way in ways]

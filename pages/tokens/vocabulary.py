@@ -37,10 +37,10 @@ def table_of(tokenizer: Tokenizer) -> dict:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The search and the opened token; returns what they show."""
+    """Draw the search and the opened token; return what they show."""
     token = picked_token(run)
     table = cache.result(run.loaded.key("tokens_vocabulary"), lambda: table_of(run.tokenizer),
-                         lambda made: 400 * len(made["names"]))
+                         lambda value: 400 * len(value["names"]))
     header = page.header("vocabulary") | table | {
         "prompt": run.token_ids,
         "settings": {"find": read("find")[:MOST_SEARCHED], "token": token}}

@@ -32,7 +32,7 @@ def settings(page: Lesson) -> None:
 
 
 def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument; return what it shows."""
     judge, beta = read("judge"), min(BETAS, key=lambda value: abs(value - read("beta")))
     keep(beta=beta)                                 # an address may ask for what lies between two steps
     candidates, votes = candidates_of(loaded), tuple(votes_of(loaded).items()) if judge == "own" else ()

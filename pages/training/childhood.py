@@ -45,7 +45,7 @@ SAMPLE_SHOWN = 90                     # characters of the sample
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument; return what it shows."""
     name = next((base for base in (cache.name_and_step(run.model_name)[0], *cache.model_names())
                  if cache.moments(base)), None)
     if name is None:

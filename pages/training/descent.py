@@ -37,7 +37,7 @@ RUN_OFF = 1e6             # a loss that is not worth its number
 
 
 def draw(page: Lesson) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument; return what it shows."""
     surface = SURFACES[read("surface")]
     with side_by_side("bottom", "medium"):
         rate = pick_power(page, "descent_rate", STEPS_OF_TEN, width=320,

@@ -33,7 +33,7 @@ def settings(page: Lesson) -> None:
 
 
 def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument; return what it shows."""
     train, held_out = text_pairs(page)
     learned = parts.tuner_settings()        # read here: a job has no session
 

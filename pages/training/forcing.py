@@ -42,7 +42,7 @@ _picture = token_view("teacher_forcing", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument; return what it shows."""
     with side_by_side("center", "medium"):
         unit = choice(page, "unit")
         is_packed = st.toggle(page.label("packed"), help=page.label("packed_help"), **attached("packed"))

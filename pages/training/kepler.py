@@ -44,7 +44,7 @@ _picture = instrument("kepler_orbit", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument; return what it shows."""
     with side_by_side("bottom", "medium"):
         structure = choice(page, "structure")
         method = choice(page, "method")

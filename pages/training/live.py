@@ -52,7 +52,7 @@ AXIS_STEPS = (100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_00
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument; return what it shows."""
     with side_by_side("center", "medium"):
         choice(page, "task")
         choice(page, "size")

@@ -21,7 +21,7 @@ _picture = token_view("packing_rows", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument; return what it shows."""
     documents, own, cut = documents_of(page, run)
     with side_by_side("bottom", "medium"):
         numeric(st.slider, page, "row_length", width=260)

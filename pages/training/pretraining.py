@@ -33,7 +33,7 @@ settings = fine_tuning.settings     # what is given is one of its pairs
 
 
 def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument; return what it shows."""
     _, held_out = fine_tuning.text_pairs(page)
     # where the other stages have it, so that it stays there from one to the next
     with side_by_side():

@@ -39,7 +39,7 @@ WIDTH, WARMUP = 512, 4000      # of the first Transformer, whose formula stands 
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument; return what it shows."""
     with side_by_side("center", "medium", key=f"{PREFIX}schedules_controls"):
         part = choice(page, "part")
         if part == "descent":

@@ -9,7 +9,7 @@ STAGES = {"pretrained": pretraining, "tuned": fine_tuning, "aligned": alignment}
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The instrument; returns what it shows."""
+    """Draw the instrument; return what it shows."""
     with side_by_side():
         stage = STAGES[choice(page, "stage")]
         if not reader.present():                  # where there is room for it

@@ -153,7 +153,7 @@ def test_the_readers_own_prompt_and_word():
     p, q = (np.exp(after(run, f"The old dog saw {rest} girl and")) for rest in ("a", "cat"))
     assert numbers_in(formulas(at)[2])[-1] == pytest.approx(0.5 * np.abs(q - p).sum(), abs=1e-4)
     assert ([match.group() for match in words.words_of("Don't stop, 3 times!")] == ["Don't", "stop", "times"]
-            and words.exchanged("Girl") == "Boy")
+            and words.swapped("Girl") == "Boy")
 
 
 def test_the_mean_over_twelve_sentences():
@@ -174,7 +174,7 @@ def test_the_mean_over_twelve_sentences():
             and float(table.iloc[1, 1]) == pytest.approx(np.mean(ratios), abs=1e-3))
     assert (float(table.iloc[1, 2]) == pytest.approx(np.std(ratios, ddof=1), abs=1e-3)
             and table.iloc[1, 4] == f"{sum(value > 0 for value in ratios)} / 12")
-    assert table.iloc[:, 5].tolist() == ["✓" if own else "–" for own in words.beyond(*_tables(run))]
+    assert table.iloc[:, 5].tolist() == ["✓" if own else "–" for own in words.exceeds(*_tables(run))]
     mean, error = formulas(at)
     *terms, m = numbers_in(mean)
     assert (len(terms) == 12 and sum(terms) / 12 == pytest.approx(m, abs=1e-4)

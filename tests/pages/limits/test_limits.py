@@ -12,7 +12,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core.analysis.statistics import calibrate, chance_errors, pairs_won
+from core.analysis.statistics import calibrate, chance_errors, mann_whitney
 from core.app.base import prose
 from core.app.compute import cache
 from core.app.state.run import Run, read
@@ -100,7 +100,7 @@ def test_an_answer_has_the_product_of_its_tokens_probabilities(run: Run):
         assert found[i].text == said and found[i].p == pytest.approx(p, rel=1e-4)
     assert found[0].right and not found[1].right
     assert (found[3].text == ""
-            and confidence.said(confidence.leading(run.model, run.tokenizer, found[3].exercise)) == found[3])
+            and confidence.greedy(confidence.leading(run.model, run.tokenizer, found[3].exercise)) == found[3])
     first = confidence.leading(run.model, run.tokenizer, Exercise("x", prompts[1], ""))
     assert (any(claim.text == found[1].text and claim.p == pytest.approx(found[1].p, rel=1e-4) for claim in first)
             and not any(claim.right for claim in first))
@@ -161,7 +161,7 @@ def test_a_subject_of_the_readers_own():
 
 
 def test_pairs_and_what_models_have_read():
-    assert pairs_won(np.array([3, 2]), np.array([1, 2, 3])) == 1 + 1 + 0.5 + 1 + 0.5
+    assert mann_whitney(np.array([3, 2]), np.array([1, 2, 3])) == 1 + 1 + 0.5 + 1 + 0.5
     assert [met_teaching(name) for name in ("stories", "stories-small", "stories-small@0", "induction", "random",
                                             "mine-1a2b3c")] == ["whole", "part", "none", "none", "random", "unknown"]
     at = open_at(model="positions-none")
@@ -222,8 +222,8 @@ def test_how_much_must_be_given_is_found_by_trying(run: Run, name: str):
     [own] = recitations(run.model, run.tokenizer,
                         [one for one in teaching_text.canaries() if one.name == name and one.repeats], 1)
     total = len(own.token_ids) + 1
-    least = next((n for n in range(1, total) if memory.after(own, n).n_recited == total - n), total)
-    assert memory.needed(own) == least
+    least = next((n for n in range(1, total) if memory.with_start(own, n).n_recited == total - n), total)
+    assert memory.start_needed(own) == least
     answer(open_at(view="memory", passage=name), f"needed_{name}", sum(least > limit for limit in memory.NEEDED))
 
 
