@@ -1,5 +1,5 @@
-"""Averages: a head's output is a weighted mean of values, and what becomes of the tokens of a model that can
-do nothing else.
+"""Averages: a head's output is a weighted mean of values; without feed-forward parts the tokens of a model become
+alike.
 """
 from dataclasses import dataclass
 
@@ -26,14 +26,14 @@ from pages.attention.shared import PREFIX, keep, picked_block, picks, read, show
 PICTURE = f"{PREFIX}average"
 CHART, CHART_PRESENT = 300, 235     # pixels
 LEAST_CHANGE = 0.02          # of the mean cosine: below it the question's answer is "about the same"
-# The values that a head averages, on the plane of their widest spread, their hull, and the output inside it.
+# The values that a head averages, on the plane of their two principal axes, their hull, and the output inside it.
 _picture = instrument("attention_average", __file__)
 
 
 @dataclass(frozen=True)
 class Plane:
-    """The values that the query sees, (n, 2) on the plane of their widest spread, the share of the spread that the
-    plane shows, and their scores (n,).
+    """The n values that the query sees: their coordinates on their two principal axes (n, 2), the share of the variance
+    that the plane keeps, their scores (n,) and positions (n,).
     """
 
     points: np.ndarray
@@ -43,7 +43,7 @@ class Plane:
 
 
 def plane_of(steps: Steps) -> Plane:
-    """The visible values on the plane of their two principal axes; a value that stands alone is at 0."""
+    """The visible values on the plane of their two principal axes; a single value is at 0."""
     seen = steps.allowed
     values, scores, positions = steps.V[seen], to_numpy(steps.scores[seen]), np.flatnonzero(to_numpy(seen))
     view = principal_axes(values, 2)
@@ -98,7 +98,7 @@ def _draw_plane(page: Lesson, run: Run, plane: Plane) -> None:
 
 
 def alike(run: Run) -> dict[str, np.ndarray]:
-    """The mean cosine between different tokens in the stream, (L + 1,), of the model as it is and without its
+    """The mean cosine between different tokens in the stream, (L + 1,), of the "whole" model and "without" its
     feed-forward parts; empty for one token.
     """
     if len(run.tokens) < 2:
@@ -148,8 +148,8 @@ def _lines(page: Lesson, run: Run, steps: Steps, likeness: dict[str, np.ndarray]
 
 
 def question(page: Lesson, run: Run, steps: Steps, likeness: dict[str, np.ndarray]) -> Question:
-    """Whether the tokens draw together without the feed-forward parts; where that cannot be asked, whether an average
-    can exceed its largest part.
+    """Whether the tokens become more alike without the feed-forward parts; where that cannot be asked, whether an
+    average can exceed its largest part.
     """
     if "without" not in likeness:
         larger = bool(

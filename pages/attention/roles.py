@@ -1,5 +1,5 @@
-"""Roles: why a query and a key, and not one vector for both; and which changes of the weights nobody can
-see from outside.
+"""Roles: why a query and a key, and not one vector for both; and which changes of the weights leave the output
+unchanged.
 """
 import math
 from dataclasses import dataclass
@@ -31,21 +31,21 @@ from core.model.transformer import Transformer
 from pages.attention.shared import PREFIX, attached, choice, pick_head, read, throw_again
 
 PICTURE = f"{PREFIX}roles"
-MOST_DOUBLE = 10**9    # bytes of the copy in float64 that is made of a model
-SHOWN = 64             # tokens, the last of the prompt, whose rows are drawn
-# a difference of logits in float64 below which two models are the same: far above rounding, far below any change
+MOST_DOUBLE = 10**9    # bytes of a model's copy in float64
+SHOWN = 64             # the last tokens of the prompt, whose rows are drawn
+# two models with a smaller difference of logits in float64 are the same: far above rounding, far below any change
 UNSEEN = 1e-9
 LEAST_PLAIN = 5e-4     # below it a difference is written with its power of ten
 PANELS = ".matrices"   # CSS selector of the picture
-STEPS = (UNSEEN, 0.1, 1.0)     # what parts the options of the question about the change of basis
-# Matrices of one head or of the stream beside each other, as heatmaps with their values under the pointer.
+STEPS = (UNSEEN, 0.1, 1.0)     # limits between the options of the question about the change of basis
+# Matrices of one head or of the stream side by side, as heatmaps with their values under the pointer.
 _picture = token_view("attention_matrices", __file__)
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One heatmap: label of its name, what is said of it, a meaning of style.py, its values; `keys`: its columns
-    are tokens too.
+    """One heatmap: the label of its name, its caption `said`, a meaning of style.py, its values. keys: its columns are
+    tokens too.
     """
 
     name: str
@@ -73,17 +73,17 @@ class Heads:
 
 @dataclass(frozen=True)
 class Compared:
-    """One head as it is and after a change, and the largest difference of the two models' logits, found in float64."""
+    """One head before and after a change, and the largest difference of the two models' logits, in float64."""
 
-    own: Heads
-    other: Heads
+    before: Heads
+    after: Heads
     difference: float
 
 
 @dataclass(frozen=True)
 class Relabelled:
     """The stream after the last block (N, d) of the model and of the relabelled one, their logits (|V|,) after one
-    position, the largest difference of all logits, and the order of the dimensions.
+    position, the largest difference of all logits, and the order (d,) of the dimensions.
     """
 
     before: Tensor
@@ -114,7 +114,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _matrices(page: Lesson, run: Run, panels: list[Panel], title: str) -> None:
-    """The heatmaps; of a long prompt the last SHOWN tokens."""
+    """Draw the heatmaps, of a long prompt for the last SHOWN tokens."""
     first = max(0, len(run.token_ids) - SHOWN)
     headers, arrays = [], {}
     for k, panel in enumerate(panels):
@@ -122,7 +122,7 @@ def _matrices(page: Lesson, run: Run, panels: list[Panel], title: str) -> None:
         arrays[f"m{k}"] = values.float().numpy()
         headers.append({"name": page.label(f"roles_panel_{panel.name}"), "said": panel.said, "meaning": panel.meaning,
                         "rows": values.shape[0], "columns": values.shape[1], "keys": panel.keys, "scale": panel.scale,
-                        "reach": panel.reach or reach(panel.values) or 1.0, "masked": panel.masked})
+                        "reach": panel.reach or peak(panel.values) or 1.0, "masked": panel.masked})
     _picture(page.header("roles") | {"theme": reader.theme(),
               "title": title + (f" {page.label('roles_last', n=SHOWN)}" if first else ""),
               "tokens": run.tokens[first:], "panels": headers, "lines": math.ceil(len(panels) / 3)},
@@ -133,7 +133,7 @@ def _matrices(page: Lesson, run: Run, panels: list[Panel], title: str) -> None:
 
 
 def _double(run: Run) -> Transformer:
-    """The model in float64, shared and read alone."""
+    """The model in float64, shared by all readers and never written."""
     return growing_results.made(run.loaded.key("attention double"), lambda: symmetries.double_copy(run.model),
                                 lambda value: 8 * value.n_parameters)
 
@@ -150,26 +150,26 @@ def _heads(trace: Trace, layer: int, head: int) -> Heads:
 
 
 def compared(run: Run, kind: str, layer: int, head: int, seed: int = 0, stretch: float = 1.0) -> Compared:
-    """One head as it is, and after a change: "keys" are made as queries, or another "basis" for both."""
+    """One head before and after a change: "keys" are computed as queries, or both are in another "basis"."""
     def make() -> Compared:
         model = _double(run)
         changed = (symmetries.with_queries_as_keys(model, layer, head) if kind == "keys" else
                    symmetries.with_change_of_basis(model, layer, head,
                                                    symmetries.change_of_basis(seed, run.model.config.d_k, stretch)))
-        one, other = _forward(model, run), _forward(changed, run)
-        return Compared(_heads(one, layer, head), _heads(other, layer, head), largest(one.logits, other.logits))
+        a, b = _forward(model, run), _forward(changed, run)
+        return Compared(_heads(a, layer, head), _heads(b, layer, head), largest(a.logits, b.logits))
 
     return growing_results.made(run.key("attention roles", kind, layer, head, seed, stretch), make,
-                                lambda found: _bytes(found.own) + _bytes(found.other))
+                                lambda pair: _bytes(pair.before) + _bytes(pair.after))
 
 
 def relabelled(run: Run, seed: int, position: int) -> Relabelled:
-    """The model beside a copy whose stream has its dimensions shuffled."""
+    """The model beside a copy with permuted dimensions of its stream."""
     def make() -> Relabelled:
         model, order = _double(run), torch.from_numpy(np.random.default_rng(seed).permutation(run.model.config.d_model))
-        one, other = _forward(model, run), _forward(symmetries.relabelled(model, order), run)
-        return Relabelled(one.resid_final, other.resid_final, one.logits[position].clone(),
-                          other.logits[position].clone(), largest(one.logits, other.logits), order)
+        a, b = _forward(model, run), _forward(symmetries.relabelled(model, order), run)
+        return Relabelled(a.resid_final, b.resid_final, a.logits[position].clone(),
+                          b.logits[position].clone(), largest(a.logits, b.logits), order)
 
     return growing_results.made(run.key("attention relabelled", seed, position), make, _bytes)
 
@@ -178,14 +178,14 @@ def _bytes(record: Heads | Relabelled) -> int:
     return sum(value.nbytes for value in vars(record).values() if isinstance(value, Tensor))
 
 
-def reach(values: Tensor) -> float:
-    """The size of the largest entry."""
+def peak(values: Tensor) -> float:
+    """The largest absolute value."""
     return float(values.abs().max())
 
 
 def largest(a: Tensor, b: Tensor) -> float:
     """The largest absolute difference of two tensors."""
-    return reach(a - b)
+    return peak(a - b)
 
 
 # ---- (a) symmetric scores --------------------------------------------------------------------------------------------
@@ -194,11 +194,11 @@ def largest(a: Tensor, b: Tensor) -> float:
 def _symmetric(page: Lesson, run: Run) -> tuple[list[Panel], Reading]:
     selection = reader.selection()
     layer, head, i = selection.layer, selection.head, selection.position
-    found = compared(run, "keys", layer, head)
-    own, alike = found.own, found.other
-    n, parts, alike_parts = len(run.token_ids), symmetries.split(own.scores), symmetries.split(alike.scores)
-    matched, matched_alike = (round(symmetries.self_match(each.scores) * n) for each in (own, alike))
-    spread, effect = reach(parts.centred), stream_and_heads.effect(own.logits[i], alike.logits[i])
+    pair = compared(run, "keys", layer, head)
+    before, alike = pair.before, pair.after
+    n, parts, alike_parts = len(run.token_ids), symmetries.split(before.scores), symmetries.split(alike.scores)
+    matched, matched_alike = (round(symmetries.self_match(each.scores) * n) for each in (before, alike))
+    spread, effect = peak(parts.centred), stream_and_heads.effect(before.logits[i], alike.logits[i])
 
     def scores(name: str, said: str, values: Tensor, meaning: str = "", deepest: float = 0.0) -> Panel:
         return Panel(name, said, meaning, values, reach=deepest, keys=True)
@@ -212,23 +212,23 @@ def _symmetric(page: Lesson, run: Run) -> tuple[list[Panel], Reading]:
     shares = [page.label("roles_said_share", share=readable(100 * share)) for share in (parts.share, 1 - parts.share)]
     panels = [scores("scores", page.label("roles_said_scores", own=matched, n=n), parts.centred, deepest=spread),
               scores("symmetric", shares[0], parts.symmetric, deepest=spread),
-              scores("antisymmetric", shares[1], parts.antisymmetric, deepest=spread), pattern("pattern", own),
+              scores("antisymmetric", shares[1], parts.antisymmetric, deepest=spread), pattern("pattern", before),
               scores("alike", page.label("roles_said_alike", own=matched_alike, n=n,
                                          asymmetry=_small(largest(alike.scores, alike.scores.T))),
                      alike_parts.centred, "query"), pattern("alike_pattern", alike)]
     title = page.label("roles_symmetric_title", head=head_name(layer, head), share=readable(100 * parts.share), n=n,
                        own=matched, alike=matched_alike)
     return panels, Reading(
-        _symmetric_lines(page, run, own, parts, alike_parts.centred, i, effect.kl),
+        _symmetric_lines(page, run, before, parts, alike_parts.centred, i, effect.kl),
         _symmetric_question(page, matched, matched_alike, n),
         [symmetries.split, symmetries.self_match, symmetries.with_queries_as_keys],
-        {"scores.csv": lambda: score_table(run, own, alike)}, PANELS, title,
+        {"scores.csv": lambda: score_table(run, before, alike)}, PANELS, title,
         summary={page.label("roles_summary_share"): f"{readable(100 * parts.share)} %",
                  page.label("roles_summary_kl"): readable(effect.kl)})
 
 
 def _small(value: float) -> str:
-    """A size that may be one of rounding, with its power of ten as it is printed.
+    """A magnitude that may be a rounding error, with its power of ten where it is small.
 
     >>> _small(2.8e-14), _small(0.5)
     ('2.8 · 10⁻¹⁴', '0.5')
@@ -236,24 +236,26 @@ def _small(value: float) -> str:
     return superscript(value) if 0 < value < LEAST_PLAIN else readable(value)
 
 
-def score_table(run: Run, own: Heads, alike: Heads) -> pd.DataFrame:
-    """Every pair of positions: its score and weight as the head is, and with keys made as queries."""
+def score_table(run: Run, before: Heads, alike: Heads) -> pd.DataFrame:
+    """The score and weight of every pair of positions, with the head's own keys and with keys computed as queries."""
     n = len(run.token_ids)
     query, key = np.divmod(np.arange(n * n), n)
     return pd.DataFrame({"query": query, "key": key}
                         | {f"{name}_{kind}": getattr(each, name).flatten().numpy()
-                           for kind, each in (("own", own), ("alike", alike)) for name in ("scores", "pattern")})
+                           for kind, each in (("own", before), ("alike", alike)) for name in ("scores", "pattern")})
 
 
-def _symmetric_lines(page: Lesson, run: Run, own: Heads, parts: symmetries.Split, alike: Tensor, i: int,
+def _symmetric_lines(page: Lesson, run: Run, before: Heads, parts: symmetries.Split, alike: Tensor, i: int,
                      kl: float) -> list[tuple[str, str]]:
-    """One pair of positions both ways; alike: the scores (N, N) where keys are made as queries, less their mean."""
-    j = next((k for k in own.pattern[i].argsort(descending=True).tolist() if k != i), i)
+    """The scores of one pair of positions in both directions; alike: the scores (N, N) less their mean where keys are
+    computed as queries.
+    """
+    j = next((k for k in before.pattern[i].argsort(descending=True).tolist() if k != i), i)
     S = parts.centred
     ij, ji = float(S[i, j]), float(S[j, i])
     tokens = {"query": code(run.tokens[i]), "other": code(run.tokens[j])}
     return [
-        (page.label("roles_numbers_pair", **tokens, mean=plain_number(own.scores.mean())),
+        (page.label("roles_numbers_pair", **tokens, mean=plain_number(before.scores.mean())),
          rf"S_{{{i},{j}}} = {latex_number(ij)}, \qquad S_{{{j},{i}}} = {latex_number(ji)}"),
         (page.label("roles_numbers_parts"),
          rf"\frac{{S_{{{i},{j}}} + S_{{{j},{i}}}}}{{2}} = \frac{{{latex_operand(ij)} + "
@@ -272,7 +274,7 @@ def _symmetric_lines(page: Lesson, run: Run, own: Heads, parts: symmetries.Split
 
 
 def _symmetric_question(page: Lesson, matched: int, matched_alike: int, n: int) -> Question | None:
-    """How many queries match their own key best once the keys are made as the queries are."""
+    """How many queries match their own key best when keys are computed as queries."""
     options = sorted({matched_alike, matched, n, 0, n // 2})
     if len(options) < 3:
         return None
@@ -286,10 +288,10 @@ def _symmetric_question(page: Lesson, matched: int, matched_alike: int, n: int) 
 def _change(page: Lesson, run: Run) -> tuple[list[Panel], Reading]:
     selection, config = reader.selection(), run.model.config
     seed, stretch, name = read("roles_seed"), read("roles_stretch"), head_name(selection.layer, selection.head)
-    found = compared(run, "basis", selection.layer, selection.head, seed, stretch)
-    own, other = found.own, found.other
-    moved = {part: _small(largest(getattr(own, part), getattr(other, part))) for part in ("Q", "K", "scores")}
-    logits, same = _small(found.difference), found.difference < UNSEEN
+    pair = compared(run, "basis", selection.layer, selection.head, seed, stretch)
+    a, b = pair.before, pair.after
+    moved = {part: _small(largest(getattr(a, part), getattr(b, part))) for part in ("Q", "K", "scores")}
+    logits, same = _small(pair.difference), pair.difference < UNSEEN
     title = page.label("roles_change_same" if same else "roles_change_other", head=name, q=moved["Q"], k=moved["K"],
                        scores=moved["scores"], logits=logits)
     if not same:
@@ -298,34 +300,34 @@ def _change(page: Lesson, run: Run) -> tuple[list[Panel], Reading]:
     before, after = [], []
     for part, names, meaning in (("Q", ("Q", "QA"), "query"), ("K", ("K", "KA"), "key"),
                                  ("scores", ("product", "product_A"), "")):
-        old, new, keys = getattr(own, part), getattr(other, part), part == "scores"
-        deepest = max(reach(old), reach(new))
+        old, new, keys = getattr(a, part), getattr(b, part), part == "scores"
+        deepest = max(peak(old), peak(new))
         said = (page.label("roles_said_model") if keys
-                else page.label("roles_said_entries", largest=readable(reach(old))))
+                else page.label("roles_said_entries", largest=readable(peak(old))))
         before.append(Panel(names[0], said, meaning, old, reach=deepest, keys=keys))
         after.append(Panel(names[1], page.label("roles_said_moved", by=moved[part]), meaning, new, reach=deepest,
                            keys=keys))
     A = symmetries.change_of_basis(seed, config.d_k, stretch)
     return before + after, Reading(
-        _change_lines(page, run, found, A, selection.position), _change_question(page, name, found.difference, moved),
+        _change_lines(page, run, pair, A, selection.position), _change_question(page, name, pair.difference, moved),
         [symmetries.change_of_basis, symmetries.with_change_of_basis],
-        {"queries_and_keys.csv": lambda: basis_table(run, own, other)}, PANELS, title,
+        {"queries_and_keys.csv": lambda: basis_table(run, a, b)}, PANELS, title,
         summary={page.label("roles_summary_scores"): moved["scores"], page.label("roles_summary_logits"): logits})
 
 
-def basis_table(run: Run, own: Heads, other: Heads) -> pd.DataFrame:
-    """Q and K of the head before and after, one position and dimension a row."""
-    n, d_k = own.Q.shape
+def basis_table(run: Run, before: Heads, after: Heads) -> pd.DataFrame:
+    """Q and K of the head before and after, a row for each position and dimension."""
+    n, d_k = before.Q.shape
     position, dimension = np.divmod(np.arange(n * d_k), d_k)
     return pd.DataFrame({"position": position, "dimension": dimension}
                         | {f"{name}{mark}": getattr(each, name).flatten().numpy()
-                           for mark, each in (("", own), ("_A", other)) for name in ("Q", "K")})
+                           for mark, each in (("", before), ("_A", after)) for name in ("Q", "K")})
 
 
-def _change_lines(page: Lesson, run: Run, found: Compared, A: Tensor, i: int) -> list[tuple[str, str]]:
-    own, other = found.own, found.other
-    j, singular, digits = int(own.pattern[i].argmax()), torch.linalg.svdvals(A), 12
-    invariance = page.label("roles_numbers_invariance" if found.difference < UNSEEN
+def _change_lines(page: Lesson, run: Run, pair: Compared, A: Tensor, i: int) -> list[tuple[str, str]]:
+    a, b = pair.before, pair.after
+    j, singular, digits = int(a.pattern[i].argmax()), torch.linalg.svdvals(A), 12
+    invariance = page.label("roles_numbers_invariance" if pair.difference < UNSEEN
                             else "roles_numbers_invariance_other")
     return [
         (invariance, r"(X W_Q A^{-1})(X W_K A^{\mathsf T})^{\mathsf T} = X W_Q\, A^{-1} A\, W_K^{\mathsf T} "
@@ -335,14 +337,14 @@ def _change_lines(page: Lesson, run: Run, found: Compared, A: Tensor, i: int) ->
          rf"\frac{{{latex_operand(singular[0])}}}{{{latex_operand(singular[-1])}}} = "
          rf"{latex_number(singular[0] / singular[-1])}"),
         (page.label("roles_numbers_same", query=code(run.tokens[i]), other=code(run.tokens[j])),
-         rf"S_{{{i},{j}}} = {latex_number(own.scores[i, j], digits)}, \qquad S^A_{{{i},{j}}} = "
-         rf"{latex_number(other.scores[i, j], digits)}"),
+         rf"S_{{{i},{j}}} = {latex_number(a.scores[i, j], digits)}, \qquad S^A_{{{i},{j}}} = "
+         rf"{latex_number(b.scores[i, j], digits)}"),
         (page.label("roles_numbers_logits"),
-         rf"\max_{{i,w}} \left| u_{{i,w}} - u^A_{{i,w}} \right| = {latex_number(found.difference)}")]
+         rf"\max_{{i,w}} \left| u_{{i,w}} - u^A_{{i,w}} \right| = {latex_number(pair.difference)}")]
 
 
 def _change_question(page: Lesson, head: str, logits: float, moved: dict[str, str]) -> Question:
-    """How far the logits move when queries and keys are put into another basis."""
+    """How much the logits change when queries and keys are put into another basis."""
     return page.question("roles_change", [page.label(f"roles_change_option_{k}") for k in range(4)],
                          int(np.searchsorted(STEPS, logits, side="right")), head=head, q=moved["Q"], k=moved["K"],
                          logits=_small(logits))
@@ -353,42 +355,42 @@ def _change_question(page: Lesson, head: str, logits: float, moved: dict[str, st
 
 def _relabel(page: Lesson, run: Run) -> tuple[list[Panel], Reading]:
     d, seed, i = run.model.config.d_model, read("roles_seed"), reader.selection().position
-    found = relabelled(run, seed, i)
-    difference = torch.empty_like(found.after).index_copy_(1, found.order, found.after) - found.before
-    logits, deepest = _small(found.difference), _fair(found.before)
+    pair = relabelled(run, seed, i)
+    difference = torch.empty_like(pair.after).index_copy_(1, pair.order, pair.after) - pair.before
+    logits, deepest = _small(pair.difference), _scale(pair.before)
     mantissa, power = symmetries.scientific_factorial(d)
-    title = page.label("roles_relabel_same" if found.difference < UNSEEN else "roles_relabel_other", d=d,
+    title = page.label("roles_relabel_same" if pair.difference < UNSEEN else "roles_relabel_other", d=d,
                        digits=power + 1, logits=logits, model=escaped(run.model_name))
-    moved = int((found.order != torch.arange(d)).sum())
-    panels = [Panel("stream", page.label("roles_said_stream", d=d), "residual", found.before, reach=deepest),
-              Panel("stream_relabelled", page.label("roles_said_dimensions", moved=moved), "residual", found.after,
+    moved = int((pair.order != torch.arange(d)).sum())
+    panels = [Panel("stream", page.label("roles_said_stream", d=d), "residual", pair.before, reach=deepest),
+              Panel("stream_relabelled", page.label("roles_said_dimensions", moved=moved), "residual", pair.after,
                     reach=deepest),
-              Panel("difference", page.label("roles_said_difference", by=_small(reach(difference))), "", difference,
+              Panel("difference", page.label("roles_said_difference", by=_small(peak(difference))), "", difference,
                     reach=deepest)]
     return panels, Reading(
-        _relabel_lines(page, run, found, mantissa, power), _relabel_question(page, d, power + 1),
+        _relabel_lines(page, run, pair, mantissa, power), _relabel_question(page, d, power + 1),
         [symmetries.relabelled, symmetries.log10_factorial],
-        {"logits.csv": lambda: logit_table(page, run, found, run.tokenizer.vocab_size)}, PANELS, title,
-        logit_table(page, run, found, 6), {page.label("roles_summary_logits"): logits})
+        {"logits.csv": lambda: logit_table(page, run, pair, run.tokenizer.vocab_size)}, PANELS, title,
+        logit_table(page, run, pair, 6), {page.label("roles_summary_logits"): logits})
 
 
-def _fair(values: Tensor) -> float:
-    """The deepest colour of a stream: one dimension is often far larger than all others, so the 99th
-    percentile of the sizes.
+def _scale(values: Tensor) -> float:
+    """The value of a stream's deepest colour: the 99th percentile of the magnitudes, since one dimension is often far
+    larger than all others.
     """
     return float(values.abs().flatten().quantile(0.99))
 
 
-def logit_table(page: Lesson, run: Run, found: Relabelled, n: int) -> pd.DataFrame:
-    """The `n` likeliest next tokens after the picked position with their logits from both models, to twelve decimals.
+def logit_table(page: Lesson, run: Run, pair: Relabelled, n: int) -> pd.DataFrame:
+    """The `n` most probable next tokens after the picked position with their logits from both models, to 12 decimals.
     """
-    best = found.logits.argsort(descending=True)[:n].tolist()
+    best = pair.logits.argsort(descending=True)[:n].tolist()
     columns = [page.label(f"roles_column_{name}") for name in ("token", "model", "relabelled")]
-    return pd.DataFrame([(run.tokenizer.visible(w), f"{float(found.logits[w]):.12f}",
-                          f"{float(found.other_logits[w]):.12f}") for w in best], columns=columns)
+    return pd.DataFrame([(run.tokenizer.visible(w), f"{float(pair.logits[w]):.12f}",
+                          f"{float(pair.other_logits[w]):.12f}") for w in best], columns=columns)
 
 
-def _relabel_lines(page: Lesson, run: Run, found: Relabelled, mantissa: float, power: int) -> list[tuple[str, str]]:
+def _relabel_lines(page: Lesson, run: Run, pair: Relabelled, mantissa: float, power: int) -> list[tuple[str, str]]:
     config = run.model.config
     d, logarithm = config.d_model, symmetries.log10_factorial(config.d_model)
     lines = [
@@ -397,8 +399,8 @@ def _relabel_lines(page: Lesson, run: Run, found: Relabelled, mantissa: float, p
          rf"= \frac{{\ln\Gamma({d + 1})}}{{\ln 10}} = "
          rf"\frac{{{latex_operand(math.lgamma(d + 1))}}}{{{latex_operand(math.log(10))}}} = {latex_number(logarithm)}"),
         (page.label("roles_numbers_logits_relabelled"),
-         rf"\max_{{i,w}} \left| u_{{i,w}} - u'_{{i,w}} \right| = {latex_number(found.difference)}")]
-    # then whole groups may change places, and the query heads within each
+         rf"\max_{{i,w}} \left| u_{{i,w}} - u'_{{i,w}} \right| = {latex_number(pair.difference)}")]
+    # with shared keys, whole groups can be permuted, and the query heads within each
     shared = config.n_kv_heads < config.n_heads
     inner = [((config.n_heads // config.n_kv_heads, config.n_kv_heads), r"(h/h_{kv})!^{\,h_{kv}}"),
              ((config.n_kv_heads, 1), "h_{kv}!")] if shared else [((config.n_heads, 1), "h!")]

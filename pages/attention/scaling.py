@@ -49,7 +49,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _settled(run: Run, sent: dict) -> None:
-    """Keeps the width and the head that the reader has picked."""
+    """Keep the picked width d_k and the picked head."""
     keep(scaling_d=sent.get("d", D_KS[0]))
     n_heads = run.model.config.n_heads
     if isinstance(head := sent.get("head"), int) and 0 <= head < n_heads * run.model.config.n_layers:
@@ -57,18 +57,20 @@ def _settled(run: Run, sent: dict) -> None:
 
 
 def place() -> int:
-    """Which of D_KS the slider stands on: the nearest to what the address says."""
+    """The index of D_KS that is nearest to the setting."""
     return min(range(len(D_KS)), key=lambda k: abs(math.log2(D_KS[k] / read("scaling_d"))))
 
 
 def experiment(seed: int, n: int) -> Experiment:
-    """The experiment of a seed, once for all who ask."""
+    """The experiment with a seed and n keys, shared by all readers."""
     return cache.result(("attention scaling", seed, n), lambda: score_scaling.experiment(seed, n),
                         lambda value: 2_000 + value.example.nbytes)
 
 
 def heads_of(run: Run) -> tuple[HeadScaling, ...]:
-    """The division's effect on the heads of every block on the prompt; empty for a model that divides no product."""
+    """The effect of the division on the heads of every block on the prompt; empty for additive scores, which have no
+    product to divide.
+    """
     if run.model.config.score == "additive":
         return ()
     return cache.result(run.key("attention scaling of heads"),
@@ -87,18 +89,18 @@ def message(page: Lesson, run: Run, results: Experiment, heads: tuple[HeadScalin
         **{name: _numbers(np.concatenate([getattr(each, measure) for each in heads]))
            for name, measure in zip(("variance", *KINDS), HEAD_MEASURES)}}
     return page.header("scaling") | {"d_ks": D_KS, "n": results.n,
-            "variance": _measured(results.variance), "heads": live, "settings": {"d": D_KS[at]},
+            "variance": _estimate(results.variance), "heads": live, "settings": {"d": D_KS[at]},
             "weights": {kind: [pair[k].tolist() for pair in weights] for k, kind in enumerate(KINDS)},
-            **{name: dict(zip(KINDS, map(_measured, getattr(results, name)))) for name in ("entropy", "gradient")}}
+            **{name: dict(zip(KINDS, map(_estimate, getattr(results, name)))) for name in ("entropy", "gradient")}}
 
 
 def _numbers(values: np.ndarray) -> list[float | None]:
-    """For JSON, which has no NaN."""
+    """The values for JSON, where None stands for NaN."""
     return [value if math.isfinite(value) else None for value in values.tolist()]
 
 
-def _measured(measured: Estimate) -> dict[str, list[float]]:
-    return {"mean": measured.mean.tolist(), "error": measured.error.tolist()}
+def _estimate(estimate: Estimate) -> dict[str, list[float]]:
+    return {"mean": estimate.mean.tolist(), "error": estimate.error.tolist()}
 
 
 def _model_says(page: Lesson, run: Run, heads: tuple[HeadScaling, ...]) -> str:
@@ -115,15 +117,15 @@ def _model_says(page: Lesson, run: Run, heads: tuple[HeadScaling, ...]) -> str:
 
 
 def table(results: Experiment) -> pd.DataFrame:
-    """The experiment, one d_k a row."""
-    measured = {"variance": results.variance} | {f"{name}_{kind}": one for name in ("entropy", "gradient")
-                                               for kind, one in zip(KINDS, getattr(results, name))}
-    return pd.DataFrame({"d_k": D_KS} | {f"{name}{column}": values for name, one in measured.items()
-                                         for column, values in (("", one.mean), ("_error", one.error))})
+    """The experiment, a row for each d_k."""
+    estimates = {"variance": results.variance} | {f"{name}_{kind}": e for name in ("entropy", "gradient")
+                                               for kind, e in zip(KINDS, getattr(results, name))}
+    return pd.DataFrame({"d_k": D_KS} | {f"{name}{column}": values for name, e in estimates.items()
+                                         for column, values in (("", e.mean), ("_error", e.error))})
 
 
 def head_table(run: Run, heads: tuple[HeadScaling, ...]) -> pd.DataFrame:
-    """The model's heads, one a row."""
+    """The measures of the model's heads, a row for each."""
     config = run.model.config
     layer, head = np.divmod(np.arange(len(heads) * config.n_heads), config.n_heads)
     return pd.DataFrame({"layer": layer, "head": head, "d_k": config.d_k}
@@ -137,14 +139,14 @@ def _lines(page: Lesson, run: Run, results: Experiment, heads: tuple[HeadScaling
     best, against = int(results.example[at].argmax()), page.label("scaling_against")
     product = results.example[at, best]
 
-    def measured(values: Estimate) -> str:
+    def estimate(values: Estimate) -> str:
         return rf"{latex_number(values.mean[at])} \pm {latex_number(values.error[at])}"
 
     lines = [
         (page.label("scaling_numbers_variance"),
          rf"\mathrm{{Var}}(q \cdot k) = \sum_{{c=1}}^{{{d}}} \mathrm{{Var}}(q_c k_c) = \sum_{{c=1}}^{{{d}}} "
          rf"\mathrm{{E}}[q_c^2]\,\mathrm{{E}}[k_c^2] = {d}, \qquad"
-         rf"\text{{{page.label('scaling_measured')}}}\ {measured(results.variance)}"),
+         rf"\text{{{page.label('scaling_measured')}}}\ {estimate(results.variance)}"),
         (page.label("scaling_numbers_divided", d=d),
          rf"\mathrm{{Var}}\!\left(\frac{{q \cdot k}}{{\sqrt{{{d}}}}}\right) = \frac{{\mathrm{{Var}}(q \cdot "
          rf"k)}}{{{d}}} = \frac{{{latex_operand(variance)}}}{{{d}}} = {latex_number(variance / d)}"),
@@ -157,15 +159,15 @@ def _lines(page: Lesson, run: Run, results: Experiment, heads: tuple[HeadScaling
          rf"\lVert \mathrm{{diag}}(p) - p\,p^{{\mathsf T}} \rVert_F = \sqrt{{\textstyle\sum p^2 - 2\sum p^3 + (\sum "
          rf"p^2)^2}} = {_gradient_latex(scaled)}"),
         (page.label("scaling_numbers_entropy", n=n),
-         rf"\frac{{H}}{{\ln {n}}} = {measured(results.entropy[0])}\quad\text{{{against}}}\quad "
-         rf"{measured(results.entropy[1])}")]
+         rf"\frac{{H}}{{\ln {n}}} = {estimate(results.entropy[0])}\quad\text{{{against}}}\quad "
+         rf"{estimate(results.entropy[1])}")]
     if heads and len(run.token_ids) > 1:
         selection, d_k = reader.selection(), run.model.config.d_k
-        own = heads[selection.layer].variance[selection.head]
+        var = heads[selection.layer].variance[selection.head]
         lines.append((page.label("scaling_numbers_head",
                                  head=head_name(selection.layer, selection.head), model=escaped(run.model_name)),
-                      rf"\frac{{\mathrm{{Var}}(q \cdot k)}}{{d_k}} = \frac{{{latex_operand(own)}}}{{{d_k}}} = "
-                      rf"{latex_number(own / d_k)}"))
+                      rf"\frac{{\mathrm{{Var}}(q \cdot k)}}{{d_k}} = \frac{{{latex_operand(var)}}}{{{d_k}}} = "
+                      rf"{latex_number(var / d_k)}"))
     return lines
 
 
@@ -176,13 +178,11 @@ def _gradient_latex(p: np.ndarray) -> str:
 
 
 def _question(page: Lesson, results: Experiment, at: int) -> Question:
-    """The measured variance of q·k at four times the picked d_k, or a quarter where there is none: which
-    of four numbers.
-    """
-    other = at + 2 if at + 2 < len(D_KS) else at - 2
-    now, then = float(results.variance.mean[at]), float(results.variance.mean[other])
-    step = D_KS[other] / D_KS[at]
+    """Which of four numbers is the variance of q·k at four times the picked d_k, or at a quarter of the largest."""
+    far = at + 2 if at + 2 < len(D_KS) else at - 2
+    now, then = float(results.variance.mean[at]), float(results.variance.mean[far])
+    step = D_KS[far] / D_KS[at]
     options = sorted({readable(then), readable(now), readable(now * math.sqrt(step)), readable(now * step * step)},
                      key=float)
     return page.question("scaling", options, options.index(readable(then)), d=D_KS[at], now=readable(now),
-                         other=D_KS[other], then=plain_number(then), error=plain_number(results.variance.error[other]))
+                         other=D_KS[far], then=plain_number(then), error=plain_number(results.variance.error[far]))

@@ -1,4 +1,4 @@
-"""The lesson's settings, and what its views read from a run: the picked head's block, and names."""
+"""The lesson's settings, the picked block, and small controls that several views draw."""
 import functools
 from collections.abc import Callable, Sequence
 
@@ -17,9 +17,9 @@ STAGES = ("x", "qkv", "norm", "turn", "dot", "scale", "bias", "mask", "softmax",
 SETTINGS = Settings("attention", {
     "view": Setting("steps", options=("steps", "switches", "scaling", "roles", "averages", "worksheet")),
     "step": Setting("write", options=STAGES),
-    # position of the key whose numbers are worked out; −1: the one with the largest weight
+    # position of the key whose numbers are shown; −1: the one with the largest weight
     "key": Setting(-1, low=-1),
-    "component": Setting(0, low=0),               # of the vectors whose numbers are worked out
+    "component": Setting(0, low=0),               # index of the component whose numbers are shown
     "variant": Setting("head", options=("head", "simple")),
     "scaling": Setting("off", options=("own", "off")),
     "mask": Setting("own", options=("own", *MASKS)),
@@ -48,20 +48,20 @@ def picked_block(run: Run) -> tuple[BlockTrace, Block]:
 
 
 def picks(page: Lesson, run: Run) -> None:
-    """Three small lists that show and set the shared selection: block, head and query. For a horizontal container."""
+    """Draw three lists that show and set the shared selection: block, head and query. For a horizontal container."""
     pick_head(page, run)
     _pick("position", len(run.tokens), lambda i: page.label("pick_position", n=i, token=run.tokens[i]), 150)
 
 
 def pick_head(page: Lesson, run: Run) -> None:
-    """The first two of them."""
+    """Draw the lists of blocks and heads."""
     config = run.model.config
     _pick("layer", config.n_layers, lambda layer: page.label("pick_layer", n=layer), 112)
     _pick("head", config.n_heads, lambda head: page.label("pick_head", n=head), 112)
 
 
 def _list(label: str, options: Sequence, name_of: Callable[..., str], width: int, **tied) -> None:
-    """A small list of `width` pixels; in present mode's larger type it is wider, though its frame does not grow."""
+    """Draw a list of `width` pixels; in present mode's larger type it is wider, though its frame does not grow."""
     st.selectbox(label, options, format_func=name_of, label_visibility="collapsed",
                  width=round(width * (0.25 + 0.75 * reader.scale())), **tied)
 
@@ -73,22 +73,24 @@ def _pick(name: str, size: int, name_of: Callable[[int], str], width: int) -> No
           on_change=lambda: reader.select(**{name: st.session_state[key]}))
 
 
-def listed(page: Lesson, name: str, own: str, width: int) -> str:
-    """A small list tied to one setting; the labels are `<name>_<option>`, in which {own} is the model's own."""
-    _list(page.label(name), SETTINGS.each[name].options, lambda option: page.label(f"{name}_{option}", own=own), width,
-          **attached(name))
+def listed(page: Lesson, name: str, default: str, width: int) -> str:
+    """Draw a list tied to one setting and return its value. The labels are `<name>_<option>`, with the model's
+    `default` as {own}.
+    """
+    _list(page.label(name), SETTINGS.each[name].options, lambda option: page.label(f"{name}_{option}", own=default),
+          width, **attached(name))
     return read(name)
 
 
 def numbered(page: Lesson, name: str) -> None:
-    """A small list of the whole numbers that one setting may be; the label is `<name>_n`."""
+    """Draw a list of the integers that one setting may be; the label is `<name>_n`."""
     setting = SETTINGS.each[name]
     _list(page.label(name), range(int(setting.low), int(setting.high) + 1), lambda n: page.label(f"{name}_n", n=n), 95,
           **attached(name))
 
 
 def throw_again(page: Lesson, name: str, **values) -> None:
-    """A button that shows the seed of a setting and takes the next one.
+    """Draw a button that shows the seed of a setting and takes the next one.
 
     Its labels are `<name>` and `<name>_help`, the latter with `values`.
     """

@@ -1,4 +1,4 @@
-"""Steps: every number of one head for one query, from the vectors to what it writes."""
+"""Steps: every number of one head for one query, from its vectors to its contribution to the stream."""
 import functools
 import math
 
@@ -20,16 +20,16 @@ from core.model import attention, positional
 from core.model.block import Block
 from core.model.config import ModelConfig
 from core.model.trace import BlockTrace
-from pages.attention import weights_route as head_live
+from pages.attention import weights_route
 from pages.attention.shared import PREFIX, STAGES, keep, picked_block, read
 
 WINDOW, WINDOW_PRESENT = 12, 8     # keys that are shown one by one
-BEHIND = 2                         # of them behind the query, where there are any: what the mask hides
-TERMS = 3             # of a sum that a formula writes out
+BEHIND = 2                         # of these, keys after the query, which the mask hides
+TERMS = 3             # written-out terms of a sum
 KEPT = ("step", "key", "component", "variant")
 PICTURE = f"{PREFIX}steps_instrument"
-# Vectors as strips, every number readable and worked out, all in the browser; for the weights behind a number that a
-# reader opens it asks weights_route.
+# Vectors as strips with every number and its calculation, all in the browser; it asks weights_route for the weights
+# behind a number that a reader opens.
 _picture = instrument("attention_steps", __file__)
 
 
@@ -58,19 +58,19 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _settled() -> None:
-    """Callback: the hand rests."""
+    """Callback: keep the settings of the picture, sent when the hand rests."""
     settings = st.session_state[PICTURE].settings or {}
     keep(**{name: settings[name] for name in KEPT if name in settings})
 
 
 def _select() -> None:
-    """Callback: another layer, head or position is picked."""
+    """Callback: select the picked layer, head or position."""
     reader.select(**st.session_state[PICTURE].picked or {})
 
 
 def window(n: int, query: int, most: int = WINDOW, both_ways: bool = False) -> range:
     """The positions of up to `most` keys that are shown one by one: all, or those before the query, the query itself
-    and a few behind it; as many behind as before, if it sees them.
+    and BEHIND after it; as many after as before if both_ways, in a model that sees them.
 
     >>> window(8, 3), window(40, 39), window(40, 20), window(40, 2), window(40, 20, both_ways=True)
     (range(0, 8), range(28, 40), range(11, 23), range(0, 12), range(14, 26))
@@ -80,12 +80,12 @@ def window(n: int, query: int, most: int = WINDOW, both_ways: bool = False) -> r
 
 
 def picked_key(steps: Steps, keys: range) -> int:
-    """The reader's key, where it is shown, else the shown one with the largest weight."""
+    """The key that the reader has picked, if it is shown, else the shown key with the largest weight."""
     return read("key") if read("key") in keys else keys[int(steps.weights[keys.start:keys.stop].argmax())]
 
 
 def stages(weights: Block, variant: str) -> list[str]:
-    """The steps that this model's attention has, in their order; the simple variant's."""
+    """The names of the steps that this model's attention has, or those of the simple variant, in their order."""
     config = weights.config
     absent = {"mask": config.mask == "bidirectional"}
     if variant == "simple":
@@ -95,8 +95,8 @@ def stages(weights: Block, variant: str) -> list[str]:
     return [stage for stage in STAGES if not absent.get(stage)]
 
 
-def _rest(steps: Steps, keys: range) -> tuple[dict, np.ndarray]:
-    """What the keys outside the window carry together: the sum of their exponentials, and of e^(s − m) v_j (d_v,)."""
+def _outside(steps: Steps, keys: range) -> tuple[dict, np.ndarray]:
+    """The keys outside the window in sum: of their exponentials, and of e^(s − m) v_j (d_v,)."""
     outside = np.ones(len(steps.allowed), bool)
     outside[keys.start:keys.stop] = False
     e = to_numpy(steps.exponentials) * outside
@@ -107,7 +107,7 @@ def _message(page: Lesson, run: Run, both: dict[str, Steps], keys: range) -> tup
     """Header and arrays of the component."""
     block, weights = picked_block(run)
     config, chosen, n = weights.config, reader.selection(), len(run.tokens)
-    rest = {name: _rest(steps, keys) for name, steps in both.items()}
+    rest = {name: _outside(steps, keys) for name, steps in both.items()}
     arrays = vectors(block, weights, both["head"], chosen.head, chosen.position, keys)
     arrays |= {f"rest_{name}": carried.astype(np.float32) for name, (_, carried) in rest.items()}
     header = {
@@ -118,8 +118,8 @@ def _message(page: Lesson, run: Run, both: dict[str, Steps], keys: range) -> tup
         "variantNames": list(both), "stageNames": {name: stages(weights, name) for name in both},
         "window": list(keys), "tokens": [run.tokens[j] for j in keys],
         "sizes": {"n": n, "d": config.d_model, "d_k": config.d_k, "d_v": config.d_v},
-        "score": config.score, "scaled": is_scaled(weights), **ways(weights),
-        "path": routes.address(head_live.NAME), "question": head_live.question(run, chosen.layer, chosen.head),
+        "score": config.score, "scaled": is_scaled(weights), **transforms(weights),
+        "path": routes.address(weights_route.NAME), "question": weights_route.question(run, chosen.layer, chosen.head),
         "rest": {name: outside for name, (outside, _) in rest.items()}
                 | {"count": n - len(keys), "name": rest_name(n, keys)},
     }
@@ -128,8 +128,8 @@ def _message(page: Lesson, run: Run, both: dict[str, Steps], keys: range) -> tup
 
 def vectors(block: BlockTrace, weights: Block, full: Steps, head: int, query: int,
             keys: range) -> dict[str, np.ndarray]:
-    """What the numbers of a window are made of, float32: the vectors of its keys and the query as the projections make
-    them (q_raw, K_raw) and as the scores take them (q, K).
+    """The vectors behind the numbers of a window, float32: its keys and the query as they leave the projections (q_raw,
+    K_raw) and as they enter the scores (q, K).
     """
     shared, rows = head // (weights.config.n_heads // weights.config.n_kv_heads), slice(keys.start, keys.stop)
     matrices = {"X": block.X[rows], "q_raw": block.Q[head, query], "K_raw": block.K[shared, rows],
@@ -141,23 +141,21 @@ def vectors(block: BlockTrace, weights: Block, full: Steps, head: int, query: in
     return {name: matrix.detach().float().cpu().numpy() for name, matrix in matrices.items()}
 
 
-def ways(weights: Block) -> dict:
-    """What the browser needs besides to make q and K from q_raw and K_raw: ε of the norm of queries and keys
-    (None: there is none), and the angle of each turned pair at position 1.
+def transforms(weights: Block) -> dict:
+    """The parameters that turn q_raw and K_raw into q and K: ε of the norm of queries and keys (None: there is none),
+    and the angle of each rotated pair at position 1.
     """
     return {"norm": None if weights.q_norm is None else {"epsilon": weights.q_norm.epsilon},
             "angles": _frequencies(weights.config) if weights.config.positions == "rotary" else []}
 
 
 def _frequencies(config: ModelConfig) -> list[float]:
-    """The angle of each pair at position 1, of rotary positions."""
+    """The angle of each pair of rotary positions at position 1, in radians."""
     return positional.rotary_frequencies(config.rotary_width, config.rotary_base, config.rotary_scaling).tolist()
 
 
 def words(page: Lesson, config: ModelConfig) -> dict[str, str]:
-    """The component's labels; a label with the suffix of something that holds for this model stands in for
-    the usual one.
-    """
+    """The component's labels; a label with a suffix that holds for this model replaces the usual one."""
     labels, group = page.labels("steps"), config.n_heads // config.n_kv_heads
     holds = {"bare": not config.attention_bias, "stream": not config.reads_normed,
              "part": config.rotary_width < config.d_k, "window": config.mask == "sliding-window"}
@@ -171,7 +169,7 @@ def words(page: Lesson, config: ModelConfig) -> dict[str, str]:
 
 
 def rest_name(n: int, keys: range) -> str:
-    """The positions outside the window, as a row's name: "0–13", or "0–13, 26–39".
+    """The positions outside the window as a name: "0–13", or "0–13, 26–39".
 
     >>> rest_name(40, range(14, 26)), rest_name(26, range(14, 26)), rest_name(9, range(9))
     ('0–13, 26–39', '0–13', '')
@@ -185,20 +183,20 @@ def rest_name(n: int, keys: range) -> str:
 
 def numbers(page: Lesson, run: Run, block: BlockTrace, steps: Steps, weights: Block, j: int,
             variant: str) -> list[tuple[str, str]]:
-    """The chain for one key, and one component of the output.
+    """The calculation for one key, and for one component of the output.
 
-    What is used again has more digits, so that a calculator arrives at the same four.
+    Numbers that are used again have more digits, so that a calculator arrives at the same four.
     """
     i, d_k = reader.selection().position, len(steps.q)
     simple, additive = variant == "simple", variant == "head" and weights.v_S is not None
     q, k = to_numpy(steps.q), to_numpy(steps.K[j])
     pairs = zip(to_numpy(weights.v_S[reader.selection().head]), np.tanh(q + k)) if additive else zip(q, k)
-    written = [rf"({latex_number(a)})({latex_number(b)})" for a, b in list(pairs)[:TERMS]] + [r"\cdots"] * (d_k > TERMS)
-    left = rf"x_{{{i}}} \cdot x_{{{j}}}" if simple else product_latex(weights.config, i, j)
+    terms = [rf"({latex_number(a)})({latex_number(b)})" for a, b in list(pairs)[:TERMS]] + [r"\cdots"] * (d_k > TERMS)
+    symbol = rf"x_{{{i}}} \cdot x_{{{j}}}" if simple else product_latex(weights.config, i, j)
     product, score = float(steps.products[j]), float(steps.scores[j])
-    lines = [] if simple else _way_lines(page, block, steps, weights, j)
+    lines = [] if simple else _key_lines(page, block, steps, weights, j)
     lines += [(page.label("numbers_dot", query=code(run.tokens[i]), answering=code(run.tokens[j]), i=i, j=j, n=d_k),
-               rf"{left} = {' + '.join(written)} = {latex_operand(product)}")]
+               rf"{symbol} = {' + '.join(terms)} = {latex_operand(product)}")]
     divided = (rf"\frac{{{latex_operand(product)}}}{{\sqrt{{{d_k}}}}}" if not simple and is_scaled(weights)
                else latex_operand(product))
     added = f" + {bracketed(latex_operand(steps.bias[j]))}" if bool((steps.bias != 0).any()) else ""
@@ -207,9 +205,9 @@ def numbers(page: Lesson, run: Run, block: BlockTrace, steps: Steps, weights: Bl
     return lines + _softmax_lines(page, steps, i, j, score) + _output_lines(page, steps, i)
 
 
-def _way_lines(page: Lesson, block: BlockTrace, steps: Steps, weights: Block, j: int) -> list[tuple[str, str]]:
-    """One component of the key on its way to the score: normed, and turned with the other one of its pair, in a
-    model that does so.
+def _key_lines(page: Lesson, block: BlockTrace, steps: Steps, weights: Block, j: int) -> list[tuple[str, str]]:
+    """One component of the key on its way to the score: normed, and rotated with the other component of its pair, in
+    a model that does so.
     """
     config, c = weights.config, read("component") % len(steps.q)
     k, lines = to_numpy(block.K[reader.selection().head // (config.n_heads // config.n_kv_heads), j]), []
@@ -222,13 +220,13 @@ def _way_lines(page: Lesson, block: BlockTrace, steps: Steps, weights: Block, j:
         k = normed
     half = config.rotary_width // 2
     if config.positions == "rotary" and c < 2 * half:
-        other, place = (c + half, "first") if c < half else (c - half, "second")
+        mate, place = (c + half, "first") if c < half else (c - half, "second")
         angle = j * _frequencies(config)[c % half]
-        a, b = k[c], -k[other] if c < half else k[other]
+        a, b = k[c], -k[mate] if c < half else k[mate]
         cos, sin = math.cos(angle), math.sin(angle)
         terms = [rf"{bracketed(latex_operand(value))} \cdot {bracketed(latex_operand(factor))}"
                  for value, factor in ((a, cos), (b, sin))]
-        lines.append((page.label(f"numbers_turn_{place}", j=j, c=c, other=other, angle=plain_number(angle, 6)),
+        lines.append((page.label(f"numbers_turn_{place}", j=j, c=c, other=mate, angle=plain_number(angle, 6)),
                       rf"k'_{{{j},{c}}} = {' + '.join(terms)} = {latex_number(a * cos + b * sin)}"))
     return lines
 
@@ -237,13 +235,13 @@ def _softmax_lines(page: Lesson, steps: Steps, i: int, j: int, score: float) -> 
     if not steps.allowed[j]:
         return [(page.label("numbers_masked"),
                  rf"s_{{{i},{j}}} = -\infty \quad\Rightarrow\quad \alpha_{{{i},{j}}} = 0")]
-    own, total = float(steps.exponentials[j]), float(steps.exponentials.sum())
+    e, total = float(steps.exponentials[j]), float(steps.exponentials.sum())
     return ([
         (page.label("numbers_exp", m=plain_number(steps.top, 6)),
-         rf"e^{{s - m}} = e^{{{latex_operand(score)} - {bracketed(latex_operand(steps.top))}}} = {latex_operand(own)}"),
+         rf"e^{{s - m}} = e^{{{latex_operand(score)} - {bracketed(latex_operand(steps.top))}}} = {latex_operand(e)}"),
         (page.label("numbers_alpha", n=int(steps.allowed.sum())),
-         rf"\alpha_{{{i},{j}}} = \frac{{{latex_operand(own)}}}{{{latex_operand(total)}}} = "
-         rf"{latex_number(own / total)}")])
+         rf"\alpha_{{{i},{j}}} = \frac{{{latex_operand(e)}}}{{{latex_operand(total)}}} = "
+         rf"{latex_number(e / total)}")])
 
 
 def _output_lines(page: Lesson, steps: Steps, i: int) -> list[tuple[str, str]]:
@@ -270,7 +268,7 @@ def weights_table(page: Lesson, run: Run, steps: Steps) -> pd.DataFrame:
 
 
 def products_table(steps: Steps, j: int) -> pd.DataFrame:
-    """Every term of the picked pair's product."""
+    """Every term of the product of the query and the picked key."""
     q, k = to_numpy(steps.q), to_numpy(steps.K[j])
     return pd.DataFrame({"c": range(len(q)), "q_c": q, "k_c": k, "q_c k_c": q * k})
 
@@ -287,8 +285,7 @@ def values_table(run: Run, steps: Steps) -> pd.DataFrame:
 
 
 def question(page: Lesson, run: Run, block: BlockTrace, head: int, query: int) -> Question:
-    """The same head, the query one place earlier, whose picture is not on the page: which key gets the largest weight?
-    """
+    """Which key gets the largest weight in the same head from the query one position earlier, which is not shown."""
     before = query - 1 if query > 0 or not run.is_encoder else min(1, len(run.tokens) - 1)
     if before < 1 and (not run.is_encoder or len(run.tokens) < 3):
         return page.question("first", ["0", f"1/{max(2, len(run.tokens))}", "1"], 2, token=code(run.tokens[0]))

@@ -1,5 +1,5 @@
-"""Switches: scaling, mask and score function of the whole model changed in a real pass, and what the next
-token becomes.
+"""Switches: scaling, mask and score function of the whole model, changed in a real forward pass, and the effect on the
+next token.
 """
 import dataclasses
 
@@ -29,28 +29,29 @@ from pages.attention.shared import PREFIX, listed, numbered, picks, read, show
 # three models that differ in the score alone
 TRAINED = {"dot": "positions-learned", "multiplicative": "scores-multiplicative", "additive": "scores-additive"}
 SHOWN = 7                     # candidates in the paired bars
-CHART, CHART_PRESENT = 290, 240     # pixels of a chart
-ASKED_WINDOW = 4              # keys of the window that the question speaks of
+CHART, CHART_PRESENT = 290, 240     # height of a chart in pixels
+ASKED_WINDOW = 4              # keys of the question's sliding window
 
 
 def switched(run: Run) -> Intervention:
-    """What the switches say, as far as it differs from what the model does anyway."""
+    """The settings of the switches that differ from the model's own."""
     config, mask, score = run.model.config, read("mask"), read("score")
     return Intervention(
-        scale_scores=False if read("scaling") == "off" and config.scale_scores and in_use(run) != "additive" else None,
+        scale_scores=(False if read("scaling") == "off" and config.scale_scores and score_of(run) != "additive"
+                      else None),
         mask=None if mask in ("own", config.mask) and mask != "sliding-window" else mask,
         window=read("width") if mask == "sliding-window" else None,
         score=None if score in ("own", config.score) else score, score_seed=read("seed") if is_random(run) else 0)
 
 
-def in_use(run: Run) -> str:
+def score_of(run: Run) -> str:
     """The score function of the switched pass."""
     return run.model.config.score if read("score") == "own" else read("score")
 
 
 def is_random(run: Run) -> bool:
-    """Whether the switched pass needs weights that the model does not have."""
-    return in_use(run) not in ("dot", run.model.config.score)
+    """Whether the score function of the switched pass needs weights that the model does not have, so random ones."""
+    return score_of(run) not in ("dot", run.model.config.score)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -64,15 +65,15 @@ def draw(page: Lesson, run: Run) -> Reading:
     p, q = next_tokens(before), next_tokens(after)
     title = _title(page, run, change, effect, p, q)
     st.markdown(f"**{title}**")
-    other = trained_run(in_use(run), run) if change.score is not None else None
-    *columns, last = st.columns(3 if other is None else 4, gap="small")
+    trained = trained_run(score_of(run), run) if change.score is not None else None
+    *columns, last = st.columns(3 if trained is None else 4, gap="small")
     for column, (which, trace) in zip(columns, traces.items()):
         with column:
             _pattern(page, trace.blocks[chosen.layer], chosen.head, run.tokens, which,
                      page.label(f"pattern_{which}", head=name), position)
-    if other is not None:
+    if trained is not None:
         with columns[2]:
-            _trained(page, other, run)
+            _trained(page, trained, run)
     ids = figures.candidates(p, q, effect.token_ids[effect.before != effect.after].tolist(), SHOWN)
     compared = pd.DataFrame({"token": [run.tokenizer.visible(int(i)) for i in ids], "before": p[ids], "after": q[ids]})
     with last:
@@ -88,7 +89,7 @@ def draw(page: Lesson, run: Run) -> Reading:
                    {"expected_tokens.csv" if run.is_encoder else "next_tokens.csv": lambda: compared,
                     "patterns.csv": lambda: _patterns_table(run, change)},
                    f".st-key-{PREFIX}switches_bars", title, trained_table(page, run),
-                   {page.label("pin_switches"): _named(page, change), "KL": readable(effect.kl)})
+                   {page.label("pin_switches"): _names(page, change), "KL": readable(effect.kl)})
 
 
 def next_tokens(logits: Tensor) -> np.ndarray:
@@ -110,7 +111,7 @@ def _controls(page: Lesson, run: Run) -> None:
 
 
 def _pattern(page: Lesson, block: BlockTrace, head: int, tokens: list[str], which: str, title: str, query: int) -> None:
-    """A head's pattern, the row of the query marked; which: "before", "after" or "trained"."""
+    """Draw a head's pattern with the query's row marked; which: "before", "after" or "trained"."""
     words = ({"title": title, "scale": page.label("pattern_scale")}
              | {key: page.label(f"pattern_{key}") for key in ("masked", "key_axis", "query_axis", "keys_help")})
     values = block.pattern[head].detach().float().cpu().numpy()
@@ -121,39 +122,39 @@ def _pattern(page: Lesson, block: BlockTrace, head: int, tokens: list[str], whic
 
 
 def trained_run(score: str, run: Run) -> Run | None:
-    """The same text under the small model that was trained with a score function; None where it is not bundled, or goes
-    on with texts and the loaded model does not.
+    """The same text under the small model that was trained with a score function; None where that model is not bundled
+    or the loaded model is an encoder.
     """
     name = TRAINED[score]
     return (read_text(cache.shared_model(name, run.device), run.text)
             if name in checkpoints.bundled_names() and not run.is_encoder else None)
 
 
-def same_place(other: Run, run: Run) -> int:
-    """The position in another model's tokens that the picked one stands for: itself where the tokens are the same,
+def same_place(trained: Run, run: Run) -> int:
+    """The position among another model's tokens that corresponds to the picked one: the same if the tokens are equal,
     else the last.
     """
     at = reader.selection().position
-    return at if other.token_ids == run.token_ids else len(other.token_ids) - 1
+    return at if trained.token_ids == run.token_ids else len(trained.token_ids) - 1
 
 
-def _trained(page: Lesson, other: Run, run: Run) -> None:
-    chosen, config, position = reader.selection(), other.model.config, same_place(other, run)
+def _trained(page: Lesson, trained: Run, run: Run) -> None:
+    chosen, config, position = reader.selection(), trained.model.config, same_place(trained, run)
     layer, head = min(chosen.layer, config.n_layers - 1), min(chosen.head, config.n_heads - 1)
-    _pattern(page, other.trace.blocks[layer], head, other.tokens, "trained",
-             page.label("pattern_trained", model=other.model_name, head=head_name(layer, head)), position)
-    tokens = ", ".join(f"{code(token)} {probability(p)}" for token, p in likeliest(other, position))
+    _pattern(page, trained.trace.blocks[layer], head, trained.tokens, "trained",
+             page.label("pattern_trained", model=trained.model_name, head=head_name(layer, head)), position)
+    tokens = ", ".join(f"{code(token)} {probability(p)}" for token, p in likeliest(trained, position))
     st.caption(page.label("trained_says", tokens=tokens))
 
 
 def likeliest(run: Run, position: int, n: int = 3) -> list[tuple[str, float]]:
-    """The n likeliest next tokens after a position, each with its probability."""
+    """The n most probable next tokens after a position, each with its probability."""
     p = next_tokens(run.trace.logits[position])
     return [(run.tokenizer.visible(int(i)), float(p[i])) for i in np.argsort(-p, kind="stable")[:n]]
 
 
-def _named(page: Lesson, change: Intervention) -> str:
-    """The switches that are thrown, in words."""
+def _names(page: Lesson, change: Intervention) -> str:
+    """The changed switches, in words."""
     parts = [page.label("named_scaling")] if change.scale_scores is False else []
     if change.mask is not None:
         parts.append(page.label(f"named_{change.mask}", width=change.window))
@@ -165,14 +166,14 @@ def _named(page: Lesson, change: Intervention) -> str:
 def _title(page: Lesson, run: Run, change: Intervention, effect: Effect, p: np.ndarray, q: np.ndarray) -> str:
     first, second = int(p.argmax()), int(q.argmax())
     return page.label("switches_title_same" if first == second else "switches_title_other",
-                      named=_named(page, change), token=code(run.tokens[reader.selection().position]),
+                      named=_names(page, change), token=code(run.tokens[reader.selection().position]),
                       first=code(run.tokenizer.visible(first)), before=probability(p[first]),
                       after=probability(q[first]), second=code(run.tokenizer.visible(second)),
                       second_after=probability(q[second]), kl=readable(effect.kl))
 
 
 def _note(page: Lesson, run: Run, change: Intervention) -> str:
-    key = (f"note_random_{in_use(run)}" if is_random(run)
+    key = (f"note_random_{score_of(run)}" if is_random(run)
            else "note_untrained" if change != Intervention() else "note_nothing")
     return page.label(key, model=escaped(run.model_name), seed=read("seed"))
 
@@ -181,7 +182,7 @@ def _note(page: Lesson, run: Run, change: Intervention) -> str:
 
 
 def _lines(page: Lesson, run: Run, change: Intervention, effect: Effect) -> list[tuple[str, str]]:
-    chosen, config, score = reader.selection(), run.model.config, in_use(run)
+    chosen, config, score = reader.selection(), run.model.config, score_of(run)
     divided = r" / \sqrt{d_k}" if config.scale_scores and change.scale_scores is None else ""
     bias = " + b_{ij}" if config.positions in ("alibi", "relative") else ""
     formula = (product_latex(dataclasses.replace(config, score=score), "i", "j")
@@ -200,17 +201,17 @@ def _lines(page: Lesson, run: Run, change: Intervention, effect: Effect) -> list
 
 
 def trained_table(page: Lesson, run: Run) -> pd.DataFrame | None:
-    """What the three models that were trained alike but for the score function say next, on the same text; None beside
-    a model that says nothing next.
+    """The most probable next tokens of the three models that differ in the score function alone, on the same text; None
+    for an encoder, which has no next token.
     """
     if run.is_encoder:
         return None
     rows = []
     for score in TRAINED:
-        if (other := trained_run(score, run)) is not None:
-            found = likeliest(other, same_place(other, run))
-            rows.append([page.label(f"score_name_{score}"), other.model_name,
-                         *(f"{token}  {probability(p)}" for token, p in found)])
+        if (trained := trained_run(score, run)) is not None:
+            tokens = likeliest(trained, same_place(trained, run))
+            rows.append([page.label(f"score_name_{score}"), trained.model_name,
+                         *(f"{token}  {probability(p)}" for token, p in tokens)])
     return page.table(rows, "score_function", "model", "first", "second", "third")
 
 
@@ -228,16 +229,16 @@ def _patterns_table(run: Run, change: Intervention) -> pd.DataFrame:
 
 
 def question(page: Lesson, run: Run) -> Question:
-    """Which of the switches, thrown alone, changes the next token least; at the first token, where no score can change
-    anything, why.
+    """Which switch, changed alone, changes the next token's distribution least; at the first token of a causal model,
+    whether any can.
     """
     config, position = run.model.config, reader.selection().position
     if position == 0 and config.mask != "bidirectional":
         return page.question("switches_first", [page.label(f"option_{name}") for name in ("yes", "no")], 1,
                              token=code(run.tokens[0]))
-    other = "causal" if config.mask == "bidirectional" else "bidirectional"
-    changes = {other: Intervention(mask=other), "window": Intervention(mask="sliding-window", window=ASKED_WINDOW),
-               "random": Intervention(score=other_score(config.score))}
+    mask = "causal" if config.mask == "bidirectional" else "bidirectional"
+    changes = {mask: Intervention(mask=mask), "window": Intervention(mask="sliding-window", window=ASKED_WINDOW),
+               "random": Intervention(score=new_score(config.score))}
     if config.score != "additive":
         changes = {"scaling": Intervention(scale_scores=False)} | changes
     divergences = [stream_and_heads.effect(run.trace.logits[position], run.trace_with(change).logits[position]).kl
@@ -249,6 +250,6 @@ def question(page: Lesson, run: Run) -> Question:
                          found=amounts)
 
 
-def other_score(own: str) -> str:
-    """A score function with weights that a model with the score function `own` has not learned."""
-    return "additive" if own != "additive" else "multiplicative"
+def new_score(score: str) -> str:
+    """A score function other than `score` that has weights, which a model with `score` has not learned."""
+    return "additive" if score != "additive" else "multiplicative"

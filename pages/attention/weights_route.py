@@ -1,5 +1,5 @@
-"""The weights of one head, asked for by the browser when a reader opens a number that they made: once a head, and not
-with every rerun.
+"""The weights of one head: the browser asks for them once per head, when a reader opens a number that they computed,
+so that no rerun sends them.
 """
 from core.app.state import Run
 from core.app.state.run import asked_model
@@ -10,12 +10,12 @@ PROJECTIONS = ("W_Q", "b_Q", "W_K", "b_K", "W_V", "b_V", "W_S", "W_O")
 
 
 def question(run: Run, layer: int, head: int) -> dict:
-    """What the browser asks with."""
+    """The question that the browser sends back to the route."""
     return {"model": run.model_name, "device": run.device, "layer": layer, "head": head}
 
 
 def answer(question: dict) -> bytes:
-    """The head's own projections, as far as the model has them, after a header that repeats the question.
+    """The head's own projections, those that the model has, after a header that repeats the question.
 
     Raises ValueError, KeyError or TypeError for nonsense.
     """
@@ -26,6 +26,6 @@ def answer(question: dict) -> bytes:
             and 0 <= head < config.n_heads):
         raise ValueError("there is no such head")
     shared = head // (config.n_heads // config.n_kv_heads)
-    own = {part: parameter[shared if part[-1] in "KV" else head].detach().float().cpu().numpy()
+    arrays = {part: parameter[shared if part[-1] in "KV" else head].detach().float().cpu().numpy()
            for part in PROJECTIONS if (parameter := getattr(model.blocks[layer], part)) is not None}
-    return pack({"asked": {"model": name, "device": device, "layer": layer, "head": head}}, own)
+    return pack({"asked": {"model": name, "device": device, "layer": layer, "head": head}}, arrays)

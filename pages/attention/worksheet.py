@@ -20,16 +20,16 @@ from core.sheets.attention_by_hand_print import printable
 from pages.attention.shared import PREFIX, attached, choice, keep, read
 
 GIVEN = ("X", "W_Q", "W_K", "W_V")
-TYPED = f"{PREFIX}sheet_typed"       # a key of the session: sheet -> cell -> [what was typed, 1 where it was shown]
+TYPED = f"{PREFIX}sheet_typed"       # a key of the session: sheet -> cell -> [typed text, 1 if the answer was shown]
 MOST_SHEETS, MOST_CHARACTERS = 20, 12
-LAST = N - 1                         # the query whose numbers are worked out
-# A worksheet of attention to be filled in by hand: every cell is checked as it is typed.
+LAST = N - 1                         # the query whose numbers are shown
+# A worksheet of attention to fill in by hand: every cell is checked as it is typed.
 _picture = token_view("attention_worksheet", __file__)
 
 
 @dataclass(frozen=True)
 class Solved:
-    """A sheet with its answers and the usual slips."""
+    """A sheet with its answers, and the wrong numbers that follow from common mistakes."""
 
     sheet: Worksheet
     steps: dict[str, Tensor]
@@ -41,12 +41,12 @@ class Solved:
 
     @property
     def matrices(self) -> dict[str, Tensor]:
-        """What is given and every step, by name."""
+        """The given matrices and those of every step, by name."""
         return {name: getattr(self.sheet, name) for name in GIVEN} | self.steps
 
 
 def solved(seed: int, width: int) -> Solved:
-    """A sheet, worked out once for all who ask."""
+    """A solved sheet, shared by all readers."""
     def make() -> Solved:
         sheet = attention_by_hand.worksheet(seed, width)
         return Solved(sheet, attention_by_hand.solve(sheet), attention_by_hand.mistakes(sheet))
@@ -70,7 +70,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _controls(page: Lesson) -> None:
-    """Width and number of the sheet, the next one, and its printed form."""
+    """Draw the width and number of the sheet, the button for the next one, and the download of its printed form."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{PREFIX}sheet_controls"):
         choice(page, "sheet_width")
         st.markdown(page.label("sheet_number"), width="content", help=page.label("sheet_number_help"))
@@ -88,23 +88,21 @@ def message(page: Lesson, solution: Solved) -> dict:
     """The header of the component, as worksheet.js has it."""
     return page.header("sheet") | {"tokens": _tokens(page),
             "identity": solution.identity,
-            "given": {name: written(getattr(solution.sheet, name)) for name in GIVEN},
-            "solution": {name: written(values) for name, values in solution.steps.items()},
-            "mistakes": {step: {slip: written(values) for slip, values in of.items()}
+            "given": {name: to_json(getattr(solution.sheet, name)) for name in GIVEN},
+            "solution": {name: to_json(values) for name, values in solution.steps.items()},
+            "mistakes": {step: {slip: to_json(values) for slip, values in of.items()}
                          for step, of in solution.slips.items()},
             "cells": st.session_state.get(TYPED, {}).get(solution.identity, {})}
 
 
-def written(values: Tensor) -> list[list[float | str | None]]:
-    """A matrix for JSON, which knows neither −∞ nor NaN: "-inf" and None."""
+def to_json(values: Tensor) -> list[list[float | str | None]]:
+    """A matrix for JSON, where "-inf" stands for −∞ and None for NaN."""
     return [["-inf" if value == -math.inf else None if math.isnan(value) else value for value in row]
             for row in values.tolist()]
 
 
-def accepted(sent: object) -> tuple[str, dict[str, list]] | None:
-    """The sheet's identity and the cells that a browser sends, as far as they are cells of that sheet; None for
-    anything else.
-    """
+def parsed(sent: object) -> tuple[str, dict[str, list]] | None:
+    """The sheet's identity and its valid cells in what a browser has sent; None for anything else."""
     if not isinstance(sent, dict) or not isinstance(sent.get("cells"), dict):
         return None
     width, _, seed = str(sent.get("identity")).partition("/")
@@ -119,11 +117,11 @@ def accepted(sent: object) -> tuple[str, dict[str, list]] | None:
 
 
 def _keep_typed(sent: object) -> None:
-    """What the reader has typed stays in the reader's own session, for the last sheets that were worked on."""
-    if (taken := accepted(sent)) is None:
+    """Callback: keep the typed cells in the reader's session, for the last MOST_SHEETS sheets."""
+    if (sheet := parsed(sent)) is None:
         return
-    typed = ({identity: cells for identity, cells in st.session_state.get(TYPED, {}).items() if identity != taken[0]}
-             | {taken[0]: taken[1]})
+    typed = ({identity: cells for identity, cells in st.session_state.get(TYPED, {}).items() if identity != sheet[0]}
+             | {sheet[0]: sheet[1]})
     st.session_state[TYPED] = dict(list(typed.items())[-MOST_SHEETS:])
 
 
@@ -132,7 +130,7 @@ def _tokens(page: Lesson) -> list[str]:
 
 
 def table(page: Lesson, solution: Solved) -> pd.DataFrame:
-    """Every number of the sheet, one a row: matrix, row, column, value."""
+    """Every number of the sheet, a row for each: matrix, row, column, value."""
     return page.table([(name, i, j, value) for name, values in solution.matrices.items()
                        for i, row in enumerate(values.tolist()) for j, value in enumerate(row)],
                       "matrix", "row", "column", "value", labels="sheet_column")
@@ -169,7 +167,7 @@ def _lines(page: Lesson, solution: Solved) -> list[tuple[str, str]]:
 
 
 def _question(page: Lesson, solution: Solved) -> Question:
-    """What the last query's greatest weight becomes if nothing is divided by √d_k."""
+    """What the last query's largest weight becomes without the division by √d_k."""
     scaled, unscaled = (torch.softmax(solution.steps[name][LAST], -1) for name in ("scaled", "products"))
     before, after = float(scaled.max()), float(unscaled.max())
     options = sorted({round(value, 4) for value in (after, before, before / math.sqrt(solution.sheet.width), 1 / N)})

@@ -21,7 +21,7 @@ from core.model import checkpoints
 from core.model.transformer import Transformer
 from pages.attention import switches, weights_route
 from pages.attention.averages import plane_of
-from pages.attention.steps import rest_name, stages, vectors, ways, window
+from pages.attention.steps import rest_name, stages, transforms, vectors, window
 from tests.helpers import huggingface_models, lessons, messages
 from tests.helpers.javascript import evaluate
 from tests.helpers.messages import formulas
@@ -95,7 +95,7 @@ def the_steps_agree(model: Transformer, ids: torch.Tensor) -> None:
             assert torch.allclose(steps.scores.float(), block.scores[head, query], atol=1e-4)
             assert bool((steps.exponentials[~block.allowed[query]] == 0).all())
             keys = window(len(ids), query)
-            sent, way = vectors(block, weights, steps, head, query, keys), ways(weights)
+            sent, way = vectors(block, weights, steps, head, query, keys), transforms(weights)
             if weights.W_S is None:
                 assert np.allclose(on_the_way(sent["q_raw"], sent.get("q_gain"), way, query), sent["q"], atol=2e-5)
             for k, made, j in zip(sent["K_raw"], sent["K"], keys):

@@ -89,12 +89,12 @@ def test_every_kind_of_model_is_borne(model: str):
     run = run_of(SENTENCE, model)
     heads = scaling_view.heads_of(run)
     assert (heads == ()) == (model == "scores-additive")
-    alike = roles_view.compared(run, "keys", 0, 1).other
+    alike = roles_view.compared(run, "keys", 0, 1).after
     assert symmetries.split(alike.scores).share == pytest.approx(1) or model == "scores-multiplicative"
     found = roles_view.compared(run, "basis", 0, 1, 3, 2.0)
     same = found.difference < roles_view.UNSEEN
     assert (same == (model in ("positions-alibi", "positions-sinusoidal"))
-            and roles_view.largest(found.own.Q, found.other.Q) > 0.1)
+            and roles_view.largest(found.before.Q, found.after.Q) > 0.1)
     found = roles_view.relabelled(run, 0, 2)
     assert ((max(found.difference, roles_view.largest(found.logits, found.other_logits)) < roles_view.UNSEEN)
             == (model != "positions-sinusoidal"))
@@ -156,7 +156,7 @@ def test_the_browser_gets_the_sheet_of_the_address():
 
 
 def test_only_cells_of_a_sheet_are_kept_and_only_in_the_readers_own_session():
-    accepted = worksheet_view.accepted
+    accepted = worksheet_view.parsed
     assert accepted({"identity": "2/7", "cells": {"Q.0.1": ["−1", 0], "Q.0.3": ["1", 0], "X.0.0": ["1", 0],
                                                   "weights.3.3": ["x" * 500, 5], "masked.0.1": "bad"}}) == (
                                                       "2/7", {"Q.0.1": ["−1", 0],
@@ -387,7 +387,7 @@ def test_the_factorial_is_the_whole_number(n: int):
 def test_the_head_is_the_loaded_models_and_the_effect_is_real():
     run = run_of(SENTENCE)
     found = roles_view.compared(run, "keys", 3, 5)
-    own, alike = found.own, found.other
+    own, alike = found.before, found.after
     block = run.trace.blocks[3]
     torch.testing.assert_close(own.scores.float(), block.scores[5], rtol=1e-3, atol=1e-3)
     torch.testing.assert_close(own.logits, run.trace.logits, rtol=1e-3, atol=1e-3)
