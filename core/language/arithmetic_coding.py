@@ -1,27 +1,26 @@
-"""Arithmetic coding in whole numbers: a sequence of symbols becomes bits, about as many as its probability asks for,
-and comes back exactly.
+"""Arithmetic coding in integers: encodes a sequence of symbols in about −log2 of its probability bits, without loss.
 
 Every symbol narrows an interval, [0, 1) at first, to its own share of it; the bits are the digits of a number in the
-last interval. What coder and decoder hold are the leading digits of the interval's ends, in registers of WIDTH bits;
-digits that both ends share are sent and dropped.
+last interval. Encoder and decoder hold the leading digits of the interval's ends in registers of WIDTH bits; they send
+and drop digits that both ends share.
 Source: Witten, Neal and Cleary, "Arithmetic coding for data compression", Communications of the ACM 30 (1987).
 """
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-# bits of a register: far more than a frequency has, so that rounding costs nothing that one could measure
+# bits of a register: far more than a frequency has, so that rounding costs nothing measurable
 WIDTH = 48
 TOTAL = 1 << 24                 # the frequencies of one distribution add up to this
 _HALF, _QUARTER, _ALL = 1 << (WIDTH - 1), 1 << (WIDTH - 2), (1 << WIDTH) - 1
 
 
 def quantise(probabilities: np.ndarray, total: int = TOTAL) -> np.ndarray:
-    """Whole frequencies (n,) int64 of at least 1 that add up to `total`, near total · p: what rounding leaves over goes
-    to the most probable.
+    """Frequencies (n,) int64 of at least 1 that add up to `total`, near total · p; the most probable symbol gets the
+    remainder of the rounding.
 
-    A symbol costs at most n / total · 1.45 bits more than with its own p, save that one whose p is 0 can be coded too.
-    Raises ValueError for what is no distribution, or too many symbols for `total`.
+    A symbol costs at most n / total · 1.45 bits more than with its own p; a symbol with p = 0 can be coded too. Raises
+    ValueError for values that are no distribution, or too many symbols for `total`.
 
     >>> quantise(np.array([0.5, 0.25, 0.25, 0.0]), total=16)
     array([7, 4, 4, 1])
@@ -37,16 +36,14 @@ def quantise(probabilities: np.ndarray, total: int = TOTAL) -> np.ndarray:
 
 
 class _Coder:
-    """The registers that coder and decoder hold: the leading digits of the interval's ends."""
+    """The registers of encoder and decoder: the leading digits of the interval's ends."""
 
     def __init__(self) -> None:
         self.low, self.high = 0, _ALL
 
     def narrow(self, start: int, end: int, total: int) -> Iterator[int]:
-        """Narrow the interval to its part [start, end) of [0, total), and give each digit that is dropped, as
-        `_settled` gives it.
-
-        Raises ValueError for an empty part or a total that is too large.
+        """Narrow the interval to its part [start, end) of [0, total), and yield each dropped digit as `_settled`
+        returns it. Raises ValueError for an empty part or a total that is too large.
         """
         if not 0 <= start < end <= total <= TOTAL:
             raise ValueError(f"[{start}, {end}) is no share of [0, {total}) that can be coded.")
@@ -58,8 +55,8 @@ class _Coder:
 
 
 class Encoder(_Coder):
-    """Takes symbols as intervals [start, end) of [0, total) and gives bits. `pending` bits are decided and wait for the
-    next one, whose opposite they are.
+    """Encodes symbols, given as intervals [start, end) of [0, total), as bits. `pending` bits are the opposite of the
+    next one and are sent after it.
     """
 
     def __init__(self) -> None:
@@ -68,7 +65,7 @@ class Encoder(_Coder):
         self.pending = 0
 
     def encode(self, start: int, end: int, total: int) -> None:
-        """Narrow the interval to the symbol's share of it, and send what is settled. Raises ValueError as `narrow`."""
+        """Narrow the interval to the symbol's share, and send the settled bits. Raises ValueError as `narrow`."""
         for digit in self.narrow(start, end, total):
             if digit == _QUARTER:
                 self.pending += 1
@@ -76,9 +73,7 @@ class Encoder(_Coder):
                 self._send(int(digit == _HALF))
 
     def finish(self) -> list[int]:
-        """All bits, with the last ones that say which number in the interval is meant, whatever zeros are
-        read after them.
-        """
+        """All bits, with the last ones that select a number in the interval; the decoder reads zeros after them."""
         self.pending += 1
         self._send(int(self.low >= _QUARTER))
         return self.bits
@@ -89,8 +84,8 @@ class Encoder(_Coder):
 
 
 class Decoder(_Coder):
-    """The same registers as the Encoder's, and beside them the digits of the number that was sent; behind its last
-    bit come zeros.
+    """Decodes the bits of an Encoder: the same registers, and the current digits of the number sent, with zeros after
+    its last bit.
     """
 
     def __init__(self, bits: Iterable[int]) -> None:
@@ -100,9 +95,7 @@ class Decoder(_Coder):
             self.value = 2 * self.value + next(self._bits, 0)
 
     def symbol(self, frequencies: np.ndarray) -> int:
-        """The next symbol, the one whose share of the interval holds the number; the interval is narrowed to it as
-        the Encoder did.
-        """
+        """The next symbol, whose share of the interval contains the number; narrows the interval as the Encoder did."""
         total = int(frequencies.sum())
         place = ((self.value - self.low + 1) * total - 1) // (self.high - self.low + 1)
         symbol = int(np.searchsorted(np.cumsum(frequencies), place, side="right"))
@@ -112,8 +105,8 @@ class Decoder(_Coder):
 
 
 def _settled(low: int, high: int) -> int | None:
-    """What both ends share and can be dropped before they are doubled: 0 or _HALF, a digit; _QUARTER, a digit that the
-    next one decides; None, nothing.
+    """What can be subtracted from both ends before they are doubled: 0 or _HALF for a common digit, _QUARTER for a
+    digit that the next one decides, None if no digit is settled.
     """
     if high < _HALF:
         return 0
@@ -123,7 +116,7 @@ def _settled(low: int, high: int) -> int | None:
 
 
 def share(frequencies: np.ndarray, symbol: int) -> tuple[int, int, int]:
-    """(start, end, total) of a symbol when all stand beside each other in their order.
+    """The interval (start, end, total) of a symbol when all symbols are lined up in their order.
 
     >>> share(np.array([7, 4, 5]), 1)
     (7, 11, 16)
@@ -133,8 +126,7 @@ def share(frequencies: np.ndarray, symbol: int) -> tuple[int, int, int]:
 
 
 def encode(symbols: Sequence[int], frequencies: Callable[[Sequence[int]], np.ndarray]) -> list[int]:
-    """The bits of some symbols; frequencies(the symbols before) are those of the next one, (n,) positive whole numbers.
-    """
+    """The bits of `symbols`; frequencies(symbols before) returns those of the next symbol, (n,) positive integers."""
     encoder = Encoder()
     for i, symbol in enumerate(symbols):
         encoder.encode(*share(frequencies(symbols[:i]), symbol))
@@ -142,7 +134,7 @@ def encode(symbols: Sequence[int], frequencies: Callable[[Sequence[int]], np.nda
 
 
 def decode(bits: Iterable[int], frequencies: Callable[[Sequence[int]], np.ndarray], n: int) -> list[int]:
-    """The n symbols again, with the same frequencies as they were coded with."""
+    """The n encoded symbols; `frequencies` is the same function as in `encode`."""
     decoder, symbols = Decoder(bits), []
     for _ in range(n):
         symbols.append(decoder.symbol(frequencies(symbols)))

@@ -1,8 +1,8 @@
-"""Substitution ciphers, and reading one without its key: by how often letters, pairs and triples of letters come, and
-by a language model.
+"""Substitution ciphers, and their solution without the key: by the frequencies of letters, pairs and triples of
+letters, and by a language model.
 
 Sources: al-Kindi, "On deciphering cryptographic messages" (9th century), for the counting of letters; Diaconis, "The
-Markov chain Monte Carlo revolution", Bulletin of the AMS 46 (2009), for the walk through the keys.
+Markov chain Monte Carlo revolution", Bulletin of the AMS 46 (2009), for the search over the keys.
 """
 import argparse
 import functools
@@ -20,16 +20,16 @@ from core.model.transformer import Transformer
 from core.training import corpus
 
 ALPHABET = string.ascii_lowercase
-N_SIGNS = 27                        # the letters, and one sign for whatever stands between words
+N_SIGNS = 27                        # the letters, and one sign for anything between words
 GAP = 26
 TRIPLES = Path(__file__).resolve().parents[2] / "assets" / "teaching" / "letter_triples.npy"
 N_STEPS, N_WALKS, HOTTEST = 10_000, 3, 6.0      # of a search; its first temperature, in nats
-N_CANDIDATES = 32                   # keys that the model reads in each round
+N_CANDIDATES = 32                   # keys that the model evaluates in each round
 
 
 def signs(text: str) -> np.ndarray:
-    """The text as signs 0 … 26, large and small letters alike, a run of anything else as one gap, and a gap
-    at either end.
+    """The text as signs 0 … 26: letters without their case, a run of anything else as one gap, and a gap at either
+    end.
 
     >>> signs("Ab, c").tolist()
     [26, 0, 1, 26, 2, 26]
@@ -40,8 +40,8 @@ def signs(text: str) -> np.ndarray:
 
 
 def bits_per_letter(text: str, order: int) -> float:
-    """What a letter costs on average under the letters, pairs or triples of `log_probs`, in bits: gaps are known, so
-    they cost nothing. NaN without a letter.
+    """The mean cost of a letter in bits under the letters, pairs or triples (order 1, 2, 3) of `log_probs`. Gaps are
+    known, so they cost nothing. NaN for a text without letters.
     """
     grams = _grams(signs(text), order)
     costs = -log_probs(order)[grams][grams[-1] != GAP] / np.log(2)
@@ -49,13 +49,13 @@ def bits_per_letter(text: str, order: int) -> float:
 
 
 def _grams(text: np.ndarray, order: int) -> tuple[np.ndarray, ...]:
-    """Every `order` neighbouring signs of a text: the first ones, the second ones, …; indices into `log_probs`."""
+    """Every n-gram of `order` signs in a text as index arrays into `log_probs`: the first signs, the second ones, …"""
     return tuple(text[i:len(text) - order + 1 + i] for i in range(order))
 
 
 def unicity(bits: float) -> float:
-    """Shannon's unicity distance: the letters after which, on average, one key alone makes sense: log2(26!) / (log2 26
-    − bits per letter). Infinite where nothing is saved.
+    """Shannon's unicity distance log2(26!) / (log2 26 − bits per letter): the number of letters after which, on
+    average, only one key makes sense. Infinite where a letter costs log2 26 bits or more.
 
     Source: Shannon, "Communication theory of secrecy systems", Bell System Technical Journal 28 (1949).
 
@@ -67,7 +67,7 @@ def unicity(bits: float) -> float:
 
 
 def triple_counts(texts: Iterable[str]) -> np.ndarray:
-    """How often each three signs follow each other: (27, 27, 27) uint32."""
+    """(27, 27, 27) uint32: the count of every triple of signs."""
     counts = np.zeros((N_SIGNS,) * 3, dtype=np.uint32)
     for text in texts:
         np.add.at(counts, _grams(signs(text), 3), 1)
@@ -76,8 +76,8 @@ def triple_counts(texts: Iterable[str]) -> np.ndarray:
 
 @functools.cache
 def log_probs(order: int) -> np.ndarray:
-    """ln of the share of each single sign, or of each sign after the one or two before it, counted over the training
-    text and one more than counted: order axes of 27.
+    """ln p of each sign after the order − 1 signs before it: `order` axes of 27, from the counts of the training text
+    plus 1 (Laplace smoothing).
     """
     counts = np.load(TRIPLES, allow_pickle=False).astype(np.float64)
     counts = counts.sum(axis=tuple(range(3 - order))) + 1.0
@@ -85,14 +85,14 @@ def log_probs(order: int) -> np.ndarray:
 
 
 def score(text: np.ndarray, order: int) -> float:
-    """ln p of signs under the letters, pairs or triples of `log_probs`, in nats: each sign after the ones before it,
-    from the sign number `order` on.
+    """ln p in nats of signs (M,) under the letters, pairs or triples of `log_probs`, from the sign with index
+    order − 1 on.
     """
     return float(log_probs(order)[_grams(text, order)].sum())
 
 
 def random_key(seed: int) -> str:
-    """A random order of the alphabet: the letter that stands for a, for b, …; the same for the same seed.
+    """A random permutation of the alphabet: the letters that stand for a, b, …; the same for the same seed.
 
     >>> sorted(random_key(3)) == list(ALPHABET)
     True
@@ -101,7 +101,7 @@ def random_key(seed: int) -> str:
 
 
 def encipher(text: str, key: str) -> str:
-    """Every letter replaced by the one that stands for it in the key, capitals by capitals; all else stays.
+    """The text with every letter replaced by its letter in the key, capitals by capitals; all else stays.
 
     >>> encipher("Cab!", "bcda" + ALPHABET[4:])
     'Dbc!'
@@ -110,7 +110,7 @@ def encipher(text: str, key: str) -> str:
 
 
 def inverse(key: str) -> str:
-    """The key that undoes a key.
+    """The inverse permutation of a key.
 
     >>> encipher(encipher("any text", random_key(5)), inverse(random_key(5)))
     'any text'
@@ -119,20 +119,20 @@ def inverse(key: str) -> str:
 
 
 def by_frequency(ciphertext: str) -> str:
-    """The reading key of al-Kindi: the commonest letter of the ciphertext is read as the commonest of the language, and
-    so on down. No other key has a higher `score` of order 1.
+    """The reading key of al-Kindi: it reads the commonest letter of the ciphertext as the commonest of the language,
+    and so on down. No other key has a higher `score` of order 1.
     """
-    own = np.bincount(signs(ciphertext), minlength=N_SIGNS)[:GAP]
+    counts = np.bincount(signs(ciphertext), minlength=N_SIGNS)[:GAP]
     language = np.argsort(-log_probs(1)[:GAP], kind="stable")
     key = np.empty(GAP, dtype="<U1")
-    key[np.argsort(-own, kind="stable")] = np.array(list(ALPHABET))[language]
+    key[np.argsort(-counts, kind="stable")] = np.array(list(ALPHABET))[language]
     return "".join(key)
 
 
 @dataclass(frozen=True)
 class Walk:
-    """A walk through the reading keys (what is read for a, for b, …): those that were the best so far, each with its
-    step and its ln p in nats.
+    """The improvements of a search over reading keys (the letters read for a, b, …): each best key so far with its step
+    and its ln p in nats.
     """
 
     steps: tuple[int, ...]
@@ -140,8 +140,8 @@ class Walk:
     scores: tuple[float, ...]
 
 
-class _Counted:
-    """The ln p of a ciphertext under any key, from its different pairs or triples alone."""
+class _Scorer:
+    """Computes ln p of a ciphertext under any key from the counts of its different pairs or triples."""
 
     def __init__(self, ciphertext: str, order: int) -> None:
         self.grams, self.counts = np.unique(_grams(signs(ciphertext), order), axis=1, return_counts=True)
@@ -152,35 +152,35 @@ class _Counted:
 
 
 def search(ciphertext: str, order: int, seed: int = 0, n_steps: int = N_STEPS, n_walks: int = N_WALKS) -> Walk:
-    """The best of `n_walks` walks from `by_frequency`: at each step two letters of the key change places, and the
-    change stays if ln p rises, or else with probability e^(Δ ln p / τ), where τ falls from HOTTEST to 0
-    (simulated annealing). `order` is 2 or 3.
+    """The best of `n_walks` runs of simulated annealing from `by_frequency`: each step swaps two letters of the key and
+    keeps the swap if ln p rises, or else with probability e^(Δ ln p / τ), where τ falls from HOTTEST to 0. `order` is 2
+    or 3.
     """
-    counted, generator = _Counted(ciphertext, order), np.random.default_rng(seed)
-    return max((_walk(counted, by_frequency(ciphertext), generator, n_steps) for _ in range(n_walks)),
+    scorer, generator = _Scorer(ciphertext, order), np.random.default_rng(seed)
+    return max((_walk(scorer, by_frequency(ciphertext), generator, n_steps) for _ in range(n_walks)),
                key=lambda walk: walk.scores[-1])
 
 
-def _walk(counted: _Counted, start: str, generator: np.random.Generator, n_steps: int) -> Walk:
+def _walk(scorer: _Scorer, start: str, generator: np.random.Generator, n_steps: int) -> Walk:
     key = _numbers(start)
-    at = best = counted.score(key)
-    improvements = [(0, start, at)]
-    pairs, luck = generator.integers(0, GAP, (n_steps, 2)), np.log(generator.random(n_steps))
-    for step, ((i, j), chance) in enumerate(zip(pairs, luck), 1):
+    now = best = scorer.score(key)
+    improvements = [(0, start, now)]
+    pairs, log_u = generator.integers(0, GAP, (n_steps, 2)), np.log(generator.random(n_steps))
+    for step, ((i, j), chance) in enumerate(zip(pairs, log_u), 1):
         key[[i, j]] = key[[j, i]]
-        new = counted.score(key)
-        if (new - at) >= chance * HOTTEST * (1 - step / n_steps):
-            at = new
-            if at > best:
-                best = at
-                improvements.append((step, "".join(ALPHABET[k] for k in key[:GAP]), at))
+        new = scorer.score(key)
+        if (new - now) >= chance * HOTTEST * (1 - step / n_steps):
+            now = new
+            if now > best:
+                best = now
+                improvements.append((step, "".join(ALPHABET[k] for k in key[:GAP]), now))
         else:
             key[[i, j]] = key[[j, i]]
     return Walk(*zip(*improvements))
 
 
 def model_scores(model: Transformer, tokenizer: Tokenizer, texts: Sequence[str]) -> list[float]:
-    """ln p of each text after end of text, in nats.
+    """ln p in nats of each text after end of text.
 
     Raises ValueError as the model does for a text that does not fit its context.
     """
@@ -190,8 +190,8 @@ def model_scores(model: Transformer, tokenizer: Tokenizer, texts: Sequence[str])
 
 @dataclass(frozen=True)
 class Repair:
-    """How far `repairs` are: the best key, ln p of what it reads under the model, in nats, and how many readings the
-    model has weighed; new: whether the key is.
+    """The progress of `repairs`: the best key, ln p in nats of its reading under the model, how many readings the model
+    has evaluated, and whether the key is new.
     """
 
     key: str
@@ -202,34 +202,34 @@ class Repair:
 
 def repairs(model: Transformer, tokenizer: Tokenizer, ciphertext: str, key: str,
             n_candidates: int = N_CANDIDATES) -> Iterator[Repair]:
-    """The key, then better and better ones: of all keys with two letters in each other's place, the `n_candidates`
-    with the highest `score` of order 3 are read by the model, one step after each, and the best is the next, as long
+    """Yield the key, then better ones (hill climbing): of all keys with two letters swapped, the model evaluates the
+    `n_candidates` with the highest `score` of order 3, with a record after each; the best becomes the next key, as long
     as it is better.
     """
-    counted, n_read, at, tried = _Counted(ciphertext, 3), 0, -math.inf, [key]
+    scorer, n_read, now, tried = _Scorer(ciphertext, 3), 0, -math.inf, [key]
     while True:
         scores, readings = [], [(tokenizer.first, *tokenizer.encode(encipher(ciphertext, each))) for each in tried]
         for log_probs in text_probability.each_token_log_probs(model, readings):
             scores.append(float(log_probs.sum()))
             n_read += 1
             if n_read > 1:
-                yield Repair(key, at, n_read, False)
-        if max(scores) <= at:
+                yield Repair(key, now, n_read, False)
+        if max(scores) <= now:
             return
-        key, at = max(zip(tried, scores), key=lambda pair: pair[1])
-        yield Repair(key, at, n_read, True)
+        key, now = max(zip(tried, scores), key=lambda pair: pair[1])
+        yield Repair(key, now, n_read, True)
         swapped = [key.translate({ord(key[i]): key[j], ord(key[j]): key[i]}) for i in range(GAP) for j in range(i)
                    if ALPHABET[i] in ciphertext.lower() or ALPHABET[j] in ciphertext.lower()]
-        tried = sorted(swapped, key=lambda each: -counted.score(_numbers(each)))[:n_candidates]
+        tried = sorted(swapped, key=lambda each: -scorer.score(_numbers(each)))[:n_candidates]
 
 
 def _numbers(key: str) -> np.ndarray:
-    """A key as the sign read for each sign; the gap stays a gap."""
+    """(27,) a key as the sign that is read for each sign; the gap stays a gap."""
     return np.array([*map(ALPHABET.index, key), GAP])
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Counts the triples of the files' texts again and writes them to TRIPLES."""
+    """Count the triples in the texts of the files and write them to TRIPLES."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("files", nargs="+", help="text files; documents end with a line that holds only <|endoftext|>")
     texts = (text for file in parser.parse_args(argv).files for text in corpus.read_documents(file))

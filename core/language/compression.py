@@ -1,9 +1,8 @@
-"""A text compressed with a language model: the tokens go through an arithmetic coder whose intervals are the model's
-probabilities.
+"""Compression of a text with a language model: an arithmetic coder encodes the tokens with the model's probabilities.
 
-Coder and decoder ask the model the very same questions in the same order, one token at a time with a cache of keys and
-values, so that both see the same numbers to the last bit; on another machine, where sums may be rounded in another way,
-a decoder may not find the text again.
+Encoder and decoder run the model on the same tokens in the same order, one at a time with a cache of keys and values,
+so that both get the same numbers to the last bit. On another machine, where sums may be rounded differently, a decoder
+may fail.
 """
 import bz2
 import gzip
@@ -20,20 +19,20 @@ from core.language.arithmetic_coding import Decoder, Encoder, quantise, share
 from core.model.block import KVCache
 from core.model.transformer import Transformer
 
-LEAST_WINDOW = 4096     # bytes that lzma looks back over at least
+LEAST_WINDOW = 4096     # bytes of the window of lzma at least
 
 
 @dataclass(frozen=True)
 class CodedToken:
-    """One token in the coder.
+    """One encoded token.
 
-    rank         its place among all tokens, 0 for the most probable
-    log_prob     ln of the model's own probability, nats
-    start, end   its interval of [0, total), the tokens beside each other by rank
-    sent         how many bits are sent once it is coded
-    pending      how many more wait for the next bit, whose opposite they are
-    low, high    the coder's registers then, the leading digits of the interval's ends behind the bits sent
-    likely       (k, 2) the first k tokens: id and frequency
+    rank         its rank among all tokens, 0 for the most probable
+    log_prob     ln p of the model, nats
+    start, end   its interval of [0, total), where the tokens are lined up by rank
+    sent         the number of bits sent after it
+    pending      the number of bits that follow the next one, whose opposite they are
+    low, high    the registers after it: the leading digits of the interval's ends after the bits sent
+    likely       (k, 2) the k most probable tokens: id and frequency
     """
 
     token_id: int
@@ -52,7 +51,8 @@ class CodedToken:
 class NextToken:
     """The model's frequencies of the next token, token by token.
 
-    Tokens stand by falling frequency, equal ones by rising id; `order` says which.
+    frequencies (|V|,) are sorted, highest first, equal ones by rising id; `order` (|V|,) holds the token ids. Raises
+    ValueError for a model without an end-of-text token.
     """
 
     def __init__(self, model: Transformer) -> None:
@@ -63,7 +63,7 @@ class NextToken:
 
     @torch.inference_mode()
     def read(self, token_id: int) -> None:
-        """Go on to what follows `token_id`."""
+        """Compute the frequencies after `token_id`."""
         logits = self._model.logits(torch.tensor([token_id], device=self._model.device), cache=self._cache,
                                     last_only=True)[0]
         self.log_probs = logits.cpu().double().log_softmax(-1).numpy()
@@ -76,9 +76,9 @@ class NextToken:
 
 
 def compress(model: Transformer, token_ids: Sequence[int], n_likely: int = 8) -> tuple[list[int], list[CodedToken]]:
-    """The bits of a text's tokens and of the end of text that closes it, and what the coder did at each.
+    """The bits of a text's tokens and of its closing end of text, and a record of each token.
 
-    Raises ValueError for a text that does not fit the model's context with the end of text before it.
+    Raises ValueError for a text that does not fit the model's context after the first token.
     """
     if len(token_ids) >= model.config.n_context:
         raise ValueError(f"{len(token_ids)} tokens do not fit a context of {model.config.n_context}.")
@@ -96,7 +96,7 @@ def compress(model: Transformer, token_ids: Sequence[int], n_likely: int = 8) ->
 
 
 def decompress(model: Transformer, bits: Sequence[int]) -> Iterator[int]:
-    """The tokens that `compress` coded, without the end of text that closes them."""
+    """Yield the tokens that `compress` encoded, without the closing end of text."""
     following, decoder = NextToken(model), Decoder(bits)
     for _ in range(model.config.n_context):
         token_id = int(following.order[decoder.symbol(following.frequencies)])
@@ -107,16 +107,15 @@ def decompress(model: Transformer, bits: Sequence[int]) -> Iterator[int]:
 
 
 def ideal_bits(steps: Sequence[CodedToken]) -> float:
-    """−log2 of the model's probability of the text and its end: what no code for it can beat on average."""
+    """−log2 of the model's probability of the text and its end: the entropy bound of the code length, in bits."""
     return -math.fsum(step.log_prob for step in steps) / math.log(2)
 
 
-def packed(data: bytes) -> dict[str, int]:
+def sizes(data: bytes) -> dict[str, int]:
     """The size in bytes of `data` under well-known compressors at their best settings. gzip is deflate with a header
     and checks of 18 bytes, zlib the same with 6.
     """
-    # lzma looks back over all of the data; by itself it makes room for 64 MiB of it, which takes longer
-    # than all the rest.
+    # a window as long as the data: the default of 64 MiB takes longer to allocate than all the rest
     raw_lzma = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": max(LEAST_WINDOW, len(data))}]
     return {"gzip": len(gzip.compress(data, compresslevel=9, mtime=0)),
             "zlib": len(zlib.compress(data, 9)), "bz2": len(bz2.compress(data, 9)),

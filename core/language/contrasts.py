@@ -1,5 +1,5 @@
-"""Two versions of a text that differ in one word: what changes in the distribution of the next token, and whether it
-changes so in many texts.
+"""Two versions of a text that differ in one word: how the distribution of the next token changes, and whether many
+texts show the same change.
 """
 import json
 import math
@@ -34,7 +34,7 @@ class Contrast:
 
     @property
     def total_variation(self) -> float:
-        """½ Σ |q − p|, in [0, 1]: the most by which the probability of any set of tokens differs.
+        """½ Σ |q − p|, in [0, 1]: the largest difference in the probability of any set of tokens.
 
         >>> round(Contrast(np.log([0.5, 0.5]), np.log([0.8, 0.2])).total_variation, 9)
         0.3
@@ -52,10 +52,10 @@ class Contrast:
         return max(0.0, float(np.exp(self.log_q) @ self.log_ratio))
 
     def movers(self, k: int, by: str = "probability", at_least: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-        """Token ids: the k that q raises most, and the k that it lowers most, by "probability" or by "ratio", the
-        strongest first.
+        """Token ids of the k largest increases and the k largest decreases from p to q, by "probability" or by "ratio",
+        the largest first.
 
-        at_least: tokens that neither text gives so much probability are left out.
+        at_least: leaves out tokens whose probability is lower in both texts.
         """
         values = self.difference if by == "probability" else self.log_ratio
         allowed = np.flatnonzero(np.exp(np.maximum(self.log_p, self.log_q)) >= at_least)
@@ -65,8 +65,8 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Spread:
-    """One quantity over several texts: its mean, the standard deviation of the texts (n − 1), and in how many
-    it is above 0.
+    """One quantity over several texts, values (n,): its mean, its standard deviation (n − 1), and in how many texts it
+    is above 0.
     """
 
     values: np.ndarray
@@ -91,8 +91,8 @@ class Spread:
 
 @cache
 def sets() -> dict:
-    """assets/teaching/word_pairs.json: sentences with a slot {w}, and pairs {a, b, neutral, counted} by name, those
-    that should not matter too.
+    """assets/teaching/word_pairs.json: sentences with a slot {w}, and pairs {a, b, neutral, counted} by name, controls
+    included.
     """
     return json.loads((DATA / "word_pairs.json").read_text(encoding="utf-8"))
 
@@ -108,7 +108,7 @@ def fitted(sentence: str, word: str) -> str:
 
 
 def contrasts(model: Transformer, tokenizer: Tokenizer, texts: Sequence[tuple[str, str]]) -> list[Contrast]:
-    """The two next-token distributions of each pair of texts, every text alone after the end-of-text token."""
+    """The two next-token distributions of each pair of texts, each text alone after the first token."""
     rows = [tokenizer.prompt(text, model.config.n_context).token_ids for pair in texts for text in pair]
     log_probs = text_probability.next_log_probs(model, rows)
     return [Contrast(p, q) for p, q in zip(log_probs[::2], log_probs[1::2])]
@@ -116,8 +116,8 @@ def contrasts(model: Transformer, tokenizer: Tokenizer, texts: Sequence[tuple[st
 
 def log_ratios(model: Transformer, tokenizer: Tokenizer, texts: Sequence[tuple[str, str]],
                words: Sequence[str]) -> np.ndarray:
-    """(len(words), len(texts)) ln(q / p) of a word, after a space, as what comes next, in nats: the sum
-    over its tokens.
+    """(len(words), len(texts)) ln(q / p) in nats of each word, after a space, as the continuation: the sum over its
+    tokens.
     """
     ids = [tokenizer.encode(f" {word}") for word in words]
     room = model.config.n_context - max(map(len, ids), default=0)

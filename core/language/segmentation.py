@@ -1,5 +1,5 @@
-"""How a text is cut into tokens, step by step: merges played in the order of their rules, and BPE and Unigram learned
-from a small text.
+"""How a text is split into tokens, step by step: the merges of BPE in their order, and BPE and Unigram learned from a
+small text.
 
 Here BPE and Unigram start from characters; a model's tokenizer (core.model.tokenizer) starts from bytes. A word is what
 GPT-2's pattern splits off, with the space before it; no token reaches from one word into the next.
@@ -20,14 +20,14 @@ from tokenizers import models, pre_tokenizers, trainers
 
 from core.model.tokenizer import PIECE, encodable, ranks_of
 
-# GPT-2's pattern, but for the longest word: 60 signs, so that a text without a single space does not cost seconds.
+# GPT-2's pattern with words of at most 60 characters, so that a text without spaces does not take seconds
 WORDS = pre_tokenizers.Split(tokenizers.Regex(r"'(?:[sdmt]|ll|ve|re)| ?\p{L}{1,60}| ?\p{N}{1,60}| "
                                               r"?[^\s\p{L}\p{N}]{1,60}|\s{1,60}(?!\S)|\s{1,60}"), "isolated")
 UNKNOWN = "<unk>"
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text; joined they are the text.
+    """The words of a text, whose concatenation is the text.
 
     >>> words_of("I don't, you")
     ['I', ' don', "'t", ',', ' you']
@@ -39,23 +39,23 @@ def words_of(text: str) -> list[str]:
 
 
 def merged(pieces: Sequence[PIECE], left: PIECE, right: PIECE) -> list[PIECE]:
-    """The pieces with every `left` that `right` follows made one, from left to right.
+    """The pieces with every `left` followed by `right` merged into one, from left to right.
 
     >>> merged(["a", "a", "a", "b"], "a", "a")
     ['aa', 'a', 'b']
     """
-    made: list[PIECE] = []
+    out: list[PIECE] = []
     i = 0
     while i < len(pieces):
         both = i + 1 < len(pieces) and pieces[i] == left and pieces[i + 1] == right
-        made.append(left + right if both else pieces[i])
+        out.append(left + right if both else pieces[i])
         i += 2 if both else 1
-    return made
+    return out
 
 
 @dataclass(frozen=True)
 class Step(Generic[PIECE]):
-    """One rule applied everywhere: its rank (from 1, in the order of learning), the two pieces that it joins, and the
+    """One merge applied everywhere: its rank (from 1, in the order of learning), the two pieces that it joins, and the
     words after it.
     """
 
@@ -66,10 +66,10 @@ class Step(Generic[PIECE]):
 
 
 def merge_steps(words: Sequence[Sequence[PIECE]], ranks: Mapping[tuple[PIECE, PIECE], int]) -> Iterator[Step[PIECE]]:
-    """What BPE does to `words`, each a sequence of pieces: again and again the pair with the lowest rank is joined,
-    everywhere at once, until no rule fits.
+    """Yield the steps of BPE on `words`, each a sequence of pieces: BPE repeatedly merges the pair with the lowest
+    rank, everywhere at once, until no merge applies.
 
-    A rule can only join what earlier rules have made, so the ranks rise from step to step. Source: Sennrich et al.
+    A merge can only join the results of earlier merges, so the ranks rise from step to step. Source: Sennrich et al.
     2016, algorithm 1.
     """
     state = [list(word) for word in words]
@@ -83,8 +83,8 @@ def merge_steps(words: Sequence[Sequence[PIECE]], ranks: Mapping[tuple[PIECE, PI
 
 
 def pair_counts(cuts: Mapping[tuple[PIECE, ...], int]) -> Counter[tuple[PIECE, PIECE]]:
-    """How often each two pieces stand side by side in words that are cut so, and come so often: what BPE's next
-    merge is chosen by.
+    """The counts of adjacent pieces, by which BPE chooses its next merge. cuts: the pieces of each word -> how often
+    the word occurs.
 
     >>> pair_counts({("l", "o", "w"): 5, ("l", "o"): 2}).most_common(1)
     [(('l', 'o'), 7)]
@@ -118,7 +118,7 @@ class LearnedBpe:
         return ranks_of(self.merges)
 
     def history(self, word: str) -> list[Step[str]]:
-        """What the merges do to `word`, rule by rule."""
+        """The steps of the merges on `word`."""
         return list(merge_steps([list(word)], self._ranks))
 
     def cut(self, word: str, n_merges: int) -> tuple[str, ...]:
@@ -128,7 +128,7 @@ class LearnedBpe:
 
 
 def learn_bpe(text: str) -> LearnedBpe:
-    """BPE learned from the words of `text` until each of them is one token.
+    """BPE learned from the words of `text`, until each word is one token.
 
     Raises ValueError for a text without characters.
     """
@@ -146,7 +146,7 @@ def learn_bpe(text: str) -> LearnedBpe:
 class LearnedUnigram:
     """A Unigram model learned from characters: ln p of every piece.
 
-    The text of a character that it has not met has no probability.
+    A text with an unknown character has no probability.
     """
 
     log_p: Mapping[str, float]
@@ -157,12 +157,11 @@ class LearnedUnigram:
         return max(map(len, self.log_p))
 
     def segmentations(self, word: str, n: int) -> list[tuple[float, tuple[str, ...]]]:
-        """The n most probable ways to cut `word`, the best first: (sum of ln p of the pieces, the pieces).
+        """The n most probable segmentations of `word`, the best first: (sum of ln p of the pieces, the pieces); empty
+        if there is none.
 
-        Empty if there is none.
-
-        Viterbi with n survivors at each place, each linked to the one that it goes on from; of equals, the one with
-        fewer pieces first.
+        The Viterbi algorithm with n survivors at each position, each linked to its predecessor; of equally probable
+        ones, the one with fewer pieces first.
         """
         best: list[list[tuple[float, int, tuple]]] = [[(0.0, 0, ())]]
         for end in range(1, len(word) + 1):
@@ -172,15 +171,14 @@ class LearnedUnigram:
         return [(-cost, _unlinked(link)) for cost, _, link in best[-1]]
 
     def cut(self, word: str) -> tuple[str, ...]:
-        """The pieces of the most probable way; a character that no piece holds stands by itself."""
+        """The pieces of the most probable segmentation; an unknown character is a piece of its own."""
         known = set("".join(self.log_p))
         runs = ("".join(run) for _, run in itertools.groupby(word, key=known.__contains__))
         return tuple(piece for run in runs for piece in (self.segmentations(run, 1)[0][1] if run[0] in known else run))
 
     def log_likelihood(self, word: str) -> float:
-        """ln of the sum, over all ways to cut `word`, of the product of p of the pieces; −inf if there is no way.
-
-        The forward algorithm.
+        """ln p of `word` by the forward algorithm: the sum, over all its segmentations, of the product of p of the
+        pieces; −inf if there is none.
         """
         forward = [0.0]
         for end in range(1, len(word) + 1):
@@ -194,12 +192,11 @@ class LearnedUnigram:
 
 
 def learn_unigram(text: str, vocab_size: int) -> LearnedUnigram:
-    """A Unigram model of about `vocab_size` pieces, learned from the words of `text`: many pieces to begin with, then
-    those go whose loss costs the likelihood of the text least. Source: Kudo 2018.
+    """A Unigram model of about `vocab_size` pieces, learned from the words of `text`: training begins with many pieces
+    and removes those whose loss lowers the likelihood of the text least. Source: Kudo 2018.
 
-    Every character stays, whether there is room for it or not; and what to begin with are strings that come twice
-    among the distinct words, so there may be fewer pieces. Raises ValueError for an empty text, or too few pieces for
-    its characters.
+    Every character stays a piece. The first pieces are strings that occur twice among the distinct words, so there may
+    be fewer than `vocab_size`. Raises ValueError for an empty text, or fewer pieces than characters.
     """
     if not text or vocab_size < len(set(encodable(text))):
         raise ValueError("Unigram needs a text, and room for each of its characters.")
@@ -209,7 +206,7 @@ def learn_unigram(text: str, vocab_size: int) -> LearnedUnigram:
                                 trainers.UnigramTrainer(vocab_size=vocab_size + 1, show_progress=False,
                                                         special_tokens=[UNKNOWN], unk_token=UNKNOWN))
     pieces = json.loads(learned.to_str())["model"]["vocab"][1:]           # without the unknown
-    # of NUL characters alone, which the library uses itself, it learns nothing
+    # from a text of NUL characters alone, which the library uses itself, it learns nothing
     if any(score is None for _, score in pieces):
         return LearnedUnigram({piece: -math.log(len(pieces)) for piece, _ in pieces})
     # the library's last digits differ from run to run
@@ -217,7 +214,7 @@ def learn_unigram(text: str, vocab_size: int) -> LearnedUnigram:
 
 
 def objective(unigram: LearnedUnigram, counts: Mapping[str, int]) -> float:
-    """Unigram's objective, in nats: the sum of ln p over all words of the text. counts: word -> how often it comes."""
+    """Unigram's objective in nats: the sum of ln p over all words of the text. counts: word -> how often it occurs."""
     return sum(count * unigram.log_likelihood(word) for word, count in counts.items())
 
 

@@ -1,5 +1,5 @@
-"""Ways to decode, compared: texts that one prompt gives under several settings, each with its probability under the
-model and how much it repeats itself.
+"""Decoding strategies compared: continuations of one prompt under several settings, each with its probability under the
+model and its repetition.
 """
 import math
 from collections.abc import Iterator, Sequence
@@ -15,8 +15,8 @@ from core.model.transformer import Transformer
 
 
 @dataclass(frozen=True)
-class Written:
-    """A continuation: its tokens, and ln of the model's own probability of each (temperature 1, nothing cut), nats."""
+class Continuation:
+    """A continuation: its tokens, and the model's ln p of each in nats (temperature 1, no truncation)."""
 
     token_ids: tuple[int, ...] = ()
     log_probs: tuple[float, ...] = ()
@@ -28,7 +28,7 @@ class Written:
 
     @property
     def surprisal(self) -> float:
-        """−ln p a token on average, nats; NaN for no token."""
+        """The mean −ln p of a token, in nats; NaN for no token."""
         return -self.log_prob / len(self.log_probs) if self.log_probs else math.nan
 
     def distinct(self, n: int) -> float:
@@ -36,18 +36,18 @@ class Written:
         return distinct_share([self.token_ids], n)
 
     def repeated(self, n: int = 4) -> float:
-        """1 − distinct(n): the share of n-grams that came before."""
+        """1 − distinct(n): the share of n-grams that are repetitions."""
         return 1 - self.distinct(n)
 
 
 def write_side_by_side(model: Transformer, token_ids: Sequence[int], jobs: Sequence[tuple[SamplingConfig, int]],
-                       max_new_tokens: int = 40) -> Iterator[tuple[Written, ...]]:
-    """A text for each (config, seed) of `jobs`, a token each at every step: gives all texts so far, in the order of the
-    jobs, after each step.
+                       max_new_tokens: int = 40) -> Iterator[tuple[Continuation, ...]]:
+    """Write a text for each (config, seed) of `jobs`, one token each at every step; yield all texts so far, in the
+    order of the jobs, after each step.
 
-    Each goes on as generate(model, token_ids, config, seed) would, up to rounding, and ends as it does.
+    Each text is that of generate(model, token_ids, config, seed), up to rounding, and ends where it does.
     """
-    texts, generators = [Written() for _ in jobs], [torch.Generator().manual_seed(seed) for _, seed in jobs]
+    texts, generators = [Continuation() for _ in jobs], [torch.Generator().manual_seed(seed) for _, seed in jobs]
     live, cache, prompt = list(range(len(jobs))), KVCache(), tuple(token_ids)
     for step in range(max_new_tokens):
         logits = next_logits(model, [prompt + texts[i].token_ids for i in live] if step else [prompt],
@@ -55,7 +55,7 @@ def write_side_by_side(model: Transformer, token_ids: Sequence[int], jobs: Seque
         log_probs, rows = log_probs_of(logits), []
         for row, i in enumerate(live):
             token_id, text = drawn_token(logits[row], jobs[i][0], generators[i]), texts[i]
-            texts[i] = Written(text.token_ids + (token_id,), text.log_probs + (log_probs[row, token_id].item(),))
+            texts[i] = Continuation(text.token_ids + (token_id,), text.log_probs + (log_probs[row, token_id].item(),))
             if token_id != model.config.end_of_text:
                 rows.append(row)
         yield tuple(texts)

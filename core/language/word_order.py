@@ -1,9 +1,9 @@
-"""Small tests that tell whether a model uses the structure of a sentence or only the words that stand in it: choices
-with one right answer, generated from a seed.
+"""Small tests of whether a model uses the structure of a sentence or only its words: choices with one right answer,
+generated from a seed.
 
-Each is asked in three readings: the whole prompt; its context with the words shuffled; the last word alone. What the
-shuffled reading gets right needs no order of words, and what the last word gets right needs no context.
-assets/teaching/structure.json has the sentences and what each test is for.
+Each test has three readings: the whole prompt; its context with the words shuffled; the last word alone. Items that are
+right with shuffled words need no word order, and items that are right after the last word need no context.
+assets/teaching/structure.json has the sentences and the purpose of each test.
 """
 import json
 import random
@@ -25,8 +25,7 @@ READINGS = ("whole", "shuffled", "last")
 
 @dataclass(frozen=True)
 class Item:
-    """A prompt, context + stem, and the words that it may go on with, each with its leading space; options[0] is right.
-    """
+    """A prompt, context + stem, and its possible next words, each with its leading space; options[0] is right."""
 
     context: str
     stem: str
@@ -37,9 +36,7 @@ class Item:
         return self.context + self.stem
 
     def read(self, reading: str, rng: random.Random) -> str:
-        """The prompt as a reading has it.
-
-        The stem keeps its order in the shuffled one; "reversed" has the context's words from the last to the first.
+        """The prompt in one reading. "shuffled" and "reversed" change the order of the context's words, not the stem.
         """
         if reading == "last":
             return self.prompt.split()[-1]
@@ -52,7 +49,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Answered:
+class Answer:
     """An item in one reading, and ln p of each of its options, in nats."""
 
     item: Item
@@ -61,7 +58,7 @@ class Answered:
 
     @property
     def said(self) -> str:
-        """The option that the model holds most probable."""
+        """The model's most probable option."""
         return self.item.options[int(np.argmax(self.log_probs))]
 
     @property
@@ -76,7 +73,7 @@ def data() -> dict:
 
 
 def made_up_name(rng: random.Random) -> str:
-    """A name of two syllables that is in no list of real ones."""
+    """A name of two syllables that is not in the lists of real names."""
     words = teaching_text.words()
     real = {*words["girls"], *words["boys"]}
     while (name := "".join(rng.sample(words["syllables"], 2)).capitalize()) in real:
@@ -108,12 +105,12 @@ def _roles(rng: random.Random, i: int) -> Item:
 
 
 def _negation(rng: random.Random, i: int) -> Item:
-    name, (has, other) = made_up_name(rng), rng.sample(data()["things"], 2)
-    return Item(*_form("negation", i, a=name, thing=has, other=other), (f" {has}", f" {other}"))
+    name, (owned, missing) = made_up_name(rng), rng.sample(data()["things"], 2)
+    return Item(*_form("negation", i, a=name, thing=owned, other=missing), (f" {owned}", f" {missing}"))
 
 
 def _agreement(rng: random.Random, i: int) -> Item:
-    """The noun nearest to the verb always has the other number; only exercises that are held out from training."""
+    """The noun nearest to the verb always has the other number; only exercises held out from training."""
     words, plural, forms = teaching_text.words(), i % 2, rng.choice(data()["verbs"])
     while True:
         noun, thing = rng.choice(words["nouns"]), rng.choice(words["things"])
@@ -140,7 +137,7 @@ def _opposites(pairs: Sequence[Sequence[str]]) -> Callable[[random.Random, int],
 
 
 def _form(test: str, i: int, **values: str) -> tuple[str, str]:
-    """Context and stem of the test's i-th form, with the words put in."""
+    """The context and stem of the test's i-th form with the given words."""
     forms = data()["forms"][test]
     return tuple(part.format(**values) for part in forms[i % len(forms)])
 
@@ -157,9 +154,7 @@ TESTS: dict[str, Callable[[random.Random, int], Item]] = {
 
 
 def items(test: str, n: int, seed: int) -> list[Item]:
-    """The first n items of a test: different ones, fewer where the test has no more; the two forms of a test that has
-    two take turns.
-    """
+    """The first n items of a test without duplicates, so possibly fewer; the forms of a test alternate."""
     rng, by_prompt = random.Random(f"{test} {seed}"), {}
     for i in range(n):
         item = TESTS[test](rng, i)
@@ -168,22 +163,22 @@ def items(test: str, n: int, seed: int) -> list[Item]:
 
 
 def answered(model: Transformer, tokenizer: Tokenizer, test_items: Sequence[Item], reading: str,
-             seed: int = 0) -> list[Answered]:
-    """ln p of each option after each item in one reading; the seed decides how words are shuffled."""
+             seed: int = 0) -> list[Answer]:
+    """The answers to the items in one reading: ln p of each option; the seed determines the shuffling of words."""
     rng = random.Random(f"shuffle {seed}")
     prompts = [item.read(reading, rng) for item in test_items]
     options = [[tokenizer.encode(option) for option in item.options] for item in test_items]
-    longest = max(len(ids) for every in options for ids in every)
+    longest = max(len(ids) for each in options for ids in each)
     contexts = [tokenizer.prompt(prompt, model.config.n_context - longest).token_ids for prompt in prompts]
-    return [Answered(item, prompt, tuple(log_probs)) for item, prompt, log_probs
+    return [Answer(item, prompt, tuple(log_probs)) for item, prompt, log_probs
             in zip(test_items, prompts, continuation_log_probs(model, contexts, options))]
 
 
-def score(answers: Sequence[Answered]) -> Proportion:
-    """How many answers are right."""
+def score(answers: Sequence[Answer]) -> Proportion:
+    """The proportion of right answers."""
     return Proportion(sum(answer.right for answer in answers), len(answers))
 
 
 def chance(test_items: Sequence[Item]) -> float:
-    """The share that a blind choice among the options gets right on average."""
+    """The expected share of right answers of a random choice among the options."""
     return float(np.mean([1 / len(item.options) for item in test_items]))

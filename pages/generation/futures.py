@@ -44,7 +44,7 @@ def trees_of(page: Lesson, run: Run, begin: Start, config: SamplingConfig, seed:
     they are grown; and whether they are finished.
     """
     def steps() -> Iterator[Part]:
-        for trees in in_turns(run, mathematics.grown, begin.token_ids, config, (seed, seed + 1), N, begin.length):
+        for trees in in_turns(run, mathematics.grow, begin.token_ids, config, (seed, seed + 1), N, begin.length):
             yield Part(trees, N * sum(tree[-1].depth - 1 for tree in trees)
                               + sum(node.count for tree in trees for node in tree if node.depth == tree[-1].depth),
                        2 * N * begin.length)

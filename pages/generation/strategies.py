@@ -16,7 +16,7 @@ from core.app.state import Run
 from core.components.lib.token_view import token_view
 from core.evaluation.samples import distinct_share
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable
-from core.language.strategies import Written, write_side_by_side
+from core.language.strategies import Continuation, write_side_by_side
 from core.model.generation import beam_search
 from core.model.sampling import SamplingConfig
 from pages.generation.shared import GREEDY, PREFIX, Start, attached, controls, in_turns, note, read, start
@@ -35,8 +35,8 @@ class Scene:
 
     begin: Start
     seed: int
-    texts: dict[str, Written]
-    many: dict[str, tuple[Written, ...]]
+    texts: dict[str, Continuation]
+    many: dict[str, tuple[Continuation, ...]]
 
 
 def configs() -> dict[str, SamplingConfig]:
@@ -46,7 +46,7 @@ def configs() -> dict[str, SamplingConfig]:
             "top_p": SamplingConfig(top_p=read("top_p"))}
 
 
-def measured(text: Written) -> tuple[float, ...]:
+def measured(text: Continuation) -> tuple[float, ...]:
     """The MEASURES of a text."""
     return text.log_prob, text.surprisal, text.distinct(2), text.repeated(GRAM)
 
@@ -84,7 +84,7 @@ def _scene(page: Lesson, run: Run, begin: Start, seed: int) -> tuple[Scene, bool
     return Scene(begin, seed, texts, many), whole
 
 
-def _written(page: Lesson, run: Run, begin: Start, jobs: tuple, said: str) -> tuple[tuple[Written, ...], bool]:
+def _written(page: Lesson, run: Run, begin: Start, jobs: tuple, said: str) -> tuple[tuple[Continuation, ...], bool]:
     """A text for each job as far as they are written, and whether that is all."""
     def steps() -> Iterator[Part]:
         texts = ()
@@ -95,16 +95,16 @@ def _written(page: Lesson, run: Run, begin: Start, jobs: tuple, said: str) -> tu
                                    lambda value: 100 * sum(len(text.token_ids) + 1 for text in value), said)
 
 
-def _many(page: Lesson, run: Run, begin: Start, seed: int) -> tuple[dict[str, tuple[Written, ...]], bool]:
+def _many(page: Lesson, run: Run, begin: Start, seed: int) -> tuple[dict[str, tuple[Continuation, ...]], bool]:
     jobs = tuple((configs()[name], seed + i) for name in DRAWN for i in range(N_SEEDS))
     texts, whole = _written(page, run, begin, jobs, page.label("averages_progress", n=N_SEEDS))
     return {name: texts[i * N_SEEDS:(i + 1) * N_SEEDS] for i, name in enumerate(DRAWN)}, whole
 
 
-def _beam(page: Lesson, run: Run, begin: Start, width: int) -> tuple[Written, bool]:
+def _beam(page: Lesson, run: Run, begin: Start, width: int) -> tuple[Continuation, bool]:
     def steps() -> Iterator[Part]:
         for i, (best, *_) in enumerate(in_turns(run, beam_search, begin.token_ids, width, begin.length), 1):
-            yield Part(Written(best.token_ids[len(begin.token_ids):], best.log_probs), i, begin.length)
+            yield Part(Continuation(best.token_ids[len(begin.token_ids):], best.log_probs), i, begin.length)
 
     return growing_results.growing(run.loaded.key("generation beam text", begin, width), steps,
                                    lambda value: 100 * len(value.token_ids), page.label("beam_progress", width=width))
@@ -138,13 +138,13 @@ def message(page: Lesson, run: Run, here: Scene) -> dict:
         "rows": rows, "columns": [page.label(f"measure_{name}") for name in MEASURES], "many": page.label("mean_of")}
 
 
-def _means(texts: Sequence[Written]) -> list[float]:
+def _means(texts: Sequence[Continuation]) -> list[float]:
     """The MEASURES' means over texts; a text too short for one is left out of its mean."""
     values = np.array([measured(text) for text in texts])
     return [float(np.nanmean(column)) if np.isfinite(column).any() else math.nan for column in values.T]
 
 
-def _decoded(run: Run, text: Written) -> str:
+def _decoded(run: Run, text: Continuation) -> str:
     return run.tokenizer.decode(list(text.token_ids)).replace("\n", "⏎")
 
 
@@ -174,7 +174,7 @@ def _measures(page: Lesson) -> list[str]:
 def _lines(page: Lesson, here: Scene) -> list[tuple[str, str]]:
     lines = []
     for name in ("greedy", "beam"):
-        text = here.texts.get(name, Written())
+        text = here.texts.get(name, Continuation())
         if text.token_ids:
             lines.append((page.label("numbers_surprisal", name=name_of(page, name), n=len(text.token_ids)),
                           rf"-\frac{{\ln P}}{{n}} = \frac{{{latex_operand(-text.log_prob)}}}{{{len(text.token_ids)}}} "

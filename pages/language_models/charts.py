@@ -1,5 +1,5 @@
-"""Pictures of the lesson Language models: all orders of some words, ranked; log-odds against how much of a prompt was
-read; a probability for each letter of a text. Arrays and labels in, an altair object out.
+"""Charts of the lesson Language models: all orders of some words by rank; log-odds over the length of the prompt; a
+probability for each letter of a text. Each function takes arrays and labels, and returns an altair chart.
 """
 import json
 from collections.abc import Sequence
@@ -12,16 +12,16 @@ from core.figures.numbers import readable
 from core.figures.style import MONO, colour, framed, layered
 
 
-def ranked_orders(texts: Sequence[str], log_probs: np.ndarray, own: int, titles: tuple[str, str], theme: str,
+def ranked_orders(texts: Sequence[str], log_probs: np.ndarray, picked: int, titles: tuple[str, str], theme: str,
                   scale: float, height: int) -> alt.LayerChart:
-    """ln p of every order of the words, most probable first; the order `own` is a large filled mark, and it, the first
-    and the last are named.
+    """ln p of every order of the words, most probable first; the order `picked` is a large filled mark, and it, the
+    first and the last are named.
 
     titles: of the axes rank and ln p.
     """
     ranking = np.argsort(-np.asarray(log_probs), kind="stable")
     frame = pd.DataFrame({"rank": range(1, len(texts) + 1), "text": [texts[i] for i in ranking],
-                          "value": np.asarray(log_probs)[ranking], "own": [bool(i == own) for i in ranking]})
+                          "value": np.asarray(log_probs)[ranking], "picked": [bool(i == picked) for i in ranking]})
     frame["shown"] = [readable(value, 4) for value in frame["value"]]
     x = alt.X("rank:Q", title=titles[0], scale=alt.Scale(domain=[0, len(texts) + 1], nice=False),
               axis=alt.Axis(tickMinStep=1, tickCount=6))
@@ -31,17 +31,16 @@ def ranked_orders(texts: Sequence[str], log_probs: np.ndarray, own: int, titles:
                alt.Tooltip("shown:N", title=titles[1])]
     base = alt.Chart(frame).encode(x=x, y=y, tooltip=tooltip)
     points = base.mark_point(filled=True, opacity=1).encode(
-        color=alt.Color("own:N", legend=None, scale=alt.Scale(domain=[False, True], range=[colour("excluded", theme),
+        color=alt.Color("picked:N", legend=None, scale=alt.Scale(domain=[False, True], range=[colour("excluded", theme),
                                                                                            colour("kept", theme)])),
-        size=alt.Size("own:N", legend=None, scale=alt.Scale(domain=[False, True], range=[34 * scale, 150 * scale])))
+        size=alt.Size("picked:N", legend=None, scale=alt.Scale(domain=[False, True], range=[34 * scale, 150 * scale])))
     return framed(layered(_room(frame, y), points, *_names(frame, x, y, theme, scale)), theme, scale, height=height,
                   width="container")
 
 
 def _room(frame: pd.DataFrame, y: alt.Y) -> alt.Chart:
-    """Unseen marks a little above and below the values, so that names have room.
-
-    A padding of the scale would leave the axis as it was once the data change in place.
+    """Invisible marks a little above and below the values, so that names have room: a padding of the scale would not
+    change the axis when the data change in place.
     """
     low, high = float(frame["value"].min()), float(frame["value"].max())
     room = 0.1 * (high - low) or 1.0
@@ -49,19 +48,18 @@ def _room(frame: pd.DataFrame, y: alt.Y) -> alt.Chart:
 
 
 def _names(frame: pd.DataFrame, x: alt.X, y: alt.Y, theme: str, scale: float) -> list[alt.Chart]:
-    """The named points: in the left half their text goes to the right, in the right half to the left; the
-    picked one is bold.
-    """
+    """The names of points: to the right of points in the left half, else to the left; the picked one is bold."""
     last = len(frame) - 1
-    named = frame[(frame.index == 0) | (frame.index == last) | frame["own"]]
+    named = frame[(frame.index == 0) | (frame.index == last) | frame["picked"]]
     rows = []
     for side, align, part in ((1, "left", named[named.index <= last / 2]),
                               (-1, "right", named[named.index > last / 2])):
-        for own in (False, True):
+        for picked in (False, True):
             mark = dict(align=align, dx=side * 11 * scale, dy=10 * scale if side < 0 else 0, font=MONO,
-                        fontSize=12 * scale, fontWeight=700 if own else 400,
-                        color=colour("text" if own else "muted", theme))
-            rows.append(alt.Chart(part[part["own"] == own]).mark_text(**mark).encode(x=x, y=y, text=alt.Text("text:N")))
+                        fontSize=12 * scale, fontWeight=700 if picked else 400,
+                        color=colour("text" if picked else "muted", theme))
+            marks = alt.Chart(part[part["picked"] == picked]).mark_text(**mark)
+            rows.append(marks.encode(x=x, y=y, text="text:N"))
     return rows
 
 
@@ -74,8 +72,8 @@ def _named_places(names: Sequence[str], **labels) -> alt.X:
 
 def odds_line(tokens: Sequence[str], odds: np.ndarray, titles: tuple[str, str], theme: str, scale: float,
               height: int) -> alt.LayerChart:
-    """Log-odds, one for each token that a prompt may begin at, in the prompt's order; above zero the first of the two
-    texts is the more probable.
+    """The log-odds of two texts after the prompt from each token on, in the prompt's order; above zero the first text
+    is more probable.
 
     titles: of the axis of the odds, and of the token in the tooltip.
     """
@@ -94,7 +92,7 @@ def odds_line(tokens: Sequence[str], odds: np.ndarray, titles: tuple[str, str], 
 
 
 def letter_bars(text: str, mass: np.ndarray, title: str, theme: str, scale: float, height: int) -> alt.LayerChart:
-    """A probability for each letter of a text, in its order; what is above a hundredth is written on its bar."""
+    """A bar with the probability of each letter of a text, in its order; those above 0.01 have their number."""
     frame = pd.DataFrame({"place": list(map(str, range(len(text)))), "letter": list(text),
                           "p": np.asarray(mass, float)})
     frame["shown"] = [readable(p, 2) if p > 0.01 else "" for p in frame["p"]]

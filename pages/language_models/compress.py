@@ -1,4 +1,4 @@
-"""Compress: the prompt's tokens through an arithmetic coder that the model drives, back again, and beside
+"""Compress: an arithmetic coder encodes the prompt's tokens with the model's probabilities and decodes them, beside
 well-known compressors.
 """
 import math
@@ -20,17 +20,16 @@ from core.language.compression import CodedToken
 from core.model.tokenizer import encodable
 from pages.language_models.shared import PREFIX, keep, named, read
 
-MOST_CODED = 120        # tokens of the prompt that are coded
-DIGITS = 16             # of the interval's ends that are shown
+MOST_CODED = 120        # coded tokens of the prompt
+DIGITS = 16             # shown digits of the interval's ends
 FORMATS = ("utf8", "gzip", "zlib", "bz2", "lzma")
-# The arithmetic coder at work: a text's tokens, the interval that each narrows, the bits so far, and sizes beside each
-# other.
+# The arithmetic coder: a text's tokens, the interval of each, the bits so far, and the sizes of several formats.
 _picture = token_view("lm_coder", __file__)
 
 
 @dataclass(frozen=True)
-class Coded:
-    """A text in bits, the coder's steps, and `back`, the tokens that the decoder made of the bits."""
+class Coding:
+    """A text in bits, the encoder's steps, and `back`, the tokens that the decoder made from the bits."""
 
     token_ids: tuple[int, ...]
     bits: tuple[int, ...]
@@ -38,13 +37,13 @@ class Coded:
     back: tuple[int, ...]
 
 
-def coded(page: Lesson, run: Run, text: str) -> Coded:
-    """The first tokens of a text there and back, once for all readers: two passes, token by token."""
+def coded(page: Lesson, run: Run, text: str) -> Coding:
+    """The first tokens of a text, encoded and decoded, shared by all readers: two passes, token by token."""
     ids = tuple(run.tokenizer.encode(text)[:min(MOST_CODED, run.model.config.n_context - 1)])
 
-    def make() -> Coded:
+    def make() -> Coding:
         bits, steps = compression.compress(run.loaded.runner, ids)
-        return Coded(ids, tuple(bits), tuple(steps), tuple(compression.decompress(run.loaded.runner, bits)))
+        return Coding(ids, tuple(bits), tuple(steps), tuple(compression.decompress(run.loaded.runner, bits)))
 
     return growing_results.made(run.loaded.key("compressed", ids), make,
                                 lambda value: 1_000 * len(value.steps) + 40 * len(value.bits))
@@ -53,35 +52,35 @@ def coded(page: Lesson, run: Run, text: str) -> Coded:
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the coder; return what it shows."""
     text = reader.clean_prompt(run.text)
-    found = coded(page, run, text)
-    data = b"".join(map(run.tokenizer.token_bytes, found.token_ids))
-    compared = _compared(page, found, data)
-    whole = found.back == found.token_ids
-    title = page.label("compress_title" if data else "compress_empty", n=len(data), bits=len(found.bits),
-                       rate=plain_number(len(found.bits) / max(1, len(data)), 2))
+    coding = coded(page, run, text)
+    data = b"".join(map(run.tokenizer.token_bytes, coding.token_ids))
+    compared = _compared(page, coding, data)
+    whole = coding.back == coding.token_ids
+    title = page.label("compress_title" if data else "compress_empty", n=len(data), bits=len(coding.bits),
+                       rate=plain_number(len(coding.bits) / max(1, len(data)), 2))
     header = page.header("coder", title_line=title.replace("**", "")) | {
-        "stream": "".join(map(str, found.bits)), "compared": compared,
-        "tokens": [_token(run, step) for step in found.steps],
-        "likely": [_likely(run, step) for step in found.steps], "settings": {"step": _step(found)}}
+        "stream": "".join(map(str, coding.bits)), "compared": compared,
+        "tokens": [_token(run, step) for step in coding.steps],
+        "likely": [_likely(run, step) for step in coding.steps], "settings": {"step": _step(coding)}}
     _picture(header, key=f"{PREFIX}coder", on_settings=lambda settings: keep(coded=settings["step"]))
-    notes = [page.label("compress_back" if whole else "compress_lost", n=len(found.token_ids),
+    notes = [page.label("compress_back" if whole else "compress_lost", n=len(coding.token_ids),
                         text=named(data.decode(errors="replace")[-40:]))]
-    notes += [page.label("compress_cut", n=len(found.token_ids))] if data != encodable(text).encode() else []
+    notes += [page.label("compress_cut", n=len(coding.token_ids))] if data != encodable(text).encode() else []
     st.caption(" ".join(notes))
-    return Reading(_lines(page, run, found, header["settings"]["step"]), _question(page, run, found),
+    return Reading(_lines(page, run, coding, header["settings"]["step"]), _question(page, run, coding),
                    [arithmetic_coding.quantise, arithmetic_coding.Encoder, compression.compress],
-                   {"coder.csv": lambda: _table(run, found),
+                   {"coder.csv": lambda: _table(run, coding),
                     "sizes.csv": lambda: pd.DataFrame(compared)[["name", "bits"]]}, ".coder-chart", title)
 
 
-def _step(found: Coded) -> int:
-    """The number of the token that the reader has picked; before that, of the token whose share is nearest to a
-    quarter, which shows the zoom best.
+def _step(coding: Coding) -> int:
+    """The index of the picked token; by default that of the token whose share is nearest to ¼, which shows the zoom
+    best.
     """
     if read("coded") >= 0:
-        return min(read("coded"), len(found.steps) - 1)
-    return min(range(len(found.steps)),
-               key=lambda i: abs(share(found.steps[i]) - 0.25))
+        return min(read("coded"), len(coding.steps) - 1)
+    return min(range(len(coding.steps)),
+               key=lambda i: abs(share(coding.steps[i]) - 0.25))
 
 
 def share(step: CodedToken) -> float:
@@ -89,11 +88,11 @@ def share(step: CodedToken) -> float:
     return (step.end - step.start) / step.total
 
 
-def _compared(page: Lesson, found: Coded, data: bytes) -> list[dict]:
-    sizes = {"utf8": 8 * len(data)} | {name: 8 * n for name, n in compression.packed(data).items()}
+def _compared(page: Lesson, coding: Coding, data: bytes) -> list[dict]:
+    sizes = {"utf8": 8 * len(data)} | {name: 8 * n for name, n in compression.sizes(data).items()}
     rows = [(page.label(f"format_{name}"), sizes[name], "") for name in FORMATS]
-    rows += [(page.label("format_model"), len(found.bits), "model"),
-             (page.label("format_ideal"), compression.ideal_bits(found.steps), "")]
+    rows += [(page.label("format_model"), len(coding.bits), "model"),
+             (page.label("format_ideal"), compression.ideal_bits(coding.steps), "")]
     return [{"name": name, "bits": bits, "shown": plain_number(bits, 0 if isinstance(bits, int) else 1), "kind": kind}
             for name, bits, kind in rows]
 
@@ -105,9 +104,9 @@ def _token(run: Run, step: CodedToken) -> dict:
 
 
 def interval_digits(step: CodedToken) -> tuple[str, str]:
-    """The digits of the interval's two ends behind the bits that are sent, those that are still pending put in.
+    """The digits of the interval's two ends after the bits sent, pending ones included.
 
-    While k bits are pending the interval lies about the middle: its low end begins 0 1…1 (k ones), its high end 1 0…0.
+    While k bits are pending the interval contains the middle: its low end begins 0 1…1 (k ones), its high end 1 0…0.
     """
     low, high = (format(end, f"0{arithmetic_coding.WIDTH}b") for end in (step.low, step.high))
     return ((low[0] + "1" * step.pending + low[1:])[:DIGITS + step.pending],
@@ -120,31 +119,31 @@ def _likely(run: Run, step: CodedToken) -> list[tuple[str, float]]:
             for token_id, end in zip(step.likely[:, 0], ends)]
 
 
-def _lines(page: Lesson, run: Run, found: Coded, at: int) -> list[tuple[str, str]]:
-    step = found.steps[at]
-    width, ideal = step.end - step.start, compression.ideal_bits(found.steps)
+def _lines(page: Lesson, run: Run, coding: Coding, at: int) -> list[tuple[str, str]]:
+    step = coding.steps[at]
+    width, ideal = step.end - step.start, compression.ideal_bits(coding.steps)
     p = float(np.exp(step.log_prob))
     interval = (rf"\frac{{{step.end} - {step.start}}}{{2^{{24}}}} = \frac{{{width}}}{{{step.total}}} = "
                 rf"{latex_number(share(step))} \approx p = {latex_number(p)}")
     cost = (rf"-\log_2 \frac{{{width}}}{{{step.total}}} = {latex_number(-math.log2(share(step)))}\ "
             rf"\text{{bits}}")
-    total = (rf"-\log_2 p(x_1 \ldots x_L, \text{{end}}) = {latex_operand(ideal)} \;\to\; {len(found.bits)}\ "
+    total = (rf"-\log_2 p(x_1 \ldots x_L, \text{{end}}) = {latex_operand(ideal)} \;\to\; {len(coding.bits)}\ "
              rf"\text{{bits sent}}")
     name = code(run.tokenizer.visible(step.token_id))
     return [(page.label("numbers_share", token=name), interval), (page.label("numbers_cost", token=name), cost),
             (page.label("numbers_sent"), total)]
 
 
-def _question(page: Lesson, run: Run, found: Coded) -> Question | None:
-    """The same words, last first: what the model asks for them."""
-    if not found.token_ids:
+def _question(page: Lesson, run: Run, coding: Coding) -> Question | None:
+    """How many bits the same words cost in reverse order."""
+    if not coding.token_ids:
         return Question("backwards", page.label("empty_question"), [page.label("empty_none"), page.label("empty_some")],
-                        1, page.label("empty_because", n=len(found.bits)))
-    words = run.tokenizer.decode(found.token_ids).split()
+                        1, page.label("empty_because", n=len(coding.bits)))
+    words = run.tokenizer.decode(coding.token_ids).split()
     ids = run.tokenizer.encode(" ".join(reversed(words)))[:run.model.config.n_context - 2]
     backwards = float(text_probability.bits(text_probability.token_log_probs(
         run.loaded.runner, [(run.tokenizer.first, *ids, run.tokenizer.end_of_text)])[0]).sum())
-    forwards = compression.ideal_bits(found.steps)
+    forwards = compression.ideal_bits(coding.steps)
     answer = 0 if backwards < forwards else 1 if backwards < 1.25 * forwards else 2
     return Question("backwards", page.label("backwards"),
                     [page.label(f"backwards_{name}") for name in ("fewer", "little", "much")], answer,
@@ -152,8 +151,8 @@ def _question(page: Lesson, run: Run, found: Coded) -> Question | None:
                                backwards=plain_number(backwards, 1)))
 
 
-def _table(run: Run, found: Coded) -> pd.DataFrame:
+def _table(run: Run, coding: Coding) -> pd.DataFrame:
     return pd.DataFrame([{"token": run.tokenizer.visible(step.token_id), "id": step.token_id, "rank": step.rank + 1,
                           "p": float(np.exp(step.log_prob)), "start": step.start, "end": step.end,
                           "total": step.total, "bits": -math.log2(share(step)),
-                          "bits_sent": step.sent, "bits_pending": step.pending} for step in found.steps])
+                          "bits_sent": step.sent, "bits_pending": step.pending} for step in coding.steps])

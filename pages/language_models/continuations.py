@@ -1,4 +1,4 @@
-"""Continuations: two ways to go on after the prompt, token by token, and the odds between them."""
+"""Continuations: two continuations of the prompt, token by token, and their odds."""
 import numpy as np
 import streamlit as st
 
@@ -24,7 +24,7 @@ from pages.language_models.shared import (
 from pages.language_models.token_bits import draw_texts
 
 MOST_CHARACTERS = 200
-MOST_PROMPT_TOKENS = 24     # that the prompt is shortened by, one by one
+MOST_PROMPT_TOKENS = 24     # last tokens of the prompt, added one by one
 CHART = 270, 195            # px, usually and in present mode
 
 
@@ -35,54 +35,54 @@ def draw(page: Lesson, run: Run) -> Reading:
         column.text_input(page.label(name), placeholder=page.label(f"{name}_default"), max_chars=MOST_CHARACTERS,
                           **attached(name))
     texts = [str(read(name))[:MOST_CHARACTERS] or page.label(f"{name}_default") for name in "ab"]
-    one, other = found = scored(run, texts, run.text)
-    odds = one.total - other.total
-    better, worse = (one, other) if odds >= 0 else (other, one)
+    a, b = pair = scored(run, texts, run.text)
+    odds = a.total - b.total
+    better, worse = (a, b) if odds >= 0 else (b, a)
     title = page.label("continuations_title" if odds else "continuations_equal", better=named(better.text),
                        worse=named(worse.text), factor=times(abs(odds)))
     st.markdown(f"**{title}**")
     wide, beside = st.columns(2, gap="medium")
-    alike = len(one.tokens) == len(other.tokens)
+    alike = len(a.tokens) == len(b.tokens)
     with wide:
-        draw_texts(page, [row_of(page, each, name.upper()) for name, each in zip("ab", found)], "pair", (290, 260))
+        draw_texts(page, [row_of(page, text, name.upper()) for name, text in zip("ab", pair)], "pair", (290, 260))
         st.caption(page.label("continuations_fair" if alike else "continuations_lengths",
-                              a=len(one.tokens), b=len(other.tokens),
-                              rate_a=plain_number(one.rate, 2), rate_b=plain_number(other.rate, 2)))
+                              a=len(a.tokens), b=len(b.tokens),
+                              rate_a=plain_number(a.rate, 2), rate_b=plain_number(b.rate, 2)))
     with beside:
         _shortened(page, run, texts)
-    return Reading(_lines(page, one, other), _question(page, run, one, other), [text_probability.token_log_probs],
-                   {"continuations.csv": lambda: token_table(page, found)}, ".sentences-list", title)
+    return Reading(_lines(page, a, b), _question(page, run, a, b), [text_probability.token_log_probs],
+                   {"continuations.csv": lambda: token_table(page, pair)}, ".sentences-list", title)
 
 
 def _shortened(page: Lesson, run: Run, texts: list[str]) -> None:
-    """The log-odds after the last token of the prompt alone, after the last two, and so on: which of its words decide.
+    """Chart the log-odds after the last token of the prompt alone, after the last two, and so on: which words decide.
     """
     ids = run.own_ids[-MOST_PROMPT_TOKENS:]
     if not ids:
         return
-    found = scored_after(run,
+    scores = scored_after(run,
                          [(text, run.tokenizer.decode(ids[start:])) for start in range(len(ids)) for text in texts])
-    odds = np.array([one.total - other.total for one, other in zip(found[::2], found[1::2])])
+    odds = np.array([a.total - b.total for a, b in zip(scores[::2], scores[1::2])])
     st.markdown(page.label("odds_title"))
     titles = page.label("odds_axis"), page.label("odds_from")
     draw_chart("odds", figures.odds_line, ([run.tokenizer.visible(i) for i in ids], odds, titles), CHART)
 
 
-def _lines(page: Lesson, one: Scored, other: Scored) -> list[tuple[str, str]]:
-    odds = one.total - other.total
-    lines = [(page.label("numbers_continuation", name=name, text=named(each.text)), product(each)[1])
-             for name, each in (("A", one), ("B", other)) if each.tokens]
-    latex = (rf"\ln \frac{{p(A \mid c)}}{{p(B \mid c)}} = {latex_number(one.total)} - ({latex_number(other.total)}) "
+def _lines(page: Lesson, a: Scored, b: Scored) -> list[tuple[str, str]]:
+    odds = a.total - b.total
+    lines = [(page.label("numbers_continuation", name=name, text=named(text.text)), product(text)[1])
+             for name, text in (("A", a), ("B", b)) if text.tokens]
+    latex = (rf"\ln \frac{{p(A \mid c)}}{{p(B \mid c)}} = {latex_number(a.total)} - ({latex_number(b.total)}) "
              rf"= {latex_number(odds)}, \qquad \frac{{p(A \mid c)}}{{p(B \mid c)}} = e^{{{latex_number(odds)}}} = "
              rf"{latex_number(float(np.exp(np.clip(odds, -700, 700))))}")
     return [*lines, (page.label("numbers_odds"), latex)]
 
 
-def _question(page: Lesson, run: Run, one: Scored, other: Scored) -> Question:
-    """Which of the two is the more probable when nothing stands before them."""
-    alone = scored(run, [one.text, other.text])
+def _question(page: Lesson, run: Run, a: Scored, b: Scored) -> Question:
+    """Which of the two is more probable without the prompt."""
+    alone = scored(run, [a.text, b.text])
     odds = alone[0].total - alone[1].total
     return page.question("alone", ["A", "B"], 0 if odds >= 0 else 1, a=signed(alone[0].total),
-                         b=signed(alone[1].total), odds=signed(odds), before=signed(one.total - other.total))
+                         b=signed(alone[1].total), odds=signed(odds), before=signed(a.total - b.total))
 
 

@@ -1,4 +1,4 @@
-"""Correct: one letter of a text is wrong; the model's probability of every text with one letter changed says which one.
+"""Correct: one letter of a text is wrong; the model's probabilities of all texts with one letter changed show which.
 """
 import string
 
@@ -15,14 +15,14 @@ from pages.language_models.shared import PREFIX, Scored, attached, draw_chart, n
 from pages.language_models.token_bits import draw_texts
 
 MOST_CHARACTERS = 40
-SHOWN, SHOWN_PRESENT = 2, 1     # of the likeliest repairs, above the text as it stands
+SHOWN, SHOWN_PRESENT = 2, 1     # most probable corrections, above the given text
 SHARES = (0.001, 0.02, 0.1)      # of all changed texts: the limits between the options of the question
 CHART = 320, 230            # px, usually and in present mode
 
 
 def changed(text: str) -> list[tuple[int, str]]:
-    """Every text that differs in one letter, with the place of that letter: 25 for each letter of the alphabet in it;
-    capitals stay capitals.
+    """Every text that differs in one letter, with the index of that letter: 25 texts for each letter; capitals stay
+    capitals.
 
     >>> changed("b!")[0], len(changed("b!"))
     ((0, 'a!'), 25)
@@ -32,56 +32,56 @@ def changed(text: str) -> list[tuple[int, str]]:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """Draw the field, the likeliest corrections and where the wrong letter is; return what they show."""
+    """Draw the field, the most probable corrections and the chart of the wrong letter; return what they show."""
     st.text_input(page.label("garbled"), placeholder=page.label("garbled_default"), max_chars=MOST_CHARACTERS,
                   help=page.label("garbled_help"), **attached("garbled"))
     text = " ".join(str(read("garbled"))[:MOST_CHARACTERS].split())
     if not changed(text):
         text = page.label("garbled_default")
-    (seen, *every), whole = scored_so_far(run, [text, *(one for _, one in changed(text))], page.label("correcting"))
-    places = np.array([i for i, _ in changed(text)[:len(every)]])
-    totals = np.array([one.total for one in every])
+    (given, *edits), whole = scored_so_far(run, [text, *(edit for _, edit in changed(text))], page.label("correcting"))
+    places = np.array([i for i, _ in changed(text)[:len(edits)]])
+    totals = np.array([edit.total for edit in edits])
     weights = np.exp(totals - totals.max())
     posterior = weights / weights.sum()
     ranking = np.argsort(-posterior, kind="stable")
-    best = every[ranking[0]]
+    best = edits[ranking[0]]
     title = page.label("correct_title", best=named(best.text),
-                       p=probability(float(posterior[ranking[0]])), n=len(every))
+                       p=probability(float(posterior[ranking[0]])), n=len(edits))
     st.markdown(f"**{title}**")
     wide, beside = st.columns([13, 10], gap="medium")
-    shown = SHOWN_PRESENT if reader.present() else SHOWN
-    rows = ([row_of(page, every[i], probability(float(posterior[i]))) for i in ranking[:shown]]
-            + [row_of(page, seen, page.label("correct_seen"))])
+    most = SHOWN_PRESENT if reader.present() else SHOWN
+    rows = ([row_of(page, edits[i], probability(float(posterior[i]))) for i in ranking[:most]]
+            + [row_of(page, given, page.label("correct_seen"))])
     with wide:
         draw_texts(page, rows, "corrections", (340, 240))
     with beside:
         mass = np.bincount(places, posterior, len(text))
         st.markdown(page.label("correct_where"))
         draw_chart("where", figures.letter_bars, (text, mass, page.label("correct_axis")), CHART)
-    return Reading(_lines(page, best, every, float(posterior[ranking[0]]), seen),
-                   _question(page, seen, totals) if whole else None, [changed, text_probability.token_log_probs],
-                   {"corrections.csv": lambda: _table(page, every, posterior, ranking)},
+    return Reading(_lines(page, best, edits, float(posterior[ranking[0]]), given),
+                   _question(page, given, totals) if whole else None, [changed, text_probability.token_log_probs],
+                   {"corrections.csv": lambda: _table(page, edits, posterior, ranking)},
                    f".st-key-{PREFIX}where", title)
 
 
-def _lines(page: Lesson, best: Scored, every: list[Scored], share: float, seen: Scored) -> list[tuple[str, str]]:
-    total = float(np.logaddexp.reduce([one.total for one in every]))
-    return [(page.label("numbers_posterior", text=named(best.text), n=len(every)),
+def _lines(page: Lesson, best: Scored, edits: list[Scored], share: float, given: Scored) -> list[tuple[str, str]]:
+    total = float(np.logaddexp.reduce([edit.total for edit in edits]))
+    return [(page.label("numbers_posterior", text=named(best.text), n=len(edits)),
              rf"\frac{{p(\text{{best}})}}{{\sum_k p(k)}} = e^{{{latex_number(best.total, 6)} - "
              rf"({latex_number(total, 6)})}} = {latex_number(share)}"),
             (page.label("numbers_gain"),
              rf"\ln \frac{{p(\text{{best}})}}{{p(\text{{as it stands}})}} = {latex_number(best.total, 6)} - "
-             rf"({latex_number(seen.total, 6)}) = {latex_number(best.total - seen.total)}")]
+             rf"({latex_number(given.total, 6)}) = {latex_number(best.total - given.total)}")]
 
 
-def _question(page: Lesson, seen: Scored, totals: np.ndarray) -> Question:
-    """How many of the changed texts are more probable than the text as it stands."""
-    better = int((totals > seen.total).sum())
+def _question(page: Lesson, given: Scored, totals: np.ndarray) -> Question:
+    """How many of the changed texts are more probable than the given one."""
+    better = int((totals > given.total).sum())
     return page.question(
         "better", [page.label(f"better_{k}") for k in range(len(SHARES) + 1)],
         int(np.searchsorted(SHARES, better / len(totals))), better=better, n=len(totals),
         share=plain_number(100 * better / len(totals), 1))
 
 
-def _table(page: Lesson, every: list[Scored], posterior: np.ndarray, ranking: np.ndarray) -> pd.DataFrame:
-    return page.table([(every[i].text, posterior[i], every[i].total) for i in ranking], "text", "p", "ln")
+def _table(page: Lesson, edits: list[Scored], posterior: np.ndarray, ranking: np.ndarray) -> pd.DataFrame:
+    return page.table([(edits[i].text, posterior[i], edits[i].total) for i in ranking], "text", "p", "ln")

@@ -1,4 +1,4 @@
-"""Decipher: a text in a substitution cipher, read without its key from how often letters, pairs and triples come,
+"""Decipher: a text in a substitution cipher, solved without its key by the frequencies of letters, pairs and triples,
 and by the model.
 """
 import functools
@@ -23,21 +23,20 @@ from pages.language_models.shared import PREFIX, attached, choice, keep, read
 MOST_CHARACTERS = 160
 ORDER = {"letters": 1, "pairs": 2, "triples": 3, "model": 3}
 SHARES = (0.2, 0.5)      # of the letters: the limits between the options of the question
-# A ciphertext and what is read for it, key by key of a search: letters right and wrong, the key, and how probable each
-# reading is.
+# A ciphertext and its reading under each key of a search: right and wrong letters, the key, and ln p of each reading.
 _picture = token_view("lm_cipher", __file__, PLAYER_CSS)
 
 
 @dataclass(frozen=True)
 class Task:
-    """A ciphertext, and the text that it stands for; None where only the reader knows it."""
+    """A ciphertext and its plain text, None where only the reader knows it."""
 
     ciphertext: str
     truth: str | None
 
     @property
     def letters(self) -> str:
-        """The letters that the ciphertext has, the commonest first."""
+        """The letters of the ciphertext, the commonest first."""
         counts = {letter: self.ciphertext.lower().count(letter) for letter in ALPHABET}
         return "".join(sorted((letter for letter in ALPHABET if counts[letter]),
                               key=lambda letter: (-counts[letter], letter)))
@@ -48,13 +47,13 @@ class Task:
 
 
 def right(task: Task, key: str) -> int:
-    """How many letters of the text a key reads rightly."""
+    """The number of letters that a key reads correctly."""
     return sum(a == b for a, b in zip(cipher.encipher(task.ciphertext, key).lower(), task.truth.lower())
                if a in ALPHABET)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """Draw the text and its key, the way of reading it, and the walk to the best reading; return what they show."""
+    """Draw the text and its key, the method, and the search for the best reading; return what they show."""
     task = _task(page, min(MOST_CHARACTERS, run.model.config.n_context - 1))
     by = read("by")
     walk, whole = _walk(page, run, task, by)
@@ -81,8 +80,8 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _task(page: Lesson, most: int) -> Task:
-    """Draws the controls and returns the task that they set; its text has at most `most` signs, so that even a reading
-    of one token a sign fits the model.
+    """Draw the controls and return the task that they set; its text has at most `most` characters, so that even a
+    reading of one token per character fits the model's context.
     """
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.text_input(page.label("secret"), placeholder=page.text("secret"), max_chars=MOST_CHARACTERS,
@@ -92,10 +91,10 @@ def _task(page: Lesson, most: int) -> Task:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         choice(page, "by")
         st.toggle(page.label("given"), help=page.label("given_help"), **attached("given"))
-    written = shannon.playable(str(read("secret"))[:10 * most])[:most].strip()
-    if not any(sign.lower() in ALPHABET for sign in written):
+    typed = shannon.playable(str(read("secret"))[:10 * most])[:most].strip()
+    if not any(sign.lower() in ALPHABET for sign in typed):
         return _enciphered(shannon.playable(page.text("secret"))[:most].strip())
-    return Task(written, None) if read("given") else _enciphered(written)
+    return Task(typed, None) if read("given") else _enciphered(typed)
 
 
 def _enciphered(text: str) -> Task:
@@ -103,25 +102,24 @@ def _enciphered(text: str) -> Task:
 
 
 def _walk(page: Lesson, run: Run, task: Task, by: str) -> tuple[Walk, bool]:
-    """The keys of the search, each with ln p of its reading, and whether the search is finished; computed once for all
-    readers.
+    """The keys of the search, each with ln p of its reading, and whether the search is finished; shared by all readers.
     """
     if by == "letters":
         key = cipher.by_frequency(task.ciphertext)
         return Walk((0,), (key,), (_score(run, cipher.encipher(task.ciphertext, key), by),)), True
-    found = growing_results.made(("cipher", task.ciphertext, ORDER[by]),
+    walk = growing_results.made(("cipher", task.ciphertext, ORDER[by]),
                                  functools.partial(cipher.search, task.ciphertext, ORDER[by]), _size)
     if by != "model":
-        return found, True
+        return walk, True
 
     def steps() -> Iterator[Part]:
         rounds: list[cipher.Repair] = []
-        for step in cipher.repairs(run.loaded.runner, run.tokenizer, task.ciphertext, found.keys[-1], _candidates(run)):
+        for step in cipher.repairs(run.loaded.runner, run.tokenizer, task.ciphertext, walk.keys[-1], _candidates(run)):
             rounds += [step] if step.new else []
-            yield Part(Walk(tuple(range(len(rounds))), tuple(one.key for one in rounds),
-                            tuple(one.log_prob for one in rounds)), step.n_read)
+            yield Part(Walk(tuple(range(len(rounds))), tuple(r.key for r in rounds),
+                            tuple(r.log_prob for r in rounds)), step.n_read)
 
-    return growing_results.growing(run.loaded.key("cipher repaired", task.ciphertext, found.keys[-1]), steps, _size,
+    return growing_results.growing(run.loaded.key("cipher repaired", task.ciphertext, walk.keys[-1]), steps, _size,
                                    page.label("repairing"))
 
 
@@ -130,23 +128,23 @@ def _size(walk: Walk) -> int:
 
 
 def _candidates(run: Run) -> int:
-    """How many keys the model weighs in each round: fewer of a large model, which takes seconds for each."""
+    """How many keys the model evaluates in each round: fewer for a large model, which takes seconds for each."""
     return cipher.N_CANDIDATES if run.model.n_parameters <= LARGE else cipher.N_CANDIDATES // 4
 
 
 def _score(run: Run, text: str, by: str) -> float:
-    """ln p of a text, in nats, under the statistics or the model that the search goes by."""
+    """ln p of a text, in nats, under the statistics or the model of the search `by`."""
     return (cipher.model_scores(run.loaded.runner, run.tokenizer, [text])[0] if by == "model"
             else cipher.score(cipher.signs(text), ORDER[by]))
 
 
 def _shares(task: Task) -> dict[str, float]:
-    """Per cent of the ciphertext's letters, for each letter that it has."""
+    """The share of each letter of the ciphertext, in per cent."""
     return {letter: 100 * task.ciphertext.lower().count(letter) / task.n_letters for letter in task.letters}
 
 
 def _language() -> list[float]:
-    """Per cent of the letters of the training text, a to z."""
+    """The shares of the letters a to z in the training text, in per cent."""
     p = np.exp(cipher.log_probs(1)[:cipher.GAP])
     return [float(f"{100 * share:.4g}") for share in p / p.sum()]
 
@@ -165,21 +163,21 @@ def _lines(page: Lesson, task: Task, key: str, by: str) -> list[tuple[str, str]]
              rf"{{{latex_number(math.log2(len(ALPHABET)) - bits)}}} = {latex_number(distance, 1)}\ "
              rf"\text{{{page.label('numbers_letters')}}}"))
     if task.truth is not None and by != "model":
-        own, true = (cipher.score(cipher.signs(one), order) for one in (text, task.truth))
+        score, true = (cipher.score(cipher.signs(t), order) for t in (text, task.truth))
         lines.append((page.label("numbers_best"),
                       rf"\ln p(\text{{{page.label('numbers_read')}}}) - \ln p(\text{{{page.label('numbers_true')}}}) = "
-                      rf"{latex_number(own)} - ({latex_number(true)}) = {latex_number(own - true)}"))
+                      rf"{latex_number(score)} - ({latex_number(true)}) = {latex_number(score - true)}"))
     return lines
 
 
 def _question(page: Lesson, task: Task) -> Question | None:
-    """What counting single letters alone would get right."""
+    """How many letters counting single letters alone reads correctly."""
     if task.truth is None:
         return None
-    found, n = right(task, cipher.by_frequency(task.ciphertext)), task.n_letters
+    k, n = right(task, cipher.by_frequency(task.ciphertext)), task.n_letters
     return Question("counted", page.label("counted", n=n), [page.label(f"counted_{k}") for k in range(len(SHARES) + 1)],
-                    int(np.searchsorted(SHARES, found / n, side="right")),
-                    page.label("counted_because", found=found, n=n))
+                    int(np.searchsorted(SHARES, k / n, side="right")),
+                    page.label("counted_because", found=k, n=n))
 
 
 def _readings(page: Lesson, task: Task, walk: Walk) -> pd.DataFrame:
@@ -191,5 +189,5 @@ def _readings(page: Lesson, task: Task, walk: Walk) -> pd.DataFrame:
 def _letters(page: Lesson, task: Task, key: str) -> pd.DataFrame:
     shares, language = _shares(task), _language()
     read_as = {letter: key[ALPHABET.index(letter)] for letter in task.letters}
-    rows = [(letter, other, shares[letter], language[ALPHABET.index(other)]) for letter, other in read_as.items()]
+    rows = [(letter, plain, shares[letter], language[ALPHABET.index(plain)]) for letter, plain in read_as.items()]
     return page.table(rows, "letter", "read", "share", "language")

@@ -1,4 +1,4 @@
-"""The tasks of the lesson as exercises with one right answer, and what the model makes of them, part by part."""
+"""The tasks of the lesson as exercises with one right answer, and the model's answers, part by part."""
 import functools
 import random
 import re
@@ -10,9 +10,9 @@ from core.evaluation import teaching_tasks as evaluation
 from core.training import teaching_text
 from core.training.teaching_text import Exercise
 
-SEED = 7                # of the exercises; the model was trained on none of them, facts aside
-PART = 4                # exercises worked out at once, between two steps of the progress bar
-# of the tasks that are a choice between two
+SEED = 7                # of the exercises, none of which the model was trained on, except facts
+PART = 4                # exercises of one step of the progress bar
+# the classes of the tasks that are a choice between two
 CLASSES = {"sentiment": (" positive", " negative"), "labels": (" A", " B")}
 SIZES = {"sentiment": 24, "labels": 24, "questions": 16, "untaught": 16, "opposites": 16, "summary": 8}
 TEMPLATES = {"sentiment": ('The sentiment of the sentence "', '" is:'), "labels": ("", " =>"),
@@ -23,64 +23,64 @@ _QUOTED = re.compile(r'^The sentiment of the sentence "(.*)" is:$', re.DOTALL)
 
 @dataclass(frozen=True)
 class Result:
-    """An exercise, what the model said, and whether that is right."""
+    """An exercise, the model's answer, and whether it is right."""
 
     exercise: Exercise
     said: str
     right: bool
 
 
-def prompt_of(task: str, own: str) -> str:
+def prompt_of(task: str, text: str) -> str:
     """The reader's own text in the task's template."""
     before, after = TEMPLATES[task]
-    return f"{before}{own}{after}"
+    return f"{before}{text}{after}"
 
 
 @functools.cache
 def pool(task: str) -> tuple[Exercise, ...]:
-    """The task's exercises and as many more to take solved examples from, in an order that the seed fixes."""
+    """The task's exercises and 12 more for solved examples, in the order of SEED."""
     n = SIZES[task] + 12
     if task in ("questions", "untaught"):
-        found = list(teaching_text.fact_questions(task == "questions"))
-        return tuple(random.Random(SEED).sample(found, min(n, len(found))))
+        every = list(teaching_text.fact_questions(task == "questions"))
+        return tuple(random.Random(SEED).sample(every, min(n, len(every))))
     if task == "labels":
         return tuple(_relabelled(exercise) for exercise in teaching_text.held_out("sentiment", n, SEED))
     return tuple(teaching_text.held_out(task, n, SEED))
 
 
 def _relabelled(exercise: Exercise) -> Exercise:
-    """A sentiment exercise with labels that say nothing, A for positive and B for negative: what they mean only solved
-    examples can tell.
+    """A sentiment exercise with arbitrary labels, A for positive and B for negative, whose meaning only solved examples
+    show.
     """
     sentence = _QUOTED.match(exercise.prompt)[1]
     new = dict(zip(CLASSES["sentiment"], CLASSES["labels"]))
     return Exercise("labels", prompt_of("labels", sentence), new[exercise.answer],
-                    tuple(new[one] for one in exercise.alternatives))
+                    tuple(new[answer] for answer in exercise.alternatives))
 
 
 def examples(task: str, shots: int) -> str:
-    """That many solved exercises, a line each, from those that are not asked; of a choice both classes take turns."""
+    """`shots` solved exercises, a line each, from those that are not asked; the classes of a choice alternate."""
     rest = pool(task)[SIZES[task]:]
     if task in CLASSES:
-        classes = [[one for one in rest if one.answer == answer] for answer in CLASSES[task]]
-        rest = [one for pair in zip(*classes) for one in pair]
-    return "".join(f"{one.text}\n" for one in rest[:shots])
+        classes = [[e for e in rest if e.answer == answer] for answer in CLASSES[task]]
+        rest = [e for pair in zip(*classes) for e in pair]
+    return "".join(f"{e.text}\n" for e in rest[:shots])
 
 
 def results(run: Run, task: str, shots: int) -> Iterator[list[Result]]:
-    """What the model makes of the task's exercises after the solved examples, part by part."""
+    """Yield the model's results on the task's exercises after the solved examples, PART at a time."""
     before = examples(task, shots)
-    asked = [replace(one, prompt=before + one.prompt) for one in pool(task)[:SIZES[task]]]
+    asked = [replace(e, prompt=before + e.prompt) for e in pool(task)[:SIZES[task]]]
     for start in range(0, len(asked), PART):
         part = asked[start:start + PART]
-        yield _worked_out(run, task, part)
+        yield _evaluate(run, task, part)
 
 
-def _worked_out(run: Run, task: str, part: Sequence[Exercise]) -> list[Result]:
+def _evaluate(run: Run, task: str, part: Sequence[Exercise]) -> list[Result]:
     model, tokenizer = run.loaded.runner, run.tokenizer
     if task in CLASSES:
-        return [Result(one.exercise, one.exercise.answer if one.right else one.exercise.alternatives[0], one.right)
-                for one in evaluation.choices(model, tokenizer, part)]
+        return [Result(a.exercise, a.exercise.answer if a.right else a.exercise.alternatives[0], a.right)
+                for a in evaluation.choices(model, tokenizer, part)]
     order = {id(exercise): i for i, exercise in enumerate(part)}
-    found = sorted(evaluation.answers(model, tokenizer, part), key=lambda one: order[id(one.exercise)])
-    return [Result(one.exercise, one.text, one.right) for one in found]
+    answers = sorted(evaluation.answers(model, tokenizer, part), key=lambda a: order[id(a.exercise)])
+    return [Result(a.exercise, a.text, a.right) for a in answers]

@@ -17,20 +17,18 @@ from core.language.shannon import SYMBOLS
 from pages.language_models.shared import PREFIX, attached, keep, read
 
 MOST_SIGNS = 160        # of a text in the game
-GIVEN_WORDS = 3         # that are shown from the start
-N_LIKELY = 4            # of the model's guesses that are named
-MEANINGFUL = 20         # signs from which on the bounds are shown
-STEPS = (2, 4)          # how many times as dear a first letter is: the limits between the options of the question
-# Shannon's guessing game: a keyboard, the text as far as it is known, and the guesses of reader and model below each
+GIVEN_WORDS = 3         # shown from the start
+N_LIKELY = 4            # guesses of the model that are named
+MEANINGFUL = 20         # guessed signs from which on the bounds are shown
+STEPS = (2, 4)          # ratios of the cost of first letters: the limits between the options of the question
+# Shannon's guessing game: a keyboard, the known part of the text, and the guesses of reader and model below each
 # letter.
 _picture = token_view("lm_game", __file__)
 
 
 @dataclass(frozen=True)
 class Game:
-    """A text, the model's probabilities of every symbol at each sign, and the numbers of the guesses at which it
-    would be right.
-    """
+    """A text with its symbols, the model's probabilities of every symbol at each sign, and the rank of the true one."""
 
     text: str
     truth: tuple[int, ...]
@@ -38,54 +36,52 @@ class Game:
     guesses: tuple[int, ...]
 
     @property
-    def own(self) -> np.ndarray:
-        """(n,) the probability of what came."""
+    def p_true(self) -> np.ndarray:
+        """(n,) the probability of the true symbol."""
         return self.probabilities[np.arange(len(self.truth)), list(self.truth)]
 
     @property
     def bits(self) -> np.ndarray:
-        """(n,) −log2 of it; ∞ where the model's tokens cannot write what came."""
+        """(n,) −log2 p of the true symbol; ∞ where the model's tokens cannot write it."""
         with np.errstate(divide="ignore"):
-            return -np.log2(self.own)
+            return -np.log2(self.p_true)
 
 
 def passages(page: Lesson, run: Run) -> list[str]:
-    """The lesson's texts, and the prompt if it has at least two signs that can be guessed."""
-    own = shannon.playable(reader.clean_prompt(run.text))[:MOST_SIGNS]
-    return [line for line in page.text("passages").splitlines() if line] + ([own] if len(own) > 1 else [])
+    """The lesson's texts, and the prompt if it has at least two playable signs."""
+    prompt = shannon.playable(reader.clean_prompt(run.text))[:MOST_SIGNS]
+    return [line for line in page.text("passages").splitlines() if line] + ([prompt] if len(prompt) > 1 else [])
 
 
 def game_of(run: Run, text: str) -> Game:
-    """The model's side of the game, worked out once for all readers."""
+    """The model's side of the game, shared by all readers."""
     def make() -> Game:
-        found = shannon.next_symbols(run.loaded.runner, run.tokenizer, text)
+        p = shannon.next_symbols(run.loaded.runner, run.tokenizer, text)
         truth = tuple(map(shannon.symbol, text))
-        return Game(text, truth, found, tuple(shannon.guess_number(row, true) for row, true in zip(found, truth)))
+        return Game(text, truth, p, tuple(shannon.guess_number(row, true) for row, true in zip(p, truth)))
 
     return growing_results.made(run.loaded.key("guessing", text), make,
                                 lambda value: value.probabilities.nbytes + 200 * len(value.text))
 
 
 def given(text: str) -> int:
-    """How many signs are shown from the start: the first words and the blank after them, but never all."""
+    """The number of signs shown from the start: the first words and the blank after them, but never all."""
     places = [i for i, c in enumerate(text) if c == " "]
     return min(places[GIVEN_WORDS - 1] + 1 if len(places) >= GIVEN_WORDS else len(text) // 2, len(text) - 1)
 
 
-def reader_guesses(written: str, most: int) -> list[int]:
-    """The reader's guess numbers as the address has them, "1-3-1": as many as the text has room for, up to the first
-    that makes no sense.
-    """
-    found: list[int] = []
-    for part in written.split("-")[:most]:
+def reader_guesses(text: str, most: int) -> list[int]:
+    """The reader's guess numbers in the URL, "1-3-1": at most `most`, up to the first invalid one."""
+    guesses: list[int] = []
+    for part in text.split("-")[:most]:
         if not (part.isascii() and part.isdigit() and 1 <= int(part[:3]) <= len(SYMBOLS)):
             break
-        found.append(int(part))
-    return found
+        guesses.append(int(part))
+    return guesses
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The choice of a text and the game; returns how it stands."""
+    """Draw the choice of a text and the game; return its state."""
     if run.tokenizer.method == "numbers":
         return cannot(page.label("guess_numbers"))
     texts = passages(page, run)
@@ -93,25 +89,25 @@ def draw(page: Lesson, run: Run) -> Reading:
         keep(passage=0)
     _choose(page, len(texts))
     with st.spinner(page.label("guessing")):
-        found = game_of(run, texts[read("passage")])
-    first = given(found.text)
-    yours = reader_guesses(read("guesses"), len(found.text) - first)
+        game = game_of(run, texts[read("passage")])
+    first = given(game.text)
+    yours = reader_guesses(read("guesses"), len(game.text) - first)
 
     def settled(settings: dict) -> None:
-        if settings["identity"] == found.text:
+        if settings["identity"] == game.text:
             keep(guesses=settings["guesses"])
 
-    _picture(_message(page, found, first, yours), key=f"{PREFIX}game", on_settings=settled)
+    _picture(_message(page, game, first, yours), key=f"{PREFIX}game", on_settings=settled)
     counted = slice(first, first + len(yours)) if yours else slice(0, first)
     title = page.label("guess_title" if yours else "guess_start", n=len(yours), you=_mean(yours),
-                       model=_mean(found.guesses[counted]), bits=plain_number(float(found.bits[counted].mean()), 2))
-    return Reading(_lines(page, found, first, yours), _question(page, found),
-                   [shannon.next_symbols, shannon.entropy_bounds], {"guesses.csv": lambda: _table(found, first, yours)},
-                   ".game-chart", title, _shares(page, yours, found.guesses[counted]))
+                       model=_mean(game.guesses[counted]), bits=plain_number(float(game.bits[counted].mean()), 2))
+    return Reading(_lines(page, game, first, yours), _question(page, game),
+                   [shannon.next_symbols, shannon.entropy_bounds], {"guesses.csv": lambda: _table(game, first, yours)},
+                   ".game-chart", title, _shares(page, yours, game.guesses[counted]))
 
 
 def _choose(page: Lesson, n: int) -> None:
-    """The control that picks one of n texts: the lesson's own, then the prompt."""
+    """Draw the control that picks one of n texts: the lesson's own, then the prompt."""
     names = ([page.label("passage", n=i + 1) for i in range(len(page.text("passages").splitlines()))]
              + [page.label("passage_prompt")])
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -120,19 +116,19 @@ def _choose(page: Lesson, n: int) -> None:
         st.caption(page.label("passage_note"), width="content")
 
 
-def _message(page: Lesson, found: Game, first: int, yours: list[int]) -> dict:
+def _message(page: Lesson, game: Game, first: int, yours: list[int]) -> dict:
     """The header of the component, as guess.js has it."""
-    columns, rows = _score(page, found, first, yours)
+    columns, rows = _score(page, game, first, yours)
     return page.header("game") | {
-        "identity": found.text, "signs": found.text,
-        "symbols": list(SYMBOLS), "truth": found.truth, "model": found.guesses, "first": first,
-        "own": [float(f"{p:.4g}") for p in found.own], "likely": [_likely(row) for row in found.probabilities],
+        "identity": game.text, "signs": game.text,
+        "symbols": list(SYMBOLS), "truth": game.truth, "model": game.guesses, "first": first,
+        "own": [float(f"{p:.4g}") for p in game.p_true], "likely": [_likely(row) for row in game.probabilities],
         "guesses": yours, "columns": columns, "unit": page.label("score_unit", n=MEANINGFUL),
         "score": rows, "settings": {"guesses": "-".join(map(str, yours))}}
 
 
 def _attached() -> dict:
-    """The choice of a text begins the game anew."""
+    """The arguments of the choice of a text, which restarts the game."""
     def anew() -> None:
         keep(guesses="")
         redraw()
@@ -148,25 +144,25 @@ def _mean(guesses) -> str:
     return plain_number(float(np.mean(guesses)), 2) if len(guesses) else "–"
 
 
-def _score(page: Lesson, found: Game, first: int, yours: list[int]) -> tuple[list[str], list[list[str]]]:
-    """The table of the game: guesses a sign, right at once, Shannon's bounds, and the model's own −log2 p."""
+def _score(page: Lesson, game: Game, first: int, yours: list[int]) -> tuple[list[str], list[list[str]]]:
+    """The table of the game: mean guesses, right first guesses, Shannon's bounds, and the model's mean −log2 p."""
     end = first + len(yours)
-    sides = (yours, found.guesses[first:end])
+    sides = (yours, game.guesses[first:end])
     bounds = [shannon.entropy_bounds(side) for side in sides]
-    own = plain_number(float(found.bits[first:end].mean()), 2) if yours else "–"
+    bits = plain_number(float(game.bits[first:end].mean()), 2) if yours else "–"
     rows = [[page.label("score_mean"), *map(_mean, sides)],
             [page.label("score_first"), *(f"{sum(guess == 1 for guess in side)} / {len(side)}" for side in sides)],
             *([page.label(f"score_{name}"), *(plain_number(bound[k], 2) if len(yours) >= MEANINGFUL else "–"
                                               for bound in bounds)] for name, k in (("upper", 1), ("lower", 0))),
-            [page.label("score_own"), "–", own]]
+            [page.label("score_own"), "–", bits]]
     return [page.label("score"), page.label("score_you"), page.label("score_model")], rows
 
 
-def _lines(page: Lesson, found: Game, first: int, yours: list[int]) -> list[tuple[str, str]]:
-    """Shannon's bounds worked out for the reader, or for the model on what is given where no letter was guessed yet;
-    and the model's price of the last sign.
+def _lines(page: Lesson, game: Game, first: int, yours: list[int]) -> list[tuple[str, str]]:
+    """Shannon's bounds for the reader (for the model on the given signs where no letter was guessed yet), and the
+    model's bits for the last sign.
     """
-    guesses = yours or list(found.guesses[:first])
+    guesses = yours or list(game.guesses[:first])
     q, n = Counter(guesses), len(guesses)
     lower, upper = shannon.entropy_bounds(guesses)
     terms = " ".join(rf"- \tfrac{{{count}}}{{{n}}}\log_2 \tfrac{{{count}}}{{{n}}}" for _, count in sorted(q.items()))
@@ -177,23 +173,23 @@ def _lines(page: Lesson, found: Game, first: int, yours: list[int]) -> list[tupl
     return [(page.label("numbers_upper", who=who), rf"-\sum_r q_r \log_2 q_r = {terms} = {latex_number(upper)}"),
             (page.label("numbers_lower", who=who),
              rf"\sum_r r\,(q_r - q_{{r+1}}) \log_2 r = {below} = {latex_number(lower)}"),
-            (page.label("numbers_sign"), rf"-\log_2 {latex_number(float(found.own[at]), 6)} = "
-                                         rf"{latex_number(float(found.bits[at]))}\ \text{{bits}}")]
+            (page.label("numbers_sign"), rf"-\log_2 {latex_number(float(game.p_true[at]), 6)} = "
+                                         rf"{latex_number(float(game.bits[at]))}\ \text{{bits}}")]
 
 
 def _shares(page: Lesson, yours: list[int], model: tuple[int, ...]) -> pd.DataFrame:
-    """How many signs took how many guesses."""
+    """The counts of signs by their number of guesses."""
     sides = {page.label("score_you"): Counter(yours), page.label("score_model"): Counter(model)}
     return pd.DataFrame([{page.label("column_guesses"): r} | {name: counts[r] for name, counts in sides.items()}
                          for r in sorted({*yours, *model})])
 
 
-def _question(page: Lesson, found: Game) -> Question:
-    """How much dearer the first letter of a word is to the model than the later ones, over the whole text."""
-    letters = [i for i, c in enumerate(found.text) if c.isalpha()]
-    starts = [i for i in letters if i == 0 or not found.text[i - 1].isalpha()]
+def _question(page: Lesson, game: Game) -> Question:
+    """How many times as many bits the first letter of a word costs the model as a later one, over the whole text."""
+    letters = [i for i, c in enumerate(game.text) if c.isalpha()]
+    starts = [i for i in letters if i == 0 or not game.text[i - 1].isalpha()]
     inside = [i for i in letters if i not in set(starts)]
-    first, later = (float(found.bits[where].mean()) if where else float("nan") for where in (starts, inside))
+    first, later = (float(game.bits[where].mean()) if where else float("nan") for where in (starts, inside))
     ratio = first / later if inside and starts and 0 < later < np.inf else 1.0
     return page.question("starts", [page.label(f"starts_{name}") for name in ("alike", "some", "much")],
                          int(np.searchsorted(STEPS, ratio, side="right")), first=plain_number(first, 2),
@@ -201,8 +197,8 @@ def _question(page: Lesson, found: Game) -> Question:
                          ratio=probability(ratio) if ratio < 1 else plain_number(ratio, 1))
 
 
-def _table(found: Game, first: int, yours: list[int]) -> pd.DataFrame:
-    """What is known so far, sign by sign."""
+def _table(game: Game, first: int, yours: list[int]) -> pd.DataFrame:
+    """The known signs with the guesses, p and bits of each."""
     end = first + len(yours)
-    return pd.DataFrame({"sign": list(found.text[:end]), "your_guess": [None] * first + yours,
-                         "model_guess": found.guesses[:end], "p": found.own[:end], "bits": found.bits[:end]})
+    return pd.DataFrame({"sign": list(game.text[:end]), "your_guess": [None] * first + yours,
+                         "model_guess": game.guesses[:end], "p": game.p_true[:end], "bits": game.bits[:end]})

@@ -1,4 +1,4 @@
-"""What the views of the lesson share: settings, and texts with what every token of them costs the model."""
+"""The lesson's settings, and texts with the model's ln p of every token."""
 import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +18,7 @@ from core.figures.numbers import bracketed, latex_number, latex_operand, plain_n
 
 PREFIX = "language_models_"
 MOST_TOKENS = 40        # of a text that is shown token by token
-TOLD = 25               # texts between two words on how many are read
+TOLD = 25               # texts between two reports of progress
 TASKS = ("sentiment", "questions", "untaught", "opposites", "summary", "labels")
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 SETTINGS = Settings("language_models", {
@@ -30,7 +30,7 @@ SETTINGS = Settings("language_models", {
     "a": Setting(""), "b": Setting(""),        # the two continuations; empty: the lesson's own
     "passage": Setting(0, low=0),
     "guesses": Setting(""),                    # the numbers of the reader's right guesses, "1-3-1"
-    "coded": Setting(-1, low=-1),              # the token that the coder is at; −1: one that costs about two bits
+    "coded": Setting(-1, low=-1),              # the picked token of the coder; −1: one that costs about two bits
     "garbled": Setting(""),                    # the text with a wrong letter; empty: the lesson's own
     "secret": Setting(""),                     # the text that is enciphered, or a ciphertext; empty: the lesson's own
     "given": Setting(False),                   # whether the text is in cipher already
@@ -78,54 +78,53 @@ class Scored:
         return text_probability.perplexity(self.log_probs)
 
 
-# texts, each with what it goes on after: the last tokens of that, as many as leave room
-Wanted = Sequence[tuple[str, str | None]]
+# (text, context): the text follows the last tokens of the context, as many as fit the model
+Pairs = Sequence[tuple[str, str | None]]
 
 
 def scored(run: Run, texts: Sequence[str], context: str | None = None) -> list[Scored]:
-    """Each text by itself, or as it goes on after `context`. Computed once for all readers."""
+    """The texts, each scored by itself or after `context`; shared by all readers."""
     return scored_after(run, [(text, context) for text in texts])
 
 
-def scored_after(run: Run, wanted: Wanted) -> list[Scored]:
-    """Each text after its own context."""
-    return growing_results.result(_key(run, wanted), functools.partial(_score, run, wanted), _size)
+def scored_after(run: Run, pairs: Pairs) -> list[Scored]:
+    """Each text, scored after its own context."""
+    return growing_results.result(_key(run, pairs), functools.partial(_score, run, pairs), _size)
 
 
 def scored_so_far(run: Run, texts: Sequence[str], said: str) -> tuple[list[Scored], bool]:
-    """Each text by itself, as far as they are read, and whether those are all. said: as
-    growing_results.growing takes it.
-    """
-    wanted = [(text, None) for text in texts]
-    return growing_results.growing(_key(run, wanted), functools.partial(_score, run, wanted), _size, said)
+    """The texts scored so far, each by itself, and whether these are all. said: as in growing_results.growing."""
+    pairs = [(text, None) for text in texts]
+    return growing_results.growing(_key(run, pairs), functools.partial(_score, run, pairs), _size, said)
 
 
-def _key(run: Run, wanted: Wanted) -> tuple:
-    return "sequences", run.model_name, run.device, tuple(wanted)
+def _key(run: Run, pairs: Pairs) -> tuple:
+    return "sequences", run.model_name, run.device, tuple(pairs)
 
 
-def _size(made: list[Scored]) -> int:
-    return sum(200 + 100 * len(one.token_ids) for one in made)
+def _size(scores: list[Scored]) -> int:
+    return sum(200 + 100 * len(s.token_ids) for s in scores)
 
 
-def _score(run: Run, wanted: Wanted) -> Iterator[Part]:
-    room, found, rows, whole = run.model.config.n_context - 1, [], [], []
-    for text, context in wanted:
+def _score(run: Run, pairs: Pairs) -> Iterator[Part]:
+    room, scores, rows, whole = run.model.config.n_context - 1, [], [], []
+    for text, context in pairs:
         before = run.tokenizer.encode(reader.clean_prompt(context or ""))
         whole.append(run.tokenizer.encode(joined(context, text)))
-        own = whole[-1][:MOST_TOKENS]
-        rows.append((run.tokenizer.first, *before[max(0, len(before) - room + len(own)):], *own))
-    for (text, _), full, log_probs in zip(wanted, whole,
+        ids = whole[-1][:MOST_TOKENS]
+        rows.append((run.tokenizer.first, *before[max(0, len(before) - room + len(ids)):], *ids))
+    for (text, _), full, log_probs in zip(pairs, whole,
                                           text_probability.each_token_log_probs(run.loaded.runner, rows)):
-        own = tuple(full[:MOST_TOKENS])
-        found.append(Scored(text, own, tuple(map(run.tokenizer.visible, own)), log_probs[len(log_probs) - len(own):],
-                            len(full) - len(own)))
-        if len(found) % TOLD == 0 or len(found) == len(wanted):
-            yield Part(found[:], len(found), len(wanted))
+        ids = tuple(full[:MOST_TOKENS])
+        scores.append(Scored(text, ids, tuple(map(run.tokenizer.visible, ids)), log_probs[len(log_probs) - len(ids):],
+                            len(full) - len(ids)))
+        if len(scores) % TOLD == 0 or len(scores) == len(pairs):
+            yield Part(scores[:], len(scores), len(pairs))
 
 
 def joined(context: str | None, text: str) -> str:
-    """The text as it goes on after the context: with a space before it, unless one stands there or nothing does.
+    """The text as a continuation of the context: with a space before it, unless there is no context, it ends with a
+    space, or the text begins with punctuation.
 
     >>> joined("Once", "upon"), joined("Once ", "upon"), joined(None, "upon"), joined("Once", ", upon")
     (' upon', 'upon', 'upon', ', upon')
@@ -134,12 +133,12 @@ def joined(context: str | None, text: str) -> str:
     return text if glued else f" {text}"
 
 
-def row_of(page: Lesson, one: Scored, label: str = "") -> dict:
+def row_of(page: Lesson, s: Scored, label: str = "") -> dict:
     """A text as token_bits.js reads it."""
-    return {"label": label, "tokens": one.tokens,
-            "bits": [round(float(value), 6) for value in one.bits], "text": one.text,
-            "summary": page.label("row_summary", ln=signed(one.total), bits=plain_number(one.total_bits, 1),
-                                  rate=plain_number(one.rate, 2), perplexity=plain_number(one.perplexity, 1))}
+    return {"label": label, "tokens": s.tokens,
+            "bits": [round(float(value), 6) for value in s.bits], "text": s.text,
+            "summary": page.label("row_summary", ln=signed(s.total), bits=plain_number(s.total_bits, 1),
+                                  rate=plain_number(s.rate, 2), perplexity=plain_number(s.perplexity, 1))}
 
 
 def signed(value: float) -> str:
@@ -152,36 +151,33 @@ def draw_chart(name: str, figure: Callable, inputs: Sequence, heights: tuple[int
     show(figure(*inputs, reader.theme(), reader.scale(), heights[reader.present()]), name)
 
 
-def product(one: Scored, most: int = 8) -> tuple[str, str]:
-    """The chain rule with the text's own numbers, in probabilities and in logarithms: LaTeX.
-
-    Of a long text the first `most` factors are written out.
+def product(s: Scored, most: int = 8) -> tuple[str, str]:
+    """The chain rule with the text's numbers, in probabilities and in logarithms, as LaTeX with at most `most` factors.
     """
-    shown, n, more = one.log_probs[:most], len(one.log_probs), len(one.log_probs) > most
-    factors = [bracketed(latex_operand(float(np.exp(value)))) for value in shown] + [r"\cdots"] * more
-    terms = " ".join(latex_number(float(value), 6) for value in shown) + r" - \cdots" * more
+    first, n, more = s.log_probs[:most], len(s.log_probs), len(s.log_probs) > most
+    factors = [bracketed(latex_operand(float(np.exp(value)))) for value in first] + [r"\cdots"] * more
+    terms = " ".join(latex_number(float(value), 6) for value in first) + r" - \cdots" * more
     factors = r" \cdot ".join(factors)
     return (rf"p(x_1 \ldots x_{{{n}}}) = \prod_{{i=1}}^{{{n}}} p(x_i \mid x_1 \ldots x_{{i-1}}) = "
-            rf"{factors} = {latex_number(float(np.exp(one.total)))}",
-            rf"\ln p = \sum_{{i=1}}^{{{n}}} \ln p(x_i \mid x_1 \ldots x_{{i-1}}) = {terms} = {latex_number(one.total)}")
+            rf"{factors} = {latex_number(float(np.exp(s.total)))}",
+            rf"\ln p = \sum_{{i=1}}^{{{n}}} \ln p(x_i \mid x_1 \ldots x_{{i-1}}) = {terms} = {latex_number(s.total)}")
 
 
-def token_table(page: Lesson, every: Sequence[Scored]) -> pd.DataFrame:
-    """Every token of every text with its probability and its surprisal."""
-    rows = [(one.text, i, token, np.exp(log_p), log_p, bits) for one in every
-            for i, (token, log_p, bits) in enumerate(zip(one.tokens, one.log_probs, one.bits), 1)]
+def token_table(page: Lesson, texts: Sequence[Scored]) -> pd.DataFrame:
+    """Every token of every text with its probability and surprisal."""
+    rows = [(s.text, i, token, np.exp(log_p), log_p, bits) for s in texts
+            for i, (token, log_p, bits) in enumerate(zip(s.tokens, s.log_probs, s.bits), 1)]
     return page.table(rows, "text", "position", "token", "p", "ln", "bits")
 
 
 def named(text: str, most: int = 48) -> str:
-    """A text as a title names it: in one line, short, as code."""
+    """A text for a title: in one line of at most `most` characters, as code."""
     line = " ".join(text.split())
     return code(line if len(line) <= most else f"{line[:most]}…")
 
 
 def times(nats: float) -> str:
-    """How many times as probable a text is whose ln p is that much greater: e^nats, with its power of ten
-    where it is large.
+    """The probability ratio e^nats, with its power of ten where it is large.
 
     >>> times(0.7), times(9.0), times(40.0)
     ('2.01', '8\u202f103', '2.4 · 10¹⁷')

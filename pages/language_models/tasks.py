@@ -1,5 +1,5 @@
-"""Tasks: sentiment, questions, opposites and summaries as the prediction of words, each with how often it comes out
-right on a small labelled set.
+"""Tasks: sentiment, questions, opposites and summaries as the prediction of words, each with its accuracy on a small
+labelled set.
 """
 import math
 from collections.abc import Iterator
@@ -23,10 +23,10 @@ from pages.language_models.exercises import CLASSES, Result
 from pages.language_models.shared import PREFIX, attached, choice, named, read
 
 MOST_CHARACTERS = 300      # of the reader's own text
-LONGEST_ANSWER = 24        # tokens that the model writes to it
-N_NEXT = 5                 # tokens that may come next
+LONGEST_ANSWER = 24        # tokens of the model's answer
+N_NEXT = 5                 # most probable next tokens
 SURE = (0.2, 0.6)          # the limits between the options of the question
-# A task as word prediction: the prompt with its template, what comes next, and how often the model is right on a list.
+# A task as word prediction: the prompt with its template, the next tokens, and the model's accuracy on a labelled set.
 _picture = token_view("lm_tasks", __file__)
 
 
@@ -38,43 +38,43 @@ def draw(page: Lesson, run: Run) -> Reading:
         st.caption(page.label("shots_note"), width="content")
     st.text_input(page.label("own"), placeholder=page.label(f"own_{task}"), max_chars=MOST_CHARACTERS,
                   label_visibility="collapsed", **attached(f"own_{task}"))
-    own = (str(read(f"own_{task}"))[:MOST_CHARACTERS] or page.label(f"own_{task}")).strip()
+    text = (str(read(f"own_{task}"))[:MOST_CHARACTERS] or page.label(f"own_{task}")).strip()
     before = exercises.examples(task, shots)
-    bars, answer, log_probs = _own(page, run, task, before + exercises.prompt_of(task, own))
-    found = _results(page, run, task, shots)
-    score = Proportion(sum(one.right for one in found), len(found))
+    bars, answer, log_probs = _case(page, run, task, before + exercises.prompt_of(task, text))
+    results = _results(page, run, task, shots)
+    score = Proportion(sum(r.right for r in results), len(results))
     verdict = page.label("verdict", right=score.right, n=score.n, task=page.label(f"task_{task}"),
                          share=plain_number(100 * score.share, 0))
     low, high = (plain_number(100 * share, 0) for share in score.interval)
     classes = [answer.strip() for answer in CLASSES.get(task, ())]
     template = exercises.TEMPLATES[task]
     header = page.header("tasks") | {
-        "template": [template[0], own, template[1]], "shots": before, "answer": answer, "bars": bars,
+        "template": [template[0], text, template[1]], "shots": before, "answer": answer, "bars": bars,
         "bars_title": page.label("tasks_choice" if task in CLASSES else "tasks_next"), "verdict_line": verdict,
         "note": " ".join((page.label(f"note_{task}"), page.label("interval", low=low, high=high))),
-        "classes": classes, "counts": _confusion(task, found),
-        "answers": [_entry(one, before) for one in found], "settings": {}}
+        "classes": classes, "counts": _confusion(task, results),
+        "answers": [_entry(r, before) for r in results], "settings": {}}
     _picture(header, key=f"{PREFIX}tasks", on_settings=lambda settings: None)
-    title = verdict + " " + page.label("tasks_twin", own=named(own), answer=code(answer.strip() or "–"))
+    title = verdict + " " + page.label("tasks_twin", own=named(text), answer=code(answer.strip() or "–"))
     return Reading(_lines(page, task, log_probs, score), _question(page, run, task),
                    [evaluation.choices, evaluation.answers, evaluation.is_right],
-                   {"answers.csv": lambda: _table(found, before)}, ".tasks-chart", title)
+                   {"answers.csv": lambda: _table(results, before)}, ".tasks-chart", title)
 
 
 def _results(page: Lesson, run: Run, task: str, shots: int) -> list[Result]:
-    """All of the set."""
+    """The results on the whole labelled set."""
     def steps() -> Iterator[Part]:
-        found: list[Result] = []
+        results: list[Result] = []
         for part in exercises.results(run, task, shots):
-            found = found + part
-            yield Part(found, len(found), exercises.SIZES[task])
+            results = results + part
+            yield Part(results, len(results), exercises.SIZES[task])
 
     return growing_results.result(run.loaded.key("task", task, shots), steps, lambda value: 2_000 * len(value),
                                   page.label("working"))
 
 
-def _own(page: Lesson, run: Run, task: str, prompt: str) -> tuple[list[dict], str, list[float]]:
-    """Bars, answer and ln p of the classes (else of the likeliest next tokens) for the reader's own case."""
+def _case(page: Lesson, run: Run, task: str, prompt: str) -> tuple[list[dict], str, list[float]]:
+    """Bars, answer and ln p of the classes (else of the most probable next tokens) for the reader's own case."""
     def make() -> tuple[list[dict], str, list[float]]:
         if task in CLASSES:
             values = evaluation.answer_log_probs(run.loaded.runner, run.tokenizer,
@@ -84,9 +84,9 @@ def _own(page: Lesson, run: Run, task: str, prompt: str) -> tuple[list[dict], st
                     for label, value in zip(CLASSES[task], values)], best, values
         ids, values = _next(run, prompt)
         bars = [_bar(run.tokenizer.visible(i), math.exp(value), not k) for k, (i, value) in enumerate(zip(ids, values))]
-        (written,) = evaluation.answers(run.loaded.runner, run.tokenizer,
+        (answer,) = evaluation.answers(run.loaded.runner, run.tokenizer,
                                         [Exercise(task, prompt, " word" * LONGEST_ANSWER)])
-        return bars, written.text, values
+        return bars, answer.text, values
 
     return growing_results.made(run.loaded.key("own task", task, prompt), make, lambda _: 3_000)
 
@@ -96,24 +96,24 @@ def _bar(name: str, p: float, first: bool) -> dict:
 
 
 def _next(run: Run, prompt: str) -> tuple[list[int], list[float]]:
-    """The likeliest next tokens after a prompt, and their ln p."""
+    """The ids of the N_NEXT most probable next tokens after a prompt, and their ln p in nats."""
     logits = run.with_text(prompt).logits()
     log_probs = logits - logits.max() - math.log(np.exp(logits - logits.max()).sum())
     ids = np.argsort(-log_probs, kind="stable")[:N_NEXT]
     return ids.tolist(), log_probs[ids].tolist()
 
 
-def _confusion(task: str, found: list[Result]) -> list[list[int]] | None:
-    """Rows: the true class, columns: what the model says; None for a task that is no choice."""
+def _confusion(task: str, results: list[Result]) -> list[list[int]] | None:
+    """The confusion matrix, a row for each true class, a column for each answer; None for a task that is no choice."""
     if task not in CLASSES:
         return None
-    return [[sum(one.exercise.answer == true and one.said == said for one in found) for said in CLASSES[task]]
+    return [[sum(r.exercise.answer == true and r.said == said for r in results) for said in CLASSES[task]]
             for true in CLASSES[task]]
 
 
-def _entry(one: Result, before: str) -> dict:
-    return {"ask": one.exercise.prompt.removeprefix(before), "said": one.said.strip() or "–",
-            "should": one.exercise.answer.strip(), "right": one.right}
+def _entry(r: Result, before: str) -> dict:
+    return {"ask": r.exercise.prompt.removeprefix(before), "said": r.said.strip() or "–",
+            "should": r.exercise.answer.strip(), "right": r.right}
 
 
 def _lines(page: Lesson, task: str, log_probs: list[float], score: Proportion) -> list[tuple[str, str]]:
@@ -122,8 +122,8 @@ def _lines(page: Lesson, task: str, log_probs: list[float], score: Proportion) -
              rf"\frac{{{score.right}}}{{{score.n}}} = {latex_number(score.share)}, \qquad \text{{95 %: }} "
              rf"[{latex_number(score.interval[0])}, {latex_number(score.interval[1])}]".replace("%", r"\%"))
     if task in CLASSES:
-        one, other = (rf"\text{{{label.strip()}}}" for label in CLASSES[task])
-        odds = (rf"\frac{{P({one} \mid c)}}{{P({other} \mid c)}} = "
+        a, b = (rf"\text{{{label.strip()}}}" for label in CLASSES[task])
+        odds = (rf"\frac{{P({a} \mid c)}}{{P({b} \mid c)}} = "
                 rf"\frac{{{latex_operand(p[0])}}}{{{latex_operand(p[1])}}} = "
                 rf"{latex_number(math.exp(log_probs[0] - log_probs[1]))}")
         return [(page.label("numbers_task_odds"), odds), share]
@@ -132,12 +132,11 @@ def _lines(page: Lesson, task: str, log_probs: list[float], score: Proportion) -
 
 
 def _question(page: Lesson, run: Run, task: str) -> Question:
-    """A choice: which class the template alone is for, with no sentence in it.
-
-    Else: how sure the model is of its next token after something that does not exist.
+    """For a choice: which class the template without a sentence favours. Else: the probability of the next token in a
+    question about something that does not exist.
     """
     if task in CLASSES:
-        _, _, values = _own(page, run, task, exercises.prompt_of(task, ""))
+        _, _, values = _case(page, run, task, exercises.prompt_of(task, ""))
         names = [label.strip() for label in CLASSES[task]]
         return Question(
             "prior", page.label("prior", prompt=code(exercises.prompt_of(task, ""))), names, int(np.argmax(values)),
@@ -151,5 +150,5 @@ def _question(page: Lesson, run: Run, task: str) -> Question:
         page.label("made_up_because", token=code(run.tokenizer.visible(ids[0])), p=probability(math.exp(values[0]))))
 
 
-def _table(found: list[Result], before: str) -> pd.DataFrame:
-    return pd.DataFrame([_entry(one, before) for one in found])
+def _table(results: list[Result], before: str) -> pd.DataFrame:
+    return pd.DataFrame([_entry(r, before) for r in results])

@@ -1,4 +1,4 @@
-"""The picture of several views: texts token by token, above each token a bar as high as its bits."""
+"""The picture of several views: texts token by token, with a bar of its bits above each token."""
 from core.app.frame import Lesson
 from core.app.state import reader
 from core.components.lib.token_view import token_view
@@ -8,7 +8,7 @@ _picture = token_view("lm_sentences", __file__)
 
 
 def draw_texts(page: Lesson, rows: list[dict], name: str, heights: tuple[int, int]) -> None:
-    """Draw the rows, each as `row_of` makes it; the reader picks one of them.
+    """Draw the rows, each a result of `row_of`; the reader picks one of them.
 
     name: of the component, different for each view. heights: of the list in pixels, usually and in present mode.
     """

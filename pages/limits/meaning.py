@@ -20,7 +20,7 @@ from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, plain_number, probability, readable
 from core.language import word_order
-from core.language.word_order import READINGS, Answered
+from core.language.word_order import READINGS, Answer
 from pages.limits import charts as figures
 from pages.limits.shared import PREFIX, attached, captioned_choice, keep, read, show
 
@@ -34,17 +34,17 @@ _picture = token_view("limits_items", __file__)
 class Scene:
     """The answers to every test in every reading, the picked test and its picked item."""
 
-    answers: dict[str, dict[str, tuple[Answered, ...]]]     # test -> reading -> items
+    answers: dict[str, dict[str, tuple[Answer, ...]]]     # test -> reading -> items
     test: str
     item: int
 
     @property
-    def whole(self) -> tuple[Answered, ...]:
+    def whole(self) -> tuple[Answer, ...]:
         """The answers to the picked test, in the whole reading."""
         return self.answers[self.test]["whole"]
 
     @property
-    def picked(self) -> Answered:
+    def picked(self) -> Answer:
         return self.whole[self.item]
 
     def score(self, test: str, reading: str) -> Proportion:
@@ -92,7 +92,7 @@ def _scene(page: Lesson, run: Run) -> Scene:
     return Scene(results, test, min(read("item"), len(results[test]["whole"]) - 1))
 
 
-def answers(run: Run, test: str, n: int, seed: int, reading: str) -> tuple[Answered, ...]:
+def answers(run: Run, test: str, n: int, seed: int, reading: str) -> tuple[Answer, ...]:
     """The model's answers to one test in one reading, computed once for all readers."""
     key = run.loaded.key("structure", test, n, seed, reading)
     return cache.result(key, lambda: tuple(word_order.answered(run.loaded.runner, run.tokenizer,

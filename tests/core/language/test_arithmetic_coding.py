@@ -88,6 +88,6 @@ def test_a_text_comes_back_from_the_bits_of_the_model(text: str):
 @pytest.mark.parametrize("n", [0, 1, 100, 4096, 4097, 20_000])
 def test_lzma_needs_no_larger_window_than_its_data(n: int):
     data = b"".join(b"%d, " % (i * i % 1009) for i in range(n // 3 + 1))[:n]
-    assert (compression.packed(data)["lzma"]
+    assert (compression.sizes(data)["lzma"]
             == len(lzma.compress(data, format=lzma.FORMAT_RAW,
                                  filters=[{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME}])))

@@ -9,8 +9,8 @@ import torch
 
 from core.cost.cache_cost import bytes_per_token, greedy_without_cache, measured, multiplications
 from core.language import futures as module
-from core.language.futures import frequency_band, futures, grown
-from core.language.strategies import Written, write_side_by_side
+from core.language.futures import frequency_band, futures, grow
+from core.language.strategies import Continuation, write_side_by_side
 from core.model.block import KVCache
 from core.model.config import ModelConfig
 from core.model.generation import beam_search, exhaustive_search, generate, next_logits
@@ -65,7 +65,7 @@ class TestFutures:
         model, read = random_model(spread=0.2), []
         monkeypatch.setattr(module, "next_logits",
                             lambda model, texts, cache: read.append(len(texts)) or next_logits(model, texts, cache))
-        *parts, both = grown(model, (1, 2), SamplingConfig(), (4, 5), 100, 3)
+        *parts, both = grow(model, (1, 2), SamplingConfig(), (4, 5), 100, 3)
         together = sum(read)
         alone = [futures(model, (1, 2), SamplingConfig(), seed, 100, 3) for seed in (4, 5)]
         assert (together < sum(read) - together
@@ -116,9 +116,9 @@ class TestStrategies:
         assert len({len(text.token_ids) for text in texts}) > 1
 
     def test_what_a_text_is_worth_by_hand(self):
-        text = Written((1, 2, 1, 2, 1, 2), (-1.0, -2.0, -3.0, -1.0, -2.0, -3.0))
+        text = Continuation((1, 2, 1, 2, 1, 2), (-1.0, -2.0, -3.0, -1.0, -2.0, -3.0))
         assert (text.log_prob, text.surprisal, text.distinct(2), text.repeated(4)) == (-12.0, 2.0, 2 / 5, 1 - 2 / 3)
-        assert math.isnan(Written().surprisal) and math.isnan(Written((1,), (-1.0,)).repeated(4))
+        assert math.isnan(Continuation().surprisal) and math.isnan(Continuation((1,), (-1.0,)).repeated(4))
 
 
 class TestSearch:
