@@ -1,6 +1,4 @@
-"""Gradient descent where it can be seen: two weights, a loss with a long narrow valley, and the paths of torch's own
-optimizers over it.
-"""
+"""Gradient descent on two weights: a loss with a long narrow valley, and the paths of torch's optimizers over it."""
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,14 +8,14 @@ from torch import Tensor, nn
 
 from core.learning.learner import Knobs
 
-FURTHEST = 1e9          # a path that gets so far from the origin has run off and ends
+FURTHEST = 1e9          # a path with a larger coordinate has diverged and ends
 MOMENTUM = 0.9          # of `core.learning.learner`'s gradient descent with momentum
 
 
 @dataclass(frozen=True)
 class Surface:
-    """loss(points (…, 2)) -> (…). level(c, angles (n,)) -> (n, 2): the line on which the loss is c. start and minimum:
-    (x, y); x and y: the part that is drawn.
+    """loss(points (…, 2)) -> (…). level(c, angles (n,)) -> (n, 2): the contour line of loss c. start and minimum: (x,
+    y); x and y: the drawn ranges.
     """
 
     loss: Callable[[Tensor], Tensor]
@@ -36,7 +34,7 @@ class Surface:
 
     @property
     def bound(self) -> float:
-        """2 / λ_max: with a higher learning rate plain gradient descent moves away from the minimum."""
+        """2 / λ_max: with a higher learning rate plain gradient descent diverges."""
         return 2 / self.curvatures[1]
 
 
@@ -46,18 +44,18 @@ def bowl(points: Tensor) -> Tensor:
 
 
 def ravine(points: Tensor) -> Tensor:
-    """(1 − x)² + 10 (y − x²)²: a bent valley (Rosenbrock 1960, with 10 in place of 100)."""
+    """(1 − x)² + 10 (y − x²)²: a curved valley (Rosenbrock 1960, with 10 in place of 100)."""
     x, y = points[..., 0], points[..., 1]
     return (1 - x) ** 2 + 10 * (y - x ** 2) ** 2
 
 
 def bowl_level(c: float, angles: np.ndarray) -> np.ndarray:
-    """An ellipse."""
+    """(n, 2) the contour of `bowl` at c, an ellipse."""
     return np.sqrt(2 * c) * np.stack([np.cos(angles), np.sin(angles) / 5], axis=-1)
 
 
 def ravine_level(c: float, angles: np.ndarray) -> np.ndarray:
-    """An ellipse bent along the parabola y = x²."""
+    """(n, 2) the contour of `ravine` at c, an ellipse bent along the parabola y = x²."""
     x = 1 + np.sqrt(c) * np.cos(angles)
     return np.stack([x, x ** 2 + np.sqrt(c / 10) * np.sin(angles)], axis=-1)
 
@@ -69,8 +67,8 @@ SURFACES = {
 
 
 def path(surface: Surface, optimizer: str, learning_rate: float, n_steps: int) -> np.ndarray:
-    """(at most n_steps + 1, 2) the points that an optimizer of `core.learning.learner` goes through, the start first;
-    it ends where it has run off.
+    """(at most n_steps + 1, 2) the path of an optimizer of `core.learning.learner` from the start; it ends early where
+    it diverges.
     """
     weights = nn.ParameterList([torch.tensor(surface.start, dtype=torch.float64)])
     descent, points = Knobs(optimizer, learning_rate).make(weights), [weights[0].detach().clone()]
@@ -85,8 +83,8 @@ def path(surface: Surface, optimizer: str, learning_rate: float, n_steps: int) -
 
 
 def growth(learning_rate: float, curvature: float) -> float:
-    """|1 − η λ|: by how much a step of plain gradient descent multiplies the distance from the minimum along a
-    direction of this curvature.
+    """|1 − η λ|: the factor by which a step of plain gradient descent multiplies the distance from the minimum along a
+    direction of curvature λ.
 
     >>> growth(0.1, 25.0), growth(0.08, 25.0)
     (1.5, 1.0)

@@ -1,8 +1,8 @@
-"""A made-up grammar whose entropy is known exactly: a small machine that writes a word and goes on to its next state.
+"""A made-up grammar with an exactly known entropy: an automaton that emits a word and moves to its next state.
 
-In every state each word leads to one next state alone, so whoever has read a text from its start knows the state, and
-can do no better than the state's own probabilities: their entropy is the floor of every loss. A model that sees less of
-the text pays more; that loss is computed too.
+In every state each word leads to exactly one next state, so a reader of the text from its start knows the state, and
+the entropy of the state's probabilities is the floor of every loss. The loss of models that see less of the text is
+computed too.
 """
 import functools
 from collections.abc import Callable, Mapping
@@ -26,8 +26,8 @@ def entropy(p: np.ndarray) -> float:
 
 
 def pair_levels(pairs: np.ndarray) -> dict[str, float]:
-    """Return the loss, in nats a word, of a model that knows only how often each word comes ("unigram") and of one that
-    sees the word before ("bigram"), from the weights of all pairs, (word before, word).
+    """The loss in nats per word of a model that knows only the word frequencies ("unigram"), and of one that sees the
+    word before ("bigram"), from the weights of all pairs, (words before, words).
     """
     total, before = pairs.sum(), pairs.sum(axis=1)
     bigram = sum(weight / total * entropy(row / weight) for weight, row in zip(before, pairs) if weight > 0)
@@ -38,7 +38,7 @@ def pair_levels(pairs: np.ndarray) -> dict[str, float]:
 class Grammar:
     """states: name -> its words, each as (word, probability, next state).
 
-    Raises ValueError for probabilities that are none, a word that leads two ways, or a state that is not there.
+    Raises ValueError for invalid probabilities, a word twice in one state, or an unknown next state.
     """
 
     start: str
@@ -66,7 +66,7 @@ class Grammar:
 
     @functools.cached_property
     def next(self) -> np.ndarray:
-        """(states, words) the state that each word leads to; −1 where it cannot stand."""
+        """(states, words) the index of the next state; −1 for a word that the state cannot emit."""
         return self._table(-1, lambda p, to: self.names.index(to))
 
     def _table(self, empty: float, entry: Callable[[float, str], float]) -> np.ndarray:
@@ -77,22 +77,22 @@ class Grammar:
         return table
 
     def write(self, n_texts: int, n_words: int, uniform: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Texts from the start state as indices of words (n_texts, n_words), and the true probability of each. uniform:
-        as many numbers in [0, 1).
+        """Texts from the start state as word indices (n_texts, n_words), and the true probability of each word.
+        uniform: (n_texts, n_words) random numbers in [0, 1).
         """
         state, cumulative = np.full(n_texts, self.names.index(self.start)), self.emission.cumsum(axis=1)
         words, p = np.empty((n_texts, n_words), dtype=np.int64), np.empty((n_texts, n_words))
         for t in range(n_words):
             chosen = np.minimum((cumulative[state] <= uniform[:, t, None]).sum(axis=1), len(self.words) - 1)
-            # ξ beyond a rounded sum
+            # where ξ exceeds a rounded sum
             chosen = np.where(self.next[state, chosen] < 0, self.emission[state].argmax(axis=1), chosen)
             words[:, t], p[:, t] = chosen, self.emission[state, chosen]
             state = self.next[state, chosen]
         return words, p
 
     def levels(self, n_words: int) -> dict[str, float]:
-        """Nats a word over texts of n_words words from the start: of who knows only how often each word comes
-        ("unigram"), who sees the word before ("bigram"), and who has read all of it ("floor"). Exact sums, no sampling.
+        """The exact loss in nats per word on texts of n_words words from the start: of a model that knows only the word
+        frequencies ("unigram"), sees the word before ("bigram"), or has read the whole text ("floor").
         """
         # p(last word, state); the last row: no word yet
         before = np.zeros((len(self.words) + 1, len(self.names)))
@@ -111,8 +111,8 @@ class Grammar:
 
 @functools.lru_cache(maxsize=1)
 def made_up() -> Grammar:
-    """The grammar of assets/teaching/grammar.json: sentences whose verb has the number of a noun that may stand
-    far before it.
+    """The grammar of assets/teaching/grammar.json: sentences whose verb agrees in number with a noun that may be far
+    before it.
     """
     data = read_json(FILE)
     return Grammar(data["start"], {name: tuple((word, float(p), to) for word, p, to in words)

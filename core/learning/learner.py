@@ -1,8 +1,8 @@
 """A small transformer that learns while a reader watches: its tasks, and the learner, which a reader can stop, change
-and question at any time.
+and inspect at any time.
 
-Every task is text: bytes or words of a tokenizer of its own, so that what was trained is a model like any other and can
-be saved as one. Only the part of a row that can be known is counted. Losses are in nats a counted token.
+Every task is text for a tokenizer of its own (bytes or words), so that the trained model can be saved like any other.
+Only the predictable part of a row counts. Losses are in nats per counted token.
 """
 import functools
 import itertools
@@ -31,8 +31,8 @@ from core.training.loss import descend, next_token_loss
 
 BYTES = 257                  # the smallest vocabulary: end of text and the bytes
 BATCH, N_MEASURED = 32, 128
-SAMPLED = 5                  # records from one sample to the next: writing takes as long as several steps
-CLIP = 1.0                   # a gradient longer than this is shortened to it
+SAMPLED = 5                  # records from one sample to the next: sampling takes as long as several steps
+CLIP = 1.0                   # the norm to which longer gradients are clipped
 SIZES = {"tiny": (32, 2, 2), "small": (64, 2, 4), "medium": (128, 4, 4)}     # d, L, h
 OPTIMIZERS = ("sgd", "momentum", "adam")
 N_SYMBOLS, N_COPIED, N_SORTED, N_DIGITS = 8, 8, 8, 2
@@ -58,8 +58,8 @@ class Rows:
 
 
 class LearningTask(Protocol):
-    """Something to learn. n_context: tokens of a row. levels: by name, the loss in nats of a model that knows less;
-    "floor": the lowest loss possible, where it is known.
+    """A task to learn. n_context: tokens of a row. levels: name -> the loss in nats of a model that knows less;
+    "floor": the lowest possible loss, where it is known.
     """
 
     tokenizer: Tokenizer
@@ -67,10 +67,10 @@ class LearningTask(Protocol):
     levels: Mapping[str, float]
 
     def rows(self, n: int, generator: torch.Generator, held_out: bool) -> Rows:
-        """n rows; those held out are never trained on, where rows can repeat."""
+        """n rows; held-out rows are never trained on in tasks whose rows can repeat."""
 
     def sample(self, model: Transformer, generator: torch.Generator) -> tuple[str, str, str]:
-        """Return the prompt, what the model wrote, and the right answer ("" where there is not just one)."""
+        """Return the prompt, the model's output, and the right answer ("" where there is more than one)."""
 
 
 BYTE_TOKENIZER = Tokenizer.train([], BYTES)
@@ -86,13 +86,13 @@ def _digits(numbers: Tensor, n: int) -> Tensor:
 
 
 class _Answering:
-    """A task whose answer follows from its question."""
+    """A task of questions with one right answer each."""
 
     n_answer: int
     tokenizer = BYTE_TOKENIZER
 
     def _rows(self, *parts: Tensor | str) -> Rows:
-        """Rows of end of text and the parts, tokens (B, ·) or a sign between them; the last n_answer tokens count."""
+        """Rows of end of text and the parts: tokens (B, ·), or a separator; the last n_answer tokens count."""
         n = len(parts[0])
         row = torch.cat([torch.full((n, 1), self.tokenizer.end_of_text),
                          *(_symbols(part).expand(n, 1) if isinstance(part, str) else part for part in parts)], dim=1)
@@ -104,9 +104,9 @@ class _Answering:
         rows = self.rows(1, generator, held_out=True)
         question, answer = (rows.inputs[0, :len(rows.inputs[0]) - self.n_answer + 1].tolist(),
                             rows.targets[0, -self.n_answer:].tolist())
-        written = [step.token_id
+        output = [step.token_id
                    for step in generate(model, question, SamplingConfig(temperature=0.0), max_new_tokens=self.n_answer)]
-        return tuple(self.tokenizer.decode(ids) for ids in (question, written, answer))
+        return tuple(self.tokenizer.decode(ids) for ids in (question, output, answer))
 
 
 class Copying(_Answering):
@@ -127,7 +127,7 @@ class Sorting(_Answering):
 
     @functools.cached_property
     def levels(self) -> dict[str, float]:
-        """Blind: a model that knows the distribution of the k-th smallest of eight digits, and not these digits."""
+        """Blind: a model that knows the distribution of the k-th smallest of eight digits, but not these digits."""
         at_most = np.array([[sum(math.comb(N_SORTED, j) * (v / 10) ** j * (1 - v / 10) ** (N_SORTED - j)
                                  for j in range(k, N_SORTED + 1)) for v in range(11)] for k in range(1, N_SORTED + 1)])
         return {"blind": float(np.mean([grammar.entropy(np.diff(row)) for row in at_most])), "floor": 0.0}
@@ -139,7 +139,7 @@ class Sorting(_Answering):
 
 
 class Addition(_Answering):
-    """Two numbers of two digits and their sum, written from the units up, as one adds by hand: `27+48=570`.
+    """Two numbers of two digits and their sum with its units first, the order of adding by hand: `27+48=570`.
 
     A tenth of all pairs is held out.
     """
@@ -148,7 +148,7 @@ class Addition(_Answering):
 
     @functools.cached_property
     def levels(self) -> dict[str, float]:
-        """Blind: a model that knows the distribution of each digit of the sum, and not the numbers."""
+        """Blind: a model that knows the distribution of each digit of the sum, but not the numbers."""
         sums = np.add.outer(np.arange(10 ** N_DIGITS), np.arange(10 ** N_DIGITS)).ravel()
         shares = [np.bincount(sums // 10 ** k % 10, minlength=10) / len(sums) for k in range(self.n_answer)]
         return {"blind": float(np.mean([grammar.entropy(share) for share in shares])), "floor": 0.0}
@@ -168,10 +168,10 @@ class _Continuing:
         return Rows(F.pad(targets[:, :-1], (1, 0), value=self.tokenizer.end_of_text), targets, log_p)
 
     def sample(self, model: Transformer, generator: torch.Generator) -> tuple[str, str, str]:
-        """Return a text that the model writes from the start, drawn at temperature 1."""
-        written = [step.token_id for step in generate(model, [self.tokenizer.end_of_text], SamplingConfig(), generator,
+        """Return a text that the model samples from the start at temperature 1."""
+        output = [step.token_id for step in generate(model, [self.tokenizer.end_of_text], SamplingConfig(), generator,
                                                       max_new_tokens=self.n_context - 1)]
-        return "", self.tokenizer.decode(written), ""
+        return "", self.tokenizer.decode(output), ""
 
 
 class MadeUpGrammar(_Continuing):
@@ -200,9 +200,7 @@ class MadeUpGrammar(_Continuing):
 
 
 class OwnText(_Continuing):
-    """A text, byte by byte: windows of it at random; its last tenth is held out.
-
-    Nobody knows the entropy of such a text.
+    """Random windows of a text, byte by byte; its last tenth is held out. The entropy of such a text is unknown.
 
     Raises ValueError for fewer than LEAST_TEXT bytes.
     """
@@ -232,11 +230,11 @@ TASKS = {"copying": Copying, "sorting": Sorting, "addition": Addition, "grammar"
 class Knobs:
     """The settings that a reader can change during training.
 
-    Plain gradient descent, the same with momentum 0.9 (Polyak 1964), Adam (Kingma and Ba 2015).
+    Optimizers: plain gradient descent, with momentum 0.9 (Polyak 1964), Adam (Kingma and Ba 2015).
     """
 
     optimizer: str = "adam"
-    learning_rate: float = 3e-3          # at its highest
+    learning_rate: float = 3e-3          # the peak
     schedule: Schedule = Schedule()
 
     def rate_at(self, step: int) -> float:
@@ -244,7 +242,7 @@ class Knobs:
         return self.learning_rate * self.schedule.share(step)
 
     def make(self, model: nn.Module) -> torch.optim.Optimizer:
-        """A new optimizer, with no memory of earlier gradients."""
+        """A new optimizer without state from earlier gradients."""
         if self.optimizer == "adam":
             return torch.optim.Adam(model.parameters(), lr=self.learning_rate)
         return torch.optim.SGD(model.parameters(), lr=self.learning_rate,
@@ -255,11 +253,10 @@ class Knobs:
 class Progress:
     """The state of a training.
 
-    loss, gradient_norm  means over the steps since the last record, NaN before the first; the gradient's length is
-                         taken before it is shortened to CLIP
-    held_out             the loss on rows not trained on
-    accuracy, whole      the share of counted tokens whose guess is right, and of rows that are right throughout
-    sample               see LearningTask; a new one comes with every SAMPLED-th record
+    loss, gradient_norm  means over the steps since the last record, NaN before the first; the norm before clipping
+    held_out             the loss on held-out rows
+    accuracy, whole      the share of counted tokens that are predicted right, and of rows that are right throughout
+    sample               see LearningTask; new in every SAMPLED-th record
     """
 
     step: int
@@ -274,7 +271,7 @@ class Progress:
 
     @property
     def rate(self) -> float:
-        """The learning rate of the last step that was taken, before the first that of the first."""
+        """The learning rate of the last step taken, or of the first step before it."""
         return self.knobs.rate_at(max(self.step - 1, 0))
 
     @property
@@ -283,19 +280,19 @@ class Progress:
 
 
 class Stepwise:
-    """A training that one thread at a time moves on; others may read its `history`."""
+    """A training that one thread at a time advances; others may read its `history`."""
 
     seconds = 0.0
 
     def _take(self, n: int) -> list[tuple[float, float]]:
-        """Take n steps; returns the loss and the length of the gradient of each."""
+        """Take n steps; return the loss and the gradient's norm of each."""
         results = []
         for _ in range(n):
             began = time.monotonic()
             with self._lock:
                 results.append(self._one_step())
             self.seconds += time.monotonic() - began
-            # whoever waits for this core, a page of another reader, comes first
+            # yield this core to the pages of other readers
             time.sleep(0.001)
         return results
 
@@ -304,11 +301,9 @@ class Stepwise:
 class Learner(Stepwise):
     """A model in training.
 
-    One thread at a time goes through `learn`; others may read `history`, `tokens` and `pattern`, set `knobs`,
-    and call `saved`.
+    One thread at a time runs `learn`; others may read `history`, `tokens` and `pattern`, set `knobs`, and call `saved`.
 
-    Nothing is shared with another learner, and all randomness comes from the seed: the same seed and knobs give the
-    same history, but for its seconds.
+    All randomness comes from the seed: the same seed and knobs give the same history, except its seconds.
     """
 
     task: LearningTask
@@ -331,15 +326,14 @@ class Learner(Stepwise):
         self._measure([])
 
     def learn(self) -> Iterator[Progress]:
-        """Train on without end, with a record after every 10 steps, later 25.
-
-        Ends by itself when the loss is no longer finite.
+        """Train without end, with a record after every 10 steps, from step 1000 every 25; end if the loss is not
+        finite.
         """
         while not self.history[-1].diverged:
             yield self._measure(self._take(10 if self.step < 1000 else 25))
 
     def _one_step(self) -> tuple[float, float]:
-        """Train on one batch; returns its loss and the length of the gradient."""
+        """Train on one batch; return its loss and the gradient's norm."""
         knobs = self.knobs
         if self._made_for != knobs.optimizer:
             self._optimizer, self._made_for = knobs.make(self.model), knobs.optimizer
@@ -353,7 +347,7 @@ class Learner(Stepwise):
         rows = self._held_out
         logits, counts = self.model.logits(rows.inputs), rows.counts
         loss = float(next_token_loss(logits, rows.targets))
-        # these rows' own luck taken out: what is measured is what the model pays above the floor
+        # the excess over the true ln p of these rows, plus the exact floor: free of the rows' own sampling error
         if rows.log_p is not None:
             loss += float(rows.log_p.mean()) + self.task.levels["floor"]
         right = (logits.argmax(-1) == rows.targets) | ~counts
@@ -367,7 +361,7 @@ class Learner(Stepwise):
         return self.history[-1]
 
     def copy(self) -> Transformer:
-        """Return a copy of the model as it is now, for reading: in eval mode and without gradients."""
+        """Return a copy of the model's current state, in eval mode and without gradients."""
         with self._lock:
             weights = {name: p.detach().clone() for name, p in self.model.state_dict().items()}
         copied = Transformer(self.model.config)
@@ -375,13 +369,13 @@ class Learner(Stepwise):
         return copied.eval().requires_grad_(False)
 
     def saved(self, card: str) -> bytes:
-        """The model as it is now as a ZIP of the files that `core.model.checkpoints.load` reads, with `card`
-        (Markdown) beside them.
+        """The model's current state as a ZIP of the files that `core.model.checkpoints.load` reads, with `card`
+        (Markdown).
         """
         return checkpoints.archive(self.copy(), self.task.tokenizer, card)
 
 
 def thinned(history: list[Progress], most: int = 240) -> list[Progress]:
-    """Return at most about `most` records, spread evenly over the history, the first and the last among them."""
+    """Return about `most` records at most, evenly spread over the history, with the first and the last."""
     every = max(1, math.ceil(len(history) / most))
     return [*itertools.islice(history, 0, max(len(history) - 1, 0), every), *history[-1:]]

@@ -1,10 +1,10 @@
-"""Low-rank adapters (LoRA; Hu et al. 2021): a weight W stays as it is, and a product A B of two thin matrices is
-learned beside it.
+"""Low-rank adapters (LoRA; Hu et al. 2021): a weight W stays frozen, and a product A B of two thin matrices is trained
+beside it.
 
     W' = W + A B        A (d, r), B (r, h · d_k)
 
-B begins at zero, so the model at first computes just what it did; what is learned has rank r at most, and can be added
-into W afterwards.
+B begins at zero, so the model at first computes the same as before; the learned change has rank r at most, and can be
+added into W afterwards.
 """
 import functools
 
@@ -33,8 +33,8 @@ class LowRank(nn.Module):
 
 
 def adapt(model: Transformer, rank: int, generator: torch.Generator) -> list[nn.Parameter]:
-    """Freeze the model and put an adapter beside W_Q and W_V of every block, in place; returns the A and B, the only
-    weights that remain trainable.
+    """Freeze the model and add an adapter to W_Q and W_V of every block, in place; return all A and B, the only
+    trainable weights.
     """
     model.requires_grad_(False)
     added: list[nn.Parameter] = []
@@ -48,9 +48,7 @@ def adapt(model: Transformer, rank: int, generator: torch.Generator) -> list[nn.
 
 @torch.no_grad()
 def merged(model: Transformer) -> Transformer:
-    """A plain copy for reading, in eval mode and without gradients: every adapter is added into the weight that it
-    stands beside.
-    """
+    """A copy in eval mode and without gradients, with every adapter added into its weight."""
     copied = Transformer(model.config)
     for name, weight in copied.named_parameters():
         weight.copy_(functools.reduce(getattr, name.split("."), model))

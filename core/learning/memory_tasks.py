@@ -1,9 +1,9 @@
 """Two tasks that need a memory, and the models that learn them while a reader watches: recall after a delay, and a
 sequence through a bottleneck.
 
-Recall: k symbols, some blanks, then the marks ?1 … ?k; at ?j the j-th symbol is asked for. Rewriting: an encoder reads
-n symbols, a decoder writes them again, as they came or from the last to the first. Symbols are drawn uniformly from
-N_SYMBOLS, so that whoever remembers nothing is right once in N_SYMBOLS times and pays ln N_SYMBOLS nats.
+Recall: k symbols, some blanks, then the marks ?1 … ?k; the answer at ?j is the j-th symbol. Rewriting: an encoder reads
+n symbols, a decoder writes them in the same or in reverse order. Symbols are drawn uniformly from N_SYMBOLS, so a model
+without memory has the accuracy 1 / N_SYMBOLS and the loss ln N_SYMBOLS nats.
 """
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ WRITERS = ("bottleneck", "attention")
 ORDERS = ("copy", "reverse")
 BATCH, N_MEASURED = 64, 128
 WIDTH = 32             # of the embeddings, and d of the attention model
-CLIP = 1.0             # a gradient longer than this is shortened to it
+CLIP = 1.0             # the norm to which longer gradients are clipped
 RECALL_RATE, REWRITING_RATE = 3e-3, 5e-3
 
 
 @torch.no_grad()
 def initialise(model: nn.Module, n_hidden: int, generator: torch.Generator) -> nn.Module:
-    """Uniform weights in ±1/√n_hidden, torch's own choice for recurrent cells, and embeddings of variance 1; all from
-    one generator.
+    """Set uniform weights in ±1/√n_hidden, torch's choice for recurrent cells, and embeddings of variance 1, all from
+    one generator; return the model.
     """
     for module in model.modules():
         for weights in module.parameters(recurse=False):
@@ -51,7 +51,7 @@ def n_parameters(model: nn.Module) -> int:
 
 @dataclass(frozen=True)
 class Record:
-    """How far a training is. losses: by model, the mean in nats since the last record (NaN before the first step).
+    """The state of a training. losses: by model, the mean in nats since the last record (NaN before the first step).
     accuracy: by model, at each of the task's delays or lengths.
     """
 
@@ -64,8 +64,8 @@ class Record:
 def _train(models: Mapping[str, nn.Module], rate: float, draw: Callable[[], tuple[Tensor, Tensor]],
            logits: Callable[[nn.Module, Tensor, Tensor], Tensor], n_steps: int,
            every: int) -> Iterator[tuple[int, float, dict[str, float]]]:
-    """Train the models beside each other, by Adam on the same batches (inputs, targets). Yields the step, the seconds
-    and each model's mean loss since the last record, before the first step and after every `every`.
+    """Train the models by Adam on the same batches (inputs, targets). Yield the step, the seconds and each model's mean
+    loss since the last record, before the first step and after every `every` steps.
 
     logits(model, inputs, targets): (B, n, N_SYMBOLS).
     """
@@ -85,13 +85,13 @@ def _train(models: Mapping[str, nn.Module], rate: float, draw: Callable[[], tupl
 
 def _accuracy(models: Mapping[str, nn.Module], batches: Sequence[tuple[Tensor, Tensor]],
               answer: Callable[[nn.Module, Tensor], Tensor]) -> dict[str, tuple[float, ...]]:
-    """Return by model the share of right symbols in each batch."""
+    """Return the share of right symbols in each batch, by model."""
     return {name: tuple(float((answer(model, inputs) == targets).double().mean()) for inputs, targets in batches)
             for name, model in models.items()}
 
 
-def _measured_batches(task: Recall | Rewriting, sizes: Sequence[int], seed: int) -> list[tuple[Tensor, Tensor]]:
-    """Return a batch of each delay or length, of other sequences than a training with this seed draws."""
+def _test_batches(task: Recall | Rewriting, sizes: Sequence[int], seed: int) -> list[tuple[Tensor, Tensor]]:
+    """Return a batch of each delay or length, with a generator other than that of a training with this seed."""
     generator = torch.Generator().manual_seed(seed + 1_000_003)
     return [task.batch(N_MEASURED, size, generator) for size in sizes]
 
@@ -101,9 +101,9 @@ def _measured_batches(task: Recall | Rewriting, sizes: Sequence[int], seed: int)
 
 @dataclass(frozen=True)
 class Recall:
-    """The task: n_remembered symbols (k) over most_delay blanks at most.
+    """The task: recall n_remembered symbols (k) after at most most_delay blanks.
 
-    Ids: the symbols, then the blank, then ?1 … ?k.
+    Token ids: the symbols, then the blank, then ?1 … ?k.
     """
 
     n_remembered: int = 4
@@ -135,7 +135,7 @@ class Recall:
         return tuple(sorted({self.most_delay * i // 8 for i in range(9)}))
 
     def batch(self, n: int, delay: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """(n, 2k + delay) inputs and (n, k) what is asked for at the last k places, int64."""
+        """Inputs (n, 2k + delay) and targets (n, k) at the last k positions, int64."""
         symbols = torch.randint(N_SYMBOLS, (n, self.n_remembered), generator=generator)
         marks = torch.arange(self.blank + 1, self.vocab_size).expand(n, -1)
         return torch.cat([symbols, torch.full((n, delay), self.blank), marks], dim=1), symbols
@@ -158,24 +158,23 @@ class RecurrentReader(nn.Module):
 
 
 def attention_reader(task: Recall, generator: torch.Generator) -> Transformer:
-    """One layer of attention with two heads and learned positions, and no feed-forward part: the app's own transformer.
-    """
+    """The app's own transformer with one layer, two heads, learned positions and no feed-forward part."""
     config = ModelConfig(vocab_size=task.vocab_size, d_model=WIDTH, n_layers=1, n_heads=2, n_context=task.n_context,
                          d_ff=None, end_of_text=None)
     return Transformer(config).initialise(generator)
 
 
-def hidden_units(cell: str, vocab_size: int, wanted: int) -> int:
-    """The number of hidden units, from 4 to 128, that brings a reader's parameters nearest to `wanted`."""
+def hidden_units(cell: str, vocab_size: int, target: int) -> int:
+    """The number of hidden units, from 4 to 128, with which a reader's number of parameters is nearest to `target`."""
     gates = {"rnn": 1, "lstm": 4, "gru": 3}[cell]
 
     def parameters(m: int) -> int:
         return vocab_size * WIDTH + gates * m * (WIDTH + m + 2) + N_SYMBOLS * (m + 1)
-    return min(range(4, 129), key=lambda m: abs(parameters(m) - wanted))
+    return min(range(4, 129), key=lambda m: abs(parameters(m) - target))
 
 
 def readers(task: Recall, seed: int, names: tuple[str, ...] = READERS) -> dict[str, nn.Module]:
-    """The untrained models by name, each of about the attention model's number of parameters."""
+    """The untrained models by name, each with about the attention model's number of parameters."""
     models, attention = {}, attention_reader(task, torch.Generator().manual_seed(seed))
     for name in names:
         if name == "attention":
@@ -187,13 +186,13 @@ def readers(task: Recall, seed: int, names: tuple[str, ...] = READERS) -> dict[s
 
 
 def recall_logits(model: nn.Module, task: Recall, inputs: Tensor) -> Tensor:
-    """(B, k, N_SYMBOLS) at the marks."""
+    """(B, k, N_SYMBOLS) the logits at the marks."""
     return model.logits(inputs)[:, -task.n_remembered:, :N_SYMBOLS]
 
 
 @dataclass(frozen=True)
 class RecallRecord(Record):
-    """inputs, targets: one sequence at the longest delay; answers: what each model says to it."""
+    """inputs, targets: one sequence at the longest delay; answers: by model."""
 
     inputs: tuple[int, ...]
     targets: tuple[int, ...]
@@ -202,9 +201,9 @@ class RecallRecord(Record):
 
 def train_recall(task: Recall, seed: int = 0, n_steps: int = 500, every: int = 20,
                  names: tuple[str, ...] = READERS) -> Iterator[RecallRecord]:
-    """Train the models on batches of random delays; a record before the first step and after every `every`.
+    """Train the models on batches of random delays; yield a record before the first step and after every `every` steps.
 
-    The same seed gives the same records but for their seconds.
+    The same seed gives the same records, except their seconds.
     """
     models, generator = readers(task, seed, names), torch.Generator().manual_seed(seed)
 
@@ -215,7 +214,7 @@ def train_recall(task: Recall, seed: int = 0, n_steps: int = 500, every: int = 2
     def answer(model: nn.Module, inputs: Tensor) -> Tensor:
         return recall_logits(model, task, inputs).argmax(-1)
 
-    batches = _measured_batches(task, task.delays(), seed)
+    batches = _test_batches(task, task.delays(), seed)
     inputs, targets = (part[:1] for part in batches[-1])
     for progress in _train(models, RECALL_RATE, draw, lambda model, inputs, _: recall_logits(model, task, inputs),
                            n_steps, every):
@@ -229,9 +228,7 @@ def train_recall(task: Recall, seed: int = 0, n_steps: int = 500, every: int = 2
 
 @dataclass(frozen=True)
 class Rewriting:
-    """The task: sequences of 1 to `longest` symbols, to be written again as they came ("copy") or from the last to the
-    first ("reverse").
-    """
+    """The task: write sequences of 1 to `longest` symbols again, in the same order ("copy") or reversed ("reverse")."""
 
     order: str = "copy"
     longest: int = 16
@@ -250,7 +247,7 @@ class Rewriting:
         return tuple(sorted({max(1, self.longest * i // 8) for i in range(1, 9)}))
 
     def batch(self, n: int, length: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """(n, length) sources and what is to be written, int64."""
+        """(n, length) sources and targets, int64."""
         source = torch.randint(N_SYMBOLS, (n, length), generator=generator)
         return source, source.flip(1) if self.order == "reverse" else source
 
@@ -258,8 +255,8 @@ class Rewriting:
 class EncoderDecoder(nn.Module):
     """Two GRUs: the encoder's last state is the decoder's first.
 
-    With attention, every decoder state also looks at all encoder states: softmax(d W_A S^T / √m) S, the multiplicative
-    score of Luong et al. 2015. Sutskever et al. 2014; Bahdanau et al. 2015.
+    With attention, every decoder state also attends to all encoder states: softmax(d W_A S^T / √m) S, the
+    multiplicative score of Luong et al. 2015. Sutskever et al. 2014; Bahdanau et al. 2015.
     """
 
     START = N_SYMBOLS
@@ -272,7 +269,7 @@ class EncoderDecoder(nn.Module):
         self.output = nn.Linear(n_hidden * (2 if attention else 1), N_SYMBOLS)
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
-        """(B, n, m) all encoder states, and (1, B, m) the last: the one vector."""
+        """(B, n, m) all encoder states, and (1, B, m) the last one, the bottleneck."""
         return self.encoder(self.embedding(source))
 
     def decode(self, written: Tensor, state: Tensor, sources: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
@@ -286,14 +283,14 @@ class EncoderDecoder(nn.Module):
         return self.output(torch.cat([states, weights @ sources], dim=-1)), last, weights
 
     def logits(self, source: Tensor, target: Tensor) -> Tensor:
-        """(B, n, N_SYMBOLS) with the true symbol before each place given (teacher forcing)."""
+        """(B, n, N_SYMBOLS) the logits, given the true symbol before each position (teacher forcing)."""
         sources, state = self.encode(source)
         return self.decode(F.pad(target[:, :-1], (1, 0), value=self.START), state, sources)[0]
 
     @torch.no_grad()
     def write(self, source: Tensor) -> tuple[Tensor, Tensor | None]:
-        """(B, n) the likeliest symbol at each place, each read back by the decoder, and the weights (B, n, n_source)
-        they were written with.
+        """(B, n) the greedy output, where the decoder reads back each symbol, and the attention weights (B, n,
+        n_source); None without attention.
         """
         sources, state = self.encode(source)
         symbol, symbols, rows = torch.full((len(source), 1), self.START), [], []
@@ -307,8 +304,8 @@ class EncoderDecoder(nn.Module):
 
 @dataclass(frozen=True)
 class RewritingRecord(Record):
-    """The accuracy is that of what a model wrote by itself. source, target: one sequence of the longest length;
-    written: by model. alignment: (n, n) rows of weights, output by source.
+    """The accuracy is that of a model's greedy output. source, target: one sequence of the longest length; written: its
+    output by model. alignment: (n, n) the attention weights, output by source.
     """
 
     source: tuple[int, ...]
@@ -318,7 +315,7 @@ class RewritingRecord(Record):
 
 
 def writers(n_hidden: int, seed: int) -> dict[str, EncoderDecoder]:
-    """Return the untrained pair of models, which differ in their attention alone."""
+    """Return the two untrained models, which differ only in attention."""
     return {name: initialise(EncoderDecoder(n_hidden, name == "attention"), n_hidden,
                              torch.Generator().manual_seed(seed)) for name in WRITERS}
 
@@ -331,11 +328,11 @@ def train_rewriting(task: Rewriting, n_hidden: int = 64, seed: int = 0, n_steps:
     def draw() -> tuple[Tensor, Tensor]:
         return task.batch(BATCH, int(torch.randint(1, task.longest + 1, (1,), generator=generator)), generator)
 
-    batches = _measured_batches(task, task.lengths(), seed)
+    batches = _test_batches(task, task.lengths(), seed)
     source, target = (part[:1] for part in batches[-1])
     for progress in _train(models, REWRITING_RATE, draw, EncoderDecoder.logits, n_steps, every):
-        written = {name: model.write(source) for name, model in models.items()}
+        outputs = {name: model.write(source) for name, model in models.items()}
         yield RewritingRecord(*progress, _accuracy(models, batches, lambda model, source: model.write(source)[0]),
                               tuple(source[0].tolist()), tuple(target[0].tolist()),
-                              {name: tuple(symbols[0].tolist()) for name, (symbols, _) in written.items()},
-                              tuple(map(tuple, written["attention"][1][0].tolist())))
+                              {name: tuple(symbols[0].tolist()) for name, (symbols, _) in outputs.items()},
+                              tuple(map(tuple, outputs["attention"][1][0].tolist())))

@@ -1,7 +1,7 @@
-"""The effect of packing on documents, place by place, and that of padding in its stead.
+"""How packing arranges documents in rows, position by position, and the cost of padding instead.
 
-`core.training.corpus.pack` makes the rows as it does for a training; it receives numbers in place of tokens, which show
-where each token came from.
+`core.training.corpus.pack` packs the rows as for a training; it receives the indices of the tokens, which show where
+each token came from.
 """
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,15 +10,14 @@ import numpy as np
 
 from core.training.corpus import IGNORE, pack
 
-MOST_TOKENS = 2 ** 16 - 2        # which `core.training.corpus` counts in 16 bits
+MOST_TOKENS = 2 ** 16 - 2        # since `core.training.corpus` stores tokens in 16 bits
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows of N places. inputs, targets: (B, N) int64 token ids; counted: (B, N) bool, whether the target
-    counts in the loss.
-    documents: (B, N) the number of the document that each input came from, −1 for end of text; place: (B, N) which of
-    its tokens it is, from 0; −1 for end of text.
+    """Rows of N places. inputs, targets: (B, N) int64 token ids; counted: (B, N) bool, whether the target counts in the
+    loss; documents: (B, N) the index of each input's document; place: (B, N) its index in the document; both −1 for end
+    of text.
     """
 
     inputs: np.ndarray
@@ -33,21 +32,21 @@ class Rows:
 
     @property
     def n_counted(self) -> int:
-        """Predictions that are learned from."""
+        """The number of predictions that count in the loss."""
         return int(self.counted.sum())
 
     @property
     def wasted(self) -> float:
-        """The share of places that are computed but not learned from."""
+        """The share of places that are computed but do not count."""
         return 1 - self.n_counted / self.n_places
 
 
 def packed(documents: Sequence[Sequence[int]], n_context: int, end_of_text: int) -> Rows:
-    """The documents (token ids) in rows as a training reads them.
+    """The documents (token ids) in the rows of a training.
 
     Raises ValueError for none, or for more than MOST_TOKENS tokens.
     """
-    # number 0 is end of text
+    # index 0 is end of text
     tokens = np.array([end_of_text, *(token for document in documents for token in document)], dtype=np.int64)
     if not 1 < len(tokens) <= MOST_TOKENS:
         raise ValueError(f"From 1 to {MOST_TOKENS - 1} tokens can be packed here, not {len(tokens) - 1}.")
@@ -61,7 +60,7 @@ def packed(documents: Sequence[Sequence[int]], n_context: int, end_of_text: int)
 
 
 def padded_lengths(lengths: Sequence[int], n_context: int) -> list[int]:
-    """How many places of each row would be used if every document began a row of its own and the rest were filled up.
+    """The number of used places in each row if every document began a row of its own and its rest were padded.
 
     A document of n tokens makes n + 1 predictions: each of its tokens, and the end of text after it.
 

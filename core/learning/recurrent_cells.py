@@ -1,5 +1,5 @@
-"""Recurrent networks written out: tanh cell, LSTM and GRU, unrolled, deep and in two directions; how far a gradient
-reaches; what a pass costs.
+"""Recurrent networks written out: tanh cell, LSTM and GRU, unrolled, deep and bidirectional; gradients through time;
+the cost of a pass.
 
 Row vectors, right multiplication. A cell has G gates in torch's order (rnn: its only map; lstm: i f g o; gru: r u
 n), each with W_x (d, m), W_h (m, m) and two biases, of which a GRU needs the second by itself. N steps, input width
@@ -19,7 +19,7 @@ from torch.nn import functional as F
 from core.model.attention import dot_product_scores
 
 GATES = {"rnn": ("h",), "lstm": ("i", "f", "g", "o"), "gru": ("r", "u", "n")}
-KEEPING_GATE = {"lstm": "f", "gru": "u"}      # the gate that decides how much of the old state stays
+KEEPING_GATE = {"lstm": "f", "gru": "u"}      # the gate that keeps the old state
 MATRICES = ("orthogonal", "gaussian")
 ACTIVATIONS = ("tanh", "linear")
 
@@ -49,7 +49,7 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The result of one step of a cell, or of N steps, which are then the first axis.
+    """The result of one step of a cell, or of N steps along the first axis.
 
     from_input and from_state (…, G, m) are the two summands of every gate, biases included; gates (…, G, m) their
     values; h (…, m) the hidden state; c (…, m) an LSTM's cell state.
@@ -63,12 +63,12 @@ class Steps:
 
     @property
     def state(self) -> Tensor:
-        """(…, m), or (…, 2m) for an LSTM: all that the next step receives."""
+        """(…, m), or (…, 2m) for an LSTM: the whole input of the next step but x."""
         return self.h if self.c is None else torch.cat([self.h, self.c], dim=-1)
 
 
 def step(cell: Cell, x: Tensor, state: Tensor) -> Steps:
-    """One step: x (…, d) and the state before it.
+    """One step from x (…, d) and the state before it.
 
     Elman 1990; Hochreiter and Schmidhuber 1997 with the forget gate of Gers et al. 2000; Cho et al. 2014.
     """
@@ -95,21 +95,20 @@ def first_state(cell: Cell) -> Tensor:
 
 
 def unroll(cell: Cell, X: Tensor, backward: bool = False) -> Steps:
-    """Take all N steps over X (N, d), each from the state that the step before it left; `backward`: from the last input
-    to the first. Row t belongs to input t.
+    """All N steps over X (N, d), each from the state of the step before; `backward`: from the last input to the first.
+    Row t belongs to input t.
     """
     state, steps = first_state(cell), []
     for x in (X.flip(0) if backward else X):
         steps.append(step(cell, x, state))
         state = steps[-1].state
-    by_name = zip(*(vars(one).values() for one in (steps[::-1] if backward else steps)))
+    by_name = zip(*(vars(s).values() for s in (steps[::-1] if backward else steps)))
     return Steps(*(None if values[0] is None else torch.stack(values) for values in by_name))
 
 
 def stack(layers: Sequence[Sequence[Cell]], X: Tensor) -> list[list[Steps]]:
-    """A deep network over X (N, d): one list for each layer, of one direction or two.
-
-    A layer reads what all directions of the one below made.
+    """A deep network over X (N, d): a list for each layer, with one or two directions. A layer reads the concatenated
+    hidden states of all directions below.
     """
     unrolled = []
     for cells in layers:
@@ -122,8 +121,8 @@ def stack(layers: Sequence[Sequence[Cell]], X: Tensor) -> list[list[Steps]]:
 
 
 def recurrent_matrix(kind: str, m: int, norm: float, generator: torch.Generator) -> Tensor:
-    """(m, m) float64 of spectral norm `norm`: "orthogonal" stretches every direction alike, "gaussian" only one of
-    them that much.
+    """(m, m) float64 of spectral norm `norm`: all singular values of "orthogonal" equal it, only the largest one of
+    "gaussian".
     """
     random = torch.randn(m, m, generator=generator, dtype=torch.float64)
     if kind == "orthogonal":
@@ -135,8 +134,8 @@ def recurrent_matrix(kind: str, m: int, norm: float, generator: torch.Generator)
 
 def random_cell(kind: str, d: int, m: int, generator: torch.Generator, norm: float = 1.0, matrix: str = "orthogonal",
                 keep_bias: float = 0.0, activation: str = "tanh") -> Cell:
-    """An untrained cell, float64: W_x with variance 1/d, each gate's W_h a `recurrent_matrix`, biases 0 but `keep_bias`
-    on the gate that keeps the old state.
+    """An untrained cell, float64: W_x with variance 1/d, each gate's W_h a `recurrent_matrix`, biases 0, except
+    `keep_bias` on the gate that keeps the old state.
     """
     gates = GATES[kind]
     W_x = torch.randn(len(gates), d, m, generator=generator, dtype=torch.float64) / math.sqrt(d)
@@ -158,9 +157,8 @@ def random_stack(kind: str, d: int, m: int, n_layers: int, n_directions: int,
 
 
 def jacobians(outputs: Tensor, inputs: Tensor) -> Tensor:
-    """(…, a, b) how outputs[…, a] answers to inputs[…, b], in one backward pass for all a.
-
-    Rows in front must not depend on each other, or `outputs` have none.
+    """(…, a, b) ∂outputs[…, a] / ∂inputs[…, b], in one backward pass for all a. Entries along the leading axes must be
+    independent of each other.
     """
     n = outputs.shape[-1]
     units = torch.eye(n, dtype=outputs.dtype).reshape(n, *[1] * (outputs.dim() - 1), n).expand(n, *outputs.shape)
@@ -169,9 +167,7 @@ def jacobians(outputs: Tensor, inputs: Tensor) -> Tensor:
 
 @torch.enable_grad()
 def step_jacobians(cell: Cell, X: Tensor) -> Tensor:
-    """(N, S, S) ∂s_t/∂s_{t−1} of every step by autograd, S the width of the state; entry [t, a, b] says how s_t[a]
-    answers to s_{t−1}[b].
-    """
+    """(N, S, S) the Jacobian ∂s_t[a]/∂s_{t−1}[b] of every step t by autograd, with S the width of the state."""
     states = unroll(cell, X).state
     before = torch.cat([first_state(cell)[None], states[:-1]]).detach().requires_grad_()
     return jacobians(step(cell, X, before).state, before)
@@ -188,10 +184,7 @@ def gradient_norms(cell: Cell, X: Tensor) -> Tensor:
 
 
 def gradient_bound(cell: Cell, X: Tensor) -> Tensor:
-    """(N + 1,) what a tanh or linear network's gradient cannot exceed: Π max|φ'(a_k)| · ‖W_h‖ over the steps between.
-
-    An upper bound and no rate.
-    """
+    """(N + 1,) an upper bound of a tanh or linear network's gradient: Π max|φ'(a_k)| · ‖W_h‖ over the steps between."""
     h = unroll(cell, X).h
     slopes = (1 - h ** 2).max(dim=-1).values if cell.activation == "tanh" else torch.ones(len(X), dtype=X.dtype)
     factors = slopes * torch.linalg.matrix_norm(cell.W_h[0], 2)
@@ -205,15 +198,15 @@ def random_head(d: int, generator: torch.Generator) -> Tensor:
 
 
 def attend_last(head: Tensor, X: Tensor) -> Tensor:
-    """(d_v,) the attention output at the last of N positions, which sees them all: softmax(q K^T/√d_k) V."""
+    """(d_v,) the attention output at the last of N positions, which sees all: softmax(q K^T/√d_k) V."""
     W_Q, W_K, W_V = head
     return (torch.softmax(dot_product_scores(X[-1:] @ W_Q, X @ W_K), dim=-1) @ (X @ W_V))[0]
 
 
 @torch.enable_grad()
 def attention_gradient_norms(head: Tensor, X: Tensor) -> Tensor:
-    """(N,) ‖∂o_T/∂x_t‖ by distance T − t = 0 … N − 1, by autograd through one step of attention; at distance 0 the
-    query changes too.
+    """(N,) ‖∂o_T/∂x_t‖ by distance T − t = 0 … N − 1, by autograd through one attention layer; at distance 0 it
+    includes the query.
     """
     X = X.detach().requires_grad_()
     return torch.linalg.matrix_norm(jacobians(attend_last(head, X), X), 2).flip(0)
@@ -223,21 +216,19 @@ def attention_gradient_norms(head: Tensor, X: Tensor) -> Tensor:
 
 
 def rnn_flops(n: int, d: int) -> int:
-    """Multiplications and additions of N tanh steps with d inputs and d hidden units: N times two maps
-    (d, d), at 2 d² each.
-    """
+    """FLOPs of N tanh steps with d inputs and d hidden units: N times two maps (d, d), at 2 d² each."""
     return n * 4 * d * d
 
 
 def attention_flops(n: int, d: int) -> int:
-    """Of one head over N tokens: Q, K and V cost 6 N d², QK^T and the weighted sum of V 4 N² d."""
+    """FLOPs of one head over N tokens: Q, K and V cost 6 N d², QK^T and the weighted sum of V 4 N² d."""
     return 6 * n * d * d + 4 * n * n * d
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds, the median of several passes over n tokens: the tanh network, attention over all tokens at once,
-    attention token by token.
+    """Median seconds of a pass over n tokens: the tanh network, attention over all tokens at once, attention token by
+    token.
     """
 
     n: int
@@ -248,9 +239,7 @@ class Timing:
 
 @torch.no_grad()
 def race(lengths: Sequence[int], d: int = 64, repeats: int = 5, seed: int = 0) -> Iterator[Timing]:
-    """Time a forward pass at each length on this machine. torch's own compiled loop over the steps stands for the
-    recurrent network.
-    """
+    """Time a forward pass at each length on this machine; the recurrent network is torch's compiled nn.RNN."""
     generator = torch.Generator().manual_seed(seed)
     network, maps = nn.RNN(d, d, batch_first=True), torch.randn(3, d, d, generator=generator) / math.sqrt(d)
     for n in lengths:
@@ -268,7 +257,7 @@ def _at_once(maps: Tensor, X: Tensor) -> Tensor:
 
 
 def _one_by_one(maps: Tensor, X: Tensor) -> Tensor:
-    """As in generation: each token waits for the one before it, keys and values are kept."""
+    """Attention as in generation: one token after the other, with cached keys and values."""
     K, V, outputs = torch.empty_like(X), torch.empty_like(X), []
     for t in range(X.shape[1]):
         x = X[:, t:t + 1]

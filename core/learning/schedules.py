@@ -1,26 +1,28 @@
 """Learning-rate schedules, and how large models were trained (assets/teaching/optimisation.json).
 
-A schedule is a share of the highest learning rate, from 0 to 1, for every step counted from 0. Its first `start` steps
-rise in a straight line to 1 (or stay at 1, where nothing rises); then it stays, goes down in a straight line or by half
-a cosine to `floor` at step `total`, or falls as 1 / √step (Vaswani et al. 2017).
+A schedule is a share of the peak learning rate, from 0 to 1, for every step counted from 0. In its first `start` steps
+it rises linearly to 1 (or stays at 1 if not `rising`); then it stays constant, falls linearly or as half a cosine to
+`floor` at step `total`, or falls as 1 / √step (Vaswani et al. 2017).
 """
 from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.cost import built_models
 from core.files import ASSETS, read_json
 
 FILE = ASSETS / "teaching" / "optimisation.json"
 KINDS = ("constant", "linear", "cosine", "inverse_sqrt")
-ADAM_OF_OURS = {"Adam": "adam", "AdamW": "adam"}          # what this app's learner has of the optimizers in the table
+ADAM_OF_OURS = {"Adam": "adam", "AdamW": "adam"}          # optimizers in the table -> those of this app's learner
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """kind: one of KINDS. floor: share of the peak at the end, in [0, 1]; 1 / √step goes no lower than it."""
+    """kind: one of KINDS. floor: share of the peak at the end, in [0, 1], also the lower bound of 1 / √step. Raises
+    ValueError for impossible values.
+    """
 
     kind: str = "constant"
     start: int = 0
@@ -52,16 +54,16 @@ class Schedule:
 
     def scaled(self, total: int) -> Schedule:
         """The same shape over `total` steps."""
-        return Schedule(self.kind, round(self.start * total / self.total), total, self.floor, self.rising)
+        return replace(self, start=round(self.start * total / self.total), total=total)
 
     def above(self, share: float) -> int:
-        """How many of its steps are above this share of the peak."""
+        """The number of its steps above this share of the peak."""
         return sum(self.share(step) > share for step in range(self.total))
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How one model was trained, according to the table; None: the table does not say. batch_tokens: of its largest
+    """The training settings of one model in the table; None: the table does not say. batch_tokens: of its largest
     batch; floor: share of the peak at the end.
     """
 
@@ -83,16 +85,14 @@ class Settings:
 
     @property
     def tokens(self) -> float | None:
-        """The tokens of its corpus, from `core.cost.built_models`."""
+        """The number of tokens of its corpus, from `core.cost.built_models`."""
         known = {model.name: model.billion_tokens for model in built_models.load().models}
         billions = known.get(self.name.split(" (")[0])
         return None if billions is None else 1e9 * billions
 
     @property
     def least_steps(self) -> int | None:
-        """Its steps; where the table has none, as many as it takes to read the corpus once in batches of
-        the largest size.
-        """
+        """Its steps; where the table has none, those of one epoch in batches of the largest size."""
         if self.steps is not None:
             return self.steps
         return round(self.tokens / self.batch_tokens) if self.tokens and self.batch_tokens else None
@@ -103,10 +103,10 @@ class Settings:
         return self.rate is not None and self.decay in KINDS
 
     def schedule(self, share_of_start: float, total: int) -> Schedule:
-        """Its schedule over its own steps, or over `total` where they are not known. share_of_start: of the run that
-        the warm-up takes, where the table says no more than yes.
+        """Its schedule over its own steps, or over `total` where they are unknown. share_of_start: the warm-up's share
+        of all steps, where the table only says that there is one.
 
-        1 / √step without a warm-up begins flat, at the peak, until 1 / √step is below it: the peak is 1 / √start.
+        1 / √step without a warm-up stays at the peak until 1 / √step falls below it: the peak is 1 / √start.
         """
         total = self.least_steps or total
         if self.start_steps is not None:

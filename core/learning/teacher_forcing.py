@@ -1,9 +1,8 @@
-"""Teacher forcing: the loss of a model on a text when it always receives the true tokens before each place, and the
-gradient of this loss.
+"""Teacher forcing: the loss of a model on a text when it reads the true tokens before each position, and the gradient
+of this loss.
 
-At position i the model has read tokens 0 … i and gives every token of the vocabulary a probability; the true next
-token is i + 1. Its price is −ln p. One pass prices the whole text, since the mask lets no position see what it
-has to predict.
+At position i the model has read tokens 0 … i and gives every token of the vocabulary a probability; the true next token
+is i + 1, with the loss −ln p. One pass gives the losses of the whole text, since the causal mask hides every target.
 """
 import math
 import re
@@ -18,10 +17,10 @@ _ENDS = re.compile(r"(?<=[.!?…])\s+|\n+")
 
 
 @dataclass(frozen=True, eq=False)
-class Forced:
-    """The prices of a text of n + 1 tokens, float64. p_true, losses, rank: (n,) probability of each true next token,
-    −ln of it in nats, and how many tokens were more probable, from 0. guesses, p_guess: (n + 1,) the most probable
-    token after every position, the last one's too, which has no true token yet.
+class Predictions:
+    """The predictions of the next tokens in a text of n + 1 tokens, float64. p_true, losses, rank: (n,) the probability
+    of each true next token, −ln p in nats, and its rank, from 0. guesses, p_guess: (n + 1,) the most probable token
+    after every position, the last one included, which has no true next token.
     """
 
     p_true: np.ndarray
@@ -32,12 +31,12 @@ class Forced:
 
     @property
     def n(self) -> int:
-        """How many predictions have a true token."""
+        """The number of predictions with a true token."""
         return len(self.losses)
 
     @property
     def mean(self) -> float:
-        """The training loss of this text: nats a token; NaN for a text without a prediction."""
+        """The training loss of this text in nats per token; NaN for a text without a prediction."""
         return float(self.losses.mean()) if self.n else math.nan
 
     @property
@@ -47,24 +46,24 @@ class Forced:
 
     @property
     def perplexity(self) -> float:
-        """exp(mean): of how many equally probable tokens each choice was as uncertain."""
+        """exp(mean): the mean uncertainty as a number of equally probable tokens."""
         return math.exp(self.mean)
 
 
-def forced(logits: Tensor, token_ids: Sequence[int]) -> Forced:
-    """The prices of token_ids (N,) from the logits (N, |V|) of one pass over them."""
+def predict(logits: Tensor, token_ids: Sequence[int]) -> Predictions:
+    """The predictions of token_ids (N,) from the logits (N, |V|) of one pass over them."""
     log_p = logits.double().log_softmax(dim=-1)
     true = torch.tensor(list(token_ids[1:]), dtype=torch.int64, device=logits.device)
     log_true = log_p[:-1].gather(-1, true[:, None])
     best = log_p.max(dim=-1)
-    return Forced(log_true[:, 0].exp().cpu().numpy(),
+    return Predictions(log_true[:, 0].exp().cpu().numpy(),
                   -log_true[:, 0].cpu().numpy(), (log_p[:-1] > log_true).sum(-1).cpu().numpy(),
                   best.indices.cpu().numpy(), best.values.exp().cpu().numpy())
 
 
 def logit_gradient(logits: Tensor, true: int) -> Tensor:
-    """(|V|,) float64 ∂(−ln p_true)/∂u = softmax(u) − 1[true]: the loss falls fastest where every logit moves against
-    it. Its entries add up to 0.
+    """(|V|,) float64: the gradient ∂(−ln p_true)/∂u = softmax(u) − 1[true] of the loss at the logits u (|V|,). Its
+    entries add up to 0.
 
     >>> logit_gradient(torch.zeros(4), 1)
     tensor([ 0.2500, -0.7500,  0.2500,  0.2500], dtype=torch.float64)
@@ -84,8 +83,8 @@ def documents_of(text: str) -> list[str]:
 
 
 def packed(documents: Sequence[Sequence[int]], end_of_text: int, n_context: int) -> tuple[int, ...]:
-    """Documents (token ids) in one row of at most n_context tokens: end of text before each of them, and after the last
-    if there is room.
+    """The documents (token ids) in one row of at most n_context tokens: end of text before each, and after the last if
+    there is room.
 
     >>> packed([[5, 6], [7]], 0, 8)
     (0, 5, 6, 0, 7, 0)

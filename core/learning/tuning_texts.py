@@ -1,7 +1,7 @@
 """The texts that a trained model is tuned on: pairs of a prompt and its answer, by kind; openings to continue, and
-rules that say which continuation is better.
+rules that score continuations.
 
-Written by a generator, so that no text of the training corpus is needed. The words and forms come from assets/teaching.
+Generated, so that no text of the training corpus is needed. The words and forms come from assets/teaching.
 """
 import functools
 import random
@@ -14,7 +14,7 @@ from core.training import teaching_text
 from core.training.teaching_text import DATA, words
 
 LEAST_WORDS = 2
-MOST_TRIES = 200        # of the writer for each pair that is asked for
+MOST_TRIES = 200        # of the generator in search of different prompts, beside 10 for each pair
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Fact:
     food: str
 
     def pair(self, form: tuple[str, str], rng: random.Random) -> TextPair:
-        """The fact in one of the forms of `forms()["fact"]`: what stands before it and after it."""
+        """The fact in one of the forms of `forms()["fact"]`: the text before it and after it."""
         name, other = rng.sample(words()["girls"] + words()["boys"], 2)
         return TextPair(form[0].format(topic=self.topic, Topic=self.topic[:1].upper() + self.topic[1:], name=name,
                                        other=other), f" {self.food}{form[1]}")
@@ -50,16 +50,16 @@ def forms() -> dict:
 
 
 def feeling(rng: random.Random) -> TextPair:
-    """Whether a sentence is good or bad, in one word."""
+    """The question whether a sentence is good or bad, answered in one word."""
     exercise = teaching_text.sentiment(rng)
     sentence = exercise.prompt.split('"')[1]
     return TextPair(forms()["feeling"].format(sentence=sentence),
                     forms()["good" if exercise.answer == " positive" else "bad"])
 
 
-def _many(rng: random.Random) -> TextPair:
-    one, many = rng.choice([pair for pair in words()["nouns"] + words()["things"] if pair[0] != pair[1]])
-    return TextPair(forms()["many"].format(one=one), f" {many}")
+def _plural(rng: random.Random) -> TextPair:
+    singular, plural = rng.choice([pair for pair in words()["nouns"] + words()["things"] if pair[0] != pair[1]])
+    return TextPair(forms()["many"].format(one=singular), f" {plural}")
 
 
 def _echo(rng: random.Random) -> TextPair:
@@ -69,18 +69,18 @@ def _echo(rng: random.Random) -> TextPair:
 
 
 def instructions(rng: random.Random) -> TextPair:
-    """One of three instructions: good or bad, the plural, say it again."""
-    return rng.choice((feeling, _many, _echo))(rng)
+    """One of three instructions: good or bad, the plural, repeat."""
+    return rng.choice((feeling, _plural, _echo))(rng)
 
 
 def capitals(rng: random.Random) -> TextPair:
-    """Two words in capitals."""
+    """The instruction to write two words in capitals."""
     phrase = f"{rng.choice(words()['colours'])} {rng.choice(words()['nouns'][:20])[0]}"
     return TextPair(forms()["capitals"].format(words=phrase), f" {phrase.upper()}")
 
 
 def ending(rng: random.Random) -> TextPair:
-    """The first sentence of a short story, and the others with "The end." behind them."""
+    """The first sentence of a short story, and the rest with "The end." after it."""
     story = teaching_text.summary(rng).prompt.removesuffix("\ntl;dr")
     first = story.index(". ") + 1
     return TextPair(story[:first], story[first:] + forms()["ending"])
@@ -90,13 +90,13 @@ KINDS: dict[str, Callable[[random.Random], TextPair]] = {"feeling": feeling, "in
                                                          "capitals": capitals, "ending": ending}
 
 
-@functools.lru_cache(maxsize=64)       # every press on a page that shows one of them asks again
+@functools.lru_cache(maxsize=64)       # every rerun of a page with pairs calls it
 def pairs(kind: str, n_train: int, n_held_out: int, seed: int,
           fact: Fact | None = None) -> tuple[tuple[TextPair, ...], tuple[TextPair, ...]]:
-    """Pairs to train on and pairs that are held out; no prompt is in both. kind: one of KINDS, or "fact" for the fact
-    in many phrasings, some of them held out.
+    """Pairs to train on and held-out pairs, without a common prompt. kind: one of KINDS, or "fact" for the fact in many
+    phrasings, some of them held out.
 
-    Fewer where the kind does not have so many. The same seed gives the same pairs.
+    Fewer pairs where the kind does not have enough. The same seed gives the same pairs.
     """
     rng = random.Random(f"{kind} {seed}")
     if kind == "fact":
@@ -108,7 +108,7 @@ def pairs(kind: str, n_train: int, n_held_out: int, seed: int,
 
 
 def _different(write: Callable[[], TextPair], n: int) -> tuple[TextPair, ...]:
-    """n pairs with different prompts, as they come."""
+    """At most n pairs with different prompts, in the order of generation."""
     by_prompt: dict[str, TextPair] = {}
     for _ in range(MOST_TRIES + 10 * n):
         pair = write()
@@ -134,7 +134,7 @@ def openings(n: int, seed: int) -> list[str]:
 
 
 def happy(text: str) -> int:
-    """Words of the list of happy ones, less those of the list of sad ones.
+    """The number of words in the list of happy ones less that in the list of sad ones.
 
     >>> happy("They laughed and had fun. Tom was sad.")
     1
@@ -144,7 +144,7 @@ def happy(text: str) -> int:
 
 
 def short(text: str) -> int:
-    """How many sentences end in the text: of texts of one length, the one with the shorter sentences has more.
+    """The number of sentence ends: of texts of one length, the one with shorter sentences has more.
 
     >>> short("He ran. She ran! Then they")
     2

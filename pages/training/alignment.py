@@ -20,21 +20,21 @@ from pages.training import tuning_parts as parts
 from pages.training.shared import PREFIX, ask, attached, chart_height, choice, fraction, keep, read
 from pages.training.tuning_parts import Stage, one_line
 
-VOTES = "training_votes"             # of the session: (model, seed) -> the votes so far, by opening
+VOTES = "training_votes"             # of the session: (model, seed) -> the votes by opening
 LEAST_VOTES = 8
 BETAS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-N_SCORED = 24                        # continuations that the rule judges, from openings that are not trained on
+N_SCORED = 24                        # continuations of held-out openings that the rule scores
 
 
 def settings(page: Lesson) -> None:
-    """Whose preferences."""
+    """Draw the choice of the judge."""
     choice(page, "judge")
 
 
 def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
     """Draw the instrument; return what it shows."""
     judge, beta = read("judge"), min(BETAS, key=lambda value: abs(value - read("beta")))
-    keep(beta=beta)                                 # an address may ask for what lies between two steps
+    keep(beta=beta)                                 # a URL may have a value between two steps
     candidates, votes = candidates_of(loaded), tuple(votes_of(loaded).items()) if judge == "own" else ()
     if judge == "own":
         _ballot(page, loaded, candidates)
@@ -67,7 +67,7 @@ def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
 
 
 def candidates_of(loaded: LoadedModel) -> Candidates:
-    """What the model writes after some openings, written once for everybody."""
+    """The model's continuations of some openings, shared by all readers."""
     def write() -> Candidates:
         tokenizer = loaded.tokenizer
         openings = tuning_texts.openings(4 * tuning.N_OPENINGS, read("seed"))
@@ -79,44 +79,44 @@ def candidates_of(loaded: LoadedModel) -> Candidates:
 
 
 def votes_of(loaded: LoadedModel) -> dict[int, tuple[int, int]]:
-    """This reader's votes on this model's texts: opening -> (the text preferred, the other)."""
+    """This reader's votes on this model's texts: opening -> (index of the preferred text, index of the other)."""
     return st.session_state.setdefault(VOTES, {}).setdefault((loaded.name, read("seed")), {})
 
 
 def preferences_of(loaded: LoadedModel, candidates: Candidates) -> tuple[list[Preference], list[Preference]]:
-    """To train on and held out: by the rule, or the votes, of which every fourth is held out."""
-    if (worth := _rule(loaded)) is not None:
-        return tuning.preferences(candidates, worth)
+    """The preferences to train on and those held out: by the rule, or the votes, of which every fourth is held out."""
+    if (value := _rule(loaded)) is not None:
+        return tuning.preferences(candidates, value)
     voted = [Preference(candidates.prompts[i], candidates.texts[i][better], candidates.texts[i][worse])
              for i, (better, worse) in votes_of(loaded).items()]
     return [preference for i, preference in enumerate(voted) if i % 4 != 3], voted[3::4]
 
 
 def _rule(loaded: LoadedModel) -> Callable[[tuple[int, ...]], int] | None:
-    """What a continuation is worth by the rule; None where the reader votes."""
+    """The rule as a function of token ids; None where the reader votes."""
     rule, decode = tuning_texts.JUDGES.get(read("judge")), loaded.tokenizer.decode
     return None if rule is None else lambda ids: rule(decode(ids))
 
 
 def _score(loaded: LoadedModel, candidates: Candidates) -> Callable[[Transformer], float] | None:
-    """What a model's new continuations of openings that are not trained on are worth by the rule, on average; None
-    where there is no rule.
+    """A function of a model: the mean value, by the rule, of its new continuations of held-out openings; None without a
+    rule.
     """
-    worth, seed = _rule(loaded), read("seed") + 1
-    if worth is None:
+    value, seed = _rule(loaded), read("seed") + 1
+    if value is None:
         return None
     held_out = candidates.prompts[:len(candidates.prompts) // 4]
     prompts = [held_out[i % len(held_out)] for i in range(N_SCORED)]
 
     def score(model: Transformer) -> float:
         texts = tuning.draw_texts(model, prompts, tuning.N_NEW, torch.Generator().manual_seed(seed), tuning.TEMPERATURE)
-        return sum(map(worth, texts)) / len(texts)
+        return sum(map(value, texts)) / len(texts)
 
     return score
 
 
 def _ballot(page: Lesson, loaded: LoadedModel, candidates: Candidates) -> None:
-    """Two continuations to choose from."""
+    """Draw two continuations to choose from."""
     votes, texts = votes_of(loaded), candidates.texts
     opening = next((i for i in range(len(texts)) if i not in votes and texts[i][0] != texts[i][1]), None)
     with st.container(key=f"{PREFIX}ballot"):
@@ -132,7 +132,7 @@ def _ballot(page: Lesson, loaded: LoadedModel, candidates: Candidates) -> None:
 
 
 def _too_few(page: Lesson, loaded: LoadedModel) -> Reading:
-    """Before there are enough votes: the ballot alone."""
+    """The Reading before there are enough votes."""
     title = page.label("ballot_title", n=len(votes_of(loaded)), least=LEAST_VOTES)
     st.markdown(f"**{title}**")
     return Reading([_start_line(page)], _question(page), [tuning.margins, tuning.dpo_loss], {},
@@ -162,7 +162,7 @@ def _losses(stage: Stage) -> None:
 
 
 def _above(stage: Stage, example: Preference) -> tuple[str, str]:
-    """Caption and text above what the model writes: the reader's prompt, or a pair."""
+    """The caption and the text above the model's outputs: the reader's prompt, or a preference."""
     page, decode, given = stage.page, stage.loaded.tokenizer.decode, one_line(stage.given)
     if read("asked") == "prompt":
         return page.label("caption_own_prompt"), given
@@ -177,7 +177,7 @@ def _start_line(page: Lesson) -> tuple[str, str]:
 
 @torch.no_grad()
 def log_ratios(tuner: PreferenceTuner, example: Preference) -> list[float]:
-    """ln π and ln π_ref of the preferred continuation, then of the other, float64."""
+    """ln π and ln π_ref of the preferred continuation, then of the rejected one, float64."""
     rows = [tuning.answers([tuning.Pair(example.prompt, text)]) for text in (example.chosen, example.rejected)]
     models = tuner.copy(), tuner.start
     return [float(tuning.answer_log_probs(model, row).double()) for row in rows for model in models]
@@ -200,7 +200,7 @@ def _lines(stage: Stage, example: Preference) -> list[tuple[str, str]]:
 
 
 def _margin_table(stage: Stage) -> pd.DataFrame:
-    """The held-out pairs with their margins, as the model is now."""
+    """The held-out pairs with their current margins."""
     tuner = stage.tuner
     with torch.no_grad():
         margins = stage.latest("margins", None, lambda: tuner.held_out_margins().tolist())
@@ -214,7 +214,7 @@ def _pairs_table(loaded: LoadedModel, pairs: list[Preference]) -> pd.DataFrame:
 
 
 def _question(page: Lesson) -> Question:
-    """What DPO's loss is before the first step."""
+    """The value of DPO's loss before the first step."""
     beta = read("beta")
     return ask("aligned", page.label("question_aligned", beta=readable(beta)), {0.0, 0.5, 1.0},
                float(tuning.dpo_loss(torch.zeros(1, dtype=torch.float64), beta)), page.label("because_aligned"),

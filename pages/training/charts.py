@@ -1,8 +1,8 @@
-"""The lesson's own charts: what the loss pushes at, lines over the steps of a training, paths over a loss surface.
+"""The lesson's own charts: the gradient at the logits, lines over the steps of a training, paths over a loss surface.
 
-Arrays, labels and a Look in; a table and a Vega-Lite spec out, which depends on nothing that changes while a training
-runs, so that the browser updates the chart in place. The specs are written out: altair's checks of a chart take longer
-than ten steps of a training.
+The functions take arrays, labels and a Look, and return a table or a Vega-Lite spec, which depends on nothing that
+changes during a training, so that the browser updates the chart in place. The specs are written out: altair's checks of
+a chart take longer than ten steps of a training.
 """
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,8 +16,8 @@ from core.figures.lines import DASHES, spread
 from core.figures.numbers import readable
 from core.figures.style import POWER_OF_TEN, altair_theme, colour, framed, layered
 
-NAME_HEIGHT = 15         # px that the name of a line takes
-FURTHEST = 1e3           # of a path from the origin, as far as it is drawn
+NAME_HEIGHT = 15         # px of the name of a line
+FURTHEST = 1e3           # coordinates of a path are clipped to this size
 MEANINGS = {"held_out": "query", "held_out_text": "query", "loss": "excluded", "accuracy": "value",
             "gradient_norm": "key", "old": "key", "kl": "attention", "margin": "value",
             "induction_score": "attention", "previous_token_score": "mlp"}      # of the lines over the steps
@@ -25,7 +25,7 @@ MEANINGS = {"held_out": "query", "held_out_text": "query", "loss": "excluded", "
 
 @dataclass(frozen=True)
 class Look:
-    """How the reader sees charts: in the theme "light" or "dark", and how much larger than usual the type is."""
+    """The reader's theme, "light" or "dark", and the scale of the type."""
 
     theme: str
     scale: float = 1.0
@@ -39,14 +39,14 @@ class Look:
         return {"type": "text", "fontSize": size * self.scale, "color": self.ink(meaning), **more}
 
     def spec(self, layers: Sequence[dict], height: int, right: float = 5) -> dict:
-        """The spec of these layers. right: px beside them."""
+        """The spec of these layers. right: padding in px."""
         return {"layer": layers, "height": height, "padding": {"left": 5, "right": right, "top": 5, "bottom": 5},
                 "config": altair_theme(self.theme, self.scale)}
 
 
 @dataclass(frozen=True)
 class Axis:
-    """title; domain; whether it is logarithmic; the d3 format of its labels."""
+    """The title and domain of an axis, whether it is logarithmic, and the d3 format of its labels."""
 
     title: str
     domain: tuple[float, float]
@@ -54,7 +54,7 @@ class Axis:
     format: str = "~g"
 
     def encoding(self, field: str, grid: bool = False, ticks: int = 5, clamp: bool = False) -> dict:
-        """The axis as Vega-Lite has it. clamp: what is beyond the domain stands at its edge."""
+        """The axis in Vega-Lite. clamp: draw values beyond the domain at its edge."""
         labels = {"labelExpr": POWER_OF_TEN} if self.log else {"format": self.format}
         return {"field": field, "type": "quantitative", "title": self.title or None,
                 "scale": {"type": "log" if self.log else "linear", "domain": list(self.domain), "nice": False,
@@ -64,8 +64,8 @@ class Axis:
 
 def pushes(tokens: Sequence[str], gradient: np.ndarray, axis_title: str, look: Look,
            height: int = 300) -> alt.TopLevelMixin:
-    """∂(−ln p)/∂u of some tokens as bars from 0, the first one being the true token: left means that a step
-    raises its logit.
+    """∂(−ln p)/∂u of some tokens as bars from 0, the true token first; a bar to the left means that a step raises the
+    logit. Raises ValueError for lengths that differ.
     """
     if len(tokens) != len(gradient):
         raise ValueError(f"{len(tokens)} tokens, but {len(gradient)} entries of the gradient.")
@@ -99,15 +99,15 @@ def dashed(order: Sequence[str], legend: dict | None = None) -> dict:
 
 
 def tips(x: Axis, y: Axis) -> list[dict]:
-    """What is read of a point: its line, and both values. Of those with one title Vega-Lite keeps the first alone."""
+    """The tooltip of a point: its line, and both values. The blank titles differ, since Vega-Lite drops duplicates."""
     return [{"field": "line", "type": "nominal", "title": " "},
             {"field": "x", "type": "quantitative", "title": x.title or "  ", "format": ".6~g"},
             {"field": "y", "type": "quantitative", "title": y.title or "   ", "format": ".4~g"}]
 
 
 def ruled(values: Iterable[tuple[float, str]], across: dict, beside: dict, rule: dict, words: dict) -> list[dict]:
-    """Straight lines at some values of one axis, each with its name. across: the encoding of that axis; beside: where
-    the name stands on the other.
+    """Layers of straight lines at some values of one axis, each with its name. across: the encoding of that axis;
+    beside: that of the name's position on the other axis.
     """
     if not (rows := [{"value": value, "name": name} for value, name in values]):
         return []
@@ -119,12 +119,11 @@ def ruled(values: Iterable[tuple[float, str]], across: dict, beside: dict, rule:
 def curve(names: Mapping[str, str], x: Axis, y: Axis, look: Look, height: int, *,
           levels: Mapping[str, float] | None = None, changes: Mapping[float, str] | None = None,
           ticks: Sequence[str] = (), points: bool = False) -> dict:
-    """The spec of lines over the steps of a training, for data with the columns line (its name), x and y; the names by
+    """The spec of lines over the steps of a training, for data with the columns line (its name), x and y. names: by
     line of MEANINGS.
 
-    levels: values that are ruled across, by their names. changes: steps that are marked, with what stands there.
-    ticks: the names of x = 0, 1, 2, …, where x counts and does not measure. points: every value is a point too, as
-    where there is but one. A value beyond y's domain is drawn at its edge.
+    levels: horizontal rules, name -> value. changes: vertical rules, step -> text. ticks: the names of x = 0, 1, 2, …,
+    where x is an index. points: draw every value as a point too. A value beyond y's domain is drawn at its edge.
     """
     legend = {"title": None, "orient": "top", "symbolType": "stroke", "offset": 2, "padding": 0}
     order, legend = list(names.values()), legend if len(names) > 1 else None
@@ -149,8 +148,8 @@ def curve(names: Mapping[str, str], x: Axis, y: Axis, look: Look, height: int, *
 
 def curve_rows(curves: Mapping[str, tuple[np.ndarray, np.ndarray]], y: Axis, height: float,
                scale: float = 1.0) -> pd.DataFrame:
-    """What `curves` draws of name -> (x, y): the points that are within the axis, and for each line the height at which
-    its name stands at the right edge.
+    """The rows that `curves` draws for name -> (x, y): the finite points, and for each line the height of its name at
+    the right edge.
     """
     to = np.log10 if y.log else np.asarray
     low, high = map(float, to(y.domain))
@@ -164,7 +163,7 @@ def curve_rows(curves: Mapping[str, tuple[np.ndarray, np.ndarray]], y: Axis, hei
 
 
 def _within(places: np.ndarray, gap: float, high: float) -> np.ndarray:
-    """The places, moved down where the highest ones are beyond `high`."""
+    """The places, moved down so that none is beyond `high`."""
     moved, room = places.copy(), high
     for i in np.argsort(-places, kind="stable"):
         moved[i] = min(moved[i], room)
@@ -173,14 +172,14 @@ def _within(places: np.ndarray, gap: float, high: float) -> np.ndarray:
 
 
 def _drawn(role: str, mark: dict, **encoding) -> dict:
-    """A layer of the rows of one role."""
+    """The layer of the rows of one role."""
     return {"transform": [{"filter": f"datum.role == '{role}'"}], "mark": mark, "encoding": encoding}
 
 
 def curves(meanings: Mapping[str, str], x: Axis, y: Axis, look: Look, height: int, *, solid: str = "",
            across: Mapping[float, str] | None = None, upright: Mapping[float, str] | None = None) -> dict:
-    """The spec of lines over `curve_rows`, each with its name beside it; meanings: of their colours, by name. solid:
-    the line that is not dashed; else the first. across, upright: values that are ruled, with what stands there.
+    """The spec of lines over `curve_rows`, each with its name at its end. meanings: of their colours, by name. solid:
+    the line that is not dashed, else the first. across, upright: rules, value -> text.
     """
     order = list(meanings)
     colours = by_line(order, map(look.ink, meanings.values()))
@@ -202,7 +201,7 @@ def curves(meanings: Mapping[str, str], x: Axis, y: Axis, look: Look, height: in
 
 
 def surface_rows(contours: Sequence[np.ndarray], paths: Mapping[str, np.ndarray]) -> pd.DataFrame:
-    """What `surface` draws: level lines (k, 2), and the paths (n, 2) by name."""
+    """The rows that `surface` draws: level lines (k, 2), and the paths (n, 2) by name."""
     lines = [("contour", str(i), line) for i, line in enumerate(contours)]
     lines += [("path", name, np.clip(line, -FURTHEST, FURTHEST)) for name, line in paths.items()]
     return pd.DataFrame([(role, name, x, y, k) for role, name, line in lines for k, (x, y) in enumerate(line.tolist())],
@@ -211,8 +210,8 @@ def surface_rows(contours: Sequence[np.ndarray], paths: Mapping[str, np.ndarray]
 
 def surface(meanings: Mapping[str, str], x: Axis, y: Axis, places: Mapping[str, tuple[float, float]], look: Look,
             height: int) -> dict:
-    """The spec of `surface_rows`: level lines of a loss, the ways over them, and where they start and should end.
-    meanings: of the colours, by name of the path. places: what is marked by a cross, by its name.
+    """The spec of `surface_rows`: level lines of a loss, the paths over them, and crosses. meanings: of the colours, by
+    name of the path. places: the crosses, name -> (x, y).
     """
     order, legend = list(meanings), {"title": None, "orient": "top", "offset": 2, "padding": 0}
     colours = by_line(order, map(look.ink, meanings.values()), legend)

@@ -1,5 +1,5 @@
-"""A model's childhood: one slider over the moments of its training at which it was kept; what it could do at each, and
-what it attended to.
+"""A model's childhood: one slider over the saved moments of its training, with its losses, scores, guesses and an
+attention pattern at each.
 """
 import math
 
@@ -38,9 +38,9 @@ from pages.training.shared import (
 )
 
 PLAYING = "training_playing"          # of the session: whether it plays
-EVERY = 1.6                           # seconds a moment stays
+EVERY = 1.6                           # seconds of each moment while it plays
 N_GUESSES, N_REPEATED, N_SEQUENCES = 7, 14, 4
-BEFORE = 4                            # moments that are shown before the steepest rise, where it is looked at closely
+BEFORE = 4                            # moments before the steepest rise in the close-up
 SAMPLE_SHOWN = 90                     # characters of the sample
 
 
@@ -53,9 +53,9 @@ def draw(page: Lesson, run: Run) -> Reading:
     moments = cache.moments(name)
     at = place_of("milestone", len(moments), len(moments) - 1)
     moment, last = moments[at], at == len(moments) - 1
-    then = runs.read(cache.shared_model(name if last else f"{name}{cache.MOMENT}{moment.step}", run.device), run.text)
-    _controls(page, then, moments, at)
-    title = _title(page, then, name, moment)
+    past = runs.read(cache.shared_model(name if last else f"{name}{cache.MOMENT}{moment.step}", run.device), run.text)
+    _controls(page, past, moments, at)
+    title = _title(page, past, name, moment)
     st.markdown(
         f"**{title}**  "
         f"\n{page.label('childhood_sample', prompt=code(moment.prompt), sample=code(shortened(moment.sample)))}")
@@ -64,16 +64,16 @@ def draw(page: Lesson, run: Run) -> Reading:
         _curves(page, moments, at)
     with guesses:
         st.caption(page.label("caption_guesses"))
-        show_guesses(page, "guesses", then.tokenizer, then.trace.probs[-1], N_GUESSES, 95)
+        show_guesses(page, "guesses", past.tokenizer, past.trace.probs[-1], N_GUESSES, 95)
     with pattern:
-        _pattern(page, then, name, run.device)
-    return Reading(_lines(page, then, moments, at), _question(page, moments),
+        _pattern(page, past, name, run.device)
+    return Reading(_lines(page, past, moments, at), _question(page, moments),
                    [induction_heads.induction, stream_and_heads.induction_score, stream_and_heads.previous_token_score],
                    {"childhood.csv": lambda: table(moments)}, ".st-key-training_childhood_loss", title)
 
 
-def _controls(page: Lesson, then: Run, moments: tuple[Milestone, ...], at: int) -> None:
-    """The slider, play and pause, and the way to take this moment into the other lessons."""
+def _controls(page: Lesson, past: Run, moments: tuple[Milestone, ...], at: int) -> None:
+    """Draw the slider, play and pause, and the button that makes this moment the model of all lessons."""
     widget = f"{PREFIX}milestone_pick"
     st.session_state[widget] = at
     with side_by_side("bottom"):
@@ -84,8 +84,8 @@ def _controls(page: Lesson, then: Run, moments: tuple[Milestone, ...], at: int) 
         st.button(page.label("pause" if playing else "play"), key="training_play",
                   icon=":material/pause:" if playing else ":material/play_arrow:", on_click=_play,
                   args=(not playing, at, len(moments)))
-        st.button(page.label("everywhere"), key="training_everywhere", disabled=model_choice.shown() == then.model_name,
-                  on_click=reader.apply, args=({"model": then.model_name},), help=page.label("everywhere_help"))
+        st.button(page.label("everywhere"), key="training_everywhere", disabled=model_choice.shown() == past.model_name,
+                  on_click=reader.apply, args=({"model": past.model_name},), help=page.label("everywhere_help"))
     if playing:
         _tick(at, len(moments))
 
@@ -97,7 +97,7 @@ def _play(start: bool, at: int, n: int) -> None:
 
 
 def _tick(at: int, n: int) -> None:
-    """Goes on by one moment after a while; the first call is the drawing itself."""
+    """Move on by one moment after EVERY seconds; the first call of the fragment is its drawing."""
     st.session_state["training_ticks"] = 0
 
     def tick() -> None:
@@ -110,26 +110,26 @@ def _tick(at: int, n: int) -> None:
     fragment(tick, run_every=EVERY)()
 
 
-def _title(page: Lesson, then: Run, name: str, moment: Milestone) -> str:
-    best, token = then.trace.probs[-1].double().max(dim=-1)
+def _title(page: Lesson, past: Run, name: str, moment: Milestone) -> str:
+    best, token = past.trace.probs[-1].double().max(dim=-1)
     return page.label("childhood_title", name=name, steps=grouped(moment.step),
                       tokens=grouped(moment.tokens_seen), loss=readable(first_loss(moment)),
-                      token=code(then.tokenizer.visible(int(token))), p=readable(100 * float(best)))
+                      token=code(past.tokenizer.visible(int(token))), p=readable(100 * float(best)))
 
 
 def shortened(sample: str) -> str:
-    """The beginning of a text, in one line."""
+    """The first SAMPLE_SHOWN characters of a text in one line."""
     line = sample.strip().replace("\n", "⏎")
     return line if len(line) <= SAMPLE_SHOWN else line[:SAMPLE_SHOWN].rstrip() + " …"
 
 
 def first_loss(moment: Milestone) -> float:
-    """The held-out loss on text of the kind it was trained on: the first that was measured."""
+    """The held-out loss on text of the training's kind, which is the first of the record."""
     return next(iter(moment.held_out.values()))
 
 
 def _curves(page: Lesson, moments: tuple[Milestone, ...], at: int) -> None:
-    """Loss above, scores below, over the moments; the one that is looked at is marked."""
+    """Chart the losses and the scores over the moments, with the picked one marked."""
     with side_by_side():
         st.caption(page.label("caption_childhood"))
         late = st.toggle(page.label("late"), **attached("late"))
@@ -148,10 +148,8 @@ def _curves(page: Lesson, moments: tuple[Milestone, ...], at: int) -> None:
                    chart_height(less), changes={max(at, first): ""}, ticks=ticks)
 
 
-def becoming(name: str, device: str) -> tuple[int, int]:
-    """Layer and head of the trained model with the highest induction score: in the end this head looks back at what
-    followed last time.
-    """
+def induction_head(name: str, device: str) -> tuple[int, int]:
+    """The layer and head with the highest induction score in the trained model."""
     def find() -> tuple[int, int]:
         head = induction_heads.induction(cache.shared_model(name, device).runner, N_SEQUENCES).best_induction_head
         return head.layer, head.head
@@ -159,23 +157,23 @@ def becoming(name: str, device: str) -> tuple[int, int]:
     return cache.result(("becoming an induction head", name, device), find, lambda _: 16)
 
 
-def repeated(then: Run) -> tuple[int, ...]:
-    """Random tokens, all different, and the same again: what the scores are measured on, shorter."""
-    return tuple(induction_heads.repeated_sequences(then.model, 1, N_REPEATED)[0].tolist())
+def repeated(past: Run) -> tuple[int, ...]:
+    """A repeated random sequence like those that the scores are measured on, but shorter."""
+    return tuple(induction_heads.repeated_sequences(past.model, 1, N_REPEATED)[0].tolist())
 
 
-def _pattern(page: Lesson, then: Run, name: str, device: str) -> None:
-    layer, head = becoming(name, device)
-    ids = repeated(then)
-    pattern = then.trace_of(ids).blocks[layer].pattern[head]
+def _pattern(page: Lesson, past: Run, name: str, device: str) -> None:
+    layer, head = induction_head(name, device)
+    ids = repeated(past)
+    pattern = past.trace_of(ids).blocks[layer].pattern[head]
     score = stream_and_heads.induction_score(pattern.double(), torch.tensor(ids))
     caption = page.label("caption_becoming", head=f"{layer}.{head}", score=readable(float(score)))
     st.caption(caption)
-    show_pattern(page, "childhood_pattern", pattern, [then.tokenizer.visible(i) for i in ids], caption, 95)
+    show_pattern(page, "childhood_pattern", pattern, [past.tokenizer.visible(i) for i in ids], caption, 95)
 
 
 def table(moments: tuple[Milestone, ...]) -> pd.DataFrame:
-    """What was measured at each moment."""
+    """The measures at each moment, a row for each."""
     return pd.DataFrame([{"step": moment.step, "tokens_seen": moment.tokens_seen, **moment.held_out,
                           "induction_score": moment.induction_score,
                           "previous_token_score": moment.previous_token_score,
@@ -183,13 +181,13 @@ def table(moments: tuple[Milestone, ...]) -> pd.DataFrame:
 
 
 def steepest(moments: tuple[Milestone, ...]) -> int:
-    """The moment i before the steepest rise, from i to i + 1, of the induction score."""
+    """The moment i from which the induction score rises most, to i + 1."""
     return int(np.argmax(np.diff([moment.induction_score for moment in moments])))
 
 
-def _lines(page: Lesson, then: Run, moments: tuple[Milestone, ...], at: int) -> list[tuple[str, str]]:
-    moment, size = moments[at], then.model.config.vocab_size
-    loss, prices = first_loss(moment), teacher_forcing.forced(then.trace.logits, then.token_ids)
+def _lines(page: Lesson, past: Run, moments: tuple[Milestone, ...], at: int) -> list[tuple[str, str]]:
+    moment, size = moments[at], past.model.config.vocab_size
+    loss, preds = first_loss(moment), teacher_forcing.predict(past.trace.logits, past.token_ids)
     chance = math.log(size)
     lines = [(page.label("numbers_held_out"), loss_and_exponential("L", loss)),
              (page.label("numbers_uniform", n=size),
@@ -197,14 +195,14 @@ def _lines(page: Lesson, then: Run, moments: tuple[Milestone, ...], at: int) -> 
               f"{latex_number(loss / chance)}"),
              (page.label("numbers_scores"), rf"\text{{induction}} = {latex_number(moment.induction_score)}, \qquad "
                                             rf"\text{{previous token}} = {latex_number(moment.previous_token_score)}")]
-    if prices.n:
-        lines.append((page.label("numbers_prompt_then", n=prices.n),
-                      f"{fraction(latex_operand(prices.total), prices.n)} = {nats(prices.mean)}"))
+    if preds.n:
+        lines.append((page.label("numbers_prompt_then", n=preds.n),
+                      f"{fraction(latex_operand(preds.total), preds.n)} = {nats(preds.mean)}"))
     return lines
 
 
 def _question(page: Lesson, moments: tuple[Milestone, ...]) -> Question:
-    """Between which two neighbouring moments the induction score rises most."""
+    """Between which two adjacent moments the induction score rises most."""
     rise = steepest(moments)
     before, after = moments[rise:rise + 2]
     return ask("childhood", page.label("question_childhood"),

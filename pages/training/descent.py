@@ -32,8 +32,8 @@ from pages.training.shared import (
 MEANINGS = {"sgd": "key", "momentum": "value", "adam": "query"}
 LEVELS = (0.05, 0.3, 1, 2.5, 5, 10, 20, 40)
 STEPS_OF_TEN = 20         # settings of the learning rate in a power of ten
-ERRORS = (1e-6, 1e4)
-RUN_OFF = 1e6             # a loss that is not worth its number
+ERRORS = (1e-6, 1e4)      # ends of the loss axis
+DIVERGED = 1e6             # a loss that is not worth its number
 
 
 def draw(page: Lesson) -> Reading:
@@ -43,7 +43,7 @@ def draw(page: Lesson) -> Reading:
         rate = pick_power(page, "descent_rate", STEPS_OF_TEN, width=320,
                           format_func=lambda power: readable(10 ** power))
         numeric(st.slider, page, "descent_steps", width=220)
-    paths = {optimizer: walked(read("surface"), optimizer, rate, read("descent_steps")) for optimizer in OPTIMIZERS}
+    paths = {optimizer: path_of(read("surface"), optimizer, rate, read("descent_steps")) for optimizer in OPTIMIZERS}
     title = _title(page, surface, rate, paths)
     st.markdown(f"**{title}**")
     with st.container(key=f"{PREFIX}descent"):
@@ -58,14 +58,14 @@ def draw(page: Lesson) -> Reading:
                    {"paths.csv": lambda: table(surface, paths)}, f".st-key-{PREFIX}descent", title)
 
 
-def walked(surface: str, optimizer: str, rate: float, n_steps: int) -> np.ndarray:
-    """The path of an optimizer, computed once."""
+def path_of(surface: str, optimizer: str, rate: float, n_steps: int) -> np.ndarray:
+    """The path of an optimizer, shared by all readers."""
     return cache.result(("descent", surface, optimizer, rate, n_steps),
                         lambda: descent.path(SURFACES[surface], optimizer, rate, n_steps), lambda path: path.nbytes)
 
 
 def losses(surface: Surface, path: np.ndarray) -> np.ndarray:
-    """The loss at every point of a path."""
+    """(n,) the loss at every point of a path (n, 2)."""
     return surface.loss(torch.from_numpy(path)).numpy()
 
 
@@ -77,7 +77,7 @@ def _title(page: Lesson, surface: Surface, rate: float, paths: dict[str, np.ndar
 
 
 def _loss(page: Lesson, loss: float) -> str:
-    return readable(loss) if loss < RUN_OFF else page.label("word_run_off")
+    return readable(loss) if loss < DIVERGED else page.label("word_run_off")
 
 
 def _map(page: Lesson, surface: Surface, paths: dict[str, np.ndarray]) -> None:
@@ -100,7 +100,7 @@ def _errors(page: Lesson, surface: Surface, paths: dict[str, np.ndarray]) -> Non
 
 
 def _growth(page: Lesson, surface: Surface, rate: float) -> None:
-    """|1 − η λ| of the flattest and the steepest direction over η: where it passes 1."""
+    """Chart |1 − η λ| of the flattest and the steepest direction over η, to show where it exceeds 1."""
     most = 1.6 * surface.bound
     etas = np.linspace(0, most, 161)
     lines = {page.label("direction", curvature=readable(curvature)): (etas, descent.growth(etas, curvature))
@@ -145,6 +145,6 @@ def _question(page: Lesson, surface: Surface) -> Question:
 
 
 def table(surface: Surface, paths: dict[str, np.ndarray]) -> pd.DataFrame:
-    """Every step of every path."""
+    """The steps of all paths, a row for each."""
     return pd.concat([pd.DataFrame({"optimizer": name, "step": range(len(path)), "x": path[:, 0], "y": path[:, 1],
                                     "loss": losses(surface, path)}) for name, path in paths.items()], ignore_index=True)

@@ -20,11 +20,11 @@ from pages.training.shared import ask, attached, chart_height, choice, fraction,
 from pages.training.tuning_parts import Stage, one_line, visible
 
 N_TRAIN, N_HELD_OUT = 200, 24
-MOST_WORDS = 40             # characters of the reader's own topic and food
+MOST_WORDS = 40             # characters of the reader's topic or food
 
 
 def settings(page: Lesson) -> None:
-    """What it is to learn."""
+    """Draw the choice of the pairs, and the fields of the made-up fact."""
     choice(page, "pairs")
     if read("pairs") == "fact":
         for name in ("topic", "food"):
@@ -45,22 +45,25 @@ def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
     pair = encoded(loaded, [example])[0]
     stage = Stage(page, loaded, ("tuned", loaded.name, read("pairs"), fact_of(page), *learned), make, len(held_out),
                   parts.given_text(run, example.prompt))
-    own = read("asked") == "prompt"
-    above = (page.label("caption_own_prompt" if own else "caption_mask", n=len(pair.answer),
+    is_own = read("asked") == "prompt"
+    above = (page.label("caption_own_prompt" if is_own else "caption_mask", n=len(pair.answer),
                         all=len(pair.prompt) + len(pair.answer) - 1),
-             one_line(stage.given) + ("" if own else f" → {visible(loaded, pair.answer)}"))
+             one_line(stage.given) + ("" if is_own else f" → {visible(loaded, pair.answer)}"))
     parts.draw_stage(stage, lambda tuner: _title(page, tuner), lambda: _losses(stage), above)
-    tuner, before = stage.tuner, prices_before(loaded, pair)
-    paid = before, stage.now("prices", pair, before, lambda model: prices(model, pair))
+    tuner, before = stage.tuner, losses_before(loaded, pair)
+    losses = before, stage.now("prices", pair, before, lambda model: token_losses(model, pair))
     functions = [tuning.answers, tuning.token_log_probs, tuning.masked_loss, tuning.Tuner._one_step]
-    return parts.reading(stage, _title(page, tuner), _lines(page, tuner, paid), question=_question(page, loaded, pair),
+    return parts.reading(stage, _title(page, tuner), _lines(page, tuner, losses),
+                         question=_question(page, loaded, pair),
                          functions=functions + [low_rank.LowRank] * (tuner.parts == "adapters"),
                          data={"tuning.csv": lambda: parts.table(tuner.history)},
-                         table=_mask_table(page, loaded, paid, pair))
+                         table=_mask_table(page, loaded, losses, pair))
 
 
 def fact_of(page: Lesson) -> Fact | None:
-    """The reader's made-up fact, or the lesson's where a field is empty; None where the pairs are of another kind."""
+    """The reader's made-up fact, with the lesson's text for an empty field; None where the pairs are of another
+    kind.
+    """
     if read("pairs") != "fact":
         return None
     return Fact(*(" ".join(read(name).split())[:MOST_WORDS].strip() or page.label(f"{name}_default")
@@ -68,12 +71,12 @@ def fact_of(page: Lesson) -> Fact | None:
 
 
 def text_pairs(page: Lesson) -> tuple[Sequence[TextPair], Sequence[TextPair]]:
-    """The pairs of today's kind: to train on, and held out."""
+    """The pairs of the chosen kind: to train on, and held out."""
     return tuning_texts.pairs(read("pairs"), N_TRAIN, N_HELD_OUT, read("seed"), fact_of(page))
 
 
 def encoded(loaded: LoadedModel, pairs: Sequence[TextPair]) -> list[Pair]:
-    """The pairs as tokens: end of text before and behind. One that is longer than the context loses its end."""
+    """The pairs as tokens with end of text before and after; a pair longer than the context loses its end."""
     tokenizer, n = loaded.tokenizer, loaded.model.config.n_context
     prompts = [(tokenizer.first, *tokenizer.encode(pair.prompt))[:n // 2] for pair in pairs]
     return [Pair(prompt, (*tokenizer.encode(pair.answer), tokenizer.end_of_text)[:n - len(prompt)])
@@ -81,14 +84,15 @@ def encoded(loaded: LoadedModel, pairs: Sequence[TextPair]) -> list[Pair]:
 
 
 @torch.no_grad()
-def prices(model: Transformer, pair: Pair) -> list[float]:
-    """−ln p of each token of the answer, nats."""
+def token_losses(model: Transformer, pair: Pair) -> list[float]:
+    """−ln p of each token of the answer, in nats."""
     return (-tuning.token_log_probs(model, tuning.answers([pair])).double()).tolist()
 
 
-def prices_before(loaded: LoadedModel, pair: Pair) -> list[float]:
-    """The prices of the model as it was, kept for everybody."""
-    return cache.result(("prices", loaded.name, pair), lambda: prices(loaded.model, pair), lambda kept: 8 * len(kept))
+def losses_before(loaded: LoadedModel, pair: Pair) -> list[float]:
+    """The `token_losses` of the untuned model, shared by all readers."""
+    return cache.result(("prices", loaded.name, pair), lambda: token_losses(loaded.model, pair),
+                        lambda losses: 8 * len(losses))
 
 
 def _title(page: Lesson, tuner: SupervisedTuner) -> str:
@@ -108,27 +112,27 @@ def _losses(stage: Stage) -> None:
                  {page.label("level_old"): history[0].old})
 
 
-def _mask_table(page: Lesson, loaded: LoadedModel, paid: tuple[list[float], list[float]], pair: Pair) -> pd.DataFrame:
-    """Every token that is predicted, whether it counts, and what it costs: paid before and now."""
+def _mask_table(page: Lesson, loaded: LoadedModel, losses: tuple[list[float], list[float]], pair: Pair) -> pd.DataFrame:
+    """Every predicted token, whether it counts, and its loss. losses: of the answer's tokens, before and now."""
     text, n_free = pair.prompt + pair.answer, len(pair.prompt) - 1
-    before, now = ([plain_number(price) for price in [math.nan] * n_free + each] for each in paid)
+    before, now = ([plain_number(price) for price in [math.nan] * n_free + each] for each in losses)
     return pd.DataFrame({page.label("table_token"): [loaded.tokenizer.visible(i) for i in text[1:]],
                          page.label("table_counts"): [i >= n_free for i in range(len(text) - 1)],
                          page.label("table_before"): before, page.label("table_now"): now})
 
 
-def _lines(page: Lesson, tuner: SupervisedTuner, paid: tuple[list[float], list[float]]) -> list[tuple[str, str]]:
-    n = len(paid[0])
+def _lines(page: Lesson, tuner: SupervisedTuner, losses: tuple[list[float], list[float]]) -> list[tuple[str, str]]:
+    n = len(losses[0])
     before, now = (f"{fraction(' + '.join(map(latex_operand, each if n <= 4 else [sum(each)])), n)} = "
-                   f"{nats(sum(each) / n)}" for each in paid)
+                   f"{nats(sum(each) / n)}" for each in losses)
     return [(page.label("numbers_masked"),
              rf"L = \frac{{1}}{{n}} \sum_{{t\,\in\,\text{{answer}}}} -\ln p(w_t \mid w_{{<t}}), \qquad n = {n}"),
             (page.label("numbers_masked_before"), before), (page.label("numbers_masked_now", steps=tuner.step), now)]
 
 
 def _question(page: Lesson, loaded: LoadedModel, pair: Pair) -> Question:
-    """How many tokens of a pair are paid for."""
+    """How many tokens of a pair count in the loss."""
     n, total = len(pair.answer), len(pair.prompt) + len(pair.answer) - 1
-    shown = f"{one_line(loaded.tokenizer.decode(pair.prompt))} → {visible(loaded, pair.answer)}"
-    return ask("tuned", page.label("question_tuned", pair=shown), {total, total - n, n + 1}, n,
+    text = f"{one_line(loaded.tokenizer.decode(pair.prompt))} → {visible(loaded, pair.answer)}"
+    return ask("tuned", page.label("question_tuned", pair=text), {total, total - n, n + 1}, n,
                page.label("because_tuned", n=n, prompt=total - n))

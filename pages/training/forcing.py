@@ -1,5 +1,5 @@
-"""Teacher forcing: the model's guess, the true token and −log p at every position of the prompt, and what the loss
-pushes at one of them.
+"""Teacher forcing: the model's guess, the true token and −log p at every position of the prompt, and the gradient of
+one loss at the logits.
 """
 import math
 
@@ -14,7 +14,7 @@ from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, probability, readable
 from core.learning import teacher_forcing as forcing
-from core.learning.teacher_forcing import Forced
+from core.learning.teacher_forcing import Predictions
 from pages.training import charts
 from pages.training.shared import (
     PREFIX,
@@ -36,7 +36,7 @@ N_PUSHED = 7          # tokens whose gradient is drawn
 N_OPTIONS = 4
 NATS = {"nats": 1.0, "bits": math.log(2)}     # in each unit
 BARS, BARS_PRESENT = 175, 70
-# A text under teacher forcing, a column for each position: the token read, the model's guess, the true next token, and
+# A text under teacher forcing, a column for each position: the input token, the model's guess, the true next token, and
 # −log p as a bar.
 _picture = token_view("teacher_forcing", __file__)
 
@@ -47,68 +47,70 @@ def draw(page: Lesson, run: Run) -> Reading:
         unit = choice(page, "unit")
         is_packed = st.toggle(page.label("packed"), help=page.label("packed_help"), **attached("packed"))
     ids = packed_ids(run) if is_packed else run.token_ids
-    prices, at = _prices(run, ids), 0
-    if prices.n:
-        at = _place(prices, read("place") if is_packed else reader.selection().position)
+    preds, at = _predict(run, ids), 0
+    if preds.n:
+        at = _place(preds, read("place") if is_packed else reader.selection().position)
     tokens = [run.tokenizer.visible(i) for i in ids]
-    title = _title(page, run, prices, tokens, unit, is_packed)
+    title = _title(page, run, preds, tokens, unit, is_packed)
     st.markdown(f"**{title}**")
     columns, beside = st.columns([7, 3], gap="medium")
     with columns:
-        _columns(page, run, prices, tokens, at, unit, title,
+        _columns(page, run, preds, tokens, at, unit, title,
                  lambda place: keep(place=place) if is_packed else reader.select(position=place))
     with beside:
-        _push(page, run, ids, prices, at)
-    functions = [forcing.forced, forcing.logit_gradient] + ([forcing.packed] if is_packed else [])
-    return Reading(_lines(page, run, ids, tokens, prices, at), _question(page, run, tokens, prices), functions,
-                   {"losses.csv": lambda: _table(run, tokens, prices)}, ".forcing-chart", title)
+        _push(page, run, ids, preds, at)
+    functions = [forcing.predict, forcing.logit_gradient] + ([forcing.packed] if is_packed else [])
+    return Reading(_lines(page, run, ids, tokens, preds, at), _question(page, run, tokens, preds), functions,
+                   {"losses.csv": lambda: _table(run, tokens, preds)}, ".forcing-chart", title)
 
 
 def packed_ids(run: Run) -> tuple[int, ...]:
-    """The prompt's lines or sentences as documents of one row, as far as the context goes."""
+    """The prompt's lines or sentences as documents in one row, cut at the context's length."""
     return forcing.packed([run.tokenizer.encode(document) for document in forcing.documents_of(run.text)],
                           run.tokenizer.end_of_text, run.model.config.n_context)
 
 
-def _prices(run: Run, ids: tuple[int, ...]) -> Forced:
-    return cache.result(run.loaded.key("teacher forcing", ids), lambda: forcing.forced(run.trace_of(ids).logits, ids),
+def _predict(run: Run, ids: tuple[int, ...]) -> Predictions:
+    return cache.result(run.loaded.key("teacher forcing", ids), lambda: forcing.predict(run.trace_of(ids).logits, ids),
                         lambda _: 5 * 8 * len(ids))
 
 
-def _place(prices: Forced, asked: int) -> int:
-    """The prediction that is looked at: the one asked for, if it has a true token, else the dearest."""
-    return asked if 0 <= asked < prices.n else int(prices.losses.argmax())
+def _place(preds: Predictions, asked: int) -> int:
+    """The picked prediction: the index `asked`, if it has a true token, else that of the largest loss."""
+    return asked if 0 <= asked < preds.n else int(preds.losses.argmax())
 
 
-def _title(page: Lesson, run: Run, prices: Forced, tokens: list[str], unit: str, is_packed: bool) -> str:
-    if not prices.n:
+def _title(page: Lesson, run: Run, preds: Predictions, tokens: list[str], unit: str, is_packed: bool) -> str:
+    if not preds.n:
         return page.label("forcing_title_empty")
-    dearest = int(prices.losses.argmax())
-    title = page.label("forcing_title" if prices.n > 1 else "forcing_title_one", n=prices.n,
-                      mean=readable(prices.mean / NATS[unit]), unit=page.label(f"unit_{unit}"),
-                      perplexity=readable(prices.perplexity), token=code(tokens[dearest + 1]),
-                      loss=readable(prices.losses[dearest] / NATS[unit]), price=page.label(f"columns_loss_{unit}"),
-                      p=probability(prices.p_true[dearest]))
+    dearest = int(preds.losses.argmax())
+    title = page.label("forcing_title" if preds.n > 1 else "forcing_title_one", n=preds.n,
+                      mean=readable(preds.mean / NATS[unit]), unit=page.label(f"unit_{unit}"),
+                      perplexity=readable(preds.perplexity), token=code(tokens[dearest + 1]),
+                      loss=readable(preds.losses[dearest] / NATS[unit]), price=page.label(f"columns_loss_{unit}"),
+                      p=probability(preds.p_true[dearest]))
     if is_packed:
         title += " " + page.label("forcing_title_packed", n=len(forcing.documents_of(run.text)))
     return title
 
 
-def _columns(page: Lesson, run: Run, prices: Forced, tokens: list[str], at: int, unit: str, title: str, pick) -> None:
+def _columns(page: Lesson, run: Run, preds: Predictions, tokens: list[str], at: int, unit: str, title: str,
+             pick) -> None:
+    """Draw the columns; pick(position) is called when the reader picks one."""
     per = NATS[unit]
     text = page.labels("columns") | {"twin": unmarked(title), "loss": page.label(f"columns_loss_{unit}"),
                                      "mean": page.label(f"columns_mean_{unit}")}
-    header = {"tokens": tokens, "guesses": [run.tokenizer.visible(int(i)) for i in prices.guesses],
-              "p_guess": prices.p_guess.tolist(), "p_true": prices.p_true.tolist(),
-              "losses": (prices.losses / per).tolist(), "right": [int(rank) == 0 for rank in prices.rank],
-              "mean": prices.mean / per if prices.n else None, "picked": at,
+    header = {"tokens": tokens, "guesses": [run.tokenizer.visible(int(i)) for i in preds.guesses],
+              "p_guess": preds.p_guess.tolist(), "p_true": preds.p_true.tolist(),
+              "losses": (preds.losses / per).tolist(), "right": [int(rank) == 0 for rank in preds.rank],
+              "mean": preds.mean / per if preds.n else None, "picked": at,
               "height": BARS_PRESENT if reader.present() else BARS, "text": text, "scale": reader.scale()}
     _picture(header, key=COLUMNS, on_settings=lambda settings: pick(int(settings["place"])))
 
 
-def _push(page: Lesson, run: Run, ids: tuple[int, ...], prices: Forced, at: int) -> None:
-    """The gradient of the picked price at the logits: the true token's and the largest others."""
-    if not prices.n:
+def _push(page: Lesson, run: Run, ids: tuple[int, ...], preds: Predictions, at: int) -> None:
+    """Chart the gradient of the picked loss at the logits: the true token's entry and the largest others."""
+    if not preds.n:
         return
     gradient, true = forcing.logit_gradient(run.trace_of(ids).logits[at], ids[at + 1]), ids[at + 1]
     others = [int(i) for i in gradient.topk(min(N_PUSHED, len(gradient))).indices if int(i) != true][:N_PUSHED - 1]
@@ -117,49 +119,49 @@ def _push(page: Lesson, run: Run, ids: tuple[int, ...], prices: Forced, at: int)
                        page.label("axis_push"), look(), chart_height(40)), "push")
 
 
-def _lines(page: Lesson, run: Run, ids: tuple[int, ...], tokens: list[str], prices: Forced,
+def _lines(page: Lesson, run: Run, ids: tuple[int, ...], tokens: list[str], preds: Predictions,
            at: int) -> list[tuple[str, str]]:
     size = run.model.config.vocab_size
     uniform = (page.label("numbers_uniform", n=size),
                rf"-\ln \frac{{1}}{{{size}}} = \ln {size} = {latex_number(math.log(size))}")
-    if not prices.n:
+    if not preds.n:
         return [uniform]
-    p, loss, mean, total = prices.p_true[at], prices.losses[at], prices.mean, latex_operand(prices.total)
+    p, loss, mean, total = preds.p_true[at], preds.losses[at], preds.mean, latex_operand(preds.total)
     return [
         (page.label("numbers_price", token=code(tokens[at + 1]), i=at + 1),
          rf"-\ln p = -\ln {latex_operand(p)} = {nats(loss)} = \frac{{{latex_operand(loss)}}}{{\ln 2}} = "
          rf"{latex_number(loss / math.log(2))}\ \text{{bits}}"),
-        (page.label("numbers_mean", n=prices.n),
-         rf"L = {fraction(1, prices.n)} \sum_t -\ln p(w_t \mid w_{{<t}}) = {fraction(total, prices.n)} = {nats(mean)}"),
+        (page.label("numbers_mean", n=preds.n),
+         rf"L = {fraction(1, preds.n)} \sum_t -\ln p(w_t \mid w_{{<t}}) = {fraction(total, preds.n)} = {nats(mean)}"),
         (page.label("numbers_perplexity"),
-         rf"e^{{L}} = e^{{{latex_operand(mean)}}} = {latex_number(prices.perplexity)}"),
+         rf"e^{{L}} = e^{{{latex_operand(mean)}}} = {latex_number(preds.perplexity)}"),
         (page.label("numbers_text"),
-         rf"p(w_1 \dots w_{{{prices.n}}}) = \prod_t p(w_t \mid w_{{<t}}) = e^{{-{total}}} = "
-         rf"10^{{{latex_number(-prices.total / math.log(10))}}}"),
+         rf"p(w_1 \dots w_{{{preds.n}}}) = \prod_t p(w_t \mid w_{{<t}}) = e^{{-{total}}} = "
+         rf"10^{{{latex_number(-preds.total / math.log(10))}}}"),
         (page.label("numbers_push", token=code(tokens[at + 1])),
          rf"\frac{{\partial(-\ln p)}}{{\partial u}} = p - 1 = {latex_operand(p)} - 1 = {latex_number(p - 1)}"),
         uniform]
 
 
-def _question(page: Lesson, run: Run, tokens: list[str], prices: Forced) -> Question:
-    """Which of a few tokens is the dearest; of a text with too few, what a model pays that knows nothing."""
-    if prices.n < 2:
+def _question(page: Lesson, run: Run, tokens: list[str], preds: Predictions) -> Question:
+    """Which of a few tokens has the largest loss; for too short a text, the loss of a uniform distribution."""
+    if preds.n < 2:
         size = run.model.config.vocab_size
         chance = math.log(size)
         return ask("uniform", page.label("question_uniform", n=size), {0.0, 1.0, float(size)}, chance,
                    page.label("because_uniform", n=size, loss=readable(chance)),
                    lambda loss: page.label("question_uniform_option", loss=readable(loss)))
-    order = prices.losses.argsort()[::-1]
-    picked = sorted({int(order[round(k * (prices.n - 1) / (N_OPTIONS - 1))]) for k in range(N_OPTIONS)})
-    said = ", ".join(f"{code(tokens[i + 1])} {readable(prices.losses[i])}" for i in picked)
+    order = preds.losses.argsort()[::-1]
+    picked = sorted({int(order[round(k * (preds.n - 1) / (N_OPTIONS - 1))]) for k in range(N_OPTIONS)})
+    text = ", ".join(f"{code(tokens[i + 1])} {readable(preds.losses[i])}" for i in picked)
     return ask("dearest", page.label("question_dearest"), picked, int(order[0]),
-               page.label("because_dearest", prices=said),
+               page.label("because_dearest", prices=text),
                lambda i: page.label("question_dearest_option", i=i + 1, token=code(tokens[i + 1])))
 
 
-def _table(run: Run, tokens: list[str], prices: Forced) -> pd.DataFrame:
-    n = prices.n
+def _table(run: Run, tokens: list[str], preds: Predictions) -> pd.DataFrame:
+    n = preds.n
     return pd.DataFrame({"position": range(1, n + 1), "read": tokens[:n],
-                         "guess": [run.tokenizer.visible(int(i)) for i in prices.guesses[:n]],
-                         "p_guess": prices.p_guess[:n], "true": tokens[1:n + 1], "p_true": prices.p_true,
-                         "rank": prices.rank + 1, "nats": prices.losses, "bits": prices.losses / math.log(2)})
+                         "guess": [run.tokenizer.visible(int(i)) for i in preds.guesses[:n]],
+                         "p_guess": preds.p_guess[:n], "true": tokens[1:n + 1], "p_true": preds.p_true,
+                         "rank": preds.rank + 1, "nats": preds.losses, "bits": preds.losses / math.log(2)})

@@ -43,16 +43,16 @@ class Orbit extends Instrument {
   }
 
   receive(data) {
-    const fresh = JSON.stringify(data.told);
+    const fresh = JSON.stringify(data.fit);
     if (this.fresh && this.fresh !== fresh) this.stop();
     this.fresh = fresh;
-    this.told = data.told;
+    this.fit = data.fit;
     this.root.style.setProperty("--free", `${data.height}px`);
     super.receive(data);
   }
 
   get last() {
-    return this.told.steps.length - 1;
+    return this.fit.steps.length - 1;
   }
 
   get at() {
@@ -86,12 +86,12 @@ class Orbit extends Instrument {
   }
 
   place(t) {
-    return MOTIONS[this.told.structure](this.told.numbers[this.at], t, this.told.trained);
+    return MOTIONS[this.fit.structure](this.fit.numbers[this.at], t, this.fit.trained);
   }
 
   draw() {
-    const { told } = this, t = this.settings.day / 365.25;
-    const now = this.place(t), true_ = MOTIONS.ellipse(told.truth, t);
+    const { fit } = this, t = this.settings.day / 365.25;
+    const now = this.place(t), true_ = MOTIONS.ellipse(fit.truth, t);
     this.describe(now, true_);
     for (const [name, { surface }] of Object.entries(this.panels)) {
       surface.measure();
@@ -104,16 +104,16 @@ class Orbit extends Instrument {
   }
 
   describe(now, true_) {
-    const { told, labels, ranges, settings } = this, off = apart(now, true_);
+    const { fit, labels, ranges, settings } = this, off = apart(now, true_);
     this.button.textContent = this.playing ? labels.pause : labels.play;
     ranges.fit_step.title(labels.step);
-    ranges.fit_step.set(0, this.last, 1, this.at, String(told.steps[this.at]));
+    ranges.fit_step.set(0, this.last, 1, this.at, String(fit.steps[this.at]));
     ranges.day.title(labels.day);
     const date = new Date(J2000 + settings.day * DAY);
     const shown = date.toLocaleDateString("en-GB", { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
     ranges.day.set(0, 36525, 1, settings.day, shown);
     const longitude = ((Math.atan2(now[1], now[0]) * 180) / Math.PI + 360) % 360, distance = Math.hypot(...now);
-    const values = { step: told.steps[this.at], train: angle(told.train[this.at]), test: angle(told.test[this.at]),
+    const values = { step: fit.steps[this.at], train: angle(fit.train[this.at]), test: angle(fit.test[this.at]),
       date: shown, longitude: decimals(longitude, 2), distance: significant(distance, 4), off: angle(off),
       km: grouped(significant(off * Math.sqrt(3) / 60 * (Math.PI / 180) * Math.hypot(...true_) * 149.597870700)) };
     for (const [name, { say }] of Object.entries(this.panels)) say(fill(labels[`caption_${name}`], values));
@@ -121,7 +121,7 @@ class Orbit extends Instrument {
   }
 
   drawOrbit(context, surface, now) {
-    const { theme, told } = this, side = Math.min(surface.width, surface.height), scale = side / 2 / 1.78;
+    const { theme, fit } = this, side = Math.min(surface.width, surface.height), scale = side / 2 / 1.78;
     const cx = surface.width / 2, cy = surface.height / 2;
     const at = ([px, py]) => [cx + scale * px, cy - scale * py];
     const far = (p) => Math.abs(p[0]) > 50 || Math.abs(p[1]) > 50;
@@ -129,15 +129,15 @@ class Orbit extends Instrument {
     ring(context, cx, cy, scale);
     write(context, this.labels.earth, cx, cy + scale - 9, theme.ink("muted"), "center");
     stroke(context, theme.ink("key-ink"), 1);
-    for (const [t, ...p] of told.measured) {
+    for (const [t, ...p] of fit.measured) {
       const says = this.place(t);
       if (!far(says)) line(context, ...at(p), ...at(says));
     }
     stroke(context, theme.ink("kept-ink"), 2.2);
-    const orbit = pathOf(told.structure, told.numbers[this.at], told.trained);
+    const orbit = pathOf(fit.structure, fit.numbers[this.at], fit.trained);
     path(context, orbit.filter((p) => !far(p)).map(at));
-    for (const [, ...p] of told.held_out) dot(context, ...at(p), 3.2, theme.ink("query-ink"), theme.ink("page"), true);
-    for (const [, ...p] of told.measured) dot(context, ...at(p), 4, theme.ink("excluded-ink"), theme.ink("page"));
+    for (const [, ...p] of fit.held_out) dot(context, ...at(p), 3.2, theme.ink("query-ink"), theme.ink("page"), true);
+    for (const [, ...p] of fit.measured) dot(context, ...at(p), 4, theme.ink("excluded-ink"), theme.ink("page"));
     dot(context, cx, cy, 7, theme.ink("drawn"), theme.ink("text"));
     write(context, this.labels.sun, cx, cy + 16, theme.ink("text"), "center");
     // the planet on the picked day: a ring that no measurement has
@@ -165,28 +165,28 @@ class Orbit extends Instrument {
       write(context, `${grouped(power < 0 ? value.toFixed(-power) : value)}′`, left - 5, y(value), theme.ink("muted"),
         "right");
     }
-    if (this.told.noise > 0) {
+    if (this.fit.noise > 0) {
       stroke(context, theme.ink("text"), 1, [5, 3]);
-      line(context, left, y(this.told.noise), left + width, y(this.told.noise));
+      line(context, left, y(this.fit.noise), left + width, y(this.fit.noise));
     }
     return { left, top, width, height, y };
   }
 
   drawLoss(context, surface) {
-    const { told, theme, labels } = this, all = [...told.train, ...told.test, told.noise].filter((value) => value > 0);
+    const { fit, theme, labels } = this, all = [...fit.train, ...fit.test, fit.noise].filter((value) => value > 0);
     const low = Math.max(LEAST, 10 ** Math.floor(Math.log10(Math.min(...all))));
     const high = Math.max(10 * low, Math.min(MOST, 10 ** Math.ceil(Math.log10(Math.max(...all)))));
-    const { left, top, width, height, y } = this.frame(context, surface, low, high), most = told.steps[this.last] || 1;
-    const x = (step) => left + 6 + ((width - 12) * step) / most, now = x(told.steps[this.at]);
+    const { left, top, width, height, y } = this.frame(context, surface, low, high), most = fit.steps[this.last] || 1;
+    const x = (step) => left + 6 + ((width - 12) * step) / most, now = x(fit.steps[this.at]);
     const halo = { halo: theme.ink("page") };
     for (const tick of wholeTicks(most + 1, width / 60))
       write(context, String(tick), x(tick), top + height + 11, theme.ink("muted"), "center");
     stroke(context, theme.ink("grid-ink"), 1.5);
     line(context, now, top, now, top + height);
-    const lines = [[told.test, labels.test, "query-ink", []], [told.train, labels.train, "excluded-ink", [3, 3]]];
+    const lines = [[fit.test, labels.test, "query-ink", []], [fit.train, labels.train, "excluded-ink", [3, 3]]];
     for (const [values, , colour, dash] of lines) {
       stroke(context, theme.ink(colour), 2.2, dash);
-      path(context, values.slice(0, this.at + 1).map((value, i) => [x(told.steps[i]), y(value)]));
+      path(context, values.slice(0, this.at + 1).map((value, i) => [x(fit.steps[i]), y(value)]));
       dot(context, now, y(values[this.at]), 4, theme.ink(colour), theme.ink("page"), colour === "query-ink");
     }
     const flip = now > left + width / 2, levels = lines.map(([values]) => y(values[this.at]));
@@ -197,29 +197,29 @@ class Orbit extends Instrument {
     }
     lines.forEach(([, text, colour], i) => write(context, text, now + (flip ? -10 : 10),
       Math.max(top + 6, Math.min(top + height - 6, levels[i])), theme.ink(colour), flip ? "right" : "left", halo));
-    if (told.noise > 0) write(context, labels.noise, left + 4, y(told.noise) - 8, theme.ink("text"), "left", halo);
+    if (fit.noise > 0) write(context, labels.noise, left + 4, y(fit.noise) - 8, theme.ink("text"), "left", halo);
   }
 
   drawYears(context, surface, t) {
-    const { told, theme, labels } = this;
-    const { left, top, width, height, y } = this.frame(context, surface, LEAST, 1e4, told.trained / told.tested);
-    const x = (years) => left + (width * years) / told.tested;
+    const { fit, theme, labels } = this;
+    const { left, top, width, height, y } = this.frame(context, surface, LEAST, 1e4, fit.trained / fit.tested);
+    const x = (years) => left + (width * years) / fit.tested;
     write(context, labels.fitted, left + 4, top + 7, theme.ink("muted"), "left");
-    if (x(told.tested) - x(told.trained) > 100)
-      write(context, labels.held_out, x(told.trained) + 6, top + 7, theme.ink("muted"), "left");
-    for (let year = 0; year <= told.tested; year += width > 420 ? 2 : 5)
-      write(context, String(told.epoch + year), Math.min(x(year), surface.width - 16), top + height + 11,
+    if (x(fit.tested) - x(fit.trained) > 100)
+      write(context, labels.held_out, x(fit.trained) + 6, top + 7, theme.ink("muted"), "left");
+    for (let year = 0; year <= fit.tested; year += width > 420 ? 2 : 5)
+      write(context, String(fit.epoch + year), Math.min(x(year), surface.width - 16), top + height + 11,
         theme.ink("muted"), "center");
     stroke(context, theme.ink("kept-ink"), 2);
     path(context, Array.from({ length: Math.floor(width) + 1 }, (_, i) => {
-      const years = (told.tested * i) / width;
-      return [left + i, y(apart(this.place(years), MOTIONS.ellipse(told.truth, years)))];
+      const years = (fit.tested * i) / width;
+      return [left + i, y(apart(this.place(years), MOTIONS.ellipse(fit.truth, years)))];
     }));
-    for (const [list, colour, hollow] of [[told.measured, "excluded-ink", false], [told.held_out, "query-ink", true]]) {
+    for (const [list, colour, hollow] of [[fit.measured, "excluded-ink", false], [fit.held_out, "query-ink", true]]) {
       for (const [years, ...p] of list)
         dot(context, x(years), y(apart(this.place(years), p)), 3, theme.ink(colour), theme.ink("page"), hollow);
     }
-    if (t <= told.tested) {
+    if (t <= fit.tested) {
       stroke(context, theme.ink("drawn-ink"), 2);
       line(context, x(t), top, x(t), top + height);
     }

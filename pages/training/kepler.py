@@ -35,11 +35,11 @@ from pages.training.shared import (
 
 KEY = f"{PREFIX}kepler_instrument"
 NOISES = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
-MOVED = ("fit_step", "day")     # settings that the browser moves: the kept step (−1: the last), days after the epoch
+MOVED = ("fit_step", "day")     # settings that the browser changes: the kept step (−1: the last), days after the epoch
 EPOCH = datetime(2000, 1, 1, 12)
 PHASES = ("architecture", "parameters", "data", "training", "testing", "inference")
-# A planet's orbit being fitted: the path over the measurements, the loss over the steps, the error over the years;
-# every position computed in the browser in float64.
+# The fit of a planet's orbit: the path over the measurements, the loss over the steps, the error over the years; the
+# browser computes every position in float64.
 _picture = instrument("kepler_orbit", __file__)
 
 
@@ -55,12 +55,12 @@ def draw(page: Lesson, run: Run) -> Reading:
                          width=170, help=page.label("noise_help"), **attached("noise"))
         numeric(st.slider, page, "measured", width=150)
         numeric(st.number_input, page, "seed", width=100)
-    data = measured()
-    fit = fitted(structure, method)
+    data = observed()
+    fit = fit_of(structure, method)
     at = place_of("fit_step", len(fit.steps), len(fit.steps) - 1)
     title = _title(page, fit)
     st.markdown(f"**{title}**")
-    header = {"settings": {name: read(name) for name in MOVED}, "told": _picture_data(fit, data),
+    header = {"settings": {name: read(name) for name in MOVED}, "fit": _picture_data(fit, data),
               "labels": page.labels("orbit"), "height": chart_height(35 if reader.present() else 42),
               "present": reader.present()}
     _picture(key=KEY, data=pack(header), on_settings_change=_settled)
@@ -69,36 +69,36 @@ def draw(page: Lesson, run: Run) -> Reading:
     return Reading(_lines(page, fit, at), _question(page),
                    [kepler.eccentric_longitude, kepler.on_ellipse, kepler._levenberg_marquardt, kepler._adam],
                    {"measurements.csv": lambda: measurements(*data), "fit.csv": lambda: steps(fit)}, ".instrument",
-                   title, compared(page))
+                   title, comparison(page))
 
 
 def _settled() -> None:
-    """Callback: the hand rests."""
+    """Callback: keep the settings of the picture, sent when the hand rests."""
     settings = st.session_state[KEY].settings or {}
     keep(**{name: settings[name] for name in MOVED if name in settings})
 
 
-def measured() -> tuple[Observations, Observations]:
-    """What is fitted, and what is held out, with today's settings."""
+def observed() -> tuple[Observations, Observations]:
+    """The fitted and the held-out measurements with the current settings."""
     return kepler.measure(read("measured"), read("noise"), read("seed"))
 
 
-def fitted(structure: str, method: str) -> Fit:
-    """The fit of a structure to today's measurements."""
-    data = measured()
+def fit_of(structure: str, method: str) -> Fit:
+    """The fit of a structure to the current measurements, shared by all readers."""
+    data = observed()
     return cache.result(("kepler", structure, method, read("measured"), read("noise"), read("seed")),
                         lambda: kepler.fit(structure, method, *data),
                         lambda fit: fit.numbers.nbytes + 3 * fit.steps.nbytes)
 
 
 def _picture_data(fit: Fit, data: tuple[Observations, Observations]) -> dict:
-    """The fit as the picture reads it: its numbers and both errors by step, the planet's own, and what was measured.
+    """The fit for the picture: its numbers and both errors by step, the planet's numbers, and the measurements.
 
     "numbers", "steps", "train", "test" are those of Fit; "truth": the planet's seven numbers; "measured" and
     "held_out": [t, x, y, z] each; "trained" and "tested": years; "epoch": a year.
     """
     rows = [torch.column_stack((part.times, part.positions)).tolist() for part in data]
-    return {"structure": fit.structure, "truth": kepler.planet().tolist(), "measured": rows[0], "held_out": rows[1],
+    return {"structure": fit.structure, "truth": kepler.mars().tolist(), "measured": rows[0], "held_out": rows[1],
             "noise": read("noise"), "trained": kepler.TRAINED, "tested": kepler.TESTED, "epoch": EPOCH.year,
             **{name: getattr(fit, name).tolist() for name in ("numbers", "steps", "train", "test")}}
 
@@ -110,7 +110,7 @@ def _title(page: Lesson, fit: Fit) -> str:
 
 
 def angle(minutes: float) -> str:
-    """An error in minutes of arc for a sentence: beyond half a turn it is no angle any more.
+    """An error in minutes of arc for a sentence; above half a turn (10800′) only a bound.
 
     >>> angle(4.4), angle(1e9)
     ('4.4′', '> 10000′')
@@ -119,7 +119,7 @@ def angle(minutes: float) -> str:
 
 
 def phases(page: Lesson, run: Run, fit: Fit) -> str:
-    """The six phases as a Markdown table: of this planet, and of the loaded transformer."""
+    """The six phases of this planet and of the loaded transformer as a Markdown table."""
     config, record = run.model.config, checkpoints.training_record(run.model_name)
     ends = {row["stage"]: row for row in record}.values()
     held_out = readable(next(iter(record[-1]["held_out"].values()))) if record and record[-1]["held_out"] else "–"
@@ -143,7 +143,7 @@ def phases(page: Lesson, run: Run, fit: Fit) -> str:
 
 
 def date(day: int) -> str:
-    """A day after the epoch as a reader writes it.
+    """The date `day` days after the epoch.
 
     >>> date(0), date(9831)
     ('1 January 2000', '1 December 2026')
@@ -153,8 +153,7 @@ def date(day: int) -> str:
 
 
 def minutes(value: float, write=latex_number) -> str:
-    """An angle in minutes of arc for a formula; braced, since a power of ten and the sign of the minute may not
-    stand side by side.
+    """An angle in minutes of arc for a formula; in braces, since LaTeX accepts no prime after an exponent.
 
     >>> minutes(1.5), minutes(2e15)
     ("{1.5000}'", "{2.000000 \\\\cdot 10^{15}}'")
@@ -174,63 +173,63 @@ def _lines(page: Lesson, fit: Fit, at: int) -> list[tuple[str, str]]:
                       rf"\sqrt{{{latex_operand(1 - k / n)}}} = {minutes(noise * math.sqrt(1 - k / n))}"))
     if fit.structure not in ("ellipse", "equant"):
         return lines
-    own, true = kepler.elements(numbers), kepler.elements(kepler.planet())
+    el, true = kepler.elements(numbers), kepler.elements(kepler.mars())
     if fit.structure == "ellipse":
         lines.append((page.label("numbers_axes", a=latex_number(true.a, 5), b=latex_number(true.b, 5)),
-                      rf"a = {latex_operand(own.a)}, \quad b = {latex_operand(own.b)}, \qquad e = \sqrt{{1 - b^2/a^2}} "
-                      rf"= {latex_number(own.e)}"))
+                      rf"a = {latex_operand(el.a)}, \quad b = {latex_operand(el.b)}, \qquad e = \sqrt{{1 - b^2/a^2}} "
+                      rf"= {latex_number(el.e)}"))
     lines.append((page.label("numbers_directions", pole=f"{true.pole[0]:.2f}°, {true.pole[1]:.2f}°",
                              perihelion=f"{true.perihelion:.2f}°", longitude=f"{true.longitude:.2f}°"),
-                  rf"({latex_number(own.pole[0])}^\circ,\ {latex_number(own.pole[1])}^\circ), \qquad "
-                  rf"{latex_number(own.perihelion)}^\circ, \qquad {latex_number(own.longitude)}^\circ"))
-    years, off = read("day") / 365.25, 360 * 60 * (1 / own.period - 1 / true.period)
+                  rf"({latex_number(el.pole[0])}^\circ,\ {latex_number(el.pole[1])}^\circ), \qquad "
+                  rf"{latex_number(el.perihelion)}^\circ, \qquad {latex_number(el.longitude)}^\circ"))
+    years, off = read("day") / 365.25, 360 * 60 * (1 / el.period - 1 / true.period)
     lines.append(
         (page.label("numbers_period", years=readable(years, 4)),
-         rf"360 \cdot 60' \left({fraction(1, latex_number(own.period, 8))} - "
+         rf"360 \cdot 60' \left({fraction(1, latex_number(el.period, 8))} - "
          rf"{fraction(1, latex_number(true.period, 8))}\right) = {minutes(off)}\ \text{{{page.label('a_year')}}},"
          rf" \qquad {latex_operand(years)} \cdot {minutes(off, latex_operand)} = {minutes(years * off)}"))
-    return lines + ([_equation(page, own, years)] if fit.structure == "ellipse" else [])
+    return lines + ([_equation(page, el, years)] if fit.structure == "ellipse" else [])
 
 
-def _equation(page: Lesson, own: kepler.Elements, years: float) -> tuple[str, str]:
+def _equation(page: Lesson, el: kepler.Elements, years: float) -> tuple[str, str]:
     """Kepler's equation on the picked day."""
-    turned = math.radians(own.longitude - own.perihelion) + 2 * math.pi * years / own.period
+    turned = math.radians(el.longitude - el.perihelion) + 2 * math.pi * years / el.period
     M = turned % (2 * math.pi)
-    E = float(kepler.eccentric_anomaly(torch.tensor(M, dtype=torch.float64), own.e))
-    distance = own.a * (1 - own.e * math.cos(E))
+    E = float(kepler.eccentric_anomaly(torch.tensor(M, dtype=torch.float64), el.e))
+    distance = el.a * (1 - el.e * math.cos(E))
     return (page.label("numbers_equation", date=date(read("day"))),
-            rf"M = E - e \sin E = {latex_operand(E)} - {latex_operand(own.e)} \cdot {latex_operand(math.sin(E))} = "
-            rf"{latex_number(M)}, \qquad r = a\,(1 - e \cos E) = {latex_operand(own.a)}\,(1 - {latex_operand(own.e)} "
+            rf"M = E - e \sin E = {latex_operand(E)} - {latex_operand(el.e)} \cdot {latex_operand(math.sin(E))} = "
+            rf"{latex_number(M)}, \qquad r = a\,(1 - e \cos E) = {latex_operand(el.a)}\,(1 - {latex_operand(el.e)} "
             rf"\cdot {latex_operand(math.cos(E))}) = {latex_number(distance)}\ \text{{au}}")
 
 
-def compared(page: Lesson) -> pd.DataFrame:
-    """Every structure fitted to the same measurements by least squares: how many numbers, and both errors in
+def comparison(page: Lesson) -> pd.DataFrame:
+    """Every structure fitted to the same measurements by least squares: its number of parameters, and both errors in
     minutes of arc.
     """
-    fits = [fitted(structure, "lm") for structure in kepler.STRUCTURES]
+    fits = [fit_of(structure, "lm") for structure in kepler.STRUCTURES]
     return pd.DataFrame([(page.label(f"structure_{fit.structure}"), fit.numbers.shape[1], angle(fit.train[-1]),
                           angle(fit.test[-1])) for fit in fits], columns=page.label("columns_structures").split("|"))
 
 
 def _question(page: Lesson) -> Question:
-    """Which structure foretells best what was held out: not always the true one, where measurements are few and poor.
+    """Which structure predicts the held-out measurements best: with few and noisy measurements not always the true one.
     """
-    errors = {structure: fitted(structure, "lm").test[-1] for structure in kepler.STRUCTURES}
+    errors = {structure: fit_of(structure, "lm").test[-1] for structure in kepler.STRUCTURES}
     names = [page.label(f"structure_{structure}") for structure in errors]
-    said = ", ".join(f"{name} {angle(error)}" for name, error in zip(names, errors.values()))
+    text = ", ".join(f"{name} {angle(error)}" for name, error in zip(names, errors.values()))
     return page.question("structures", names, list(errors).index(min(errors, key=errors.get)), n=read("measured"),
-                         noise=f"{read('noise'):g}", errors=said)
+                         noise=f"{read('noise'):g}", errors=text)
 
 
 def measurements(train: Observations, test: Observations) -> pd.DataFrame:
-    """Every measurement, a row each: whether it was held out, the year, and the position in au."""
+    """The measurements, a row for each: whether it was held out, the year, and the position in au."""
     return pd.concat([pd.DataFrame(part.positions, columns=["x", "y", "z"]).assign(
         held_out=held_out, year=EPOCH.year + part.times.numpy()) for held_out, part in ((False, train), (True, test))],
         ignore_index=True)[["held_out", "year", "x", "y", "z"]]
 
 
 def steps(fit: Fit) -> pd.DataFrame:
-    """The kept steps of a fit: both errors and the numbers, as core.learning.kepler writes them."""
+    """The kept steps of a fit: both errors and the numbers of core.learning.kepler."""
     numbers = pd.DataFrame(fit.numbers, columns=[f"number_{i}" for i in range(fit.numbers.shape[1])])
     return pd.concat([pd.DataFrame({"step": fit.steps, "train": fit.train, "test": fit.test}), numbers], axis=1)

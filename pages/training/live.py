@@ -1,5 +1,5 @@
 """Live: a small transformer learns a task in a thread of this session, while the reader changes its settings, stops it,
-looks into it and takes it home.
+inspects it and downloads it.
 """
 import math
 from collections.abc import Hashable, Sequence
@@ -45,9 +45,9 @@ from pages.training.shared import (
 
 LEARNERS = "training_learners"      # of the session: key -> Learner, the latest last
 MOST_LEARNERS = 4
-# the small charts, where their axes end, and the format of these; present mode has room for one
+# the small charts: name, end of the axis, format of its labels; present mode has room for one
 SMALL = (("accuracy", 1.0, "%"), ("gradient_norm", 4.0, "~g"))
-NO_CHARACTER = "▯"                  # bytes that are none, as an untrained model writes them
+NO_CHARACTER = "▯"                  # stands for invalid bytes, which an untrained model writes
 AXIS_STEPS = (100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 10 ** 6)
 
 
@@ -75,7 +75,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _knobs(page: Lesson, key: Hashable, learner: Learner) -> None:
-    """What is turned while it learns."""
+    """Draw the controls that change the training while it runs."""
     reset_button(page, LEARNERS, key)
     choice(page, "optimizer")
     rate = pick_power(page, "rate", 4, format_func=lambda power: readable(10 ** power, 2), width=190,
@@ -86,7 +86,7 @@ def _knobs(page: Lesson, key: Hashable, learner: Learner) -> None:
 
 
 def _more(page: Lesson, learner: Learner) -> None:
-    """Where it begins, and where the model can go."""
+    """Draw the seed, the schedule, the download and the button that makes the model the app's."""
     numeric(st.number_input, page, "seed", width=110)
     st.selectbox(page.label("schedule"), KINDS, format_func=lambda kind: page.label(f"schedule_{kind}"),
                  help=page.label("schedule_help"), **attached("schedule"))
@@ -98,20 +98,21 @@ def _more(page: Lesson, learner: Learner) -> None:
 
 
 def text_of(page: Lesson, run: Run) -> tuple[str, bool]:
-    """What the task "own text" learns from: the prompt, if it is long enough, else the lesson's passage; whether it
-    is the prompt.
+    """The text of the task "own text": the prompt if it is long enough, else the lesson's passage; and whether it is
+    the prompt.
     """
-    own = reader.clean_prompt(run.text)
-    return (own, True) if len(own.encode(errors="replace")) >= learning.LEAST_TEXT else (page.text("passage"), False)
+    prompt = reader.clean_prompt(run.text)
+    is_long = len(prompt.encode(errors="replace")) >= learning.LEAST_TEXT
+    return prompt if is_long else page.text("passage"), is_long
 
 
 def _key(page: Lesson, run: Run) -> Hashable:
-    """What a learner is made from. The text too, where it learns that."""
+    """The settings that identify a learner, with the text if it learns one."""
     return (read("task"), read("size"), read("seed"), text_of(page, run)[0] if read("task") == "text" else "")
 
 
 def learner_of(key: Hashable) -> Learner:
-    """This session's learner with these settings, untrained when it is asked for first."""
+    """This session's learner with these settings, created untrained at first use."""
     kept = st.session_state.setdefault(LEARNERS, {})
     if key not in kept:
         task, size, seed, text = key
@@ -133,35 +134,35 @@ def _title(page: Lesson, learner: Learner, last: Progress) -> str:
 
 
 def _picture(page: Lesson, learner: Learner) -> None:
-    """Title, sample, curves and one pattern, of what stands now."""
+    """Draw the title, the sample, the curves and one attention pattern of the current state."""
     history = list(learner.history)
     last = history[-1]
     st.markdown(f"**{_title(page, learner, last)}**  \n{_sample(page, last)}{_rate_now(page, learner, last)}")
-    drawn = learning.thinned(history)
+    records = learning.thinned(history)
     with st.container(key="training_live_pictures"):
         loss, small, pattern = st.columns([5, 3, 4], gap="medium")
         with loss:
-            _loss(page, learner, drawn)
+            _loss(page, learner, records)
         with small:
             for name, top, form in SMALL[:1] if reader.present() else SMALL:
                 st.caption(page.label(f"caption_{name}"))
                 levels = {page.label("level_clip", c=readable(CLIP)): CLIP} if name == "gradient_norm" else None
-                _curve(page, (name,), drawn, Axis("", (0, top), format=form),
+                _curve(page, (name,), records, Axis("", (0, top), format=form),
                        chart_height(120 if reader.present() else 250), levels=levels)
         with pattern:
             fragment(lambda: _pattern(page, learner))()        # another head redraws nothing else
 
 
-def _curve(page: Lesson, lines: Sequence[str], drawn: list[Progress], y: Axis, height: int, **options) -> None:
-    """Some values of the records over the steps, in a chart that is called after the last of them."""
-    steps = [progress.step for progress in drawn]
+def _curve(page: Lesson, lines: Sequence[str], records: list[Progress], y: Axis, height: int, **options) -> None:
+    """Chart some values of the records over the steps; the chart has the name of the last of `lines`."""
+    steps = [progress.step for progress in records]
     x = Axis(page.label("axis_steps"), (0, next(n for n in AXIS_STEPS if n >= steps[-1])), format="~s")
-    show_curve(page, lines[-1], "line", {line: (steps, [getattr(progress, line) for progress in drawn])
+    show_curve(page, lines[-1], "line", {line: (steps, [getattr(progress, line) for progress in records])
                                          for line in lines}, x, y, height, **options)
 
 
 def _rate_now(page: Lesson, learner: Learner, last: Progress) -> str:
-    """Where the schedule stands; nothing where the learning rate stays as it is."""
+    """The current learning rate of the schedule; empty for a constant one."""
     schedule = learner.knobs.schedule
     return ("" if schedule.kind == "constant"
             else page.label("rate_now", kind=page.label(f"schedule_{schedule.kind}"),
@@ -177,19 +178,19 @@ def _sample(page: Lesson, last: Progress) -> str:
     return page.label("sample_text", written=written)
 
 
-def _loss(page: Lesson, learner: Learner, drawn: list[Progress]) -> None:
+def _loss(page: Lesson, learner: Learner, records: list[Progress]) -> None:
     levels, size = learner.task.levels, learner.model.config.vocab_size
     st.caption(page.label("caption_loss", vocabulary=size, start=readable(math.log(size))))
     named = {page.label(f"level_{name}", nats=readable(value)): value for name, value in levels.items()}
-    _curve(page, ("held_out", "loss"), drawn, Axis(page.label("axis_loss"), (0, 1.25 * max(levels.values()))),
-           chart_height(95), levels=named, changes=turned(page, drawn))
+    _curve(page, ("held_out", "loss"), records, Axis(page.label("axis_loss"), (0, 1.25 * max(levels.values()))),
+           chart_height(95), levels=named, changes=changes(page, records))
 
 
-def turned(page: Lesson, drawn: list[Progress]) -> dict[float, str]:
-    """The steps at which optimizer or learning rate were changed, and to what."""
+def changes(page: Lesson, records: list[Progress]) -> dict[float, str]:
+    """The steps at which the optimizer or the learning rate changed, and the new values."""
     return {float(before.step): f"{page.label(f'optimizer_{after.knobs.optimizer}')} "
                                 f"{readable(after.knobs.learning_rate, 2)}"
-            for before, after in zip(drawn, drawn[1:]) if before.step and before.knobs != after.knobs}
+            for before, after in zip(records, records[1:]) if before.step and before.knobs != after.knobs}
 
 
 def _pattern(page: Lesson, learner: Learner) -> None:
@@ -205,7 +206,7 @@ def _pattern(page: Lesson, learner: Learner) -> None:
 
 
 def table(history: list[Progress]) -> pd.DataFrame:
-    """Every record, a row each."""
+    """The records, a row for each."""
     return pd.DataFrame([{"step": p.step, "seconds": p.seconds, "loss": p.loss, "held_out": p.held_out,
                           "gradient_norm": p.gradient_norm, "accuracy": p.accuracy, "whole_rows": p.whole,
                           "optimizer": p.knobs.optimizer, "learning_rate": p.rate, "sample": p.sample[1]}
@@ -228,7 +229,7 @@ def _lines(page: Lesson, learner: Learner, last: Progress) -> list[tuple[str, st
 
 
 def _grammar_lines(page: Lesson, learner: Learner, last: Progress) -> list[tuple[str, str]]:
-    """The entropy of the grammar's first word and of all, and what the model pays above it."""
+    """The entropy of the grammar's first word and per word, and the model's loss above it."""
     made_up, floor = grammar.made_up(), learner.task.levels["floor"]
     words = made_up.states[made_up.start]
     terms = " - ".join(rf"{p:g} \ln {p:g}" for _, p, _ in words)
@@ -242,7 +243,7 @@ def _grammar_lines(page: Lesson, learner: Learner, last: Progress) -> list[tuple
 
 
 def _update(optimizer: str, rate: str) -> str:
-    """The rule that moves a weight, with today's learning rate."""
+    """The optimizer's update rule with the current learning rate, in LaTeX."""
     return {"sgd": rf"\theta \leftarrow \theta - \eta g = \theta - {rate}\, g",
             "momentum": rf"v \leftarrow 0.9\, v + g, \qquad \theta \leftarrow \theta - \eta v = \theta - {rate}\, v",
             "adam": r"m \leftarrow 0.9\, m + 0.1\, g, \quad s \leftarrow 0.999\, s + 0.001\, g^2, \quad \theta "
@@ -251,12 +252,12 @@ def _update(optimizer: str, rate: str) -> str:
 
 
 def _question(page: Lesson, learner: Learner) -> Question:
-    """What less than the whole row is worth: the blind guess of a task with answers, the word or the letter
-    before in a text.
+    """The loss of a model that does not read the whole row: the blind guess of a task with answers, the bigram model of
+    a text.
     """
     levels, size, task = learner.task.levels, learner.task.tokenizer.vocab_size, read("task")
-    name, other = ("blind", 2 * levels["blind"]) if "blind" in levels else ("bigram", levels["unigram"])
+    name, wrong = ("blind", 2 * levels["blind"]) if "blind" in levels else ("bigram", levels["unigram"])
     return ask(f"live_{task}", page.label(f"question_{name}", task=page.label(f"task_{task}")),
-               {0.0, math.log(size), other}, levels[name],
+               {0.0, math.log(size), wrong}, levels[name],
                page.label(f"because_{name}", loss=readable(levels[name]), chance=readable(math.log(size)), size=size),
                lambda value: page.label("question_uniform_option", loss=readable(value)))

@@ -1,5 +1,5 @@
-"""Packing: documents in rows of N tokens with an end of text between, what predicts what, where a row cuts, and what
-padding would cost instead.
+"""Packing: documents in rows of N tokens with an end of text between, what predicts what, where rows cut documents, and
+the cost of padding.
 """
 import pandas as pd
 import streamlit as st
@@ -13,19 +13,18 @@ from core.learning.packing import Rows
 from core.training import corpus
 from pages.training.shared import PREFIX, ask, chart_height, fraction, keep, numeric, place_of, read, side_by_side
 
-MOST_SHOWN = 600             # tokens; what comes after them is left out
-N_PASSAGE = 12               # sentences of the lesson's passage, where the prompt is a single document
-# Documents in rows of N tokens: what is read, what has to be predicted, where a row cuts; and the places that packing
-# and padding use.
+MOST_SHOWN = 600             # tokens; later ones are left out
+N_PASSAGE = 12               # sentences of the lesson's passage, which stands in for a prompt of one document
+# Documents in rows of N tokens: inputs, targets, cuts; and the places that packing and padding use.
 _picture = token_view("packing_rows", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument; return what it shows."""
-    documents, own, cut = documents_of(page, run)
+    documents, is_own, cut = documents_of(page, run)
     with side_by_side("bottom", "medium"):
         numeric(st.slider, page, "row_length", width=260)
-        st.caption(" ".join([page.label("packing_prompt" if own else "packing_passage"),
+        st.caption(" ".join([page.label("packing_prompt" if is_own else "packing_passage"),
                              *([page.label("packing_cut", n=MOST_SHOWN)] if cut else [])]))
     n = read("row_length")
     rows = packing.packed(documents, n, run.tokenizer.end_of_text)
@@ -41,21 +40,21 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def documents_of(page: Lesson, run: Run) -> tuple[list[list[int]], bool, bool]:
-    """The prompt's lines or sentences as token ids, or the passage's where the prompt has fewer than two; whether it is
-    the prompt; whether something was left out.
+    """The prompt's lines or sentences as token ids, or the passage's where the prompt has fewer than two; whether they
+    are the prompt's; whether some were left out.
     """
-    own = teacher_forcing.documents_of(reader.clean_prompt(run.text))
-    texts = own if len(own) > 1 else teacher_forcing.documents_of(page.text("passage"))[:N_PASSAGE]
+    found = teacher_forcing.documents_of(reader.clean_prompt(run.text))
+    texts = found if len(found) > 1 else teacher_forcing.documents_of(page.text("passage"))[:N_PASSAGE]
     documents, room = [], MOST_SHOWN
     for text in texts:
         if room:
             documents.append(run.tokenizer.encode(text)[:room])
             room -= len(documents[-1])
-    return documents, len(own) > 1, not room
+    return documents, len(found) > 1, not room
 
 
 def wasted(padded: list[int], n: int) -> float:
-    """The share of places that padding leaves empty."""
+    """The share of places in rows of n that padding leaves empty."""
     return 1 - sum(padded) / (n * len(padded))
 
 
@@ -67,7 +66,7 @@ def _title(page: Lesson, documents: list[list[int]], rows: Rows, padded: list[in
 
 def _header(page: Lesson, run: Run, rows: Rows, padded: list[int], at: int) -> dict:
     visible = run.tokenizer.visible
-    shown = [{"cells": [visible(int(i)) for i in inputs], "only": visible(int(targets[-1])) if counted[-1] else None,
+    cells = [{"cells": [visible(int(i)) for i in inputs], "only": visible(int(targets[-1])) if counted[-1] else None,
               "counted": counted.tolist(), "documents": documents.tolist(), "first": (place == 0).tolist()}
              for inputs, targets, counted, documents, place in zip(rows.inputs, rows.targets, rows.counted,
                                                                    rows.documents, rows.place)]
@@ -75,7 +74,7 @@ def _header(page: Lesson, run: Run, rows: Rows, padded: list[int], at: int) -> d
     text = (page.labels("packing_rows")
             | {"packed": page.label("packing_map_packed", used=readable(100 * (1 - rows.wasted))),
                "padded": page.label("packing_map_padded", used=readable(100 * (1 - wasted(padded, n))))})
-    return {"n": n, "rows": shown, "lengths": {"padded": padded}, "picked": list(divmod(at, n)),
+    return {"n": n, "rows": cells, "lengths": {"padded": padded}, "picked": list(divmod(at, n)),
             "height": chart_height(20), "text": text}
 
 
@@ -95,7 +94,7 @@ def _lines(page: Lesson, documents: list[list[int]], rows: Rows, padded: list[in
 
 
 def _question(page: Lesson, rows: Rows, padded: list[int], n: int) -> Question:
-    """How many rows padding needs."""
+    """The number of rows that padding needs."""
     answer, n_rows = len(padded), len(rows.inputs)
     return ask("packing", page.label("question_packing", rows=n_rows, n=n),
                {n_rows, answer + n_rows, max(1, answer // 2), answer + 1}, answer,
@@ -103,7 +102,7 @@ def _question(page: Lesson, rows: Rows, padded: list[int], n: int) -> Question:
 
 
 def table(run: Run, rows: Rows) -> pd.DataFrame:
-    """Every place of every row: what is read, and what has to be predicted."""
+    """The places of all rows, a row for each: input, target, whether it counts, and the document."""
     r, c = divmod(pd.RangeIndex(rows.n_places).to_numpy(), rows.inputs.shape[1])
     counted = rows.counted.reshape(-1)
     targets = [run.tokenizer.visible(int(i)) if counts else "" for i, counts in zip(rows.targets.reshape(-1), counted)]

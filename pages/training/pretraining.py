@@ -1,4 +1,4 @@
-"""The first stage: the model as pretraining left it, what it was trained on, and what it makes of a question."""
+"""The first stage: the pretrained model, its training, and its continuation of a question."""
 import math
 
 import pandas as pd
@@ -27,43 +27,43 @@ from pages.training.shared import (
     show_guesses,
     side_by_side,
 )
-from pages.training.tuning_parts import N_BARS, PICTURES, one_line, written_before
+from pages.training.tuning_parts import N_BARS, PICTURES, one_line, output_before
 
-settings = fine_tuning.settings     # what is given is one of its pairs
+settings = fine_tuning.settings     # the given text is from one of its pairs
 
 
 def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
     """Draw the instrument; return what it shows."""
     _, held_out = fine_tuning.text_pairs(page)
-    # where the other stages have it, so that it stays there from one to the next
+    # at the place of the other stages' control, so that it stays from one stage to the next
     with side_by_side():
         parts.asked_control(page, len(held_out))
     example = held_out[read("example") % len(held_out)]
     given = parts.given_text(run, example.prompt)
-    written, record = written_before(loaded, given), pretraining(loaded.name)
+    output, record = output_before(loaded, given), pretraining(loaded.name)
     title, above = _title(page, loaded, record), (page.label("caption_given"), one_line(given))
-    # a part, as in the other stages, whose picture follows a training: what stands at the same place is changed, not
-    # taken away and built anew
+    # a fragment, as in the other stages, whose picture follows a training: Streamlit then updates the elements in place
+    # and does not build them anew
     fragment(parts.picture)(title, lambda: _curve(page, loaded, record),
-                            lambda: parts.texts(page, above, {"goes_on": written}),
-                            lambda: _next_tokens(page, loaded, written))
+                            lambda: parts.texts(page, above, {"goes_on": output}),
+                            lambda: _next_tokens(page, loaded, output))
     return Reading(_lines(page, loaded, example, record), _question(page, loaded, example),
                    [tuning.token_log_probs, tuning.answers], {"pretraining.csv": lambda: record},
                    f".st-key-{PICTURES}", title)
 
 
-def _next_tokens(page: Lesson, loaded: LoadedModel, written: parts.Written) -> None:
+def _next_tokens(page: Lesson, loaded: LoadedModel, output: parts.Output) -> None:
     st.caption(page.label("caption_next_only"))
-    show_guesses(page, "next_token", loaded.tokenizer, written.log_probs.exp(),
+    show_guesses(page, "next_token", loaded.tokenizer, output.log_probs.exp(),
                  3 if reader.present() else N_BARS + 2, 120)
 
 
 def pretraining(name: str) -> pd.DataFrame:
-    """Tokens read in all, in millions, and the losses of the training, by record; empty where none was kept."""
+    """The total tokens seen, in millions, and the losses at each record of the training; empty where none was kept."""
     base, step = cache.name_and_step(name)
     rows, before, last = [], 0, 0
     for entry in checkpoints.training_record(base) if step is None else ():
-        if entry["tokens_seen"] < last:                     # a stage begins to count anew
+        if entry["tokens_seen"] < last:                     # a new stage counts from 0
             before += last
         last = entry["tokens_seen"]
         rows.append({"millions": (before + last) / 1e6, "training_loss": entry["training_loss"],
@@ -80,7 +80,7 @@ def _title(page: Lesson, loaded: LoadedModel, record: pd.DataFrame) -> str:
 
 
 def _curve(page: Lesson, loaded: LoadedModel, record: pd.DataFrame) -> None:
-    """The held-out loss as it fell, or what is known instead."""
+    """Draw the caption and, if it is known, the held-out loss over the tokens."""
     config = loaded.model.config
     st.caption(page.label("caption_pretraining", layers=config.n_layers, heads=config.n_heads, d=config.d_model,
                           vocabulary=config.vocab_size))
@@ -93,10 +93,10 @@ def _curve(page: Lesson, loaded: LoadedModel, record: pd.DataFrame) -> None:
 
 def _lines(page: Lesson, loaded: LoadedModel, example, record: pd.DataFrame) -> list[tuple[str, str]]:
     pair = fine_tuning.encoded(loaded, [example])[0]
-    prices = fine_tuning.prices_before(loaded, pair)
-    total = sum(prices)
+    losses = fine_tuning.losses_before(loaded, pair)
+    total = sum(losses)
     lines = [(page.label("numbers_answer_price", answer=parts.visible(loaded, pair.answer)),
-              f"{' + '.join(map(latex_operand, prices))} = {nats(total)}"),
+              f"{' + '.join(map(latex_operand, losses))} = {nats(total)}"),
              (page.label("numbers_answer_probability"),
               rf"e^{{-{latex_operand(total)}}} = {latex_number(math.exp(-total))}")]
     if not record.empty:
@@ -105,8 +105,8 @@ def _lines(page: Lesson, loaded: LoadedModel, example, record: pd.DataFrame) -> 
 
 
 def _question(page: Lesson, loaded: LoadedModel, example) -> Question:
-    """What the model as it is takes for the likeliest next token after an instruction."""
-    log_probs = written_before(loaded, example.prompt).log_probs
+    """The pretrained model's most probable next token after an instruction."""
+    log_probs = output_before(loaded, example.prompt).log_probs
     first = int(fine_tuning.encoded(loaded, [example])[0].answer[0])
     order = log_probs.topk(40).indices.tolist()
 

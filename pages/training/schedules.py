@@ -1,7 +1,8 @@
-"""Learning rates: schedules drawn over the steps, those of large models among them, and taken along into the live run;
-and three optimizers on a loss that can be seen.
+"""Learning rates: schedules over the steps, those of large models among them, which the live training can use; and
+three optimizers on a loss that can be seen.
 """
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -35,7 +36,7 @@ from pages.training.shared import (
 
 OWN = "own"
 N_POINTS = 240          # of a curve
-WIDTH, WARMUP = 512, 4000      # of the first Transformer, whose formula stands in the numbers
+WIDTH, WARMUP = 512, 4000      # of the first Transformer, for its formula in the numbers
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -50,7 +51,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _like(page: Lesson) -> None:
-    """Whose schedule it is."""
+    """Draw the choice of a model's schedule or the reader's own."""
     known = {row.name: row for row in schedules.table()}
     if read("like") not in known:
         keep(like=OWN)
@@ -62,7 +63,7 @@ def _like(page: Lesson) -> None:
 
 
 def trained() -> Trained | None:
-    """The model of the table that was picked; None where the reader sets it all."""
+    """The picked model of the table; None for the reader's own schedule."""
     return next((row for row in schedules.table() if row.name == read("like")), None)
 
 
@@ -70,30 +71,31 @@ def _schedules(page: Lesson) -> Reading:
     row = trained()
     with side_by_side("bottom", "medium"):
         _sliders(page, row)
-    shown = scheduled() if row is None else row.schedule(read("warmup") / 100, read("total")) if row.drawable else None
+    schedule = (scheduled() if row is None
+                else row.schedule(read("warmup") / 100, read("total")) if row.drawable else None)
     peak = 10 ** read("rate") if row is None else row.rate
-    title = _title(page, row, shown, peak)
+    title = _title(page, row, schedule, peak)
     st.markdown(f"**{title}**")
     if row is None:
-        _chart(page, {kind: Schedule(kind, shown.start, shown.total, shown.floor) for kind in KINDS}, shown.kind, peak)
+        _chart(page, {kind: replace(schedule, kind=kind) for kind in KINDS}, schedule.kind, peak)
     else:
         picture, facts = st.columns([7, 5], gap="medium")
         with picture:
-            if shown is not None:
-                _chart(page, {shown.kind: shown}, shown.kind, peak)
+            if schedule is not None:
+                _chart(page, {schedule.kind: schedule}, schedule.kind, peak)
             else:
                 why = "rate" if row.rate is None else row.decay or "decay"
                 st.info(page.label("not_drawn", name=row.name, why=page.label(f"not_drawn_{why}")))
         with facts, st.container(key=f"{PREFIX}facts"):
             st.markdown(_facts(page, row))
-    return Reading(_lines(page, shown, peak, row), None if shown is None else _question(page, shown),
+    return Reading(_lines(page, schedule, peak, row), None if schedule is None else _question(page, schedule),
                    [Schedule.share, Knobs.rate_at],
-                   {"schedule.csv": lambda: rates(shown, peak), "settings.csv": lambda: table(page)},
-                   f".st-key-{PREFIX}schedule" if shown is not None else f".st-key-{PREFIX}facts", title, table(page))
+                   {"schedule.csv": lambda: rates(schedule, peak), "settings.csv": lambda: table(page)},
+                   f".st-key-{PREFIX}{'facts' if schedule is None else 'schedule'}", title, table(page))
 
 
 def _sliders(page: Lesson, row: Trained | None) -> None:
-    """What can be turned: all of one's own schedule; of a model's only what the table leaves open."""
+    """Draw the sliders: all of the reader's own schedule; for a model only those that the table leaves open."""
     if row is None:
         pick_power(page, "rate", 4, "peak", format_func=lambda power: readable(10 ** power, 2), width=170)
     if row is None or (row.warmup == "yes" and row.start_steps is None and row.drawable):
@@ -107,8 +109,8 @@ def _sliders(page: Lesson, row: Trained | None) -> None:
 
 
 def _train_with(row: Trained | None) -> None:
-    """Takes the schedule along into the live view: of a model's its shape, scaled to the reader's steps, and its
-    optimizer where this app has it; the peak is the reader's.
+    """Callback: use the schedule in the live view. A model's schedule keeps its shape, scaled to the reader's steps,
+    and its optimizer if this app has it; the peak is the reader's.
     """
     if row is not None:
         shape = row.schedule(read("warmup") / 100, read("total")).scaled(read("total"))
@@ -118,32 +120,32 @@ def _train_with(row: Trained | None) -> None:
 
 
 def _chart(page: Lesson, drawn: dict[str, Schedule], picked: str, peak: float) -> None:
-    total = max(schedule.total for schedule in drawn.values())
+    total = max(curve.total for curve in drawn.values())
     steps = np.unique(
         np.concatenate([np.linspace(0, total - 1, N_POINTS), np.geomspace(1, total, N_POINTS) - 1]).round())
-    lines = {page.label(f"schedule_{kind}"): (steps, peak * np.array([schedule.share(int(step)) for step in steps]))
-             for kind, schedule in drawn.items()}
+    lines = {page.label(f"schedule_{kind}"): (steps, peak * np.array([curve.share(int(step)) for step in steps]))
+             for kind, curve in drawn.items()}
     show_curves("schedule", lines, ["query" if kind == picked else "excluded" for kind in drawn],
                 Axis(page.label("axis_steps"), (0, total), format=",d"),
                 Axis(page.label("axis_rate"), (0.0, 1.08 * peak), format="~g" if peak >= 1e-3 else "~e"),
                 chart_height(30), solid=page.label(f"schedule_{picked}"))
 
 
-def _title(page: Lesson, row: Trained | None, shown: Schedule | None, peak: float | None) -> str:
+def _title(page: Lesson, row: Trained | None, schedule: Schedule | None, peak: float | None) -> str:
     if row is None:
-        return page.label("schedules_title", kind=page.label(f"schedule_{shown.kind}").capitalize(),
-                          peak=readable(peak), start=shown.start, total=shown.total,
-                          end=readable(peak * shown.share(shown.total - 1)))
-    if shown is None:
+        return page.label("schedules_title", kind=page.label(f"schedule_{schedule.kind}").capitalize(),
+                          peak=readable(peak), start=schedule.start, total=schedule.total,
+                          end=readable(peak * schedule.share(schedule.total - 1)))
+    if schedule is None:
         return page.label("schedules_title_open", name=row.name)
     steps = "counted" if row.steps else "corpus" if row.least_steps else "unknown"
-    return page.label(f"schedules_title_{steps}", name=row.name, kind=page.label(f"schedule_{shown.kind}"),
-                      peak=superscript(peak), total=grouped(shown.total),
+    return page.label(f"schedules_title_{steps}", name=row.name, kind=page.label(f"schedule_{schedule.kind}"),
+                      peak=superscript(peak), total=grouped(schedule.total),
                       tokens=f"{(row.tokens or 0) / 1e9:g}")
 
 
 def _facts(page: Lesson, row: Trained) -> str:
-    """What the table tells of a model, and what it leaves open, line by line."""
+    """The table's settings of a model, and those it leaves open, a line for each."""
     values = dict(list(zip(page.label("columns_settings").split("|"), _cells(page, row)))[1:])
     unknown = page.label("not_told")
     lines = [f"{name}: **{value}**" for name, value in values.items() if value != unknown]
@@ -164,27 +166,27 @@ def _cells(page: Lesson, row: Trained) -> tuple[str, ...]:
 
 
 def table(page: Lesson) -> pd.DataFrame:
-    """How large models were trained, a row each."""
+    """The training settings of large models, a row for each."""
     return pd.DataFrame([_cells(page, row) for row in schedules.table()],
                         columns=page.label("columns_settings").split("|"))
 
 
-def rates(shown: Schedule | None, peak: float | None) -> pd.DataFrame:
+def rates(schedule: Schedule | None, peak: float | None) -> pd.DataFrame:
     """The learning rate at up to 2000 steps of a schedule."""
-    steps = ([] if shown is None else
-             np.unique(np.linspace(0, shown.total - 1, min(shown.total, 2000)).round()).astype(int).tolist())
-    return pd.DataFrame({"step": steps, "learning_rate": [peak * shown.share(step) for step in steps]})
+    steps = ([] if schedule is None else
+             np.unique(np.linspace(0, schedule.total - 1, min(schedule.total, 2000)).round()).astype(int).tolist())
+    return pd.DataFrame({"step": steps, "learning_rate": [peak * schedule.share(step) for step in steps]})
 
 
-def _lines(page: Lesson, shown: Schedule | None, peak: float | None, row: Trained | None) -> list[tuple[str, str]]:
+def _lines(page: Lesson, schedule: Schedule | None, peak: float | None, row: Trained | None) -> list[tuple[str, str]]:
     lines = []
-    if shown is not None:
-        lines.append(_middle(page, shown, peak))
-        if shown.start > 1 and shown.rising:
-            at = shown.start // 2
+    if schedule is not None:
+        lines.append(_middle(page, schedule, peak))
+        if schedule.start > 1 and schedule.rising:
+            at = schedule.start // 2
             lines.append((page.label("numbers_warmup", step=at - 1),
-                          rf"\eta_{{{at - 1}}} = {latex_operand(peak)} \cdot {fraction(at, shown.start)} = "
-                          f"{latex_number(peak * shown.share(at - 1))}"))
+                          rf"\eta_{{{at - 1}}} = {latex_operand(peak)} \cdot {fraction(at, schedule.start)} = "
+                          f"{latex_number(peak * schedule.share(at - 1))}"))
     if row is not None and row.steps is None and row.least_steps:
         lines.append((page.label("numbers_steps", name=row.name),
                       f"{fraction(f'{row.tokens:.0f}', f'{row.batch_tokens:.0f}')} = "
@@ -198,23 +200,23 @@ def _lines(page: Lesson, shown: Schedule | None, peak: float | None, row: Traine
                      rf"\sqrt{{d\,w}}}} = \frac{{1}}{{\sqrt{{{WIDTH} \cdot {WARMUP}}}}} = {first}")]
 
 
-def _middle(page: Lesson, shown: Schedule, peak: float) -> tuple[str, str]:
-    """The learning rate in the middle of the way down."""
-    step = (shown.start + shown.total) // 2
-    done = latex_operand((step - shown.start) / max(shown.total - shown.start, 1))
-    floor, rest = latex_operand(shown.floor), latex_operand(1 - shown.floor)
+def _middle(page: Lesson, schedule: Schedule, peak: float) -> tuple[str, str]:
+    """The learning rate halfway between the end of the warm-up and the end."""
+    step = (schedule.start + schedule.total) // 2
+    done = latex_operand((step - schedule.start) / max(schedule.total - schedule.start, 1))
+    floor, rest = latex_operand(schedule.floor), latex_operand(1 - schedule.floor)
     falling = {"constant": "", "linear": rf" \cdot ({floor} + {rest} \cdot (1 - {done}))",
                "cosine": rf" \cdot \left({floor} + {rest} \cdot \tfrac12 (1 + \cos({done}\,\pi))\right)",
-               "inverse_sqrt": rf" \cdot \max\left({floor},\ \sqrt{{{max(shown.start, 1)} / {step + 1}}}\right)"}
+               "inverse_sqrt": rf" \cdot \max\left({floor},\ \sqrt{{{max(schedule.start, 1)} / {step + 1}}}\right)"}
     return (page.label("numbers_middle", step=step),
-            rf"\eta_{{{step}}} = {latex_operand(peak)}{falling[shown.kind]} = {latex_number(peak * shown.share(step))}")
+            rf"\eta_{{{step}}} = {latex_operand(peak)}{falling[schedule.kind]} = "
+            f"{latex_number(peak * schedule.share(step))}")
 
 
-def _question(page: Lesson, shown: Schedule) -> Question:
-    """How much of a run has more than half of the peak: of this schedule, among what the others would give."""
-    shares = {kind: Schedule(kind, shown.start, shown.total, shown.floor, shown.rising).scaled(1000).above(0.5) / 10
-              for kind in KINDS}
-    return ask("schedule", page.label("question_schedule", kind=page.label(f"schedule_{shown.kind}")),
-               {*shares.values(), 25.0}, shares[shown.kind],
+def _question(page: Lesson, schedule: Schedule) -> Question:
+    """For how much of the training the rate exceeds half of the peak; the other kinds give the wrong options."""
+    shares = {kind: replace(schedule, kind=kind).scaled(1000).above(0.5) / 10 for kind in KINDS}
+    return ask("schedule", page.label("question_schedule", kind=page.label(f"schedule_{schedule.kind}")),
+               {*shares.values(), 25.0}, shares[schedule.kind],
                page.label("because_schedule", **{kind: f"{share:.1f} %" for kind, share in shares.items()}),
                lambda share: f"{share:g} %")

@@ -26,19 +26,19 @@ from pages.training import charts
 from pages.training.charts import Axis, Look
 
 PREFIX = "training_"
-CHART, CHART_PRESENT = 350, 270      # px of a chart that ends on a 720 px screen, in present mode too
+CHART, CHART_PRESENT = 350, 270      # px of a chart that fits a 720 px screen, usually and in present mode
 SETTINGS = Settings("training", {
     "view": Setting("forcing", options=("forcing", "live", "schedules", "packing", "childhood", "tuning", "kepler")),
     "unit": Setting("nats", options=("nats", "bits")),
     "packed": Setting(False),
-    "place": Setting(-1, low=-1),                 # the picked prediction of a packed row; −1: the dearest
+    "place": Setting(-1, low=-1),                 # the picked prediction of a packed row; −1: that of the largest loss
     "task": Setting("copying", options=tuple(learner.TASKS)),
     "size": Setting("tiny", options=tuple(learner.SIZES)),
     "optimizer": Setting("adam", options=learner.OPTIMIZERS),
     "rate": Setting(-2.5, low=-5.0, high=0.5),    # log10 of the learning rate
     "seed": Setting(0, low=0, high=99),
     "head": Setting(0, low=0),                    # of the live model, counted through its layers
-    "late": Setting(False),                       # the curves from shortly before the rise of induction on
+    "late": Setting(False),                       # the curves begin shortly before the rise of induction
     "milestone": Setting(-1, low=-1),             # index of the moment; −1: the last
     "stage": Setting("tuned", options=("pretrained", "tuned", "aligned")),
     "base": Setting("small", options=("small", "loaded")),
@@ -49,9 +49,9 @@ SETTINGS = Settings("training", {
     "rank": Setting(4, low=1, high=16),
     "judge": Setting("happy", options=(*tuning_texts.JUDGES, "own")),
     "beta": Setting(0.1, low=0.02, high=1.0),
-    "asked": Setting("pair", options=("pair", "prompt")),      # what the model is given before and after
-    "example": Setting(0, low=0, high=999),       # which of the held-out pairs
-    "dice": Setting(0, low=0, high=999),          # seed of what is drawn
+    "asked": Setting("pair", options=("pair", "prompt")),      # the text that the model continues before and after
+    "example": Setting(0, low=0, high=999),       # index of the held-out pair
+    "dice": Setting(0, low=0, high=999),          # seed of the sampled text
     "row_length": Setting(16, low=4, high=32),    # tokens of a packed row
     "row_place": Setting(0, low=0),               # the picked place, counted through the rows
     "part": Setting("schedules", options=("schedules", "descent")),
@@ -77,7 +77,7 @@ choice, show, show_spec = (functools.partial(views.choice, SETTINGS), functools.
 
 
 def chart_height(less: int = 0) -> int:
-    """The pixels of a chart that ends on the first screen; `less`: what else stands there."""
+    """The height of a chart that fits the first screen, in pixels; `less`: the height of other elements there."""
     return (CHART_PRESENT if reader.present() else CHART) - less
 
 
@@ -87,39 +87,39 @@ def scheduled() -> Schedule:
 
 
 def place_of(name: str, n: int, otherwise: int) -> int:
-    """A setting that counts places from 0, where it is one of n; else `otherwise`."""
+    """A setting that is an index, if it is in 0 … n − 1, else `otherwise`."""
     place = read(name)
     return place if 0 <= place < n else otherwise
 
 
 def side_by_side(alignment: str = "center", gap: str = "small", **options) -> DeltaGenerator:
-    """A place for controls beside each other."""
+    """A container for controls in one line."""
     return st.container(horizontal=True, vertical_alignment=alignment, gap=gap, **options)
 
 
 def numeric(widget: Callable, page: Lesson, name: str, label: str = "", **options) -> None:
-    """A slider or a field over a setting that is a number, within its bounds. label: where it is not the name."""
+    """Draw a slider or a field for a numeric setting within its bounds. label: if it is not `name`."""
     setting = SETTINGS.each[name]
     widget(page.label(label or name), setting.low, setting.high, **options, **attached(name))
 
 
 def pick_power(page: Lesson, name: str, per_ten: int, label: str = "", **options) -> float:
-    """A slider over a setting that is a power of ten, `per_ten` steps in each; 10 to that power."""
+    """Draw a slider for a setting that is an exponent of ten, with `per_ten` steps in each power; return the power."""
     setting = SETTINGS.each[name]
-    keep(**{name: round(per_ten * read(name)) / per_ten})       # an address may ask for what lies between two steps
+    keep(**{name: round(per_ten * read(name)) / per_ten})       # a URL may have a value between two steps
     powers = [k / per_ten for k in range(round(per_ten * setting.low), round(per_ten * setting.high) + 1)]
     st.select_slider(page.label(label or name), powers, **options, **attached(name))
     return 10.0 ** read(name)
 
 
 def newest(kept: dict, most: int) -> None:
-    """Drop all but the `most` entries that were added last."""
+    """Drop all but the `most` entries added last."""
     for old in list(kept)[:-most]:
         del kept[old]
 
 
 def reset_button(page: Lesson, store: str, key: Hashable) -> None:
-    """Ends the training and forgets what it has learned: the entry `key` of the session's dict `store`."""
+    """Draw the button that ends the training and deletes its state: the entry `key` of the session's dict `store`."""
     def reset() -> None:
         job_controls.end(page)
         st.session_state.get(store, {}).pop(key, None)
@@ -128,30 +128,30 @@ def reset_button(page: Lesson, store: str, key: Hashable) -> None:
 
 
 def take_home(page: Lesson, archive: Callable[[], bytes], file_name: str, key: str) -> None:
-    """A button that downloads a model as it is now, as a ZIP."""
+    """Draw the button that downloads a model in its current state as a ZIP."""
     st.download_button(page.label("take"), archive, file_name=f"{file_name}.zip", mime="application/zip",
                        icon=":material/download:", key=key, on_click="ignore", help=page.label("take_help"))
 
 
 def adopt(model: Transformer, tokenizer: Tokenizer, name: str) -> None:
-    """Makes this copy of a model the one that every lesson runs, and the one that tuning can begin with."""
-    own = cache.keep_own(model, tokenizer, name)
-    st.session_state["own_models"] = [*st.session_state.get("own_models", ()), own][-cache.MOST_OWN:]
-    reader.apply({"model": own})
+    """Make this copy of a model the one that every lesson runs and that tuning can begin with."""
+    copy = cache.keep_own(model, tokenizer, name)
+    st.session_state["own_models"] = [*st.session_state.get("own_models", ()), copy][-cache.MOST_OWN:]
+    reader.apply({"model": copy})
 
 
 # ---- pictures --------------------------------------------------------------------------------------------------------
 
 
 def look() -> Look:
-    """How this reader sees charts."""
+    """The reader's Look."""
     return Look(reader.theme(), reader.scale())
 
 
 def show_curve(page: Lesson, chart: str, prefix: str, lines: Mapping[str, tuple[Iterable, Iterable]], x: Axis, y: Axis,
                height: int, **options) -> None:
-    """Lines over the steps of a training as `charts.curve` draws them: x and y by line, whose name is the label
-    `<prefix>_<line>`. What was not measured has no point.
+    """Draw lines over the steps of a training by `charts.curve`: x and y by line, whose name is the label
+    `<prefix>_<line>`. Values that are not finite have no point.
     """
     names = {line: page.label(f"{prefix}_{line}") for line in lines}
     rows = [(names[line], x_value, y_value) for line, points in lines.items() for x_value, y_value in zip(*points)
@@ -162,13 +162,13 @@ def show_curve(page: Lesson, chart: str, prefix: str, lines: Mapping[str, tuple[
 
 def show_curves(chart: str, lines: Mapping[str, tuple[np.ndarray, np.ndarray]], meanings: Sequence[str], x: Axis,
                 y: Axis, height: int, **options) -> None:
-    """Lines as `charts.curves` draws them: x and y by name, and the meanings of their colours."""
+    """Draw lines by `charts.curves`: x and y by name, and the meanings of their colours."""
     show_spec(chart, charts.curve_rows(lines, y, height, reader.scale()),
               charts.curves(dict(zip(lines, meanings)), x, y, look(), height, **options))
 
 
 def show_guesses(page: Lesson, chart: str, tokenizer: Tokenizer, probs: torch.Tensor, n: int, less: int) -> None:
-    """The n likeliest next tokens of probs (|V|,)."""
+    """Chart the n most probable next tokens of probs (|V|,)."""
     best = probs.double().topk(n)
     show(residual_stream.guesses([tokenizer.visible(int(i)) for i in best.indices], to_numpy(best.values),
                                  page.label("axis_probability"), reader.theme(), reader.scale(),
@@ -176,7 +176,7 @@ def show_guesses(page: Lesson, chart: str, tokenizer: Tokenizer, probs: torch.Te
 
 
 def show_pattern(page: Lesson, name: str, pattern: torch.Tensor, tokens: Sequence[str], twin: str, less: int) -> None:
-    """A head's attention pattern (N, N); what the mask hides stays empty."""
+    """Draw a head's attention pattern (N, N); masked cells stay empty."""
     seen = np.where(np.tri(len(tokens), dtype=bool), to_numpy(pattern), np.nan)
     residual_grid(seen, row_labels=tokens, column_labels=tokens, legend=page.label("legend_pattern"),
                   reading=page.label("reading_pattern"), twin=twin, theme=reader.theme(), picked=None,
@@ -189,7 +189,7 @@ def show_pattern(page: Lesson, name: str, pattern: torch.Tensor, tokens: Sequenc
 
 
 def grouped(n: int) -> str:
-    """A whole number, its thousands set apart.
+    """An integer with grouped thousands.
 
     >>> grouped(12345)
     '12\\u202f345'
@@ -198,7 +198,7 @@ def grouped(n: int) -> str:
 
 
 def fraction(above: object, below: object) -> str:
-    """In LaTeX.
+    """A fraction in LaTeX.
 
     >>> fraction(1, "d")
     '\\\\frac{1}{d}'
@@ -212,13 +212,13 @@ def nats(value: float) -> str:
 
 
 def loss_and_exponential(symbol: str, loss: float) -> str:
-    """A loss in nats and what e to it is, in LaTeX."""
+    """A loss in nats and e to its power, in LaTeX."""
     return (rf"{symbol} = {nats(loss)}, \qquad e^{{{symbol}}} = e^{{{latex_operand(loss)}}} = "
             rf"{latex_number(math.exp(loss))}")
 
 
 def ask(key: str, question: str, values: Iterable, answer: object, explanation: str,
         write: Callable[[object], str] = str) -> Question:
-    """A question whose options are these values in their order, each once; `answer` is one of them."""
+    """A question whose options are these values and `answer`, sorted, without duplicates."""
     options = sorted({*values, answer})
     return Question(key, question, [write(value) for value in options], options.index(answer), explanation)

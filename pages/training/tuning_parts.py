@@ -1,5 +1,5 @@
-"""What the three stages of tuning share: the model that tuning begins with, the tuners of a session, the controls, and
-the picture of one prompt before and after.
+"""What the three stages of tuning share: the model to tune, the tuners of a session, the controls, and the picture of
+one prompt before and after.
 """
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -43,10 +43,10 @@ from pages.training.shared import (
 )
 
 SMALL = "stories-small"
-LEAST_CONTEXT = 96                  # tokens that a model must take to read the pairs
+LEAST_CONTEXT = 96                  # tokens of context that the pairs need
 TUNERS = "training_tuners"          # of the session: key -> a Tuner that has begun to learn, the latest last
 MOST_TUNERS = 2
-SHOWN = "training_tuning_shown"     # of the session: name -> (key, value) of what was last computed of a tuned model
+SHOWN = "training_tuning_shown"     # of the session: name -> (key, value) that was last computed with a tuned model
 N_WRITTEN, N_BARS = 18, 5
 PICTURES = f"{PREFIX}tuning_pictures"
 T = TypeVar("T")
@@ -54,10 +54,8 @@ AXIS_STEPS = tuple(range(100, 2001, 100)) + (5_000, 10 ** 4, 10 ** 5)
 
 
 @dataclass(frozen=True, eq=False)
-class Written:
-    """What a model does after a prompt: its most probable text, one that is drawn, and ln p (|V|,) of the next
-    token, float64.
-    """
+class Output:
+    """A model's output after a prompt: its greedy text, a sampled text, and ln p (|V|,) of the next token, float64."""
 
     greedy: str
     drawn: str
@@ -70,8 +68,8 @@ class Written:
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """A stage of tuning as its reader sees it. key: of its tuner, which `make` makes; n_held_out: how many examples
-    there are to go through; given: the text whose continuation is shown, the reader's prompt or that of the example.
+    """A stage of tuning. key: of its tuner, which `make` creates; n_held_out: the number of examples; given: the text
+    whose continuation is shown, the reader's prompt or that of the example.
     """
 
     page: Lesson
@@ -83,54 +81,51 @@ class Stage:
 
     @property
     def tuner(self) -> Tuner:
-        """As it is now."""
+        """The tuner in its current state."""
         return tuner_of(self.key, self.make)
 
     def latest(self, name: str, about: Hashable, compute: Callable[[], T]) -> T:
-        """What `compute` gives of the tuner as it is now; of each name the last value is kept."""
+        """The result of `compute` for the tuner's current state; the last value of each name is kept."""
         shown, key = st.session_state.setdefault(SHOWN, {}), (self.key, self.tuner.step, about)
         if shown.get(name, (None,))[0] != key:
             shown[name] = (key, compute())
         return shown[name][1]
 
     def now(self, name: str, about: Hashable, before: T, compute: Callable[[Transformer], T]) -> T:
-        """The same of the tuned model; `before`, where it has not learned yet."""
+        """The result of `compute` for the tuned model; `before` where it has not learned yet."""
         tuner = self.tuner
         return self.latest(name, about, lambda: compute(tuner.copy())) if tuner.step else before
 
-    def written(self) -> tuple[Written, Written]:
-        """What the model writes after the given text, before and now."""
-        ids, before = ids_of(self.loaded, self.given), written_before(self.loaded, self.given)
+    def outputs(self) -> tuple[Output, Output]:
+        """The model's outputs after the given text, before and now."""
+        ids, before = ids_of(self.loaded, self.given), output_before(self.loaded, self.given)
         return before, self.now("written", (ids, read("dice")), before, lambda model: write(model, self.loaded, ids))
 
 
 def base_of(run: Run) -> LoadedModel:
-    """The model that tuning begins with: the small one, or whichever is loaded."""
+    """The model to tune: the small one, or the loaded one."""
     return run.loaded if read("base") == "loaded" else cache.shared_model(SMALL, "cpu")
 
 
 def old_of(loaded: LoadedModel) -> OldText:
-    """Texts of the model's own, written once for everybody."""
+    """Texts that the model has written itself, shared by all readers."""
     return cache.result(("old text", loaded.name), lambda: tuning.old_text(loaded.model), lambda old: old.n_bytes)
 
 
 def tuner_settings() -> tuple[str, int, int]:
-    """Which weights are learned, the rank of adapters (else 0), and the seed: as a Tuner takes them."""
+    """The arguments of a Tuner: which weights are learned, the rank of adapters (else 0), and the seed."""
     return read("parts"), read("rank") if read("parts") == "adapters" else 0, read("seed")
 
 
 def tuner_of(key: Hashable, make: Callable[[], Tuner]) -> Tuner:
-    """This session's tuner with these settings.
-
-    Until it has begun to learn, one that everybody reads and that stays as it is.
-    """
-    own = st.session_state.get(TUNERS, {}).get(key)
-    return cache.result(("untrained", key), make, lambda tuner: 4 * tuner.model.n_parameters) if own is None else own
+    """This session's tuner with these settings; until it has begun to learn, an untrained one shared by all readers."""
+    tuner = st.session_state.get(TUNERS, {}).get(key)
+    return tuner or cache.result(("untrained", key), make, lambda tuner: 4 * tuner.model.n_parameters)
 
 
 def learning(key: Hashable, make: Callable[[], Tuner]) -> Callable[[], Iterator[TuningStep]]:
-    """What a job runs: this session's tuner, made when it begins to learn, goes on to the end of a round."""
-    kept = st.session_state.setdefault(TUNERS, {})      # now, for a job has no session
+    """The function of a job: it creates this session's tuner if needed and trains it to the end of a round."""
+    kept = st.session_state.setdefault(TUNERS, {})      # here, since a job has no session
 
     def learn() -> Iterator[TuningStep]:
         if key not in kept:
@@ -147,26 +142,26 @@ def given_text(run: Run, example: str) -> str:
 
 
 def ids_of(loaded: LoadedModel, text: str) -> tuple[int, ...]:
-    """A prompt as the model reads it, with room for an answer."""
+    """The token ids of a prompt, cut so that an answer fits the context."""
     return loaded.tokenizer.prompt(text, loaded.model.config.n_context - N_WRITTEN).token_ids
 
 
-def write(model: Transformer, loaded: LoadedModel, ids: tuple[int, ...]) -> Written:
-    """What `model`, which has the tokenizer of `loaded`, writes after these tokens."""
+def write(model: Transformer, loaded: LoadedModel, ids: tuple[int, ...]) -> Output:
+    """The output of `model`, which has the tokenizer of `loaded`, after these tokens."""
     texts = []
     for temperature in (0.0, tuning.TEMPERATURE):
         steps = list(generate(model, ids, SamplingConfig(temperature=temperature), read("dice"), N_WRITTEN))
         texts.append(loaded.tokenizer.decode([step.token_id for step in steps])
                      + (" ‹end›" if steps[-1].token_id == model.config.end_of_text else " …"))
     with torch.inference_mode():
-        return Written(*texts, model.logits(torch.tensor(ids))[-1].double().log_softmax(-1))
+        return Output(*texts, model.logits(torch.tensor(ids))[-1].double().log_softmax(-1))
 
 
-def written_before(loaded: LoadedModel, text: str) -> Written:
-    """What the model as it was writes after a text, computed once for everybody."""
+def output_before(loaded: LoadedModel, text: str) -> Output:
+    """The output of the untuned model after a text, shared by all readers."""
     ids = ids_of(loaded, text)
     return cache.result(("written", loaded.name, ids, read("dice")), lambda: write(loaded.model, loaded, ids),
-                        lambda written: written.n_bytes)
+                        lambda output: output.n_bytes)
 
 
 # ---- controls --------------------------------------------------------------------------------------------------------
@@ -174,8 +169,8 @@ def written_before(loaded: LoadedModel, text: str) -> Written:
 
 def draw_stage(stage: Stage, title: Callable[[Tuner], str], left: Callable[[], None], above: tuple[str, str],
                beside_controls: Callable[[], None] | None = None) -> None:
-    """The controls, and the picture, which follows the tuner while it learns. title: of the picture; left: draws its
-    left column; above: caption and Markdown above the texts; beside_controls: draws further controls.
+    """Draw the controls, and the picture, which follows the tuner while it learns. title: of the picture; left: draws
+    its left column; above: caption and Markdown above the texts; beside_controls: draws further controls.
     """
     page = stage.page
     with side_by_side():
@@ -185,7 +180,7 @@ def draw_stage(stage: Stage, title: Callable[[Tuner], str], left: Callable[[], N
         asked_control(page, stage.n_held_out)
 
     def current(_: list) -> None:
-        before, now = stage.written()
+        before, now = stage.outputs()
         picture(title(stage.tuner), left, lambda: texts(page, above, {"before": before, "now": now}),
                 lambda: bars(page, stage.loaded, before, now))
 
@@ -193,7 +188,7 @@ def draw_stage(stage: Stage, title: Callable[[Tuner], str], left: Callable[[], N
 
 
 def _controls(stage: Stage) -> bool:
-    """Tune, stop, reset; which weights; and a drawer. Whether it was running then."""
+    """Draw the buttons to tune, stop and reset, the choice of weights, and a drawer; return whether it was running."""
     page, tuner, loaded = stage.page, stage.tuner, stage.loaded
     running = job_controls.training_controls(page, stage.key, "tune" if not tuner.step else "tune_on",
                                              learning(stage.key, stage.make), stop="pause")
@@ -215,7 +210,7 @@ def _controls(stage: Stage) -> bool:
 
 
 def asked_control(page: Lesson, n: int) -> None:
-    """What the model is given: the reader's prompt, or one of n held-out pairs, and the next of them."""
+    """Draw the choice of the given text: the reader's prompt, or one of n held-out pairs with a button for the next."""
     choice(page, "asked")
     if read("asked") == "pair" and n > 1:
         st.button(page.label("another"), key="training_another", icon=":material/skip_next:",
@@ -226,12 +221,12 @@ def asked_control(page: Lesson, n: int) -> None:
 
 
 def one_line(text: str) -> str:
-    """A text in one line, as it is, for Markdown and inside a table."""
+    """A text in one line, escaped for Markdown and for a table."""
     return escaped(text.strip().replace("\n", " ⏎ ")) or "–"
 
 
 def picture(title: str, left: Callable[[], None], middle: Callable[[], None], right: Callable[[], None]) -> None:
-    """The title, and what three functions draw beside each other."""
+    """Draw the title, and below it three columns, each by its function."""
     st.markdown(f"**{title}**")
     with st.container(key=PICTURES):
         columns = st.columns([4, 6, 3], gap="medium")
@@ -243,19 +238,19 @@ def picture(title: str, left: Callable[[], None], middle: Callable[[], None], ri
             right()
 
 
-def texts(page: Lesson, above: tuple[str, str], written: Mapping[str, Written]) -> None:
-    """A caption, a text in Markdown, and a table of what was written, a column each, called `column_<name>`."""
+def texts(page: Lesson, above: tuple[str, str], outputs: Mapping[str, Output]) -> None:
+    """Draw a caption, a text in Markdown, and a table of the outputs, a column for each, labelled `column_<name>`."""
     st.caption(above[0])
     st.markdown(above[1])
-    rows = [["", *(page.label(f"column_{name}") for name in written)], ["---"] * (len(written) + 1)]
-    rows += [[f"**{page.label(f'row_{way}')}**", *(one_line(getattr(each, way)) for each in written.values())]
+    rows = [["", *(page.label(f"column_{name}") for name in outputs)], ["---"] * (len(outputs) + 1)]
+    rows += [[f"**{page.label(f'row_{way}')}**", *(one_line(getattr(each, way)) for each in outputs.values())]
              for way in ("greedy", "drawn")]
     with st.container(key=f"{PREFIX}comparison"):
         st.markdown("\n".join(f"| {' | '.join(row)} |" for row in rows))
 
 
-def bars(page: Lesson, loaded: LoadedModel, before: Written, now: Written) -> None:
-    """The next token's probability before and now, of the tokens that are the most probable in either."""
+def bars(page: Lesson, loaded: LoadedModel, before: Output, now: Output) -> None:
+    """Chart the probabilities before and now of the next tokens that are most probable in either."""
     p, q = before.log_probs.exp(), now.log_probs.exp()
     ids = torch.maximum(p, q).topk(3 if reader.present() else N_BARS).indices
     st.caption(page.label("caption_next_token", kl=readable(divergence(before, now))))
@@ -265,14 +260,14 @@ def bars(page: Lesson, loaded: LoadedModel, before: Written, now: Written) -> No
                                            chart_height(120)), "next_token")
 
 
-def divergence(before: Written, now: Written) -> float:
-    """KL(now ‖ before) of the next token, nats; at least 0."""
+def divergence(before: Output, now: Output) -> float:
+    """KL(now ‖ before) of the next token's distribution in nats, at least 0."""
     return max(0.0, float(tuning.kl(now.log_probs, before.log_probs)))
 
 
 def curves(page: Lesson, name: str, lines: Sequence[str], history: Sequence[TuningStep], height: int,
            levels: Mapping[str, float] | None = None) -> None:
-    """Some values of the records over the steps, in a chart of this name."""
+    """Chart some values of the records over the steps, under this name."""
     steps = [step.step for step in history]
     drawn = {line: (steps, [getattr(step, line) for step in history]) for line in lines}
     values = [y for _, ys in drawn.values() for y in ys if math.isfinite(y)] + list((levels or {}).values())
@@ -286,14 +281,14 @@ def curves(page: Lesson, name: str, lines: Sequence[str], history: Sequence[Tuni
 
 
 def reading(stage: Stage, title: str, lines: Sequence[tuple[str, str]], **parts) -> Reading:
-    """What stands below the picture: these lines, and those that both kinds of tuning have."""
+    """The Reading of a stage: these lines, and those that both kinds of tuning have."""
     tuner = stage.tuner
     return Reading([*lines, _learned_line(stage.page, tuner), _old_line(stage.page, tuner), _kl_line(stage)],
                    picture=f".st-key-{PICTURES}", title=title, **parts)
 
 
 def _learned_line(page: Lesson, tuner: Tuner) -> tuple[str, str]:
-    """How many numbers are learned, and of how many."""
+    """The number of trained parameters, and its share of all."""
     config, total = tuner.start.config, tuner.start.n_parameters
     share = f"{fraction(tuner.n_learned, total)} = {latex_number(tuner.n_learned / total)}"
     if tuner.parts == "adapters":
@@ -306,7 +301,7 @@ def _learned_line(page: Lesson, tuner: Tuner) -> tuple[str, str]:
 
 def _kl_line(stage: Stage) -> tuple[str, str]:
     """The divergence of the next-token distributions, with its largest term written out."""
-    before, now = stage.written()
+    before, now = stage.outputs()
     terms = now.log_probs.exp() * (now.log_probs - before.log_probs)
     most, total = int((terms if now is not before else now.log_probs).argmax()), divergence(before, now)
     p, q = (latex_operand(math.exp(float(which.log_probs[most]))) for which in (now, before))
@@ -317,17 +312,17 @@ def _kl_line(stage: Stage) -> tuple[str, str]:
 
 
 def _old_line(page: Lesson, tuner: Tuner) -> tuple[str, str]:
-    """The price on the old text, and by how much it has risen."""
+    """The loss on the old text, and its increase."""
     first, last = tuner.history[0].old, tuner.history[-1].old
     return (page.label("numbers_old", n=len(tuner.old.log_probs)),
             f"{latex_operand(last)} - {latex_operand(first)} = {nats(last - first)}")
 
 
 def table(history: Sequence[TuningStep]) -> pd.DataFrame:
-    """Every record, a row each."""
+    """The records, a row for each."""
     return pd.DataFrame([vars(step) for step in history])
 
 
 def visible(loaded: LoadedModel, ids: Sequence[int]) -> str:
-    """Tokens as code spans, one beside the other."""
+    """The tokens as code spans."""
     return " ".join(code(loaded.tokenizer.visible(i)) for i in ids)

@@ -64,7 +64,7 @@ def test_equal_areas_are_swept_in_equal_times_and_both_ends_of_the_axis_are_wher
 
 
 def test_the_classical_formula_gives_the_same_place():
-    numbers = kepler.planet()
+    numbers = kepler.mars()
     told = kepler.elements(numbers)
     perihelion, e, t = math.radians(told.perihelion), told.e, 1.3
     M = math.radians(told.longitude) - perihelion + 2 * math.pi * t / told.period
@@ -93,7 +93,7 @@ def test_the_equant_runs_evenly_around_its_own_point_on_a_circle_and_is_a_circle
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_the_jacobian_is_that_of_finite_differences(structure: str):
     train, _ = kepler.measure(5, 1.0, 0)
-    numbers = kepler.rough_start(structure, train) + 0.01
+    numbers = kepler.first_guess(structure, train) + 0.01
     J = kepler.jacobian(structure, numbers, train)
     for column in range(min(len(numbers), 7)):
         step = torch.zeros_like(numbers)
@@ -107,7 +107,7 @@ def test_the_jacobian_is_that_of_finite_differences(structure: str):
 @pytest.mark.parametrize("seed", range(3))
 def test_the_numbers_come_back_from_measurements_without_noise(method: str, seed: int):
     made = kepler.fit("ellipse", method, *kepler.measure(12, 0.0, seed))
-    assert (np.allclose(made.numbers[-1], kepler.planet().numpy(), rtol=0, atol=1e-4 if method == "adam" else 1e-9)
+    assert (np.allclose(made.numbers[-1], kepler.mars().numpy(), rtol=0, atol=1e-4 if method == "adam" else 1e-9)
             and made.train[0] > 500 > 1 > made.test[-1])
     assert (len(made.steps) == len(made.numbers) == len(made.train)
             and (method == "adam" or np.all(np.diff(made.train) <= 0)))
@@ -125,10 +125,10 @@ def test_a_fit_errs_as_much_as_its_measurements_and_a_wrong_structure_more():
 
 def test_the_noise_is_the_angle_it_says_and_the_seed_says_all():
     train, test = kepler.measure(2000, 2.0, 3)
-    assert kepler.rms("ellipse", kepler.planet(), train) == pytest.approx(2.0, abs=0.08)
+    assert kepler.rms("ellipse", kepler.mars(), train) == pytest.approx(2.0, abs=0.08)
     assert (torch.equal(train.positions, kepler.measure(2000, 2.0, 3)[0].positions)
             and not torch.equal(test.positions, kepler.measure(2000, 2.0, 4)[1].positions))
     assert float(train.times.max()) <= kepler.TRAINED <= float(test.times.min())
-    shifted = kepler.planet() + torch.tensor([0, 0, 0, 0, 0, ARCMIN, 0], dtype=torch.float64)
+    shifted = kepler.mars() + torch.tensor([0, 0, 0, 0, 0, ARCMIN, 0], dtype=torch.float64)
     assert (float(error_at("ellipse", shifted, torch.tensor([10.0], dtype=torch.float64)))
             == pytest.approx(1 / math.sqrt(3), rel=0.2))

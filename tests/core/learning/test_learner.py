@@ -274,14 +274,14 @@ def test_sizes_count_as_the_formula_says_and_long_histories_are_thinned():
 
 def test_prices_by_hand():
     logits = torch.log(torch.tensor([[0.5, 0.25, 0.25], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]]))
-    prices = teacher_forcing.forced(logits, [0, 1, 0])
+    prices = teacher_forcing.predict(logits, [0, 1, 0])
     assert (prices.p_true == pytest.approx([0.25, 0.1]) and prices.losses == pytest.approx([math.log(4), math.log(10)])
             and prices.n == 2)
     assert (prices.guesses.tolist() == [0, 1, 2] and prices.p_guess == pytest.approx([0.5, 0.8, 0.6])
             and prices.rank.tolist() == [1, 1])
     assert (prices.mean == pytest.approx(math.log(40) / 2) and prices.perplexity == pytest.approx(40 ** 0.5)
             and prices.total == pytest.approx(-math.log(0.25 * 0.1)))
-    assert math.isnan(teacher_forcing.forced(logits[:1], [0]).mean)
+    assert math.isnan(teacher_forcing.predict(logits[:1], [0]).mean)
 
 
 def test_the_push_is_the_derivative_of_the_price():

@@ -187,7 +187,7 @@ def test_the_old_text_is_the_models_own_and_its_price_is_measured_right(model, o
     other = Transformer(CONFIG).initialise(torch.Generator().manual_seed(9)).requires_grad_(False)
     with torch.no_grad():
         other.E.mul_(20)
-    price, divergence = old.price(other)
+    price, divergence = old.measure(other)
     nats, apart, n = 0.0, 0.0, 0
     for inputs, targets in zip(old.rows.inputs, old.rows.targets):
         there, here = (m.logits(inputs).double().log_softmax(-1) for m in (other, model))

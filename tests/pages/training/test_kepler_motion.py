@@ -14,10 +14,10 @@ TIMES = torch.tensor([-3.0, 0.0, 0.1, 1.88, 7.3, 40.0], dtype=torch.float64)
 
 
 def numbers_of(structure: str) -> torch.Tensor:
-    a, _, _, p, q, longitude, period = kepler.planet().tolist()
+    a, _, _, p, q, longitude, period = kepler.mars().tolist()
     made = torch.randn(3 * (kepler.DEGREE + 1), generator=torch.Generator().manual_seed(3), dtype=torch.float64)
     return {"ellipse": torch.tensor([a, 0.4, -0.3, p, q, longitude, period], dtype=torch.float64),
-            "equant": kepler.planet().double(), "polynomial": made,
+            "equant": kepler.mars().double(), "polynomial": made,
             "circle": torch.tensor([a, p, q, longitude, period], dtype=torch.float64)}[structure]
 
 
@@ -27,7 +27,7 @@ def test_a_planet_stands_where_python_says(structure):
     places, errors = evaluate(MOTION, """[times.map((t) => m.MOTIONS[structure](numbers, t, trained)),
         times.map((t) => m.apart(m.MOTIONS[structure](numbers, t, trained), m.MOTIONS.ellipse(truth, t)))]""",
                               times=TIMES.tolist(), structure=structure, numbers=numbers.tolist(),
-                              trained=kepler.TRAINED, truth=kepler.planet().tolist())
+                              trained=kepler.TRAINED, truth=kepler.mars().tolist())
     np.testing.assert_allclose(places, kepler.STRUCTURES[structure].place(numbers, TIMES), rtol=1e-9,
                                atol=1e-9)
     np.testing.assert_allclose(errors, error_at(structure, numbers, TIMES), rtol=1e-6, atol=1e-6)

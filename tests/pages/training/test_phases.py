@@ -58,7 +58,7 @@ def test_absurd_addresses_are_borne():
               "descent_steps": "-1", "structure": "cube", "method": "magic", "noise": "3.1", "measured": "-9",
               "fit_step": "777", "day": "1e12", "rate": "-1.07"}
     for view, part in ((VIEWS[0], None), (VIEWS[1], None), (VIEWS[1], "descent"), (VIEWS[2], None)):
-        query = ({f"training_{name}": told for name, told in absurd.items()} | {"training_view": view}
+        query = ({f"training_{name}": fit for name, fit in absurd.items()} | {"training_view": view}
                  | ({"training_part": part} if part else {}))
         at = open_at("training", **query)
         assert fine(at), (view, part)
@@ -169,10 +169,10 @@ def test_the_numbers_of_the_paths_hold_and_the_bound_is_the_answer(surface: str)
 @pytest.mark.parametrize("structure", kepler.STRUCTURES)
 def test_every_structure_sends_the_fit_that_was_made(structure: str):
     at = opened("training", {"view": "kepler", "structure": structure, "measured": "30", "seed": "3", "noise": "2.0"})
-    told = sent(at, "kepler_orbit")["told"]
+    fit = sent(at, "kepler_orbit")["fit"]
     made = kepler.fit(structure, "lm", *kepler.measure(30, 2.0, 3))
-    assert (told["numbers"] == made.numbers.tolist() and told["train"] == made.train.tolist()
-            and len(told["measured"]) == 30 and told["truth"] == kepler.planet().tolist())
+    assert (fit["numbers"] == made.numbers.tolist() and fit["train"] == made.train.tolist()
+            and len(fit["measured"]) == 30 and fit["truth"] == kepler.mars().tolist())
     rms = [float(x) for x in re.findall(r"{(\d+\.\d+)}'", formulas(at)[0])]
     assert rms[0] == pytest.approx(made.train[-1], abs=5e-5)
     best = min(kepler.STRUCTURES,

@@ -287,7 +287,7 @@ def test_playing_goes_through_the_moments_from_the_start():
 
 def test_the_head_that_becomes_the_induction_head_is_found_by_its_score():
     from core.analysis.stream_and_heads import induction_score
-    layer, head = childhood.becoming("stories-small", "cpu")
+    layer, head = childhood.induction_head("stories-small", "cpu")
     run = run_of("a", "stories-small")
     ids = torch.tensor(childhood.repeated(run))
     scores = torch.stack([induction_score(block.pattern, ids) for block in run.model(ids).blocks])
