@@ -1,4 +1,4 @@
-"""Activations: their curves and slopes under the hand, the gated ones as a surface, and where the live model stands on
+"""Activations: their curves and slopes, the gated ones as a surface, and the distribution of the live model's inputs on
 its own curve.
 """
 import math
@@ -22,11 +22,11 @@ from core.model.intervention import NOTHING, Intervention
 from pages.architectures.shared import PREFIX, SHARED_CSS, histogram, keep, percent, pick, probabilities, read
 
 SHOWN = ("relu", "gelu", "gelu_tanh", "swish")
-EVERY = (*SHOWN, "swiglu", "geglu")
+ALL = (*SHOWN, "swiglu", "geglu")
 EDGES, BINS = (-5.0, 5.0), 50
-PICKS = "x", "beta", "second", "gate"       # what is picked in the picture
-NEARLY_NOTHING = 0.05           # an output of this size or less
-# Activations under the hand: curves and slopes, a gate as a surface, and where the live model stands on its own curve.
+PICKS = "x", "beta", "second", "gate"       # settings that are picked in the picture
+NEARLY_NOTHING = 0.05           # outputs of this size or less count as nothing
+# Curves and slopes of activations at the picked x, a gate as a surface, and the live model's inputs on its own curve.
 _picture = token_view("architecture_curves", __file__, SHARED_CSS)
 
 
@@ -43,7 +43,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _block(page: Lesson, run: Run) -> int:
-    """The layer that all lessons share, in a select box."""
+    """Draw the select box of the layer that all lessons share; return the layer."""
     key = f"{PREFIX}pick_layer"
     st.session_state[key] = reader.selection().layer
     return pick(page, "block", run.model.config.n_layers, key=key,
@@ -82,8 +82,8 @@ def slope_at(name: str, x: float, beta: float = 1.0) -> float:
 
 
 def facts(name: str, inputs: np.ndarray) -> Mapping[str, float]:
-    """Where a layer's inputs (N, d_ff) lie on the model's curve: shares, in [0, 1], of values below 0 and of outputs of
-    nearly nothing, and of neurons that are never above 0.
+    """Shares, in [0, 1], of a layer's inputs (N, d_ff): "below" 0, with an output of nearly "nothing", and of "silent"
+    neurons, whose inputs are never above 0.
     """
     outputs = activation.activate(name, torch.from_numpy(inputs)).numpy()
     return {"below": float((inputs < 0).mean()), "nothing": float((np.abs(outputs) <= NEARLY_NOTHING).mean()),
@@ -91,13 +91,13 @@ def facts(name: str, inputs: np.ndarray) -> Mapping[str, float]:
 
 
 def swaps(run: Run, position: int) -> list[tuple[str, float, int, float]]:
-    """The next token after `position` with another curve in every block: name, KL(as it is ‖ with it) in nats, most
-    probable token and its probability.
+    """The effect of another activation in every block on the next token after `position`: name, KL(model ‖ changed
+    model) in nats, the most probable token and its probability.
     """
-    before, own = run.trace.logits[position], run.model.config.activation
+    before, base = run.trace.logits[position], run.model.config.activation
     rows = []
-    for name in (own, *(name for name in SHOWN if name != plain(own))):
-        after = run.trace_with(NOTHING if name == own else Intervention(activation=name)).logits[position]
+    for name in (base, *(name for name in SHOWN if name != plain(base))):
+        after = run.trace_with(NOTHING if name == base else Intervention(activation=name)).logits[position]
         p = probabilities(after)
         rows.append((name, stream_and_heads.effect(before, after).kl, int(p.argmax()), float(p.max())))
     return rows
@@ -105,21 +105,21 @@ def swaps(run: Run, position: int) -> list[tuple[str, float, int, float]]:
 
 def message(page: Lesson, run: Run, layer: int, inputs: np.ndarray | None) -> dict:
     """The header of the component, as activations.js describes it."""
-    own = run.model.config.activation
+    base = run.model.config.activation
     header = page.header("activations") | {
         "names": {name: page.label(f"activations_name_{name}") for name in SHOWN}, "own": None, "histogram": None,
         "swaps": [], "facts": [], "swap_title": "", "settings": {name: read(f"activations_{name}") for name in PICKS}}
     if inputs is None:
         return header
     position = reader.selection().position
-    shares = {name: percent(share) for name, share in facts(own, inputs).items()}
+    shares = {name: percent(share) for name, share in facts(base, inputs).items()}
     notes = [page.label("activations_facts", layer=layer, n=len(inputs), k=inputs.shape[1], edge=NEARLY_NOTHING,
                         **shares),
-             page.label("activations_swap_note", own=page.label(f"activations_short_{own}"))]
-    rows = [{"name": page.label(f"activations_short_{name}"), "own": name == own,
-             "kl": "0" if name == own else readable(kl), "top": run.tokenizer.visible(top), "p": probability(p)}
+             page.label("activations_swap_note", own=page.label(f"activations_short_{base}"))]
+    rows = [{"name": page.label(f"activations_short_{name}"), "own": name == base,
+             "kl": "0" if name == base else readable(kl), "top": run.tokenizer.visible(top), "p": probability(p)}
             for name, kl, top, p in swaps(run, position)]
-    return header | {"own": plain(own), "histogram": histogram(inputs, EDGES, BINS), "facts": notes, "swaps": rows,
+    return header | {"own": plain(base), "histogram": histogram(inputs, EDGES, BINS), "facts": notes, "swaps": rows,
                      "swap_title": page.label("activations_swap_title", token=run.tokens[position])}
 
 
@@ -172,27 +172,27 @@ def _lines(page: Lesson, x: float, beta: float) -> list[tuple[str, str]]:
 
 
 def _who_uses(page: Lesson) -> pd.DataFrame:
-    """The notes' table: every activation, its formula, and models that have it."""
+    """Every activation, its formula, and models that use it."""
     rows = [(page.label(f"activations_short_{name}"), page.label(f"activations_plain_{name}"),
-             page.label(f"activations_used_{name}")) for name in EVERY]
+             page.label(f"activations_used_{name}")) for name in ALL]
     return page.table(rows, "activation", "formula", "used")
 
 
-def kept(run: Run, name: str) -> tuple[int, int]:
-    """The number of the prompt's tokens after which the most probable next token stays the same with another curve in
-    every block, and the number of all tokens.
+def unchanged(run: Run, name: str) -> tuple[int, int]:
+    """The number of the prompt's tokens after which the most probable next token stays the same with another activation
+    in every block, and the number of all tokens.
     """
     before, after = (trace.logits.argmax(-1) for trace in (run.trace, run.trace_with(Intervention(activation=name))))
     return int((before == after).sum()), len(before)
 
 
 def _question(page: Lesson, run: Run) -> Question:
-    """ReLU in place of the model's own curve (or GELU, in place of ReLU): after how many tokens does the
-    best guess stay?
+    """After how many tokens the most probable next token stays the same with ReLU in place of the model's activation
+    (GELU in place of ReLU).
     """
-    own = run.model.config.activation
-    name = "gelu" if own == "relu" else "relu"
-    same, n = kept(run, name)
-    own, other = (code(page.label(f"activations_short_{curve}")) for curve in (own, name))
+    base = run.model.config.activation
+    name = "gelu" if base == "relu" else "relu"
+    same, n = unchanged(run, name)
+    base, new = (code(page.label(f"activations_short_{curve}")) for curve in (base, name))
     return page.question("activations", [page.label(f"activations_option_{which}") for which in ("all", "most", "few")],
-                         0 if same == n else 1 if 2 * same > n else 2, own=own, other=other, same=same, n=n)
+                         0 if same == n else 1 if 2 * same > n else 2, own=base, other=new, same=same, n=n)

@@ -1,5 +1,5 @@
-"""Fill in the blank: an encoder reads both sides of a hidden word, a decoder its left side alone; and a vector
-that classifies.
+"""Fill in the blank: an encoder reads both sides of a hidden word, a decoder only its left side; and the encoder's
+classification head.
 """
 import functools
 from dataclasses import dataclass, replace
@@ -42,7 +42,7 @@ from pages.architectures.shared import (
 CANDIDATES = 6
 MOST_CHARACTERS = 1000      # of the sentence; the bundled model takes 128 tokens
 PICTURE = (190, 420)        # least and most pixels of the attention pattern
-# A sentence with hidden words, what an encoder and a decoder say of one of them, and the three kinds of masks.
+# A sentence with hidden words, the predictions of an encoder and a decoder for one of them, and the three masks.
 _picture = token_view("architecture_blank", __file__, SHARED_CSS)
 
 
@@ -50,8 +50,8 @@ _picture = token_view("architecture_blank", __file__, SHARED_CSS)
 class Filled:
     """A row with blanks, and both models' predictions for them.
 
-    marked: the text, its own blanks where nobody knows what stood there; inputs: as the encoder read it; blanks: the
-    positions that are asked for; trace: the encoder's pass over inputs.
+    marked: the text, which may contain blanks with an unknown token; inputs: the token ids that the encoder reads;
+    blanks: the positions to predict; trace: the encoder's pass over inputs.
     """
 
     encoder: cache.LoadedModel
@@ -63,22 +63,22 @@ class Filled:
 
     @property
     def true_ids(self) -> tuple[int, ...]:
-        """The row with nothing hidden, a mask token where nobody knows."""
+        """The row with nothing hidden; a mask token stands for an unknown one."""
         return self.marked.token_ids
 
     @property
-    def own(self) -> range:
-        """The positions of the text's own tokens, between what the tokenizer puts before and after it."""
+    def body(self) -> range:
+        """The positions of the text's tokens, without those that the tokenizer adds before and after."""
         tokenizer = self.encoder.tokenizer
         return range(len(tokenizer.begin), len(self.true_ids) - len(tokenizer.end))
 
     @property
     def shares(self) -> bool:
-        """Whether the decoder cuts a text as the encoder does and has the same tokens but for the mask, so that their
-        probabilities are of the same things.
+        """Whether both tokenizers have the same merges and the same tokens but for the mask, so that the probabilities
+        of both models can be compared.
         """
-        own, other = self.encoder.tokenizer, self.decoder.tokenizer
-        return own.vocab_size == other.vocab_size + 1 and own.merges == other.merges
+        a, b = self.encoder.tokenizer, self.decoder.tokenizer
+        return a.vocab_size == b.vocab_size + 1 and a.merges == b.merges
 
     @property
     def classifies(self) -> bool:
@@ -86,52 +86,52 @@ class Filled:
         return self.encoder.model.config.n_classes > 0
 
     def true_id(self, position: int) -> int | None:
-        """What stood at the position; None where nobody knows."""
+        """The true token at the position; None if it is unknown."""
         token_id = self.true_ids[position]
         return None if token_id == self.encoder.tokenizer.mask_token else token_id
 
     def name(self, position: int) -> str:
-        """The token as the encoder read it, in its visible form; the place whose vector is classified is called [CLS].
-        """
+        """The encoder's input token in its visible form; [CLS] for the position whose vector is classified."""
         if position == 0 and self.classifies:
             return blanks.CLASSIFIES
         return self.visible(self.inputs[position])
 
     def known_id(self, position: int) -> int:
-        """What stood at the position; where nobody knows, what the encoder holds most probable."""
+        """The true token at the position; if it is unknown, the encoder's most probable one."""
         token_id = self.true_id(position)
-        return int(self.of_encoder(position).argmax()) if token_id is None else token_id
+        return int(self.p_encoder(position).argmax()) if token_id is None else token_id
 
     def visible(self, token_id: int) -> str:
-        """A token of the encoder as it is shown."""
+        """A token of the encoder in its visible form."""
         return self.encoder.tokenizer.visible(token_id)
 
-    def of_encoder(self, position: int) -> np.ndarray:
-        """(|V|,) float64 probabilities of what stood at the position, from both sides."""
+    def p_encoder(self, position: int) -> np.ndarray:
+        """(|V|,) float64: the encoder's probabilities of the token at the position, from both sides."""
         return probabilities(self.trace.logits[position])
 
-    def of_decoder(self, position: int) -> np.ndarray | None:
-        """Float64 probabilities of the decoder's own tokens, from the left; None behind a blank that nobody can read.
+    def p_decoder(self, position: int) -> np.ndarray | None:
+        """(|V|,) float64: the decoder's probabilities of the token at the position, from the left; None after an
+        unknown token.
         """
         _, logits = self._left(position)
         return None if logits is None else probabilities(logits[0])
 
-    def left_of_true(self, position: int) -> float | None:
-        """How probable the decoder holds what stood there: the product over the tokens that it cuts it into; None where
-        that cannot be said.
+    def p_left(self, position: int) -> float | None:
+        """The decoder's probability of the true token: the product over the decoder's tokens for it; None where it is
+        unknown.
         """
         ids, logits = self._left(position)
         return float(probabilities(logits)[range(len(ids)), ids].prod()) if ids else None
 
-    def in_decoder(self, position: int) -> list[int]:
-        """The decoder's token ids of what stood at the position; none where nobody knows."""
+    def decoder_ids(self, position: int) -> list[int]:
+        """The decoder's token ids for the true token at the position; empty if it is unknown."""
         return self._left(position)[0]
 
     def _left(self, position: int) -> tuple[list[int], Tensor | None]:
-        """The decoder's tokens for what stood at the position, and for each of them (at least one) the logits (k, |V|)
-        before it: none and None behind a blank that nobody can read.
+        """The decoder's k token ids for the true token at the position, and the logits (max(k, 1), |V|) that predict
+        them; empty and None after an unknown token.
         """
-        unknown = next((i for i in self.own if self.true_id(i) is None), len(self.true_ids))
+        unknown = next((i for i in self.body if self.true_id(i) is None), len(self.true_ids))
         n_context, tokenizer = self.decoder.model.config.n_context, self.decoder.tokenizer
         if position > (min(unknown, n_context) if self.shares else unknown):
             return [], None
@@ -140,9 +140,9 @@ class Filled:
             return list(ids[position:position + 1]), cache.trace(self.decoder, ids).logits[position - 1:position]
         start, end = self.marked.spans[position]
         before = self.marked.plain[:start].rstrip(" ")
-        own = tokenizer.encode(self.marked.plain[len(before):end]) if position < unknown else []
-        context = tokenizer.prompt(before, n_context - len(own)).token_ids
-        return own, cache.trace(self.decoder, (*context, *own[:-1])).logits[len(context) - 1:]
+        ids = tokenizer.encode(self.marked.plain[len(before):end]) if position < unknown else []
+        context = tokenizer.prompt(before, n_context - len(ids)).token_ids
+        return ids, cache.trace(self.decoder, (*context, *ids[:-1])).logits[len(context) - 1:]
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -185,25 +185,23 @@ def stand_in(page: Lesson, encoder: cache.LoadedModel) -> MarkedText:
 
 
 def fill(encoder: cache.LoadedModel, decoder: cache.LoadedModel, marked: MarkedText, seed: int | None) -> Filled:
-    """The marked text under both models; with a seed, tokens are hidden as in training instead of where the marks are.
+    """The marked text under both models; with a seed, random tokens are hidden as in training, and not the marked ones.
     """
     ids, mask = marked.token_ids, encoder.tokenizer.mask_token
     if seed is None:
         inputs = tuple(mask if position in marked.hidden else token_id for position, token_id in enumerate(ids))
         hidden = np.array(inputs) == mask
     else:
-        shown, targets = blanks.hide(np.array([ids]), encoder.tokenizer, np.random.default_rng(seed))
-        inputs, hidden = tuple(shown[0].tolist()), targets[0] != IGNORE
-    asked = tuple(np.flatnonzero(hidden).tolist())
-    return Filled(encoder, decoder, marked, inputs, asked, cache.trace(encoder, inputs))
+        masked, targets = blanks.hide(np.array([ids]), encoder.tokenizer, np.random.default_rng(seed))
+        inputs, hidden = tuple(masked[0].tolist()), targets[0] != IGNORE
+    hidden_at = tuple(np.flatnonzero(hidden).tolist())
+    return Filled(encoder, decoder, marked, inputs, hidden_at, cache.trace(encoder, inputs))
 
 
 def picked_blank(filled: Filled) -> int | None:
-    """The position of the blank that is looked at: the one the reader has picked, else the first; None where
-    nothing is hidden.
-    """
-    wanted = read("blank_picked")
-    return wanted if wanted in filled.blanks else next(iter(filled.blanks), None)
+    """The position of the picked blank, by default the first; None where nothing is hidden."""
+    picked = read("blank_picked")
+    return picked if picked in filled.blanks else next(iter(filled.blanks), None)
 
 
 def class_logits(encoder: cache.LoadedModel, rows: list[tuple[int, ...]]) -> Tensor:
@@ -212,7 +210,7 @@ def class_logits(encoder: cache.LoadedModel, rows: list[tuple[int, ...]]) -> Ten
         return encoder.runner.class_logits(torch.tensor(rows, device=encoder.device)).cpu()
 
 
-# ---- what the component is given -------------------------------------------------------------------------------------
+# ---- the component's data --------------------------------------------------------------------------------------------
 
 
 def message(page: Lesson, filled: Filled, picked: int | None) -> dict:
@@ -230,54 +228,54 @@ def message(page: Lesson, filled: Filled, picked: int | None) -> dict:
 
 
 def notes(page: Lesson, filled: Filled, picked: int | None) -> dict[str, str]:
-    """A note on each of the two models: what it reads, and where its tokens are its own."""
+    """A note on each of the two models: what it reads, and whether its tokens differ."""
     encoder, visible = filled.encoder, filled.decoder.tokenizer.visible
-    of_encoder = page.label("blank_both_note") if is_bundled(encoder) else about(page, encoder)
-    of_decoder = [page.label("blank_left_note")]
-    if picked is not None and filled.of_decoder(picked) is None:
-        of_decoder = [page.label("blank_left_unknown")]
+    encoder_note = page.label("blank_both_note") if is_bundled(encoder) else about(page, encoder)
+    decoder_notes = [page.label("blank_left_note")]
+    if picked is not None and filled.p_decoder(picked) is None:
+        decoder_notes = [page.label("blank_left_unknown")]
     elif picked is not None and not filled.shares:
-        ids = filled.in_decoder(picked)
-        of_decoder.append(page.label("blank_left_own", n=filled.decoder.tokenizer.vocab_size))
+        ids = filled.decoder_ids(picked)
+        decoder_notes.append(page.label("blank_left_own", n=filled.decoder.tokenizer.vocab_size))
         if len(ids) > 1:
-            of_decoder.append(page.label("blank_left_several", tokens=" ".join(map(visible, ids)),
-                                         p=probability(filled.left_of_true(picked))))
-    return {"encoder": of_encoder, "decoder": " ".join(of_decoder)}
+            decoder_notes.append(page.label("blank_left_several", tokens=" ".join(map(visible, ids)),
+                                         p=probability(filled.p_left(picked))))
+    return {"encoder": encoder_note, "decoder": " ".join(decoder_notes)}
 
 
 def _chip(page: Lesson, filled: Filled, position: int) -> dict:
-    """A token as the encoder reads it: "seen", "hidden", "unknown", and of the ones asked for by chance "replaced" or
-    "left" as it is.
+    """A token of the encoder's input. how: "seen", "hidden", "unknown", or, of randomly chosen ones, "replaced" or
+    "left" unchanged.
     """
-    tokenizer, shown, true = filled.encoder.tokenizer, filled.inputs[position], filled.true_ids[position]
+    tokenizer, token_id, true = filled.encoder.tokenizer, filled.inputs[position], filled.true_ids[position]
     if position not in filled.blanks:
         how = "seen"
-    elif shown == tokenizer.mask_token:
-        how = "unknown" if true == shown else "hidden"
+    elif token_id == tokenizer.mask_token:
+        how = "unknown" if true == token_id else "hidden"
     else:
-        how = "left" if shown == true else "replaced"
-    special = "" if position in filled.own else page.label("blank_cls" if is_bundled(filled.encoder)
+        how = "left" if token_id == true else "replaced"
+    special = "" if position in filled.body else page.label("blank_cls" if is_bundled(filled.encoder)
                                                            else "blank_special", token=filled.name(position))
     return {"token": filled.name(position), "true": tokenizer.visible(true), "how": how, "special": special,
             "can": not special and blanks.can_be_marked(true, tokenizer)}
 
 
 def candidates(filled: Filled, position: int, both_sides: bool) -> dict | None:
-    """The most probable tokens at a blank, the true one after them if it is not among them, and what all others share;
-    None where the decoder cannot read that far.
+    """The most probable tokens at a blank, then the true one if it is not among them, and the probability of all
+    others; None where the decoder has no prediction.
     """
-    p, model, true = ((filled.of_encoder(position), filled.encoder, [filled.true_id(position)]) if both_sides
-                      else (filled.of_decoder(position), filled.decoder, filled.in_decoder(position)))
+    p, model, true = ((filled.p_encoder(position), filled.encoder, [filled.true_id(position)]) if both_sides
+                      else (filled.p_decoder(position), filled.decoder, filled.decoder_ids(position)))
     if p is None:
         return None
-    shown = most_probable(p, CANDIDATES)
-    if len(true) == 1 and true[0] not in (None, *shown):
-        shown += true
+    best = most_probable(p, CANDIDATES)
+    if len(true) == 1 and true[0] not in (None, *best):
+        best += true
     rows = [{"token": model.tokenizer.visible(i), "p": p[i], "shown": probability(p[i]),
-             "rank": int((p > p[i]).sum()) + 1, "true": true == [i], "class": None} for i in shown]
+             "rank": int((p > p[i]).sum()) + 1, "true": true == [i], "class": None} for i in best]
     if both_sides and filled.classifies:
         ids = filled.true_ids
-        texts = [(*ids[:position], token_id, *ids[position + 1:]) for token_id in shown]
+        texts = [(*ids[:position], token_id, *ids[position + 1:]) for token_id in best]
         for row, classes in zip(rows, probabilities(class_logits(filled.encoder, texts))):
             row |= {"class": int(classes.argmax()), "sure": probability(classes.max())}
     rest = max(0.0, 1.0 - sum(row["p"] for row in rows))
@@ -285,8 +283,8 @@ def candidates(filled: Filled, position: int, both_sides: bool) -> dict | None:
 
 
 def losses(filled: Filled) -> dict[int, float]:
-    """−ln p of each hidden token that is known, in nats, by position."""
-    return {position: -np.log(filled.of_encoder(position)[filled.true_id(position)])
+    """−ln p of each hidden token with a known truth, in nats, by position."""
+    return {position: -np.log(filled.p_encoder(position)[filled.true_id(position)])
             for position in filled.blanks if filled.true_id(position) is not None}
 
 
@@ -301,7 +299,7 @@ def _verdict(page: Lesson, filled: Filled) -> dict | None:
 
 
 def toggled(filled: Filled, position: int) -> str:
-    """The marked text with the token at the position hidden, or shown if it was hidden."""
+    """The marked text with the token at the position hidden, or unhidden if it was hidden."""
     hidden = {place for place in filled.blanks if filled.true_id(place) is not None} ^ {position}
     return blanks.with_marks(replace(filled.marked, hidden=tuple(sorted(hidden))))
 
@@ -310,7 +308,7 @@ def _settled(filled: Filled, settings: dict) -> None:
     position = int(settings["position"])
     if settings["act"] == "pick":
         keep(blank_picked=position)
-    elif position in filled.own:
+    elif position in filled.body:
         keep(blank_text=toggled(filled, position), blank_way="own", blank_picked=position)
 
 
@@ -344,7 +342,7 @@ def sides(pattern: np.ndarray, query: int) -> tuple[float, float, float]:
 
 
 def names(filled: Filled) -> list[str]:
-    """All tokens in their visible form, as the encoder read them."""
+    """All tokens of the encoder's input in their visible form."""
     return [filled.name(position) for position in range(len(filled.inputs))]
 
 
@@ -352,19 +350,19 @@ def names(filled: Filled) -> list[str]:
 
 
 def _reading(page: Lesson, filled: Filled, picked: int | None, block: int, head: int) -> Reading:
-    data = {"blanks.csv": lambda: every_candidate(page, filled),
+    data = {"blanks.csv": lambda: candidate_table(page, filled),
             "attention.csv": lambda: pd.DataFrame(filled.trace.blocks[block].pattern[head].numpy(),
                                                   columns=names(filled))}
     return Reading(_lines(page, filled, picked), _question(page, filled, picked),
-                   [fill, blanks.hide, Filled.of_encoder, Filled.of_decoder], data, ".blank-picture",
+                   [fill, blanks.hide, Filled.p_encoder, Filled.p_decoder], data, ".blank-picture",
                    _title(page, filled, picked), _loss_table(page, filled),
                    explanation="" if is_bundled(filled.encoder) else "blank_loaded")
 
 
 def _title(page: Lesson, filled: Filled, picked: int | None) -> str:
     if picked is None:
-        return page.label("blank_title_none", n=len(filled.own))
-    p, true, q = filled.of_encoder(picked), filled.true_id(picked), filled.left_of_true(picked)
+        return page.label("blank_title_none", n=len(filled.body))
+    p, true, q = filled.p_encoder(picked), filled.true_id(picked), filled.p_left(picked)
     best = code(filled.visible(int(p.argmax())))
     if true is None:
         return page.label("blank_title_unknown", best=best, p=probability(p.max()))
@@ -379,7 +377,7 @@ def _lines(page: Lesson, filled: Filled, picked: int | None) -> list[tuple[str, 
         both = page.label("blank_numbers_shared" if filled.shares else "blank_numbers_apart")
         lines.append((f"{page.label('blank_numbers_p', token=code(filled.visible(token_id)), n=len(u))} {both}",
                       rf"y = \frac{{e^{{u}}}}{{\sum_{{t}} e^{{u_t}}}} = e^{{{latex_operand(u[token_id])} - "
-                      rf"{latex_operand(u.logsumexp(-1))}}} = {latex_number(filled.of_encoder(picked)[token_id])}"))
+                      rf"{latex_operand(u.logsumexp(-1))}}} = {latex_number(filled.p_encoder(picked)[token_id])}"))
     if nats:
         lines.append((page.label("blank_numbers_loss", n=len(nats)),
                       rf"\mathcal{{L}} = -\frac{{1}}{{{len(nats)}}} \sum_{{i\ \text{{hidden}}}} \ln y_i = "
@@ -398,31 +396,31 @@ def _loss_table(page: Lesson, filled: Filled) -> pd.DataFrame | None:
     """For each hidden token its probability under both models, and its loss."""
     rows = []
     for position, loss in losses(filled).items():
-        true, q = filled.true_id(position), filled.left_of_true(position)
-        rows.append((filled.visible(true), plain_number(filled.of_encoder(position)[true]),
+        true, q = filled.true_id(position), filled.p_left(position)
+        rows.append((filled.visible(true), plain_number(filled.p_encoder(position)[true]),
                      "–" if q is None else plain_number(q), plain_number(loss)))
     return page.table(rows, "hidden", "p_encoder", "p_decoder", "loss") if rows else None
 
 
-def every_candidate(page: Lesson, filled: Filled) -> pd.DataFrame:
+def candidate_table(page: Lesson, filled: Filled) -> pd.DataFrame:
     """The ten most probable tokens of every blank under both models."""
     rows = [(position, name, rank, model.tokenizer.visible(token_id), p[token_id])
             for position in filled.blanks
-            for name, model, p in (("encoder", filled.encoder, filled.of_encoder(position)),
-                                   ("decoder", filled.decoder, filled.of_decoder(position))) if p is not None
+            for name, model, p in (("encoder", filled.encoder, filled.p_encoder(position)),
+                                   ("decoder", filled.decoder, filled.p_decoder(position))) if p is not None
             for rank, token_id in enumerate(most_probable(p, 10), 1)]
     return page.table(rows, "position", "model", "rank", "token", "p")
 
 
 def _question(page: Lesson, filled: Filled, picked: int | None) -> Question | None:
-    """The same encoder under a decoder's triangle: what becomes of the hidden word's probability, or, with nothing
-    hidden, of the class, if it tells one?
+    """How a causal mask changes the encoder's probability of the hidden word; with nothing hidden, of the class, if it
+    has one.
     """
     if picked is None:
         return _class_question(page, filled) if filled.classifies else None
     token_id = filled.known_id(picked)
-    before, after = (filled.of_encoder(picked)[token_id],
-                     probabilities(_blinded(filled.encoder, filled.inputs).logits[picked])[token_id])
+    before, after = (filled.p_encoder(picked)[token_id],
+                     probabilities(_causal(filled.encoder, filled.inputs).logits[picked])[token_id])
     answer = 0 if after < before / 2 else 1 if after < before else 2
     return page.question("blank_mask", [page.label(f"blank_option_{name}") for name in ("halved", "less", "more")],
                          answer, token=code(filled.visible(token_id)), before=probability(before),
@@ -430,15 +428,15 @@ def _question(page: Lesson, filled: Filled, picked: int | None) -> Question | No
 
 
 def _class_question(page: Lesson, filled: Filled) -> Question:
-    """Does the class still depend on the sentence, if its place sees itself alone?"""
-    other = _blinded(filled.encoder, stand_in(page, filled.encoder).token_ids)
+    """Whether the class still depends on the sentence under a causal mask, where [CLS] sees only itself."""
+    stand_in_trace = _causal(filled.encoder, stand_in(page, filled.encoder).token_ids)
     positive = {name: probabilities(trace.class_logits)[1] for name, trace in (
-        ("before", filled.trace), ("after", _blinded(filled.encoder, filled.inputs)), ("other", other))}
+        ("before", filled.trace), ("after", _causal(filled.encoder, filled.inputs)), ("other", stand_in_trace))}
     same = abs(positive["after"] - positive["other"]) < 1e-6
     return page.question("blank_class", [page.label("blank_class_same"), page.label("blank_class_differs")],
                          0 if same else 1, **{name: probability(p) for name, p in positive.items()})
 
 
-def _blinded(encoder: cache.LoadedModel, ids: tuple[int, ...]) -> Trace:
-    """The encoder's pass over the ids under a decoder's triangle."""
+def _causal(encoder: cache.LoadedModel, ids: tuple[int, ...]) -> Trace:
+    """The encoder's pass over the ids under a causal mask."""
     return cache.trace(encoder, ids, Intervention(mask="causal"))

@@ -16,13 +16,13 @@ SEED = 0
 
 @dataclass(frozen=True)
 class Built:
-    """The measurements of a real model of a design.
+    """The measures of a real model of a design.
 
-    n_parameters     counted in the model's own tensors
+    n_parameters     counted in the model's tensors
     nats             mean −log p of the prompt's tokens after the first; NaN for a prompt of one token, for an encoder,
-                     and for a vocabulary that lacks the prompt's tokens
-    shape            of the logits; None where it could not read the prompt
-    trained          the loaded model itself, whose design this is
+                     and for a vocabulary without the prompt's tokens
+    shape            of the logits; None for a vocabulary without the prompt's tokens
+    trained          whether it is the loaded model itself, whose design this is
     """
 
     n_parameters: int
@@ -31,23 +31,25 @@ class Built:
     trained: bool
 
 
-def built(config: ModelConfig, run: Run) -> Built | None:
-    """The model of `config` measured on the prompt's last tokens; None for one that is too large to build here."""
+def build(config: ModelConfig, run: Run) -> Built | None:
+    """The measures of a model of `config` on the prompt's last tokens; None for one with more than MOST_BUILT
+    parameters.
+    """
     if counting.n_parameters(config) > MOST_BUILT:
         return None
     trained = config == run.model.config and not run.loaded.is_random
     token_ids = run.token_ids[-config.n_context:] if config.positions == "learned" else run.token_ids
     key = ("built design", config, token_ids, run.model_name if trained else "")
-    return cache.result(key, lambda: _read(run.model if trained else random_model(config), token_ids, trained),
+    return cache.result(key, lambda: _run(run.model if trained else random_model(config), token_ids, trained),
                         lambda _: 200)
 
 
 def random_model(config: ModelConfig) -> Transformer:
-    """A new model of a design, its weights drawn with seed 0."""
+    """A new model of a design with random weights from the seed SEED."""
     return Transformer(config).initialise(torch.Generator().manual_seed(SEED)).eval().requires_grad_(False)
 
 
-def _read(model: Transformer, token_ids: tuple[int, ...], trained: bool) -> Built:
+def _run(model: Transformer, token_ids: tuple[int, ...], trained: bool) -> Built:
     n_parameters, ids = model.n_parameters, torch.tensor(token_ids, dtype=torch.int64)
     if int(ids.max()) >= model.config.vocab_size:
         return Built(n_parameters, math.nan, None, trained)

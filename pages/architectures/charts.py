@@ -1,6 +1,4 @@
-"""Pictures of what models cost: how work grows with the length, models over time, scores against cost,
-losses against size.
-"""
+"""Charts of the cost of models: work over the length, models over time, scores over cost, losses over size."""
 import functools
 import math
 from collections.abc import Mapping
@@ -13,18 +11,18 @@ from core.figures.style import POWER_OF_TEN, TIMES_POWER_OF_TEN, colour, framed,
 
 MEANINGS = {"attention": "attention", "window": "key", "recurrent": "residual"}
 DASHES = {"attention": [1, 0], "window": [6, 3], "recurrent": [2, 2]}
-# pixels, width and height: a telephone's plot, and a small laptop's
+# width and height in pixels of the plot on a phone and on a small laptop
 PLOTS = {"narrow": (290, 210), "wide": (900, 210)}
 ROOMY = 620             # pixels of width from which a plot is wide
 NAME = (6.4, 15)        # pixels of a letter and of a line at the size of the names
-MARK = 11               # pixels from the middle of a line to that of a point that it does not touch
+MARK = 11               # pixels between the centres of a name and of a point that do not touch
 SIDES = {"over": -12, "under": 19}      # pixels from a point to its name
 
 
 def growth(rows: pd.DataFrame, names: Mapping[str, str], axis_titles: tuple[str, str], value_format: str, *,
            theme: str, scale: float, height: int) -> alt.TopLevelMixin:
-    """Work against length on two logarithmic axes, a labelled line a method, told apart by dash and colour. rows:
-    method, n, value, shown (the value as it is written).
+    """Work over the length on two logarithmic axes, a labelled line with its own dash and colour for each method. rows:
+    method, n, value, shown (the value as text).
     """
     frame = rows.assign(name=rows["method"].map(names))
     inks = {method: colour(MEANINGS[method], theme, "ink") for method in names}
@@ -50,7 +48,7 @@ def _logarithmic(channel: type, field: str, title: str, axis: alt.Axis, **scale)
 
 
 def _by(channel: type, field: str, looks: Mapping):
-    """An altair channel that gives each value of a field its look, without a legend."""
+    """An altair channel that maps each value of a field to its look, without a legend."""
     return channel(f"{field}:N", scale=alt.Scale(domain=[*looks], range=[*looks.values()]), legend=None)
 
 
@@ -61,7 +59,7 @@ def _powers(values: pd.Series) -> list[float]:
 
 
 def _ends(frame: pd.DataFrame) -> pd.DataFrame:
-    """Where each line's name stands: at its end, and clear of the one below it."""
+    """The place of each line's name: at its end, and above the name below it."""
     last = frame[frame["n"] == frame["n"].max()].sort_values("value").to_dict("records")
     apart = (frame["value"].max() / frame["value"].min()) ** 0.08
     for below, row in zip(last, last[1:]):
@@ -69,12 +67,11 @@ def _ends(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(last)
 
 
-@functools.lru_cache(maxsize=64)        # of the same points in every rerun
+@functools.lru_cache(maxsize=64)        # every rerun has the same points
 def name_sides(x: tuple[float, ...], y: tuple[float, ...], names: tuple[str, ...],
                plot: tuple[float, float] = PLOTS["narrow"]) -> list[str]:
-    """Where the names of points, given in their order of rank and in any units, stand in a plot of so many pixels.
-
-    Over or under their point, where fewer points lie, or nowhere ("") where both meet another name or the axis.
+    """The sides of names of points in a plot of so many pixels: "over" or "under" the point, where fewer points are, or
+    "" where both overlap another name or the axis. The points are in any units, and in the order of their rank.
 
     >>> name_sides((0, 1, 1.1, 1.15), (0, 1, 1.02, 1.01), ("first", "second", "third", "fourth"))
     ['over', 'over', 'under', '']
@@ -94,14 +91,14 @@ def name_sides(x: tuple[float, ...], y: tuple[float, ...], names: tuple[str, ...
 
 
 def _placed(rows: pd.DataFrame, x: pd.Series, y: pd.Series) -> pd.DataFrame:
-    """The rows with the sides of each name in either plot, the highest ones first in rank."""
+    """The rows with the side of each name in both plots; higher points rank first."""
     ranked = y.sort_values(ascending=False).index
     points = tuple(tuple(values[ranked]) for values in (x, y, rows["name"].where(rows["named"], "")))
     return rows.assign(**{kind: pd.Series(name_sides(*points, plot), ranked) for kind, plot in PLOTS.items()})
 
 
 def _names(base: alt.Chart, theme: str, scale: float) -> list:
-    """The names of `_placed` rows beside their points, and the halo below them."""
+    """The names of `_placed` rows, and the halo below them."""
     side = f"(width < {ROOMY} ? datum.narrow : datum.wide)"
     look = dict(dy=alt.ExprRef(f"{side} == 'under' ? {SIDES['under']} : {SIDES['over']}"),
                 opacity=alt.ExprRef(f"{side} ? 1 : 0"), fontSize=12 * scale)
@@ -109,8 +106,8 @@ def _names(base: alt.Chart, theme: str, scale: float) -> list:
 
 
 def timeline(rows: pd.DataFrame, axis_title: str, *, theme: str, scale: float, height: int) -> alt.TopLevelMixin:
-    """Models by month and a quantity, on a logarithmic axis: filled circles for weights that anyone can have, hollow
-    ones else. rows: name, date, value, access, shown, more; `named` ones have their name.
+    """A quantity of models over the month, on a logarithmic axis: filled circles for open weights, hollow ones for
+    closed. rows: name, date, value, access, shown, more, named (whether the name is drawn).
     """
     placed = _placed(rows, pd.to_datetime(rows["date"]).astype("int64"), np.log(rows["value"]))
     base = alt.Chart(placed).encode(
@@ -127,7 +124,7 @@ def timeline(rows: pd.DataFrame, axis_title: str, *, theme: str, scale: float, h
 
 def scores(rows: pd.DataFrame, axis_titles: tuple[str, str], *, theme: str, scale: float,
            height: int) -> alt.TopLevelMixin:
-    """BLEU against the operations of the training, one point a system, Transformers as filled diamonds. rows: name,
+    """BLEU over the operations of the training, a point for each system, a diamond for a Transformer. rows: name,
     flops, bleu, ours, shown.
     """
     placed = _placed(rows.assign(named=True), np.log(rows["flops"]), rows["bleu"])
@@ -147,7 +144,7 @@ def scores(rows: pd.DataFrame, axis_titles: tuple[str, str], *, theme: str, scal
 
 def power_law(curve: pd.DataFrame, point: tuple[float, float], axis_titles: tuple[str, str], *, theme: str,
               scale: float, height: int) -> alt.TopLevelMixin:
-    """A loss against a scale on logarithmic axes, with the reader's point on it. curve: scale, loss."""
+    """A loss over a scale on logarithmic axes, with the reader's point. curve: scale, loss."""
     base = alt.Chart(curve).encode(
         x=_logarithmic(alt.X, "scale", axis_titles[0], nice=False,
                        axis=alt.Axis(values=[10.0 ** power for power in range(-12, 18, 3)], labelExpr=POWER_OF_TEN,
@@ -163,7 +160,7 @@ def power_law(curve: pd.DataFrame, point: tuple[float, float], axis_titles: tupl
 
 
 def amounts(rows: pd.DataFrame, axis_title: str, *, theme: str, scale: float, height: int) -> alt.TopLevelMixin:
-    """Amounts as bars on a logarithmic axis, in the order given, each with its value. rows: name, value, shown."""
+    """Amounts as bars on a logarithmic axis, in the given order, each with its value. rows: name, value, shown."""
     base = alt.Chart(rows.assign(**{"from": 1.0})).encode(
         y=alt.Y("name:N", title=None, sort=[*rows["name"]], scale=alt.Scale(paddingInner=0.3)))
     bars = base.mark_bar(color=colour("kept", theme)).encode(

@@ -1,5 +1,5 @@
-"""Cost: how work grows with the length of the text, counted and timed on this machine; and sparse patterns, which keep
-few pairs and take more layers.
+"""Cost: the work over the length of the text, counted and timed on this machine; and sparse patterns, which keep few
+pairs and need more layers.
 """
 import threading
 import time
@@ -36,29 +36,29 @@ from pages.architectures.shared import (
 POWERS = (16, 32, 64, 128, 256)
 CHART, PRESENT_CHART = 290, 215      # px
 ASKED = f"{PREFIX}asked_to_measure"  # a key of the session
-HANDS = "length", "near", "central", "drawn", "seed"     # of the patterns, in their order
+HANDS = "length", "near", "central", "drawn", "seed"     # the settings of the patterns, in their order
 PATTERNS_PICTURE = f"{PREFIX}patterns_picture"
 PATTERNS_ROUTE = "sparse_patterns"
 _one_at_a_time = threading.Lock()    # two measurements at once would slow each other down
-# Sparse attention patterns beside each other, each cell as deep as the layers that its pair of tokens needs.
+# Sparse attention patterns side by side, with the number of layers that each pair of tokens needs.
 _picture = token_view("sparse_patterns", __file__, HAND_CSS)
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """The times taken on this machine, and the time of day. rows: method, n, value (seconds), shown."""
+    """The times on this machine, and the time of day. rows: method, n, value (seconds), shown."""
 
     rows: pd.DataFrame
     at: str
 
     def fitted(self, method: str) -> tuple[list[int], list[float]]:
         """The lengths and seconds to which the exponent of a method is fitted."""
-        own = self.rows[self.rows["method"] == method].tail(growth.FITTED)
-        return own["n"].tolist(), own["value"].tolist()
+        rows = self.rows[self.rows["method"] == method].tail(growth.FITTED)
+        return rows["n"].tolist(), rows["value"].tolist()
 
 
 @st.cache_resource(show_spinner=False)
-def _kept() -> dict[tuple[int, int], Measurement]:
+def _measurements() -> dict[tuple[int, int], Measurement]:
     """The measurements of this process, by width and window."""
     return {}
 
@@ -78,7 +78,7 @@ def _growth(page: Lesson) -> Reading:
     with go:
         if st.session_state.pop(ASKED, False):
             _measure(page, d, w)
-        measured = _kept().get((d, w))
+        measured = _measurements().get((d, w))
         st.button(page.label("measure_again" if measured else "measure_now"), key=f"{PREFIX}measure_now",
                   type="secondary" if measured else "primary", on_click=lambda: st.session_state.update({ASKED: True}))
     names, title, counts = page.labels("method"), _title(page, d, measured), _counted(d, w)
@@ -124,7 +124,7 @@ def _measure(page: Lesson, d: int, w: int) -> None:
     bar.empty()
     rows = pd.DataFrame([(timing.method, timing.n, timing.seconds, f"{readable(1000 * timing.seconds)} ms")
                          for timing in growth.fastest(timings)], columns=["method", "n", "value", "shown"])
-    _kept()[d, w] = Measurement(rows, time.strftime("%H:%M:%S"))
+    _measurements()[d, w] = Measurement(rows, time.strftime("%H:%M:%S"))
 
 
 def _counted(d: int, w: int) -> pd.DataFrame:
@@ -159,7 +159,7 @@ def _growth_lines(page: Lesson, d: int, w: int, measured: Measurement | None) ->
 
 
 def _growth_question(page: Lesson, d: int) -> Question:
-    """From which length on does full attention take more operations than the recurrent network of the same width?"""
+    """From which length on full attention takes more operations than the recurrent network of the same width."""
     options = [d // 4, d, 4 * d, d * d]
     work = {method: [growth.operations(method, n, d, 1) for n in range(d * d + 2)] for method in growth.METHODS}
     least = next(n for n, (attention, _, recurrent) in enumerate(zip(*work.values())) if attention > recurrent)
@@ -172,12 +172,12 @@ def _growth_question(page: Lesson, d: int) -> Question:
 
 
 def layers_by_pattern(*settings: int) -> dict[str, np.ndarray]:
-    """By pattern, how many layers each pair of tokens needs, (n, n); the settings are those of HANDS."""
+    """By pattern, the number of layers that each pair of tokens needs, (n, n); the settings are those of HANDS."""
     return {name: sparse.layers_between(sparse.pattern_mask(name, *settings)).numpy() for name in sparse.PATTERNS}
 
 
 def n_kept(layers: np.ndarray) -> int:
-    """How many pairs a pattern keeps."""
+    """The number of pairs that a pattern keeps."""
     return int((layers == 1).sum())
 
 
@@ -204,7 +204,7 @@ def _pattern(words: TextFile, name: str, layers: np.ndarray) -> dict:
 def answer(question: dict) -> bytes:
     """The packed header of the picture for the settings of the sliders.
 
-    Raises ValueError or KeyError for settings that make no sense.
+    Raises ValueError or KeyError for invalid settings.
     """
     values = [SETTINGS.each[name].accept(question[f"{PREFIX}{name}"]) for name in HANDS]
     if None in values:
@@ -234,18 +234,20 @@ def _pairs_table(patterns: dict[str, np.ndarray]) -> pd.DataFrame:
 
 
 def _hands(page: Lesson) -> list[dict]:
-    """The sliders of the picture, which asks the route for itself while one moves."""
+    """The sliders of the picture, which asks the route while one moves."""
     return [routes.hand(PATTERNS_ROUTE, f"{PREFIX}{name}", page.label(f"slider_{name}"),
                         (SETTINGS.each[name].low, SETTINGS.each[name].high), 1, read(name), {}) for name in HANDS]
 
 
 def _settled(settings: dict) -> None:
-    """Keep where the hands have come to rest."""
+    """Callback: keep the settings of the sliders when they rest."""
     keep(**{name: settings[f"{PREFIX}{name}"] for name in HANDS})
 
 
 def _reach(words: TextFile, name: str, layers: np.ndarray) -> str:
-    """After how many layers every pair is reached; under the causal mask, every token and those before it."""
+    """A sentence on the number of layers after which every pair is connected (under the causal mask, every token with
+    those before it).
+    """
     if name == "causal":
         return words.label("reach_causal")
     never, most = int((layers == 0).sum()), int(layers.max())
@@ -255,7 +257,7 @@ def _reach(words: TextFile, name: str, layers: np.ndarray) -> str:
 
 
 def _patterns_question(page: Lesson, n: int, near: int, right: int) -> Question:
-    """After how many layers can the last token know of the first, through the window alone? right: 0 for never."""
+    """After how many layers the window connects the last token with the first. right: the answer, 0 for never."""
     options = sorted({1, 2, right, n - 1} - {0})
     names = [page.label("layers_option", n=option) for option in options] + [page.label("layers_never")]
     because = page.label("because_reach", layers=right, w=near, gap=n - 1) if right else page.label("because_never")

@@ -1,5 +1,5 @@
-"""Design: the notes' table of architectures as switches; the block as they wire it, every part counted, and what a
-change costs against a baseline.
+"""Design: the table of architectures as switches; the wiring of the block, the parameters of every part, and the cost
+of a change against a baseline.
 """
 import math
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from core.model.normalisation import deepnorm_constants
 from core.model.presets import PRESETS
 from core.model.transformer import Transformer
 from pages.architectures import designs
-from pages.architectures.built import built
+from pages.architectures.built import build
 from pages.architectures.designs import CHOICES, NUMBERS, Design
 from pages.architectures.shared import PREFIX, SHARED_CSS, keep, prefixed, read, spaced, spaced_text
 
@@ -27,8 +27,7 @@ MEANINGS = {"E": "kept", "P": "position", "attention": "attention", "mlp": "mlp"
             "output": "residual"}
 ATTENTION_SETTINGS = "n_heads", "n_kv_heads", "d_model", "d_k", "d_v", "attention_bias"
 HEIGHT, PRESENT_HEIGHT = 440, 330      # px of the diagram
-# A design drawn and counted: the block's wiring with what changed marked, parameters part by part, and costs against a
-# baseline.
+# A design: the block's wiring with the changes marked, the parameters of each part, and the costs against a baseline.
 _picture = token_view("design_view", __file__, SHARED_CSS)
 
 
@@ -39,9 +38,9 @@ def draw(page: Lesson, run: Run) -> Reading:
     with left:
         design = _controls(page)
     base = _base(design)
-    config, based = design.config, base.config
+    config, base_config = design.config, base.config
     name = _name(page, design)
-    parts, base_parts = counting.parameters_by_part(config), counting.parameters_by_part(based)
+    parts, base_parts = counting.parameters_by_part(config), counting.parameters_by_part(base_config)
     n = len(run.token_ids)
     costs, total = _costs(page, config, n), sum(parts.values())
     largest = max(parts, key=parts.get)
@@ -51,17 +50,17 @@ def draw(page: Lesson, run: Run) -> Reading:
         compared = _compared(page, design, base, total - sum(base_parts.values()))
         _picture({"titled": title, "compared": compared, "scale": reader.scale(),
                   "height": PRESENT_HEIGHT if reader.present() else HEIGHT, "text": page.labels("column"),
-                  "stacks": Diagram(page, config, based).stacks(), "parts": _part_rows(page, parts, base_parts),
-                  "costs": _cost_rows(page, costs, _costs(page, based, n), page.labels("cost"))},
+                  "stacks": Diagram(page, config, base_config).stacks(), "parts": _part_rows(page, parts, base_parts),
+                  "costs": _cost_rows(page, costs, _costs(page, base_config, n), page.labels("cost"))},
                  key=f"{PREFIX}design_picture", on_settings=lambda settings: None)
-        st.caption(_made(page, config, run))
+        st.caption(_build_note(page, config, run))
         if note := page.words.labels.get(f"note_{design.preset}"):
             st.caption(note)
     table = page.table([(page.label(f"part_{part}"), count) for part, count in parts.items()], "part", "parameters")
     return Reading(
         _lines(page, config, parts, n), _question(page, name, config),
         [counting.parameters_by_part, counting.flops, counting.kv_cache_bytes, Transformer.initialise],
-        {"parameters.csv": lambda: pd.DataFrame([parts, base_parts]).assign(design=[design.written, base.written])},
+        {"parameters.csv": lambda: pd.DataFrame([parts, base_parts]).assign(design=[design.spec, base.spec])},
         ".design-diagram", title, table,
         {page.label("cost_parameters"): prefixed(total), page.label("cost_kv_full"): costs["kv_full"][1],
          page.label("cost_flops"): costs["flops"][1]})
@@ -71,21 +70,21 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _design() -> Design:
-    design, good = designs.read(read("design"))
-    if not good:
+    design, valid = designs.parse(read("design"))
+    if not valid:
         reader.notice("notice_url", name=f"{PREFIX}design", value="…")
-        keep(design=design.written)
+        keep(design=design.spec)
     return design
 
 
 def _base(design: Design) -> Design:
-    """The baseline of the design: the one that the reader kept, else the unchanged preset."""
-    written = read("base")
-    return _possible(designs.read(written)[0] if written else Design(design.preset))[0]
+    """The baseline of the design: the reader's, else the unchanged preset."""
+    spec = read("base")
+    return _possible(designs.parse(spec)[0] if spec else Design(design.preset))[0]
 
 
 def _possible(design: Design) -> tuple[Design, str]:
-    """The design, or its unchanged preset where the changes contradict each other; and the reason, "" for none."""
+    """The design, or its unchanged preset where the changes contradict each other, with the reason ("" for none)."""
     try:
         _ = design.config
     except ValueError as error:
@@ -94,25 +93,25 @@ def _possible(design: Design) -> tuple[Design, str]:
 
 
 def _controls(page: Lesson) -> Design:
-    """The preset, the switches and the sizes, each of which changes the one setting "design".
+    """Draw the preset, the switches and the sizes, each of which changes the one setting "design".
 
-    Returns what is drawn: the preset while what is asked for cannot be.
+    Return the design to draw: the preset while the chosen one is impossible.
     """
     design = _design()
     drawn, problem = _possible(design)
-    shown = {"preset": design.preset} | designs.values(drawn.config) | design.changes
+    values = {"preset": design.preset} | designs.values(drawn.config) | design.changes
     with st.container(horizontal=True, gap="xsmall", key=f"{PREFIX}switches"):
         for name, options in {"preset": PRESETS, **CHOICES}.items():
-            _field(page, design, name, shown[name], st.selectbox, list(options), label_visibility="collapsed",
+            _field(page, design, name, values[name], st.selectbox, list(options), label_visibility="collapsed",
                    format_func=lambda option, name=name: page.label(f"{name}_{option}"))
     with st.container(horizontal=True, gap="xsmall", key=f"{PREFIX}sizes"):
         for name, bounds in NUMBERS.items():
-            if name != "d_ff" or shown["d_ff"] is not None:
-                _field(page, design, name, shown[name], st.number_input, *bounds, step=1)
+            if name != "d_ff" or values["d_ff"] is not None:
+                _field(page, design, name, values[name], st.number_input, *bounds, step=1)
     if problem:
         st.warning(page.label("impossible", problem=problem))
     with st.container(horizontal=True, gap="xsmall"):
-        st.button(page.label("keep_base"), on_click=lambda: keep(base=drawn.written), help=page.label("keep_base_help"),
+        st.button(page.label("keep_base"), on_click=lambda: keep(base=drawn.spec), help=page.label("keep_base_help"),
                   key=f"{PREFIX}keep_base")
         if read("base"):
             st.button(page.label("drop_base"), on_click=lambda: keep(base=""), key=f"{PREFIX}drop_base")
@@ -120,14 +119,14 @@ def _controls(page: Lesson) -> Design:
 
 
 def _field(page: Lesson, design: Design, name: str, value: str | int, widget: Callable, *args, **options) -> None:
-    """A widget that shows a value of the design, and keeps the design with the value that it is given."""
+    """Draw a widget for one value of the design, which keeps the design with a new value."""
     key = f"{PREFIX}{name}_widget"
     if st.session_state.get(key) != value:
         st.session_state[key] = value
 
     def changed() -> None:
         given = st.session_state[key]
-        keep(design=(Design(given) if name == "preset" else design.with_change(name, given)).written)
+        keep(design=(Design(given) if name == "preset" else design.with_change(name, given)).spec)
 
     widget(page.label(name), *args, key=key, on_change=changed, **options)
 
@@ -145,7 +144,7 @@ def _name(page: Lesson, design: Design) -> str:
 
 
 def _compared(page: Lesson, design: Design, base: Design, difference: int) -> str:
-    """One sentence on the settings that differ from the baseline, and on the parameters that they cost."""
+    """A sentence on the settings that differ from the baseline, and on the parameters that they cost."""
     now, before = designs.values(design.config), designs.values(base.config)
     changes = [page.label("one_change", name=page.label(name), before=_value(page, name, before[name]),
                           now=_value(page, name, now[name])) for name in now if now[name] != before[name]]
@@ -160,16 +159,16 @@ def _value(page: Lesson, name: str, value) -> str:
     return page.label(f"{name}_{value}") if name in CHOICES else str(value)
 
 
-def _made(page: Lesson, config: ModelConfig, run: Run) -> str:
-    """One sentence on whether a model of this design was built, and on its loss on the prompt."""
-    made, total = built(config, run), counting.n_parameters(config)
-    if made is None:
+def _build_note(page: Lesson, config: ModelConfig, run: Run) -> str:
+    """A sentence on whether a model of this design was built, and on its loss on the prompt."""
+    model, total = build(config, run), counting.n_parameters(config)
+    if model is None:
         return page.label("not_built", total=spaced_text(total))
-    kind = ("unread" if made.shape is None else "silent" if math.isnan(made.nats)
-            else "trained" if made.trained else "random")
-    return page.label(f"built_{kind}", n=spaced_text(made.n_parameters), size=config.vocab_size,
-                      same=page.label("count_same" if made.n_parameters == total else "count_differs"),
-                      shape=" × ".join(map(str, made.shape or ())), nats=f"{made.nats:.4f}",
+    kind = ("unread" if model.shape is None else "silent" if math.isnan(model.nats)
+            else "trained" if model.trained else "random")
+    return page.label(f"built_{kind}", n=spaced_text(model.n_parameters), size=config.vocab_size,
+                      same=page.label("count_same" if model.n_parameters == total else "count_differs"),
+                      shape=" × ".join(map(str, model.shape or ())), nats=f"{model.nats:.4f}",
                       uniform=f"{math.log(config.vocab_size):.4f}")
 
 
@@ -178,14 +177,14 @@ def _made(page: Lesson, config: ModelConfig, run: Run) -> str:
 
 @dataclass(frozen=True)
 class Diagram:
-    """The stacks of an architecture, bottom up, as design.js draws them; what is not as in the baseline is marked."""
+    """The stacks of an architecture, bottom up, for design.js; differences from the baseline are marked."""
 
     page: Lesson
     config: ModelConfig
     base: ModelConfig
 
     def stacks(self) -> list[dict]:
-        """The decoder or encoder, and in an encoder-decoder the encoder before it."""
+        """The stacks: decoder or encoder, or, of an encoder-decoder, the encoder and the decoder."""
         return [self._stack(encoder) for encoder in ((True, False) if self._crosses() else (False,))]
 
     def _crosses(self) -> bool:
@@ -217,7 +216,7 @@ class Diagram:
                 "end": page.label("stack_memory" if encoder else f"stack_{kind}_out"), "items": items}
 
     def _box(self, part: str, name: str, count: int, *settings: str, changed: bool = False) -> dict:
-        """A box with its parameters, marked where it is `changed` or one of the settings is."""
+        """A box with its parameters, marked where it or one of the settings has changed."""
         return {"name": name, "count": prefixed(count, digits=3) if count else "0",
                 "meaning": MEANINGS[part], "changed": changed or self._differs(*settings)}
 
@@ -226,12 +225,12 @@ class Diagram:
                          self.config.d_model * (1 + self.config.norm_bias), "norm", "d_model", changed=moved)
 
     def _sublayer(self, part: str, encoder: bool) -> dict:
-        """One sublayer with its norms where the placement has them, and the sum that it ends in."""
+        """One sublayer with its norms where the placement has them, and the sum at its end."""
         moved, config = self._differs("norm_placement"), self.config
         alpha, _ = deepnorm_constants(config, encoder)
         scaled = config.norm_placement == "deepnorm"
-        norm, own = self._norm(moved), self._mlp() if part == "mlp" else self._attention(part, encoder)
-        inside = [*[norm] * config.reads_normed, own, *[norm] * (config.norm_placement == "sandwich")]
+        norm, sublayer = self._norm(moved), self._mlp() if part == "mlp" else self._attention(part, encoder)
+        inside = [*[norm] * config.reads_normed, sublayer, *[norm] * (config.norm_placement == "sandwich")]
         return {"inside": inside, "after": [norm] * (not config.reads_normed), "sum_changed": moved,
                 "sum": self.page.label("sum_deepnorm", alpha=f"{alpha:.2f}") if scaled else "",
                 "cross": part == "cross", "cross_at": int(config.reads_normed)}
@@ -270,7 +269,7 @@ def _part_rows(page: Lesson, parts: dict[str, int], base: dict[str, int]) -> lis
 
 
 def _costs(page: Lesson, config: ModelConfig, n: int) -> dict[str, tuple[float, str]]:
-    """The costs by name, each as a number and as text."""
+    """The costs by name, each as (number, text)."""
     total, work = counting.n_parameters(config), sum(counting.flops(config, n).values())
     cache = {"kv_token": counting.kv_cache_bytes(config, 1),
              "kv_full": counting.kv_cache_bytes(config, config.n_context)}
@@ -286,7 +285,7 @@ def _cost_rows(page: Lesson, now: dict, base: dict, names: dict[str, str]) -> li
 
 
 def _factor(now: float, base: float) -> str:
-    """The ratio of two costs as text: in percent more or less below one half, else as a factor."""
+    """The ratio of two costs as text: as a change in percent below 50 %, else as a factor."""
     if now == base or not base or not now:
         return "=" if now == base else "–"
     ratio = now / base
@@ -312,12 +311,12 @@ def _lines(page: Lesson, config: ModelConfig, parts: dict[str, int], n: int) -> 
               rf"\frac{{{spaced(sum(work))}}}{{{n} \cdot 2 \cdot {spaced(total)}}}"
               rf" = {latex_number(sum(work) / n / 2 / total)}")]
     if config.kind != "encoder":
-        crossed, one = config.kind == "encoder-decoder", counting.kv_cache_bytes(config, 1)
+        crossed, size = config.kind == "encoder-decoder", counting.kv_cache_bytes(config, 1)
         twice = r"2 \cdot " if crossed else ""
         lines.append((page.label("numbers_cache_crossed" if crossed else "numbers_cache"),
                       rf"{twice}L\, h_{{kv}} (d_k + d_v) \cdot 2 = {twice}{config.n_layers} \cdot {config.n_kv_heads} "
-                      rf"\cdot ({config.d_k} + {config.d_v}) \cdot 2 = {spaced(one)}, \qquad {spaced(one)} \cdot "
-                      rf"{config.n_context} = {spaced(one * config.n_context)}"))
+                      rf"\cdot ({config.d_k} + {config.d_v}) \cdot 2 = {spaced(size)}, \qquad {spaced(size)} \cdot "
+                      rf"{config.n_context} = {spaced(size * config.n_context)}"))
     structure = counting.structure_bits(config)
     lines.append((page.label("numbers_structure"),
                   rf"\frac{{16 \cdot {spaced(total)}}}{{{spaced(structure)}}} = "
@@ -334,21 +333,21 @@ def _attention_line(config: ModelConfig) -> str:
 
 
 def _question(page: Lesson, name: str, config: ModelConfig) -> Question:
-    """Double the width and leave the rest: by how much does the model grow? Answered by counting the wider one."""
+    """By how much the model grows when its width doubles, counted on the wider one."""
     wider = _wider(config)
     now, then = counting.n_parameters(config), counting.n_parameters(wider)
     options = np.array([2, 3, 4])
     parts, wide = counting.parameters_by_part(config), counting.parameters_by_part(wider)
-    said = "; ".join(page.label("wider_part", part=page.label(f"part_{part}"), factor=f"{wide[part] / count:.3g}")
+    growth = "; ".join(page.label("wider_part", part=page.label(f"part_{part}"), factor=f"{wide[part] / count:.3g}")
                      for part, count in parts.items() if count)
     return page.question("wider", [page.label(f"wider_{option}") for option in options],
                          int(np.abs(np.log(then / now / options)).argmin()), name=name, d=config.d_model,
                          wide=wider.d_model, d_ff=config.d_ff, wide_ff=wider.d_ff, factor=f"{then / now:.3f}",
-                         now=spaced_text(now), then=spaced_text(then), parts=said)
+                         now=spaced_text(now), then=spaced_text(then), parts=growth)
 
 
 def _wider(config: ModelConfig) -> ModelConfig:
-    """The same architecture with d and d_ff twice as large; heads stay as many and become twice as wide."""
+    """The same architecture with d and d_ff twice as large, and as many heads of twice the width."""
     fields = config.to_dict() | dict(d_model=2 * config.d_model, d_k=2 * config.d_k, d_v=2 * config.d_v,
                                      d_ff=None if config.d_ff is None else 2 * config.d_ff)
     return ModelConfig.from_dict(fields)

@@ -1,6 +1,5 @@
-"""A design: a known model and what the reader changed in it.
-
-It is written as one short text, which the address carries: `gpt2;norm_placement=post;n_layers=24`.
+"""A design: a known model and the reader's changes to it, written as one short text for the URL:
+`gpt2;norm_placement=post;n_layers=24`.
 """
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ class Design:
     def config(self) -> ModelConfig:
         """The architecture.
 
-        Raises ValueError, with the sentence to show a reader, for changes that do not go together.
+        Raises ValueError, with a sentence for the reader, for changes that contradict each other.
         """
         known, changes = PRESETS[self.preset].fields, dict(self.changes)
         if "biases" in changes:
@@ -38,16 +37,16 @@ class Design:
         if "tied" in changes:
             changes["tied_embeddings"] = changes.pop("tied") == "yes"
         if "norm" in changes:
-            # as their papers have them: RMSNorm has a gain alone
+            # as in their papers: RMSNorm has only a gain
             changes["norm_bias"] = changes["norm"] == "layernorm"
         return ModelConfig(**known | changes)
 
     @property
-    def written(self) -> str:
+    def spec(self) -> str:
         return ";".join([self.preset, *(f"{name}={value}" for name, value in self.changes.items())])
 
     def with_change(self, name: str, value: str | int) -> Design:
-        """The design with one setting changed; a value that the preset has anyway is no change."""
+        """The design with one setting changed; the preset's own value is no change."""
         rest = {other: kept for other, kept in self.changes.items() if other != name}
         return Design(self.preset, rest if _without(self.preset, rest, name) == value else rest | {name: value})
 
@@ -61,27 +60,27 @@ def _without(preset: str, rest: dict, name: str) -> str | int | None:
 
 def values(config: ModelConfig) -> dict[str, str | int]:
     """The values of the controls for an architecture, by the names of CHOICES and NUMBERS."""
-    shown = {name: getattr(config, name) for name in (*CHOICES, *NUMBERS) if name not in ("biases", "tied")}
+    fields = {name: getattr(config, name) for name in (*CHOICES, *NUMBERS) if name not in ("biases", "tied")}
     biases = next((name for name, pair in _BIASES.items() if pair == (config.attention_bias, config.mlp_bias)), "all")
-    return shown | {"biases": biases, "tied": "yes" if config.tied_embeddings else "no"}
+    return fields | {"biases": biases, "tied": "yes" if config.tied_embeddings else "no"}
 
 
-def read(written: str) -> tuple[Design, bool]:
-    """The design that a text writes, and whether all of it made sense; what did not is left out.
+def parse(spec: str) -> tuple[Design, bool]:
+    """The design in a text, and whether all of it is valid; invalid parts are left out.
 
-    >>> read("gpt2;n_layers=3;n_layers=x;colour=red")
+    >>> parse("gpt2;n_layers=3;n_layers=x;colour=red")
     (Design(preset='gpt2', changes={'n_layers': 3}), False)
     """
-    preset, *changes = written[:MOST_WRITTEN].split(";")
-    good = preset in PRESETS and len(written) <= MOST_WRITTEN
-    found: dict[str, str | int] = {}
-    for change in changes:
+    preset, *parts = spec[:MOST_WRITTEN].split(";")
+    valid = preset in PRESETS and len(spec) <= MOST_WRITTEN
+    changes: dict[str, str | int] = {}
+    for change in parts:
         name, _, value = change.partition("=")
         if value in CHOICES.get(name, ()):
-            found[name] = value
+            changes[name] = value
         elif (name in NUMBERS and value.isascii() and value.isdigit()
               and NUMBERS[name][0] <= int(value) <= NUMBERS[name][1]):
-            found[name] = int(value)
+            changes[name] = int(value)
         else:
-            good = False
-    return Design(preset if preset in PRESETS else "stories", found), good
+            valid = False
+    return Design(preset if preset in PRESETS else "stories", changes), valid

@@ -1,6 +1,6 @@
 """The models that this lesson runs beside the one of all lessons: an encoder, a decoder, an encoder-decoder.
 
-One of the library that the reader has chosen stands in for the bundled one of its kind.
+The reader's model from the library replaces the bundled one of its kind.
 """
 from core.app.compute import cache
 from core.app.compute.library import loading, names
@@ -12,27 +12,27 @@ KINDS = {FILLS_BLANKS: "encoder", WRITES_ON: "decoder", TRANSLATES: "encoder-dec
 
 
 def loaded(name: str, run: Run) -> cache.LoadedModel | None:
-    """One of the models above on the run's device, or the reader's encoder or encoder-decoder in its place; None where
-    there is none, or it cannot be read.
+    """One of the models above on the run's device, or the reader's encoder or encoder-decoder in its place; None if it
+    is missing or cannot be read.
     """
     chosen = model_choice.loaded()
     stands_in = chosen is not None and cache.kind(chosen) == KINDS[name] != "decoder"
-    found = cache.shared_model(chosen if stands_in else name, run.device)
-    return found if not found.problem and found.model.config.kind == KINDS[name] else None
+    model = cache.shared_model(chosen if stands_in else name, run.device)
+    return model if not model.problem and model.model.config.kind == KINDS[name] else None
 
 
 def is_bundled(model: cache.LoadedModel) -> bool:
-    """Whether the model is one of the lesson's own, whose tokens and task are known."""
+    """Whether the model is one of the lesson's bundled ones, with known tokens and task."""
     return not names.is_library_name(model.name)
 
 
 def missing(page: Lesson, name: str) -> Reading:
-    """Say that a model is not there."""
+    """The Reading that says that a model is missing."""
     return cannot(page.label("model_missing", name=name))
 
 
 def about(page: Lesson, model: cache.LoadedModel) -> str:
-    """What a model of the library is, in plain text; one that guesses, with random weights perhaps, is called so."""
-    said = page.label("loaded_about", name=names.short(model.name), n=model.model.n_parameters)
-    return (f"{said} {page.label('loaded_chance')}"
-            if loading.is_chance(model.loss, model.model.config.vocab_size) else said)
+    """A description of a model of the library in plain text; it says so if the model is no better than chance."""
+    text = page.label("loaded_about", name=names.short(model.name), n=model.model.n_parameters)
+    return (f"{text} {page.label('loaded_chance')}"
+            if loading.is_chance(model.loss, model.model.config.vocab_size) else text)

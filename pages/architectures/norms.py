@@ -1,5 +1,5 @@
 """LayerNorm, RMSNorm and BatchNorm on the live model's stream: which numbers each averages over, and whose output
-depends on its companions.
+depends on the other tokens of the batch.
 """
 from dataclasses import dataclass
 
@@ -23,30 +23,30 @@ from core.model import normalisation
 from pages.architectures.shared import PREFIX, SETTINGS, SHARED_CSS, attached, histogram, keep, percent, read
 
 KINDS = ("layernorm", "rmsnorm", "batchnorm")
-EDGES = (-4.0, 4.0)         # of the histograms of what a norm gives
+EDGES = (-4.0, 4.0)         # of the histograms of a norm's output
 BINS = 31
-MOST_CHARACTERS = 500       # of the text that joins
-SHIFT = 5.0                 # what the question adds
-# Three norms of one token: the cells that each averages over, its statistics, its result, and whether companions
+MOST_CHARACTERS = 500       # of the text that joins the batch
+SHIFT = 5.0                 # added in the question
+# Three norms of one token: the cells that each averages over, its statistics, its result, and whether other tokens
 # change it.
 _picture = token_view("architecture_norms", __file__, SHARED_CSS)
 
 
 @dataclass(frozen=True)
 class Batch:
-    """The input of a norm, float64: matrix (N, d) of the prompt and other (K, d) of the text that joins; the
-    token's row; ε.
+    """The input of a norm, float64: matrix (N, d) of the prompt and extra (K, d) of the text that joins the batch; the
+    position of the token; ε.
     """
 
     matrix: Tensor
-    other: Tensor
+    extra: Tensor
     position: int
     epsilon: float
 
     @property
     def joined(self) -> Tensor:
         """(N + K, d) both texts in one batch."""
-        return torch.cat([self.matrix, self.other])
+        return torch.cat([self.matrix, self.extra])
 
     @property
     def alone(self) -> Tensor:
@@ -81,10 +81,10 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def batch_of(run: Run, typed: str, where: str, layer: int, position: int) -> Batch:
-    """What one norm of the model reads on the prompt, and on the other text, whose end-of-text token is left out."""
+    """The input of one norm of the model on the prompt, and on the other text without its end-of-text token."""
     matrix, norm = norm_input(run.model, run.trace, where, layer)
-    other = norm_input(run.model, run.with_text(typed).trace, where, layer)[0][1:]
-    return Batch(matrix.double(), other.double(), position, norm.epsilon)
+    extra = norm_input(run.model, run.with_text(typed).trace, where, layer)[0][1:]
+    return Batch(matrix.double(), extra.double(), position, norm.epsilon)
 
 
 def normed(kind: str, batch: Tensor, position: int, epsilon: float) -> Tensor:
@@ -98,21 +98,21 @@ def normed(kind: str, batch: Tensor, position: int, epsilon: float) -> Tensor:
 
 
 def change(kind: str, batch: Batch, companions: Tensor, position: int) -> float:
-    """How far the token's output moves, against its length, when its companions are others: `companions` (M, d) holds
-    it at `position`.
+    """The relative change of the token's output when it is normed among `companions` (M, d), with its own vector at
+    `position`.
     """
     return moved(batch.normed(kind), normed(kind, companions, position, batch.epsilon))
 
 
 def moved(before: Tensor, after: Tensor) -> float:
-    """How far one vector is from another, against the length of the first."""
+    """‖after − before‖ / ‖before‖ of two vectors (d,)."""
     return float((after - before).norm() / before.norm().clamp(min=1e-12))
 
 
 def _title(page: Lesson, run: Run, batch: Batch) -> str:
     apart = moved(batch.normed("layernorm"), batch.normed("rmsnorm"))
     values = {"token": code(run.tokens[batch.position]), "apart": percent(apart)}
-    if not len(batch.other):
+    if not len(batch.extra):
         return page.label("norms_title_none", **values)
     *others, batchnorm = (change(kind, batch, batch.joined, batch.position) for kind in KINDS)
     still = max(others)
@@ -138,7 +138,7 @@ def _pick(row: int, column: int) -> None:
     reader.select(position=row)
 
 
-# ---- what the component is given -------------------------------------------------------------------------------------
+# ---- the component's data --------------------------------------------------------------------------------------------
 
 
 def message(page: Lesson, run: Run, batch: Batch, feature: int) -> dict:
@@ -150,7 +150,7 @@ def message(page: Lesson, run: Run, batch: Batch, feature: int) -> dict:
     reach *= 1.5 if reach < largest else 1
     return page.header("norms") | {"norms": [_row(page, batch, kind, feature) for kind in KINDS], "edges": EDGES,
             "columns": {"result": page.label("norms_column_result", token=token, d=d),
-                        "joined": page.label("norms_column_joined", k=len(batch.other))},
+                        "joined": page.label("norms_column_joined", k=len(batch.extra))},
             "before": {"name": page.label("norms_before", token=token, d=d), "edges": (-reach, reach),
                        "counts": histogram(to_numpy(x), (-reach, reach), BINS), "stat": _stat(page, x)}}
 
@@ -171,12 +171,11 @@ def _row(page: Lesson, batch: Batch, kind: str, feature: int) -> dict:
 
 
 def statistics(kind: str, batch: Batch, feature: int) -> tuple[float, float]:
-    """The mean and the scale that the norm takes out of the token (layernorm, rmsnorm), or out of the
-    feature (batchnorm).
+    """The mean and the scale by which the norm standardises the token (layernorm, rmsnorm) or the feature (batchnorm).
     """
     if kind == "batchnorm":
-        found = stream_and_heads.standardise(batch.matrix, "tokens", batch.epsilon)
-        return float(found.mean[0, feature]), float(found.std[0, feature])
+        stats = stream_and_heads.standardise(batch.matrix, "tokens", batch.epsilon)
+        return float(stats.mean[0, feature]), float(stats.std[0, feature])
     mean, scale = normalisation.norm_statistics(batch.row, kind, batch.epsilon)
     return float(mean), float(scale)
 
@@ -187,7 +186,7 @@ def _stat(page: Lesson, values: Tensor) -> str:
 
 
 def _near_zero(value: float) -> str:
-    """A mean as text, "0" for what rounding leaves of 0."""
+    """A mean as text, with "0" for a rounding error."""
     return "0" if abs(value) < 1e-12 else readable(value)
 
 
@@ -220,10 +219,10 @@ def _lines(page: Lesson, run: Run, batch: Batch, c: int) -> list[tuple[str, str]
               rf"\text{{RMS}} = \sqrt{{{put(mean ** 2)} + {put(variance)} + {put(batch.epsilon)}}} = "
               rf"{latex_number(rms)}, \qquad \frac{{{put(value)}}}{{{put(rms)}}} = {latex_number(root)}"),
              (page.label("norms_numbers_batch", c=c, n=n), _standardised("_c", value, *across, result))]
-    if len(batch.other):
+    if len(batch.extra):
         joined = stream_and_heads.standardise(batch.joined, "tokens", batch.epsilon)
         numbers = joined.mean[0, c], joined.std[0, c], joined.values[batch.position, c]
-        lines.append((page.label("norms_numbers_joined", token=token, c=c, k=len(batch.other)),
+        lines.append((page.label("norms_numbers_joined", token=token, c=c, k=len(batch.extra)),
                       _standardised("_c", value, *numbers)))
     lines.append((page.label("norms_numbers_share"),
                   rf"\frac{{\mu^2}}{{\text{{mean square}}}} = \frac{{{put(mean ** 2)}}}{{{put(square)}}} = "
@@ -239,12 +238,12 @@ def _standardised(index: str, value: Tensor, mean: Tensor | float, scale: Tensor
 
 
 def shifted(kind: str, batch: Batch) -> float:
-    """How far the norm's output moves, against its length, when SHIFT is added to every feature of the token."""
+    """The relative change of the norm's output when SHIFT is added to every feature of the token."""
     return moved(*(normed(kind, row[None], 0, batch.epsilon) for row in (batch.row, batch.row + SHIFT)))
 
 
 def _question(page: Lesson, run: Run, batch: Batch) -> Question:
-    """A constant is added to every feature: which norms do not notice?"""
+    """Which norms are invariant to a constant added to every feature."""
     layer, rms = shifted("layernorm", batch), shifted("rmsnorm", batch)
     options = {"layer": (True, False), "rms": (False, True), "both": (True, True), "none": (False, False)}
     answer = [*options.values()].index((layer < 1e-6, rms < 1e-6))

@@ -1,6 +1,4 @@
-"""Architectures: one design among many, a live model of each kind, what they are built from, what they cost, and
-what was built.
-"""
+"""Architectures: one design among many, a live model of each kind, their parts, their cost, and models of record."""
 from core.app.frame import lesson, views
 from pages.architectures import activations, blank, cost, design, norms, record, translate
 from pages.architectures.shared import SETTINGS

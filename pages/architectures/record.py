@@ -1,7 +1,4 @@
-"""Record: what was built.
-
-Models over time, the scaling laws with a calculator, the first Transformer's scores, and what models are fed.
-"""
+"""Record: models over time, the scaling laws with a calculator, the first Transformer's scores, and training data."""
 import math
 
 import numpy as np
@@ -23,11 +20,11 @@ NAMED = ("Transformer (big)", "GPT", "BERT large", "GPT-2", "T5", "GPT-3", "GSha
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument and return what it shows."""
     with st.container(horizontal=True, gap="medium"):
-        shown = choice(page, "record")
-        further = {"models": "measure", "translation": "pair"}.get(shown)
+        view = choice(page, "record")
+        further = {"models": "measure", "translation": "pair"}.get(view)
         picked = [choice(page, further)] if further else []
     views = {"models": _models, "scaling": _scaling, "translation": _translation, "data": _data}
-    return views[shown](page, *picked)
+    return views[view](page, *picked)
 
 
 def _height(less: int = 0) -> int:
@@ -45,7 +42,7 @@ def power(value: float) -> str:
 
 
 def _amount(value: float) -> str:
-    """A number of three significant figures, or from a thousand on a whole one with narrow spaces."""
+    """A number with three significant figures, or from 1000 on an integer with narrow spaces."""
     return readable(value) if value < 1000 else spaced_text(value)
 
 
@@ -53,8 +50,8 @@ def _amount(value: float) -> str:
 
 
 def quantity(model: built_models.Model, measure: str) -> float | None:
-    """What the timeline shows of a model, in single parameters, tokens, operations or watt hours; None where
-    it is not known.
+    """A model's measure on the timeline: its parameters, tokens, operations or energy in watt hours; None if it is
+    unknown.
     """
     name, unit = {"parameters": ("billions", 1e9), "tokens": ("billion_tokens", 1e9), "compute": ("flops", 1),
                   "energy": ("MWh", 1e6)}[measure]
@@ -96,7 +93,7 @@ def _table(page: Lesson, models: list[built_models.Model]) -> pd.DataFrame:
 
 
 def _dashed(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with a dash where nothing is known."""
+    """The table with a dash for unknown values."""
     return table.astype(object).where(table.notna(), "–")
 
 
@@ -112,14 +109,14 @@ def _model_lines(page: Lesson) -> list[tuple[str, str]]:
 
 
 def _largest_question(page: Lesson) -> Question:
-    """Of four well-known models: for which were most operations spent?"""
+    """Which of four well-known models took most operations."""
     names = ("GPT-3", "Gopher", "LLaMA", "Chinchilla")
     models = {model.name: model for model in built_models.load().models}
-    said = "; ".join(page.label("compute_of", name=name, flops=f"{models[name].flops:.3g}",
+    texts = "; ".join(page.label("compute_of", name=name, flops=f"{models[name].flops:.3g}",
                                 parameters=prefixed(models[name].billions * 1e9, digits=3),
                                 tokens=prefixed(models[name].billion_tokens * 1e9, digits=3))
                      for name in names)
-    return page.question("compute", names, int(np.argmax([models[name].flops for name in names])), said=said)
+    return page.question("compute", names, int(np.argmax([models[name].flops for name in names])), said=texts)
 
 
 # ---- scaling ---------------------------------------------------------------------------------------------------------
@@ -171,7 +168,7 @@ def _scaling(page: Lesson) -> Reading:
 
 
 def _curve(name: str, scale: float) -> pd.DataFrame:
-    """A scaling law over several powers of ten, and as far as the reader's point."""
+    """A scaling law over several powers of ten, up to the reader's point at least."""
     low, high = {"parameters": (6, 13), "tokens": (7, 14), "compute": (-6, 6)}[name]
     place = math.log10(scale)
     scales = np.logspace(min(low, place), max(high, place), 60)
@@ -179,7 +176,7 @@ def _curve(name: str, scale: float) -> pd.DataFrame:
 
 
 def _loss_question(page: Lesson, n: float) -> Question:
-    """How many times as many parameters halve the loss, by the law for N alone? It asks for the order of magnitude."""
+    """By which factor, in order of magnitude, the parameters must grow to halve the loss, by the law for N alone."""
     factor = 2 ** (1 / scaling_laws.LAWS["parameters"][0])
     options = [2, 10, 100, 10_000]
     return page.question("halve", [page.label("halve_option", n=spaced_text(option)) for option in options],
@@ -216,7 +213,7 @@ def _translation(page: Lesson, pair: str) -> Reading:
 
 
 def _base_question(page: Lesson, pair: str, rows: tuple[dict, ...]) -> Question:
-    """How many of the other systems, ensembles too, does the base model beat?"""
+    """How many of the other systems, ensembles included, the base model beats."""
     base = next(row for row in rows if row["name"] == "Transformer (base)")
     others = [row for row in rows if not row["name"].startswith("Transformer") and row[pair] is not None]
     beaten = [row["name"] for row in others if row[pair] < base[pair]]
@@ -254,7 +251,7 @@ def _data(page: Lesson) -> Reading:
 
 
 def _patch_question(page: Lesson) -> Question:
-    """Patches half as wide: how many times as many pairs does attention compare?"""
+    """By which factor the number of pairs in attention grows with patches of half the width."""
     pairs = [((224 // side) ** 2) ** 2 for side in (16, 8)]
     options = [2, 4, 16, 64]
     return page.question("patches", [page.label("patches_option", n=option) for option in options],

@@ -19,11 +19,11 @@ SHARED_CSS = Path(__file__).with_suffix(".css")      # of the pictures
 SETTINGS = Settings("architectures", {
     "view": Setting("design", options=("design", "blank", "translate", "norms", "activations", "cost", "record")),
     "design": Setting("stories"),                     # see designs.py
-    "base": Setting(""),                              # the design that it is compared with; empty: its preset as it is
+    "base": Setting(""),                              # the baseline; empty: the unchanged preset
     "cost": Setting("growth", options=("growth", "patterns")),
-    "width": Setting(64, low=16, high=256),           # of the vectors that are timed
+    "width": Setting(64, low=16, high=256),           # of the timed vectors
     "window": Setting(64, low=16, high=256),
-    "length": Setting(32, low=8, high=64),            # of the text whose pairs are drawn
+    "length": Setting(32, low=8, high=64),            # tokens of the sparse patterns
     "near": Setting(2, low=0, high=8),                # tokens on either side
     "central": Setting(1, low=0, high=4),
     "drawn": Setting(2, low=0, high=6),
@@ -34,11 +34,11 @@ SETTINGS = Settings("architectures", {
     "parameters": Setting(175.0, low=1e-6, high=1e5), # of the calculator, in billions
     "tokens": Setting(300.0, low=1e-6, high=1e6),     # likewise
     "hardware": Setting("a100", options=("p100", "v100", "a100", "h100")),
-    "share": Setting(40, low=1, high=100),            # percent of the hardware's peak that training reaches
+    "share": Setting(40, low=1, high=100),            # utilisation of the hardware's peak in training, %
     "blank_text": Setting("The little dog was very [sad] because he lost his bone."),
     "blank_way": Setting("own", options=("own", "chance")),
     "blank_seed": Setting(0, low=0, high=9999),
-    "blank_picked": Setting(-1, low=-1),              # position of the blank that is looked at; −1: the first
+    "blank_picked": Setting(-1, low=-1),              # position of the picked blank; −1: the first
     "blank_block": Setting(0, low=0),
     "blank_head": Setting(3, low=0),
     "translate_text": Setting("the twenty-first of march nineteen eighty-four"),
@@ -48,7 +48,7 @@ SETTINGS = Settings("architectures", {
     "translate_attention": Setting("cross", options=("encoder", "decoder", "cross")),
     "translate_block": Setting(1, low=0),
     "translate_head": Setting(-1, low=-1),            # −1: the mean of the block's heads
-    "translate_step": Setting(-1, low=-1),            # tokens written; −1: all of them
+    "translate_step": Setting(-1, low=-1),            # number of written tokens; −1: all
     "norms_where": Setting("attention", options=("attention", "mlp", "final")),
     "norms_feature": Setting(0, low=0),
     "norms_other": Setting("Tom and Mia went to the park."),
@@ -62,12 +62,14 @@ choice = functools.partial(views.choice, SETTINGS)
 
 
 def show(name: str, figure: Callable[..., alt.TopLevelMixin], *args, **options) -> None:
-    """Draw a figure of charts.py in today's theme and size of type; `args` and `options` are the figure's own."""
+    """Draw a figure of charts.py in the reader's theme and size of type; `args` and `options` are the figure's."""
     charts.draw(PREFIX, figure(*args, theme=reader.theme(), scale=reader.scale(), **options), name)
 
 
 def text_field(page: Lesson, setting: str, labels: str, most: int, **fresh) -> None:
-    """A text field of at most `most` characters, and buttons with examples, which set the settings `fresh` as well."""
+    """Draw a text field of at most `most` characters, and buttons with examples, which also set the settings
+    `fresh`.
+    """
     st.text_input(page.label(f"{labels}_field"), max_chars=most, label_visibility="collapsed",
                   placeholder=page.label(f"{labels}_hint"), live=True, width="stretch", **attached(setting))
     with st.popover(page.label("examples"), key=f"{PREFIX}{labels}_examples"):
@@ -77,7 +79,7 @@ def text_field(page: Lesson, setting: str, labels: str, most: int, **fresh) -> N
 
 
 def pick(page: Lesson, name: str, n: int, **attachment) -> int:
-    """A select box for one of n blocks or heads; `name` is "block" or "head"."""
+    """Draw a select box of n blocks or heads and return the choice; `name` is "block" or "head"."""
     return st.selectbox(page.label(name), range(n), format_func=lambda i: page.label(f"{name}_named", i=i),
                         label_visibility="collapsed", width=130, **attachment)
 
@@ -88,23 +90,23 @@ def probabilities(logits: Tensor) -> np.ndarray:
 
 
 def most_probable(p: np.ndarray, n: int) -> list[int]:
-    """The token ids of the n greatest probabilities, the greatest first."""
+    """The token ids of the n largest probabilities p (|V|,), the largest first."""
     return np.argsort(-p, kind="stable")[:n].tolist()
 
 
 def histogram(values: np.ndarray, edges: tuple[float, float], bins: int) -> list[int]:
-    """How many of the values lie in each bin between the edges; what lies beyond is in the outer bins."""
+    """The counts of the values in each bin between the edges; values beyond are in the outer bins."""
     return np.histogram(np.clip(values, *edges), bins, edges)[0].tolist()
 
 
 def percent(share: float) -> str:
-    """A share as it is read, such as 12.5 %."""
+    """A share as text, such as 12.5 %."""
     return f"{readable(100 * share)} %"
 
 
 def prefixed(value: float, unit: str = "", digits: int = 4) -> str:
-    """A large number with `digits` significant figures and a decimal prefix, or B for billions where it has no unit; a
-    whole number below a thousand as it is.
+    """A large number with `digits` significant figures and a decimal prefix, or B for billions without a unit; an
+    integer below 1000 unchanged.
 
     >>> prefixed(174_604_259_328), prefixed(12), prefixed(999_999), prefixed(3.5e20, "FLOP")
     ('174.6 B', '12', '1.000 M', '350.0 EFLOP')
@@ -119,7 +121,7 @@ def prefixed(value: float, unit: str = "", digits: int = 4) -> str:
 
 
 def spaced_text(value: float) -> str:
-    """A number rounded to a whole one, with narrow spaces between its thousands.
+    """A number rounded to an integer, with narrow spaces between its thousands.
 
     >>> spaced_text(-1234567.2)
     '−1\\u202f234\\u202f567'
@@ -128,7 +130,7 @@ def spaced_text(value: float) -> str:
 
 
 def spaced(value: int) -> str:
-    """The same of a whole number, for LaTeX.
+    """An integer with spaced thousands, for LaTeX.
 
     >>> spaced(1234567)
     '1\\\\,234\\\\,567'

@@ -56,7 +56,7 @@ def words_of(text: str) -> list[re.Match]:
 def swapped(word: str) -> str:
     """The word's counterpart in the project's list of swaps, else the list's first word, with the word's capital.
 
-    >>> exchanged("She"), exchanged("dog")
+    >>> swapped("She"), swapped("dog")
     ('He', 'cat')
     """
     swaps = {a: b for pair in contrasts.sets()["swaps"] for a, b in (pair, pair[::-1])}
@@ -246,7 +246,7 @@ def exceeds(ratios: np.ndarray, controls: Sequence[np.ndarray]) -> list[bool]:
     """Whether each row of log-ratios (words, sentences) exceeds every control: its mean has the larger absolute value,
     and the mean difference over the same sentences is more than two standard errors.
 
-    >>> beyond(np.array([[1.0, 1.2, 0.9], [0.1, 0.2, 0.1]]), [np.array([[0.1, 0.0, 0.1], [0.3, 0.2, 0.4]])])
+    >>> exceeds(np.array([[1.0, 1.2, 0.9], [0.1, 0.2, 0.1]]), [np.array([[0.1, 0.0, 0.1], [0.3, 0.2, 0.4]])])
     [True, False]
     """
     def clear(line: np.ndarray, control: np.ndarray) -> bool:

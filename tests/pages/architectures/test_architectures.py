@@ -64,7 +64,7 @@ def test_a_design_that_makes_no_sense_is_named_and_something_is_drawn(written: s
 def test_a_design_is_written_and_read_as_it_is():
     design = designs.Design("gpt2").with_change("norm_placement", "sandwich").with_change("n_layers", 3).with_change(
         "tied", "no")
-    assert designs.read(design.written) == (design, True)
+    assert designs.parse(design.spec) == (design, True)
     assert (design.with_change("n_layers", 12).changes
             == {"norm_placement": "sandwich", "tied": "no"}), "the preset's own value is no change"
     assert design.config == ModelConfig(**PRESETS["gpt2"].fields
@@ -88,7 +88,7 @@ SWITCHES = [("kind", "encoder"), ("kind", "encoder-decoder"), ("norm_placement",
 def test_every_switch_builds_another_model_that_is_counted_and_run(name: str, value: str):
     at = open_at(architectures_design=f"stories;{name}={value}", prompt="Tom and Mia went home")
     assert fine(at)
-    sent, config = given(at), designs.read(f"stories;{name}={value}")[0].config
+    sent, config = given(at), designs.parse(f"stories;{name}={value}")[0].config
     model = Transformer(config)
     assert ({part["name"]: part["now"] for part in sent["parts"]}
             == {WORDS.label(f"part_{part}"): count for part, count in
@@ -212,7 +212,7 @@ def test_cost_bears_its_settings(query):
 
 
 def test_before_anyone_measured_there_is_no_time_and_after_it_there_are_all(monkeypatch):
-    cost._kept().clear()
+    cost._measurements().clear()
     at = open_at(architectures_view="cost", architectures_width="16", architectures_window="32")
     assert len(at.get("vega_lite_chart")) == 1 and any(i.value == WORDS.label("unmeasured") for i in at.info)
     steps = list(growth.measure(16, 32, (16, 32), rounds=1))
@@ -233,7 +233,7 @@ def test_before_anyone_measured_there_is_no_time_and_after_it_there_are_all(monk
             float(number.replace(r" \cdot 10^{", "e").rstrip("}"))
             for number in re.fullmatch(r"\\frac\{\\ln\((.+) / (.+)\)\}\{\\ln\((\d+) / (\d+)\)\} = (.+)", line).groups())
         assert math.log(high / low) / math.log(n / least) == pytest.approx(slope, abs=2e-4)
-    cost._kept().clear()
+    cost._measurements().clear()
 
 
 def test_the_operations_that_are_drawn_are_those_of_the_formula():

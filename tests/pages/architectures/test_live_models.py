@@ -170,7 +170,7 @@ def test_hiding_by_chance_is_the_training_objective(seed: int):
 def test_the_decoder_says_nothing_past_an_unknown_blank():
     found = filled("Tom ____ the [ball] to Mia")
     first, second = found.blanks
-    assert found.true_id(first) is None and found.of_decoder(first) is not None and found.of_decoder(second) is None
+    assert found.true_id(first) is None and found.p_decoder(first) is not None and found.p_decoder(second) is None
 
 
 def test_a_click_hides_a_word_and_shows_it_again():
@@ -229,9 +229,9 @@ def test_the_share_of_blanks_that_is_told_stands_on_the_models_card():
 # ---- translate -------------------------------------------------------------------------------------------------------
 
 
-def translated(source: str) -> translate.Translated:
+def translated(source: str) -> translate.Translation:
     model = cache.shared_model("translator", "cpu")
-    return translate.translated(model, tuple(model.tokenizer.encode(source)))
+    return translate.translate(model, tuple(model.tokenizer.encode(source)))
 
 
 @pytest.mark.parametrize("source, target",
@@ -274,7 +274,7 @@ def test_the_alignment_is_measured_on_held_out_dates(source: str, direction: str
 
 
 def test_a_date_is_checked_and_what_is_none_is_doubted():
-    least = translate.measured(cache.shared_model("translator", "cpu"), dates.TO_DIGITS).least
+    least = translate.held_out(cache.shared_model("translator", "cpu"), dates.TO_DIGITS).least
     assert translate.verdict(translated("the twenty-first of march nineteen eighty-four"), least) == "right"
     assert translate.verdict(translated("once upon a time"), least) == "unknown"
     assert translate.verdict(translated("the thirty-first of february nineteen ninety"), least) == "unchecked"
@@ -299,7 +299,7 @@ def test_the_question_of_the_forced_token_is_answered_by_writing_on(source: str)
         written.append(int(model(torch.tensor(written), source_ids=ids).logits[-1].argsort(descending=True)[1]))
         while written[-1] != 0 and len(written) < len(found.target) + 5:
             written.append(int(model.logits(torch.tensor(written), memory=model.encode(ids))[-1].argmax()))
-    assert translate.forced(found) == tuple(written[1:]) and written[1] != found.target[0]
+    assert translate.swapped(found) == tuple(written[1:]) and written[1] != found.target[0]
     right = 0 if tuple(written[2:]) == found.target[1:] else 1
     assert "Yes" in answer(open_at("translate", translate_text=source), "translate", right)
 
@@ -349,7 +349,7 @@ def test_companions_change_batchnorm_and_the_others_by_exactly_nothing():
 def test_the_batch_is_the_live_stream():
     run, batch = run_of("The cat sat on the mat."), batch_of("The cat sat on the mat.", "Tom ran home.")
     assert torch.equal(batch.matrix, run.trace.blocks[1].resid_pre.double())
-    assert torch.equal(batch.other, run_of("Tom ran home.").trace.blocks[1].resid_pre[1:].double())
+    assert torch.equal(batch.extra, run_of("Tom ran home.").trace.blocks[1].resid_pre[1:].double())
 
 
 def test_rms_is_mean_and_variance_together_in_the_numbers():

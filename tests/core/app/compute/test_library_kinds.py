@@ -73,14 +73,14 @@ def test_a_blank_is_filled_as_transformers_fills_it(name: str, seed: int | None,
     plain = backend("The cat sat on the").input_ids[:-1]
     assert filled.true_ids[:len(plain)] == tuple(plain)
     assert (filled.true_ids[-1] in (backend.sep_token_id, backend.eos_token_id)
-            and {filled.true_ids[i] for i in filled.own}.isdisjoint({filled.true_ids[0], filled.true_ids[-1]}))
+            and {filled.true_ids[i] for i in filled.body}.isdisjoint({filled.true_ids[0], filled.true_ids[-1]}))
     if seed is None:
         assert (all(filled.inputs[i] == backend.mask_token_id for i in filled.blanks)
                 and sum(filled.true_id(i) is None for i in filled.blanks) == 1)
     with torch.no_grad():
         expected = torch.softmax(theirs[name](torch.tensor([filled.inputs])).logits[0].double(), -1)
     for position in filled.blanks:
-        assert position in filled.own
+        assert position in filled.body
         assert np.allclose(filled.of_encoder(position), expected[position], rtol=1e-3, atol=1e-7)
 
 
@@ -115,7 +115,7 @@ def test_marks_come_back_with_other_tokenizers(sentence: str, name: str, theirs)
 
 def test_a_text_is_written_and_attended_to_as_transformers_does(theirs):
     model = ours("t5")
-    found = translate.translated(model, tuple(model.tokenizer.encode("the cat ate the rat")))
+    found = translate.translate(model, tuple(model.tokenizer.encode("the cat ate the rat")))
     backend = hf.AutoTokenizer.from_pretrained(names.source("folder:t5"))
     assert found.source == tuple(backend("the cat ate the rat").input_ids) and found.source[-1] == backend.eos_token_id
     made = theirs["t5"].generate(torch.tensor([found.source]), max_new_tokens=translate.MOST_WRITTEN,
@@ -180,7 +180,7 @@ def test_a_text_is_written_by_the_readers_encoder_decoder(theirs):
     at = opened("architectures", {"view": "translate", "translate_loaded_text": "the cat ate the rat",
                                   "translate_head": "1", "translate_step": "3"}, model="folder:t5")
     sent, found = (given(at, "architecture_translate"),
-                   translate.translated(ours("t5"), tuple(ours("t5").tokenizer.encode("the cat ate the rat"))))
+                   translate.translate(ours("t5"), tuple(ours("t5").tokenizer.encode("the cat ate the rat"))))
     assert (sent["target"] == found.target_tokens and sent["aligned"] is None and "t5" in sent["verdict"]
             and "random" in sent["verdict"] and not sent["right"])
     assert (sent["source"][-1] == "‹/s›" and sent["inputs"][0] == "‹pad›"
@@ -189,7 +189,7 @@ def test_a_text_is_written_by_the_readers_encoder_decoder(theirs):
     match, bias, score = numbers_in(formulas(at)[3])
     table = theirs["t5"].decoder.block[0].layer[0].SelfAttention.compute_bias(3, 3)[0, 1, 2]
     assert match + bias == pytest.approx(score, abs=2e-4) and min(abs(table - bias)) < 1e-4
-    own, other = translate.forced(found), found.target
+    own, other = translate.swapped(found), found.target
     assert own[0] != other[0]
     answer(at, "translate", 0 if own[1:] == other[1:] else 1)
     at.session_state["architectures_translate_loaded_text"] = ""
