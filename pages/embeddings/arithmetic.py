@@ -1,4 +1,4 @@
-"""Word arithmetic: b − a + c, and the honest rank of the expected answer over the whole vocabulary."""
+"""Word arithmetic: b − a + c, and the rank of the expected answer over the whole vocabulary."""
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -17,11 +17,11 @@ from pages.embeddings.shared import PREFIX, Space, axis_titles, keep, look, look
 
 N_SHOWN = 10
 FIELDS = ("a", "b", "c", "expected")
-RANK_STEPS = (3, 10, 100)     # the ranks that part the options of the question
+RANK_STEPS = (3, 10, 100)     # limits between the options of the question
 
 
-# Every analogy of the lesson's list whose words this vocabulary has as single tokens, by those words.
-Verdict = dict[tuple[str, ...], Analogy]
+# The analogies of the lesson's list whose words are single tokens of this vocabulary, by these words.
+Analogies = dict[tuple[str, ...], Analogy]
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -29,11 +29,11 @@ def draw(page: Lesson, run: Run) -> Reading:
     space = space_of(run)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         a, b, c, expected = (word(page, run, name) for name in FIELDS)
-    analogy, verdict = embeddings.analogy(space.E, a, b, c, expected, space.lengths), _verdict(page, run, space)
+    analogy, listed = embeddings.analogy(space.E, a, b, c, expected, space.lengths), _analogies(page, run, space)
     title = _title(page, space, analogy)
     st.markdown(f"**{title}**")
     bars, plane, beside = st.columns([9, 8, 11], gap="small")
-    ids = _shown(analogy)
+    ids = _tokens(analogy)
     with bars:
         marks = ["expected" if i == expected else "input" if i in analogy.inputs else "" for i in ids]
         chart = figures.ranked_bars([space.names[i] for i in ids], analogy.scores[ids].numpy(),
@@ -44,13 +44,13 @@ def draw(page: Lesson, run: Run) -> Reading:
         points, segments, view = _plane(space, analogy)
         show(figures.arrows(points, segments, axis_titles(page, view, 2), **look(20, noted=40)), "plane")
     with beside:
-        show(_dots(page, verdict, analogy, space), "verdict",
-             lambda point: keep(**dict(zip(FIELDS, list(verdict)[int(point["place"])]))))
-    st.caption(page.label("arithmetic_verdict", kept=readable(100 * view.kept), n=len(verdict),
-                          **_counts(verdict)))
+        show(_dots(page, listed, analogy, space), "verdict",
+             lambda point: keep(**dict(zip(FIELDS, list(listed)[int(point["place"])]))))
+    st.caption(page.label("arithmetic_verdict", kept=readable(100 * view.kept), n=len(listed),
+                          **_counts(listed)))
     return Reading(_lines(page, space, analogy), _question(page, space, analogy),
                    [embeddings.analogy, embeddings.similarity, embeddings.rank],
-                   {"arithmetic.csv": lambda: _table(space, analogy), "analogies.csv": lambda: _verdict_table(verdict)},
+                   {"arithmetic.csv": lambda: _table(space, analogy), "analogies.csv": lambda: _verdict_table(listed)},
                    f".st-key-{PREFIX}sums", title)
 
 
@@ -61,17 +61,17 @@ def _title(page: Lesson, space: Space, analogy: Analogy) -> str:
     return page.label("arithmetic_title" if analogy.rank_without_inputs else "arithmetic_title_input", **names)
 
 
-def _shown(analogy: Analogy) -> list[int]:
-    """The first tokens by cosine with the sum; the expected one is always among them, in the last row if it does
-    not come first.
+def _tokens(analogy: Analogy) -> list[int]:
+    """The N_SHOWN tokens of the largest cosine with the sum; the expected one replaces the last if it is not among
+    them.
     """
     ids = embeddings.nearest(analogy.scores)[:N_SHOWN].tolist()
     return ids if analogy.expected in ids else [*ids[:-1], analogy.expected]
 
 
 def _plane(space: Space, analogy: Analogy) -> tuple[pd.DataFrame, pd.DataFrame, Projection]:
-    """The four words and the sum in the plane that keeps most of their variance, the ways a → b and c → sum → expected,
-    and the plane.
+    """The four words and the sum on the plane of their principal axes, the arrows a → b and c → sum → expected, and the
+    plane.
     """
     a, b, c = analogy.inputs
     vectors = torch.stack([space.E[a], space.E[b], space.E[c], space.E[analogy.expected], analogy.vector])
@@ -85,30 +85,30 @@ def _plane(space: Space, analogy: Analogy) -> tuple[pd.DataFrame, pd.DataFrame, 
     return points, segments, view
 
 
-def _verdict(page: Lesson, run: Run, space: Space) -> Verdict:
-    """The list of the lesson's file, worked out once for a model."""
-    def make() -> Verdict:
-        asked = [tuple(words) for line in page.text("analogies").splitlines() if len(words := line.split()) == 4]
-        tokens = {words: [look_up(word, run.tokenizer) for word in words] for words in asked}
-        kept = {words: [i for i, _ in ids] for words, ids in tokens.items() if all(whole for _, whole in ids)}
-        return {words: embeddings.analogy(space.E, *ids, space.lengths) for words, ids in kept.items()}
+def _analogies(page: Lesson, run: Run, space: Space) -> Analogies:
+    """The analogies of the lesson's list, shared by all readers."""
+    def make() -> Analogies:
+        words_of = [tuple(words) for line in page.text("analogies").splitlines() if len(words := line.split()) == 4]
+        tokens = {words: [look_up(word, run.tokenizer) for word in words] for words in words_of}
+        known = {words: [i for i, _ in ids] for words, ids in tokens.items() if all(whole for _, whole in ids)}
+        return {words: embeddings.analogy(space.E, *ids, space.lengths) for words, ids in known.items()}
 
     return growing_results.made(run.loaded.key("analogies", page.text("analogies")), make,
                                 lambda value: sum(a.scores.nbytes + a.vector.nbytes for a in value.values()))
 
 
-def _counts(verdict: Verdict) -> dict[str, int]:
-    """How often the expected word is first: of all tokens, of all but the three inputs, and beside c alone."""
-    return {"first": sum(a.rank == 1 for a in verdict.values()),
-            "without": sum(a.rank_without_inputs == 1 for a in verdict.values()),
-            "alone": sum(a.rank_beside_c == 1 for a in verdict.values())}
+def _counts(listed: Analogies) -> dict[str, int]:
+    """How often the expected word ranks first: of all tokens, of all but the three inputs, and beside c alone."""
+    return {"first": sum(a.rank == 1 for a in listed.values()),
+            "without": sum(a.rank_without_inputs == 1 for a in listed.values()),
+            "alone": sum(a.rank_beside_c == 1 for a in listed.values())}
 
 
-def _dots(page: Lesson, verdict: Verdict, analogy: Analogy, space: Space):
-    names = ["{} : {} = {} : {}".format(*words) for words in verdict]
-    chosen = next((k for k, one in enumerate(verdict.values())
-                   if (one.inputs, one.expected) == (analogy.inputs, analogy.expected)), None)
-    ranks, baseline = (np.array([getattr(one, name) for one in verdict.values()], float)
+def _dots(page: Lesson, listed: Analogies, analogy: Analogy, space: Space):
+    names = ["{} : {} = {} : {}".format(*words) for words in listed]
+    chosen = next((k for k, a in enumerate(listed.values())
+                   if (a.inputs, a.expected) == (analogy.inputs, analogy.expected)), None)
+    ranks, baseline = (np.array([getattr(a, name) for a in listed.values()], float)
                        for name in ("rank_without_inputs", "rank_beside_c"))
     return figures.rank_dots(names, ranks, baseline, chosen, page.labels("dots"), len(space.names),
                              **look(20, noted=40))
@@ -126,7 +126,7 @@ def _lines(page: Lesson, space: Space, analogy: Analogy) -> list[tuple[str, str]
 
 
 def _question(page: Lesson, space: Space, analogy: Analogy) -> Question:
-    """The rank of the expected word among the neighbours of c alone, with no arithmetic at all."""
+    """The rank of the expected word among the neighbours of c alone, without arithmetic."""
     c, expected = code(space.names[analogy.inputs[2]]), code(space.names[analogy.expected])
     place = (analogy.rank_beside_c
              or embeddings.rank(embeddings.similarity(space.E, space.E[analogy.inputs[2]]), analogy.expected))
@@ -142,7 +142,7 @@ def _table(space: Space, analogy: Analogy) -> pd.DataFrame:
                          "token": [space.names[i] for i in ids.tolist()], "cosine": analogy.scores[ids].numpy()})
 
 
-def _verdict_table(verdict: Verdict) -> pd.DataFrame:
-    return pd.DataFrame([{**dict(zip(FIELDS, words)), "rank": one.rank, "rank_without_inputs": one.rank_without_inputs,
-                          "rank_beside_c": one.rank_beside_c}
-                         for words, one in verdict.items()])
+def _verdict_table(listed: Analogies) -> pd.DataFrame:
+    return pd.DataFrame([{**dict(zip(FIELDS, words)), "rank": a.rank, "rank_without_inputs": a.rank_without_inputs,
+                          "rank_beside_c": a.rank_beside_c}
+                         for words, a in listed.items()])

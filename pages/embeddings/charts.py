@@ -1,8 +1,8 @@
-"""Pictures of embeddings: a ranked list of tokens, the spread of a similarity over the vocabulary, the map, paths and
-arrows in a plane.
+"""Charts of embeddings: a ranked list of tokens, the distribution of a similarity over the vocabulary, the map, paths
+and arrows in a plane.
 
-Arrays and labels in, an altair or plotly object out. A title that changes stands above the chart, so that a spec
-stays and is updated in place.
+The functions take arrays and labels, and return an altair or plotly object. Titles that change are written above the
+chart, so that its spec stays the same and is updated in place.
 """
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from core.figures.thinning import thinned
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-# begins a word, goes on within one, digits and punctuation, a byte that is no character
+# the beginning of a word, a later part of one, digits and punctuation, an incomplete character
 KINDS = ("word", "part", "sign", "byte")
 _SYMBOLS = {"word": "circle", "part": "diamond", "sign": "square", "byte": "x"}
 _MEANINGS = {"word": "residual", "part": "mlp", "sign": "value", "byte": "excluded"}
 _BINS = 60
-MOST_WRITTEN = 8       # depths that have room for a token each below a line
-# Along axis 2, the shorter side, and a little from above: the names of all axes and neighbours are in sight, on a low
-# projector too and on a telephone those of the word and its neighbours.
+MOST_WRITTEN = 8       # depths with a token written below the line
+# Along axis 2, the shorter side, and a little from above: the names of all axes and neighbours are visible, also on a
+# low projector, and on a phone those of the word and its neighbours.
 CAMERA = {"eye": {"x": 0.22, "y": -1.7, "z": 0.45}, "center": {"x": -0.1, "y": 0, "z": -0.1}}
 
 
 def kind_of(visible: str) -> str:
-    """Which of KINDS a token is, by its visible form.
+    """The kind, one of KINDS, of a token by its visible form.
 
     >>> [kind_of(token) for token in ("·the", "ing", "?", "‹E2›")]
     ['word', 'part', 'sign', 'byte']
@@ -52,8 +52,8 @@ def kind_of(visible: str) -> str:
 
 def ranked_bars(tokens: Sequence[str], scores: np.ndarray, ranks: Sequence[int], marks: Sequence[str], axis_title: str,
                 theme: str, scale: float, height: int) -> alt.LayerChart:
-    """Tokens with their score, in the order given; marks: "" for most, "input" for one that is drawn hollow, "expected"
-    for one drawn in green and bold.
+    """Tokens with their scores, in the given order; marks: "" for most, "input" for a hollow bar, "expected" for a
+    green one.
 
     A click on a row is the altair selection "picked" of its field "place".
     """
@@ -87,7 +87,7 @@ def ranked_bars(tokens: Sequence[str], scores: np.ndarray, ranks: Sequence[int],
 
 
 def _rows(base: alt.Chart, left: float, tooltip: Sequence[alt.Tooltip]) -> alt.Chart:
-    """What a hand meets: each row from `left` px of the axis on, to read, and to pick by its field "place"."""
+    """Transparent rows from `left` px of the axis on, with a tooltip, that a click picks by the field "place"."""
     picked = alt.selection_point(name="picked", fields=["place"], toggle=False)
     return base.mark_rect(opacity=0, cursor="pointer").encode(x=alt.XValue(left), x2=alt.X2Value("width"),
                                                               tooltip=tooltip).add_params(picked)
@@ -95,9 +95,7 @@ def _rows(base: alt.Chart, left: float, tooltip: Sequence[alt.Tooltip]) -> alt.C
 
 def spread(scores: np.ndarray, marked: Sequence[tuple[str, float]], axis_titles: tuple[str, str], theme: str,
            scale: float, height: int) -> alt.LayerChart:
-    """How a score is spread over the vocabulary, as a histogram, with some values (name, score) marked by a line from
-    the axis up, the highest named first.
-    """
+    """A histogram of a score over the vocabulary, with a vertical line at each of some marked values (name, score)."""
     counts, edges = np.histogram(scores, bins=_BINS)
     frame = pd.DataFrame({"from": edges[:-1], "to": edges[1:], "zero": 0, "count": counts,
                           "range": [f"{readable(a)} … {readable(b)}" for a, b in zip(edges, edges[1:])]})
@@ -119,8 +117,8 @@ def spread(scores: np.ndarray, marked: Sequence[tuple[str, float]], axis_titles:
 
 def rank_dots(names: Sequence[str], ranks: np.ndarray, baseline: np.ndarray, chosen: int | None,
               titles: Mapping[str, str], most: int, theme: str, scale: float, height: int) -> alt.LayerChart:
-    """A rank for each of some questions on a logarithmic axis from 1 to `most`: with the arithmetic a filled point,
-    without it a hollow one, a line between.
+    """The ranks of some analogies on a logarithmic axis from 1 to `most`: a filled point with the arithmetic, a hollow
+    one without, and a line between.
 
     titles: of the "axis", of the "full" and of the "hollow" points. A click is the altair selection "picked" of its
     field "place".
@@ -146,14 +144,14 @@ def rank_dots(names: Sequence[str], ranks: np.ndarray, baseline: np.ndarray, cho
 
 
 def _place() -> list[alt.Tooltip]:
-    """What hover says of a place in a plane."""
+    """The tooltip of a place in a plane."""
     return [alt.Tooltip(f"{field}:Q", format=".4~g") for field in ("x", "y")]
 
 
 def arrows(points: pd.DataFrame, segments: pd.DataFrame, axis_titles: tuple[str, str], theme: str, scale: float,
            height: int) -> alt.LayerChart:
-    """Named points (x, y, name, mark: "", "expected" or "sum") and straight ways between them
-    (x, y, x2, y2, dashed) in a plane.
+    """Named points (x, y, name, mark: "", "expected" or "sum") and line segments between them (x, y, x2, y2, dashed) in
+    a plane.
     """
     ink = colour("residual", theme, "ink")
     axes, room = {}, {"x": 0.256, "y": 0.16}      # on the right names need more
@@ -178,11 +176,11 @@ def arrows(points: pd.DataFrame, segments: pd.DataFrame, axis_titles: tuple[str,
 
 def two_paths(points: pd.DataFrame, axis_titles: tuple[str, str], theme: str, scale: float,
               height: int) -> alt.LayerChart:
-    """Two ways through one plane: x, y, path ("A" or "B"), depth, name of the depth, nearest, and label
-    ("" for most points). A solid and round, B dashed and square.
+    """Two paths in one plane, A solid and round, B dashed and square. points: x, y, path ("A" or "B"), depth, name of
+    the depth, nearest, and label ("" for most points).
 
-    The titles of the axes are other ones with every two texts. They are written from a table: a chart whose tables
-    alone change stays as it stands.
+    The titles of the axes change with the texts. They are written from a table: a chart of which only the tables change
+    is updated in place.
     """
     def by_path(channel: type, a: object, b: object):
         return kinds(channel, "path", {"A": a, "B": b})
@@ -212,10 +210,9 @@ def two_paths(points: pd.DataFrame, axis_titles: tuple[str, str], theme: str, sc
 
 def alike_by_depth(cosines: np.ndarray, names: Sequence[str], nearest: Sequence[Sequence[str]], axis_title: str,
                    theme: str, scale: float, height: int) -> alt.LayerChart:
-    """How alike two vectors A and B are at every depth, a cosine in [−1, 1] with its number; in two rows below, the
-    tokens nearest to A and to B there.
+    """The cosine, in [−1, 1], of two vectors A and B at every depth; in two rows below, the tokens nearest to A and B.
 
-    Of many depths only some are written out, the first and the last among them; hover says each.
+    Of many depths only some are written out, including the first and the last; the tooltip has all.
     """
     n, low = len(cosines), min(0.0, float(np.nanmin(cosines)) - 0.1)
     written = thinned(n, MOST_WRITTEN)
@@ -250,19 +247,18 @@ def alike_by_depth(cosines: np.ndarray, names: Sequence[str], nearest: Sequence[
 def vocabulary_map(coordinates: np.ndarray, ids: Sequence[int], tokens: Sequence[str], kinds: Sequence[str],
                    named: Sequence[int], picked: int | None, axis_titles: Sequence[str],
                    theme: str, scale: float, height: int) -> go.Figure:
-    """n tokens as points, coordinates (n, 2 or 3), in a WebGL trace for each kind: points that all look alike are drawn
-    sooner than such as say it one by one. Hover names one and its id, which is its customdata. An axis without a title
-    has no numbers either.
+    """n tokens as points, coordinates (n, 2 or 3), in a WebGL trace for each kind, since points with one common look
+    are drawn faster. The tooltip has the token and its id, which is also the customdata. An axis without a title has no
+    numbers.
 
-    named: rows whose name stands on the map beside that of row `picked` (None: it is not on the map), which is framed.
+    named: rows with a name on the map; picked: the row with a framed name, None if it is not on the map.
     """
-    import plotly.graph_objects as go  # takes half a second: only a reader who opens the map pays
+    import plotly.graph_objects as go  # takes half a second, which only readers of the map pay
 
-    # plotly holds each colour and sign against its rules, twice, which takes most of the time of a press; the
-    # tests have it do so
+    # plotly's validation of each colour and symbol, done twice, takes most of the time of a rerun; the tests validate
     unchecked = dict(_validate=False)
     solid, of_kind, ids = coordinates.shape[1] == 3, np.array(kinds), np.asarray(ids)
-    tokens = [html.escape(token, quote=False) for token in tokens]      # which plotly reads as HTML
+    tokens = [html.escape(token, quote=False) for token in tokens]      # plotly reads text as HTML
     hover = np.array([f"{token}<br>{i}" for i, token in zip(ids, tokens)])
     trace, traces = go.Scatter3d if solid else go.Scattergl, []
     for kind in (kind for kind in KINDS if kind in kinds):
@@ -288,8 +284,8 @@ def vocabulary_map(coordinates: np.ndarray, ids: Sequence[int], tokens: Sequence
 
 
 def _ring(places: np.ndarray, scale: float) -> list[tuple[float, float]]:
-    """Where the names of some near points (n, 2) stand, in pixels right of and below each: on a ring about them, evenly
-    spread in the order of their angles.
+    """The offsets in pixels, to the right and down, of the names of some near points (n, 2): evenly spread on a ring,
+    in the order of the points' angles.
     """
     if not len(places):
         return []

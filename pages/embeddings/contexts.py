@@ -1,4 +1,4 @@
-"""Two contexts: one token in two texts, and the way of its vector through the layers in one common plane."""
+"""Two contexts: one token in two texts, and the paths of its vectors through the layers in one common plane."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,22 +17,21 @@ from core.figures.thinning import thinned
 from pages.embeddings import charts as figures
 from pages.embeddings.shared import PREFIX, attached, axis_titles, keep, look, read, show, space_of
 
-NAMED_BLOCKS = 8                # of each way in the plane
-OWN_STEPS = (0.1, 0.5, 0.9)     # the cosines that part the options of the question
-# after the point, of a place in the plane: in what lies beyond, the axes that two runs find for the same points differ
+NAMED_BLOCKS = 8                # of each path in the plane
+OWN_STEPS = (0.1, 0.5, 0.9)     # limits between the options of the question
+# decimals of a place in the plane: beyond them, the principal axes of the same points differ between two runs
 PLACE_DIGITS = 9
-# after the point, of the cosine of two vectors that were computed as float32: in what lies beyond, equal vectors of
-# two passes differ
+# decimals of the cosine of two vectors computed in float32: beyond them, equal vectors of two passes differ
 SURE_DIGITS = 6
 
 
 @dataclass(frozen=True)
 class Paths:
-    """The two ways, (2, L + 2, d) float64, and what they are seen on."""
+    """The two paths, vectors (2, L + 2, d) float64, and their projection onto a plane."""
 
     token_id: int
     vectors: Tensor
-    seen: Tensor               # vectors, or their directions alone
+    seen: Tensor               # the projected vectors: `vectors`, or only their directions
     projection: embeddings.Projection
     cosines: np.ndarray        # (L + 2,) between the two, depth by depth, to SURE_DIGITS
     nearest: list[list[int]]   # the row of E nearest to each vector, by cosine
@@ -73,19 +72,19 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _shared_word(page: Lesson, run: Run, other: Run) -> int | None:
-    """The token that both texts hold, picked by the reader; at first the longest.
+    """Draw the choice of a token that both texts contain, by default the longest, and return it.
 
-    None if they share none but those that every text begins and ends with.
+    None if they share only the tokens that every text begins and ends with.
     """
-    every = {run.tokenizer.end_of_text, *run.tokenizer.begin, *run.tokenizer.end}
+    special = {run.tokenizer.end_of_text, *run.tokenizer.begin, *run.tokenizer.end}
     names = {i: run.tokenizer.visible(i) for i in embeddings.shared_tokens(run.token_ids, other.token_ids)
-             if i not in every}
+             if i not in special}
     if not names:
         return None
     bare = {i: name.removeprefix("·") for i, name in names.items()}
-    wanted = read("shared").strip().removeprefix("·")
+    typed = read("shared").strip().removeprefix("·")
     longest = max(reversed(bare), key=lambda i: len(bare[i]))        # of equally long ones the last
-    key, now = f"{PREFIX}shared_widget", next((i for i in bare if bare[i] == wanted), longest)
+    key, now = f"{PREFIX}shared_widget", next((i for i in bare if bare[i] == typed), longest)
     if st.session_state.get(key) != now:
         st.session_state[key] = now
     st.markdown(page.label("shared"), width="content")
@@ -94,12 +93,12 @@ def _shared_word(page: Lesson, run: Run, other: Run) -> int | None:
 
 
 def _paths(run: Run, other: Run, token_id: int, equal: bool) -> Paths:
-    """Both ways of the token's last place in each text, on the plane in which the points of both differ most."""
-    space, ways = space_of(run), []
-    for one in (run, other):
-        place = len(one.token_ids) - 1 - one.token_ids[::-1].index(token_id)
-        ways.append(embeddings.path(space.E, one.trace, place).cpu().double())
-    vectors = torch.stack(ways)
+    """The paths of the token's last occurrence in each text, on the plane of the principal axes of both."""
+    space, paths = space_of(run), []
+    for text in (run, other):
+        place = len(text.token_ids) - 1 - text.token_ids[::-1].index(token_id)
+        paths.append(embeddings.path(space.E, text.trace, place).cpu().double())
+    vectors = torch.stack(paths)
     vectors[:, 0] = space.E[token_id]
     seen = vectors / stream_and_heads.norms(vectors).unsqueeze(-1) if equal else vectors
     return Paths(token_id, vectors, seen, embeddings.principal_axes(seen.flatten(0, 1), 2),
@@ -135,9 +134,9 @@ def _lines(page: Lesson, paths: Paths, last: int) -> list[tuple[str, str]]:
 
 
 def _question(page: Lesson, run: Run, paths: Paths, names: list[str]) -> Question:
-    """How near the token's last vector still is to its own row of E."""
-    own = stream_and_heads.cosines(paths.vectors[0], paths.vectors[0, :1]).tolist()
+    """The cosine of the token's last vector with its row of E."""
+    alike = stream_and_heads.cosines(paths.vectors[0], paths.vectors[0, :1]).tolist()
     return Question("contexts", page.label("contexts_question", token=code(run.tokenizer.visible(paths.token_id))),
-                    [page.label(f"contexts_option_{k}") for k in range(4)], int(np.searchsorted(OWN_STEPS, own[-1])),
+                    [page.label(f"contexts_option_{k}") for k in range(4)], int(np.searchsorted(OWN_STEPS, alike[-1])),
                     page.label("contexts_because", found=", ".join(f"{name}: {readable(value)}"
-                                                                   for name, value in zip(names, own))))
+                                                                   for name, value in zip(names, alike))))

@@ -1,4 +1,4 @@
-"""Neighbours: the tokens whose rows of E are nearest to a word's, and how far out they stand among all."""
+"""Neighbours: the tokens whose rows of E are nearest to a word's, and the distribution of the similarity over all."""
 import pandas as pd
 import streamlit as st
 import torch
@@ -50,7 +50,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _nearest(E: torch.Tensor, token_id: int, measure: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """The scores (|V|,) of all tokens beside one, and the ids of the others, the nearest first."""
+    """The scores (|V|,) of all tokens with one, and the ids of the others, the nearest first."""
     scores = embeddings.similarity(E, E[token_id], measure)
     return scores, embeddings.nearest(scores, [token_id])
 
@@ -59,19 +59,19 @@ def _lines(page: Lesson, space: Space, E: torch.Tensor, token_id: int, other: in
            centred: bool) -> list[tuple[str, str]]:
     a, b = E[token_id], E[other]
     product, lengths = float(a @ b), (float(a.norm()), float(b.norm()))
-    one, two = (rf"E_{{{i}}}" + "'" * centred for i in (token_id, other))
+    u, v = (rf"E_{{{i}}}" + "'" * centred for i in (token_id, other))
     first, second = (latex_number(length, 6) for length in lengths)
     return [(page.label("neighbours_numbers_dot", token=code(space.names[token_id]), other=code(space.names[other])),
-             dot_latex(rf"{one} \cdot {two}", a.tolist(), b.tolist())),
+             dot_latex(rf"{u} \cdot {v}", a.tolist(), b.tolist())),
             (page.label("neighbours_numbers_cosine"),
-             cosine_latex(one, two, a, b, product / lengths[0] / lengths[1])),
+             cosine_latex(u, v, a, b, product / lengths[0] / lengths[1])),
             (page.label("neighbours_numbers_distance"),
-             rf"\lVert {one} - {two} \rVert = \sqrt{{{first}^2 + {second}^2 - 2 \cdot "
+             rf"\lVert {u} - {v} \rVert = \sqrt{{{first}^2 + {second}^2 - 2 \cdot "
              rf"{bracketed(latex_number(product, 6))}}} = {latex_number((a - b).norm())}")]
 
 
 def _question(page: Lesson, space: Space, E: torch.Tensor, token_id: int, measure: str) -> Question:
-    """The nearest token of the nearest token: nearness by a list is not mutual."""
+    """The nearest token of the nearest token: nearest neighbours are not mutual."""
     scores, ids = _nearest(E, token_id, measure)
     options = sorted(int(ids[k]) for k in (0, 2, 8, 26) if k < len(ids))
     values = (scores.abs() if measure == "distance" else scores)[options].tolist()

@@ -1,4 +1,4 @@
-"""One-hot × E: each token of the prompt picks its row of the embedding matrix, shown as the product that it is."""
+"""One-hot × E: each token of the prompt picks its row of the embedding matrix, as a matrix product."""
 from pathlib import Path
 
 import pandas as pd
@@ -18,8 +18,8 @@ from pages.embeddings.shared import PREFIX
 PICTURE = f"{PREFIX}product"
 ROWS = 11                # of E, about the picked one
 HEIGHT = (300, 520)      # least and most px of the product
-NOTE = 50                # px below the product in present mode, which its bar would cover
-SHOWN = 4                # entries of a row that a formula writes out
+NOTE = 50                # px below the product that present mode's bar would cover
+SHOWN = 4                # written-out entries of a row in a formula
 HERE = Path(__file__).parent
 # A row for each token of the prompt, the row of E that the picked one selects, and the product.
 _picture = declare(
@@ -46,7 +46,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _draw_product(page: Lesson, run: Run, E: torch.Tensor, window: list[int], product: torch.Tensor) -> None:
-    """One-hot (N, |V|) × E = product (N, d); of E the rows `window` are drawn."""
+    """Draw one-hot (N, |V|) × E = product (N, d), with only the rows `window` of E."""
     n, (v, d) = len(run.token_ids), E.shape
     values = {"one_hot": dict(n=n, v=v), "result": dict(n=n, d=d), "column": {}, "entry": {}, "keys": {},
               "matrix": dict(v=v, d=d, first=window[0], last=window[-1])}
@@ -62,12 +62,12 @@ def _draw_product(page: Lesson, run: Run, E: torch.Tensor, window: list[int], pr
 
 def _lines(page: Lesson, run: Run, E: torch.Tensor, at: int) -> list[tuple[str, str]]:
     token_id = run.token_ids[at]
-    row, other = E[token_id], (token_id + 1) % len(E)
+    row, next_id = E[token_id], (token_id + 1) % len(E)
     entries, first = r",\ ".join(map(latex_number, row[:SHOWN].tolist())), latex_number(row[0])
     return [(page.label("product_numbers_one", token=code(run.tokens[at]), id=token_id,
-                        other=code(run.tokenizer.visible(other))),
+                        other=code(run.tokenizer.visible(next_id))),
              rf"X_{{{at},0}} = \sum_{{v=0}}^{{{len(E) - 1}}} \mathbb{{1}}_{{v}}\,E_{{v,0}} = 1 \cdot "
-             rf"{bracketed(first)} + 0 \cdot {bracketed(latex_number(E[other, 0]))} + 0 + \dots = {first}"),
+             rf"{bracketed(first)} + 0 \cdot {bracketed(latex_number(E[next_id, 0]))} + 0 + \dots = {first}"),
             (page.label("product_numbers_row", d=E.shape[1]),
              rf"X_{{{at}}} = \mathbb{{1}}_{{{token_id}}}\,E = E_{{{token_id}}} = "
              rf"\left({entries},\ \dots\right)"),
@@ -77,7 +77,7 @@ def _lines(page: Lesson, run: Run, E: torch.Tensor, at: int) -> list[tuple[str, 
 
 
 def _question(page: Lesson, vocab_size: int, d: int) -> Question:
-    """Of the |V| d products that one token's row costs, how many are not a multiplication by 0."""
+    """How many of the |V| d products for one token's row are not a multiplication by 0."""
     counts = [1, d, vocab_size, vocab_size * d]
     return Question("product", page.label("product_question", all=vocab_size * d), [f"{count:,}" for count in counts],
                     1, page.label("product_because", d=d, v=vocab_size))

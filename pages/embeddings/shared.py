@@ -1,4 +1,4 @@
-"""What all views of the lesson share: the settings, the word that is picked, and the matrix in float64."""
+"""What all views of the lesson share: the settings, the picked word, and the matrix in float64."""
 import functools
 import re
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ from pages.embeddings.charts import kind_of
 PREFIX = "embeddings_"
 CHART = 425            # px of a chart: the rest of a 720 px screen
 CHART_PRESENT = 350    # the same in present mode
-HELPED = ("word", "expected")      # fields with a help, of several beside each other the last alone
-MOST_CHARACTERS = 60   # of a word that is looked up
+HELPED = ("word", "expected")      # fields with a help; of several in one line only the last
+MOST_CHARACTERS = 60   # of a typed word
 SETTINGS = Settings("embeddings", {
     "view": Setting("product", options=("product", "neighbours", "map", "contexts", "arithmetic")),
     "word": Setting("king"),
@@ -40,21 +40,21 @@ choice, show = functools.partial(views.choice, SETTINGS), functools.partial(char
 
 @dataclass(frozen=True)
 class Space:
-    """A model's embedding matrix, and what every view reads off it."""
+    """A model's embedding matrix, and what every view computes from it."""
 
-    E: Tensor                # (|V|, d) float64; of a large model its own float32
+    E: Tensor                # (|V|, d) float64; for a large model float32
     projection: Projection   # of E, on three axes
-    places: Tensor           # (|V|, 3) where every row stands on them
-    lengths: Tensor          # (|V|,) of the rows
+    places: Tensor           # (|V|, 3) the rows' coordinates on these axes
+    lengths: Tensor          # (|V|,) the norms of the rows
     names: tuple[str, ...]   # the visible form of every token
-    kinds: tuple[str, ...]   # and which of KINDS it is
+    kinds: tuple[str, ...]   # the kind of every token
 
 
 def space_of(run: Run) -> Space:
-    """The model's E with its principal axes, made once for all readers."""
+    """The model's E with its principal axes, shared by all readers."""
     def make() -> Space:
-        own = run.model.E.detach().to("cpu")
-        E = own.double() if own.numel() <= LARGE else own
+        raw = run.model.E.detach().to("cpu")
+        E = raw.double() if raw.numel() <= LARGE else raw
         projection, names = principal_axes(E, 3), tuple(map(run.tokenizer.visible, range(len(E))))
         return Space(E, projection, torch.cat([projection(rows) for rows in E.split(ROWS)]), norms(E), names,
                      tuple(map(kind_of, names)))
@@ -65,9 +65,8 @@ def space_of(run: Run) -> Space:
 
 
 def look_up(typed: str, tokenizer: Tokenizer) -> tuple[int, bool]:
-    """The id meant by a typed word, and whether the text is that one token: as a word of its own (with a space before
-    it) if that is one token, else as it is, as the visible form of a token (·king, ‹E2›) or as #id; else its first
-    token.
+    """The token id of a typed word, and whether the text is a single token: with a space before it if that is one
+    token, else unchanged, as the visible form of a token (·king, ‹E2›) or as #id; else the id of its first token.
     """
     typed = typed[:MOST_CHARACTERS]
     if (number := re.fullmatch(r"#([0-9]+)", typed)) and int(number[1]) < tokenizer.vocab_size:
@@ -76,25 +75,24 @@ def look_up(typed: str, tokenizer: Tokenizer) -> tuple[int, bool]:
     for spelling in (f" {bare}", bare, typed):
         if len(ids := tokenizer.encode(spelling)) == 1:
             return ids[0], True
-    named = next((i for i in range(tokenizer.vocab_size) if tokenizer.visible(i) == typed.strip()), None)
-    if named is not None:
-        return named, True
+    match = next((i for i in range(tokenizer.vocab_size) if tokenizer.visible(i) == typed.strip()), None)
+    if match is not None:
+        return match, True
     return next(iter(tokenizer.encode(f" {bare}")), tokenizer.end_of_text), False
 
 
 def spelling(token_id: int, tokenizer: Tokenizer) -> str:
-    """What a field shows of a token, so that `look_up` finds it again: its letters where they are enough, else its
-    visible form, else #id.
+    """The text of a field from which `look_up` finds the token: its letters if they are enough, else its visible form,
+    else #id.
     """
     visible = tokenizer.visible(token_id)
-    return next((written for written in (visible.removeprefix("·"), visible)
-                 if look_up(written, tokenizer) == (token_id, True)), f"#{token_id}")
+    return next((text for text in (visible.removeprefix("·"), visible)
+                 if look_up(text, tokenizer) == (token_id, True)), f"#{token_id}")
 
 
 def word(page: Lesson, run: Run, name: str = "word") -> int:
-    """The id of a token that the reader types into the field `name`, whose label stands beside it in the same line.
-
-    What is no single token is looked up by its first, and the page says so.
+    """Draw the field `name` for a word with its label on the same line, and return the token id; for a word of several
+    tokens the first one, with a note.
     """
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
         st.markdown(page.label(name), width="content", help=page.label("word_help") if name in HELPED else None)
@@ -107,9 +105,8 @@ def word(page: Lesson, run: Run, name: str = "word") -> int:
 
 
 def look(less: int = 0, noted: int = 0) -> dict:
-    """How a chart is drawn for this reader: its theme, the scale of its type, and the pixels of height with which it
-    ends on the first screen; `less`: what else stands there, `noted`: what stands below it, which present mode's bar
-    would cover.
+    """A chart's theme, scale of the type, and height in pixels with which it fits the first screen. less: the height of
+    other elements there; noted: the height of elements below it that present mode's bar would cover.
     """
     return charts.look(CHART - less, CHART_PRESENT - noted - less)
 

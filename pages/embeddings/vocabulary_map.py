@@ -1,6 +1,4 @@
-"""The map: every token of the vocabulary on the axes along which the rows of E differ most, or the frequent words by
-their neighbourhoods.
-"""
+"""The map: every token of the vocabulary on the principal axes of E, or the frequent words by t-SNE."""
 import collections
 import math
 from collections.abc import Iterator
@@ -25,15 +23,15 @@ from pages.embeddings.shared import PREFIX, Space, axis_titles, choice, keep, lo
 N_NAMED = 8
 N_MAPPED, N_MOVES, PERPLEXITY = 1000, 300, 20.0     # of the map by t-SNE: some seconds on one core
 MOST_DRAWN = 20_000     # points of a map: a browser draws more with delay
-N_KEPT = 10             # neighbours that a map may keep
-LEAST_MAPPED = 3 * round(PERPLEXITY)      # words without which there are no neighbourhoods to keep
+N_KEPT = 10             # neighbours of each word by which a map is measured
+LEAST_MAPPED = 3 * round(PERPLEXITY)      # words that t-SNE needs at least
 PLOTLY = {"displaylogo": False, "scrollZoom": True,
           "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "toImage"]}
 
 
 @dataclass(frozen=True)
 class Map:
-    """What is drawn: which tokens, where, what the axes are called, and what is said above and below it."""
+    """A map: its tokens, their places, the titles of the axes, and the texts above and below."""
 
     ids: list[int]
     places: np.ndarray      # (n, 2 or 3)
@@ -51,24 +49,24 @@ def draw(page: Lesson, run: Run) -> Reading:
         legend = st.container(width="stretch")
     if kind == "tsne" and space.kinds.count("word") <= LEAST_MAPPED:
         return cannot(page.label("tsne_no_words"))
-    shown = (_neighbourhoods(page, run, space, token_id) if kind == "tsne"
+    view = (_neighbourhoods(page, run, space, token_id) if kind == "tsne"
              else _principal(page, space, token_id, int(kind)))
-    counts = collections.Counter(space.kinds[i] for i in shown.ids)
+    counts = collections.Counter(space.kinds[i] for i in view.ids)
     legend.caption(" · ".join(page.label(f"kind_{kind}", n=counts[kind]) for kind in figures.KINDS if counts[kind]))
-    st.markdown(f"**{shown.title}**")
-    at = {token: place for place, token in enumerate(shown.ids)}
+    st.markdown(f"**{view.title}**")
+    at = {token: place for place, token in enumerate(view.ids)}
     near = [i for i in embeddings.nearest(embeddings.similarity(space.E, space.E[token_id]), [token_id]).tolist()
             if i in at][:N_NAMED]
-    figure = figures.vocabulary_map(shown.places, shown.ids, [space.names[i] for i in shown.ids],
-                                    [space.kinds[i] for i in shown.ids], [at[i] for i in near], at.get(token_id),
-                                    shown.axes, **look(noted=60))
+    figure = figures.vocabulary_map(view.places, view.ids, [space.names[i] for i in view.ids],
+                                    [space.kinds[i] for i in view.ids], [at[i] for i in near], at.get(token_id),
+                                    view.axes, **look(noted=60))
     with st.container(key=f"{PREFIX}map"):
         st.plotly_chart(figure, theme=None, key=f"{PREFIX}map_chart", on_select=lambda: _pick(run),
                         selection_mode="points", config=PLOTLY, width="stretch")
-    st.caption(shown.note)
+    st.caption(view.note)
     functions = [tsne.gradient, tsne.tsne] if kind == "tsne" else [embeddings.principal_axes, embeddings.Projection]
     return Reading(_lines(page, space, token_id), _question(page, space), functions,
-                   {"map.csv": lambda: _table(space, shown)}, f".st-key-{PREFIX}map", shown.title)
+                   {"map.csv": lambda: _table(space, view)}, f".st-key-{PREFIX}map", view.title)
 
 
 def _principal(page: Lesson, space: Space, token_id: int, k: int) -> Map:
@@ -88,11 +86,11 @@ def _principal(page: Lesson, space: Space, token_id: int, k: int) -> Map:
 
 
 def _neighbourhoods(page: Lesson, run: Run, space: Space, token_id: int) -> Map:
-    """The first N_MAPPED tokens that begin a word, where t-SNE puts them."""
+    """The first N_MAPPED tokens that begin a word, placed by t-SNE."""
     ids = [i for i, kind in enumerate(space.kinds) if kind == "word"][:N_MAPPED]
     directions = torch.nn.functional.normalize(space.E[ids], dim=1)
     places, kept, straight = growing_results.result(run.loaded.key("embeddings t-SNE", N_MAPPED, N_MOVES),
-                                                    lambda: _settled(directions), lambda value: value[0].nbytes,
+                                                    lambda: _tsne(directions), lambda value: value[0].nbytes,
                                                     page.label("tsne_progress"))
     title = page.label("tsne_title", n=len(ids), kept=readable(100 * kept), k=N_KEPT,
                        token=code(space.names[token_id]), near=N_NAMED)
@@ -103,9 +101,9 @@ def _neighbourhoods(page: Lesson, run: Run, space: Space, token_id: int) -> Map:
     return Map(ids, places.numpy(), ["", ""], title, note)
 
 
-def _settled(directions: torch.Tensor) -> Iterator[Part]:
-    """The places of t-SNE, and the share of neighbours that they keep, beside that of the principal plane
-    where they began.
+def _tsne(directions: torch.Tensor) -> Iterator[Part]:
+    """The places by t-SNE, the share of neighbours that they keep, and that of the principal plane where t-SNE
+    began.
     """
     start = embeddings.principal_axes(directions, 2)(directions)
     for step in tsne.tsne(directions.float(), start.float(), PERPLEXITY, N_MOVES):
@@ -115,15 +113,14 @@ def _settled(directions: torch.Tensor) -> Iterator[Part]:
 
 
 def _pick(run: Run) -> None:
-    """A click on a point makes it the word."""
+    """Callback: make the picked point the word."""
     if points := st.session_state[f"{PREFIX}map_chart"].selection.points:
         keep(word=spelling(int(points[0]["customdata"]), run.tokenizer))
 
 
 def _spearman(space: Space) -> float | None:
-    """How closely axis 1 follows the order of the ids among tokens that begin a word: Spearman's rank correlation.
-
-    A vocabulary gives ids as it makes tokens, the most frequent pairs first. None where there are too few.
+    """Spearman's ρ of the coordinate on axis 1 and the id, among tokens that begin a word; None for fewer than three.
+    Ids follow the order of the merges, the most frequent pairs first.
     """
     ids = torch.tensor([i for i, kind in enumerate(space.kinds) if kind == "word"], dtype=torch.long)
     return rank_correlation(space.places[ids, 0].numpy(), ids.numpy()) if len(ids) > 2 else None
@@ -132,9 +129,9 @@ def _spearman(space: Space) -> float | None:
 def _lines(page: Lesson, space: Space, token_id: int) -> list[tuple[str, str]]:
     view, row = space.projection, space.E[token_id]
     terms = zip((row - view.mean)[:3].tolist(), view.axes[0, :3].tolist())
-    written = " + ".join(rf"({latex_number(x)})({latex_number(v)})" for x, v in terms)
+    sum_ = " + ".join(rf"({latex_number(x)})({latex_number(v)})" for x, v in terms)
     return [(page.label("map_numbers_place", token=code(space.names[token_id])),
-             rf"z_1 = (E_{{{token_id}}} - \bar E) \cdot v_1 = {written} + \dots = {latex_number(view(row)[0])}"),
+             rf"z_1 = (E_{{{token_id}}} - \bar E) \cdot v_1 = {sum_} + \dots = {latex_number(view(row)[0])}"),
             (page.label("map_numbers_share", total=int((view.shares > 0).sum())),
              rf"\frac{{\lambda_1 + \lambda_2 + \lambda_3}}{{\sum_k \lambda_k}} = "
              rf"{' + '.join(map(latex_number, view.shares[:3].tolist()))} = "
@@ -150,7 +147,7 @@ def _question(page: Lesson, space: Space) -> Question:
                                ten=readable(100 * float(space.projection.shares[:10].sum()))))
 
 
-def _table(space: Space, shown: Map) -> pd.DataFrame:
-    return pd.DataFrame({"id": shown.ids, "token": [space.names[i] for i in shown.ids],
-                         "kind": [space.kinds[i] for i in shown.ids]}
-                        | {f"axis_{axis}": places for axis, places in enumerate(shown.places.T, 1)})
+def _table(space: Space, view: Map) -> pd.DataFrame:
+    return pd.DataFrame({"id": view.ids, "token": [space.names[i] for i in view.ids],
+                         "kind": [space.kinds[i] for i in view.ids]}
+                        | {f"axis_{axis}": places for axis, places in enumerate(view.places.T, 1)})

@@ -1,5 +1,5 @@
-"""Bottleneck: an encoder that hands over one vector, against one whose states can all be looked at, both trained
-while one watches.
+"""Bottleneck: an encoder-decoder with one vector between, against one with attention to all encoder states, both
+trained while the reader watches.
 """
 import functools
 
@@ -12,7 +12,7 @@ from core.figures import lines as figures
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import memory_tasks
 from core.learning.memory_tasks import N_SYMBOLS, WRITERS, Rewriting, RewritingRecord
-from pages.recurrence.copy import answers, curves, training_tables, training_title, written
+from pages.recurrence.copy import answers, curves, training_tables, training_title, visible
 from pages.recurrence.shared import chart_height, choice, named, seed_field, show_spec, slider
 
 N_STEPS, EVERY = 600, 25
@@ -41,7 +41,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 @functools.lru_cache(maxsize=64)
 def before(task: Rewriting, n_hidden: int, seed: int) -> RewritingRecord:
-    """The measurements of the untrained pair."""
+    """The record of the untrained pair."""
     return next(memory_tasks.train_rewriting(task, n_hidden, seed))
 
 
@@ -63,32 +63,32 @@ def _picture(page: Lesson, task: Rewriting, n_hidden: int, seed: int, records: l
                    chart_height(60 if reader.present() else 160))
         with right:
             st.caption(page.label("caption_alignment" if last.step else "caption_alignment_before"))
-            rows = figures.alignment_rows(np.array(last.alignment), list(map(written, last.source)),
-                                          list(map(written, last.written["attention"])))
+            rows = figures.alignment_rows(np.array(last.alignment), list(map(visible, last.source)),
+                                          list(map(visible, last.written["attention"])))
             show_spec("alignment", rows, figures.alignment(page.label("axis_source"), page.label("axis_written"),
                                                            reader.theme(), reader.scale(), chart_height(40)))
 
 
 def _lines(page: Lesson, task: Rewriting, n_hidden: int, last: RewritingRecord) -> list[tuple[str, str]]:
     n, row, length = task.longest, last.alignment[0], task.lengths()[-1]
-    shown = " + ".join(map(latex_operand, row[:4])) + (r" + \dots" if len(row) > 4 else "")
+    terms = " + ".join(map(latex_operand, row[:4])) + (r" + \dots" if len(row) > 4 else "")
     right = [rf"{length} \cdot {latex_operand(accuracy)} = {latex_number(length * accuracy)}"
              for accuracy in (last.accuracy[name][-1] for name in ("bottleneck", "attention"))]
     return [
         (page.label("numbers_source_bits", n=n), rf"n \log_2 {N_SYMBOLS} = {n} \cdot 3 = {3 * n}\ \text{{bits}}"),
         (page.label("numbers_vectors", m=n_hidden, n=n),
          rf"m = {n_hidden} \quad\text{{against}}\quad n\, m = {n} \cdot {n_hidden} = {n * n_hidden}"),
-        (page.label("numbers_alignment", symbol=written(last.written["attention"][0])),
-         rf"\sum_j \alpha_{{1j}} = {shown} = {latex_number(sum(row))}"),
+        (page.label("numbers_alignment", symbol=visible(last.written["attention"][0])),
+         rf"\sum_j \alpha_{{1j}} = {terms} = {latex_number(sum(row))}"),
         (page.label("numbers_right", length=length), r"n \cdot \text{accuracy}:\quad " + r", \qquad ".join(right)),
     ]
 
 
 def _question(page: Lesson, last: RewritingRecord) -> Question:
-    """Which place of the source the first written symbol looks at most."""
+    """To which place of the source the first written symbol attends most."""
     row, n = last.alignment[0], len(last.alignment[0])
     right = int(np.argmax(row))
     options = sorted([*dict.fromkeys((right, 0, n - 1, n // 2, 1, n - 2))][:4])
     return page.question("bottleneck", [page.label("question_bottleneck_option", place=place + 1,
-                                                   symbol=written(last.source[place])) for place in options],
+                                                   symbol=visible(last.source[place])) for place in options],
                          options.index(right), place=right + 1, weight=readable(row[right]))

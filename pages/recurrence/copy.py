@@ -1,5 +1,5 @@
-"""Copy: recall after a delay, learned while one watches by a tanh network, gated cells and one layer of attention of
-the same size.
+"""Copy: recall after a delay, learned while the reader watches by a tanh network, gated cells and one layer of
+attention of the same size.
 """
 import functools
 from collections.abc import Callable, Mapping
@@ -20,21 +20,21 @@ from pages.recurrence.shared import chart_height, line_frame, network_names, see
 N_STEPS, EVERY = 500, 20
 N_RECORDS = 1 + N_STEPS // EVERY
 LETTERS = "abcdefgh"
-MOST_BLANKS = 10        # drawn one by one
+MOST_BLANKS = 10        # blanks drawn one by one
 
 
-def written(symbol: int) -> str:
-    """An id of the task as the picture shows it: a letter, a blank, or a mark ?j."""
+def visible(symbol: int) -> str:
+    """The text of a token id: a letter, a blank, or a mark ?j."""
     return LETTERS[symbol] if symbol < N_SYMBOLS else "·" if symbol == N_SYMBOLS else f"?{symbol - N_SYMBOLS}"
 
 
 def shortened(inputs: tuple[int, ...]) -> list[str]:
-    """A sequence as its cells show it; of more than MOST_BLANKS blanks, those in the middle are counted.
+    """The cells of a sequence; of more than MOST_BLANKS blanks, those in the middle are only counted.
 
     >>> shortened((0, *[8] * 20, 9))
     ['a', '·', '·', '·', '·', '·', '…', '10', '…', '·', '·', '·', '·', '·', '?1']
     """
-    symbols, n = list(map(written, inputs)), inputs.count(N_SYMBOLS)
+    symbols, n = list(map(visible, inputs)), inputs.count(N_SYMBOLS)
     if n <= MOST_BLANKS:
         return symbols
     start = inputs.index(N_SYMBOLS) + MOST_BLANKS // 2
@@ -61,7 +61,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 @functools.lru_cache(maxsize=64)
 def before(task: Recall, seed: int) -> RecallRecord:
-    """The measurements of the untrained models, shown before any training."""
+    """The record of the untrained models."""
     return next(memory_tasks.train_recall(task, seed))
 
 
@@ -70,7 +70,7 @@ def _title(page: Lesson, task: Recall, records: list[RecallRecord]) -> str:
 
 
 def training_title(page: Lesson, name: str, records: list, **values) -> str:
-    """What the networks get right at the longest place, or, before any training, what they are about to learn."""
+    """The accuracy of the networks at the longest delay or length, or, before any training, a note on the task."""
     if not records or not records[-1].step:
         return page.label(f"{name}_title_before", **values)
     last = records[-1]
@@ -94,25 +94,25 @@ def _picture(page: Lesson, task: Recall, seed: int, records: list[RecallRecord])
 
 
 def _sequence(page: Lesson, record: RecallRecord) -> None:
-    """What is read, as a row of symbols, blanks and marks."""
+    """Draw the input as a row of symbols, blanks and marks."""
     row, symbols = page.label("row_input"), shortened(record.inputs)
     show_spec("input", figures.answer_rows([row], [symbols], [[None] * len(symbols)]),
               figures.answers([row], reader.theme(), reader.scale()))
 
 
 def answers(page: Lesson, given: list[tuple[str, tuple[int, ...]]], names: dict[str, str],
-            said: dict[str, tuple[int, ...]], targets: tuple[int, ...]) -> None:
-    """The example's rows under each other: what is given, then what each network says, right or wrong."""
-    rows = [*(page.label(name) for name, _ in given), *(names[name] for name in said)]
-    cells = [[*map(written, symbols)] for symbols in (*dict(given).values(), *said.values())]
+            outputs: dict[str, tuple[int, ...]], targets: tuple[int, ...]) -> None:
+    """Draw the rows of the example: the given ones, then the output of each network, marked right or wrong."""
+    rows = [*(page.label(name) for name, _ in given), *(names[name] for name in outputs)]
+    cells = [[*map(visible, symbols)] for symbols in (*dict(given).values(), *outputs.values())]
     right = [*[[None] * len(targets) for _ in given],
-             *([a == b for a, b in zip(symbols, targets)] for symbols in said.values())]
+             *([a == b for a, b in zip(symbols, targets)] for symbols in outputs.values())]
     show_spec("answers", figures.answer_rows(rows, cells, right), figures.answers(rows, reader.theme(), reader.scale()))
 
 
 def curves(page: Lesson, accuracy: dict, places: tuple[int, ...], records: list, names: dict[str, str], n_steps: int,
            axis: str, height: int) -> None:
-    """Accuracy by delay or length, as it is now, and the loss as it fell; chance as a line in both."""
+    """Chart the current accuracy over the delay or length, and the loss over the steps, both with a line at chance."""
     by_place, by_step = st.columns(2, gap="medium")
     with by_place:
         st.caption(page.label("caption_accuracy"))
@@ -154,7 +154,7 @@ def _sizes(task: Recall) -> dict[str, int]:
 
 
 def _question(page: Lesson, task: Recall) -> Question:
-    """What a network that has forgotten everything pays a symbol, in nats."""
+    """The loss, in nats per symbol, of a network that has forgotten everything."""
     options = [0.0, CHANCE_LOSS / task.n_remembered if task.n_remembered > 1 else CHANCE_LOSS / 2, CHANCE_LOSS,
                CHANCE_LOSS * (task.n_remembered + 1)]
     return page.question("copy", [page.label("question_copy_option", loss=readable(value)) for value in options], 2,
@@ -162,19 +162,19 @@ def _question(page: Lesson, task: Recall) -> Question:
 
 
 def training_tables(places: tuple[int, ...], records: list, name: str) -> dict[str, Callable[[], pd.DataFrame]]:
-    """The downloads of a training; `name` heads the column of the places where accuracy is measured."""
+    """The downloads of a training. name: of the column of delays or lengths."""
     return {"accuracy.csv": lambda: accuracy_table(places, records, name), "loss.csv": lambda: loss_table(records)}
 
 
 def accuracy_table(places: tuple[int, ...], records: list, name: str) -> pd.DataFrame:
-    """Accuracies of every record, place by place."""
+    """The accuracies in every record by delay or length."""
     rows = [(record.step, place, network, value) for record in records for network, values in record.accuracy.items()
             for place, value in zip(places, values)]
     return pd.DataFrame(rows, columns=["step", name, "network", "accuracy"])
 
 
 def loss_table(records: list) -> pd.DataFrame:
-    """Mean losses since the record before, in nats."""
+    """The mean losses since the previous record, in nats."""
     rows = [(record.step, network, loss, record.seconds) for record in records if record.step
             for network, loss in record.losses.items()]
     return pd.DataFrame(rows, columns=["step", "network", "loss", "seconds"])

@@ -1,6 +1,4 @@
-"""Gradient: how much of a change at one step is still felt k steps later, in a tanh network, in gated cells and
-through attention.
-"""
+"""Gradient: the size of the gradient over k steps in a tanh network, in gated cells and through attention."""
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -16,13 +14,13 @@ from core.learning.recurrent_cells import GATES
 from pages.recurrence.shared import chart_height, choice, line_frame, network_names, seed_field, show_lines, slider
 
 N_HIDDEN = 32
-INPUT_SIZE = 0.5         # standard deviation of the inputs: a tanh unit is then mostly in its steep part
+INPUT_SIZE = 0.5         # standard deviation of the inputs, for which tanh units are mostly in their steep part
 ASKED = 10               # steps of the question
 LINES = ("rnn", "bound", "lstm", "gru", "attention")
 
 
-def reach(norm: float, matrix: str, activation: str, keep: float, n_steps: int, seed: int) -> dict[str, np.ndarray]:
-    """Gradient norms by distance 0 … T (attention: 0 … T − 1) for each of LINES, computed once for all readers."""
+def gradients(norm: float, matrix: str, activation: str, keep: float, n_steps: int, seed: int) -> dict[str, np.ndarray]:
+    """Gradient norms by distance 0 … T (attention: 0 … T − 1) for each of LINES, shared by all readers."""
     def make() -> dict[str, np.ndarray]:
         generator = torch.Generator().manual_seed(seed)
         X = INPUT_SIZE * torch.randn(128, N_HIDDEN, generator=generator, dtype=torch.float64)[:n_steps]
@@ -47,7 +45,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         n_steps = slider(page, "steps", 8, 110)
         distance = slider(page, "distance", 1, 140)
         seed = seed_field(page)
-    norms = reach(norm, matrix, activation, bias, n_steps, seed)
+    norms = gradients(norm, matrix, activation, bias, n_steps, seed)
     distance = min(distance, n_steps - 1)
     title = page.label("gradient_title", norm=readable(norm), distance=distance,
                        **{name: readable(norms[name][distance]) for name in ("rnn", "lstm", "bound")})
@@ -62,7 +60,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _frame(norms: dict[str, np.ndarray]) -> pd.DataFrame:
-    """The lines as the chart reads them."""
+    """The rows of the chart."""
     return line_frame((name, x, y) for name in LINES for x, y in enumerate(norms[name]))
 
 
@@ -87,20 +85,20 @@ def _lines(page: Lesson, norms: dict[str, np.ndarray], norm: float, k: int, bias
 
 
 def _question(page: Lesson, norms: dict[str, np.ndarray], norm: float) -> Question:
-    """By what factor the tanh network's gradient changes over ASKED steps; beside it the bound's factor, one step's,
-    and its square.
+    """The factor by which the tanh network's gradient changes over ASKED steps, among the bound, ‖W_h‖, its square and
+    others.
     """
     right, bound = norms["rnn"][ASKED], norms["bound"][ASKED]
     candidates = [right]
-    for other in (bound, norm, right ** 2, 1.0, right * 30, right / 30, right * 900):
-        if all(abs(np.log(other / value)) > 0.2 for value in candidates) and len(candidates) < 4:
-            candidates.append(other)
+    for value in (bound, norm, right ** 2, 1.0, right * 30, right / 30, right * 900):
+        if all(abs(np.log(value / factor)) > 0.2 for factor in candidates) and len(candidates) < 4:
+            candidates.append(value)
     ordered = sorted(candidates)
-    return page.question("gradient", [page.label("question_gradient_option", factor=readable(value))
-                                      for value in ordered], ordered.index(right), k=ASKED, norm=readable(norm),
+    return page.question("gradient", [page.label("question_gradient_option", factor=readable(factor))
+                                      for factor in ordered], ordered.index(right), k=ASKED, norm=readable(norm),
                          factor=readable(right), bound=readable(bound), rate=readable(right ** (1 / ASKED)))
 
 
 def _table(norms: dict[str, np.ndarray]) -> pd.DataFrame:
-    """Norms by distance, one column for each line."""
+    """The norms by distance, a column for each line."""
     return pd.DataFrame({name: pd.Series(values) for name, values in norms.items()}).reset_index(names="distance")

@@ -1,6 +1,4 @@
-"""Serial: a recurrent pass, which waits for itself at every token, timed against one parallel pass of attention
-on this machine.
-"""
+"""Serial: a recurrent pass, token after token, timed against one parallel pass of attention on this machine."""
 import pandas as pd
 import streamlit as st
 
@@ -80,7 +78,7 @@ def _question(page: Lesson) -> Question:
 
 
 def _table(timings: list[Timing], d: int) -> pd.DataFrame:
-    """Operations and steps by length, with the times where they were taken."""
+    """Operations and steps by length, with the times if they were measured."""
     times = {timing.n: timing for timing in timings}
     return pd.DataFrame(
         [{"tokens": n} | {f"{name}_flops": flops(n, d) for name, flops in WORK.items()}

@@ -13,7 +13,7 @@ from core.figures.lines import Axis
 from core.learning.recurrent_cells import ACTIVATIONS, GATES, MATRICES
 
 PREFIX = "recurrence_"
-CHART, CHART_PRESENT = 350, 280      # px of a chart that ends on a 720 px screen, in present mode too
+CHART, CHART_PRESENT = 350, 280      # px of a chart that fits a 720 px screen, usually and in present mode
 # colours of the networks
 MEANINGS = {"rnn": "residual", "lstm": "mlp", "gru": "position", "attention": "attention", "generation": "query",
             "bottleneck": "residual", "bound": "excluded"}
@@ -22,7 +22,7 @@ SETTINGS = Settings("recurrence", {
     "cell": Setting("rnn", options=tuple(GATES)),
     "layers": Setting("1", options=("1", "2", "3")),
     "both": Setting(False),
-    "from": Setting(1, low=0),            # the token that a path begins at; it ends at the shared position
+    "from": Setting(1, low=0),            # the first token of the path, which ends at the shared position
     "unit": Setting(0, low=0, high=15),
     "layer": Setting(0, low=0, high=2),
     "backward": Setting(False),           # the picked strip's direction
@@ -45,12 +45,12 @@ choice, show_spec = functools.partial(views.choice, SETTINGS), functools.partial
 
 
 def chart_height(less: int = 0) -> int:
-    """The pixels of a chart that ends on the first screen; `less`: what else stands there."""
+    """The height of a chart that fits the first screen, in pixels; `less`: the height of other elements there."""
     return (CHART_PRESENT if reader.present() else CHART) - less
 
 
 def slider(page: Lesson, name: str, step: float, width: int = 190) -> int | float:
-    """A slider over one of the number settings, between the bounds that the setting has."""
+    """Draw a slider for a numeric setting within its bounds, and return its value."""
     setting = SETTINGS.each[name]
     kind = type(setting.default)
     return st.slider(page.label(name), kind(setting.low), kind(setting.high), step=kind(step),
@@ -58,12 +58,12 @@ def slider(page: Lesson, name: str, step: float, width: int = 190) -> int | floa
 
 
 def named(page: Lesson, name: str) -> str:
-    """A choice with its name in front, on one line."""
+    """Draw a choice after its name on one line, and return it."""
     return _after_name(page, name, lambda: choice(page, name))
 
 
 def seed_field(page: Lesson) -> int:
-    """A number field for the seed of everything random in the view."""
+    """Draw the field for the seed of everything random in the view, and return it."""
     setting = SETTINGS.each["seed"]
     return _after_name(page, "seed", lambda: st.number_input(
         page.label("seed"), int(setting.low), int(setting.high), step=1, width=100, label_visibility="collapsed",
@@ -83,12 +83,12 @@ def line_frame(points: Iterable[tuple[str, float, float]]) -> pd.DataFrame:
 
 def show_lines(name: str, frame: pd.DataFrame, names: Mapping[str, str], x: Axis, y: Axis, height: int,
                picked: float | None = None, **more) -> None:
-    """Draw `figures.lines` over `frame`, marked where the reader has picked; `more` goes to that function."""
+    """Draw `figures.lines` over `frame` with a mark at `picked`; `more` goes to that function."""
     rows = figures.line_rows(frame, names, y, height, reader.scale(), picked)
     show_spec(name, rows,
               figures.lines(names, MEANINGS, x, y, reader.theme(), scale=reader.scale(), height=height, **more))
 
 
 def network_names(page: Lesson, names: Mapping[str, object] | tuple[str, ...]) -> dict[str, str]:
-    """The names of the networks on a chart, by their ids."""
+    """The names of the networks by their ids."""
     return {name: page.label(f"network_{name}") for name in names}

@@ -1,5 +1,5 @@
-"""Unrolled: a recurrent network over the prompt, step by step; the path between two tokens beside the one
-step of attention.
+"""Unrolled: a recurrent network over the prompt, step by step; the path between two tokens against the single step of
+attention.
 """
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from pages.recurrence.shared import PREFIX, attached, choice, keep, named, read,
 PICTURE = f"{PREFIX}unrolled"
 N_HIDDEN = 16
 HEIGHT = (300, 520)      # least and most px of the picture
-NOTE = 20                # px below the picture in present mode, which its bar would cover
+NOTE = 20                # px below the picture that present mode's bar would cover
 HERE = Path(__file__).parent
 # Hidden states as strips of signed colour, the same weights at every step, and the path between two tokens.
 _picture = declare(
@@ -34,15 +34,15 @@ _picture = declare(
 
 
 def inputs(run: Run) -> Tensor:
-    """(N, d) float64: each token's row of E, stretched to a mean square of 1, so that small embeddings do not
-    make small states.
+    """(N, d) float64: each token's row of E scaled to a mean square of 1, so that small embeddings do not give small
+    states.
     """
     X = run.model.E.detach().to("cpu")[torch.tensor(run.token_ids)].double()
     return X / X.square().mean(dim=-1, keepdim=True).sqrt().clamp_min(1e-12)
 
 
 def network(run: Run, kind: str, n_layers: int, both: bool, seed: int) -> list[list[Steps]]:
-    """The untrained network over the prompt, computed once for all readers."""
+    """The untrained network over the prompt, shared by all readers."""
     def make() -> list[list[Steps]]:
         X = inputs(run)
         layers = recurrent_cells.random_stack(kind, X.shape[1], N_HIDDEN, n_layers, 2 if both else 1,
@@ -54,7 +54,7 @@ def network(run: Run, kind: str, n_layers: int, both: bool, seed: int) -> list[l
 
 
 def picked(n_layers: int, both: bool) -> dict[str, int]:
-    """The strip and the unit that the reader has picked, clamped to the network that is drawn."""
+    """The picked strip and unit, clamped to the size of the network."""
     return {"layer": min(read("layer"), n_layers - 1), "direction": int(both and read("backward")),
             "step": reader.selection().position, "unit": read("unit")}
 
@@ -80,7 +80,8 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _draw_states(page: Lesson, run: Run, states: np.ndarray, at: dict[str, int], source: int) -> None:
-    """States (L, directions, N, m), the first layer at the bottom, over the tokens; the path from token `source`."""
+    """Draw the states (L, directions, N, m) over the tokens, the first layer at the bottom, and the path from `source`.
+    """
     n_layers, n_directions, n, m = states.shape
     header = {"layers": n_layers, "directions": n_directions, "n": n, "m": m, "tokens": list(run.tokens), "picked": at,
               "source": source, "text": page.labels("unrolled_text"), "least": HEIGHT[0], "most": HEIGHT[1],
@@ -90,7 +91,7 @@ def _draw_states(page: Lesson, run: Run, states: np.ndarray, at: dict[str, int],
 
 
 def _pick() -> None:
-    """Callback: a click on a strip or an arrow key."""
+    """Callback: keep the strip and unit picked by a click or an arrow key."""
     if chosen := st.session_state[PICTURE].picked:
         keep(layer=int(chosen["layer"]), backward=bool(chosen["direction"]), unit=int(chosen["unit"]))
         reader.select(position=int(chosen["step"]))
@@ -133,8 +134,8 @@ def _lines(page: Lesson, run: Run, kind: str, steps: Steps, at: dict[str, int]) 
 
 
 def _gate(kind: str, name: str, parts: tuple[Tensor, Tensor], gates: dict[str, Tensor]) -> str:
-    """One gate as a formula: σ or tanh of the input's part plus the state's; a GRU's content lets r through to
-    the state's part.
+    """The formula of one gate: σ or tanh of the input's part plus the state's, which the GRU's candidate n multiplies
+    by r.
     """
     x, s = latex_operand(parts[0]), bracketed(latex_operand(parts[1]))
     if kind == "gru" and name == "n":
@@ -146,7 +147,7 @@ def _gate(kind: str, name: str, parts: tuple[Tensor, Tensor], gates: dict[str, T
 
 
 def _question(page: Lesson, n: int) -> Question:
-    """The longest path between two of the prompt's tokens, in a recurrent network and in attention."""
+    """The longest path between two tokens of the prompt, in a recurrent network and in attention."""
     longest = n - 1
     pairs = ([(1, 1), (1, longest), (longest, 1), (longest, longest)] if longest > 1
              else [(longest, 1), (longest + 2, 2), (longest + 1, 3)])
@@ -155,7 +156,7 @@ def _question(page: Lesson, n: int) -> Question:
 
 
 def _table(run: Run, states: Tensor) -> pd.DataFrame:
-    """Every hidden state: one line for each layer, direction and step."""
+    """The hidden states, a row for each layer, direction and step."""
     return pd.DataFrame(
         [{"layer": layer + 1, "direction": "backward" if direction else "forward", "step": t, "token": run.tokens[t]}
          | {f"h{k}": value for k, value in enumerate(states[layer, direction, t].tolist())}

@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from core.app.frame import page_style
 from core.figures.lines import Axis
-from pages.recurrence.gradient import LINES, _frame, reach
+from pages.recurrence.gradient import LINES, _frame, gradients
 from pages.recurrence.shared import SETTINGS, chart_height, show_lines
 
 STEP = 0.05
@@ -22,7 +22,8 @@ def prepared() -> list:
     set_to = {name: setting.default for name, setting in SETTINGS.each.items()}
     low, high = SETTINGS.each["norm"].low, SETTINGS.each["norm"].high
     values = [round(low + i * STEP, 2) for i in range(round((high - low) / STEP) + 1)]
-    return [_frame(reach(norm, set_to["matrix"], set_to["activation"], set_to["keep"], set_to["steps"], set_to["seed"]))
+    return [_frame(gradients(norm, set_to["matrix"], set_to["activation"], set_to["keep"], set_to["steps"],
+                             set_to["seed"]))
             for norm in values]
 
 

@@ -124,9 +124,9 @@ def test_the_bound_bounds_and_is_reached_by_a_linear_network_alone(matrix, norm)
 
 
 def test_a_norm_above_one_does_not_force_the_gradient_to_explode():
-    found = gradient.reach(1.5, "orthogonal", "tanh", 2.0, 64, 0)
+    found = gradient.gradients(1.5, "orthogonal", "tanh", 2.0, 64, 0)
     assert found["bound"][60] > 1e9 and found["rnn"][60] < 10
-    assert gradient.reach(0.9, "gaussian", "tanh", 4.0, 64, 0)["rnn"][32] < 1e-8
+    assert gradient.gradients(0.9, "gaussian", "tanh", 4.0, 64, 0)["rnn"][32] < 1e-8
 
 
 def test_attentions_gradient_is_a_finite_difference_and_does_not_fall_with_distance():
@@ -140,7 +140,7 @@ def test_attentions_gradient_is_a_finite_difference_and_does_not_fall_with_dista
             columns.append((recurrent_cells.attend_last(head, X + change)
                             - recurrent_cells.attend_last(head, X - change)) / (2 * step))
         assert norms[distance] == pytest.approx(float(torch.linalg.svdvals(torch.stack(columns, dim=1))[0]), rel=1e-6)
-    line = gradient.reach(1.0, "orthogonal", "tanh", 2.0, 64, 0)["attention"]
+    line = gradient.gradients(1.0, "orthogonal", "tanh", 2.0, 64, 0)["attention"]
     assert 0.5 < line[1:32].mean() / line[32:].mean() < 2
 
 
@@ -295,7 +295,7 @@ def test_the_formulas_are_those_of_torchs_cell_at_the_picked_step():
 
 def test_the_gradients_formulas_hold():
     at = open_at(recurrence_view="gradient", recurrence_norm="1.3", recurrence_distance="7")
-    found = gradient.reach(1.3, "orthogonal", "tanh", 2.0, 64, 0)
+    found = gradient.gradients(1.3, "orthogonal", "tanh", 2.0, 64, 0)
     product, bound, rate, gate, attention = formulas(at)
     assert float(product.split(" = ")[-1]) == pytest.approx(found["rnn"][7], abs=5e-5)
     norm, power, slopes = re.search(r"= ([\d.]+)\^\{(\d+)\} \\cdot ([\d.]+) =", bound).groups()
@@ -382,7 +382,7 @@ def test_a_training_belongs_to_its_reader_and_can_be_stopped(monkeypatch):
 
 
 def test_the_tables_hold_what_the_pictures_show():
-    found = gradient.reach(1.0, "orthogonal", "tanh", 2.0, 32, 0)
+    found = gradient.gradients(1.0, "orthogonal", "tanh", 2.0, 32, 0)
     table = gradient._table(found)
     assert len(table) == 33 and np.allclose(table["rnn"], found["rnn"]) and table["attention"].isna().sum() == 1
     task, records = Recall(1, 8), list(memory_tasks.train_recall(Recall(1, 8), n_steps=2, every=1, names=("rnn",)))
