@@ -1,3 +1,1 @@
-"""The sections of the lesson "Positions", one file each: `draw(page, run)` draws the instrument and says what
-goes below it.
-"""
+"""The views of the lesson "Positions", one file each."""

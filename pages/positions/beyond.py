@@ -1,4 +1,4 @@
-"""Beyond the length: what each scheme offers where training never was. Geometry alone."""
+"""Beyond the length: the geometry of each scheme at positions beyond the trained length."""
 import numpy as np
 import pandas as pd
 
@@ -13,7 +13,7 @@ from pages.positions.shared import PICTURE, Instrument
 PAIRS = 32
 SETTINGS = {"trained": Setting(256, 8, 512), "read": Setting(1024, 8, 2048), "base": Setting(10_000.0, 1.0, 1e6),
             "clip": Setting(128, 2, 256)}
-# Rows that do not exist, angles never seen, biases that go on falling, entries that distances share.
+# Missing rows, angles outside training, biases that continue to fall, entries that distances share.
 _picture = Instrument("beyond", __file__, SETTINGS)
 
 
@@ -55,7 +55,7 @@ def _numbers(page: Lesson, trained: int, read: int, omegas: np.ndarray, slopes: 
 
 
 def _question(page: Lesson, omegas: np.ndarray, trained: int) -> Question:
-    """How many pairs stay open when the trained length doubles."""
+    """How many pairs of dimensions have not turned a full circle when the trained length doubles."""
     now, doubled = int(figures.open_pairs(omegas, trained).sum()), int(figures.open_pairs(omegas, 2 * trained).sum())
     options = sorted({doubled, now, now // 2, max(now - 1, 0)})
     return Question("beyond", page.label("beyond_question", now=now, pairs=len(omegas), trained=trained),

@@ -16,7 +16,7 @@ _CURVE = ",".join(f"{round(20 * (2.5 * math.exp(-abs(t - 1) / (3 if t > 0 else 1
                   for t in range(-LONGEST, LONGEST + 1))
 SETTINGS = {"heads": Setting(8, 1, 32), "head": Setting(2, 0, 31), "n": Setting(24, 4, 96),
             "clip": Setting(8, 1, LONGEST), "distance": Setting(1, -LONGEST, LONGEST), "r": Setting(_CURVE)}
-# ALiBi's biases and a relative table r_{i-j}, with the attention that each makes where all q · k are equal.
+# ALiBi's biases and a relative table r_{i-j}, with the attention weights of each where all q · k are equal.
 _picture = Instrument("biases", __file__, SETTINGS, labels="bias")
 
 
@@ -43,18 +43,18 @@ def draw(page: Lesson, run: Run) -> Reading:
     )
 
 
-def table(written: str) -> np.ndarray:
-    """The relative table as numbers."""
-    return np.array([float(entry) for entry in written.split(",")])
+def table(text: str) -> np.ndarray:
+    """The relative table (2 LONGEST + 1,) as numbers."""
+    return np.array([float(entry) for entry in text.split(",")])
 
 
-def checked_table(written: str) -> str:
-    """The table as it came, or the first one where a link holds something else."""
+def checked_table(text: str) -> str:
+    """The table if it is valid, else the default one."""
     try:
-        entries = table(written)
+        entries = table(text)
     except ValueError:
         return _CURVE
-    return (written if len(entries) == 2 * LONGEST + 1 and np.isfinite(entries).all() and np.abs(entries).max() <= 100
+    return (text if len(entries) == 2 * LONGEST + 1 and np.isfinite(entries).all() and np.abs(entries).max() <= 100
             else _CURVE)
 
 
@@ -80,7 +80,7 @@ def _numbers(page: Lesson, slope: float, heads: int, head: int, alibi: np.ndarra
 
 
 def _question(page: Lesson, slope: float, head: int) -> Question:
-    """How much weaker a key 8 positions further away is, all q · k equal."""
+    """By which factor a key 8 positions further away has less weight where all q · k are equal."""
     factor = math.exp(8 * slope)
     options = sorted({factor, 8.0, math.exp(8 * slope / 4), 1 + 8 * slope})
     return Question("biases", page.label("bias_question", head=head, slope=f"{slope:g}"),

@@ -14,7 +14,7 @@ from pages.positions.shared import PICTURE, Instrument
 WIDEST = 256
 SETTINGS = {"mode": Setting("concatenate", options=("concatenate", "add")), "i": Setting(7, 0, 255),
             "width": Setting(64, 2, WIDEST)}
-# The product with W and its two parts, computed in the browser in float64; of W_P it uses the first `width` rows.
+# The product with W and its two parts, computed in the browser in float64 with the first `width` rows of W_P.
 _picture = Instrument("concat", __file__, SETTINGS)
 
 
@@ -47,8 +47,8 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def made_up_weights(k: int, spread: float) -> np.ndarray:
-    """(256, k) rows of W for a position that stands beside x: drawn from a normal of W_X's spread, always
-    the same ones.
+    """(WIDEST, k) rows of W for a concatenated position: normal with W_X's standard deviation `spread`, from a fixed
+    seed.
     """
     return torch.randn(WIDEST, k, generator=torch.Generator().manual_seed(0)).double().numpy() * spread
 
@@ -71,12 +71,12 @@ def _numbers(page: Lesson, adding: bool, table: pd.DataFrame, d: int, width: int
 
 
 def _question(page: Lesson, from_p: np.ndarray) -> Question | None:
-    """Which of four outputs the position moves most."""
+    """Which of four outputs the position changes most."""
     if len(from_p) < 4:
         return None
     places = sorted({int(place) for place in (from_p.argmax(), *from_p.argsort()[:3])})
     answer = int(np.argmax(from_p[places]))
-    found = "; ".join(f"{place}: {plain_number(from_p[place])}" for place in places)
+    text = "; ".join(f"{place}: {plain_number(from_p[place])}" for place in places)
     return Question("concat", page.label("concat_question"),
                     [page.label("concat_option", place=place) for place in places], answer,
-                    page.label("concat_why", found=found))
+                    page.label("concat_why", found=text))

@@ -1,4 +1,4 @@
-"""Learned: the positions that the loaded model was trained to have, beside the sinusoids."""
+"""Learned: the loaded model's learned positions beside sinusoids."""
 import zlib
 
 import numpy as np
@@ -13,7 +13,7 @@ from core.model import positional
 from pages.positions.shared import PICTURE, Instrument
 
 SETTINGS = {"i": Setting(40, 0, 4095), "principal": Setting(False)}
-SHOWN_AXES = 48   # the strongest principal axes are drawn, so that their waves can be seen
+SHOWN_AXES = 48   # drawn principal axes, the strongest ones, whose waves are visible
 # Both matrices, their cosines, lengths and spectra under one cursor, beside sinusoids of the same shape.
 _picture = Instrument("learned", __file__, SETTINGS)
 
@@ -45,18 +45,18 @@ def _geometries(run: Run) -> tuple[figures.Geometry, figures.Geometry]:
         return figures.geometry(P), figures.geometry(positional.sinusoidal(*P.shape).numpy())
 
     return growing_results.made(run.loaded.key("positions geometry"), make,
-                                lambda value: sum(2 * one.P.nbytes + one.cosines.nbytes for one in value))
+                                lambda value: sum(2 * g.P.nbytes + g.cosines.nbytes for g in value))
 
 
 def _message(learned: figures.Geometry, sinusoidal: figures.Geometry) -> tuple[dict, dict[str, np.ndarray]]:
     """The header and the float32 arrays of learned.js for two matrices of one shape (n, d)."""
     n, d = learned.P.shape
-    axes, both = min(SHOWN_AXES, d), {"learned": learned, "sinusoidal": sinusoidal}
+    axes, geometries = min(SHOWN_AXES, d), {"learned": learned, "sinusoidal": sinusoidal}
     header = {"n": n, "d": d, "axes": axes, "digest": zlib.crc32(np.ascontiguousarray(learned.P)),
-              "lengths": {name: one.lengths.tolist() for name, one in both.items()},
-              "spectrum": {name: one.spectrum[:64].tolist() for name, one in both.items()},
-              "rank": {name: one.rank for name, one in both.items()}}
-    arrays = {"learned": learned.P} | {f"{name}_turned": one.turned[:, :axes] for name, one in both.items()}
+              "lengths": {name: g.lengths.tolist() for name, g in geometries.items()},
+              "spectrum": {name: g.spectrum[:64].tolist() for name, g in geometries.items()},
+              "rank": {name: g.rank for name, g in geometries.items()}}
+    arrays = {"learned": learned.P} | {f"{name}_turned": g.turned[:, :axes] for name, g in geometries.items()}
     return header, {name: values.astype(np.float32) for name, values in arrays.items()}
 
 
@@ -73,13 +73,13 @@ def _numbers(page: Lesson, learned: figures.Geometry, i: int, near: int) -> list
 
 
 def _question(page: Lesson, learned: figures.Geometry, i: int) -> Question | None:
-    """Which of four positions is the most like i by cosine."""
+    """Which of four positions has the largest cosine with i."""
     n = len(learned.P)
     places = sorted({(i + step) % n for step in (1, n // 8, n // 3, n // 2)} - {i})
     if len(places) < 3:
         return None
     answer = int(np.argmax(learned.cosines[i, places]))
-    found = "; ".join(f"{place}: {plain_number(learned.cosines[i, place])}" for place in places)
+    text = "; ".join(f"{place}: {plain_number(learned.cosines[i, place])}" for place in places)
     return Question("learned", page.label("learned_question", i=i),
                     [page.label("learned_option", place=place) for place in places], answer,
-                    page.label("learned_why", i=i, found=found))
+                    page.label("learned_why", i=i, found=text))

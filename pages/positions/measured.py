@@ -1,5 +1,5 @@
-"""Measured: six small models that differ in their positions alone, and what each loses inside and beyond the length
-that it was trained on.
+"""Measured: six small models that differ only in their positions, and the loss of each inside and beyond the trained
+length.
 """
 import math
 
@@ -23,14 +23,14 @@ LossesByScheme = dict[str, tuple[lengths.Stretch, ...]]
 
 
 def measured_losses() -> LossesByScheme:
-    """The losses by position of the models of the family, by scheme; those that were not measured are left out."""
+    """The losses by position of the family's models, by scheme, of those that were measured."""
     losses = {scheme: lengths.bundled(f"positions-{scheme}") for scheme in POSITIONS
              if f"positions-{scheme}" in checkpoints.bundled_names()}
     return {scheme: of for scheme, of in losses.items() if of}
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The chart, with the scheme that the reader picks drawn bold."""
+    """Draw the chart with the picked scheme in bold; return what it shows."""
     losses = measured_losses()
     if not losses:
         return cannot(page.label("measured_none"))
@@ -67,7 +67,7 @@ def _title(page: Lesson, scheme: str, inside: float, beyond: float, trained: int
 
 
 def _above(page: Lesson, table: pd.DataFrame, picked: str) -> str:
-    """What the picture has no room for, in words."""
+    """A sentence on the losses beyond the chart's range."""
     over = table.groupby("name")["nats"].agg(["min", "max"])
     over = over[over["max"] > figures.loss_range(table, picked)[1]]
     return " ".join(page.label("measured_above", name=name, low=f"{row['min']:.1f}", high=f"{row['max']:.1f}")
@@ -94,12 +94,12 @@ def _numbers(page: Lesson, of: tuple[lengths.Stretch, ...], trained: int) -> lis
 
 
 def _question(page: Lesson, losses: LossesByScheme, trained: int) -> Question:
-    """Which of the schemes that go on beyond the trained length has the lowest loss there?"""
+    """Which scheme with positions beyond the trained length has the lowest loss there."""
     beyond = {scheme: parts(of, trained)[1] for scheme, of in losses.items()}
-    going_on = [scheme for scheme, loss in beyond.items() if not math.isnan(loss)]
-    names = [page.label(f"scheme_{scheme}") for scheme in going_on]
-    said = ", ".join(page.label("measured_one", scheme=name, beyond=f"{beyond[scheme]:.4f}")
-                     for name, scheme in zip(names, going_on))
+    schemes = [scheme for scheme, loss in beyond.items() if not math.isnan(loss)]
+    names = [page.label(f"scheme_{scheme}") for scheme in schemes]
+    text = ", ".join(page.label("measured_one", scheme=name, beyond=f"{beyond[scheme]:.4f}")
+                     for name, scheme in zip(names, schemes))
     return Question("measured", page.label("measured_question", trained=trained), names,
-                    min(range(len(going_on)), key=lambda k: beyond[going_on[k]]),
-                    page.label("measured_because", said=said))
+                    min(range(len(schemes)), key=lambda k: beyond[schemes[k]]),
+                    page.label("measured_because", said=text))

@@ -1,4 +1,4 @@
-"""Positions: how order gets into a model that has none."""
+"""Positions: how a model without order learns of order."""
 from core.app.frame import lesson, views
 from pages.positions import beyond, biases, concat, learned, measured, rotary, symmetry, waves
 from pages.positions.shared import SETTINGS

@@ -1,4 +1,4 @@
-"""Rotary: pairs of a query and of a key turned by their positions."""
+"""Rotary: pairs of dimensions of a query and a key, rotated by their positions."""
 import math
 
 import numpy as np
@@ -27,25 +27,24 @@ def draw(page: Lesson, run: Run) -> Reading:
              "k_token": run.tokens[max(chosen.position - 1, 0)]}
     _picture.draw(page, values, {"q": q.tolist(), "k": k.tolist(), "names": names})
     i, j, shift, base = (values[name] for name in SETTINGS)
-    here, there = score(q, k, i, j, base), score(q, k, i + shift, j + shift, base)
+    plain, shifted = score(q, k, i, j, base), score(q, k, i + shift, j + shift, base)
     distances = np.arange(-FARTHEST, FARTHEST + 1)
     return Reading(
-        lines=_numbers(page, q, k, values, here, there),
+        lines=_numbers(page, q, k, values, plain, shifted),
         question=_question(page, len(q), base),
         functions=[positional.frequencies, positional.rotary_angles, positional.rotate],
         data={"rotary_score_by_distance.csv": lambda: pd.DataFrame(
             {"i-j": distances, "score": [score(q, k, max(t, 0), max(-t, 0), base) for t in distances]})},
         picture=PICTURE,
-        title=page.label("rotary_twin", i=i, j=j, score=plain_number(here), shift=shift,
-                         difference=readable(abs(here - there))),
-        summary={f"q{i} · k{j}": plain_number(here), f"q{i + shift} · k{j + shift}": plain_number(there)},
+        title=page.label("rotary_twin", i=i, j=j, score=plain_number(plain), shift=shift,
+                         difference=readable(abs(plain - shifted))),
+        summary={f"q{i} · k{j}": plain_number(plain), f"q{i + shift} · k{j + shift}": plain_number(shifted)},
     )
 
 
 def query_and_key(run: Run, layer: int, head: int, position: int) -> tuple[np.ndarray, np.ndarray]:
-    """The head's query at `position` and the key before it, float64, after the model's norm of them and before any
-    rotation: the dimensions that this model rotates, or all d_k of a model without rotary positions. An odd width loses
-    its last entry.
+    """The head's query at `position` and the key before it, float64, after their norm and before any rotation: only the
+    dimensions that the model rotates, or all d_k without rotary positions. An odd width loses its last entry.
     """
     block, weights, config = run.trace.blocks[layer], run.model.blocks[layer], run.model.config
     shared = head * block.K.shape[-3] // block.Q.shape[-3]
@@ -57,14 +56,14 @@ def query_and_key(run: Run, layer: int, head: int, position: int) -> tuple[np.nd
 
 
 def score(q: np.ndarray, k: np.ndarray, i: int, j: int, base: float) -> float:
-    """q at position i times k at position j, both turned, in float64."""
+    """The product of q rotated to position i and k rotated to position j, in float64."""
     turned = [positional.rotate(torch.from_numpy(x)[None].clone(), positional.rotary_angles(1, len(x), base, start=at))
               for x, at in ((q, i), (k, j))]
     return float((turned[0] * turned[1]).sum())
 
 
-def _numbers(page: Lesson, q: np.ndarray, k: np.ndarray, values: dict, here: float,
-             there: float) -> list[tuple[str, str]]:
+def _numbers(page: Lesson, q: np.ndarray, k: np.ndarray, values: dict, plain: float,
+             shifted: float) -> list[tuple[str, str]]:
     i, j, shift, base = (values[name] for name in SETTINGS)
     omegas = positional.frequencies(len(q), base).numpy()
     pair, half = len(omegas) // 4, len(omegas)
@@ -73,9 +72,9 @@ def _numbers(page: Lesson, q: np.ndarray, k: np.ndarray, values: dict, here: flo
     cos, sin = math.cos(i * omega), math.sin(i * omega)
     turned = (rf"\begin{{pmatrix}} {latex_number(q[pair] * cos - q[pair + half] * sin)} & "
               rf"{latex_number(q[pair] * sin + q[pair + half] * cos)} \end{{pmatrix}}")
-    same = (rf"q_{{{i + shift}}} \cdot k_{{{j + shift}}} = {there:.12f}, \qquad q_{{{i}}} \cdot k_{{{j}}} = "
-            rf"{here:.12f}, \qquad \text{{{page.label('rotary_difference')}}} = "
-            rf"{latex_number(abs(here - there)) if here != there else 0}")
+    same = (rf"q_{{{i + shift}}} \cdot k_{{{j + shift}}} = {shifted:.12f}, \qquad q_{{{i}}} \cdot k_{{{j}}} = "
+            rf"{plain:.12f}, \qquad \text{{{page.label('rotary_difference')}}} = "
+            rf"{latex_number(abs(plain - shifted)) if plain != shifted else 0}")
     return [
         (page.label("rotary_numbers_pair", pair=pair, i=i),
          rf"i\,\omega_{{{pair}}} = {i} \cdot {latex_operand(omega)} = {latex_number(i * omega)}"),
@@ -87,7 +86,7 @@ def _numbers(page: Lesson, q: np.ndarray, k: np.ndarray, values: dict, here: flo
 
 
 def _question(page: Lesson, d_k: int, base: float) -> Question:
-    """In how many positions the slowest pair turns once."""
+    """The wavelength of the slowest pair in positions."""
     wavelength = 2 * math.pi / float(positional.frequencies(d_k, base)[-1])
     options = sorted({2 * math.pi, float(d_k), wavelength, 2 * math.pi * base + d_k})
     return Question("rotary", page.label("rotary_question", d_k=d_k, base=f"{base:g}"),

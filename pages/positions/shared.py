@@ -1,4 +1,4 @@
-"""What the views of the lesson share: the choice among them, their instruments, and the picture that is saved."""
+"""What the views of the lesson share: the choice among them, and their instruments."""
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -18,8 +18,8 @@ SETTINGS = Settings("positions", {"view": Setting("waves", options=("waves", "le
 
 
 class Instrument:
-    """The picture of a view, of the .js and .css beside `module`, with settings of its own; `labels` begins the names
-    of its labels.
+    """The picture of a view, from the .js and .css beside `module`, with its own settings. labels: the prefix of its
+    labels.
     """
 
     def __init__(self, view: str, module: str, settings: Mapping[str, Setting], labels: str = "") -> None:
@@ -27,12 +27,12 @@ class Instrument:
         self._component = instrument(f"position_{view}", module, PANELS_CSS)
 
     def values(self) -> dict:
-        """Today's values of its settings."""
+        """The current values of its settings."""
         return lesson_settings.read(self._prefix, self._settings)
 
     def draw(self, page: Lesson, values: Mapping, header: Mapping | None = None,
              arrays: Mapping[str, np.ndarray] | None = None) -> None:
-        """Draws it with these values of its settings, and keeps what the reader leaves it at."""
+        """Draw the picture with these values of its settings, and keep the values that the reader sets."""
         key = f"{self._prefix}_instrument"
         data = pack({**(header or {}), "settings": values, "labels": page.labels(self._labels),
                      "present": reader.present()}, arrays)
@@ -41,5 +41,5 @@ class Instrument:
 
 
 def closest(options: Sequence[float], value: float) -> int:
-    """The number of the option that is nearest to a value."""
+    """The index of the option that is nearest to a value."""
     return min(range(len(options)), key=lambda k: abs(options[k] - value))

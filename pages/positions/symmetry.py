@@ -1,4 +1,4 @@
-"""Symmetry: permute the tokens, and see whether the outputs only change places."""
+"""Symmetry: whether a permutation of the tokens only permutes the outputs."""
 import random
 from dataclasses import dataclass
 
@@ -20,20 +20,20 @@ ORDER = {"order": Setting("reverse", options=ORDERS), "first": Setting(2, 0, 409
          "seed": Setting(1, 0, 9999)}
 SHOWN = 64
 FOLLOWS = 1e-4   # of the largest output: far above float32 rounding, far below any real change
-SWITCHES = {   # case: what is switched off
+SWITCHES = {   # case -> the changes to the model
     "none": {"positions": "none", "mask": "bidirectional"},
     "mask": {"positions": "none"},
     "positions": {"mask": "bidirectional"},
     "both": {},
 }
-# Outputs before and after the tokens changed places, row beside row, with the four cases to pick from.
+# Outputs before and after the permutation, row beside row, with the choice of four cases.
 _picture = Instrument("symmetry", __file__, SETTINGS)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One case: outputs (N, d) in the prompt's order and in the new one, and each token's largest absolute
-    difference (N,).
+    """One case: the outputs (N, d) in the prompt's order and in the new one, and the largest absolute difference of
+    each token (N,).
     """
 
     before: np.ndarray
@@ -46,7 +46,7 @@ class Outcome:
 
     @property
     def limit(self) -> float:
-        """The largest difference of what is the same up to rounding."""
+        """The largest difference that counts as rounding."""
         return FOLLOWS * max(float(np.abs(self.before).max()), 1e-30)
 
     @property
@@ -65,7 +65,7 @@ def outcome(run: Run, case: str, permutation: tuple[int, ...]) -> Outcome:
 
 
 def reordered(order: str, n: int, first: int, second: int, seed: int) -> tuple[int, ...]:
-    """The permutation of n places that the reader asked for."""
+    """The chosen permutation of n places."""
     places = list(range(n))
     if order == "reverse":
         places.reverse()
@@ -81,10 +81,10 @@ def draw(page: Lesson, run: Run) -> Reading:
     permutation = _choose(page, len(run.tokens))
     outcomes = {case: outcome(run, case, permutation) for case in CASES}
     values = _picture.values()
-    shown = outcomes[values["case"]]
-    arrays = {"before": shown.before[:, :SHOWN], "after": shown.after[:, :SHOWN]}
+    picked = outcomes[values["case"]]
+    arrays = {"before": picked.before[:, :SHOWN], "after": picked.after[:, :SHOWN]}
     _picture.draw(page, values, {"tokens": run.tokens, "permutation": permutation,
-                                 "differences": shown.differences.tolist(), "shown": arrays["before"].shape[1],
+                                 "differences": picked.differences.tolist(), "shown": arrays["before"].shape[1],
                                  "cases": _cases(page, outcomes)}, arrays)
     return Reading(
         lines=_numbers(page, outcomes, permutation),
@@ -92,13 +92,13 @@ def draw(page: Lesson, run: Run) -> Reading:
         functions=[outcome, reordered],
         data={"symmetry.csv": lambda: _table(run, outcomes, permutation)},
         picture=PICTURE,
-        title=page.label("symmetry_twin", **{case: _plain(found.largest) for case, found in outcomes.items()}),
-        summary={page.label(f"symmetry_case_{case}"): _plain(found.largest) for case, found in outcomes.items()},
+        title=page.label("symmetry_twin", **{case: _plain(o.largest) for case, o in outcomes.items()}),
+        summary={page.label(f"symmetry_case_{case}"): _plain(o.largest) for case, o in outcomes.items()},
     )
 
 
 def _choose(page: Lesson, n: int) -> tuple[int, ...]:
-    """The controls of the new order, and the permutation that they ask for."""
+    """Draw the controls of the new order, and return the permutation."""
     order, first, second, seed = lesson_settings.read("positions", ORDER).values()
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -112,7 +112,7 @@ def _choose(page: Lesson, n: int) -> tuple[int, ...]:
 
 
 def _plain(value: float) -> str:
-    """A difference to two or three digits, tiny ones in powers of ten."""
+    """A difference with two digits, small ones with their power of ten."""
     if value == 0 or value >= 0.01:
         return f"{value:.2f}" if value else "0"
     mantissa, exponent = f"{value:.1e}".split("e")
@@ -121,20 +121,20 @@ def _plain(value: float) -> str:
 
 def _cases(page: Lesson, outcomes: dict[str, Outcome]) -> list[dict]:
     return [{"id": case, "title": page.label(f"symmetry_case_{case}"),
-             "number": _plain(found.largest), "follows": found.follows,
-             "verdict": page.label("symmetry_follows" if found.follows else "symmetry_differs")}
-            for case, found in outcomes.items()]
+             "number": _plain(o.largest), "follows": o.follows,
+             "verdict": page.label("symmetry_follows" if o.follows else "symmetry_differs")}
+            for case, o in outcomes.items()]
 
 
 def _numbers(page: Lesson, outcomes: dict[str, Outcome], permutation: tuple[int, ...]) -> list[tuple[str, str]]:
     t = permutation[0]
-    found = outcomes["none"]
-    row = (rf"h_0' = ({latex_number(found.after[0, 0])},\; {latex_number(found.after[0, 1])},\; \dots), \qquad "
-           rf"h_{{{t}}} = ({latex_number(found.before[t, 0])},\; {latex_number(found.before[t, 1])},\; \dots)")
+    o = outcomes["none"]
+    row = (rf"h_0' = ({latex_number(o.after[0, 0])},\; {latex_number(o.after[0, 1])},\; \dots), \qquad "
+           rf"h_{{{t}}} = ({latex_number(o.before[t, 0])},\; {latex_number(o.before[t, 1])},\; \dots)")
     law = (r"f(\Pi X) = \Pi f(X): \qquad \mathrm{softmax}\big((\Pi Q)(\Pi K)^T\big)\,\Pi V = "
            r"\Pi\,\mathrm{softmax}(QK^T)\,\Pi^T\Pi\,V = \Pi\,\mathrm{softmax}(QK^T)\,V")
-    largest = (rf"\max\lvert h' - \Pi h\rvert = {latex_number(found.largest)}, \qquad \max\lvert h\rvert = "
-               rf"{latex_number(float(np.abs(found.before).max()))}")
+    largest = (rf"\max\lvert h' - \Pi h\rvert = {latex_number(o.largest)}, \qquad \max\lvert h\rvert = "
+               rf"{latex_number(float(np.abs(o.before).max()))}")
     return [(page.label("symmetry_numbers_law"), law), (page.label("symmetry_numbers_row", t=t), row),
             (page.label("symmetry_numbers_largest"), largest)]
 
@@ -142,17 +142,17 @@ def _numbers(page: Lesson, outcomes: dict[str, Outcome], permutation: tuple[int,
 def _table(run: Run, outcomes: dict[str, Outcome], permutation: tuple[int, ...]) -> pd.DataFrame:
     places = np.argsort(permutation)
     return pd.DataFrame({"place": np.arange(len(run.tokens)), "token": run.tokens, "new place": places}
-                        | {case: found.differences for case, found in outcomes.items()})
+                        | {case: o.differences for case, o in outcomes.items()})
 
 
 def _question(page: Lesson, run: Run) -> Question | None:
-    """With the mask alone, how many outputs stay where they are when two neighbours in the middle swap places."""
+    """How many outputs of the other tokens stay the same under the mask alone when two adjacent tokens are swapped."""
     n = len(run.tokens)
     if n < 6:
         return None
     a = n // 2
-    found = outcome(run, "mask", reordered("swap", n, a, a + 1, 0))
-    same = int((np.delete(found.differences, [a, a + 1]) <= found.limit).sum())
+    o = outcome(run, "mask", reordered("swap", n, a, a + 1, 0))
+    same = int((np.delete(o.differences, [a, a + 1]) <= o.limit).sum())
     options = sorted({same, 0, n - 2, n - a - 2})
     return Question("symmetry", page.label("symmetry_question", a=a, b=a + 1, n=n),
                     [page.label("symmetry_option", count=count) for count in options], options.index(same),

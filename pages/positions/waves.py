@@ -1,4 +1,4 @@
-"""Waves: sinusoidal positions under the hand."""
+"""Waves: sinusoidal positions under sliders."""
 import numpy as np
 
 from core.app.frame import Lesson, Question, Reading
@@ -38,7 +38,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def fitted(values: dict) -> dict:
-    """The same settings with an even width, and pair and positions within the matrix, as the browser has them."""
+    """The settings with an even width, and pair and positions within the matrix, as in the browser."""
     d = values["d"] - values["d"] % 2
     last = values["n"] - 1
     return values | {"d": d, "pair": min(values["pair"], d // 2 - 1), "i": min(values["i"], last),
@@ -68,7 +68,7 @@ def _numbers(page: Lesson, P: np.ndarray, omegas: np.ndarray, values: dict) -> l
 
 
 def _question(page: Lesson, P: np.ndarray, i: int, j: int) -> Question | None:
-    """Which of four pairs of places has the same dot product as i and j; none where the matrix is too small to ask."""
+    """Which of four pairs of positions has the same dot product as i and j; None where the matrix is too small."""
     distance, n = abs(i - j), len(P)
     if n < 16 or distance == 0 or distance > n // 2 - 2:
         return None

@@ -1,3 +1,1 @@
-"""The views of the lesson "Residual stream": one file each, with the instrument and what the parts below
-it say about it.
-"""
+"""The views of the lesson "Residual stream", one file each."""

@@ -1,4 +1,4 @@
-"""Pictures of one vector in a block, before and after a norm."""
+"""Charts of one vector in a block, before and after a norm."""
 import altair as alt
 import numpy as np
 import pandas as pd
@@ -7,8 +7,8 @@ from core.figures.channels import quantity, tips
 from core.figures.numbers import readable
 from core.figures.style import colour, framed, layered
 
-# Of hundreds of marks none says what it is to a screen reader, which would go through all of them: the chart's keys
-# read them. To write it out takes a sixth of the time of a new prompt.
+# No label for screen readers on each of hundreds of marks, which they would read one after the other: the chart's keys
+# read the marks. Writing the labels takes a sixth of the time of a new prompt.
 UNTOLD = {"aria": False}
 
 
@@ -16,7 +16,7 @@ def vector_bars(values: np.ndarray, title: str, axis_title: str, last: bool, the
                 height: int) -> alt.LayerChart:
     """A vector's components (d,) as bars, with their mean as a dashed line and mean ± deviation as a band.
 
-    Only the `last` of a column of such charts has its features named.
+    last: the chart is the last of a column, which alone has the labels of the features.
     """
     n, mean, std = len(values), values.mean(), values.std()
     frame = pd.DataFrame({"feature": range(n), "value": values, "shown": [readable(value, 5) for value in values]})

@@ -1,4 +1,4 @@
-"""A chosen token's logit, taken apart into what every head, feed-forward part, embedding and bias adds to it."""
+"""A chosen token's logit as the sum of the contributions of every head, feed-forward part, embedding and bias."""
 import math
 from collections import defaultdict
 
@@ -30,8 +30,8 @@ from pages.residual_stream.shared import (
     unembedding_name,
 )
 
-MOST_BARS = 72       # as many as the parts of the bundled models
-# every other part is a bias: grey
+MOST_BARS = 72       # the number of parts of the bundled models
+# all other parts are biases, which are grey
 MEANINGS = {"embedding": "residual", "token type": "residual", "position": "position", "head": "attention",
             "cross head": "attention", "attention": "attention", "cross_attention": "attention", "mlp": "mlp"}
 SUBLAYERS = {"attention": ("head", "attention bias", "attention norm bias"),
@@ -55,11 +55,11 @@ def draw(page: Lesson, run: Run) -> Reading:
     st.markdown(f"**{title}**")
     selected = reader.selection()
     picked = part_name(page, Part("head", selected.layer, selected.head))
-    shown = rows if read("all") else summed_up(page, rows, picked)
+    bars = rows if read("all") else summed_up(page, rows, picked)
     if order == "size":
-        shown = sorted((row | {"group": row["group"] if "parts" in row else ""} for row in shown),
+        bars = sorted((row | {"group": row["group"] if "parts" in row else ""} for row in bars),
                        key=lambda row: ("parts" in row, -abs(row["value"])))
-    names, meanings, groups, values = ([row[key] for row in shown] for key in ("name", "meaning", "group", "value"))
+    names, meanings, groups, values = ([row[key] for row in bars] for key in ("name", "meaning", "group", "value"))
     heads = {part_name(page, part): part for part in logit.parts if part.kind == "head"}
     show(figures.waterfall(names, meanings, groups, np.array(values), page.label("sum"), page.label("axis_logit"),
                            picked=picked, **look(40, presenting=14)), "waterfall",
@@ -68,7 +68,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         st.markdown(page.label("sum_line", n=len(logit.parts), total=plain_number(logit.total),
                                logit=plain_number(logit.logit), difference=f"{abs(logit.total - logit.logit):.1e}"),
                     width="content")
-        if len(rows) > len(shown) or read("all"):
+        if len(rows) > len(bars) or read("all"):
             st.toggle(page.label("all_parts", n=len(rows)), **attached("all"))
     return Reading(_lines(page, run, logit, rows), _question(page, run, logit, position, target),
                    [contributions.logit_contributions, contributions.final_parts, contributions.frozen_norm],
@@ -81,8 +81,8 @@ def _table(page: Lesson, logit: Contributions) -> pd.DataFrame:
 
 
 def summed_up(page: Lesson, rows: list[dict], picked: str) -> list[dict]:
-    """The MOST_BARS largest rows and the picked one in their order, and after them all others as one, with their sum
-    and, under "parts", their number.
+    """The MOST_BARS largest rows and the picked one in their order, then one row for the sum of all others, with their
+    number under "parts".
     """
     kept, others = largest(np.array([row["value"] for row in rows]), MOST_BARS)
     small = [rows[place] for place in others if rows[place]["name"] != picked]
@@ -95,25 +95,25 @@ def summed_up(page: Lesson, rows: list[dict], picked: str) -> list[dict]:
 
 
 def _pick(head: Part | None) -> None:
-    """Callback: the head of a clicked bar becomes the one that is picked in all lessons."""
+    """Callback: select the head of a clicked bar in all lessons."""
     if head is not None:
         reader.select(layer=head.layer, head=head.head)
 
 
 def contributions_of(run: Run, position: int, target: int) -> Contributions:
-    """The parts of one logit, kept for all who ask for the same."""
+    """The contributions to one logit, shared by all readers."""
     key = run.key("contributions", position, target)
     return growing_results.made(key, lambda: contributions.logit_contributions(run.model, run.trace, position, target),
                                 lambda value: 200 * len(value.parts))
 
 
 def part_name(page: Lesson, part: Part) -> str:
-    """What a part is called in the picture."""
+    """The name of a part in the picture."""
     return page.label("part_" + part.kind.replace(" ", "_"), layer=part.layer, head=part.head)
 
 
 def _rows(page: Lesson, logit: Contributions, by_sublayer: bool) -> list[dict]:
-    """One row a bar: name, colour meaning, group on the axis and value."""
+    """A row for each bar: name, meaning of its colour, group on the axis and value."""
     totals: dict[Part, float] = defaultdict(float)
     for part, value in zip(logit.parts, logit.values):
         kind = next((name for name, kinds in SUBLAYERS.items() if part.kind in kinds), part.kind)
@@ -146,12 +146,12 @@ def _lines(page: Lesson, run: Run, logit: Contributions, rows: list[dict]) -> li
 
 
 def _unembedded(config: ModelConfig) -> str:
-    """The vector that meets the rows of the unembedding."""
+    """The symbol of the vector that the unembedding multiplies."""
     return "h'" if config.head_transform else "h_N"
 
 
 def _frozen_latex(config: ModelConfig) -> str:
-    """One part's share of a logit, with every norm on its way held still."""
+    """The LaTeX of one part's contribution to a logit, with every norm frozen."""
     if not config.reads_normed:
         return rf"c_k = \tilde{{p}}_k \cdot e_t , \qquad \sum_k \tilde{{p}}_k = {_unembedded(config)}"
     part = r"p_k - \overline{p_k}" if config.norm == "layernorm" else "p_k"
@@ -159,7 +159,7 @@ def _frozen_latex(config: ModelConfig) -> str:
 
 
 def _question(page: Lesson, run: Run, logit: Contributions, position: int, target: int) -> Question:
-    """The head that adds most is switched off: does the token's probability fall, rise, or hardly move?"""
+    """Whether the token's probability falls, rises or stays when the head that adds most is switched off."""
     value, best = max(((float(value), part) for part, value in zip(logit.parts, logit.values) if part.kind == "head"),
                       key=lambda pair: pair[0])
     before, after = probability_without(run, best, position, target)
@@ -172,7 +172,7 @@ def _question(page: Lesson, run: Run, logit: Contributions, position: int, targe
 
 
 def probability_without(run: Run, part: Part, position: int, target: int) -> tuple[float, float]:
-    """The probability of `target` after `position`, as the model is and with one head's output set to zero."""
+    """The probability of `target` after `position` in the model, and with one head's output set to zero."""
     off = Intervention(heads=(HeadEdit(part.layer, part.head),))
     return tuple(float(torch.softmax(trace.logits[position].double(), -1)[target])
                  for trace in (run.trace, run.trace_with(off)))

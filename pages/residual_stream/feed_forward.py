@@ -1,4 +1,5 @@
-"""The feed-forward part: its curve, the neurons that fire for the picked token, and what each of them promotes."""
+"""The feed-forward part: its activation, the neurons that fire for the picked token, and the tokens that each promotes.
+"""
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -17,12 +18,12 @@ from core.model.activation import CURVES, GATE_CURVES, activate
 from pages.residual_stream.shared import PREFIX, keep, look, read
 
 N_NEURONS, N_NEURONS_PRESENT, N_TOKENS = 5, 3, 4
-NONE = -1           # in place of a neuron that is picked
+NONE = -1           # no neuron is picked
 DASHES = ["none", "6 4", "2 3", "9 3 2 3"]
 SHOWN_CURVES = ("relu", "gelu", "swish")
 INPUTS = np.linspace(-4, 4, 161)
-# The feed-forward part at one token: the curve that its neurons' inputs go through, every neuron's activation, and
-# what some of them promote.
+# The feed-forward part at one token: the activation's curve, every neuron's input and output, and the tokens that some
+# of them promote.
 _picture = token_view("residual_neurons", __file__)
 
 
@@ -40,46 +41,46 @@ def draw(page: Lesson, run: Run) -> Reading:
     pre, post = to_numpy(block.mlp_pre[position]), to_numpy(block.mlp_post[position])
     strongest, picked = strongest_neurons(run, layer, position), read("neuron")
     picked = picked if picked < len(pre) else NONE
-    shown = [neuron for neuron in dict.fromkeys([picked, *strongest]) if neuron != NONE][:len(strongest)]
-    said = dict(firing=int((pre > 0).sum()), n=len(pre), block=layer, neuron=strongest[0],
+    neurons = [neuron for neuron in dict.fromkeys([picked, *strongest]) if neuron != NONE][:len(strongest)]
+    values = dict(firing=int((pre > 0).sum()), n=len(pre), block=layer, neuron=strongest[0],
                 value=readable(post[strongest[0]]))
     title, (names, curves) = "title_neurons_gated" if run.model.config.gated else "title_neurons", _curves(run)
-    header = _header(page, run, layer, position, shown) | {
-        "title_line": page.label(title, token="{token}", **said), "picked": picked,
+    header = _header(page, run, layer, position, neurons) | {
+        "title_line": page.label(title, token="{token}", **values), "picked": picked,
         "names": [page.label(f"curve_{name}") for name in names], "dashes": DASHES[:len(names)]}
     arrays = {"inputs": INPUTS, "curves": curves, "pre": pre, "post": post}
     _picture(header, key=f"{PREFIX}neurons", on_settings=lambda settings: keep(neuron=settings["neuron"]),
              arrays={name: values.astype(np.float32) for name, values in arrays.items()})
     data = pd.DataFrame({"neuron": range(len(pre)), "before": pre, "after": post})
-    return Reading(_lines(page, run, layer, position, shown[0]), _firing_question(page, run, pre, position),
+    return Reading(_lines(page, run, layer, position, neurons[0]), _firing_question(page, run, pre, position),
                    [activate, contributions.neuron_promotions], {"neurons.csv": lambda: data},
-                   f".st-key-{PREFIX}neurons", page.label(title, token=code(run.tokens[position]), **said))
+                   f".st-key-{PREFIX}neurons", page.label(title, token=code(run.tokens[position]), **values))
 
 
 def strongest_neurons(run: Run, layer: int, position: int) -> list[int]:
-    """The neurons that write most at this token: largest |activation| times the length of their row of W_2."""
-    written = run.trace.blocks[layer].mlp_post[position].abs() * run.model.blocks[layer].W_2.norm(dim=-1)
-    return written.topk(min(N_NEURONS_PRESENT if reader.present() else N_NEURONS, len(written))).indices.tolist()
+    """The neurons with the largest output vectors at this token: |activation| times the norm of their row of W_2."""
+    sizes = run.trace.blocks[layer].mlp_post[position].abs() * run.model.blocks[layer].W_2.norm(dim=-1)
+    return sizes.topk(min(N_NEURONS_PRESENT if reader.present() else N_NEURONS, len(sizes))).indices.tolist()
 
 
 def _curves(run: Run) -> tuple[list[str], np.ndarray]:
-    """The activations whose curves are drawn, the model's own first, and their values at INPUTS, curve by curve."""
-    own = run.model.config.activation
-    names = [own, *(name for name in SHOWN_CURVES if CURVES[name] is not CURVES[own] and name != own)]
+    """The activations whose curves are drawn, the model's own first, and their values at INPUTS, concatenated."""
+    base = run.model.config.activation
+    names = [base, *(name for name in SHOWN_CURVES if CURVES[name] is not CURVES[base] and name != base)]
     return names, np.concatenate([to_numpy(activate(name, torch.from_numpy(INPUTS))) for name in names])
 
 
-def _header(page: Lesson, run: Run, layer: int, position: int, shown: list[int]) -> dict:
-    """What the picture is told besides the curves and the activations: what the `shown` neurons promote."""
-    promoted = _promoted(run, layer, position, shown) if run.has_head else [(None, None)] * len(shown)
+def _header(page: Lesson, run: Run, layer: int, position: int, neurons: list[int]) -> dict:
+    """The picture's header besides curves and activations: the tokens that the `neurons` promote."""
+    promoted = _promoted(run, layer, position, neurons) if run.has_head else [(None, None)] * len(neurons)
     return {"token": run.tokens[position], "gated": run.model.config.gated, "height": look()["height"],
             "rows": [{"neuron": neuron, "promotes": most, "suppresses": least}
-                     for neuron, (most, least) in zip(shown, promoted)], "scale": reader.scale(),
+                     for neuron, (most, least) in zip(neurons, promoted)], "scale": reader.scale(),
             "text": page.labels("neurons") | {"input": page.label("axis_input"), "output": page.label("axis_output")}}
 
 
 def _promoted(run: Run, layer: int, position: int, neurons: list[int]) -> list[tuple[list[str], list[str]]]:
-    """The tokens that each of these neurons adds most to, and takes most from, as it fires here."""
+    """For each of these neurons, the tokens whose logits its activation here raises most and lowers most."""
     added = contributions.neuron_promotions(run.model, run.trace, layer, position,
                                             torch.tensor(neurons, device=run.model.device))
     visible = run.tokenizer.visible
@@ -99,7 +100,7 @@ def _lines(page: Lesson, run: Run, layer: int, position: int, neuron: int) -> li
 
 def _activation_lines(page: Lesson, run: Run, layer: int, position: int, neuron: int, pre: float,
                       post: float) -> list[tuple[str, str]]:
-    """How one neuron's activation comes about: the curve of its input, in a gated model times a second input."""
+    """The calculation of one neuron's activation: the curve at its input, in a gated model times a second input."""
     config, weights, token = run.model.config, run.model.blocks[layer], code(run.tokens[position])
     curve = page.label(f"curve_{GATE_CURVES.get(config.activation, config.activation)}")
     of_W_1 = "x W_1" + ("" if weights.b_1 is None else " + b_1")
@@ -118,7 +119,7 @@ def _activation_lines(page: Lesson, run: Run, layer: int, position: int, neuron:
 
 
 def read_by_feed_forward(run: Run, layer: int) -> torch.Tensor:
-    """(N, d) what the feed-forward part of a block reads: the stream, through its norm where one stands before it."""
+    """(N, d) the input of the feed-forward part of a block: the stream, normed where a norm precedes it."""
     config = run.model.config
     if not config.reads_normed:
         return run.trace.blocks[layer].resid_mid
@@ -127,7 +128,7 @@ def read_by_feed_forward(run: Run, layer: int) -> torch.Tensor:
 
 
 def _firing_question(page: Lesson, run: Run, pre: np.ndarray, position: int) -> Question:
-    """Which share of the neurons a ReLU in this place would let through."""
+    """The share of neurons with a positive input, which a ReLU would pass."""
     count, n, edges = int((pre > 0).sum()), len(pre), (5, 20, 40, 60)       # %
     options = [page.label("under", b="5 %"), *(page.label("between", a=f"{a} %", b=f"{b} %")
                                                for a, b in zip(edges, edges[1:])), page.label("over", a="60 %")]
@@ -137,5 +138,5 @@ def _firing_question(page: Lesson, run: Run, pre: np.ndarray, position: int) -> 
 
 
 def _curve_question(page: Lesson) -> Question:
-    """Asked of a model without a feed-forward part: ReLU(−2)."""
+    """ReLU(−2), for a model without a feed-forward part."""
     return Question("relu", page.label("question_relu"), ["−2", "0", "2"], 1, page.label("because_relu"))

@@ -1,5 +1,5 @@
-"""LayerNorm on the picked vector; against BatchNorm on this very matrix; pre-norm against post-norm in two
-random models.
+"""LayerNorm on the picked vector; against BatchNorm on the same matrix; pre-norm against post-norm in two random
+models.
 """
 import numpy as np
 import pandas as pd
@@ -32,13 +32,13 @@ RANDOM_WIDTH, RANDOM_TOKENS = 64, 32
 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument; return what it shows."""
-    shown = choice(page, "norm_view")
-    if shown == "placement":
+    view = choice(page, "norm_view")
+    if view == "placement":
         return _placement(page, run)
     where, layer, position = picked_norm(page, run, SETTINGS, "norm_where",
                                          st.columns([2, 3, 4], vertical_alignment="bottom"))
     matrix, norm = norm_input(run.model, run.trace, where, layer)
-    return (_vector if shown == "vector" else _against_batch)(page, run, matrix, norm, position)
+    return (_vector if view == "vector" else _against_batch)(page, run, matrix, norm, position)
 
 
 # ---- one vector ------------------------------------------------------------------------------------------------------
@@ -67,28 +67,28 @@ def _vector(page: Lesson, run: Run, matrix: Tensor, norm: Norm, position: int) -
 
 def _norm_lines(page: Lesson, norm: Norm, x: Tensor, mean: float, std: float, after: Tensor,
                 rms: bool) -> list[tuple[str, str]]:
-    """The norm's two statistics (of RMSNorm, which leaves the mean in, one), and its first two components."""
+    """The norm's statistics (mean and deviation, for RMSNorm only the latter), and its first two components."""
     sigma = latex_number(std)
     statistics = (rf"\sigma = \sqrt{{\tfrac{{1}}{{d}} \sum_c x_c^2 + \varepsilon}} = {sigma}" if rms else
                   rf"\mu = \frac{{1}}{{d}} \sum_c x_c = {latex_number(mean)}, \qquad \sigma = \sqrt{{\tfrac{{1}}{{d}} "
                   rf"\sum_c (x_c - \mu)^2 + \varepsilon}} = {sigma}")
     lines = [(page.label("numbers_rms" if rms else "numbers_mean"), statistics)]
-    less, shown = ("", "") if rms else (r" - \mu", f" - {bracketed(latex_number(mean))}")
+    minus, number = ("", "") if rms else (r" - \mu", f" - {bracketed(latex_number(mean))}")
     for c in range(min(2, len(x))):
         plus, added, caption = "", "", "numbers_component_gain"
         if norm.bias is not None:
             plus, added, caption = (rf" + \beta_{c + 1}", f" + {bracketed(latex_number(norm.bias[c]))}",
                                     "numbers_component")
         lines.append((page.label(caption, c=c + 1),
-                      rf"\alpha_{c + 1} \frac{{x_{c + 1}{less}}}{{\sigma}}{plus} = "
+                      rf"\alpha_{c + 1} \frac{{x_{c + 1}{minus}}}{{\sigma}}{plus} = "
                       rf"{bracketed(latex_number(norm.weight[c]))} \cdot "
-                      rf"\frac{{{latex_number(x[c])}{shown}}}{{{sigma}}}{added} = "
+                      rf"\frac{{{latex_number(x[c])}{number}}}{{{sigma}}}{added} = "
                       rf"{latex_number(after[c])}"))
     return lines
 
 
 def _scale_question(page: Lesson, x: Tensor, norm: Norm, kind: str) -> Question:
-    """The vector ten times as long: how long is what the norm gives, against before?"""
+    """By which factor the norm's output grows when its input is ten times as long."""
     bias = None if norm.bias is None else norm.bias.double()
     once, tenfold = (normalisation.normalise(v, kind, norm.weight.double(), bias, norm.epsilon).norm()
                      for v in (x, 10 * x))
@@ -146,7 +146,8 @@ def _batch_lines(page: Lesson, matrix: Tensor, layer: Standardised, batch: Stand
 
 
 def _statistics(standardised: Standardised, axis: int, name: str, **columns) -> pd.DataFrame:
-    """Mean and deviation over an axis of the matrix, a row for each of the other axis's places, which `name` counts."""
+    """The mean and deviation over an axis of the matrix, a row for each index of the other axis, in the column `name`.
+    """
     mean, std = (to_numpy(values.select(axis, 0)) for values in (standardised.mean, standardised.std))
     return pd.DataFrame({name: range(len(mean)), **columns, "mean": mean, "std": std})
 
@@ -157,8 +158,8 @@ def _pick_feature(row: int, column: int) -> None:
 
 
 def _moved_by_last(matrix: Tensor, epsilon: float, position: int) -> tuple[float, float] | None:
-    """How far the token's normed vector moves, against its length, under LayerNorm and BatchNorm, when the last token
-    is taken away; None where it is that token, or alone.
+    """The relative change of the token's normed vector under LayerNorm and BatchNorm when the last token is removed;
+    None for the last token.
     """
     if position == len(matrix) - 1 or len(matrix) < 2:
         return None
@@ -170,7 +171,7 @@ def _moved_by_last(matrix: Tensor, epsilon: float, position: int) -> tuple[float
 
 
 def _batch_question(page: Lesson, run: Run, matrix: Tensor, norm: Norm) -> Question:
-    """One token alone: what does BatchNorm leave of it?"""
+    """What BatchNorm leaves of a single token."""
     layer, batch = (float(standardise(matrix[-1:], over, norm.epsilon).values.abs().max())
                     for over in ("features", "tokens"))
     return Question("batch_norm", page.label("question_batch", token=code(run.tokens[-1])),
@@ -182,8 +183,8 @@ def _batch_question(page: Lesson, run: Run, matrix: Tensor, norm: Norm) -> Quest
 
 
 def stream_growth(placement: str, n_layers: int, seed: int) -> np.ndarray:
-    """(L + 1,) mean length of the stream over 32 random tokens in a random model with the norm placed "pre" or
-    "post", 64 wide.
+    """(L + 1,) the mean norm of the stream over RANDOM_TOKENS tokens in a random model of width RANDOM_WIDTH with the
+    norm placed "pre" or "post".
     """
     config = ModelConfig(vocab_size=RANDOM_TOKENS, d_model=RANDOM_WIDTH, n_layers=n_layers, n_heads=4,
                          n_context=RANDOM_TOKENS, norm_placement=placement)
@@ -219,10 +220,9 @@ def _placement(page: Lesson, run: Run) -> Reading:
 
 
 def _growth_question(page: Lesson, pre: np.ndarray, post: np.ndarray, n_layers: int) -> Question:
-    """By what factor the stream grows from the first block to the last in the pre-norm model, and whether in the other.
-    """
-    factor, other = float(pre[-1] / pre[1]), float(post[-1] / post[1])
-    answer = 2 if factor <= 1.05 else 0 if abs(other - 1) < 0.05 else 1 if other > 1.05 else 2
+    """Whether the stream grows from the first block to the last in the pre-norm model, and in the post-norm model."""
+    pre, post = (float(growth[-1] / growth[1]) for growth in (pre, post))
+    answer = 2 if pre <= 1.05 else 0 if abs(post - 1) < 0.05 else 1 if post > 1.05 else 2
     return Question("placement", page.label("question_placement", n=n_layers),
                     [page.label(f"grows_{name}") for name in ("pre", "both", "none")], answer,
-                    page.label("because_placement", pre=readable(factor), post=readable(other)))
+                    page.label("because_placement", pre=readable(pre), post=readable(post)))

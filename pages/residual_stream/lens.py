@@ -1,4 +1,4 @@
-"""The logit lens: what the model would say if it stopped after each block, at every position."""
+"""The logit lens: the model's prediction if it stopped after each block, at every position."""
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -37,8 +37,8 @@ GRID = f"{PREFIX}lens_grid"
 GUESSES = f"{PREFIX}guesses"
 N_GUESSES = 6
 HERE = Path(__file__).parent
-# The grid of best guesses with a slider over its depths, and beside it what else was considered there: both follow the
-# slider in the browser.
+# The grid of best guesses with a slider over its depths, and beside it the other guesses there: both follow the slider
+# in the browser.
 _HTML = f'<div class="residual-grid residual-lens"><strong class="title"></strong>{HAND_HTML}{GRID_HTML}</div>'
 _lens = declare("residual_lens", HERE / "lens.js", html=_HTML, styles=(GRID_CSS, HAND_CSS, HERE / "lens.css"))
 _lens_guesses = declare("lens_guesses", HERE / "lens_guesses.js", html='<ol class="guesses"></ol>',
@@ -74,7 +74,7 @@ def _streams_at(run: Run, position: int) -> torch.Tensor:
 
 
 def _read(run: Run) -> LensReading:
-    """The whole lens, kept for all who ask for the same prompt."""
+    """The lens at all depths and positions, shared by all readers."""
     return growing_results.made(run.key("logit lens"), lambda: contributions.read_lens(run.model, run.trace),
                                 lambda value: sum(t.nbytes for t in vars(value).values()))
 
@@ -96,19 +96,19 @@ def _grid(page: Lesson, run: Run, reading: LensReading, depth: int, title: str) 
 
 
 def _pick() -> None:
-    """Callback: the reader picks a cell."""
+    """Callback: select the depth and position of the picked cell."""
     row, column = (int(st.session_state[GRID].picked[name]) for name in ("row", "column"))
     keep(depth=row)
     reader.select(layer=max(row - 1, 0), position=column)
 
 
 def _move() -> None:
-    """Callback: the hand has let go of the slider."""
+    """Callback: keep the depth of the slider when the hand lets go."""
     keep(depth=int(st.session_state[GRID].depth))
 
 
 def _guesses(page: Lesson, run: Run, logits: torch.Tensor, depth: int, target: int) -> None:
-    """What else is considered, by the (L + 1, |V|) logits of the lens: for every depth that the hand may come to."""
+    """Draw the most probable tokens by the lens's logits (L + 1, |V|), for every depth of the slider."""
     best, ids = torch.softmax(logits, -1).topk(min(N_GUESSES, run.model.config.vocab_size))
     header = {"tokens": [[run.tokenizer.visible(i) for i in row] for row in ids.tolist()],
               "marked": (ids == target).int().tolist(), "depth": depth, "label": page.label("axis_probability")}
@@ -124,13 +124,13 @@ def _title(page: Lesson, run: Run, reading: LensReading, depth: int, position: i
 
 
 def settled_after(token_ids: Sequence[int]) -> int:
-    """The first of the depths 0 … L from which the best guess is the final one and stays so."""
-    other = [depth for depth, token_id in enumerate(token_ids) if token_id != token_ids[-1]]
-    return other[-1] + 1 if other else 0
+    """The first depth, 0 … L, from which on the best guess is the final one."""
+    differing = [depth for depth, token_id in enumerate(token_ids) if token_id != token_ids[-1]]
+    return differing[-1] + 1 if differing else 0
 
 
 def _question(page: Lesson, run: Run, reading: LensReading) -> Question:
-    """From where on the guess after the last token, an encoder's at the first blank, is the final one."""
+    """From which depth on the guess after the last token (an encoder's: at the first blank) is the final one."""
     names, ids = depth_names(page, run.model.config.n_layers), reading.token_ids[:, run.asked].tolist()
     guesses = ", ".join(f"{name}: {code(run.tokenizer.visible(i))}" for name, i in zip(names, ids))
     return Question("lens", page.label("question_lens", token=code(run.tokens[run.asked]), i=run.asked), names,
@@ -138,7 +138,7 @@ def _question(page: Lesson, run: Run, reading: LensReading) -> Question:
 
 
 def _lines(page: Lesson, run: Run, logits: np.ndarray, target: int) -> list[tuple[str, str]]:
-    """The logit that the lens reads off for the target, and its share."""
+    """The target's logit by the lens, and its probability."""
     shifted, largest, logit = np.exp(logits - logits.max()), latex_number(logits.max()), latex_number(logits[target])
     token, bias = code(run.tokenizer.visible(target)), "" if run.model.b_U is None else " + b_t"
     plain = run.model.final_norm is None

@@ -1,4 +1,4 @@
-"""How long the stream is and what each block adds: layers × tokens, and the picked token's lines beside it."""
+"""The norms of the stream and of what each block adds: layers × tokens, and the picked token's lines beside it."""
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,14 +35,14 @@ from pages.residual_stream.shared import (
 MEASURES = ("stream", "attention", "mlp", "change", "turn")
 PICTURE = f"{PREFIX}norms"
 HERE = Path(__file__).parent
-# The stream's lengths as a grid, layers × tokens, and beside it the picked token's lines: both follow one hover.
+# The stream's norms as a grid, layers × tokens, and beside it the picked token's lines: both follow the same pointer.
 _picture = declare("residual_norms", HERE / "norms.js", styles=(GRID_CSS, HERE / "norms.css"),
                    html=f'<div class="residual-norms">{GRID_HTML}<canvas class="profile"></canvas></div>')
 
 
 @dataclass(frozen=True)
-class Shown:
-    """Which of MEASURES the grid shows, whether on a logarithmic scale, and the picked row."""
+class View:
+    """The measure of the grid, one of MEASURES, whether its scale is logarithmic, and the picked row."""
 
     measure: str
     logarithmic: bool
@@ -50,16 +50,16 @@ class Shown:
 
     @property
     def whole(self) -> bool:
-        """Whether the rows are the depths of the stream, what enters block 0 among them; else the blocks."""
+        """Whether the rows are the depths of the stream, from the entry of block 0; else the blocks."""
         return self.measure == "stream"
 
     def block_of(self, row: int) -> int:
-        """The block that a row follows; what enters block 0 counts to it."""
+        """The block of a row; the entry of block 0 belongs to block 0."""
         return max(row - 1, 0) if self.whole else row
 
 
 def measure(run: Run, name: str) -> np.ndarray:
-    """(L + 1, N) for "stream", (L, N) for the others: the numbers of the grid."""
+    """The values of the grid: (L + 1, N) for "stream", (L, N) for the others."""
     trace = run.trace
     attention, mlp = stream_and_heads.written_norms(trace)
     if name == "turn":
@@ -79,15 +79,15 @@ def draw(page: Lesson, run: Run) -> Reading:
     values, position = measure(run, name), reader.selection().position
     title = _title(page, run, name, values, position)
     st.markdown(f"**{title}**")
-    # row 0 of the whole stream is what enters block 0
+    # row 0 of the whole stream is the entry of block 0
     row = depth_of(len(values) - 1) if name == "stream" else reader.selection().layer
-    shown = Shown(name, logarithmic and name != "turn", row)
-    layer = shown.block_of(row)
+    view = View(name, logarithmic and name != "turn", row)
+    layer = view.block_of(row)
     if name == "turn":
-        _turns(page, run, values, position, shown)
+        _turns(page, run, values, position, view)
     else:
-        mount(_picture, _lengths(page, run, values, shown, position), PICTURE,
-              lambda row, column: _pick(row, column, shown))
+        mount(_picture, _lengths(page, run, values, view, position), PICTURE,
+              lambda row, column: _pick(row, column, view))
     return Reading(_lines(page, run, layer) + _sum_line(page, run, layer), _question(page, run, position),
                    [stream_and_heads.norms, stream_and_heads.stream_norms, stream_and_heads.written_norms,
                     stream_and_heads.relative_change, stream_and_heads.cosines],
@@ -95,50 +95,50 @@ def draw(page: Lesson, run: Run) -> Reading:
                    ".residual-grid" if name == "turn" else ".residual-norms", title)
 
 
-def _description(page: Lesson, run: Run, values: np.ndarray, shown: Shown, position: int) -> dict:
-    """How the grid is labelled, scaled and picked."""
-    name = shown.measure
-    labels = (depth_names(page, run.model.config.n_layers) if shown.whole
+def _description(page: Lesson, run: Run, values: np.ndarray, view: View, position: int) -> dict:
+    """The labels, scale and picked cell of the grid."""
+    name = view.measure
+    labels = (depth_names(page, run.model.config.n_layers) if view.whole
               else [page.label("block", block=block) for block in range(len(values))])
-    limits = (-1.0, 1.0) if name == "turn" else (values[values > 0].min() if shown.logarithmic else 0.0, values.max())
+    limits = (-1.0, 1.0) if name == "turn" else (values[values > 0].min() if view.logarithmic else 0.0, values.max())
     return dict(row_labels=labels, column_labels=run.tokens, legend=page.label(f"legend_{name}"),
                 reading=page.label(f"reading_{name}"), twin=unmarked(_title(page, run, name, values, position)),
-                theme=reader.theme(), signed=name == "turn", logarithmic=shown.logarithmic,
-                picked=(shown.row, position), peak=_peak(name, values), limits=limits, height=270,
+                theme=reader.theme(), signed=name == "turn", logarithmic=view.logarithmic,
+                picked=(view.row, position), peak=_peak(name, values), limits=limits, height=270,
                 least_row=16 if len(values) <= SEEN_WHOLE + 1 else 9, most_height=520, fit=screen_taken(),
                 present=reader.present())
 
 
-def _pick(row: int, column: int, shown: Shown) -> None:
-    keep(depth=row if shown.whole else row + 1)
-    reader.select(layer=shown.block_of(row), position=column)
+def _pick(row: int, column: int, view: View) -> None:
+    keep(depth=row if view.whole else row + 1)
+    reader.select(layer=view.block_of(row), position=column)
 
 
-def _lengths(page: Lesson, run: Run, values: np.ndarray, shown: Shown, position: int) -> bytes:
-    """The grid with the lines of one token, as norms.js has them.
+def _lengths(page: Lesson, run: Run, values: np.ndarray, view: View, position: int) -> bytes:
+    """The grid with the lines of one token, for norms.js.
 
-    Lines are lengths: "residual" (L + 1, N), "attention" and "mlp" (L, N). What block l adds stands at the depth that
-    it leads to, l + 1. A logarithmic grid has logarithmic lines. "faint" is the line that is drawn for every token.
+    Lines are norms: "residual" (L + 1, N), "attention" and "mlp" (L, N), where the addition of block l is at depth
+    l + 1. A logarithmic grid has logarithmic lines. "faint" is the line that is drawn for every token.
     """
-    name, (attention, mlp) = shown.measure, stream_and_heads.written_norms(run.trace)
-    lines = {"residual": values if shown.whole else measure(run, "stream"), "attention": to_numpy(attention)}
+    name, (attention, mlp) = view.measure, stream_and_heads.written_norms(run.trace)
+    lines = {"residual": values if view.whole else measure(run, "stream"), "attention": to_numpy(attention)}
     lines |= {} if mlp is None else {"mlp": to_numpy(mlp)}
     lengths = np.concatenate([*lines.values()])
-    header, arrays = grid_data(values, **_description(page, run, values, shown, position))
+    header, arrays = grid_data(values, **_description(page, run, values, view, position))
     header |= {"kinds": list(lines), "names": {kind: page.label(f"line_{kind}") for kind in lines},
-               "faint": name if name in lines else "residual", "log_lengths": shown.logarithmic,
+               "faint": name if name in lines else "residual", "log_lengths": view.logarithmic,
                "depths": short_depth_names(page, run.model.config.n_layers), "depth_title": page.label("axis_depth"),
                "length_title": page.label("axis_length"),
                "lengths": [float(lengths[lengths > 0].min()), float(lengths.max())]}
     return pack(header, arrays | {kind: line.astype(np.float32) for kind, line in lines.items()})
 
 
-def _turns(page: Lesson, run: Run, values: np.ndarray, position: int, shown: Shown) -> None:
-    """The grid with the picked token's cosines between all depths."""
+def _turns(page: Lesson, run: Run, values: np.ndarray, position: int, view: View) -> None:
+    """Draw the grid, and beside it the picked token's cosines between all depths."""
     grid, matrix = st.columns([3, 2])
     with grid:
-        residual_grid(values, key=f"{PREFIX}turns", on_pick=lambda row, column: _pick(row, column, shown),
-                      **_description(page, run, values, shown, position))
+        residual_grid(values, key=f"{PREFIX}turns", on_pick=lambda row, column: _pick(row, column, view),
+                      **_description(page, run, values, view, position))
     with matrix:
         show(figures.cosine_matrix(to_numpy(stream_and_heads.layer_cosines(run.trace)[position]),
                                    short_depth_names(page, run.model.config.n_layers), page.label("axis_depth"),
@@ -146,16 +146,16 @@ def _turns(page: Lesson, run: Run, values: np.ndarray, position: int, shown: Sho
 
 
 def _peak(name: str, values: np.ndarray) -> tuple[int, ...]:
-    """Where the values are most remarkable: the lowest cosine, the highest of all else."""
+    """The index of the extreme value: the lowest of "turn", the highest of the other measures."""
     most = np.nanargmin(values) if name == "turn" else np.nanargmax(values)
     return tuple(int(i) for i in np.unravel_index(most, values.shape))
 
 
 def _title(page: Lesson, run: Run, name: str, values: np.ndarray, position: int) -> str:
     column, peak = values[:, position], _peak(name, values)
-    [own] = _peak(name, column)
+    [block] = _peak(name, column)
     return page.label(f"title_{name}", token=code(run.tokens[position]), first=readable(column[0]),
-                      last=readable(column[-1]), block=own, value=readable(column[own]),
+                      last=readable(column[-1]), block=block, value=readable(column[block]),
                       peak_token=code(run.tokens[peak[1]]), peak_block=peak[0], peak_value=readable(values[peak]))
 
 
@@ -176,8 +176,8 @@ def _lines(page: Lesson, run: Run, layer: int) -> list[tuple[str, str]]:
 
 
 def _sum_line(page: Lesson, run: Run, layer: int) -> list[tuple[str, str]]:
-    """The stream before the block, what was added, and the stream after it: three components of each, to be added up by
-    hand. A post-norm block norms its sums, so there is none for it.
+    """Three components of the stream before the block, of each addition, and of the stream after it. Empty for a
+    post-norm block, which norms its sums.
     """
     position, block = reader.selection().position, run.trace.blocks[layer]
     if not run.model.config.reads_normed:
@@ -189,14 +189,14 @@ def _sum_line(page: Lesson, run: Run, layer: int) -> list[tuple[str, str]]:
 
     parts = {name: vectors for name, vectors in (("attn", block.attn_added), ("ffn", block.mlp_added))
              if vectors is not None}
-    symbols, columns = ("".join(f" + {part}" for part in written)
-                        for written in ([rf"\text{{{name}}}" for name in parts], map(column, parts.values())))
+    symbols, columns = ("".join(f" + {part}" for part in texts)
+                        for texts in ([rf"\text{{{name}}}" for name in parts], map(column, parts.values())))
     return [(page.label("numbers_added", block=layer),
              rf"x' = x{symbols} = {column(block.resid_pre)}{columns} = {column(block.resid_post)}")]
 
 
 def _question(page: Lesson, run: Run, position: int) -> Question:
-    """Which block turns the token's stream furthest: the smallest cosine between before and after."""
+    """Which block turns the token's stream most: the smallest cosine between before and after."""
     cosines = measure(run, "turn")[:, position]
     options = [page.label("block", block=block) for block in range(len(cosines))]
     listed = ", ".join(f"{block}: {readable(value)}" for block, value in enumerate(cosines))

@@ -1,4 +1,4 @@
-"""Residual stream: every token's vector flows through the blocks, and each part adds to it."""
+"""Residual stream: every token's vector passes the blocks, and each part adds to it."""
 from core.app.frame import lesson, views
 from pages.residual_stream import contributions, feed_forward, layer_norm, lens, norms, without_path
 from pages.residual_stream.shared import SETTINGS

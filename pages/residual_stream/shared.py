@@ -8,7 +8,7 @@ from core.app.state.lesson_settings import Setting, Settings
 PREFIX = "residual_stream_"
 CHART = 330           # px of a chart: the rest of a 720 px screen
 CHART_PRESENT = 290   # the same in present mode
-# blocks whose rows stand on the first screen with their names; of more the rows are flatter, or scroll
+# blocks whose rows fit the first screen with their names; with more, the rows are flatter or scroll
 SEEN_WHOLE = 12
 SETTINGS = Settings("residual_stream", {
     "view": Setting("norms", options=("norms", "lens", "contributions", "norm", "mlp", "cut")),
@@ -17,11 +17,11 @@ SETTINGS = Settings("residual_stream", {
     "depth": Setting(-1, low=-1),                 # blocks passed, 0 the embedding; −1: all of them
     "detail": Setting("parts", options=("parts", "sublayers")),
     "order": Setting("model", options=("model", "size")),
-    "all": Setting(False),                        # whether the small parts of a large model have a bar each
+    "all": Setting(False),                        # whether each small part of a large model has a bar
     "norm_view": Setting("vector", options=("vector", "batch", "placement")),
     "norm_where": Setting("attention", options=("attention", "mlp", "final", "embedding")),
     "feature": Setting(0, low=0),
-    "neuron": Setting(-1, low=-1),                # of the feed-forward part; −1: the one that writes most
+    "neuron": Setting(-1, low=-1),                # of the feed-forward part; −1: that with the largest output
     "random_depth": Setting(12, low=2, high=24),
     "random_seed": Setting(0, low=0, high=9),
     "cut_measure": Setting("likeness", options=("likeness", "length")),
@@ -31,35 +31,34 @@ choice, show = functools.partial(views.choice, SETTINGS), functools.partial(char
 
 
 def depth_names(page: Lesson, n_layers: int) -> list[str]:
-    """L + 1 names of the depths of the stream: what enters block 0, then after each block."""
+    """The L + 1 names of the depths of the stream: the entry of block 0, then after each block."""
     return [page.label("entering")] + [page.label("after_block", block=block) for block in range(n_layers)]
 
 
 def short_depth_names(page: Lesson, n_layers: int) -> list[str]:
-    """The same for an axis."""
+    """The L + 1 short names of the depths for an axis."""
     return [page.label("entering_short")] + [str(block) for block in range(n_layers)]
 
 
 def target_token(run: Run, position: int) -> int:
-    """The token whose probability is followed: the one the reader named, else the likeliest after `position`."""
+    """The token whose probability is followed: the reader's, else the most probable after `position`."""
     target = reader.selection().target
     return int(run.trace.logits[position].argmax()) if target is None else target
 
 
 def unembedding_name(run: Run) -> str:
-    """The matrix whose rows give the logits, as it is written in a sentence."""
+    """The symbol of the unembedding matrix in a sentence."""
     return "E" if run.model.config.tied_embeddings else "W_U"
 
 
 def depth_of(n_layers: int) -> int:
-    """The depth the reader has picked: 0, the embedding, to L, the whole model."""
+    """The picked depth: from 0, the embedding, to L, the whole model."""
     depth = read("depth")
     return n_layers if depth < 0 else min(depth, n_layers)
 
 
 def look(less: int = 0, presenting: int = 0) -> dict:
-    """How a chart is drawn for this reader: its theme, the scale of its type, and the pixels of height with which it
-    ends on the first screen, present mode's larger rows above it and the bar below it allowed for; `less`, or
-    `presenting` in present mode: what else stands there.
+    """A chart's theme, scale of the type, and height in pixels with which it fits the first screen. less, or presenting
+    in present mode: the height of other elements there.
     """
     return charts.look(CHART - less, CHART_PRESENT - presenting)

@@ -1,4 +1,4 @@
-"""The residual path cut around every sublayer: what the model still says, and what becomes of the tokens."""
+"""The residual path removed around every sublayer: the model's prediction, and how the tokens change."""
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -52,7 +52,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def likeliest_of_both(before: np.ndarray, after: np.ndarray) -> list[int]:
-    """The likeliest tokens of two distributions (|V|,), without repeats, those of the first one first."""
+    """The most probable tokens of two distributions (|V|,) without duplicates, those of the first one first."""
     n = N_TOKENS_PRESENT if reader.present() else N_TOKENS
     return list(dict.fromkeys(np.concatenate([np.argsort(-p, kind="stable")[:n] for p in (before, after)]).tolist()))
 
@@ -81,7 +81,7 @@ def _lines(page: Lesson, run: Run, effect: Effect, traces: tuple[Trace, Trace]) 
 
 
 def _question(page: Lesson, run: Run, before: np.ndarray, after: np.ndarray) -> Question:
-    """What cutting the path does to the probability of the token that is likeliest with it."""
+    """How the probability of the most probable token changes without the path."""
     first = int(before.argmax())
     ratio = after[first] / before[first]
     answer = 0 if ratio < 0.1 else 1 if ratio < 0.9 else 2 if ratio <= 1.1 else 3
