@@ -1,6 +1,6 @@
-"""Channels of an altair chart, as `encode` takes them: quantities, kinds that look different, and what hover says.
+"""Channels of an altair chart, as `encode` takes them: quantities, kinds that look different, and tooltips.
 
-What a layer shares with another has the same title in both: Vega-Lite would write two titles one after the other.
+Layers that share an axis give it the same title: Vega-Lite would write two different titles one after the other.
 """
 import json
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,9 @@ import altair as alt
 
 
 def quantity(channel: type, field: str, title: str | None, domain: Sequence[float] | None = None, **axis):
-    """A channel (alt.X, alt.Y) of numbers over exactly `domain`, or as the data want it; axis: as alt.Axis has it."""
+    """A channel (alt.X, alt.Y) of numbers over exactly `domain`, or over the range of the data; axis: options of
+    alt.Axis.
+    """
     scale = {} if domain is None else {"scale": alt.Scale(domain=list(domain), nice=False)}
     return channel(f"{field}:Q", title=title, axis=alt.Axis(**axis), **scale)
 
@@ -24,7 +26,7 @@ def kinds(channel: type, field: str, looks: Mapping, **options):
 
 
 def tips(**titles: str) -> list[alt.Tooltip]:
-    """What hover says: the fields as they are written in the table, under these titles."""
+    """Tooltips: the fields as the table has them, under these titles."""
     return [alt.Tooltip(f"{field}:N", title=title) for field, title in titles.items()]
 
 

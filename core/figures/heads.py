@@ -1,6 +1,5 @@
-"""Pictures and tables of attention heads: what each does as a scatter, the next token before and after a change.
-
-Arrays in, altair or pandas out.
+"""Pictures and tables of attention heads, from arrays: a scatter of two measures, and the next token before and after
+a change.
 """
 from collections.abc import Mapping, Sequence
 
@@ -12,11 +11,11 @@ from core.figures import style
 from core.model.config import ModelConfig
 
 ROLES = ("previous_token", "next_token", "own_token", "first_token", "last_token", "induction", "duplicate_token")
-LEAST_SHARE = 0.4         # a head is named after what takes this share of its attention
-# the axis runs this far past the longest bar, so that the values written behind the bars have room
+LEAST_SHARE = 0.4         # a head has the role that takes at least this share of its attention
+# length of the axis over that of the longest bar, so that the values beside the bars have room
 ROOM_FOR_VALUES = 1.5
 CROWD = 64                # points that still have room for labels between them
-LABEL_ROOM = (0.07, 0.06)  # what a label takes of the scatter's width and height
+LABEL_ROOM = (0.07, 0.06)  # size of a label in shares of the scatter's width and height
 
 
 def head_name(layer: int, head: int) -> str:
@@ -25,8 +24,8 @@ def head_name(layer: int, head: int) -> str:
 
 
 def roles(measures: Mapping[str, np.ndarray]) -> np.ndarray:
-    """(L, h) strings: that of the measured ROLES with the largest share of each head's attention, "" where none reaches
-    LEAST_SHARE; NaN counts as none.
+    """(L, h) strings: for each head, that of the measured ROLES with the largest share of its attention, "" where none
+    reaches LEAST_SHARE. NaN counts as no attention.
 
     >>> shares = {"previous_token": 0.1, "first_token": 0.8, "induction": np.nan}
     >>> roles({name: np.array([[share]]) for name, share in shares.items()}).tolist()
@@ -58,7 +57,7 @@ def shares_of_sum(parts: np.ndarray, total: np.ndarray) -> np.ndarray:
 
 def scatter(table: pd.DataFrame, x: str, y: str, titles: tuple[str, str], domains: tuple[float, float], selected: str,
             theme: str, scale: float, height: int) -> alt.LayerChart:
-    """Every head as a point of two of its measures; a click is the altair selection "picked" of its field "head".
+    """A scatter of all heads over two of their measures; a click is the altair selection "picked" of the field "head".
 
     table: `statistics_table`. titles: of the two axes. domains: the largest value each axis shows, from 0. Heads whose
     measure is NaN have no point.
@@ -79,8 +78,8 @@ def scatter(table: pd.DataFrame, x: str, y: str, titles: tuple[str, str], domain
 
 
 def product_latex(config: ModelConfig, i: int | str, j: int | str) -> str:
-    """How a model matches query i with key j, in LaTeX: q′ and k′ where positions turn them, q̂ and k̂ where they are
-    normed and not turned.
+    """LaTeX of the product of query i and key j before scaling: q′ and k′ where positions rotate them, q̂ and k̂ where
+    they are normed and not rotated.
 
     >>> rotary = ModelConfig(vocab_size=2, d_model=2, n_layers=1, n_heads=1, n_context=2, positions="rotary")
     >>> print(product_latex(rotary, 3, 1))
@@ -94,10 +93,10 @@ def product_latex(config: ModelConfig, i: int | str, j: int | str) -> str:
 
 
 def named_points(x: np.ndarray, y: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Return (m,) bool: which points, given in shares of the axes, carry a label. These are the chosen point and then,
-    from the outside in, those whose label meets no other.
+    """Return (m,) bool: the points, given in shares of the axes, that carry a label. These are the chosen point and
+    then, from the outside in, those whose label overlaps no other.
 
-    Of more than CROWD points only those whose label would stand over no other point.
+    With more than CROWD points, a label must not cover another point either.
 
     >>> named_points(np.array([0.9, 0.88, 0.1]), np.array([0.2, 0.2, 0.1]), np.array([False, False, False])).tolist()
     [True, False, True]
@@ -114,24 +113,24 @@ def named_points(x: np.ndarray, y: np.ndarray, chosen: np.ndarray) -> np.ndarray
 
 
 def candidates(before: np.ndarray, after: np.ndarray, most_moved: Sequence[int], n: int = 10) -> np.ndarray:
-    """Ids of up to n tokens to compare: the likeliest before and after and those that moved most, in turn; then sorted,
-    likeliest before first.
+    """Ids of up to n tokens to compare: the most probable before and after, and those that moved most; sorted by their
+    probability before, largest first.
 
     >>> candidates(np.array([0.5, 0.3, 0.2, 0.0]), np.array([0.1, 0.2, 0.2, 0.5]), [0], n=2).tolist()
     [0, 3]
     """
     ranked = zip(np.argsort(-before, kind="stable")[:n], np.argsort(-after, kind="stable")[:n])
     in_turn = [int(i) for pair in ranked for i in pair]
-    wanted = list(dict.fromkeys([*in_turn[:2], *most_moved, *in_turn[2:]]))[:n]
-    return np.array(sorted(wanted, key=lambda i: (-before[i], i)), dtype=np.int64)
+    ids = list(dict.fromkeys([*in_turn[:2], *most_moved, *in_turn[2:]]))[:n]
+    return np.array(sorted(ids, key=lambda i: (-before[i], i)), dtype=np.int64)
 
 
 def before_after(tokens: Sequence[str], before: np.ndarray, after: np.ndarray, titles: tuple[str, str, str], theme: str,
                  scale: float, height: int) -> alt.LayerChart:
-    """Two probabilities a token: before as an outlined bar, after as the filled bar inside it. titles: of the axis, of
-    before, of after.
+    """Two probabilities a token, in the order given: before as an outlined bar, after as the filled bar inside it.
+    titles: of the axis, of before, of after.
 
-    The tokens keep the order given. The spec is constant, so that an update moves the bars in place.
+    The spec is constant, so that an update moves the bars in place.
     """
     fill, ink, text = style.colour("kept", theme), style.colour("muted", theme), style.colour("text", theme)
     data = pd.DataFrame({"token": distinct(tokens), "before": before, "after": after})
@@ -153,8 +152,8 @@ def before_after(tokens: Sequence[str], before: np.ndarray, after: np.ndarray, t
 
 
 def distinct(tokens: Sequence[str]) -> list[str]:
-    """The tokens with invisible spaces after those that look like an earlier one: different ids may look alike, rows of
-    a chart may not.
+    """The tokens, with invisible spaces after each that looks like an earlier one: different ids may look alike, but a
+    chart would draw equal names as one row.
 
     >>> [len(name) for name in distinct(["a", "b", "a"])]
     [1, 1, 2]

@@ -1,8 +1,8 @@
 """Recurrence against attention: gradients by distance, times by length, accuracies by delay, an alignment.
 
-Rows as a DataFrame, and a Vega-Lite spec that depends on the theme, the labels and nothing that moves while a training
-runs or a slider turns, so that a chart with a `key` is updated in place. (The specs are
-dicts: altair takes 80 ms to check one, and these are drawn every second.)
+Each picture is a DataFrame of rows and a Vega-Lite spec. The spec does not change while a training runs or a slider
+moves, so a chart with a `key` is updated in place. (The specs are dicts: altair takes 80 ms to check one, and these
+are drawn every second.)
 """
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ import pandas as pd
 
 from core.figures.style import POWER_OF_TEN, altair_theme, colour, sequential
 
-# a line of its own for each network, so that colour is not all that tells them apart
+# a dash pattern for each network, so that colour is not their only difference
 DASHES = ((1, 0), (7, 4), (2, 3), (9, 3, 2, 3), (4, 2))
 NAME_HEIGHT = 15         # px that the name of a line takes
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis of `lines`. domain None: as the data want it. values: where it has labels. kind: "number",
-    "percent" or "log".
+    """One axis of `lines`. domain None: the range of the data. values: places of its labels. kind: "number", "percent"
+    or "log".
     """
 
     title: str
@@ -30,15 +30,15 @@ class Axis:
 
 
 def spread(values: Sequence[float], gap: float) -> np.ndarray:
-    """The values moved apart as little as it takes to stand `gap` from each other, in their order: where names stand
-    beside the ends of lines.
+    """The values, moved apart as little as possible until neighbours are at least `gap` apart, in the same order: the
+    places of names beside the ends of lines.
 
     >>> spread([0.0, 0.1, 5.0], gap=1.0).round(2).tolist()
     [-0.45, 0.55, 5.0]
     """
     values = np.asarray(values, dtype=float)
     order = np.argsort(values, kind="stable")
-    # (centre, members) of neighbours that stand shoulder to shoulder
+    # (centre, number of members) of neighbours that touch
     groups: list[tuple[float, int]] = []
     for value in values[order]:
         groups.append((float(value), 1))
@@ -55,7 +55,7 @@ def line_rows(frame: pd.DataFrame, names: Mapping[str, str], y: Axis, height: fl
     """Return the rows that `lines` draws, from the columns network, x and y: the points; the last point of each line
     again, for the name, where that has room; and the points at the x that the reader has picked, if any.
     """
-    # tables are put together once, at the end: of a few hundred rows, that takes most of the time
+    # one table is built, at the end: for a few hundred rows, building tables takes most of the time
     network, x, values = (frame[name].to_numpy() for name in ("network", "x", "y"))
     points = np.flatnonzero(values > 0) if y.kind == "log" else np.arange(len(frame))
     by_x = points[np.argsort(x[points], kind="stable")]
@@ -69,16 +69,16 @@ def line_rows(frame: pd.DataFrame, names: Mapping[str, str], y: Axis, height: fl
         gap = NAME_HEIGHT * scale / height * max(float(to(high)) - float(to(low)), 1e-9)
         at[len(points):len(points) + len(ends)] = back(spread(to(values[ends].clip(low, high)), gap))
     return pd.DataFrame({"network": network[rows], "x": x[rows], "y": values[rows],
-                         "name": [names[each] for each in network[rows]],
+                         "name": [names[name] for name in network[rows]],
                          "role": np.repeat(["line", "end", "picked"], [len(points), len(ends), len(marked)]), "at": at})
 
 
 def lines(names: Mapping[str, str], meanings: Mapping[str, str], x: Axis, y: Axis, theme: str, *,
           level: tuple[float, str] | None = None, points: bool = False, named: bool = True,
           scale: float = 1.0, height: int = 320) -> dict:
-    """The spec of one line for each network over `line_rows`: names and colour meanings by network, in their order.
+    """The spec of one line for each network over `line_rows`; names, meanings: each network's name and colour meaning.
 
-    level: a value of y that is drawn across, and what it is called. points: each measured place as a point. named: each
+    level: the value and the name of a horizontal line. points: draw each measurement as a point. named: write each
     line's name at its end.
     """
     order = list(names.values())
@@ -108,7 +108,7 @@ def lines(names: Mapping[str, str], meanings: Mapping[str, str], x: Axis, y: Axi
 
 
 def _field(name: str, kind: str = "quantitative", **more) -> dict:
-    """A field of the data as Vega-Lite's encodings have it."""
+    """A field of the data in the form of a Vega-Lite encoding."""
     return {"field": name, "type": kind, **more}
 
 
@@ -118,7 +118,7 @@ def _layer(role: str, mark: dict, **encoding: dict) -> dict:
 
 
 def _encoding(field: str, axis: Axis) -> dict:
-    """One axis as Vega-Lite has it: whole numbers across; percent, powers of ten or plain numbers upwards."""
+    """The Vega-Lite encoding of one axis: whole numbers on x; percent, powers of ten or plain numbers on y."""
     up = field == "y"
     scale = ({"type": "log" if axis.kind == "log" else "linear", "nice": up and axis.domain is None}
              | ({} if axis.domain is None else {"domain": list(axis.domain), "clamp": up}))
@@ -131,7 +131,7 @@ def _encoding(field: str, axis: Axis) -> dict:
 
 
 def _level(value: float, name: str, below: bool, theme: str, scale: float) -> list[dict]:
-    """A line across at `value`, its name below or above it."""
+    """A horizontal line at `value` with its name below or above it."""
     data = {"values": [{"y": value, "name": name}]}
     y = _field("y")
     return [{"data": data, "mark": {"type": "rule", "color": colour("excluded", theme, "ink"), "strokeDash": [3, 3]},
@@ -143,8 +143,8 @@ def _level(value: float, name: str, below: bool, theme: str, scale: float) -> li
 
 def answer_rows(rows: Sequence[str], cells: Sequence[Sequence[str]],
                 right: Sequence[Sequence[bool | None]]) -> pd.DataFrame:
-    """Return symbols place by place, in rows such as input, targets and answers. right: None for a symbol that is no
-    answer; wrong answers are bracketed.
+    """Return one table row a symbol, for rows such as input, targets and answers. right: None for a symbol that is no
+    answer; wrong answers are put in brackets.
     """
     return pd.DataFrame([{"name": name, "place": place, "kind": "given" if ok is None else "right" if ok else "wrong",
                           "shown": f"({symbol})" if ok is False else symbol}
@@ -153,7 +153,7 @@ def answer_rows(rows: Sequence[str], cells: Sequence[Sequence[str]],
 
 
 def answers(order: Sequence[str], theme: str, scale: float = 1.0) -> dict:
-    """The spec of `answer_rows`, in that order: right answers filled, wrong ones on an empty field."""
+    """The spec of `answer_rows`, rows in that order: right answers on a filled cell, wrong ones on an empty one."""
     panel, page, edge = (colour(name, theme) for name in ("panel", "page", "grid"))
     looks = {"given": (panel, edge), "right": (colour("value", theme), colour("value", theme, "ink")),
              "wrong": (page, colour("excluded", theme, "ink"))}
@@ -171,12 +171,15 @@ def answers(order: Sequence[str], theme: str, scale: float = 1.0) -> dict:
 
 
 def _inverted(test: str, theme: str) -> dict:
-    """The colour of text: the page's own where the test holds, since the ground is dark there."""
+    """The colour of text: the page's where the test holds and the background is dark, else the text's."""
     return {"condition": {"test": test, "value": colour("page", theme)}, "value": colour("text", theme)}
 
 
 def alignment_rows(weights: np.ndarray, sources: Sequence[str], outputs: Sequence[str]) -> pd.DataFrame:
-    """The weights (n_out, n_source) of each written symbol over the source, cell by cell."""
+    """One table row a cell of the weights (n_out, n_source) of each output symbol over the source.
+
+    ValueError if their shape is not that of the outputs and sources.
+    """
     if weights.shape != (len(outputs), len(sources)):
         raise ValueError(f"{weights.shape} weights, but {len(outputs)} outputs and {len(sources)} sources.")
     rows, columns = np.divmod(np.arange(weights.size), weights.shape[1])
@@ -185,7 +188,7 @@ def alignment_rows(weights: np.ndarray, sources: Sequence[str], outputs: Sequenc
 
 
 def alignment(x_title: str, y_title: str, theme: str, scale: float = 1.0, height: int = 300) -> dict:
-    """The spec of `alignment_rows`: rows are what was written, top down, columns the source."""
+    """The spec of `alignment_rows`: a row for each output symbol, top down, a column for each of the source."""
     title_at = {"labels": False, "titlePadding": 22 * scale}
     x = _field("column", "ordinal", title=x_title, axis=title_at | {"orient": "top"})
     y = _field("row", "ordinal", title=y_title, axis=title_at)

@@ -1,4 +1,4 @@
-"""Numbers as a reader sees them: in words, in tables and in formulas, and never rounded into a falsehood."""
+"""Numbers as text for sentences, tables and formulas; rounding never makes 0 or 1 of a number that is neither."""
 import math
 from collections.abc import Callable
 
@@ -8,8 +8,7 @@ LEAST, GREATEST = 1e-4, 1e7      # in size; below and from here on a number is w
 
 
 def probability(p: float, digits: int = 3) -> str:
-    """A probability in [0, 1] with `digits` significant digits; what is less than 1 never reads as 1, what is
-    above 0 never as 0.
+    """A probability in [0, 1] with `digits` significant digits, written as 0 or 1 only if it is exactly that.
 
     >>> probability(0.4567), probability(0.99963), probability(1.0), probability(3.21e-7)
     ('0.457', '0.9996', '1', '3.2e-07')
@@ -22,9 +21,7 @@ def probability(p: float, digits: int = 3) -> str:
 
 
 def _below_one(value: float, digits: int, write: Callable[[int], str]) -> str:
-    """What `write` makes of the value with this number of digits, or with as many more as keep a value below 1 in size
-    from being rounded to 1.
-    """
+    """`write(digits)`, with as many more digits as keep a value below 1 in size from being rounded to 1."""
     while abs(value) < 1 <= abs(float(write(digits))):
         digits += 1
     return write(digits)
@@ -48,7 +45,7 @@ def readable(value: float, digits: int = 3) -> str:
 
 
 def superscript(value: float) -> str:
-    """A very large or very small number as it is written in a sentence, with a power of ten.
+    """A very large or very small number for a sentence, with a power of ten.
 
     >>> superscript(3.15e23), superscript(1.2e-4)
     ('3.15 · 10²³', '1.2 · 10⁻⁴')
@@ -58,7 +55,7 @@ def superscript(value: float) -> str:
 
 
 def power_of_ten(exponent: int) -> str:
-    """10 to a whole power, as it is written in a sentence.
+    """10 to a whole power, for a sentence.
 
     >>> power_of_ten(-4)
     '10⁻⁴'
@@ -67,7 +64,7 @@ def power_of_ten(exponent: int) -> str:
 
 
 def plain_number(value: float, places: int = 4) -> str:
-    """A number for a table with `places` decimals; what is not 0 never reads as 0, what is below 1 in size never as 1.
+    """A number for a table with `places` decimals. Only 0 is written as 0, and no number below 1 in size as 1.
 
     >>> plain_number(0.25), plain_number(0.99996), plain_number(-2e-7), plain_number(0.0), plain_number(float("nan"))
     ('0.2500', '0.99996', '-2.0000e-07', '0.0000', '–')
@@ -82,7 +79,7 @@ def plain_number(value: float, places: int = 4) -> str:
 
 
 def latex_number(value: float, places: int = 4) -> str:
-    """`plain_number` for a formula: a result.
+    """The result of a formula: `plain_number` in LaTeX.
 
     >>> latex_number(-0.5), latex_number(0.99996), latex_number(1.5e-7), latex_number(float("nan"))
     ('-0.5000', '0.99996', '1.5000 \\\\cdot 10^{-7}', '\\\\text{–}')
@@ -92,21 +89,21 @@ def latex_number(value: float, places: int = 4) -> str:
     return in_latex(plain_number(value, places))
 
 
-def in_latex(written: str) -> str:
-    """A written number for a formula, where 2e-07 would be a product.
+def in_latex(text: str) -> str:
+    """The text of a number in LaTeX, where 2e-07 would be a product.
 
     >>> in_latex("0.5"), in_latex("2.0e-07")
     ('0.5', '2.0 \\\\cdot 10^{-7}')
     """
-    digits, is_power, exponent = written.partition("e")
+    digits, is_power, exponent = text.partition("e")
     if is_power:
         return rf"{digits} \cdot 10^{{{int(exponent)}}}"
     return digits.replace("–", r"\text{–}").replace("∞", r"\infty")
 
 
 def latex_operand(value: float) -> str:
-    """What a formula puts in: six decimals, and below 1 six significant digits, of the number and of what it lacks to
-    1, so that a calculator arrives at the four decimals of the result.
+    """A number that a formula starts from, in LaTeX: six decimals, and below 1 six significant digits of x and of
+    1 − x, so that a calculator arrives at the four decimals of the result.
 
     >>> [latex_operand(value) for value in (-12.5, 0.0123456789, 0.9995, 3.2e-7, 0.0)]
     ['-12.500000', '0.0123457', '0.999500000', '3.20000 \\\\cdot 10^{-7}', '0.000000']
@@ -120,11 +117,11 @@ def latex_operand(value: float) -> str:
     return latex_number(value, min(6 + zeros, 16))
 
 
-def bracketed(written: str) -> str:
-    """A written number, in brackets where its sign or its power of ten would be misread: after a minus, beside a dot,
+def bracketed(text: str) -> str:
+    """The text of a number, in brackets where its sign or power of ten would be misread: after a minus, beside a dot,
     under a square.
 
     >>> bracketed("0.5000"), bracketed("-0.5000"), bracketed(latex_number(2e-7))
     ('0.5000', '(-0.5000)', '(2.0000 \\\\cdot 10^{-7})')
     """
-    return f"({written})" if written.startswith("-") or "cdot" in written else written
+    return f"({text})" if text.startswith("-") or "cdot" in text else text

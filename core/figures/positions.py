@@ -1,9 +1,7 @@
-"""Positions as numbers to show: the geometry of a matrix of positions, and the formulas with today's values put in.
+"""The geometry of a matrix of positions, and the formulas of positions with their values, as LaTeX and tables.
 
-Arrays in, LaTeX and tables out.
-
-Symbols: P (n, d) positions; i, j two of them; δ′ a pair of dimensions (2δ′, 2δ′ + 1); ω its angular
-frequency; b the base.
+Symbols: P (n, d) positions; i, j two of them; δ′ a pair of dimensions (2δ′, 2δ′ + 1); ω its angular frequency; b the
+base.
 """
 import math
 from collections.abc import Sequence
@@ -14,13 +12,14 @@ import numpy as np
 import pandas as pd
 
 from core.figures import style
+from core.figures.channels import kinds
 from core.figures.lines import spread
 from core.figures.numbers import latex_number, latex_operand
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """What a matrix of positions looks like."""
+    """Lengths, angles and principal axes of a matrix of positions."""
 
     P: np.ndarray          # (n, d)
     lengths: np.ndarray    # (n,)      ‖P_i‖
@@ -59,19 +58,19 @@ def wavelength_latex(omega: float) -> str:
             rf"{latex_number(2 * math.pi / omega)}")
 
 
-def product_latex(i: int, j: int, omegas: Sequence[float], shown: int = 4) -> str:
-    """P_i · P_j as the sum of cosines, its first terms and its total written out."""
+def product_latex(i: int, j: int, omegas: Sequence[float]) -> str:
+    """P_i · P_j as a sum of cosines: its first four terms and its total."""
     terms = [math.cos((i - j) * omega) for omega in omegas]
     first = " ".join(f"{'' if k == 0 and term >= 0 else '+' if term >= 0 else '-'} {latex_number(abs(term))}"
-                     for k, term in enumerate(terms[:shown]))
-    rest = r" + \dots" if len(terms) > shown else ""
+                     for k, term in enumerate(terms[:4]))
+    rest = r" + \dots" if len(terms) > 4 else ""
     return (rf"P_{{{i}}} \cdot P_{{{j}}} = \sum_{{\delta'=0}}^{{{len(terms) - 1}}} "
             rf"\cos\big(({i}-{j})\,\omega_{{\delta'}}\big) = {first}{rest} = {latex_number(sum(terms))}")
 
 
 def _matrix_latex(*rows: Sequence[float]) -> str:
-    written = r" \\ ".join(" & ".join(map(latex_number, row)) for row in rows)
-    return rf"\begin{{pmatrix}} {written} \end{{pmatrix}}"
+    body = r" \\ ".join(" & ".join(map(latex_number, row)) for row in rows)
+    return rf"\begin{{pmatrix}} {body} \end{{pmatrix}}"
 
 
 def _pair(angle: float) -> tuple[float, float]:
@@ -79,29 +78,30 @@ def _pair(angle: float) -> tuple[float, float]:
 
 
 def rotation_latex(angle: float) -> str:
-    """The matrix that turns a pair (row vector) by `angle`."""
+    """The matrix that rotates a pair (row vector) by `angle` (radians)."""
     sin, cos = _pair(angle)
     return f"R({latex_number(angle)}) = {_matrix_latex((cos, sin), (-sin, cos))}"
 
 
 def step_latex(i: int, j: int, omega: float) -> str:
-    """(sin iω, cos iω) turned by (j − i)ω is (sin jω, cos jω): a step in position is one rotation, whatever i is."""
+    """(sin iω, cos iω) rotated by (j − i)ω is (sin jω, cos jω): a step in position is one rotation, whatever i is."""
     sin, cos = _pair((j - i) * omega)
     return (f"{_matrix_latex(_pair(i * omega))} {_matrix_latex((cos, -sin), (sin, cos))} = "
             f"{_matrix_latex(_pair(j * omega))}")
 
 
-def cosine_latex(one: str, other: str, a: np.ndarray, b: np.ndarray, cosine: float) -> str:
-    """The cosine of two vectors (d,) of these symbols: their dot product over their lengths. Tensors will do too."""
+def cosine_latex(u: str, v: str, a: np.ndarray, b: np.ndarray, cosine: float) -> str:
+    """The cosine of two vectors (d,), arrays or tensors, of the symbols u and v: their dot product over their lengths.
+    """
     product, first, second = (latex_number(float(value), 6) for value in (a @ b, (a @ a) ** 0.5, (b @ b) ** 0.5))
-    return (rf"\cos({one}, {other}) = \frac{{{one} \cdot {other}}}{{\lVert {one} \rVert\,\lVert {other} "
+    return (rf"\cos({u}, {v}) = \frac{{{u} \cdot {v}}}{{\lVert {u} \rVert\,\lVert {v} "
             rf"\rVert}} = \frac{{{product}}}{{{first} \cdot {second}}} = {latex_number(cosine)}")
 
 
-def dot_latex(name: str, a: Sequence[float], b: Sequence[float], shown: int = 4) -> str:
-    """A dot product's first terms and its total."""
-    terms = " + ".join(rf"({latex_number(x)})({latex_number(y)})" for x, y in list(zip(a, b))[:shown])
-    rest = r" + \dots" if len(a) > shown else ""
+def dot_latex(name: str, a: Sequence[float], b: Sequence[float]) -> str:
+    """A dot product's first four terms and its total."""
+    terms = " + ".join(rf"({latex_number(x)})({latex_number(y)})" for x, y in list(zip(a, b))[:4])
+    rest = r" + \dots" if len(a) > 4 else ""
     return f"{name} = {terms}{rest} = {latex_number(float(np.dot(a, b)))}"
 
 
@@ -149,8 +149,7 @@ SCHEMES = {"none": ("muted", [2, 3], "circle"), "sinusoidal": ("residual", [8, 3
 
 
 def loss_range(table: pd.DataFrame, picked: str) -> tuple[float, float]:
-    """Where the axis of `losses_by_position` begins and ends: above all but the worst scheme, unless that
-    one is picked.
+    """The range of the y axis of `losses_by_position`: of all schemes but the worst, or of all if that one is picked.
     """
     tops = table.groupby("scheme")["nats"].max()
     low, high = float(table["nats"].min()), float(max(tops.nlargest(2).iloc[-1], tops[picked]))
@@ -159,11 +158,11 @@ def loss_range(table: pd.DataFrame, picked: str) -> tuple[float, float]:
 
 def losses_by_position(table: pd.DataFrame, picked: str, trained: int, titles: tuple[str, str, str], theme: str,
                        scale: float, height: int) -> alt.LayerChart:
-    """Loss over position, a line for each scheme, told apart by colour, dashes, marks and a name at its end; the
-    picked one bold.
+    """Loss over position, a line for each scheme with a colour, dashes, marks and its name at the end; the picked one
+    bold.
 
-    table: columns scheme, name, first, last (positions), nats. A line outside `loss_range` leaves the picture.
-    titles: of the x axis, of the y axis, of the line at `trained`.
+    table: columns scheme, name, first, last (positions), nats. Lines are cut off at `loss_range`. titles: of the x
+    axis, of the y axis, of the vertical line at `trained`.
     """
     low, high = loss_range(table, picked)
     looks = {scheme: look for scheme, look in SCHEMES.items() if scheme in set(table["scheme"])}
@@ -173,14 +172,14 @@ def losses_by_position(table: pd.DataFrame, picked: str, trained: int, titles: t
               axis=alt.Axis(values=list(range(0, end + 1, 64))))
     y = alt.Y("nats:Q", title=titles[1], scale=alt.Scale(domain=[low, high], nice=False),
               axis=alt.Axis(grid=True, tickCount=5))
-    colour = style.by_value(alt.Color, "scheme", {scheme: style.colour(meaning, theme, "ink")
-                                                  for scheme, (meaning, _, _) in looks.items()})
+    colour = kinds(alt.Color, "scheme",
+                   {scheme: style.colour(meaning, theme, "ink") for scheme, (meaning, _, _) in looks.items()})
     base = alt.Chart(data).encode(x=x, y=y, color=colour,
                                   tooltip=["name:N", "first:Q", "last:Q", alt.Tooltip("nats:Q", format=".4f")])
-    dashed = base.encode(strokeDash=style.by_value(
+    dashed = base.encode(strokeDash=kinds(
         alt.StrokeDash, "scheme", {scheme: dashes for scheme, (_, dashes, _) in looks.items()}))
     points = base.mark_point(clip=True, filled=True, size=60 * scale).encode(
-        shape=style.by_value(alt.Shape, "scheme", {scheme: mark for scheme, (_, _, mark) in looks.items()}))
+        shape=kinds(alt.Shape, "scheme", {scheme: mark for scheme, (_, _, mark) in looks.items()}))
     ends = data[data["nats"] <= high].groupby("scheme").tail(1)
     gap = 15 * scale * (high - low) / height
     ends = ends.assign(at=ends.groupby("middle")["nats"].transform(lambda nats: spread(nats.to_numpy(), gap)))

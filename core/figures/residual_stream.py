@@ -1,8 +1,8 @@
-"""Pictures of the residual stream: lengths by layer, cosines, guesses of the logit lens, a logit as a
-waterfall, the cut path.
+"""Pictures of the residual stream: lengths by layer, cosines, the logit lens's predictions, a logit as a waterfall,
+and the effect of cutting the path.
 
-Arrays and labels in, an altair chart out. Each spec depends on the theme, the labels and nothing else that moves, so
-that a chart with a `key` is updated in place; a title that changes stands above the chart, not in it.
+Each function takes arrays and labels and returns an altair chart. Its spec depends only on the theme and the labels,
+so a chart with a `key` is updated in place; a title that changes stands above the chart, not in it.
 """
 import itertools
 import json
@@ -12,25 +12,21 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from core.figures.channels import by_index, kinds
 from core.figures.lines import spread
 from core.figures.numbers import readable
-from core.figures.style import by_value, colour, diverging, framed, layered, untitled
+from core.figures.style import colour, diverging, framed, layered, untitled
 from core.figures.thinning import thinned
 
-LONGEST_TOKEN = 130       # px of a token beside its bar; a longer one ends in an ellipsis, and hover says it whole
+LONGEST_TOKEN = 130       # px of a token beside its bar; a longer one ends in an ellipsis, its tooltip has it whole
 MOST_GROUPS = 15          # names below a waterfall
-MOST_WRITTEN = 14         # rows of a square of cells that still have room for a number each
-
-
-def _by_index(labels: Sequence[str]) -> str:
-    """A Vega expression that writes labels[value] on an axis of whole numbers."""
-    return f"{json.dumps(list(labels))}[datum.value]"
+MOST_WRITTEN = 14         # rows of a matrix whose cells still have room for a number each
 
 
 def cosine_matrix(cosines: np.ndarray, layer_labels: Sequence[str], axis_title: str, theme: str, scale: float = 1.0,
                   height: int = 300) -> alt.LayerChart:
-    """One token's stream compared with itself at every pair of depths, (L + 1, L + 1) in [-1, 1], with the numbers
-    written in as far as there is room; hover says each.
+    """The cosines of one token's stream at every pair of depths, (L + 1, L + 1) in [-1, 1]: cells with their numbers
+    where there is room, and tooltips.
     """
     n = len(cosines)
     rows, columns = np.divmod(np.arange(n * n), n)
@@ -39,7 +35,7 @@ def cosine_matrix(cosines: np.ndarray, layer_labels: Sequence[str], axis_title: 
     frame["exact"] = [readable(value, 5) for value in frame["cosine"]]
     frame["deep"] = frame["cosine"].abs() > 0.6
     frame["between"] = [f"{layer_labels[row]} · {layer_labels[column]}" for row, column in zip(rows, columns)]
-    look = dict(labelExpr=_by_index(layer_labels), values=thinned(n, MOST_WRITTEN))
+    look = dict(labelExpr=by_index(layer_labels), values=thinned(n, MOST_WRITTEN))
     base = alt.Chart(frame).encode(x=alt.X("column:O", title=axis_title, axis=alt.Axis(labelAngle=-40, **look)),
                                    y=alt.Y("row:O", title=None, axis=alt.Axis(labelAngle=0, **look)))
     cells = base.mark_rect().encode(
@@ -88,12 +84,12 @@ def guesses(tokens: Sequence[str], probs: np.ndarray, axis_title: str, theme: st
 def probability_by_layer(probs: np.ndarray, ranks: np.ndarray,
                          layer_labels: Sequence[str], axis_titles: tuple[str, str], theme: str,
                          scale: float = 1.0, height: int = 140) -> alt.LayerChart:
-    """How the probability of one token grows with depth; hover gives its rank (1 is first)."""
+    """The probability of one token by depth; the tooltip gives its rank (1 is first)."""
     frame = pd.DataFrame({"depth": range(len(probs)), "p": np.asarray(probs, dtype=float),
                           "rank": np.asarray(ranks) + 1})
     frame["shown"] = [readable(p, 4) for p in frame["p"]]
     x = alt.X("depth:Q", title=None, scale=alt.Scale(domain=[0, len(probs) - 1], padding=8),
-              axis=alt.Axis(values=thinned(len(probs), 8), labelExpr=_by_index(layer_labels), labelAngle=0,
+              axis=alt.Axis(values=thinned(len(probs), 8), labelExpr=by_index(layer_labels), labelAngle=0,
                             labelFlush=False, labelOverlap=True))
     base = alt.Chart(frame).encode(x=x, y=alt.Y("p:Q", title=axis_titles[0], scale=alt.Scale(domain=[0, 1]),
                                                 axis=alt.Axis(tickCount=3, grid=True, titleAngle=0, titlePadding=14)))
@@ -110,13 +106,13 @@ def probability_by_layer(probs: np.ndarray, ranks: np.ndarray,
 def waterfall(names: Sequence[str], meanings: Sequence[str], groups: Sequence[str], values: np.ndarray,
               total_label: str, axis_title: str, theme: str, n_named: int = 6, picked: str | None = None,
               scale: float = 1.0, height: int = 330) -> alt.LayerChart:
-    """A logit built up part by part from 0; each bar starts where the one before ended, and the last reaches from
-    0 to their sum.
+    """A logit built up part by part from 0: each bar starts where the one before ended, and the last reaches from 0 to
+    their sum.
 
-    meanings: a colour meaning for each part. groups: the stretch of the axis that a part belongs to ("" for none),
-    named below it; groups that follow each other are told apart by a faint band. The n_named largest parts have their
-    name and value on them, and so has the `picked` one, which is outlined. A click, anywhere above or below a bar, is
-    the altair selection "picked" of its field "name".
+    meanings: a colour meaning for each part. groups: the group of each part ("" for none), named below the axis; a
+    faint band separates neighbouring groups. The n_named largest parts carry their name and value, and so does the
+    `picked` one, which is outlined. A click anywhere above or below a bar is the altair selection "picked" of its
+    field "name".
     """
     values, n = np.asarray(values, dtype=float), len(values)
     ends, places = np.cumsum(values), np.arange(n + 1)
@@ -152,46 +148,46 @@ def waterfall(names: Sequence[str], meanings: Sequence[str], groups: Sequence[st
 
 
 def _waterfall_bars(base: alt.Chart, axis_title: str, theme: str, scale: float) -> alt.Chart:
-    """The bars, coloured by their meaning. What a feed-forward layer wrote is told from what heads wrote by its outline
-    too: without blue to see by, rose and amber are close.
+    """The bars, coloured by meaning. A dashed outline also marks the feed-forward layers: to a reader who sees no
+    blue, their amber and the heads' rose look alike.
     """
-    kinds = ("residual", "position", "attention", "mlp", "excluded")
+    meanings = ("residual", "position", "attention", "mlp", "excluded")
     fed_forward = "datum.meaning === 'mlp'"
     return base.mark_bar().encode(
         strokeWidth=alt.StrokeWidthValue(1, condition={"test": fed_forward, "value": 2.2 * scale}),
         strokeDash=alt.StrokeDashValue([1, 0], condition={"test": fed_forward, "value": [2, 2]}), x2=alt.X2("next:Q"),
         y=alt.Y("start:Q", title=axis_title, axis=alt.Axis(grid=True, tickCount=5, format=".3~g")), y2=alt.Y2("end:Q"),
-        fill=by_value(alt.Fill, "meaning", {kind: colour(kind, theme) for kind in kinds}),
-        stroke=by_value(alt.Stroke, "meaning", {kind: colour(kind, theme, "ink") for kind in kinds}))
+        fill=kinds(alt.Fill, "meaning", {meaning: colour(meaning, theme) for meaning in meanings}),
+        stroke=kinds(alt.Stroke, "meaning", {meaning: colour(meaning, theme, "ink") for meaning in meanings}))
 
 
 def _labels(frame: pd.DataFrame, n_named: int) -> tuple[list[str], np.ndarray, list[float]]:
-    """The text over each bar, "" for most, and where it stands: the sum, the chosen part and the largest ones, clear of
-    the bars near them and of each other.
+    """The label over each bar ("" for most), its x and its y. The sum, the chosen part and the largest parts have
+    labels, clear of the bars near them and of each other.
 
-    A part beside a larger one that found no room has none either: its name would be read as the larger one's.
+    A part beside a larger one without a label has none either, since its label would be read as the larger one's.
     """
     n, reach = len(frame) - 1, max(2, round(0.055 * len(frame)))      # a label is about 11 % of the picture wide
     tops, span = frame["top"].to_numpy(), float(np.ptp(frame[["start", "end"]].to_numpy()))
     middles = np.clip(frame["middle"].to_numpy(), reach - 0.5, n + 1.2 - 0.6 * reach)
-    texts, heights, placed, without = [""] * (n + 1), list(tops), [], []
+    texts, heights, placed, omitted = [""] * (n + 1), list(tops), [], []
     for place in dict.fromkeys([n, *np.flatnonzero(frame["chosen"]),
                                 *np.argsort(-np.abs(frame["value"].to_numpy()[:n]), kind="stable")]):
         middle = middles[place]
         height = float(tops[max(0, int(middle - reach)):int(middle + reach) + 1].max())
-        room = all(abs(middle - other) > 2 * reach or abs(height - at) > 0.07 * span for other, at in placed)
-        if room and all(abs(middle - other) > reach for other in without):
+        room = all(abs(middle - x) > 2 * reach or abs(height - at) > 0.07 * span for x, at in placed)
+        if room and all(abs(middle - x) > reach for x in omitted):
             texts[place], heights[place] = f"{frame['name'][place]} {frame['shown'][place]}", height
             placed.append((middle, height))
         else:
-            without.append(middle)
+            omitted.append(middle)
         if len(placed) > n_named:
             break
     return texts, middles, heights
 
 
 def _group_axis(bands: pd.DataFrame) -> alt.Axis:
-    """Each band's name below its middle, or that of every so many."""
+    """The axis with each band's name below its middle, thinned to MOST_GROUPS names."""
     named = [row for row in bands.itertuples() if row.group]
     names = {f"{named[place].middle:.2f}": named[place].group
              for place in (thinned(len(named), MOST_GROUPS) if named else [])}
@@ -204,7 +200,7 @@ def _signed(value: float) -> str:
 
 
 def _bands(groups: Sequence[str]) -> pd.DataFrame:
-    """One row for each run of equal group names: where it begins and ends on the axis of a waterfall."""
+    """One row for each run of equal group names, with its start and end on the axis of a waterfall."""
     rows, start = [], 0
     for group, members in itertools.groupby(groups):
         end = start + len(list(members))
@@ -234,8 +230,8 @@ def two_distributions(tokens: Sequence[str], before: np.ndarray, after: np.ndarr
                             scale=alt.Scale(domain=["before", "after"], paddingInner=0)),
         x=alt.X("p:Q", title=axis_title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=5)))
     bars = base.mark_bar(strokeWidth=1.4, stroke=colour("residual", theme, "ink")).encode(
-        fill=by_value(alt.Fill, "which", {"before": colour("residual", theme), "after": colour("page", theme)}),
-        strokeDash=by_value(alt.StrokeDash, "which", {"before": [1, 0], "after": [4, 3]}),
+        fill=kinds(alt.Fill, "which", {"before": colour("residual", theme), "after": colour("page", theme)}),
+        strokeDash=kinds(alt.StrokeDash, "which", {"before": [1, 0], "after": [4, 3]}),
         tooltip=[*untitled("token", "name"), alt.Tooltip("p:Q", title="p", format=".6g")])
     labels = _token_names(frame[frame["which"] == "before"], theme, scale)
     return framed(layered(bars, _numbers(base, theme, 11 * scale), labels), theme, scale, height=height)
@@ -244,8 +240,7 @@ def two_distributions(tokens: Sequence[str], before: np.ndarray, after: np.ndarr
 def growth_lines(lengths: dict[str, np.ndarray], names: dict[str, str], dashes: dict[str, list[int]],
                  meanings: dict[str, str], axis_titles: tuple[str, str],
                  theme: str, scale: float = 1.0, height: int = 300) -> alt.LayerChart:
-    """Some quantity at every depth for several models or runs, a labelled line each, told apart by dash and by colour.
-    """
+    """A quantity by depth for several models or runs: a labelled line each, with a dash pattern and a colour."""
     rows = [{"which": which, "name": names[which], "depth": depth,
              "value": float(value), "shown": readable(float(value))}
             for which, line in lengths.items() for depth, value in enumerate(line)]
@@ -259,9 +254,9 @@ def growth_lines(lengths: dict[str, np.ndarray], names: dict[str, str], dashes: 
                 scale=alt.Scale(domain=[0, int(ends["depth"].max())], nice=False)),
         y=alt.Y("value:Q", title=axis_titles[1], scale=alt.Scale(zero=True),
                 axis=alt.Axis(grid=True, tickCount=5, format=".3~g")),
-        color=by_value(alt.Color, "which", {which: colour(meanings[which], theme, "ink") for which in lengths}))
+        color=kinds(alt.Color, "which", {which: colour(meanings[which], theme, "ink") for which in lengths}))
     lines = base.mark_line(strokeWidth=2.6 * scale).encode(
-        strokeDash=by_value(alt.StrokeDash, "which", {which: dashes[which] for which in lengths}))
+        strokeDash=kinds(alt.StrokeDash, "which", {which: dashes[which] for which in lengths}))
     points = base.mark_point(filled=True, size=30 * scale, opacity=1).encode(
         tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("depth:Q", title=axis_titles[0]),
                  alt.Tooltip("shown:N", title=axis_titles[1])])

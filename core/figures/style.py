@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,8 +25,7 @@ ROLES = ("fill", "ink")
 FONT = '"Source Sans", "Source Sans Pro", system-ui, sans-serif'
 MONO = '"Source Code Pro", ui-monospace, Menlo, Consolas, monospace'
 
-# What an altair axis writes (labelExpr) on a logarithmic scale: 10³, and nothing between two powers; or 3 · 10²⁰,
-# for any value.
+# Labels (labelExpr) of a logarithmic altair axis: 10³, and nothing between two powers; or 3 · 10²⁰ for any value.
 _POWERS = json.dumps([power_of_ten(exponent) for exponent in range(-99, 100)], ensure_ascii=False)
 POWER_OF_TEN = (f"abs(log(datum.value) / LN10 - round(log(datum.value) / LN10)) < 0.01 ? "
                 f"{_POWERS}[round(log(datum.value) / LN10) + 99] : ''")
@@ -139,7 +137,7 @@ def altair_theme(theme: str, scale: float = 1.0) -> dict:
         "text": {"color": text, "fontSize": small},
         "rule": {"color": muted},
         "line": {"strokeWidth": 2},
-        # a mark says what its figure gives it to say; Streamlit has every other mark say all of its data
+        # a mark has the tooltips that its figure sets; Streamlit gives every other mark all of its data
         "mark": {"tooltip": None},
         "range": {"category": [colour(name, theme, "ink") for name in CATEGORIES],
                   "heatmap": ramp, "ramp": ramp, "diverging": [stop for _, stop in diverging(theme)]},
@@ -147,10 +145,9 @@ def altair_theme(theme: str, scale: float = 1.0) -> dict:
 
 
 def framed(chart, theme: str, scale: float, **properties):
-    """The altair chart itself in the house's look, with properties such as height and width.
+    """Set our theme and properties such as height and width on the altair chart, and return it.
 
-    Set on it as it is: `chart.properties` would check each against a schema first, which takes longer than the chart,
-    while nobody else holds this one.
+    `chart.properties` would copy it and check each property against a schema, which takes longer than the chart.
     """
     for name, value in {**properties, "config": altair_theme(theme, scale)}.items():
         setattr(chart, name, value)
@@ -172,25 +169,21 @@ def layered(*layers):
 
 
 def haloed(chart, theme: str, **look) -> list:
-    """The texts of an altair chart, and under them a halo of the page's colour, so that a line may run behind: two
-    layers, the halo first. look: as `mark_text` has it.
+    """Two layers: a halo in the page's colour, so that a line may run behind the text, and the text itself. look:
+    options of `mark_text`.
     """
     return [chart.mark_text(stroke=colour("page", theme), strokeWidth=5, **look), chart.mark_text(**look)]
 
 
 def untitled(*fields: str) -> list:
-    """Altair tooltips of fields that speak for themselves.
+    """Altair tooltips without titles.
 
-    Of those with the same title Vega-Lite keeps the first alone, so each has another number of spaces.
+    Vega-Lite keeps only the first of several tooltips with the same title, so each title is a different number of
+    spaces.
     """
     import altair as alt
 
     return [alt.Tooltip(f"{field}:N", title=" " * i) for i, field in enumerate(fields, 1)]
-
-
-def by_value(channel: type, field: str, looks: Mapping[str, object]):
-    """The altair channel, such as alt.Color, that gives each value of a nominal field its look, without a legend."""
-    return channel(f"{field}:N", scale={"domain": list(looks), "range": list(looks.values())}, legend=None)
 
 
 # ---- mixing colours in OKLab, where equal steps look equal (Björn Ottosson, "A perceptual color space for image

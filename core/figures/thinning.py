@@ -1,14 +1,12 @@
-"""What a picture made for a few layers, heads or parts shows of many: evenly spaced labels, the largest parts, and
-the rest as one.
-"""
+"""Fewer labels and parts for a picture of many layers, heads or parts: evenly spaced labels; the largest parts."""
 import math
 
 import numpy as np
 
 
 def thinned(n: int, most: int) -> list[int]:
-    """At most `most` (2 or more) of the places 0 ... n − 1, evenly spaced, the first and the last among them: those of
-    an axis that have a label.
+    """At most `most` (2 or more) of the places 0 ... n − 1, evenly spaced and with the first and the last: the labels
+    of an axis.
 
     >>> thinned(7, 10), thinned(29, 10), thinned(28, 10), thinned(1, 5)
     ([0, 1, 2, 3, 4, 5, 6], [0, 4, 8, 12, 16, 20, 24, 28], [0, 3, 6, 9, 12, 15, 18, 21, 24, 27], [0])
@@ -19,9 +17,8 @@ def thinned(n: int, most: int) -> list[int]:
 
 
 def largest(values: np.ndarray, most: int) -> tuple[list[int], list[int]]:
-    """The places of the `most` largest of values (n,) by size, whatever their sign, and of the others, both in order.
-
-    One alone is not left over.
+    """The places of the `most` values (n,) largest in size, and those of the others, both in order. A single other is
+    counted among the largest.
 
     >>> largest(np.array([0.1, -5.0, 0.2, 3.0]), 2), largest(np.array([1.0, 2.0, 3.0]), 2)
     (([1, 3], [0, 2]), ([0, 1, 2], []))
