@@ -1,5 +1,5 @@
-"""A sheet for attention by hand: small whole numbers to begin with, every step's answer, and what the usual
-mistakes would give.
+"""A worksheet for attention by hand: small whole numbers to start from, the answer of every step, and the values that
+usual mistakes give.
 
 Four tokens (rows of X), width d = 4, one head, causal mask. Symbols as in core/model/attention.py.
 """
@@ -13,14 +13,14 @@ from torch import Tensor
 from core.model import attention
 
 N, D = 4, 4
-STAGES = ("Q", "K", "V", "products", "scaled", "masked", "weights", "output")     # what is filled in, in its order
+STAGES = ("Q", "K", "V", "products", "scaled", "masked", "weights", "output")     # to be filled in, in this order
 WIDTHS = (2, 4)                                                                   # of queries, keys and values
 MOST_ENTRY, MOST_PRODUCT, MOST_WEIGHT = 4, 9, 0.97
 
 
 @dataclass(frozen=True)
 class Worksheet:
-    """What is given: X (4, 4) and W_Q, W_K, W_V (4, width), whole numbers as float64."""
+    """The given matrices: X (4, 4) and W_Q, W_K, W_V (4, width), whole numbers as float64."""
 
     seed: int
     X: Tensor
@@ -35,8 +35,7 @@ class Worksheet:
 
 
 def worksheet(seed: int, width: int) -> Worksheet:
-    """The sheet of a seed (from 0) and a width: the first draw whose numbers stay small and whose last query neither
-    ignores nor drowns the other keys.
+    """The sheet of a seed (from 0) and a width: the first draw that is `_suitable`.
 
     X holds 0, 1 and 2, the weights −1, 0 and 1.
     """
@@ -45,7 +44,7 @@ def worksheet(seed: int, width: int) -> Worksheet:
         X = dice.choice([0, 1, 2], size=(N, D), p=[0.5, 0.35, 0.15])
         W = dice.choice([-1, 0, 1], size=(3, D, width), p=[0.2, 0.4, 0.4])
         sheet = Worksheet(seed, *(torch.tensor(values, dtype=torch.float64) for values in (X, *W)))
-        if _fit_for_hands(sheet):
+        if _suitable(sheet):
             return sheet
 
 
@@ -62,8 +61,8 @@ def solve(sheet: Worksheet) -> dict[str, Tensor]:
 
 
 def mistakes(sheet: Worksheet) -> dict[str, dict[str, Tensor]]:
-    """Return the values that the usual slips would put into each cell, by step and by the slip's name, the likeliest
-    first; NaN where a slip is not possible.
+    """Return the values that usual mistakes would give, by step and by the mistake's name, the likeliest first; NaN in
+    cells where the mistake is impossible.
     """
     s, allowed = solve(sheet), attention.causal_mask(N, N)
     Q, K, V, S, scaled, A = (s[name] for name in ("Q", "K", "V", "products", "scaled", "weights"))
@@ -71,7 +70,7 @@ def mistakes(sheet: Worksheet) -> dict[str, dict[str, Tensor]]:
     projections = {"Q": Q, "K": K, "V": V}
     slips = {}
     for name, right in projections.items():
-        slips[name] = {f"other_{other}": values for other, values in projections.items() if other != name}
+        slips[name] = {f"other_{wrong}": values for wrong, values in projections.items() if wrong != name}
         if sheet.width == D:
             slips[name]["transposed"] = sheet.X @ getattr(sheet, f"W_{name}").T
         slips[name]["sign"] = -right
@@ -89,15 +88,15 @@ def mistakes(sheet: Worksheet) -> dict[str, dict[str, Tensor]]:
 
 
 def _shares(scores: Tensor, allowed: Tensor) -> Tensor:
-    """(N, N) each score over its row's sum, without any exponential: NaN where that is no number."""
-    kept = scores.masked_fill(~allowed, 0.0)
-    shares = kept / kept.sum(-1, keepdim=True)
+    """(N, N) each score over its row's sum, without an exponential; NaN if masked or not finite."""
+    scores = scores.masked_fill(~allowed, 0.0)
+    shares = scores / scores.sum(-1, keepdim=True)
     return shares.masked_fill(~allowed | ~shares.isfinite(), math.nan)
 
 
-def _fit_for_hands(sheet: Worksheet) -> bool:
-    """Whether all numbers stay small, no two tokens are the same, none is zero, nothing is symmetric by chance, and no
-    query after the first has one key alone.
+def _suitable(sheet: Worksheet) -> bool:
+    """Whether all numbers are small, the rows of X, Q, K and V distinct and not zero, the products not symmetric by
+    chance, and no weight after the first query's above MOST_WEIGHT.
     """
     Q, K, V = (sheet.X @ W for W in (sheet.W_Q, sheet.W_K, sheet.W_V))
     if max(float(values.abs().max()) for values in (Q, K, V)) > MOST_ENTRY:

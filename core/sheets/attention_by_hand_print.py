@@ -20,23 +20,23 @@ thead th { text-align: center; padding: 0; }
 td { border: 0.3mm solid; width: 11.5mm; height: 8.6mm; text-align: center; padding: 0; font-size: 10pt; }
 .given td { font-weight: 700; } .solved td { font-size: 9pt; }
 """
-# The lines of the page, top down: X with its weights, the projections, the scores by steps, what comes out.
+# The lines of the page, top down: X and its weights, the projections, the scores step by step, the output.
 _ROWS = (("X", "W_Q", "W_K", "W_V"), ("Q", "K", "V"), ("products", "scaled", "masked"), ("weights", "output"))
 _BY_KEY = ("products", "scaled", "masked", "weights")
 
 
 def printable(matrices: Mapping[str, np.ndarray], tokens: Sequence[str], names: Mapping[str, str],
               words: Mapping[str, str]) -> str:
-    """Return the file. matrices: X, W_Q, W_K, W_V and every step by its name, (4, columns); names: their headings, in
-    which `_x` is an index.
+    """Return the file as HTML. matrices: X, W_Q, W_K, W_V and every step by its name, (4, columns); names: their
+    headings.
 
-    words: "title", "solution" (the heading of the second page), "intro", "footer"; an index in them too.
+    words: "title", "solution" (the heading of the second page), "intro", "footer". In names and words `_x` is an index.
     """
     def lines(solved: bool) -> str:
         rows = ([_matrix(name, matrices[name], tokens, names[name], solved) for name in row] for row in _ROWS)
         return "".join(f'<div class="row">{"".join(row)}</div>' for row in rows)
 
-    text = {key: indexed(written) for key, written in words.items()}
+    text = {key: indexed(word) for key, word in words.items()}
     return page(words["title"].replace("_", ""), _STYLE,
                 f'<section><h1>{text["title"]}</h1><p>{text["intro"]}</p>{lines(solved=False)}</section>'
                 f'<section class="answers"><h1>{text["solution"]}</h1>{lines(solved=True)}'
@@ -44,23 +44,23 @@ def printable(matrices: Mapping[str, np.ndarray], tokens: Sequence[str], names: 
 
 
 def entry(value: float) -> str:
-    """A cell: a whole number as it is, four decimals else, −∞ for what the mask hides.
+    """The text of a cell: a whole number without decimals, any other with four, −∞ where masked.
 
     >>> entry(-2.0), entry(0.26894), entry(-math.inf)
     ('−2', '0.2689', '−∞')
     """
     # + 0.0 makes 0 of −0
-    written = "-∞" if value == -math.inf else f"{value + 0.0:.0f}" if float(value).is_integer() else f"{value:.4f}"
-    return written.replace("-", "−")
+    text = "-∞" if value == -math.inf else f"{value + 0.0:.0f}" if float(value).is_integer() else f"{value:.4f}"
+    return text.replace("-", "−")
 
 
 def _matrix(name: str, values: np.ndarray, tokens: Sequence[str], heading: str, solved: bool) -> str:
     given = name == "X" or name.startswith("W_")
     names = ["" if name.startswith("W_") else html.escape(token) for token in tokens]
-    head = (f"<thead><tr><th></th>{''.join(f'<th>{each}</th>' for each in names)}</tr></thead>"
+    head = (f"<thead><tr><th></th>{''.join(f'<th>{name}</th>' for name in names)}</tr></thead>"
             if name in _BY_KEY else "")
-    shown = [[entry(value) if given or solved else "" for value in row] for row in values]
-    rows = "".join(f"<tr><th>{each}</th>{''.join(f'<td>{value}</td>' for value in row)}</tr>"
-                   for each, row in zip(names, shown))
+    cells = [[entry(value) if given or solved else "" for value in row] for row in values]
+    rows = "".join(f"<tr><th>{name}</th>{''.join(f'<td>{value}</td>' for value in row)}</tr>"
+                   for name, row in zip(names, cells))
     return (f'<div class="matrix {"given" if given else "solved" if solved else ""}"><h2>{indexed(heading)}</h2>'
             f'<table>{head}<tbody>{rows}</tbody></table></div>')

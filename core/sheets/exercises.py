@@ -1,8 +1,6 @@
-"""Exercises to be worked by hand, drawn from a seed and filled with a model's own numbers, each with every step
-of its solution.
+"""Exercises to solve by hand, drawn from a seed and filled with a model's numbers, with every step of the solution.
 
-What is given is rounded before it is used, so that whoever calculates with what stands on the sheet arrives
-at the solution.
+Numbers are rounded before they are used, so that calculating with the numbers on the sheet leads to the solution.
 """
 import math
 from collections.abc import Sequence
@@ -18,12 +16,12 @@ from core.model.sampling import SamplingConfig, Truncation, draw, truncate
 from core.model.tokenizer import Tokenizer
 
 MOST_SEED = 9999
-# of a sheet of merges: words, merges a word, rules in all
+# limits of a sheet of merges: words, merges a word, rules in all
 N_WORDS, FEWEST_MERGES, MOST_MERGES, MOST_RULES = 3, 3, 6, 16
 N_CANDIDATES = 6
-MOST_TRIES = 50         # to find numbers that suit
-MARGIN = 0.02           # by which the mass misses p, and ξ every boundary: a rounded digit must not decide
-MOST_TOKENS = 8         # of a text whose probability is worked out
+MOST_TRIES = 50         # to find suitable numbers
+MARGIN = 0.02           # least distance of p from the cumulative masses and of ξ from the boundaries, against rounding
+MOST_TOKENS = 8         # of a text whose probability is computed
 WIDTH = 4               # d of the positions
 
 
@@ -32,7 +30,7 @@ WIDTH = 4               # d of the positions
 
 @dataclass(frozen=True)
 class MergedWord:
-    """A word and its pieces after each merge: (rank of the rule, pieces), the letters alone being the start."""
+    """A word and its pieces after each merge: (rank of the rule, pieces). Before the first, each letter is a piece."""
 
     word: str
     steps: tuple[tuple[int, tuple[str, ...]], ...]
@@ -40,8 +38,8 @@ class MergedWord:
 
 @dataclass(frozen=True)
 class Merges:
-    """rules: (rank, left, right) of every rule that fits at any time, so that the reader has to choose; lower
-    ranks go first.
+    """rules: (rank, left, right) of every rule that fits before some merge, so that the reader has to choose; lower
+    ranks apply first.
     """
 
     rules: tuple[tuple[int, str, str], ...]
@@ -49,9 +47,9 @@ class Merges:
 
 
 def merges(seed: int, tokenizer: Tokenizer, words: Sequence[str]) -> Merges:
-    """Three of `words` (ASCII letters) to be cut by hand with the tokenizer's own rules.
+    """Three of `words` (ASCII letters) to tokenize by hand with the tokenizer's rules.
 
-    ValueError if too few of them suit.
+    ValueError if too few of them are suitable.
     """
     dice = np.random.default_rng(seed)
     for _ in range(MOST_TRIES):
@@ -68,7 +66,7 @@ def merges(seed: int, tokenizer: Tokenizer, words: Sequence[str]) -> Merges:
 
 
 def _merged(word: str, tokenizer: Tokenizer) -> tuple[MergedWord, dict[int, tuple[str, str]]]:
-    """The word's steps, and every rule that fits before one of them."""
+    """The word's steps, and by rank every rule that fits before one of them."""
     letters = tuple(bytes([byte]) for byte in word.encode())
     steps = list(segmentation.merge_steps([letters], tokenizer.ranks))
     states = [letters, *(step.words[0] for step in steps)]
@@ -86,9 +84,7 @@ def _text(piece: bytes) -> str:
 
 @dataclass(frozen=True)
 class Sampling:
-    """Six candidates and their logits (one decimal, falling), a temperature, k, p and ξ.
-
-    `logits` alone counts: nothing else is in this vocabulary.
+    """Six candidates, the whole vocabulary here, with their logits (one decimal, falling), a temperature, k, p and ξ.
     """
 
     tokens: tuple[str, ...]
@@ -109,8 +105,8 @@ class Sampling:
 
 
 def sampling(seed: int, logits: np.ndarray, names: Sequence[str]) -> Sampling:
-    """A sheet from (|V|,) logits: the six best, and settings that no rounding can turn, as far as there are any: one
-    token may outweigh all others.
+    """A sheet from (|V|,) logits: the six largest, and settings whose solution does not depend on rounding, if there
+    are any: one token may outweigh all others.
 
     names: the visible form of each token, by id.
     """
@@ -126,7 +122,7 @@ def sampling(seed: int, logits: np.ndarray, names: Sequence[str]) -> Sampling:
 
 
 def _clear(sheet: Sampling) -> bool:
-    """Whether top-p cuts something and keeps more than one, and p and ξ lie away from every boundary."""
+    """Whether top-p removes some tokens and keeps more than one, and p and ξ are MARGIN away from every boundary."""
     whole, cut = sheet.truncated(), sheet.truncated(p=sheet.p)
     far = (np.abs(whole.cumulative - sheet.p).min() > MARGIN
            and np.abs(cut.interval_ends[:cut.n_kept] - sheet.xi).min() > MARGIN)
@@ -138,7 +134,7 @@ def _clear(sheet: Sampling) -> bool:
 
 @dataclass(frozen=True)
 class Chain:
-    """A text's tokens with the probability of each given those before, to three significant figures and never
+    """The first tokens of a text and the probability of each given those before, to three significant figures but not
     rounded up to 1.
     """
 
@@ -161,13 +157,13 @@ class Chain:
 
 
 def chain(tokens: Sequence[str], log_probs: np.ndarray) -> Chain:
-    """The sheet of a text's first tokens and ln p of each, in nats."""
+    """The sheet of a text's first MOST_TOKENS tokens; log_probs: ln p of each."""
     return Chain(tuple(tokens[:MOST_TOKENS]),
                  np.array([_rounded(math.exp(value)) for value in log_probs[:MOST_TOKENS]]))
 
 
 def _rounded(p: float) -> float:
-    """A probability to three significant figures, or as many more as it takes to stay below 1.
+    """A probability to three significant figures, or to as many more as keep it below 1.
 
     >>> _rounded(0.123456), _rounded(0.99987)
     (0.123, 0.9999)
@@ -180,9 +176,7 @@ def _rounded(p: float) -> float:
 
 @dataclass(frozen=True)
 class Positions:
-    """Four positions, the second as far from the first as the fourth from the third, so that two dot
-    products are equal.
-    """
+    """Four positions; the first two are as far apart as the last two, so that their dot products are equal."""
 
     base: float
     places: tuple[int, int, int, int]
@@ -199,7 +193,7 @@ class Positions:
 
 
 def positions(seed: int) -> Positions:
-    """The base and the places of a seed: places below 20, no two alike, and a distance from 1 to 5."""
+    """The base and the places of a seed: four different places below 20, and a distance from 1 to 5."""
     dice = np.random.default_rng(seed)
     while True:
         base, step, first, second = (float(dice.choice([25, 100, 400, 10_000])), int(dice.integers(1, 6)),
@@ -212,18 +206,18 @@ def positions(seed: int) -> Positions:
 # ---- counting --------------------------------------------------------------------------------------------------------
 
 
-def architecture(seed: int, own: ModelConfig) -> ModelConfig:
-    """Return the config to count: the model's own for seed 0, else a random one of GPT-2's kind."""
+def architecture(seed: int, config: ModelConfig) -> ModelConfig:
+    """Return the config whose parameters to count: the model's for seed 0, else a random one of GPT-2's kind."""
     if seed == 0:
-        return own
+        return config
     dice = np.random.default_rng(seed)
     d = int(dice.choice([64, 96, 128, 192, 256, 384, 512, 768]))
     return ModelConfig(vocab_size=1000 * int(dice.integers(4, 51)), d_model=d, n_layers=int(dice.integers(2, 25)),
                        n_heads=d // int(dice.choice([16, 32])), n_context=int(dice.choice([128, 256, 512, 1024])))
 
 
-def counted(config: ModelConfig) -> dict[str, int]:
-    """Return the answers in their order: attention and mlp count the maps of one block, the rest the whole model."""
+def counts(config: ModelConfig) -> dict[str, int]:
+    """Return the answers in order: attention and mlp for the maps of one block, the others for the whole model."""
     parts = counting.parameters_by_part(config)
     return {"E": parts["E"], "P": parts["P"],
             "attention": counting.attention_parameters(config), "mlp": counting.mlp_parameters(config),

@@ -1,10 +1,10 @@
-"""An exercise for the printer: one HTML file, black on white, for A4 and Letter; its solution is a second file."""
+"""An exercise to print: one HTML file, black on white, for A4 and Letter; its solution is a second file."""
 import html
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# of every page that is printed
+# of every printed page
 _BASE = """
 * { box-sizing: border-box; }
 html { color-scheme: light; background: white; color: black; }
@@ -33,9 +33,8 @@ _INDEX = re.compile(r"_(ff|ij|\w)|\^(\([^)]*\)|−?\w)")
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A cell that is empty on the sheet and filled in on the solution; `code`: in the code font, every sign as it is.
-    """
+class Blank:
+    """A cell that is empty on the sheet and filled in the solution. code: in the code font, without indices."""
 
     value: str
     code: bool = False
@@ -48,12 +47,12 @@ class Code:
     value: str
 
 
-Cell = str | Asked | Code
+Cell = str | Blank | Code
 
 
 @dataclass(frozen=True)
 class Block:
-    """One step of an exercise: its heading, what to do, a table to fill in, and what the solution says besides.
+    """One step of an exercise: its heading, the task, a table to fill in, and an `answer` that only the solution has.
 
     In its texts `_x` is an index and `^x` an exponent.
     """
@@ -67,11 +66,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A whole exercise.
-
-    `note` stands at the right of the title, `name` begins the line on which a reader writes a name, `footer`
-    ends the page.
-    """
+    """A whole exercise. note: text at the right of the title. name: label of the line for the reader's name."""
 
     title: str
     note: str
@@ -82,7 +77,7 @@ class Sheet:
 
 
 def printable(sheet: Sheet, solved: bool, solution: str) -> str:
-    """The file as HTML: the sheet with empty cells, or filled in, its title then followed by the word `solution`."""
+    """The file as HTML: the sheet with empty cells or, if solved, filled in, with `solution` after its title."""
     title = f"{sheet.title}: {solution}" if solved else sheet.title
     line = "" if solved else f"<p>{html.escape(sheet.name)} ____________________________</p>"
     blocks = "".join(_block(block, solved) for block in sheet.blocks)
@@ -117,7 +112,7 @@ def _block(block: Block, solved: bool) -> str:
 
 
 def _cell(cell: Cell, solved: bool) -> str:
-    if isinstance(cell, Asked):
+    if isinstance(cell, Blank):
         return _cell(Code(cell.value) if cell.code else cell.value, solved) if solved else "<td></td>"
     if isinstance(cell, Code):
         return f'<td class="code">{html.escape(cell.value)}</td>'

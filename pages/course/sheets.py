@@ -14,7 +14,7 @@ from core.cost import counting
 from core.figures.numbers import plain_number
 from core.model.config import ModelConfig
 from core.sheets import exercises
-from core.sheets.exercises_print import Asked, Block, Cell, Code, Sheet, printable
+from core.sheets.exercises_print import Blank, Block, Cell, Code, Sheet, printable
 from pages.course.pictures import picture
 from pages.course.shared import SETTINGS
 
@@ -75,9 +75,9 @@ def _merges(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
                      [first + second for first, second in zip(rules[:half], rules[half:])])]
     for word in exercise.words:
         rows: list[list[Cell]] = [[page.label("merges_start"), "", Code(" | ".join(word.word))]]
-        rows += [[str(i), Asked(str(rank)), Asked(" | ".join(pieces), code=True)]
+        rows += [[str(i), Blank(str(rank)), Blank(" | ".join(pieces), code=True)]
                  for i, (rank, pieces) in enumerate(word.steps, 1)]
-        rows += [[str(len(word.steps) + 1), Asked(page.label("merges_no_rule")), Asked("")]]
+        rows += [[str(len(word.steps) + 1), Blank(page.label("merges_no_rule")), Blank("")]]
         blocks.append(Block(page.label("merges_word", word=word.word), page.label("merges_word_text"),
                             _labels(page, "merges", "step", "rule", "pieces"), rows))
     return {}, blocks
@@ -95,10 +95,10 @@ def _sampling(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
         softmax.append([Code(name), f"{u:.1f}".replace("-", "−"),
                         *map(_asked, (z, math.exp(z), plain.probs[i], z / T, math.exp(z / T), warm.probs[i]))])
         cut.append([Code(name), *map(_asked, (plain.cumulative[i], k.renormalised[i], p.renormalised[i])),
-                    Asked(f"{ends[i]:.4f} … {ends[i + 1]:.4f}" if p.kept[i] else "–")])
+                    Blank(f"{ends[i]:.4f} … {ends[i + 1]:.4f}" if p.kept[i] else "–")])
     xi, token, numbers = f"{exercise.xi:.2f}", page.label("sampling_token"), {"k": exercise.k, "p": f"{exercise.p:g}"}
-    drawn = [[f"ξ = {xi}", Asked(exercise.tokens[exercise.drawn], code=True)],
-             [page.label("sampling_greedy"), Asked(exercise.tokens[0], code=True)]]
+    drawn = [[f"ξ = {xi}", Blank(exercise.tokens[exercise.drawn], code=True)],
+             [page.label("sampling_greedy"), Blank(exercise.tokens[0], code=True)]]
     cut_columns = [token, *_labels(page, "sampling", "cumulative", "top_k", "top_p", "interval", **numbers)]
     blocks = [_block(page, "sampling_softmax", [token, "u", "z = u − M", "e^z", "y", "z / T", "e^(z / T)", "y_T"],
                      softmax, temperature=f"{T:g}"),
@@ -131,7 +131,7 @@ def _positions(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
     exercise = exercises.positions(seed)
     P, omega, base, places = exercise.vectors, float(exercise.frequencies[1]), f"{exercise.base:g}", exercise.places
     rows = [[str(i), _asked(i * omega), *map(_asked, P[row])] for row, i in enumerate(places)]
-    products = [[f"i = {places[a]}, j = {places[b]}", Asked(str(places[a] - places[b]).replace("-", "−")),
+    products = [[f"i = {places[a]}, j = {places[b]}", Blank(str(places[a] - places[b]).replace("-", "−")),
                  _asked(float(P[a] @ P[b]))] for a, b in ((0, 1), (2, 3), (0, 3))]
     angles = ["i", page.label("positions_angle"), "sin i ω_0", "cos i ω_0", "sin i ω_1", "cos i ω_1"]
     blocks = [_block(page, "positions_frequency", ["base", "√base", "ω_1"],
@@ -144,10 +144,10 @@ def _positions(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
 
 def _counting(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
     config = exercises.architecture(seed, run.model.config)
-    counts, formulas = exercises.counted(config), _formulas(page, config)
+    counts, formulas = exercises.counts(config), _formulas(page, config)
     asked = [name for name in counts if name != "rough" and (counts[name] or name in ("E", "P"))]
-    rows = [[page.label(f"counting_name_{name}"), Asked(formulas[name]), Asked(f"{counts[name]:,}")] for name in asked]
-    rough = [[page.label("counting_name_rough"), Asked(f"{counts['rough']:,}")],
+    rows = [[page.label(f"counting_name_{name}"), Blank(formulas[name]), Blank(f"{counts[name]:,}")] for name in asked]
+    rough = [[page.label("counting_name_rough"), Blank(f"{counts['rough']:,}")],
              [page.label("counting_ratio"), _asked(counts["blocks"] / counts["rough"])]]
     biases = {(True, True): "all", (False, True): "mlp", (True, False): "attention", (False, False): "none"}[
         config.attention_bias, config.mlp_bias]
@@ -174,9 +174,9 @@ def _formulas(page: Lesson, config: ModelConfig) -> dict[str, str]:
             "total": page.label("counting_formula_total")}
 
 
-def _asked(value: float) -> Asked:
+def _asked(value: float) -> Blank:
     """A number to be found, to four decimals."""
-    return Asked(plain_number(value).replace("-", "−"))
+    return Blank(plain_number(value).replace("-", "−"))
 
 
 def _quoted(text: str) -> str:

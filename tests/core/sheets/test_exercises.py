@@ -12,7 +12,7 @@ from core.app.base import prose
 from core.model import checkpoints
 from core.model.config import ModelConfig
 from core.sheets import exercises
-from core.sheets.exercises_print import Asked, Block, Code, Sheet, printable
+from core.sheets.exercises_print import Blank, Block, Code, Sheet, printable
 
 SEEDS = range(12)
 WORDS = prose.load("course").section("merge_words").split()
@@ -103,7 +103,7 @@ def test_positions_are_sines_and_cosines_and_two_products_are_equal(seed):
 
 def test_counting_agrees_with_the_weights_of_the_bundled_model():
     model, _ = checkpoints.load_bundled("stories")
-    counts = exercises.counted(exercises.architecture(0, model.config))
+    counts = exercises.counts(exercises.architecture(0, model.config))
     sizes = {name: parameter.numel() for name, parameter in model.named_parameters()}
     assert counts["total"] == sum(sizes.values()) and counts["E"] == sizes["E"]
     assert (counts["attention"] == sum(sizes[f"blocks.0.{name}"] for name in ("W_Q", "W_K", "W_V", "W_O"))
@@ -113,7 +113,7 @@ def test_counting_agrees_with_the_weights_of_the_bundled_model():
 @pytest.mark.parametrize("seed", range(1, 8))
 def test_counting_a_drawn_model(seed):
     config = exercises.architecture(seed, ModelConfig(vocab_size=10, d_model=4, n_layers=1, n_heads=1, n_context=4))
-    d, L, counts = config.d_model, config.n_layers, exercises.counted(config)
+    d, L, counts = config.d_model, config.n_layers, exercises.counts(config)
     assert d == config.n_heads * config.d_k and config.d_ff == 4 * d
     assert counts["blocks"] == L * (4 * d * d + 8 * d * d) == counts["rough"]
     assert (counts["total"] == config.vocab_size * d + config.n_context * d + 12 * L * d * d + (2 * L + 1) * 2 * d
@@ -150,7 +150,7 @@ def cells(page: str) -> list[str]:
 
 
 def test_answers_stand_on_the_solution_alone_and_nothing_is_markup():
-    block = Block("x_i <b>", "e^z & more", ["u_i"], [[Code("<a_b>"), Asked("42"), Asked("_c^", code=True)]], "because")
+    block = Block("x_i <b>", "e^z & more", ["u_i"], [[Code("<a_b>"), Blank("42"), Blank("_c^", code=True)]], "because")
     sheet = Sheet("A <title>", "note", "intro", [block], "Name", "footer")
     blank, solved = (printable(sheet, solved, "solution") for solved in (False, True))
     assert cells(blank) == ["<a_b>", "", ""] and cells(solved) == ["<a_b>", "42", "_c^"]
