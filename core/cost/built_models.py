@@ -1,5 +1,5 @@
-"""Models that were built: the notes' tables of models, translation scores, corpora and hardware, each with its source,
-from assets/teaching/models.json.
+"""Published models: the notes' tables of models, translation scores, corpora and hardware, each with its source, from
+assets/teaching/models.json.
 """
 import functools
 import json
@@ -13,8 +13,8 @@ FILE = Path(__file__).resolve().parents[2] / "assets" / "teaching" / "models.jso
 
 @dataclass(frozen=True)
 class Model:
-    """One model of the table. made: "whole" trained from random weights; "moe" too, with parameters of which a token
-    uses a few; "adapted" from another model. None: not said.
+    """One model of the table. made: "whole", trained from random weights; "moe", likewise, but a token uses only some
+    of the parameters; "adapted", from another model. None: not published.
     """
 
     name: str
@@ -30,16 +30,14 @@ class Model:
 
     @property
     def flops(self) -> float | None:
-        """About 6 N D, its corpus read once; None where the tokens are not said, or where a token does not use
-        all parameters.
-        """
+        """About 6 N D for one pass over the corpus; None if the tokens are not published or `made` is not "whole"."""
         return (training_flops(self.billions * 1e9, self.billion_tokens * 1e9)
                 if self.billion_tokens and self.made == "whole" else None)
 
 
 @dataclass(frozen=True)
 class Hardware:
-    """A device: its peak in 10¹² operations a second and its power in watts, by its maker's data sheet."""
+    """A device: its peak in 10¹² operations a second and its power in watts, from its data sheet."""
 
     name: str
     teraflops: float

@@ -1,6 +1,4 @@
-"""What the KV cache saves: the work and the time of one more token with it and without it, and the memory
-that it takes.
-"""
+"""What the KV cache saves and costs: the work and the time of one more token with and without it, and its memory."""
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,19 +16,19 @@ BYTES = 4       # of a float32
 
 @dataclass(frozen=True)
 class Cost:
-    """One more token after a text of n_tokens − 1, computed both ways: seconds, the fastest of several tries; the
-    largest difference of a logit; whether the most probable next token is the same.
+    """The last of n_tokens tokens, computed without the cache and with it: the seconds of the fastest try; the largest
+    difference of a logit; whether the most probable next token is the same.
     """
 
     n_tokens: int
-    without: float
+    uncached: float
     cached: float
     difference: float
     same: bool
 
 
 def bytes_per_token(config: ModelConfig) -> int:
-    """Of the cache, for each token that was read: a key and a value in every head of every block, float32.
+    """Bytes of the cache for each token: a key and a value in every head of every block, float32.
 
     >>> bytes_per_token(ModelConfig(vocab_size=9, d_model=8, n_layers=2, n_heads=2, n_context=4))
     128
@@ -39,33 +37,31 @@ def bytes_per_token(config: ModelConfig) -> int:
 
 
 def multiplications(config: ModelConfig, n: int, cached: bool) -> int:
-    """Multiplications for the logits after n tokens: matrix products alone, masked cells included as they
-    are in a product.
+    """Multiplications in the matrix products for the logits after n tokens, masked cells included.
 
-    With the cache one token goes through the blocks and looks at n keys; without it all n do. The unembedding is one
-    token's either way.
+    With the cache one token passes through the blocks and attends to n keys; without it all n tokens do. Either way one
+    token is unembedded.
     """
-    d, heads, own = config.d_model, config.n_heads, 1 if cached else n
+    d, heads, queries = config.d_model, config.n_heads, 1 if cached else n
     attention = d * heads * config.d_k + d * config.n_kv_heads * (config.d_k + config.d_v) + heads * config.d_v * d
     looking = heads * n * (config.d_k + config.d_v)
-    return config.n_layers * own * (attention + mlp_parameters(config) + looking) + d * config.vocab_size
+    return config.n_layers * queries * (attention + mlp_parameters(config) + looking) + d * config.vocab_size
 
 
 @torch.no_grad()
-def measured(model: Transformer, token_ids: Sequence[int], lengths: Sequence[int], tries: int = 3) -> Iterator[Cost]:
-    """The Cost of the last of the first n tokens, for each n of `lengths`, each at least 2 and within the context.
-
-    Nothing else is timed.
+def measure(model: Transformer, token_ids: Sequence[int], lengths: Sequence[int], tries: int = 3) -> Iterator[Cost]:
+    """Yield the Cost of the last of the first n tokens, for each n of `lengths`, from 2 to the context's length; only
+    that token is timed.
     """
     for n in lengths:
         ids = torch.tensor(list(token_ids[:n]), dtype=torch.int64, device=model.device)
-        read = KVCache()
-        model.logits(ids[:-1], read, last_only=True)
+        prefix = KVCache()
+        model.logits(ids[:-1], prefix, last_only=True)
         seconds, logits = {False: [], True: []}, {}
         for _ in range(tries):
             for cached in (False, True):
                 cache = KVCache()
-                cache.keys_and_values = dict(read.keys_and_values)
+                cache.keys_and_values = dict(prefix.keys_and_values)
                 begin = time.perf_counter()
                 logits[cached] = model.logits(ids[-1:] if cached else ids, cache if cached else None,
                                               last_only=True).cpu()
@@ -75,8 +71,8 @@ def measured(model: Transformer, token_ids: Sequence[int], lengths: Sequence[int
 
 
 def greedy_without_cache(model: Transformer, token_ids: Sequence[int], max_new_tokens: int) -> Iterator[int]:
-    """The most probable tokens, one by one, the whole text read anew for each: what generate(…, temperature 0) writes
-    with its cache.
+    """Yield the most probable token again and again, reading the whole text anew for each: the tokens of
+    generate(…, temperature 0), which has a cache.
     """
     text: tuple[int, ...] = tuple(token_ids)
     for _ in range(max_new_tokens):

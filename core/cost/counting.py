@@ -1,8 +1,8 @@
-"""What an architecture costs, from its config alone: parameters part by part, floating-point operations of a pass,
+"""The cost of an architecture, from its config alone: parameters part by part, floating-point operations of a pass,
 memory of weights and of the KV cache.
 
-Symbols as in core.model.config; L blocks of which an encoder-decoder's decoder has three sublayers each. A
-multiplication and an addition are two operations.
+Symbols as in core.model.config; L blocks (of three sublayers each in an encoder-decoder's decoder). A multiplication
+and an addition are two operations.
 """
 import dataclasses
 import functools
@@ -17,14 +17,14 @@ PARTS = ("E", "P", "attention", "mlp", "norms", "biases", "output")
 BYTES = {"float32": 4, "bf16": 2, "int8": 1}      # of one number
 # the modules of a forward pass
 _FORWARD = ("transformer", "block", "attention", "positional", "normalisation", "activation")
-# the parameters' own names; every other one is attention's
+# parameter names by part; all others belong to attention
 _LEAVES = {"output": ("W_U", "W_C", "W_H"), "P": ("P", "r"), "E": ("E", "T"), "mlp": ("W_1", "W_2", "W_gate"),
            "biases": ("b_Q", "b_K", "b_V", "b_O", "b_1", "b_2", "b_gate", "b_C", "b_H", "b_U")}
 
 
 def attention_parameters(config: ModelConfig) -> int:
     """The maps of one attention without biases: h d d_k + h_kv d (d_k + d_v) + h d_v d, which is 4 d² where d_k = d_v =
-    d/h and h_kv = h; W_S or v of other scores besides.
+    d/h and h_kv = h; in addition W_S or v of other scores.
     """
     d, h, h_kv, d_k, d_v = config.d_model, config.n_heads, config.n_kv_heads, config.d_k, config.d_v
     score = {"dot": 0, "multiplicative": h * d_k * d_k, "additive": h * d_k}[config.score]
@@ -60,7 +60,7 @@ def stacks(config: ModelConfig) -> list[tuple[int, int]]:
 
 def norm_count(config: ModelConfig) -> int:
     """Norms of d features in the whole model: one a sublayer (one for both, where they share it), two in a sandwich;
-    one more at the end of every stack that reads normed vectors, one of the embeddings and one of a head's transform.
+    one more at the end of every stack that reads normed vectors, one of the embeddings, one of a head's transform.
     """
     feed_forward = 0 if config.d_ff is None or config.shared_norm else 1
     inside = (sum(blocks * (attentions + feed_forward) for blocks, attentions in stacks(config))
@@ -105,9 +105,8 @@ def n_parameters(config: ModelConfig) -> int:
     return sum(parameters_by_part(config).values())
 
 
-def counted(sizes: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """The same table from a model that exists: (a parameter's name in core.model.transformer, how many numbers it
-    holds) for each.
+def totals(sizes: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """The same table from a model's parameters: the name of each in core.model.transformer and its number of entries.
     """
     counts = dict.fromkeys(PARTS, 0)
     for name, size in sizes:
@@ -116,7 +115,7 @@ def counted(sizes: Iterable[tuple[str, int]]) -> dict[str, int]:
 
 
 def part_of(name: str) -> str:
-    """Which of PARTS a parameter of core.model.transformer belongs to.
+    """The one of PARTS that a parameter of core.model.transformer belongs to.
 
     >>> list(map(part_of, ("blocks.3.cross.W_Q", "encoder.blocks.0.mlp_norm.bias", "encoder.P", "blocks.0.b_1")))
     ['attention', 'norms', 'P', 'biases']
@@ -128,9 +127,9 @@ def part_of(name: str) -> str:
 
 
 def structure_bits(config: ModelConfig) -> int:
-    """Bits that write the structure down: the sources that define the forward pass and the config, compressed.
+    """Bits that describe the structure: the sources of the forward pass and the config, compressed.
 
-    An upper bound, since a terser program would do.
+    An upper bound, since a shorter program would do.
     """
     return 8 * len(zlib.compress(_sources() + json.dumps(dataclasses.asdict(config)).encode(), 9))
 
@@ -148,8 +147,8 @@ def rough_parameters(config: ModelConfig) -> int:
 
 
 def flops(config: ModelConfig, n_tokens: int, cached: int = 0, n_source: int | None = None) -> dict[str, int]:
-    """Operations of the products in one pass over n_tokens new tokens that follow `cached` ones whose keys and
-    values are kept.
+    """Operations of the products in one pass over n_tokens new tokens, after `cached` tokens whose keys and values are
+    cached.
 
     projections: 2 a token for each parameter of the attention's maps. scores: 2 h (d_k + d_v) for each pair of a query
     and a key, masked ones too, as a plain product computes them. mlp: 2 a token for each parameter. output: 2 |V| d a
@@ -178,23 +177,22 @@ def flops(config: ModelConfig, n_tokens: int, cached: int = 0, n_source: int | N
 
 
 def weight_bytes(config: ModelConfig, dtype: str) -> int:
-    """Memory of all weights as numbers of `dtype` (BYTES), in bytes."""
+    """Memory of all weights in `dtype` (a key of BYTES), in bytes."""
     return n_parameters(config) * BYTES[dtype]
 
 
 def kv_cache_bytes(config: ModelConfig, n_tokens: int, dtype: str = "bf16") -> int:
     """Memory of the keys and values of n_tokens tokens, L h_kv (d_k + d_v) numbers each, in bytes; twice that in an
-    encoder-decoder, which keeps those of as many source tokens too. An encoder writes nothing token by token and
-    keeps none: 0.
+    encoder-decoder, which keeps those of as many source tokens too. An encoder generates nothing and keeps none: 0.
     """
     attentions = {"decoder": 1, "encoder": 0, "encoder-decoder": 2}[config.kind]
     return attentions * config.n_layers * config.n_kv_heads * (config.d_k + config.d_v) * n_tokens * BYTES[dtype]
 
 
 def trace_bytes(config: ModelConfig, n_tokens: int) -> int:
-    """Memory of what one traced pass of a decoder keeps, float32: the logits N |V|; in every block the stream and what
-    is added to it, queries, keys, values (with rotary positions twice), the heads' outputs, scores and pattern 2 h N²,
-    and the feed-forward part before and after its activation. In bytes, to a few per cent.
+    """Memory of the trace of one decoder pass in bytes, float32, to a few per cent: the logits N |V|; in every block
+    the stream and the additions to it, queries, keys, values (twice with rotary positions), the heads' outputs, scores
+    and pattern 2 h N², and the feed-forward part before and after its activation.
     """
     n, d, h = n_tokens, config.d_model, config.n_heads
     heads = (h * (config.d_k + config.d_v) + config.n_kv_heads * (config.d_k + config.d_v)

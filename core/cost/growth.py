@@ -1,5 +1,5 @@
-"""How work grows with the length N of a text: full attention, attention in a window and a recurrent network, counted in
-operations and timed on this machine.
+"""The growth of work with the length N of a text: full attention, attention in a window and a recurrent network, in
+operations and in seconds on this machine.
 """
 import functools
 import math
@@ -15,10 +15,9 @@ from core.cost.sparse import windowed_attention
 
 METHODS = ("attention", "window", "recurrent")
 LENGTHS = (128, 256, 512, 1024, 2048, 4096)
-# the exponent is fitted to this many of the greatest lengths: for short texts what a call costs drowns the work
+# number of the largest lengths that the exponent is fitted to: for short texts the overhead of a call dominates
 FITTED = 4
-# every method runs once a round at every length; the fastest run counts, as whatever else the machine does only
-# slows one down
+# every method runs once a round at every length; the fastest run counts, since other load can only slow a run down
 ROUNDS = 5
 
 
@@ -31,13 +30,13 @@ def operations(method: str, n: int, d: int, window: int) -> int:
 
 
 def full_attention(X: Tensor) -> Tensor:
-    """(N, d) softmax(X Xᵀ/√d) X: the part of attention that grows with N², its maps left aside."""
+    """(N, d) softmax(X Xᵀ/√d) X: the part of attention that grows with N², without its maps."""
     return torch.softmax(X @ X.T / math.sqrt(X.shape[-1]), dim=-1) @ X
 
 
 def recurrent_states(X: Tensor, W_x: Tensor, W_h: Tensor) -> Tensor:
-    """(N, d) the states h_t = tanh(x_t W_x + h_{t−1} W_h) from X (N, d), h_0 = 0: the products with W_x all at once,
-    those with W_h one after the other, as they must be.
+    """(N, d) the states h_t = tanh(x_t W_x + h_{t−1} W_h) from X (N, d), h_0 = 0: the products with W_x in one, those
+    with W_h one after the other, since each needs the state before.
     """
     h, states = torch.zeros(W_h.shape[0]), []
     for x in X @ W_x:
@@ -57,8 +56,8 @@ class Timing:
 
 @torch.inference_mode()
 def measure(d: int, window: int, lengths: Sequence[int] = LENGTHS, rounds: int = ROUNDS) -> Iterator[Timing]:
-    """Times every method at every length, round after round, on random vectors of width d, in float32 on the CPU:
-    rounds × lengths × methods Timings, one by one, so that progress can be shown. `fastest` makes one of each.
+    """Time every method at every length, round after round, on random vectors of width d, in float32 on the CPU; yield
+    rounds × lengths × methods Timings, one by one, for `fastest`.
     """
     generator = torch.Generator().manual_seed(0)
     W_x, W_h = (torch.randn(d, d, generator=generator) / math.sqrt(d) for _ in range(2))
@@ -76,7 +75,7 @@ def measure(d: int, window: int, lengths: Sequence[int] = LENGTHS, rounds: int =
 
 
 def fastest(timings: Iterable[Timing]) -> tuple[Timing, ...]:
-    """The shortest time of each method and length, in the order of their first coming."""
+    """The shortest time of each method and length, in the order of their first occurrence."""
     best: dict[tuple[str, int], Timing] = {}
     for timing in timings:
         known = best.setdefault((timing.method, timing.n), timing)
@@ -95,5 +94,5 @@ def exponent(lengths: Sequence[float], seconds: Sequence[float]) -> tuple[float,
     x, y = np.log(np.asarray(lengths, dtype=float)), np.log(np.asarray(seconds, dtype=float))
     x, y = x - x.mean(), y - y.mean()
     slope = float(x @ y / (x @ x))
-    left = y - slope * x
-    return slope, math.sqrt(float(left @ left) / (len(x) - 2) / float(x @ x)) if len(x) > 2 else math.nan
+    residuals = y - slope * x
+    return slope, math.sqrt(float(residuals @ residuals) / (len(x) - 2) / float(x @ x)) if len(x) > 2 else math.nan

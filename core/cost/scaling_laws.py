@@ -1,5 +1,5 @@
-"""Scaling: the operations of a training, how long they take, and the loss that a model of a size, a corpus and a budget
-of computing could reach (Kaplan et al. 2020).
+"""Scaling laws: the operations and days of a training, and the loss that a model can reach by its parameters, tokens
+and compute (Kaplan et al. 2020).
 """
 import math
 
@@ -10,7 +10,7 @@ DAY = 86_400                           # seconds
 LAWS = {"parameters": (0.076, 8.8e13), "tokens": (0.095, 5.4e13), "compute": (0.050, 3.1e8)}
 # The parts of N and of D in the joint law, ibid., table 2.
 JOINT = {"parameters": (0.076, 6.4e13), "tokens": (0.103, 1.8e13)}
-# what Hoffmann et al. 2022 (Chinchilla) found best for a given computing budget, about
+# about the best ratio for a given compute budget, according to Hoffmann et al. 2022 (Chinchilla)
 TOKENS_PER_PARAMETER = 20
 
 
@@ -24,8 +24,8 @@ def training_flops(n_parameters: float, n_tokens: float) -> float:
 
 
 def device_days(flops: float, teraflops: float, share: float) -> float:
-    """Days that one device needs for so many operations: its peak in 10¹² operations a second, of which it reaches
-    `share` in (0, 1].
+    """Days that one device needs for `flops` operations. teraflops: its peak in 10¹² operations a second; share: the
+    part of the peak that it reaches, in (0, 1], else ValueError.
     """
     if not 0 < share <= 1:
         raise ValueError(f"The share of the peak is above 0 and at most 1, not {share}.")
@@ -34,22 +34,20 @@ def device_days(flops: float, teraflops: float, share: float) -> float:
 
 def law(quantity: str, scale: float) -> float:
     """Nats a token on web text where only `quantity` ("parameters" without embeddings, "tokens", "compute" in
-    petaflop-days) is short: (critical / scale)^exponent.
+    petaflop-days) limits the loss: (critical / scale)^exponent.
     """
     power, critical = LAWS[quantity]
     return (critical / scale) ** power
 
 
 def joint_loss(n_parameters: float, n_tokens: float) -> float:
-    """Nats a token with N parameters and D tokens both short: [(N_c/N)^(α_N/α_D) + D_c/D]^α_D."""
+    """Nats a token where N parameters and D tokens both limit the loss: [(N_c/N)^(α_N/α_D) + D_c/D]^α_D."""
     (a_n, n_c), (a_d, d_c) = JOINT["parameters"], JOINT["tokens"]
     return ((n_c / n_parameters) ** (a_n / a_d) + d_c / n_tokens) ** a_d
 
 
 def best_tokens(n_parameters: float) -> float:
-    """The tokens that go with N parameters when the computing budget is what is short, about 20 N
-    (Hoffmann et al. 2022).
-    """
+    """The compute-optimal number of tokens for N parameters, about 20 N (Hoffmann et al. 2022)."""
     return TOKENS_PER_PARAMETER * n_parameters
 
 

@@ -1,5 +1,5 @@
-"""Sparse attention: which pairs of tokens a pattern keeps, how many layers it takes to pass on what one token knows,
-and a window that skips the work outside it.
+"""Sparse attention: the pairs of tokens that a pattern keeps, the layers that information needs from one token to
+another, and a window that skips the work outside it.
 """
 import math
 
@@ -11,11 +11,11 @@ PATTERNS = ("full", "causal", "window", "global", "random", "all")
 
 
 def pattern_mask(pattern: str, n: int, window: int = 1, n_global: int = 1, n_random: int = 1, seed: int = 0) -> Tensor:
-    """(n, n) bool: which keys (columns) each query (row) sees. Every token sees itself.
+    """(n, n) bool: the keys (columns) that each query (row) sees. Every token sees itself.
 
-    full: all. causal: itself and what came before. window: up to `window` tokens on either side. global: the window,
+    full: all. causal: itself and the tokens before. window: up to `window` tokens on either side. global: the window,
     and the first n_global tokens see all and are seen by all. random: n_random keys a query, drawn with the seed, and
-    itself. all: window, global and random together, as in BigBird (Zaheer et al. 2020).
+    itself. all: window, global and random together, as in BigBird (Zaheer et al. 2020). ValueError for another pattern.
 
     >>> pattern_mask("window", 3, window=1).int().tolist()
     [[1, 1, 0], [1, 1, 1], [0, 1, 1]]
@@ -31,38 +31,36 @@ def pattern_mask(pattern: str, n: int, window: int = 1, n_global: int = 1, n_ran
 
 
 def _drawn(n: int, n_random: int, seed: int) -> Tensor:
-    """(n, n) bool: itself and n_random other keys for each query (all of them, where there are no more)."""
+    """(n, n) bool: for each query itself and n_random other keys, or all if there are fewer."""
     chances = torch.rand(n, n, generator=torch.Generator().manual_seed(seed)).fill_diagonal_(2.0)
     return torch.zeros(n, n, dtype=torch.bool).scatter_(1, chances.topk(min(n_random + 1, n), dim=1).indices, True)
 
 
 def layers_between(mask: Tensor) -> Tensor:
-    """(n, n) int64: after how many layers query i (row) can know of token j (column); 0: never.
+    """(n, n) int64: the number of layers after which query i (row) can depend on token j (column); 0: never.
 
-    `mask` (n, n) bool has True on its diagonal.
-
-    One layer takes i to what it sees, the next to what those saw in the layer before.
+    mask: (n, n) bool, True on its diagonal.
 
     >>> layers_between(pattern_mask("window", 4, window=1))[3].tolist()
     [3, 2, 1, 1]
     """
-    reached, after = mask, mask.long()
+    reach, depth = mask, mask.long()
     for layers in range(2, len(mask) + 1):
-        further = (mask.float() @ reached.float()) > 0
-        if torch.equal(further, reached):
+        further = (mask.float() @ reach.float()) > 0
+        if torch.equal(further, reach):
             break
-        after[further & ~reached] = layers
-        reached = further
-    return after
+        depth[further & ~reach] = layers
+        reach = further
+    return depth
 
 
 def windowed_attention(Q: Tensor, K: Tensor, V: Tensor, window: int) -> Tensor:
-    """(..., N, d_v) attention under a causal window, each query seeing itself and the window − 1 tokens before it, from
-    Q, K (..., N, d_k) and V (..., N, d_v).
+    """(..., N, d_v) attention under a causal window from Q, K (..., N, d_k) and V (..., N, d_v): each query sees itself
+    and the window − 1 tokens before it.
 
     The queries are cut into blocks as long as the window; a block meets its own keys and those of the block before:
-    2 w keys a query instead of N, and no matrix of N × N. A test holds it equal to attention under the sliding window
-    of `attention.mask`.
+    2 w keys a query instead of N, and no matrix of N × N. A test compares it with attention under the sliding window of
+    `attention.mask`.
     """
     n, w = Q.shape[-2], window
     # (..., blocks, w, d)
@@ -70,10 +68,10 @@ def windowed_attention(Q: Tensor, K: Tensor, V: Tensor, window: int) -> Tensor:
     # (..., blocks, 2w, d)
     keys, values = (torch.cat([F.pad(X, (0, 0, 0, 0, 1, 0))[..., :-1, :, :], X], dim=-2) for X in (keys, values))
     scores = queries @ keys.transpose(-1, -2) / math.sqrt(Q.shape[-1])
-    # how far before its query a key stands
+    # distance of a key before its query
     back = torch.arange(w, 2 * w)[:, None] - torch.arange(2 * w)
     allowed = ((back >= 0) & (back < w)).expand(keys.shape[-3], -1, -1).clone()
-    # before the first block stands nothing
+    # nothing precedes the first block
     allowed[0, :, :w] = False
     pattern = torch.softmax(scores.masked_fill(~allowed, float("-inf")), dim=-1)
     return (pattern @ values).flatten(-3, -2)[..., :n, :]

@@ -1,6 +1,4 @@
-"""KV cache: the work, the time and the memory of one more token, with the cache and without it; the times are measured
-when the reader asks.
-"""
+"""KV cache: the work, time and memory of one more token, with and without the cache; times are measured on request."""
 import math
 
 import numpy as np
@@ -11,7 +9,7 @@ from core.app.base.markdown import code
 from core.app.frame import Lesson, Question, Reading
 from core.app.state import reader
 from core.app.state.run import Run, room
-from core.cost.cache_cost import Cost, bytes_per_token, greedy_without_cache, measured, multiplications
+from core.cost.cache_cost import Cost, bytes_per_token, greedy_without_cache, measure, multiplications
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.model.config import ModelConfig
 from core.model.generation import generate
@@ -20,15 +18,15 @@ from pages.generation.shared import GREEDY, PREFIX, in_turns, show, start
 
 N_LENGTHS, N_WRITTEN = 9, 12
 HEIGHTS = 330, 250       # px of a chart, usually and in present mode
-# of the session: times belong to this machine and this moment, so no link carries them
+# key of the session: times belong to this machine and this moment, so no link has them
 STORE = f"{PREFIX}costs"
 ASKED = f"{STORE}_asked"
-# costs; the same text with the cache and without
-Measured = tuple[tuple[Cost, ...], tuple[int, ...], tuple[int, ...]]
+# the costs; the token ids of one text, written with the cache and without
+Timing = tuple[tuple[Cost, ...], tuple[int, ...], tuple[int, ...]]
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """Draw the button and the charts; return what they show."""
+    """Draw the button and the charts; return their Reading."""
     config = run.model.config
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.button(page.label("measure"), key=f"{PREFIX}measure", type="primary", on_click=_ask)
@@ -36,30 +34,30 @@ def draw(page: Lesson, run: Run) -> Reading:
     with place:
         if st.session_state.pop(ASKED, False):
             st.session_state[STORE] = (_key(run), _measure(page, run))
-        found = times(run)
-        st.markdown(_said(page, run, found))
-    _charts(page, config, found)
-    return Reading(_lines(page, config, found), _question(page, config),
-                   [multiplications, bytes_per_token, measured, greedy_without_cache],
-                   {"cache.csv": lambda: _table(page, config, found)}, f".st-key-{PREFIX}work", _twin(page, config),
+        timing = times(run)
+        st.markdown(_sentence(page, run, timing))
+    _charts(page, config, timing)
+    return Reading(_lines(page, config, timing), _question(page, config),
+                   [multiplications, bytes_per_token, measure, greedy_without_cache],
+                   {"cache.csv": lambda: _table(page, config, timing)}, f".st-key-{PREFIX}work", _twin(page, config),
                    None, {page.label("axis_bytes"): f"{bytes_per_token(config):,}"})
 
 
-def _charts(page: Lesson, config: ModelConfig, found: Measured | None) -> None:
-    """Work and memory, computed, and between them the times, once they are measured."""
+def _charts(page: Lesson, config: ModelConfig, timing: Timing | None) -> None:
+    """Draw the computed work and memory and, once measured, the times between them."""
     names, lengths, axis = ((page.label("with_cache"), page.label("without_cache")), lengths_of(config),
                             page.label("axis_n"))
-    columns = st.columns(3 if found else 2, gap="large")
+    columns = st.columns(3 if timing else 2, gap="large")
     with columns[0]:
         st.markdown(page.label("cache_work"))
         _chart(lengths, list(zip(names, zip(*(work(config, n) for n in lengths)))), (axis, page.label("axis_work")),
                "work")
-    if found:
+    if timing:
         with columns[1]:
             st.markdown(page.label("cache_time"))
-            costs = found[0]
+            costs = timing[0]
             _chart([cost.n_tokens for cost in costs], [(names[0], [1000 * cost.cached for cost in costs]),
-                                                       (names[1], [1000 * cost.without for cost in costs])],
+                                                       (names[1], [1000 * cost.uncached for cost in costs])],
                    (axis, page.label("axis_time")), "time")
     with columns[-1]:
         st.markdown(page.label("cache_memory", bytes=f"{bytes_per_token(config):,}"))
@@ -68,14 +66,14 @@ def _charts(page: Lesson, config: ModelConfig, found: Measured | None) -> None:
 
 
 def lengths_of(config: ModelConfig) -> list[int]:
-    """The lengths of text that are looked at, up to what there is room for."""
+    """N_LENGTHS lengths of text, from 2 to the room of the context, or fewer."""
     return sorted({max(2, int(n)) for n in np.linspace(2, room(config), N_LENGTHS).round()})
 
 
-def times(run: Run) -> Measured | None:
-    """What was measured in this session for this model and prompt; None before."""
-    kept = st.session_state.get(STORE)
-    return kept[1] if kept and kept[0] == _key(run) else None
+def times(run: Run) -> Timing | None:
+    """The session's measurement for this model and prompt, or None."""
+    stored = st.session_state.get(STORE)
+    return stored[1] if stored and stored[0] == _key(run) else None
 
 
 def _ask() -> None:
@@ -90,14 +88,12 @@ def _chart(lengths: list[int], lines: list, titles: tuple[str, str], name: str) 
     show(figures.over_tokens(lengths, lines, titles, reader.theme(), reader.scale(), HEIGHTS[reader.present()]), name)
 
 
-def _measure(page: Lesson, run: Run) -> Measured:
-    """Measures, under a bar of progress: the prompt's tokens over and over, up to each length; then a text
-    written both ways.
-    """
+def _measure(page: Lesson, run: Run) -> Timing:
+    """Measure, under a progress bar, the prompt's tokens repeated up to each length; then write a text both ways."""
     begin, lengths = start(run, N_WRITTEN), lengths_of(run.model.config)
     ids = np.resize(run.token_ids, lengths[-1]).tolist()
     bar, costs = st.progress(0.0, page.label("measuring", n=lengths[0])), []
-    for cost in in_turns(run, measured, ids, lengths):
+    for cost in in_turns(run, measure, ids, lengths):
         costs.append(cost)
         bar.progress(len(costs) / (len(lengths) + 1), page.label("measuring", n=cost.n_tokens))
     cached = tuple(step.token_id
@@ -107,15 +103,15 @@ def _measure(page: Lesson, run: Run) -> Measured:
     return tuple(costs), cached, without
 
 
-def _said(page: Lesson, run: Run, found: Measured | None) -> str:
-    """A sentence about the measured times or, before there are any, about what the button does."""
-    if not found:
+def _sentence(page: Lesson, run: Run, timing: Timing | None) -> str:
+    """A sentence about the measured times or, before the measurement, about the button."""
+    if not timing:
         return page.label("measure_first")
-    costs, cached, without = found
+    costs, cached, without = timing
     last = costs[-1]
     text = run.tokenizer.decode(list(cached)).replace("\n", "⏎")
-    return page.label("measured_title", n=last.n_tokens, without=readable(1000 * last.without),
-                      cached=readable(1000 * last.cached), times=readable(last.without / last.cached),
+    return page.label("measured_title", n=last.n_tokens, without=readable(1000 * last.uncached),
+                      cached=readable(1000 * last.cached), times=readable(last.uncached / last.cached),
                       same=page.label("texts_same" if cached == without else "texts_differ", text=code(text)))
 
 
@@ -131,27 +127,28 @@ def _twin(page: Lesson, config: ModelConfig) -> str:
                       bytes=f"{n * bytes_per_token(config):,}")
 
 
-def _lines(page: Lesson, config: ModelConfig, found: Measured | None) -> list[tuple[str, str]]:
-    n, one = room(config), bytes_per_token(config)
+def _lines(page: Lesson, config: ModelConfig, timing: Timing | None) -> list[tuple[str, str]]:
+    n, size = room(config), bytes_per_token(config)
     cached, without = work(config, n)
-    lines = [(page.label("numbers_bytes"), rf"L \cdot h_{{kv}} \cdot (d_k + d_v) \cdot 4 = {config.n_layers} \cdot "
-                                           rf"{config.n_kv_heads} \cdot ({config.d_k} + {config.d_v}) \cdot 4 = {one}"),
-             (page.label("numbers_context", n=n), rf"{n} \cdot {one} = {n * one}"),
+    lines = [(page.label("numbers_bytes"),
+              rf"L \cdot h_{{kv}} \cdot (d_k + d_v) \cdot 4 = {config.n_layers} \cdot "
+              rf"{config.n_kv_heads} \cdot ({config.d_k} + {config.d_v}) \cdot 4 = {size}"),
+             (page.label("numbers_context", n=n), rf"{n} \cdot {size} = {n * size}"),
              (page.label("numbers_work", n=n),
               rf"\frac{{{without}}}{{{cached}}} = {latex_number(without / cached)}")]
-    if found:
-        last = found[0][-1]
+    if timing:
+        last = timing[0][-1]
         lines.append((page.label("numbers_time", n=last.n_tokens),
-                      rf"\frac{{{latex_operand(1000 * last.without)}\,"
+                      rf"\frac{{{latex_operand(1000 * last.uncached)}\,"
                       rf"\mathrm{{ms}}}}{{{latex_operand(1000 * last.cached)}\,\mathrm{{ms}}}} = "
-                      rf"{latex_number(last.without / last.cached)}"))
-        lines.append((page.label("numbers_difference", n=len(found[0])),
-                      rf"\max \lvert u - u' \rvert = {latex_number(max(cost.difference for cost in found[0]))}"))
+                      rf"{latex_number(last.uncached / last.cached)}"))
+        lines.append((page.label("numbers_difference", n=len(timing[0])),
+                      rf"\max \lvert u - u' \rvert = {latex_number(max(cost.difference for cost in timing[0]))}"))
     return lines
 
 
 def _question(page: Lesson, config: ModelConfig) -> Question:
-    """How many times the work a token costs without the cache when the context is full."""
+    """How many times the work of a token grows without the cache when the context is full."""
     n = room(config)
     cached, without = work(config, n)
     ratio = without / cached
@@ -162,10 +159,10 @@ def _question(page: Lesson, config: ModelConfig) -> Question:
         answer, n=n, ratio=readable(ratio))
 
 
-def _table(page: Lesson, config: ModelConfig, found: Measured | None) -> pd.DataFrame:
-    costs = {cost.n_tokens: cost for cost in found[0]} if found else {}
+def _table(page: Lesson, config: ModelConfig, timing: Timing | None) -> pd.DataFrame:
+    costs = {cost.n_tokens: cost for cost in timing[0]} if timing else {}
     rows = [(n, *work(config, n), n * bytes_per_token(config))
-            + ((1000 * costs[n].cached, 1000 * costs[n].without, costs[n].difference) if n in costs else ())
+            + ((1000 * costs[n].cached, 1000 * costs[n].uncached, costs[n].difference) if n in costs else ())
             for n in lengths_of(config)]
     heads = (["axis_n", "column_work_cached", "column_work_without", "axis_bytes"]
              + (["column_ms_cached", "column_ms_without", "column_difference"] if costs else []))

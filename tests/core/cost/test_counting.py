@@ -29,7 +29,7 @@ DESIGNS = ([dict(kind=kind, norm_placement=placement, activation=activation)
 def on_meta(config: ModelConfig) -> dict[str, int]:
     with torch.device("meta"):
         model = Transformer(config)
-    return counting.counted((name, p.numel()) for name, p in model.named_parameters())
+    return counting.totals((name, p.numel()) for name, p in model.named_parameters())
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=str)
@@ -37,7 +37,7 @@ def test_the_formula_is_what_a_built_model_holds(design):
     config = ModelConfig(**SIZES | design)
     model = Transformer(config)
     assert (counting.parameters_by_part(config)
-            == counting.counted((name, p.numel()) for name, p in model.named_parameters()) == on_meta(config))
+            == counting.totals((name, p.numel()) for name, p in model.named_parameters()) == on_meta(config))
     assert counting.n_parameters(config) == sum(p.numel() for p in model.parameters()) == model.n_parameters
 
 

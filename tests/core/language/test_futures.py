@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.cost.cache_cost import bytes_per_token, greedy_without_cache, measured, multiplications
+from core.cost.cache_cost import bytes_per_token, greedy_without_cache, measure, multiplications
 from core.language import futures as module
 from core.language.futures import frequency_band, futures, grow
 from core.language.strategies import Continuation, write_side_by_side
@@ -158,8 +158,8 @@ class TestCacheCost:
 
     def test_both_ways_agree(self):
         model = random_model(end_of_text=None)
-        found = list(measured(model, tuple(range(1, 20)), (2, 9, 19), tries=2))
+        found = list(measure(model, tuple(range(1, 20)), (2, 9, 19), tries=2))
         assert ([cost.n_tokens for cost in found] == [2, 9, 19]
-                and all(cost.same and cost.difference < 1e-4 and cost.without > 0 < cost.cached for cost in found))
+                and all(cost.same and cost.difference < 1e-4 and cost.uncached > 0 < cost.cached for cost in found))
         *_, last = generate(model, (1, 2), GREEDY, max_new_tokens=10)
         assert tuple(greedy_without_cache(model, (1, 2), 10)) == last.token_ids[2:]

@@ -92,7 +92,7 @@ def test_every_switch_builds_another_model_that_is_counted_and_run(name: str, va
     model = Transformer(config)
     assert ({part["name"]: part["now"] for part in sent["parts"]}
             == {WORDS.label(f"part_{part}"): count for part, count in
-                counting.counted((n, p.numel()) for n, p in model.named_parameters()).items()
+                counting.totals((n, p.numel()) for n, p in model.named_parameters()).items()
                 if count or part in ("P", "biases") and
                 counting.parameters_by_part(PRESETS["stories"].config)[part]})
     said = next(c.value for c in at.caption if "counted in its tensors" in c.value)
