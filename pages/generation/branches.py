@@ -1,5 +1,5 @@
-"""Texts of one prompt and seed that differ by what the reader picked by hand: how they are written, and kept
-in the address.
+"""Texts of one prompt and seed that differ in the tokens that the reader picked by hand: writing them, and storing
+them in the address.
 """
 import math
 import zlib
@@ -15,15 +15,16 @@ from core.model.generation import GenerationStep, generate
 from core.model.sampling import SamplingConfig
 from pages.generation.shared import Start, in_turns
 
-MOST_BRANCHES = 9       # besides the text that was drawn
-SHOWN = 12              # of a step's candidates, the most probable first; the token taken is shown wherever it stands
+MOST_BRANCHES = 9       # besides the drawn text
+SHOWN = 12              # candidates of a step, the most probable first; the chosen token is shown whatever its rank
 Picks = tuple[tuple[int, int], ...]     # (step, token id), steps rising
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A token that a step could take: its rank from 0, probability after temperature (prob) and among the kept
-    (renormalised), the rule that cut it (index into sampling.RULES, 0: kept), and its interval of [0, 1).
+    """A possible token of a step. place: its rank from 0; prob: its probability after temperature; renormalised: among
+    the kept tokens; cut_by: the rule that removed it (index into sampling.RULES, 0: kept); [start, end): its interval
+    of [0, 1).
     """
 
     token_id: int
@@ -37,10 +38,10 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Step:
-    """A written token, and the distribution it came from as far as it is shown: a GenerationStep without its arrays.
+    """A generated token and the shown part of its distribution: a GenerationStep without its arrays.
 
-    log_prob: ln of the model's own probability, nats. taken: the token itself as a candidate. entropy: of the
-    distribution after temperature, nats.
+    log_prob: ln of the model's probability, nats. taken: the token itself as a candidate. entropy: of the distribution
+    after temperature, nats.
     """
 
     token_id: int
@@ -55,12 +56,12 @@ class Step:
 
     @property
     def p(self) -> float:
-        """The model's own probability of the token: temperature 1, nothing cut."""
+        """The model's probability of the token: temperature 1, no truncation."""
         return math.exp(self.log_prob)
 
 
 def compact(step: GenerationStep, by_hand: bool) -> Step:
-    """The part of a step that the pictures show."""
+    """The part of a step that the pictures need."""
     t = step.truncation
     starts = np.concatenate([[0.0], t.interval_ends[:-1]])
 
@@ -74,9 +75,9 @@ def compact(step: GenerationStep, by_hand: bool) -> Step:
 
 
 def text_of(run: Run, begin: Start, config: SamplingConfig, seed: int, picks: Picks = ()) -> tuple[Step, ...]:
-    """The steps of one text: drawn with the seed, but for the picks.
+    """The steps of one text, drawn with the seed except for the picks.
 
-    What two texts have in common before their last pick is written once.
+    Texts share the steps before their last pick, which are computed once.
     """
     key = run.loaded.key("generation text", begin.token_ids, begin.length, config, seed, picks)
     return growing_results.made(key, lambda: _write(run, begin, config, seed, picks),
@@ -89,7 +90,7 @@ def _write(run: Run, begin: Start, config: SamplingConfig, seed: int, picks: Pic
         before = text_of(run, begin, config, seed, picks[:-1])[:picks[-1][0]]
     generator = torch.Generator().manual_seed(seed)
     for _ in before:
-        torch.rand((), generator=generator, dtype=torch.float64)        # the numbers of the steps that stay
+        torch.rand((), generator=generator, dtype=torch.float64)        # skips the numbers of the shared steps
     prompt = begin.token_ids + tuple(step.token_id for step in before)
     by_hand = {0: picks[-1][1]} if picks else {}
     steps = in_turns(run, generate, prompt, config, generator, begin.length - len(before), picks=by_hand)
@@ -104,34 +105,34 @@ def fits(run: Run, begin: Start, config: SamplingConfig, seed: int, picks: Picks
 
 
 def identity(run: Run, begin: Start, config: SamplingConfig, seed: int) -> str:
-    """A short name of what the texts are made from, since picks from another text have no meaning in this one."""
+    """A short hash of everything the texts depend on, since picks of one text have no meaning in another."""
     return f"{zlib.crc32(repr((run.model_name, begin, config, seed)).encode()):08x}"
 
 
 def to_link(name: str, branches: Iterable[Picks]) -> str:
-    """The branches as the address has them.
+    """The branches as text for the address.
 
     >>> to_link("00c0ffee", [((5, 120),), ((5, 120), (9, 7))])
     '00c0ffee~5.120~5.120-9.7'
     """
-    written = ["-".join(f"{step}.{token_id}" for step, token_id in picks) for picks in branches]
-    return "~".join([name, *written]) if written else ""
+    links = ["-".join(f"{step}.{token_id}" for step, token_id in picks) for picks in branches]
+    return "~".join([name, *links]) if links else ""
 
 
 def from_link(name: str, link: str) -> tuple[Picks, ...]:
-    """What `to_link` wrote; nothing where it was written for other texts, or makes no sense.
+    """The branches that `to_link` wrote; none if they belong to other texts or cannot be parsed.
 
     >>> from_link("00c0ffee", "00c0ffee~5.120~5.120-9.7")
     (((5, 120),), ((5, 120), (9, 7)))
     >>> from_link("00c0ffee", "deadbeef~5.120"), from_link("00c0ffee", "00c0ffee~x")
     ((), ())
     """
-    head, *written = link.split("~")
+    head, *links = link.split("~")
     if head != name:
         return ()
     try:
         return tuple(tuple((int(step), int(token_id))
                            for step, token_id in (pick.split(".") for pick in picks.split("-")))
-                     for picks in written[:MOST_BRANCHES])
+                     for picks in links[:MOST_BRANCHES])
     except ValueError:
         return ()

@@ -1,7 +1,4 @@
-"""Pictures of generation: lines over the number of tokens, with the KV cache and without it.
-
-Arrays and labels in, an altair object out.
-"""
+"""An altair chart of generation: lines over the number of tokens, with the KV cache and without it."""
 from collections.abc import Sequence
 
 import altair as alt
@@ -12,8 +9,8 @@ from core.figures.style import colour, framed, layered
 
 def over_tokens(tokens: Sequence[int], lines: Sequence[tuple[str, Sequence[float]]], titles: tuple[str, str],
                 theme: str, scale: float, height: int) -> alt.LayerChart:
-    """One line for each (name, values) over the number of tokens, named at its end: the first solid and dark, the
-    second dashed and grey.
+    """One line for each (name, values) over the number of tokens, with its name at the end: the first solid and dark,
+    the second dashed and grey.
 
     titles: of the two axes, with their units.
     """

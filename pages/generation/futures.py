@@ -1,5 +1,4 @@
-"""Futures: two hundred continuations of one prompt as a tree, the count of each beginning beside its exact probability.
-"""
+"""Futures: two hundred continuations of one prompt as a tree, with the count and exact probability of each prefix."""
 import math
 from collections.abc import Iterator
 
@@ -19,29 +18,29 @@ from pages.generation.shared import PREFIX, Start, choice, controls, in_turns, k
 
 N = 200
 QUARTERS = 4
-# A tree of draws: each beginning as high as its count, and beside it counts against exact probabilities.
+# The tree of the draws, in which a prefix is as high as its count, and a chart of counts over exact probabilities.
 _picture = token_view("generation_futures", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """Draw the controls and the tree; return what they show."""
+    """Draw the controls and the tree; return their Reading."""
     with controls(page, "temperature", "top_k", "top_p", "seed"):
         depth = int(choice(page, "depth"))
     begin, config, seed = start(run, depth), sampling(), read("seed")
-    (tree, other), whole = trees_of(page, run, begin, config, seed)
+    (tree, fresh), whole = trees_of(page, run, begin, config, seed)
     picked = picked_node(tree)
     _picture(message(page, run, begin, tree, picked), key=f"{PREFIX}futures",
              on_settings=lambda settings: keep(future=settings["future"]))
     title = sentence(page, run, tree, picked)
-    return Reading(_lines(page, run, tree, picked), _question(page, seed, tree, other) if whole else None,
+    return Reading(_lines(page, run, tree, picked), _question(page, seed, tree, fresh) if whole else None,
                    [mathematics.futures, frequency_band], {"futures.csv": lambda: _table(page, run, tree)},
                    ".futures-picture", title, None, {page.label("column_different"): str(len(ends(tree))),
                                                      page.label("column_mass"): readable(mass(tree))})
 
 
 def trees_of(page: Lesson, run: Run, begin: Start, config: SamplingConfig, seed: int) -> tuple[tuple[Tree, Tree], bool]:
-    """The trees of N draws of begin.length tokens with the seed and, for the question, with the next seed, as far as
-    they are grown; and whether they are finished.
+    """The trees, as far as they are grown, of N draws of begin.length tokens with the seed and, for the question, with
+    the next seed; and whether they are finished.
     """
     def steps() -> Iterator[Part]:
         for trees in in_turns(run, mathematics.grow, begin.token_ids, config, (seed, seed + 1), N, begin.length):
@@ -54,33 +53,30 @@ def trees_of(page: Lesson, run: Run, begin: Start, config: SamplingConfig, seed:
 
 
 def ends(tree: Tree) -> list[Node]:
-    """The leaves of the tree, which are the whole texts that were drawn."""
+    """The leaves of the tree: the complete drawn texts."""
     inner = {node.parent for node in tree[1:]}
     return [node for place, node in enumerate(tree) if place not in inner and node.depth]
 
 
 def mass(tree: Tree) -> float:
-    """The exact probability of all texts that were drawn together."""
+    """The total exact probability of all drawn texts, in [0, 1]."""
     return min(1.0, math.fsum(node.path_prob for node in ends(tree)))
 
 
 def picked_node(tree: Tree) -> int:
-    """The place of the beginning that the reader has picked; before that, of the whole text drawn most often."""
-    wanted = read("future")
-    found = next((place for place, node in enumerate(tree)
-                  if node.depth and ".".join(map(str, node.token_ids)) == wanted), None)
-    whole = set(map(id, ends(tree)))
-    return max((place for place, node in enumerate(tree) if id(node) in whole),
-               key=lambda place: (tree[place].count, tree[place].path_prob)) if found is None else found
+    """The place of the prefix that the reader has picked, or that of the complete text drawn most often."""
+    ids = read("future")
+    picked = (place for place, node in enumerate(tree) if node.depth and ".".join(map(str, node.token_ids)) == ids)
+    return next(picked, 0) or tree.index(max(ends(tree), key=lambda node: (node.count, node.path_prob)))
 
 
 def path(run: Run, node: Node) -> str:
-    """The tokens of a beginning as one piece of text, in visible form."""
+    """The tokens of a prefix in visible form, joined."""
     return "".join(map(run.tokenizer.visible, node.token_ids))
 
 
 def message(page: Lesson, run: Run, begin: Start, tree: Tree, picked: int) -> dict:
-    """The header of the component, as futures.js has it."""
+    """The message to futures.js."""
     nodes = [[run.tokenizer.visible(node.token_ids[-1]) if node.depth else "", node.parent, node.depth, node.count,
               node.prob, node.path_prob, ".".join(map(str, node.token_ids))] for node in tree]
     return page.header("futures", note=note(page, begin)) | {
@@ -89,7 +85,7 @@ def message(page: Lesson, run: Run, begin: Start, tree: Tree, picked: int) -> di
 
 
 def sentence(page: Lesson, run: Run, tree: Tree, picked: int) -> str:
-    """The picture in a sentence."""
+    """A sentence that describes the picture."""
     node = tree[picked]
     return page.label("tree_twin", n=N, different=len(ends(tree)), mass=readable(mass(tree)),
                       path=code(path(run, node)), count=node.count, expected=readable(N * node.path_prob),
@@ -98,16 +94,16 @@ def sentence(page: Lesson, run: Run, tree: Tree, picked: int) -> str:
 
 def chain(tree: Tree, place: int) -> list[Node]:
     """The nodes from the first token to this one."""
-    found = []
+    nodes = []
     while place:
-        found.insert(0, tree[place])
+        nodes.insert(0, tree[place])
         place = tree[place].parent
-    return found
+    return nodes
 
 
 def _lines(page: Lesson, run: Run, tree: Tree, picked: int) -> list[tuple[str, str]]:
     node = tree[picked]
-    factors = r" \cdot ".join(bracketed(latex_operand(one.prob)) for one in chain(tree, picked))
+    factors = r" \cdot ".join(bracketed(latex_operand(node.prob)) for node in chain(tree, picked))
     p, text = latex_operand(node.path_prob), code(path(run, node))
     return [(page.label("numbers_path", path=text),
              rf"P = \prod_t p(x_t \mid x_{{<t}}) = {factors} = {latex_number(node.path_prob)}"),
@@ -119,14 +115,14 @@ def _lines(page: Lesson, run: Run, tree: Tree, picked: int) -> list[tuple[str, s
              rf"\sum_{{\mathrm{{drawn}}}} P = {latex_number(mass(tree))}")]
 
 
-def _question(page: Lesson, seed: int, tree: Tree, other: Tree) -> Question:
-    """How many of N new draws bring a text that this tree has."""
+def _question(page: Lesson, seed: int, tree: Tree, fresh: Tree) -> Question:
+    """Question: how many of N new draws repeat a text of this tree?"""
     known = {node.token_ids for node in ends(tree)}
-    again = sum(node.count for node in ends(other) if node.token_ids in known)
+    repeats = sum(node.count for node in ends(fresh) if node.token_ids in known)
     size = N // QUARTERS
     options = [page.label("question_again_range", low=i * size, high=(i + 1) * size - (i < QUARTERS - 1))
                for i in range(QUARTERS)]
-    return page.question("again", options, min(again // size, QUARTERS - 1), n=N, seed=seed + 1, again=again,
+    return page.question("again", options, min(repeats // size, QUARTERS - 1), n=N, seed=seed + 1, again=repeats,
                          mass=readable(mass(tree)))
 
 

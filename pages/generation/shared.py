@@ -1,4 +1,4 @@
-"""What the views of the lesson share: settings, the prompt that is continued, the controls of the sampling."""
+"""Shared by the views of the lesson: settings, the prompt to continue, the sampling controls."""
 import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Iterator
@@ -42,8 +42,8 @@ choice, show = functools.partial(views.choice, SETTINGS), functools.partial(char
 
 @dataclass(frozen=True)
 class Start:
-    """The tokens that a text goes on from: the last ones of the prompt, as many as leave room for `length` new tokens.
-    n_left_out: how many tokens of the prompt did not fit.
+    """The tokens to continue: the last of the prompt, as many as leave room for `length` new tokens. n_left_out: the
+    number of tokens of the prompt that did not fit.
     """
 
     token_ids: tuple[int, ...]
@@ -52,15 +52,15 @@ class Start:
 
 
 def start(run: Run, length: int = LENGTH) -> Start:
-    """The prompt of a run with room after it; of a small context the new tokens get at most half."""
+    """The prompt of a run with room after it; the new tokens get at most half of a small context."""
     config = run.model.config
     length = min(length, config.n_context // 2)
-    kept = context_window(run.token_ids, dataclasses.replace(config, n_context=config.n_context - length))
-    return Start(kept, length, len(run.token_ids) - len(kept))
+    ids = context_window(run.token_ids, dataclasses.replace(config, n_context=config.n_context - length))
+    return Start(ids, length, len(run.token_ids) - len(ids))
 
 
 def in_turns(run: Run, make: Callable[..., Iterable], *inputs, **options) -> Iterator:
-    """What `make` yields of the run's model and these inputs, each step in a turn on the device."""
+    """Yield the items of `make(model, *inputs, **options)`, each computed in its own turn on the device."""
     return cache.in_turns(run.loaded, make(run.loaded.runner, *inputs, **options))
 
 
@@ -70,7 +70,7 @@ def sampling() -> SamplingConfig:
 
 
 def controls(page: Lesson, *names: str) -> DeltaGenerator:
-    """Some of temperature, top_k, top_p, width and seed, in a row, which is returned for what else stands in it."""
+    """Draw controls from temperature, top_k, top_p, width and seed in a row; return the row for further controls."""
     bounds = {"temperature": (0.0, 3.0, 0.05), "top_k": (0, MOST_K, 1), "top_p": (0.0, 1.0, 0.01), "width": (1, 8, 1)}
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key=f"{PREFIX}controls")
     with row:
@@ -86,10 +86,10 @@ def controls(page: Lesson, *names: str) -> DeltaGenerator:
 
 
 def sum_latex(terms: Iterable[float]) -> str:
-    """Numbers as a sum for a formula, each with its sign."""
+    """LaTeX of a sum, each number with its sign."""
     return "".join(("" if term < 0 else "+") + latex_operand(term) for term in terms)
 
 
 def note(page: Lesson, begin: Start) -> str:
-    """The sentence that says how much of a long prompt's beginning was left out; empty where nothing was."""
+    """A sentence on how many tokens of a long prompt were left out; "" if none."""
     return page.label("left_out", n=begin.n_left_out, length=begin.length) if begin.n_left_out else ""

@@ -1,4 +1,4 @@
-"""Strategies: greedy, random, top-k, top-p and beam search from one prompt with one seed, and what each text is worth.
+"""Strategies: greedy, random, top-k, top-p and beam search from one prompt with one seed, with measures of each text.
 """
 import math
 from collections.abc import Iterator, Sequence
@@ -22,16 +22,16 @@ from core.model.sampling import SamplingConfig
 from pages.generation.shared import GREEDY, PREFIX, Start, attached, controls, in_turns, note, read, start
 
 NAMES = ("greedy", "random", "top_k", "top_p", "beam")
-DRAWN = NAMES[1:4]          # those that depend on the seed
+DRAWN = NAMES[1:4]          # these depend on the seed
 N_SEEDS, GRAM = 10, 4
 MEASURES = ("log_prob", "surprisal", "distinct", "repeated")
-# Texts of several strategies under each other, their tokens coloured by probability, beside them what each is worth.
+# Texts of several strategies under each other, their tokens coloured by probability, with the measures of each.
 _picture = token_view("generation_strategies", __file__)
 
 
 @dataclass(frozen=True)
 class Scene:
-    """Each strategy's text by name, and, where they were asked for, the texts of N_SEEDS seeds."""
+    """The text of each strategy by name and, on request, the texts of N_SEEDS seeds (many)."""
 
     begin: Start
     seed: int
@@ -40,42 +40,43 @@ class Scene:
 
 
 def configs() -> dict[str, SamplingConfig]:
-    """The sampling of each strategy but beam search; the temperature is always 1, so that they differ by one rule each.
-    """
+    """The sampling of each strategy except beam search; the temperature is 1, so that they differ by one rule each."""
     return {"greedy": GREEDY, "random": SamplingConfig(), "top_k": SamplingConfig(top_k=read("top_k") or None),
             "top_p": SamplingConfig(top_p=read("top_p"))}
 
 
-def measured(text: Continuation) -> tuple[float, ...]:
+def measures(text: Continuation) -> tuple[float, ...]:
     """The MEASURES of a text."""
     return text.log_prob, text.surprisal, text.distinct(2), text.repeated(GRAM)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """Draw the controls, the texts, the averages where they are asked for; return what they show."""
+    """Draw the controls, the texts and, on request, the averages; return their Reading."""
     with controls(page, "top_k", "top_p", "width", "seed"):
         st.toggle(page.label("averaged", n=N_SEEDS), help=page.label("averaged_help"), **attached("averaged"))
     begin, seed = start(run), read("seed")
-    here, whole = _scene(page, run, begin, seed)
-    _picture(message(page, run, here), key=f"{PREFIX}strategies", on_settings=lambda _: None)
+    scene, whole = _scene(page, run, begin, seed)
+    _picture(message(page, run, scene), key=f"{PREFIX}strategies", on_settings=lambda _: None)
     title = page.label("strategies_twin",
                        texts="; ".join(f"{name_of(page, name)}: {code(_decoded(run, text))}, ln P = "
-                                       f"{readable(text.log_prob)}" for name, text in here.texts.items()))
-    return Reading(_lines(page, here), _question(page, here) if whole else None,
+                                       f"{readable(text.log_prob)}" for name, text in scene.texts.items()))
+    return Reading(_lines(page, scene), _question(page, scene) if whole else None,
                    [write_side_by_side, beam_search, distinct_share],
-                   {"strategies.csv": lambda: _table(page, run, here)}, ".strategies-picture",
-                   title, _numbers(page, here))
+                   {"strategies.csv": lambda: _table(page, run, scene)}, ".strategies-picture",
+                   title, _numbers(page, scene))
 
 
 def name_of(page: Lesson, name: str) -> str:
-    """A strategy's name with what it is set to."""
+    """A strategy's name with its settings."""
     return page.label(f"strategy_{name}", k=read("top_k") or "∞", p=readable(read("top_p")), width=read("width"))
 
 
 def _scene(page: Lesson, run: Run, begin: Start, seed: int) -> tuple[Scene, bool]:
-    """The texts written so far, and whether those are all: first the drawn ones, then the beam, then other seeds'."""
+    """The texts written so far, and whether they are all: first greedy and the drawn ones, then beam search, then the
+    other seeds.
+    """
     jobs = tuple((config, seed) for config in configs().values())
-    drawn, whole = _written(page, run, begin, jobs, page.label("strategies_progress"))
+    drawn, whole = _texts(page, run, begin, jobs, page.label("strategies_progress"))
     texts, many = dict(zip(NAMES, drawn)), {}
     if whole:
         texts["beam"], whole = _beam(page, run, begin, read("width"))
@@ -84,20 +85,20 @@ def _scene(page: Lesson, run: Run, begin: Start, seed: int) -> tuple[Scene, bool
     return Scene(begin, seed, texts, many), whole
 
 
-def _written(page: Lesson, run: Run, begin: Start, jobs: tuple, said: str) -> tuple[tuple[Continuation, ...], bool]:
-    """A text for each job as far as they are written, and whether that is all."""
+def _texts(page: Lesson, run: Run, begin: Start, jobs: tuple, label: str) -> tuple[tuple[Continuation, ...], bool]:
+    """A text for each job, as far as they are written, and whether they are finished."""
     def steps() -> Iterator[Part]:
         texts = ()
         for i, texts in enumerate(in_turns(run, write_side_by_side, begin.token_ids, jobs, begin.length), 1):
             yield Part(texts, i, begin.length)
 
     return growing_results.growing(run.loaded.key("generation strategies", begin, jobs), steps,
-                                   lambda value: 100 * sum(len(text.token_ids) + 1 for text in value), said)
+                                   lambda value: 100 * sum(len(text.token_ids) + 1 for text in value), label)
 
 
 def _many(page: Lesson, run: Run, begin: Start, seed: int) -> tuple[dict[str, tuple[Continuation, ...]], bool]:
     jobs = tuple((configs()[name], seed + i) for name in DRAWN for i in range(N_SEEDS))
-    texts, whole = _written(page, run, begin, jobs, page.label("averages_progress", n=N_SEEDS))
+    texts, whole = _texts(page, run, begin, jobs, page.label("averages_progress", n=N_SEEDS))
     return {name: texts[i * N_SEEDS:(i + 1) * N_SEEDS] for i, name in enumerate(DRAWN)}, whole
 
 
@@ -110,8 +111,8 @@ def _beam(page: Lesson, run: Run, begin: Start, width: int) -> tuple[Continuatio
                                    lambda value: 100 * len(value.token_ids), page.label("beam_progress", width=width))
 
 
-def again(token_ids: Sequence[int], n: int = GRAM) -> list[bool]:
-    """Which tokens belong to an n-gram that stood in the text before.
+def repeats(token_ids: Sequence[int], n: int = GRAM) -> list[bool]:
+    """For each token whether it belongs to an n-gram that occurs earlier in the text.
 
     >>> again([1, 2, 1, 2, 3], n=2)
     [False, False, True, True, False]
@@ -125,22 +126,22 @@ def again(token_ids: Sequence[int], n: int = GRAM) -> list[bool]:
     return marked
 
 
-def message(page: Lesson, run: Run, here: Scene) -> dict:
-    """The header of the component, as strategies.js has it."""
+def message(page: Lesson, run: Run, scene: Scene) -> dict:
+    """The message to strategies.js."""
     rows = []
-    for name, text in here.texts.items():
-        means = [readable(value) for value in _means(here.many[name])] if name in here.many else None
+    for name, text in scene.texts.items():
+        means = [readable(value) for value in _means(scene.many[name])] if name in scene.many else None
         rows.append({"name": name_of(page, name), "note": page.label(f"strategy_{name}_note"),
                      "tokens": [run.tokenizer.visible(i) for i in text.token_ids],
-                     "p": [round(math.exp(value), 5) for value in text.log_probs], "again": again(text.token_ids),
-                     "numbers": [readable(value) for value in measured(text)], "means": means})
-    return page.header("strategies", note=note(page, here.begin)) | {
+                     "p": [round(math.exp(value), 5) for value in text.log_probs], "again": repeats(text.token_ids),
+                     "numbers": [readable(value) for value in measures(text)], "means": means})
+    return page.header("strategies", note=note(page, scene.begin)) | {
         "rows": rows, "columns": [page.label(f"measure_{name}") for name in MEASURES], "many": page.label("mean_of")}
 
 
 def _means(texts: Sequence[Continuation]) -> list[float]:
-    """The MEASURES' means over texts; a text too short for one is left out of its mean."""
-    values = np.array([measured(text) for text in texts])
+    """The means of the MEASURES over texts; a text too short for a measure is left out of its mean."""
+    values = np.array([measures(text) for text in texts])
     return [float(np.nanmean(column)) if np.isfinite(column).any() else math.nan for column in values.T]
 
 
@@ -148,22 +149,23 @@ def _decoded(run: Run, text: Continuation) -> str:
     return run.tokenizer.decode(list(text.token_ids)).replace("\n", "⏎")
 
 
-def _numbers(page: Lesson, here: Scene) -> pd.DataFrame:
-    rows = [(name_of(page, name), *map(plain_number, measured(text)),
-             *map(plain_number, _means(here.many[name]) if name in here.many else ()))
-            for name, text in here.texts.items()]
+def _numbers(page: Lesson, scene: Scene) -> pd.DataFrame:
+    rows = [(name_of(page, name), *map(plain_number, measures(text)),
+             *map(plain_number, _means(scene.many[name]) if name in scene.many else ()))
+            for name, text in scene.texts.items()]
     heads = [page.label("column_strategy"), *_measures(page)]
-    if here.many:
+    if scene.many:
         heads += [f"{measure}, {page.label('mean_of')}" for measure in _measures(page)]
     return pd.DataFrame([row + ("",) * (len(heads) - len(row)) for row in rows], columns=heads)
 
 
-def _table(page: Lesson, run: Run, here: Scene) -> pd.DataFrame:
-    every = ([(name, here.seed, text) for name, text in here.texts.items()]
-             + [(name, here.seed + i, text) for name, texts in here.many.items() for i, text in enumerate(texts) if i])
+def _table(page: Lesson, run: Run, scene: Scene) -> pd.DataFrame:
+    every = ([(name, scene.seed, text) for name, text in scene.texts.items()]
+             + [(name, scene.seed + i, text)
+                for name, texts in scene.many.items() for i, text in enumerate(texts) if i])
     table = page.table([(name_of(page, name), seed, run.tokenizer.decode(list(text.token_ids)))
                         for name, seed, text in every], "strategy", "seed", "text")
-    table[_measures(page)] = [measured(text) for *_, text in every]
+    table[_measures(page)] = [measures(text) for *_, text in every]
     return table
 
 
@@ -171,15 +173,15 @@ def _measures(page: Lesson) -> list[str]:
     return [page.label(f"measure_{name}").replace("|", " ") for name in MEASURES]
 
 
-def _lines(page: Lesson, here: Scene) -> list[tuple[str, str]]:
+def _lines(page: Lesson, scene: Scene) -> list[tuple[str, str]]:
     lines = []
     for name in ("greedy", "beam"):
-        text = here.texts.get(name, Continuation())
+        text = scene.texts.get(name, Continuation())
         if text.token_ids:
             lines.append((page.label("numbers_surprisal", name=name_of(page, name), n=len(text.token_ids)),
                           rf"-\frac{{\ln P}}{{n}} = \frac{{{latex_operand(-text.log_prob)}}}{{{len(text.token_ids)}}} "
                           rf"= {latex_number(text.surprisal)}"))
-    text = here.texts["greedy"]
+    text = scene.texts["greedy"]
     n_grams = len(text.token_ids) - GRAM + 1
     if n_grams > 0:
         different = round(text.distinct(GRAM) * n_grams)
@@ -188,9 +190,9 @@ def _lines(page: Lesson, here: Scene) -> list[tuple[str, str]]:
     return lines
 
 
-def _question(page: Lesson, here: Scene) -> Question | None:
-    """Whether beam search has found a more probable text than greedy decoding."""
-    greedy, beam = here.texts["greedy"], here.texts["beam"]
+def _question(page: Lesson, scene: Scene) -> Question | None:
+    """Question: is the text of beam search more probable than that of greedy decoding?"""
+    greedy, beam = scene.texts["greedy"], scene.texts["beam"]
     answer = 1 if greedy.token_ids == beam.token_ids else 0 if beam.log_prob > greedy.log_prob else 2
     return page.question("beam", [page.label(f"question_beam_{name}") for name in ("more", "same", "less")], answer,
                          width=read("width"), greedy=readable(greedy.log_prob, 4), beam=readable(beam.log_prob, 4),
