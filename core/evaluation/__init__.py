@@ -1,7 +1,8 @@
-"""Measures of how good a decoder is: a file for each subject, a function for each measure, results in frozen records.
+"""Measures of the quality of a decoder: a file for each subject, a function for each measure, results in frozen
+records.
 
-`python -m core.evaluation` prints all of it.
+`python -m core.evaluation` prints them all.
 
-Whatever takes more than a second is an iterator, so that a caller can show how far it is and stop it. Every function
-takes the model where it is, on any device.
+Functions that take more than a second are iterators, so that a caller can show progress and stop. Every function
+works on the device of its model.
 """

@@ -31,8 +31,8 @@ def parser() -> argparse.ArgumentParser:
     return p
 
 
-def announce(what: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')} {what} …", file=sys.stderr, flush=True)
+def announce(name: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {name} …", file=sys.stderr, flush=True)
 
 
 def main(argv: Sequence[str] | None = None, sizes: Sizes = Sizes()) -> None:

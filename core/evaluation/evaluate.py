@@ -1,4 +1,4 @@
-"""All measures of one model, one after the other."""
+"""All measures of one model."""
 from __future__ import annotations
 
 import itertools
@@ -21,20 +21,20 @@ from core.model.transformer import Transformer
 from core.training import corpus, teaching_text
 
 NEVER_TRAINED_ON = ("heldout_", "out_of_domain_")
-STORIES = "heldout_tinystories"         # the held-out text that is most like what the model writes
+STORIES = "heldout_tinystories"         # the held-out text most like the model's own texts
 TEACHING = "teaching text"
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many exercises, sequences, samples and steps are measured."""
+    """The numbers of exercises, sequences, samples, tokens and steps of the measures."""
 
     exercises: int = 200                # of each task
     sequences: int = 64                 # random ones, for induction
     samples: int = 100                  # and as many continuations of training documents
     tokens: int = 100                   # of each sample
-    beginning: int = 32                 # tokens of a training document that are continued
-    steps: int = 50                     # of the training that is repeated
+    beginning: int = 32                 # tokens of a training document before its continuation
+    steps: int = 50                     # of each of the two equal trainings
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class Corpus:
 
     @classmethod
     def read(cls, folder: Path, tokenizer: Tokenizer) -> Corpus:
-        """From a folder's .txt files: heldout_* and out_of_domain_* were never trained on.
+        """Read a folder's .txt files; heldout_* and out_of_domain_* were never trained on.
 
-        Raises ValueError if either kind is missing.
+        Raises ValueError if there are none of these or none of the others.
         """
         files = sorted(folder.glob("*.txt"))
         held_out = [path for path in files if path.name.startswith(NEVER_TRAINED_ON)]
@@ -62,7 +62,7 @@ class Corpus:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The results. Without a corpus `losses`, `lengths` and `verbatim` are empty, and calibration is measured on
+    """The results. Without a corpus, `losses`, `lengths` and `verbatim` are empty, and the calibration is that on
     teaching text.
     """
 
@@ -83,30 +83,29 @@ class Evaluation:
 
 
 def evaluate(model: Transformer, tokenizer: Tokenizer, texts: Corpus | None = None, sizes: Sizes = Sizes(),
-             say: Callable[[str], None] = lambda what: None) -> Evaluation:
-    """Take all measures, within minutes; with `texts` also the losses, the longest verbatim runs and real stories to
-    compare the samples with.
+             say: Callable[[str], None] = lambda name: None) -> Evaluation:
+    """Take all measures, within minutes; with `texts` also the losses, the longest verbatim runs and the distinctness
+    of real stories beside that of the samples.
 
-    `say` receives the name of each measure before it begins. Raises ValueError for a model that sees the future.
+    `say` is called with the name of each measure before it begins. Raises ValueError for a bidirectional model.
     """
     if model.config.mask == "bidirectional":
         raise ValueError("These measures are of models that read from left to right.")
     say("the teaching tasks")
     tasks = tuple(task_scores(model, tokenizer, sizes.exercises))
     say("induction")
-    repeated = induction(model, sizes.sequences)
+    heads = induction(model, sizes.sequences)
     say("calibration")
     stories = corpus.tokenize(texts.held_out.get(STORIES, []) if texts else [], tokenizer).documents
-    calibrated = calibrate(*top_predictions(model, stories or _held_out_exercises(tokenizer, sizes.exercises)))
+    calibration = calibrate(*top_predictions(model, stories or _held_out_exercises(tokenizer, sizes.exercises)))
     say("samples")
-    written = sorted(samples(model, tokenizer, openings(), sizes.samples, sizes.tokens),
-                     key=lambda sample: sample.place)
+    drawn = sorted(samples(model, tokenizer, openings(), sizes.samples, sizes.tokens), key=lambda sample: sample.place)
     say("memorisation")
-    recited = tuple(recitations(model, tokenizer, teaching_text.canaries()))
+    passages = tuple(recitations(model, tokenizer, teaching_text.canaries()))
     say("the same seed again")
-    again = repetition(tokenizer, sizes.steps)
-    own = [sample.token_ids for sample in written]
-    # pieces of the held-out stories like the samples: as many and as long, each from after its first tokens on
+    rerun = repetition(tokenizer, sizes.steps)
+    ids = [sample.token_ids for sample in drawn]
+    # pieces of the held-out stories, as many and as long as the samples, each without the story's first tokens
     pieces = [story[PROMPT_TOKENS:][:sizes.tokens].tolist() for story in stories[:sizes.samples]]
     real = {STORIES: pieces} if stories else {}
     losses, lengths, runs = (), (), ()
@@ -117,11 +116,12 @@ def evaluate(model: Transformer, tokenizer: Tokenizer, texts: Corpus | None = No
             say("the loss by position")
             lengths = stretches(model, corpus.tokenize(texts.held_out[LONG_TEXT], tokenizer).documents)
         say("the longest runs from the training text")
-        copied = document_continuations(model, texts.training.documents, sizes.samples, sizes.beginning, sizes.tokens)
-        runs = verbatim({"openings": own, "beginnings": list(copied)} | real, texts.training.documents, tokenizer)
-    return Evaluation(model.n_parameters, tokenizer.vocab_size, sizes, tasks, repeated,
-                      STORIES if stories else TEACHING, calibrated, tuple(written),
-                      tuple(itertools.starmap(distinct, ({"samples": own} | real).items())), recited, again,
+        documents = texts.training.documents
+        new = document_continuations(model, documents, sizes.samples, sizes.beginning, sizes.tokens)
+        runs = verbatim({"openings": ids, "beginnings": list(new)} | real, documents, tokenizer)
+    return Evaluation(model.n_parameters, tokenizer.vocab_size, sizes, tasks, heads,
+                      STORIES if stories else TEACHING, calibration, tuple(drawn),
+                      tuple(itertools.starmap(distinct, ({"samples": ids} | real).items())), passages, rerun,
                       losses, lengths, runs)
 
 

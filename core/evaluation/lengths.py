@@ -27,13 +27,13 @@ class Stretch:
     n: int
 
 
-def save(folder: Path, measured: Sequence[Stretch]) -> None:
-    """Write what was measured beside the weights in `folder`."""
-    write_json(folder / FILE, list(map(dataclasses.asdict, measured)))
+def save(folder: Path, stretches: Sequence[Stretch]) -> None:
+    """Write the stretches beside the weights in `folder`."""
+    write_json(folder / FILE, list(map(dataclasses.asdict, stretches)))
 
 
 def bundled(name: str) -> tuple[Stretch, ...]:
-    """Return the stretches measured of a bundled model; none if nobody measured it.
+    """Return the stretches measured of a bundled model; none if it was not measured.
 
     Raises CheckpointError for a file that cannot be read.
     """
@@ -46,9 +46,9 @@ def bundled(name: str) -> tuple[Stretch, ...]:
         raise checkpoints.CheckpointError(f"{path} cannot be read: {error} Put the original file back.") from error
 
 
-def mean(measured: Sequence[Stretch]) -> float:
+def mean(stretches: Sequence[Stretch]) -> float:
     """Nats per token over several stretches."""
-    return sum(s.n * s.nats_per_token for s in measured) / sum(s.n for s in measured)
+    return sum(s.n * s.nats_per_token for s in stretches) / sum(s.n for s in stretches)
 
 
 def stretches(model: Transformer, documents: Sequence[np.ndarray], window: int = WINDOW,
@@ -56,7 +56,7 @@ def stretches(model: Transformer, documents: Sequence[np.ndarray], window: int =
     """Return the loss in stretches of `width` positions, as far as the model has positions; none if no document is as
     long as the window.
 
-    A stretch ends at n_context, the length of training, so that inside and beyond do not mix.
+    A stretch ends at n_context, the length of training, so that none contains positions on both sides of it.
     """
     pieces = [document[start:start + window] for document in documents
               for start in range(0, len(document) - window + 1, window)]

@@ -1,5 +1,5 @@
-"""What a text costs: the model's loss on it beside a trigram model's and two compressors'; and how far the model's
-confidence can be believed.
+"""The loss of the model on a text beside that of a trigram model and two compressors; and pairs of confidence and
+outcome for its calibration.
 """
 import gzip
 import lzma
@@ -21,8 +21,8 @@ from core.training.loss import HeldOutLoss, held_out_logits, held_out_loss
 
 @dataclass(frozen=True)
 class TextScore:
-    """One held-out text under the model, the trigram model and the compressors, which see nothing but the text itself
-    (bits per byte).
+    """One held-out text under the model, the trigram model and the compressors (bits per byte), which know nothing but
+    the text itself.
     """
 
     text: str
@@ -34,10 +34,9 @@ class TextScore:
 
 def text_scores(model: Transformer, tokenizer: Tokenizer, training: corpus.Source,
                 held_out: Mapping[str, Sequence[str]]) -> Iterator[TextScore]:
-    """The score of each held-out text (name -> documents), one by one; the trigram model counts the training documents,
-    every one once.
+    """Yield the score of each held-out text (name -> documents); the trigram model counts each training document once.
 
-    A minute for the trigrams of ten million tokens, and then as long as the model takes to read.
+    The trigrams of ten million tokens take a minute; then the model reads the texts.
     """
     trigram = TrigramModel(training.documents, tokenizer.vocab_size, tokenizer.end_of_text)
     for name, texts in held_out.items():
@@ -57,8 +56,8 @@ def compressed_bits_per_byte(texts: Sequence[str]) -> tuple[float, float]:
 
 
 def top_predictions(model: Transformer, documents: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """At every position of the documents (token ids without end of text), the closing ones included: the probability
-    (M,) of the most probable token, and whether it came (M,) bool. About a second for 3,000 tokens.
+    """At every position of the documents (token ids without end of text), the closing end of text included: the
+    probability (M,) of the most probable token, and whether it follows (M,) bool. About a second for 3,000 tokens.
     """
     confidence, right = [], []
     for logits, targets in held_out_logits(model, documents):
@@ -72,12 +71,10 @@ def top_predictions(model: Transformer, documents: Sequence[np.ndarray]) -> tupl
 @torch.no_grad()
 def own_predictions(model: Transformer, n_texts: int, n_tokens: int, temperature: float,
                     seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Let the model write n_texts texts side by side, at a temperature above 0. Yields for each further token, over the
-    texts that have not ended, the probability at temperature 1 of the most probable token, and whether that one was
-    drawn.
+    """Let the model write n_texts texts side by side, at a temperature above 0. Yield at each step, for the texts that
+    have not ended, the probability at temperature 1 of the most probable token, and whether it was drawn.
 
-    At temperature 1 each token comes as often as its probability says, so that any error that `calibrate` finds in the
-    result is chance.
+    At temperature 1 tokens are drawn with exactly these probabilities, so any error that `calibrate` finds is chance.
     """
     generator = torch.Generator().manual_seed(seed)
     texts, cache = [(model.config.end_of_text or 0,)] * n_texts, KVCache()
@@ -86,8 +83,8 @@ def own_predictions(model: Transformer, n_texts: int, n_tokens: int, temperature
         top = log_probs.exp().max(-1)
         drawn = torch.multinomial((log_probs / temperature).softmax(-1), 1, generator=generator)[:, 0]
         yield top.values.numpy(), (drawn == top.indices).numpy()
-        goes_on = [row for row, token_id in enumerate(drawn.tolist()) if token_id != model.config.end_of_text]
-        if not goes_on:
+        live = [row for row, token_id in enumerate(drawn.tolist()) if token_id != model.config.end_of_text]
+        if not live:
             return
-        texts = [(*texts[row], int(drawn[row])) for row in goes_on]
-        reorder(cache, goes_on)
+        texts = [(*texts[row], int(drawn[row])) for row in live]
+        reorder(cache, live)

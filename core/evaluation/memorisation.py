@@ -1,4 +1,4 @@
-"""Memorisation: how much of a passage a model recites, and the longest stretch of training text in what it writes."""
+"""Memorisation: the share of a passage that a model recites, and the longest runs of training text in its texts."""
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,13 +10,13 @@ from core.model.transformer import Transformer
 from core.training.teaching_text import Canary
 
 PROMPT_TOKENS = 16
-CHUNK = 2_000_000       # training tokens that are looked through at a time
+CHUNK = 2_000_000       # training tokens searched at a time
 
 
 @dataclass(frozen=True)
 class Recitation:
-    """A passage after its first n_prompt tokens: each further token, what the model held most probable in its place,
-    and ln p of the token itself, in nats; both after the true text before it.
+    """A passage after its first n_prompt tokens: each further token, the most probable token in its place (predicted),
+    and ln p of the token itself in nats, both given the true text before it.
     """
 
     passage: Canary
@@ -27,8 +27,8 @@ class Recitation:
 
     @property
     def n_recited(self) -> int:
-        """How many of the tokens greedy generation writes before its first mistake: until then it has the true
-        text before it.
+        """The number of tokens that greedy generation writes before its first mistake: until then the text before is
+        the true one.
         """
         return next((i for i, (a, b) in enumerate(zip(self.token_ids, self.predicted)) if a != b), len(self.token_ids))
 
@@ -38,7 +38,7 @@ class Recitation:
 
     @property
     def share_right(self) -> float:
-        """The share of all tokens that were the most probable ones, given the true text before them."""
+        """The share of all tokens that were the most probable, given the true text before them."""
         return sum(a == b for a, b in zip(self.token_ids, self.predicted)) / len(self.token_ids)
 
     @property
@@ -49,9 +49,9 @@ class Recitation:
 @torch.no_grad()
 def recitations(model: Transformer, tokenizer: Tokenizer, passages: Sequence[Canary],
                 n_prompt: int = PROMPT_TOKENS) -> Iterator[Recitation]:
-    """Each passage read once after end of text, as far as the context reaches; about 50 ms each.
+    """Yield the recitation of each passage, cut to the context; about 50 ms each.
 
-    Raises ValueError for one not longer than its prompt.
+    Raises ValueError for a passage not longer than its prompt.
     """
     for passage in passages:
         ids = tokenizer.encode(passage.text)[:model.config.n_context]
@@ -66,8 +66,8 @@ def recitations(model: Transformer, tokenizer: Tokenizer, passages: Sequence[Can
 
 @dataclass(frozen=True)
 class Run:
-    """The longest stretch of a text that stands word for word in a training document: from which of the text's tokens
-    on, and how many.
+    """The longest run of a text's tokens that a training document contains: the index of its first token, and its
+    length.
     """
 
     start: int
@@ -75,34 +75,33 @@ class Run:
 
 
 def longest_runs(texts: Sequence[Sequence[int]], documents: Sequence[np.ndarray]) -> list[Run]:
-    """Return for each text (token ids) the longest run that stands in some document (token ids) too, the first of
-    several. Exact; takes seconds for 10 million tokens.
+    """Return for each text (token ids) the longest run that some document (token ids) contains, the first of several.
+    Exact; takes seconds for 10 million tokens.
 
-    The algorithm numbers the stretches of L tokens in the texts, with one number for each wording. It then compares
-    each place of a document that matched a stretch of L tokens with those of L + 1 tokens, all places at once, until no
-    place is left.
+    The algorithm numbers the different stretches of L tokens in the texts. It then compares each place of a document
+    that matched a stretch of L tokens with those of L + 1 tokens, all places at once, until no place is left.
     """
     lengths = [len(text) for text in texts]
-    # two numbers that are no token, and differ
+    # two different numbers that are no token
     text_end = 1 + max((int(max(ids)) for ids in (*texts, *documents) if len(ids)), default=0)
     document_end = text_end + 1
-    written = np.concatenate([np.append(np.asarray(text, dtype=np.int64), text_end) for text in texts])
-    levels = _levels(written, max(lengths), text_end, base=document_end + 1)
-    longest = np.zeros(len(written), dtype=np.int64)
+    tokens = np.concatenate([np.append(np.asarray(text, dtype=np.int64), text_end) for text in texts])
+    levels = _levels(tokens, max(lengths), text_end, base=document_end + 1)
+    longest = np.zeros(len(tokens), dtype=np.int64)
     for chunk in _chunks(documents, document_end):
         _walk(chunk, levels, document_end + 1, longest)
     runs, start = [], 0
     for length in lengths:
-        own = longest[start:start + length + 1]         # the closing number's own run is 0
-        runs.append(Run(int(own.argmax()), int(own.max())))
+        part = longest[start:start + length + 1]         # the run at the closing number is 0
+        runs.append(Run(int(part.argmax()), int(part.max())))
         start += length + 1
     return runs
 
 
 @dataclass(frozen=True)
 class Verbatim:
-    """The length of the longest run from the training text in each text of one kind, in tokens and in words; the words
-    at its ends may be cut.
+    """The length of the longest run from the training text in each text of the kind `of`, in tokens and in words, of
+    which the first and the last may be cut.
     """
 
     of: str
@@ -116,23 +115,23 @@ def verbatim(kinds: Mapping[str, Sequence[Sequence[int]]], documents: Sequence[n
     runs = iter(longest_runs([text for texts in kinds.values() for text in texts], documents))
     results = []
     for of, texts in kinds.items():
-        own = [next(runs) for _ in texts]
+        group = [next(runs) for _ in texts]
         words = [len(tokenizer.decode(text[run.start:run.start + run.n_tokens]).split())
-                 for text, run in zip(texts, own)]
-        results.append(Verbatim(of, tuple(run.n_tokens for run in own), tuple(words)))
+                 for text, run in zip(texts, group)]
+        results.append(Verbatim(of, tuple(run.n_tokens for run in group), tuple(words)))
     return tuple(results)
 
 
-def _levels(written: np.ndarray, longest: int, filling: int, base: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """For L = 1 ... longest: the sorted keys (number of L − 1 tokens) · base + next token, and which of them stands at
-    each place of `written`.
+def _levels(tokens: np.ndarray, longest: int, filling: int, base: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """For L = 1 ... longest: the sorted keys (number of L − 1 tokens) · base + next token, and for each place of
+    `tokens` the index of its key.
 
-    A key's place among the sorted ones is the number of its L tokens at the next level.
+    A key's index is the number of its L tokens at the next level.
     """
-    padded = np.append(written, np.full(longest, filling))
-    names, levels = np.zeros(len(written), dtype=np.int64), []
+    padded = np.append(tokens, np.full(longest, filling))
+    names, levels = np.zeros(len(tokens), dtype=np.int64), []
     for length in range(1, longest + 1):
-        keys, names = np.unique(names * base + padded[length - 1:length - 1 + len(written)], return_inverse=True)
+        keys, names = np.unique(names * base + padded[length - 1:length - 1 + len(tokens)], return_inverse=True)
         levels.append((keys, names))
     return levels
 
@@ -149,14 +148,14 @@ def _chunks(documents: Sequence[np.ndarray], closing: int) -> Iterator[np.ndarra
 
 
 def _walk(chunk: np.ndarray, levels: Sequence[tuple[np.ndarray, np.ndarray]], base: int, longest: np.ndarray) -> None:
-    """Raise `longest`, one length for each place of the texts, where the chunk holds a longer run that begins there."""
+    """Update `longest`, the length of the longest run from each place of the texts, with the runs in the chunk."""
     places, names = np.arange(len(chunk)), np.zeros(len(chunk), dtype=np.int64)
     for length, (keys, names_of_text) in enumerate(levels, 1):
         within = places + length <= len(chunk)
         places, names = places[within], names[within]
-        wanted = names * base + chunk[places + length - 1]
-        nearest = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        same = keys[nearest] == wanted
+        sought = names * base + chunk[places + length - 1]
+        nearest = np.minimum(np.searchsorted(keys, sought), len(keys) - 1)
+        same = keys[nearest] == sought
         places, names = places[same], nearest[same]
         if not len(places):
             return

@@ -1,4 +1,4 @@
-"""The trigram model that a transformer's held-out loss is set beside: interpolated Kneser-Ney, in numpy."""
+"""The trigram model to compare a transformer's held-out loss with: interpolated Kneser-Ney, in numpy."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -13,8 +13,7 @@ ORDER = 3
 
 @dataclass(frozen=True)
 class NgramCounts:
-    """For contexts of n − 1 tokens: which n-grams were seen (keys, sorted), how often, and what the discount leaves
-    to shorter ones.
+    """The n-grams of a text (keys, sorted) with their counts, and the totals of their contexts of n − 1 tokens.
 
     A key is the n-gram read as a number in base |V|; its context's key is the key divided by |V|, rounded down.
     """
@@ -28,9 +27,9 @@ class NgramCounts:
 
     @classmethod
     def count(cls, keys: np.ndarray, counts: np.ndarray, vocab_size: int) -> NgramCounts:
-        """From distinct sorted keys.
+        """Count from distinct sorted keys.
 
-        D = (n_1 + 1) / (n_1 + 2 n_2 + 2), n_c n-grams being counted c times: never 0, so that nothing is impossible.
+        D = (n_1 + 1) / (n_1 + 2 n_2 + 2), where n_c n-grams have count c. D is never 0, so no probability is 0.
         """
         once, twice = np.count_nonzero(counts == 1), np.count_nonzero(counts == 2)
         contexts, first, followers = np.unique(keys // vocab_size, return_index=True, return_counts=True)
@@ -39,8 +38,8 @@ class NgramCounts:
                    (once + 1) / (once + 2 * twice + 2))
 
     def probability(self, keys: np.ndarray, shorter: np.ndarray, vocab_size: int) -> np.ndarray:
-        """(M,) max(count − D, 0) / total + D · followers / total · shorter; `shorter` (M,) alone where the context
-        was never seen.
+        """(M,) max(count − D, 0) / total + D · followers / total · shorter, with the probabilities `shorter` (M,) of
+        the shorter n-grams; `shorter` alone where the context never occurred.
         """
         count = _look_up(self.keys, self.counts, keys)
         total = _look_up(self.contexts, self.totals, keys // vocab_size)
@@ -51,9 +50,9 @@ class NgramCounts:
 
 
 class TrigramModel:
-    """p(token | the two before), interpolated Kneser-Ney: discounted trigram counts; then bigrams and unigrams counted
-    by how many different contexts they follow; at last the uniform distribution. Source: Kneser and Ney 1995; Chen and
-    Goodman 1999, section 2.7.
+    """p(token | the two before), interpolated Kneser-Ney: discounted trigram counts; then bigrams and unigrams, counted
+    by the number of different contexts they follow; last the uniform distribution. Source: Kneser and Ney 1995; Chen
+    and Goodman 1999, section 2.7.
     """
 
     def __init__(self, documents: Sequence[np.ndarray], vocab_size: int, end_of_text: int) -> None:
@@ -66,10 +65,10 @@ class TrigramModel:
         for _ in range(ORDER):
             self.levels.append(NgramCounts.count(keys, counts, vocab_size))
             modulus = vocab_size ** (ORDER - len(self.levels))
-            keys, counts = np.unique(keys % modulus, return_counts=True)    # how many different tokens stood before it
+            keys, counts = np.unique(keys % modulus, return_counts=True)    # number of different tokens before it
 
     def _trigrams(self, document: np.ndarray) -> np.ndarray:
-        """Keys of the document's trigrams; it begins after two end-of-text tokens and closes with one, which counts."""
+        """Keys of the trigrams of the document, with two end-of-text tokens before it and one, a target too, after."""
         end = [self.end_of_text]
         ids = np.concatenate([end, end, document, end]).astype(np.int64)
         return (ids[:-2] * self.vocab_size + ids[1:-1]) * self.vocab_size + ids[2:]
@@ -88,7 +87,7 @@ class TrigramModel:
         return HeldOutLoss(float(sum(n.sum() for n in nats)), sum(len(n) for n in nats), n_bytes)
 
 
-def _look_up(keys: np.ndarray, values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """(M,) the value of each wanted key, 0 where it is not among the sorted keys."""
-    places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[places] == wanted, values[places], 0.0)
+def _look_up(keys: np.ndarray, values: np.ndarray, queries: np.ndarray) -> np.ndarray:
+    """(M,) the value of each query, 0 where it is not among the sorted keys."""
+    places = np.minimum(np.searchsorted(keys, queries), len(keys) - 1)
+    return np.where(keys[places] == queries, values[places], 0.0)

@@ -1,5 +1,4 @@
-"""Bundle the model of a training run with its losses by step, its milestones, and a card that says how it was trained
-and how it scores.
+"""Bundle the model of a training run with its losses by step, its milestones, and a card on its training and scores.
 """
 import shutil
 from collections.abc import Mapping, Sequence
@@ -14,30 +13,30 @@ CARDS = ASSETS / "text" / "en" / "model_cards"
 
 
 def stages(run: Path) -> list[dict]:
-    """The losses of all stages of a run, one after the other, each entry with the number of its stage: 1 is the first.
-    """
+    """The losses of all stages of a run in order, each entry with the number of its stage, from 1."""
     folders = [*sorted(run.glob("stage-*")), run]
     read = [read_json(folder / "training.json") for folder in folders]
     return [dict(stage=number, **entry) for number, entries in enumerate(read, 1) for entry in entries]
 
 
 def training_facts(history: Sequence[dict], n_parameters: int) -> dict[str, str]:
-    """Return what a card says of a training: parameters; steps, tokens (millions) and hours over all stages; minutes of
-    the last stage.
+    """Return the facts of a training for its card: parameters; steps, tokens (millions) and hours over all stages;
+    minutes of the last stage.
     """
-    ends = {entry["stage"]: entry for entry in history}.values()        # of several entries of a stage the last stays
+    ends = {entry["stage"]: entry for entry in history}.values()        # the last entry of each stage
     return dict(parameters=f"{n_parameters:,}", steps=f"{sum(end['step'] for end in ends):,}",
                 tokens=f"{sum(end['tokens_seen'] for end in ends) / 1e6:.1f}",
                 hours=f"{sum(end['hours'] for end in ends):.1f}", minutes=f"{history[-1]['hours'] * 60:.0f}")
 
 
 def template(name: str) -> str:
-    """The text of the model's card: its own, or that of its family, the part of its name before the first hyphen.
+    """The template of the model's card: that of its name or of its family, the part of the name before the first
+    hyphen.
 
     Raises OSError if there is neither.
     """
-    own = CARDS / f"{name}.md"
-    return (own if own.exists() else CARDS / f"{name.partition('-')[0]}.md").read_text(encoding="utf-8")
+    path = CARDS / f"{name}.md"
+    return (path if path.exists() else CARDS / f"{name.partition('-')[0]}.md").read_text(encoding="utf-8")
 
 
 def publish(name: str, run: Path, sections: Mapping[str, str], lengths: Sequence[Stretch] = ()) -> None:

@@ -1,4 +1,4 @@
-"""An evaluation as Markdown, whose words are in assets/text/en/evaluation.md, and as JSON."""
+"""An evaluation as Markdown, with the text of assets/text/en/evaluation.md, and as JSON."""
 import dataclasses
 import html
 import math
@@ -20,14 +20,12 @@ from core.files import ASSETS
 
 TEXT = ASSETS / "text" / "en" / "evaluation.md"
 N_SHOWN = 20
-# of JSON: a number for every token says little to who does not have the text
+# fields without a place in JSON: numbers for every token mean little without the text
 LEFT_OUT = ("token_ids", "predicted", "log_probs")
 
 
 def sections(e: Evaluation) -> dict[str, str]:
-    """The Markdown of each section, by the name it has in the text file; those that need a corpus only where
-    there was one.
-    """
+    """The Markdown of each section by its name in the text file; those that need a corpus only if there was one."""
     parts = _parts(TEXT.read_text(encoding="utf-8"))
     words = dict(line.split(": ", 1) for line in parts.pop("words").splitlines())
     filled = dict(
@@ -62,7 +60,7 @@ def rows(cells: Iterable[Sequence[object]]) -> str:
 
 
 def percent(share: float) -> str:
-    """Write a share with one decimal; only 0 and 1 themselves read as all or nothing.
+    """Write a share in [0, 1] as percent with one decimal; only 0 and 1 are written as 0 % and 100 %.
 
     >>> percent(0.9), percent(0.9999), percent(1), percent(0.0001)
     ('90.0 %', '> 99.9 %', '100 %', '< 0.1 %')
@@ -104,7 +102,7 @@ def _distinct_row(d: Distinct, words: dict[str, str]) -> tuple:
 
 
 def sample_text(sample: Sample) -> str:
-    """A quotation, the prompt in bold; what Markdown would read as a sign of its own stands as it is."""
+    """A Markdown quotation, the prompt in bold and Markdown's own characters escaped."""
     def plain(text: str) -> str:
         return re.sub(r"([\\`*_#|~\[\]])", r"\\\1", html.escape(text, quote=False))
 
@@ -112,15 +110,15 @@ def sample_text(sample: Sample) -> str:
 
 
 def _memory_rows(recitations: Sequence[Recitation]) -> list[tuple]:
-    """For each number of repeats the means over the passages, and over their twins, which have their names and are
-    never repeated.
+    """For each number of repeats the means over the passages and over their twins of the same names, which are not in
+    the training text.
     """
     twins = {r.passage.name: r for r in recitations if not r.passage.repeats}
     cells = []
     for repeats in sorted({r.passage.repeats for r in recitations if r.passage.repeats}):
-        own = [r for r in recitations if r.passage.repeats == repeats]
-        cells.append((repeats, len(own), *_memory_cells(own),
-                      *_memory_cells([twins[r.passage.name] for r in own])))
+        group = [r for r in recitations if r.passage.repeats == repeats]
+        cells.append((repeats, len(group), *_memory_cells(group),
+                      *_memory_cells([twins[r.passage.name] for r in group])))
     return cells
 
 
@@ -136,7 +134,7 @@ def _verbatim_row(v: Verbatim, words: dict[str, str]) -> tuple:
 
 
 def as_json(value) -> object:
-    """A record as what JSON knows: its fields, but those for every token, and its properties by name; NaN as null."""
+    """A record as values of JSON: its fields, except LEFT_OUT, and its properties by name; NaN as null."""
     if dataclasses.is_dataclass(value):
         names = [f.name for f in dataclasses.fields(value)] + [name for name, member in vars(type(value)).items()
                                                                if isinstance(member, property)]

@@ -1,4 +1,4 @@
-"""Whether training repeats: two runs from one seed, loss by loss."""
+"""Reproducibility of training: the losses of two runs from one seed."""
 from dataclasses import dataclass
 
 from core.model.config import ModelConfig
@@ -25,8 +25,8 @@ class Repetition:
 def repetition(tokenizer: Tokenizer, n_steps: int, seed: int = 0) -> Repetition:
     """Train one small model twice from the same seed on teaching text, n_steps each, within a few seconds.
 
-    The losses are equal on one machine with the same number of threads; another machine may add in another order and
-    differ in the last bits.
+    The losses are equal on one machine with the same number of threads; another machine may add in a different order
+    and differ in the last bits.
     """
     config = ModelConfig(vocab_size=tokenizer.vocab_size, d_model=32, n_layers=2, n_heads=2, n_context=64,
                          end_of_text=tokenizer.end_of_text)

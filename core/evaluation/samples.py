@@ -1,4 +1,4 @@
-"""Samples of a model's writing, and how much of it is its own repetition."""
+"""Samples of a model's writing, and the share of distinct n-grams in them."""
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ SAMPLING = SamplingConfig(temperature=0.8, top_p=0.95)
 
 @dataclass(frozen=True)
 class Sample:
-    """The place of a sample in its series, its prompt, and what came: token ids without the closing end of text,
-    and their text.
+    """The place of a sample in its series, its prompt, and the model's continuation: token ids without the closing end
+    of text, and their text.
     """
 
     place: int
@@ -33,21 +33,20 @@ def openings() -> tuple[str, ...]:
 
 def samples(model: Transformer, tokenizer: Tokenizer, prompts: Sequence[str], n: int, n_tokens: int,
             seed: int = 0) -> Iterator[Sample]:
-    """n samples of at most n_tokens tokens at temperature 0.8 and top-p 0.95, prompt after prompt and then
-    again from the first; fewer tokens where the model ends its text. As they are done, in no promised order;
-    about 0.3 seconds each.
+    """Yield n samples of at most n_tokens tokens at temperature 0.8 and top-p 0.95, for each prompt in turn, again and
+    again; fewer tokens where the model ends its text. They come in any order, about 0.3 seconds each.
     """
     texts = [prompts[i % len(prompts)] for i in range(n)]
     token_ids = [tokenizer.prompt(text, model.config.n_context).token_ids for text in texts]
     for place, new in continuations(model, token_ids, SAMPLING, seed, n_tokens):
-        written = new[:-1] if new and new[-1] == tokenizer.end_of_text else new
-        yield Sample(place, texts[place], written, tokenizer.decode(written))
+        ids = new[:-1] if new and new[-1] == tokenizer.end_of_text else new
+        yield Sample(place, texts[place], ids, tokenizer.decode(ids))
 
 
 def document_continuations(model: Transformer, documents: Sequence[np.ndarray], n: int, beginning: int,
                            n_tokens: int, seed: int = 0) -> Iterator[tuple[int, ...]]:
-    """How the model goes on after the first `beginning` tokens of n random documents (token ids) that are longer than
-    that, sampled as `samples`; all of them where there are fewer.
+    """Yield the model's continuations of the first `beginning` tokens of n random documents (token ids) longer than
+    that, or of all if there are fewer, sampled like `samples`.
     """
     long_enough = [document for document in documents if len(document) > beginning]
     chosen = random.Random(seed).sample(long_enough, min(n, len(long_enough)))
@@ -58,7 +57,7 @@ def document_continuations(model: Transformer, documents: Sequence[np.ndarray], 
 
 @dataclass(frozen=True)
 class Distinct:
-    """Of n texts of one kind, with n_tokens tokens in all: different 4-grams over all 4-grams."""
+    """The share of different 4-grams among all 4-grams of n texts of the kind `of`, with n_tokens tokens in all."""
 
     of: str
     n: int
@@ -67,7 +66,7 @@ class Distinct:
 
 
 def distinct(of: str, texts: Sequence[Sequence[int]]) -> Distinct:
-    """The `distinct_share` of texts (token ids) of the kind `of`, with what it was taken over."""
+    """The `distinct_share` of texts (token ids) of the kind `of`, with their number and total length."""
     return Distinct(of, len(texts), sum(map(len, texts)), distinct_share(texts))
 
 

@@ -1,5 +1,5 @@
-"""What the models of one skill are worth: `blanks`, which fills in what is hidden, `induction`, which goes on with what
-repeats, and `translator`.
+"""Scores of the models of one skill: `blanks`, which fills in hidden tokens, `induction`, which continues repetitions,
+and `translator`.
 """
 from pathlib import Path
 
@@ -29,13 +29,13 @@ def blanks_scores(model: Transformer, tokenizer: Tokenizer, corpus: Path | None)
     if corpus:
         text = held_out_blanks(model, tokenizer, read_documents(corpus / HELD_OUT_TEXT))
         scores = {f"`{Path(HELD_OUT_TEXT).stem}`": text} | scores
-    return dict(scores=rows((what, f"{score.n:,}", f"{score.nats:.3f}", percent(score.right))
-                            for what, score in scores.items()))
+    return dict(scores=rows((name, f"{score.n:,}", f"{score.nats:.3f}", percent(score.right))
+                            for name, score in scores.items()))
 
 
 def repeated_sentence(model: Transformer, tokenizer: Tokenizer, text: str = SENTENCE) -> tuple[float, float]:
-    """Read `text` twice. Returns the highest induction score of any head, and the share of the second reading's tokens,
-    the first left out, that were the most probable ones.
+    """Read `text` twice. Return the highest induction score of any head, and the share of the second reading's tokens,
+    except the first, that were the most probable.
     """
     once = tokenizer.encode(text)
     trace = model(torch.tensor([tokenizer.end_of_text, *once, *once], device=model.device))
@@ -57,13 +57,13 @@ def induction_scores(model: Transformer, tokenizer: Tokenizer, corpus: Path | No
 
 
 def translator_scores(model: Transformer, tokenizer: Tokenizer, corpus: Path | None) -> dict[str, str]:
-    """The rows of each direction: nats a token, dates without a mistake, the best aligned head and block."""
+    """Return a row for each direction: nats a token, dates without a mistake, the best aligned head and block."""
     return dict(scores=rows(direction_row(model, tokenizer, direction, N_PAIRS) for direction in DIRECTIONS))
 
 
 def direction_row(model: Transformer, tokenizer: Tokenizer, direction: str, n: int) -> tuple[str, ...]:
-    """One direction, measured on n held-out pairs; of the cross-attention's heads and of its blocks' mean patterns the
-    one that is aligned best (core.training.translation.Alignment).
+    """The row of one direction, measured on n held-out pairs, with the best aligned head of the cross-attention and the
+    block whose mean pattern is aligned best (core.training.translation.Alignment).
     """
     pairs = held_out_pairs(direction, n)
     aligned = alignment(model, tokenizer, pairs)
@@ -74,5 +74,5 @@ def direction_row(model: Transformer, tokenizer: Tokenizer, direction: str, n: i
             f"{int(aligned.means.argmax())}: {percent(float(aligned.means.max()))}")
 
 
-# what is measured of each model of one skill: (model, tokenizer, corpus) -> the parts of its card
+# the measures of each model of one skill: (model, tokenizer, corpus) -> the sections of its card
 SKILLS = {"blanks": blanks_scores, "induction": induction_scores, "translator": translator_scores}

@@ -1,8 +1,8 @@
-"""The teaching tasks on exercises that were held out: answers written greedily, and choices between a right and
-a wrong answer.
+"""Scores of the teaching tasks on held-out exercises: answers written greedily, and choices between a right answer and
+wrong ones.
 
-Every prompt stands alone after the end-of-text token. Nothing but the exact answer is right: an article too
-many is a mistake.
+Every prompt stands alone after the end-of-text token. Only the exact answer is right; an additional article is a
+mistake.
 """
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ BATCH = 32
 
 @dataclass(frozen=True)
 class Answer:
-    """What the model wrote after an exercise's prompt, up to the end of the line, and whether that is the answer."""
+    """The model's text after an exercise's prompt, up to the end of the line, and whether it is the answer."""
 
     exercise: Exercise
     text: str
@@ -50,7 +50,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class TaskScore:
-    """How many of a task's exercises were right, `way` "written" or "chosen"."""
+    """The share of a task's exercises that were right. way: "written" or "chosen"."""
 
     task: str
     way: str
@@ -58,10 +58,10 @@ class TaskScore:
 
 
 def answers(model: Transformer, tokenizer: Tokenizer, exercises: Sequence[Exercise]) -> Iterator[Answer]:
-    """Yield what the model writes greedily after each prompt, in no promised order. About 20 ms an exercise.
+    """Yield the model's greedy answer to each exercise, in any order. About 20 ms an exercise.
 
-    A text is right if it begins with the answer and the answer's last word or number ends there: a text that ends early
-    is wrong, and what follows a right answer does not matter.
+    A text is right if it begins with the answer and the answer's last word or number ends there. A text that ends early
+    is wrong; text after a right answer does not matter.
     """
     prompts = [tokenizer.prompt(exercise.prompt, model.config.n_context).token_ids for exercise in exercises]
     longest = max(len(tokenizer.encode(exercise.answer)) for exercise in exercises)
@@ -72,7 +72,7 @@ def answers(model: Transformer, tokenizer: Tokenizer, exercises: Sequence[Exerci
 
 
 def is_right(text: str, answer: str) -> bool:
-    """Whether the text begins with the answer as a whole.
+    """Whether the text begins with the whole answer.
 
     >>> is_right(" 12\\n", " 12"), is_right(" 12, I think", " 12"), is_right(" 123", " 12"), is_right(" twelve", " 12")
     (True, True, False, False)
@@ -81,10 +81,7 @@ def is_right(text: str, answer: str) -> bool:
 
 
 def choices(model: Transformer, tokenizer: Tokenizer, exercises: Sequence[Exercise]) -> Iterator[Choice]:
-    """How probable the model finds the answer and the alternatives of each exercise, in their order.
-
-    About 10 ms an exercise.
-    """
+    """Yield the log-probabilities of the answer and the alternatives of each exercise, in order; about 10 ms each."""
     for start in range(0, len(exercises), BATCH):
         batch = exercises[start:start + BATCH]
         pairs = [(exercise.prompt, text) for exercise in batch for text in (exercise.answer, *exercise.alternatives)]
@@ -97,8 +94,8 @@ def choices(model: Transformer, tokenizer: Tokenizer, exercises: Sequence[Exerci
 def answer_log_probs(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
     """Return (M,) ln p in nats that `answer` follows `prompt` and that its last word ends there.
 
-    Without the second part " horse" would win over " horses", which begins with the same token. Raises ValueError where
-    an answer alone overflows the context.
+    Without the second condition " horse" would win over " horses", which begins with the same token. Raises ValueError
+    if an answer alone overflows the context.
     """
     answer_ids = [tokenizer.encode(answer) for _, answer in pairs]
     rows = [[*tokenizer.prompt(prompt, model.config.n_context - len(ids)).token_ids, *ids]
@@ -113,25 +110,24 @@ def answer_log_probs(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[t
     return np.array(log_probs)
 
 
-def goes_on(token: bytes) -> bool:
-    """Whether a token that comes right after a word makes it longer: it begins with a letter, a digit, or a byte of a
-    character beyond ASCII.
+def continues(token: bytes) -> bool:
+    """Whether a token right after a word continues it: it begins with a letter, a digit, or a byte of a character
+    beyond ASCII.
 
-    >>> goes_on(b"s"), goes_on(b" the"), goes_on(b"."), goes_on(b"")
+    >>> continues(b"s"), continues(b" the"), continues(b"."), continues(b"")
     (True, False, False, False)
     """
     return token[:1].isalnum() or token[:1] >= b"\x80"
 
 
 def word_ends(tokenizer: Tokenizer) -> torch.Tensor:
-    """(|V|,) bool: which tokens end the word before them."""
-    return torch.tensor([not goes_on(tokenizer.token_bytes(i)) for i in range(tokenizer.vocab_size)])
+    """(|V|,) bool: the tokens that end the word before them."""
+    return torch.tensor([not continues(tokenizer.token_bytes(i)) for i in range(tokenizer.vocab_size)])
 
 
 def task_scores(model: Transformer, tokenizer: Tokenizer, n: int) -> Iterator[TaskScore]:
-    """Every task on (at most) n held-out exercises, and on all facts, taught and untaught, asked in the first phrasing.
-
-    About a minute in all.
+    """Yield the score of every task on at most n held-out exercises, and on all facts, taught and untaught, in the
+    first phrasing. About a minute in all.
     """
     for kind in WRITTEN:
         yield _score(kind, "written", answers(model, tokenizer, teaching_text.held_out(kind, n)))
