@@ -1,5 +1,5 @@
-"""A config.json as transformers writes it, read field by field into the words of ModelConfig; what our Transformer does
-not do is refused by name.
+"""A config.json in the format of transformers, read field by field for ModelConfig; features that our Transformer lacks
+are refused by name.
 """
 from core.huggingface.errors import PretrainedError
 from core.model.config import MOST_LAYERS
@@ -7,14 +7,14 @@ from core.model.config import MOST_LAYERS
 ACTIVATIONS = {"gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh",
                "gelu_fast": "gelu_tanh", "relu": "relu", "silu": "swish", "swish": "swish"}
 GATED = {"gelu": "geglu", "gelu_tanh": "geglu_tanh", "swish": "swiglu"}
-# what each kind of rotary positions gives as ModelConfig.rotary_scaling
+# the fields of each kind of rotary positions that make up ModelConfig.rotary_scaling
 ROTARY_SCALING = {
     "default": (), "linear": ("factor",),
     "llama3": ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")}
 
 
 class Fields:
-    """A config.json, read field by field; what is missing or has the wrong type raises PretrainedError."""
+    """A config.json, read field by field; a field that is missing or has the wrong type raises PretrainedError."""
 
     def __init__(self, values: dict) -> None:
         self.values = values
@@ -24,7 +24,7 @@ class Fields:
         return default if value is None else value
 
     def whole(self, *names: str, default: int | None = None) -> int:
-        """A whole number, under the first of the names that is there."""
+        """A whole number, from the first of the names that is present."""
         value = next((self.values[name] for name in names if self.values.get(name) is not None), default)
         if type(value) is not int:
             raise PretrainedError("config", f"config.json gives no whole number for "
@@ -33,7 +33,7 @@ class Fields:
         return value
 
     def layers(self, *names: str, default: int | None = None) -> int:
-        """A number of blocks, each of which is listed."""
+        """A number of blocks, at most MOST_LAYERS."""
         value = self.whole(*names, default=default)
         if value > MOST_LAYERS:
             raise PretrainedError("config", f"config.json asks for {value} layers under {names[0]}, and this program "
@@ -48,31 +48,29 @@ class Fields:
         return float(value)
 
     def activation(self, name: str, default: str, gated: bool = False) -> str:
-        asked = self.get(name, default)
-        curve = ACTIVATIONS.get(asked)
+        value = self.get(name, default)
+        curve = ACTIVATIONS.get(value)
         curve = GATED.get(curve) if gated else curve
         if curve is None:
-            raise unsupported(f"the activation {asked!r}{' with a gate' if gated else ''}")
+            raise unsupported(f"the activation {value!r}{' with a gate' if gated else ''}")
         return curve
 
-    def refuse(self, **wanted) -> None:
-        """PretrainedError for every field that has another value than the one that this program can do; one that is
-        missing has it.
-        """
-        for name, value in wanted.items():
+    def refuse(self, **supported) -> None:
+        """Raise PretrainedError for a field that is present with another value than the supported one."""
+        for name, value in supported.items():
             if self.get(name, value) != value:
                 raise unsupported(f"{name} = {self.get(name)!r}")
 
     def token(self, name: str, vocab_size: int) -> int | None:
-        """A token id, the first where there are several; None where there is none, or none of this vocabulary."""
+        """A token id, the first if there are several; None if there is none, or it is not in the vocabulary."""
         value = self.get(name)
         value = value[0] if isinstance(value, list) and value else value
         return value if isinstance(value, int) and 0 <= value < vocab_size else None
 
 
-def unsupported(what: str) -> PretrainedError:
-    return PretrainedError("architecture", f"This model's config.json asks for {what}, which this program cannot do. "
-                                           f"Choose another model of the family.")
+def unsupported(feature: str) -> PretrainedError:
+    return PretrainedError("architecture", f"This model's config.json asks for {feature}, which this program cannot "
+                                           f"do. Choose another model of the family.")
 
 
 def ends(f: Fields, vocab_size: int, begin: str = "bos_token_id") -> dict[str, int | None]:
@@ -81,8 +79,7 @@ def ends(f: Fields, vocab_size: int, begin: str = "bos_token_id") -> dict[str, i
 
 
 def rotary(f: Fields, d_k: int, fraction: float = 1.0) -> dict:
-    """Base, turned width and scaling of rotary positions, as they are written since 2025 (rope_parameters)
-    or were before.
+    """Base, rotated width and scaling of rotary positions, in the format since 2025 (rope_parameters) or the older one.
     """
     rope = f.get("rope_parameters") or f.get("rope_scaling") or {}
     if not isinstance(rope, dict):
@@ -94,7 +91,7 @@ def rotary(f: Fields, d_k: int, fraction: float = 1.0) -> dict:
     if missing := [name for name in ROTARY_SCALING[kind] if not isinstance(rope.get(name), (int, float))]:
         raise PretrainedError("config", f"config.json gives no {missing[0]} for its rotary positions. Fetch the "
                                         f"original file again.")
-    # what stands in the table goes before what stands beside it
+    # fields in the table override those beside it
     f = Fields(f.values | {name: value for name, value in rope.items() if value is not None})
     base = f.get("rope_theta", f.get("rotary_emb_base", 10_000.0))
     width = int(d_k * f.get("partial_rotary_factor", f.get("rotary_pct", fraction)))
@@ -103,9 +100,7 @@ def rotary(f: Fields, d_k: int, fraction: float = 1.0) -> dict:
 
 
 def window(f: Fields) -> dict:
-    """Causal, or a sliding window over all blocks; some blocks with a window and some without are more than one
-    ModelConfig says.
-    """
+    """The mask: causal, or a sliding window in all blocks; PretrainedError for a window in only some of them."""
     size = f.get("sliding_window") if f.get("use_sliding_window", True) else None
     if size is None or size >= f.whole("max_position_embeddings"):
         return {}

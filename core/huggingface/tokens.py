@@ -1,8 +1,8 @@
-"""Tokenizers of Hugging Face models, with the face of ours: byte-level BPE, BPE and Unigram with ▁ for a space,
+"""Tokenizers of Hugging Face models with the interface of ours: byte-level BPE, BPE and Unigram with ▁ for a space,
 and WordPiece.
 
-The `tokenizers` library does the work, from the tokenizer.json that the model was published with. What a reader types
-is never read as one of its special tokens.
+The `tokenizers` library does the work, from the tokenizer.json that the model was published with. Special tokens in a
+reader's text are read as plain text.
 """
 import functools
 import json
@@ -21,16 +21,16 @@ WHOLE, SETTINGS, SPECIAL, VOCABULARY, MERGES = ("tokenizer.json", "tokenizer_con
 BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
 CONTINUES = "##"                          # a WordPiece token that goes on with a word
 SPACE = "▁"
-MASKS = ("[MASK]", "<mask>")              # as BERT and RoBERTa write a blank, whose own settings do not say so
-# before the name of a special piece of Unigram: a text holds no space once it is split into words
+MASKS = ("[MASK]", "<mask>")              # the blanks of BERT and RoBERTa, whose settings do not name them
+# before the name of a special piece of Unigram: words of a split text contain no space
 UNTYPEABLE = " "
 
 
 class PretrainedTokenizer(Tokenizer):
     """A tokenizer that a model was published with.
 
-    vocab_size is the model's: ids that the tokenizer does not use have a visible form (‹#7›) and stand for no text. A
-    special token shows its own name (‹/s›).
+    vocab_size is the model's: an id that the tokenizer does not use has a visible form (‹#7›) but no text. A special
+    token shows its name (‹/s›).
     method: "byte-level BPE", "BPE", "Unigram" or "WordPiece". Only the first keeps every byte of a text; the others may
     change case and spaces.
     """
@@ -62,28 +62,27 @@ class PretrainedTokenizer(Tokenizer):
         return next((i for i, piece in enumerate(self._pieces) if piece == content), None) if content else None
 
     def _around(self, settings: dict) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The ids before and after a text.
-
-        Where the settings say whether to add them they are right; else tokenizer.json's own template is.
+        """The ids before and after a text: as the settings say or, if they say nothing, as tokenizer.json's template
+        does.
         """
         if "add_bos_token" in settings or "add_eos_token" in settings:
-            asked = [self._named(settings, f"{which}_token") if settings.get(f"add_{which}_token") else None
-                     for which in ("bos", "eos")]
-            return tuple(() if i is None else (i,) for i in asked)
+            ids = [self._named(settings, f"{which}_token") if settings.get(f"add_{which}_token") else None
+                   for which in ("bos", "eos")]
+            return tuple(() if i is None else (i,) for i in ids)
         plain, whole = (self._bpe.encode("a", add_special_tokens=added).ids for added in (False, True))
         start = next(i for i in range(len(whole)) if whole[i:i + len(plain)] == plain)
         return tuple(whole[:start]), tuple(whole[start + len(plain):])
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of `ids`, special tokens left out; bytes that are no whole character show as U+FFFD."""
+        """The text of `ids` without special tokens; bytes that are no whole character become U+FFFD."""
         if self.method == "byte-level BPE":
             return super().decode(ids)
         return self._bpe.decode([i for i in ids if self._pieces[self._checked(i)] is not None],
                                 skip_special_tokens=True)
 
     def token_bytes(self, token_id: int) -> bytes:
-        """The UTF-8 bytes that the token stands for, a space for ▁, without WordPiece's ##; none for a special or
-        an unused one.
+        """The UTF-8 bytes of the token, with a space for ▁ and without WordPiece's ##; none for a special or unused
+        token.
         """
         piece = self._pieces[self._checked(token_id)]
         if piece is None or token_id in self._special:
@@ -100,9 +99,7 @@ class PretrainedTokenizer(Tokenizer):
                 else piece.replace(SPACE, " ").encode())
 
     def visible(self, token_id: int) -> str:
-        """The token as a chip shows it, as the bundled models' are; a byte that stands for itself as ‹0A›,
-        WordPiece's ## kept.
-        """
+        """The visible form of the token: a byte token as ‹0A›, WordPiece's ## kept."""
         piece = self._pieces[self._checked(token_id)]
         if piece is None:
             return f"‹#{token_id}›"
@@ -115,12 +112,12 @@ class PretrainedTokenizer(Tokenizer):
 
     @functools.cached_property
     def merges(self) -> tuple[tuple[bytes, bytes], ...]:
-        """The merge rules of a BPE, as the bundled models' have them; none for another method."""
+        """The merge rules of a BPE as bytes, in order; none for another method."""
         return tuple((self._spelled(left), self._spelled(right))
                      for left, right in json.loads(self._bpe.to_str())["model"].get("merges", []))
 
     def words(self, text: str) -> list[bytes]:
-        """The pieces that `text` is split into, as bytes: no token reaches from one into the next."""
+        """The pieces into which `text` is split before tokenization, as bytes; no token spans two of them."""
         text = encodable(text)
         text = text if self._bpe.normalizer is None else self._bpe.normalizer.normalize_str(text)
         pieces = ([text] if self._bpe.pre_tokenizer is None
@@ -129,7 +126,7 @@ class PretrainedTokenizer(Tokenizer):
                 for piece in pieces]
 
     def save(self, path: str | Path) -> None:
-        """Write the tokenizer as one JSON file; special pieces of Unigram under their own names again."""
+        """Write the tokenizer as one JSON file, with the original names of Unigram's special pieces."""
         spec = json.loads(self._bpe.to_str())
         for token in spec["added_tokens"]:
             token["content"] = self._added[token["id"]]
@@ -140,9 +137,9 @@ class PretrainedTokenizer(Tokenizer):
 
 
 class NumberedTokens(Tokenizer):
-    """In place of a tokenizer that is missing: a token is its id.
+    """A substitute for a missing tokenizer: a text is token ids, whole numbers with blanks between them.
 
-    A text is whole numbers with blanks between them; token 17 shows as #17.
+    The visible form of token 17 is #17.
     """
 
     method = "numbers"
@@ -153,7 +150,7 @@ class NumberedTokens(Tokenizer):
         self.merges: tuple[tuple[bytes, bytes], ...] = ()
 
     def encode(self, text: str) -> list[int]:
-        """The numbers in `text`. Raises ValueError for anything else, or a number that is no id."""
+        """The numbers in `text`. Raises ValueError for other text or a number that is no id."""
         if not all(word.isascii() and word.isdigit() and int(word[:10]) < self.vocab_size and len(word) <= 10
                    for word in text.split()):
             raise ValueError(f"This model came without its tokenizer: write token ids, whole numbers from 0 to "
@@ -161,7 +158,7 @@ class NumberedTokens(Tokenizer):
         return [int(word) for word in text.split()]
 
     def spans(self, text: str) -> list[tuple[int, int, int]]:
-        """(id, start, end) of each number in `text`, by its characters."""
+        """(id, start, end) of each number in `text`, start and end in characters."""
         return [(self.encode(word[0])[0], *word.span()) for word in re.finditer(r"\S+", text)]
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
@@ -187,12 +184,12 @@ class NumberedTokens(Tokenizer):
 
 
 def tokenizer_file(files: Collection[str]) -> str:
-    """Which of a model's files this program reads the tokenizer from; empty if there is none that it can."""
+    """The one of a model's files from which to read the tokenizer; "" if there is none."""
     return WHOLE if WHOLE in files else VOCABULARY if {VOCABULARY, MERGES} <= set(files) else ""
 
 
 def load(folder: Path, vocab_size: int, end_of_text: int | None) -> Tokenizer:
-    """The tokenizer in `folder`, or NumberedTokens if there is none. PretrainedError for one that is damaged."""
+    """The tokenizer in `folder`, or NumberedTokens if there is none. Raises PretrainedError for a damaged one."""
     file = tokenizer_file([path.name for path in folder.iterdir()])
     if not file:
         return NumberedTokens(vocab_size, end_of_text)
@@ -212,7 +209,7 @@ def load(folder: Path, vocab_size: int, end_of_text: int | None) -> Tokenizer:
 
 
 def _byte_level(folder: Path, settings: dict) -> tokenizers.Tokenizer:
-    """GPT-2's way of writing a tokenizer, in two files."""
+    """The tokenizer from GPT-2's format of two files."""
     backend = tokenizers.Tokenizer(models.BPE.from_file(str(folder / VOCABULARY), str(folder / MERGES)))
     backend.pre_tokenizer, backend.decoder = pre_tokenizers.ByteLevel(
         add_prefix_space=bool(settings.get("add_prefix_space"))), decoders.ByteLevel()
@@ -223,12 +220,12 @@ def _byte_level(folder: Path, settings: dict) -> tokenizers.Tokenizer:
 
 
 def _content(token: dict | str | None) -> str | None:
-    """The spelling of a special token, which settings give by itself or in a table."""
+    """The spelling of a special token, a string or part of a table in the settings."""
     return token.get("content") if isinstance(token, dict) else token
 
 
 def _types(part: dict | None) -> set[str]:
-    """The kinds of steps in a part of tokenizer.json, those of a sequence too."""
+    """The types of the steps in a part of tokenizer.json, sequences included."""
     if part is None:
         return set()
     return {part["type"]}.union(*(_types(step) for name in ("decoders", "pretokenizers", "normalizers")
@@ -236,8 +233,8 @@ def _types(part: dict | None) -> set[str]:
 
 
 def _guarded(backend: tokenizers.Tokenizer, spec: dict, special: set[str]) -> tokenizers.Tokenizer:
-    """A tokenizer whose model makes no special token of plain letters: merges that would are dropped, and pieces of
-    Unigram that would get a name that no text holds.
+    """The tokenizer, changed so that plain text never becomes a special token: BPE merges that make one are dropped,
+    Unigram pieces that are one get a name that no text contains.
     """
     model = spec["model"]
     if model["type"] == "BPE" and any("".join(merge) in special for merge in model["merges"]):

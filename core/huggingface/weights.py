@@ -1,9 +1,9 @@
-"""The weight files of a Hugging Face model: safetensors alone, single or in shards with an index.
+"""The weight files of a Hugging Face model: only safetensors, in one file or in shards with an index.
 
 No file is ever unpickled.
 
-What a file holds is read off its header, so that a model can be judged before it is loaded; then one tensor after
-another goes into our parameters.
+The headers are read first, so that a model can be checked before it is loaded; then the tensors are converted into our
+parameters one by one.
 """
 import json
 import math
@@ -23,14 +23,14 @@ from core.model.checkpoints import MOST_TOLD, first_problems
 
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 DTYPES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16", "F64": "float64"}
-# What old files hold besides weights: masks, tables that follow from the config, and heads for other tasks.
+# Tensors of old files that are ignored: masks, tables that follow from the config, and heads for other tasks.
 BESIDES = re.compile(r"(attn|attention)\.(masked_)?bias$|rotary_emb\.|position_ids$|(^|\.)pooler\."
                      r"|cls\.seq_relationship\.|EncDecAttention\.relative_attention_bias\.")
 
 
 @dataclass(frozen=True)
 class Stored:
-    """One tensor of a file: its name there, its shape, its number format as safetensors spells it, and the file."""
+    """One tensor of a file: its name there, its shape, its number format in safetensors' spelling, and the file."""
 
     name: str
     shape: tuple[int, ...]
@@ -39,14 +39,14 @@ class Stored:
 
 
 def modern(name: str) -> str:
-    """The name as it is today: the first BERT files have gamma and beta for the gain and bias of a norm."""
+    """The current name: the first BERT files have gamma and beta for the gain and bias of a norm."""
     return re.sub(r"LayerNorm\.gamma$", "LayerNorm.weight", re.sub(r"LayerNorm\.beta$", "LayerNorm.bias", name))
 
 
 def weight_files(folder: Path) -> list[str]:
     """The safetensors files of the model in `folder`.
 
-    PretrainedError if there are none, or the index is damaged or names one that is missing.
+    Raises PretrainedError if there are none, or the index is damaged or names a missing file.
     """
     if (folder / INDEX).is_file():
         try:
@@ -73,9 +73,9 @@ def weight_files(folder: Path) -> list[str]:
 
 
 def headers(folder: Path) -> dict[str, Stored]:
-    """Every tensor of the model in `folder`, by its modern name, read off the headers.
+    """Every tensor of the model in `folder` by its modern name, from the headers.
 
-    PretrainedError for a file that is damaged or cut short.
+    Raises PretrainedError for a file that is damaged or cut short.
     """
     tensors = {}
     for file in weight_files(folder):
@@ -95,47 +95,46 @@ def _opened(path: Path):
 
 
 def located(plan: Plan, stored: Mapping[str, Stored]) -> dict[str, Stored]:
-    """The stored tensor of every entry of the plan, by the entry's name, which a file of the bare model has without the
-    plan's prefix.
+    """The stored tensor of every entry of the plan by the entry's name, which lacks the plan's prefix in a file of the
+    bare model.
 
-    PretrainedError if one is missing, has another shape than the config says or is no plain number format, or if there
-    is one that has no place in the model.
+    Raises PretrainedError if a tensor is missing, has another shape than the config says or another number format than
+    DTYPES, or if a tensor has no place in the model.
     """
-    found, problems = {}, []
+    matched, problems = {}, []
     for entry in plan.entries:
         tensor = stored.get(entry.theirs) or stored.get(entry.theirs.removeprefix(plan.prefix))
         if tensor is None:
             problems.append(f"{entry.theirs} is missing")
             continue
-        found[entry.theirs] = tensor
+        matched[entry.theirs] = tensor
         if tensor.shape != entry.shape:
             problems.append(f"{entry.theirs} is {tensor.shape}, and the config asks for {entry.shape}")
         elif tensor.dtype not in DTYPES:
             problems.append(f"{entry.theirs} is stored as {tensor.dtype}, and weights are "
                             f"{', '.join(DTYPES.values())}")
-    used = {tensor.name for tensor in found.values()}
+    used = {tensor.name for tensor in matched.values()}
     copies = {*plan.copies, *(name.removeprefix(plan.prefix) for name in plan.copies)}
     problems += [f"{name} has no place in this model" for name, tensor in stored.items()
                  if tensor.name not in used and name not in copies and not BESIDES.search(name)]
     if problems:
         raise PretrainedError("mismatch", f"The weights do not fit config.json: {first_problems(problems)}. Use the "
                                           f"files that were published together.")
-    return found
+    return matched
 
 
 def parameters(folder: Path, plan: Plan, stored: Mapping[str, Stored],
                progress: Callable[[int, int], None] | None = None) -> dict[str, Tensor]:
-    """Our parameters by name, float32 on the CPU, read tensor by tensor: one of theirs is in memory at a time besides
-    what is made already.
+    """Our parameters by name, float32 on the CPU. Only one stored tensor at a time is in memory besides them.
 
-    progress is called with the bytes read and the bytes in all. PretrainedError for what does not fit (`located`) and
-    for numbers that are not finite.
+    progress: called with the bytes read so far and the bytes in all. Raises PretrainedError as `located` does and for
+    numbers that are not finite.
     """
     located_tensors, loaded, done = located(plan, stored), {}, 0
     sizes = [4 * math.prod(entry.shape) for entry in plan.entries]
     for entry, size in zip(plan.entries, sizes):
         source = located_tensors[entry.theirs]
-        # the file is opened anew for each tensor, so that what was mapped of it is given back
+        # the file is opened anew for each tensor, which frees the memory mapped before
         with _opened(folder / source.file) as weights:
             loaded |= _parameters_of(entry, weights.get_tensor(source.name))
         done += size
@@ -145,8 +144,8 @@ def parameters(folder: Path, plan: Plan, stored: Mapping[str, Stored],
 
 
 def _parameters_of(entry: Entry, tensor: Tensor) -> dict[str, Tensor]:
-    whole = tensor.to(torch.float32, copy=True)         # of its own: the file may change or go
-    if not torch.isfinite(whole.sum()):                 # which needs no second tensor to say so
+    whole = tensor.to(torch.float32, copy=True)         # a copy, since the file may change or disappear
+    if not torch.isfinite(whole.sum()):                 # needs no second tensor
         raise PretrainedError("damaged", f"{entry.theirs} holds numbers that are not finite. Download the model again; "
                                          f"if it stays so, the model itself is broken.")
     return dict(zip(entry.ours, entry.split(whole), strict=True))
