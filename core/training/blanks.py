@@ -1,4 +1,4 @@
-"""Filling in blanks: tokens of a text are hidden, and a model that reads both sides of each predicts them.
+"""Filling in blanks: a model that reads both sides of hidden tokens predicts them.
 
 This is masked language modelling as in BERT (Devlin et al. 2019), on excerpts instead of packed rows. The model also
 has a classification head, which reads the final vector of the first token (end of text, in place of [CLS]) and predicts
@@ -24,14 +24,14 @@ from core.training.language_modelling import TaskContext
 from core.training.loss import Score, to_tensors
 
 HIDDEN_SHARE = 0.15                        # of the tokens of a row, at least one
-# of the hidden ones: shown as a blank, as a random token; the rest as they are
+# shares of the hidden tokens that become a blank and a random token; the rest stay as they are
 MASKED, REPLACED = 0.8, 0.1
 LONGEST_EXCERPT = 8                        # sentences
 SENTENCE_START = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"']))\s+(?=\S)")
 QUOTED = re.compile('"(.*)"')
 BRACKETED = re.compile(r"\[([^\[\]]+)\]")
 CLASSIFIES = "[CLS]"                       # BERT's name for the place whose final vector is classified
-WRITTEN_MASK = re.compile(r"\[MASK\]|<mask>")     # as BERT and RoBERTa write a blank
+WRITTEN_MASK = re.compile(r"\[MASK\]|<mask>")     # the blanks of BERT and RoBERTa
 CLASSES = ("negative", "positive")         # of the classification head's logits
 
 
@@ -52,7 +52,7 @@ def excerpts(document: str, generator: np.random.Generator) -> list[str]:
 
 
 def sentiment_sentences(rng: random.Random) -> Iterator[tuple[str, int]]:
-    """Yield sentences to train on without end, with the index of their sentiment in CLASSES; none is held out."""
+    """Yield without end sentences that are not held out, with the index of their sentiment in CLASSES."""
     while True:
         exercise = teaching_text.sentiment(rng)
         if not exercise.held_out:
@@ -69,11 +69,11 @@ def labelled(exercise: teaching_text.Exercise) -> tuple[str, int]:
 
 
 def hide(rows: np.ndarray, tokenizer: Tokenizer, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return inputs and targets (B, N) from rows (B, N) of token ids, which begin and end as texts of this tokenizer
-    do: 15 % of a row's other tokens are targets, all other targets IGNORE.
+    """Return inputs and targets (B, N) from rows (B, N) of token ids with the tokenizer's begin and end: 15 % of a
+    row's other tokens are targets, all other targets IGNORE.
 
-    Of the targets, 80 % are shown as the mask token, 10 % as a token drawn uniformly from those of text, and 10 % as
-    they are. Raises ValueError for rows with nothing to hide.
+    Of the targets, 80 % become the mask token in the inputs, 10 % a token drawn uniformly from those of text, and 10 %
+    stay. Raises ValueError for rows without a token to hide.
     """
     n_rows, first = rows.shape[0], len(tokenizer.begin)
     n = rows.shape[1] - first - len(tokenizer.end)
@@ -83,10 +83,10 @@ def hide(rows: np.ndarray, tokenizer: Tokenizer, generator: np.random.Generator)
     hidden = np.take_along_axis(rows, chosen, axis=1)
     ordinary = np.array(tokenizer.text_tokens)
     fate = generator.random(chosen.shape)
-    shown = np.where(fate < MASKED, tokenizer.mask_token,
-                     np.where(fate < MASKED + REPLACED, generator.choice(ordinary, chosen.shape), hidden))
+    replacements = np.where(fate < MASKED, tokenizer.mask_token,
+                            np.where(fate < MASKED + REPLACED, generator.choice(ordinary, chosen.shape), hidden))
     inputs, targets = rows.copy(), np.full_like(rows, IGNORE)
-    np.put_along_axis(inputs, chosen, shown, axis=1)
+    np.put_along_axis(inputs, chosen, replacements, axis=1)
     np.put_along_axis(targets, chosen, hidden, axis=1)
     return inputs, targets
 
@@ -96,8 +96,8 @@ def hide(rows: np.ndarray, tokenizer: Tokenizer, generator: np.random.Generator)
 
 @dataclass(frozen=True)
 class BlanksBatch(Batch):
-    """inputs and targets (B, N), as `hide` makes them; and sentences (C, M), token ids with nothing hidden, of the
-    classes `labels` (C,).
+    """inputs and targets (B, N) of `hide`, and sentences (C, M), token ids without hidden tokens, with their classes
+    `labels` (C,).
     """
 
     sentences: np.ndarray
@@ -114,10 +114,10 @@ class MaskedLanguageModelling:
     """Predicting hidden tokens of text and, beside it, the sentiment of sentences.
 
     texts      (file of the corpus, how often each of its documents is read an epoch)
-    teaching   that many documents of core.training.teaching_text besides
-    sentences  to classify in each batch
-    measured   file of the corpus that is never trained on, to measure on; as many of its sentences' sentiments as
-               measured_sentences
+    teaching   the number of additional documents, of core.training.teaching_text
+    sentences  the number of sentences to classify in each batch
+    measured   the file of the corpus for the held-out loss, never trained on
+    measured_sentences  the number of held-out sentences to classify
     """
 
     texts: tuple[tuple[str, float], ...]
@@ -127,7 +127,7 @@ class MaskedLanguageModelling:
     measured_sentences: int = 400
 
     def batches(self, context: TaskContext) -> Iterator[BlanksBatch]:
-        """Batches of as many tokens as batch_size rows of n_context have, whatever their length."""
+        """Yield batches without end, each of about batch_size · n_context tokens, whatever the length of its rows."""
         generator, tokenizer, n_context = (np.random.default_rng([context.seed, 1]), context.tokenizer,
                                            context.model.n_context)
         texts = of_one_length(_rows(self._excerpts(context), tokenizer, n_context),
@@ -138,7 +138,7 @@ class MaskedLanguageModelling:
             yield BlanksBatch(*hide(rows.inputs, tokenizer, generator), labels.inputs, labels.targets)
 
     def _excerpts(self, context: TaskContext) -> Iterator[tuple[str, int]]:
-        """Yield excerpts without end, epoch after epoch, from the documents by their weights and in random order."""
+        """Yield excerpts without end, epoch after epoch, from the weighted documents in random order."""
         sources = [Source(tuple(corpus_documents(context.corpus, name)), weight) for name, weight in self.texts]
         sources.append(Source(tuple(teaching_text.documents(self.teaching))))
         generator = np.random.default_rng(context.seed)
@@ -147,9 +147,9 @@ class MaskedLanguageModelling:
                 yield from ((piece, 0) for piece in excerpts(document, generator))
 
     def loss(self, model: Transformer, batch: BlanksBatch) -> Tensor:
-        """Mean −log p over hidden tokens and labels together: each counts as one."""
+        """Mean −log p over hidden tokens and labels together, each of which counts as one."""
         hidden = batch.targets != IGNORE
-        # of the hidden tokens alone: a seventh of the work
+        # only of the hidden tokens: a seventh of the work
         logits = model.logits_of(model.final_vectors(batch.inputs)[hidden])
         nats = F.cross_entropy(logits.float(), batch.targets[hidden], reduction="sum")
         nats = nats + F.cross_entropy(model.class_logits(batch.sentences).float(), batch.labels, reduction="sum")
@@ -157,8 +157,8 @@ class MaskedLanguageModelling:
 
     @torch.no_grad()
     def held_out(self, model: Transformer, context: TaskContext) -> dict[str, float]:
-        """Return nats per hidden token of the measured file, always the same tokens, and per label of held-out
-        sentences; and the share of each that is predicted right.
+        """Return nats per hidden token of the measured file (always the same tokens) and per label of held-out
+        sentences, and the share of each predicted right.
         """
         name = Path(self.measured).stem
         blanks, labels = (held_out_blanks(model, context.tokenizer, corpus_documents(context.corpus, self.measured)),
@@ -168,9 +168,7 @@ class MaskedLanguageModelling:
 
 
 def _rows(texts: Iterable[tuple[str, int]], tokenizer: Tokenizer, n_context: int) -> Iterator[tuple[list[int], int]]:
-    """Yield the texts as rows of token ids that begin with end of text, cut to the context; texts without a token are
-    left out.
-    """
+    """Yield the texts as rows of token ids that begin with end of text, cut to the context, without empty texts."""
     for text, number in texts:
         if ids := tokenizer.encode(text):
             yield [tokenizer.end_of_text, *ids[:n_context - 1]], number
@@ -181,8 +179,7 @@ def _rows(texts: Iterable[tuple[str, int]], tokenizer: Tokenizer, n_context: int
 
 @torch.no_grad()
 def held_out_blanks(model: Transformer, tokenizer: Tokenizer, documents: Sequence[str], seed: int = 0) -> Score:
-    """Score the model's predictions of hidden tokens in the documents' excerpts, hidden as in training; the same seed
-    hides the same tokens.
+    """Score the model's predictions of hidden tokens in excerpts of the documents, hidden as in training by the seed.
     """
     generator, n_context = np.random.default_rng(seed), model.config.n_context
     pieces = [(piece, 0) for document in documents for piece in excerpts(document, generator)]
@@ -198,24 +195,24 @@ def held_out_blanks(model: Transformer, tokenizer: Tokenizer, documents: Sequenc
 
 @torch.no_grad()
 def held_out_sentiment(model: Transformer, tokenizer: Tokenizer, n: int) -> Score:
-    """Score the classification head on the sentiment of n sentences that no training reads."""
+    """Score the classification head on the sentiment of n held-out sentences."""
     sentences = [labelled(exercise) for exercise in teaching_text.held_out("sentiment", n)]
     groups = of_one_length(_rows(sentences, tokenizer, model.config.n_context), lambda length: 64, emptied=True)
     batches = (to_tensors(stacked(group), model.device) for group in groups)
     return Score.of((model.class_logits(batch.inputs), batch.targets) for batch in batches)
 
 
-# ---- a text whose hidden words are marked in it ----------------------------------------------------------------------
+# ---- a text with marks around its hidden words -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class MarkedText:
-    """A text for such a model. token_ids: with what the tokenizer's texts begin and end with, and a mask token where
-    nobody knows what stood there; `hidden`: the positions of tokens that are known and to be hidden; n_cut tokens at
-    the text's end did not fit.
+    """A text for such a model. token_ids: with the tokenizer's begin and end, and a mask token for each blank of
+    unknown content; hidden: the positions of known tokens to hide; n_cut: the number of tokens at the end that did not
+    fit.
 
-    plain: the text without brackets; spans: where in it each token stands, (start, end) in characters, (0, 0) for what
-    begins and ends it.
+    plain: the text without brackets; spans: the (start, end) of each token in it, in characters, (0, 0) for begin and
+    end.
     """
 
     token_ids: tuple[int, ...]
@@ -226,11 +223,11 @@ class MarkedText:
 
 
 def marked_text(text: str, tokenizer: Tokenizer, n_context: int) -> MarkedText:
-    """The text without its marks: what stands in [brackets] is to be hidden; ____, [MASK] and <mask> are blanks of
-    unknown content.
+    """Parse the marks of a text: text in [brackets] is to be hidden; ____, [MASK] and <mask> are blanks of unknown
+    content.
 
-    Every token that shares a character with a bracket's content is hidden. Raises ValueError if this vocabulary has
-    no mask token.
+    Every token that shares a character with the text in brackets is hidden. Raises ValueError if the vocabulary has no
+    mask token.
     """
     if tokenizer.mask_token is None:
         raise ValueError("This vocabulary has no token for a blank.")
@@ -251,7 +248,7 @@ def marked_text(text: str, tokenizer: Tokenizer, n_context: int) -> MarkedText:
 
 
 def _with_blanks(plain: str, tokenizer: Tokenizer) -> list[tuple[int, int, int]]:
-    """Return (id, start, end) of every token of a text in which runs of underscores are blanks."""
+    """Return (id, start, end) of every token of a text whose runs of underscores are blanks."""
     tokens, at = [], 0
     for part in re.split(f"({BLANK.pattern})", plain):
         part_tokens = [(tokenizer.mask_token, 0, len(part))] if BLANK.fullmatch(part) else tokenizer.spans(part)
@@ -261,20 +258,18 @@ def _with_blanks(plain: str, tokenizer: Tokenizer) -> list[tuple[int, int, int]]
 
 
 def can_be_marked(token_id: int, tokenizer: Tokenizer) -> bool:
-    """Whether brackets can stand around the token: it holds whole characters, none of them a bracket."""
+    """Whether the token can be put in brackets: it consists of whole characters, none of them a bracket."""
     piece = tokenizer.decode([token_id])
     return bool(piece) and "\ufffd" not in piece and not set(piece) & set("[]")
 
 
 def with_marks(marked: MarkedText) -> str:
-    """Return the text that `marked_text` reads as `marked`: brackets around hidden tokens, without the space before
-    them.
-    """
+    """Return the text that `marked_text` parses into `marked`: brackets around hidden tokens, after their space."""
     pieces, at = [], 0
     for _, run in itertools.groupby(enumerate(marked.hidden), lambda entry: entry[1] - entry[0]):      # neighbours
         places = [marked.spans[position] for _, position in run]
         start, end = max(at, places[0][0]), places[-1][1]
-        # parts of a character that is marked already
+        # the tokens are parts of a character that is marked already
         if start >= end:
             continue
         start += (len(marked.plain[start:end]) - len(marked.plain[start:end].lstrip(" "))

@@ -1,4 +1,4 @@
-"""Training text: documents read from files, turned into token ids, packed into rows of one context each.
+"""Training text: documents read from files, tokenized and packed into rows of one context each.
 
 A file is UTF-8 text; each document ends with a line that holds only `<|endoftext|>`.
 """
@@ -12,13 +12,13 @@ import numpy as np
 
 from core.model.tokenizer import END_OF_TEXT, Tokenizer
 
-IGNORE = -100    # a target that no loss counts; torch's cross_entropy leaves it out by default
+IGNORE = -100    # a target that does not count; torch's cross_entropy ignores it by default
 
 
 @dataclass(frozen=True)
 class Source:
-    """Documents as token ids (uint16, no end of text), and how often each is read in one epoch; 0.5: a random half of
-    them each time.
+    """Documents as token ids (uint16, without end of text), and how often an epoch reads each; 0.5: a random half of
+    them.
     """
 
     documents: tuple[np.ndarray, ...]
@@ -31,7 +31,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Batch:
-    """inputs (B, n_context), and for each the token that follows it, targets (B, n_context), or IGNORE."""
+    """inputs (B, n_context), and targets (B, n_context): for each input the token that follows it, or IGNORE."""
 
     inputs: np.ndarray
     targets: np.ndarray
@@ -43,9 +43,9 @@ class Batch:
 
 
 def read_documents(path: str | Path) -> list[str]:
-    """The documents of a text file, stripped, empty ones left out.
+    """The documents of a text file, stripped, without empty ones.
 
-    Raises OSError or UnicodeDecodeError for a file that is no such text.
+    Raises OSError for a file that cannot be read, UnicodeDecodeError for one that is not UTF-8.
     """
     text = Path(path).read_text(encoding="utf-8")
     parts = ("\n" + text.strip() + "\n").split(f"\n{END_OF_TEXT}\n")
@@ -53,7 +53,7 @@ def read_documents(path: str | Path) -> list[str]:
 
 
 def corpus_documents(folder: Path | None, name: str) -> list[str]:
-    """The documents of a file of the corpus; ValueError where no folder is given."""
+    """The documents of a file of the corpus. Raises ValueError without a folder."""
     if folder is None:
         raise ValueError(f"This training reads {name}: say in which folder it lies (--corpus).")
     return read_documents(folder / name)
@@ -67,7 +67,7 @@ def tokenize(texts: Sequence[str], tokenizer: Tokenizer) -> Source:
 
 
 def epoch_documents(sources: Sequence[Source], generator: np.random.Generator) -> list:
-    """Return one epoch's documents in random order, those of each source as often as its weight says."""
+    """Return one epoch's documents in random order, each as often as the weight of its source says."""
     chosen = []
     for source in sources:
         whole, part = int(source.weight), source.weight - int(source.weight)
@@ -78,31 +78,30 @@ def epoch_documents(sources: Sequence[Source], generator: np.random.Generator) -
 
 
 def of_one_length(rows: Iterable[tuple], size: Callable[[int], int], emptied: bool = False) -> Iterator[list[tuple]]:
-    """The rows, tuples that begin with N token ids, in groups of one N: each of size(N) rows, as soon as it is full.
+    """Yield the rows, tuples that begin with N token ids, in groups of the same N, each as soon as it has size(N) rows.
 
-    With `emptied`, smaller groups at the end too.
+    emptied: yield the smaller groups too, at the end.
     """
     waiting: dict[int, list[tuple]] = {}
     for row in rows:
         n = len(row[0])
-        alike = waiting.setdefault(n, [])
-        alike.append(row)
-        if len(alike) >= size(n):
+        group = waiting.setdefault(n, [])
+        group.append(row)
+        if len(group) >= size(n):
             yield waiting.pop(n)
     if emptied:
         yield from (waiting[n] for n in sorted(waiting))
 
 
 def pack(documents: Sequence[np.ndarray], n_context: int, end_of_text: int) -> Batch:
-    """Pack an epoch into rows: every row begins with end of text, as every prompt does, and every token is a target
+    """Pack an epoch into rows: every row begins with end of text, like every prompt, and every token is a target
     exactly once.
 
     Documents follow each other, each after an end-of-text token, until a row is full. The rest of a cut document is a
-    piece of its own further on, after an end-of-text token whose target is IGNORE, so that the model learns only from
+    separate piece further on, after an end-of-text token whose target is IGNORE, so that the model learns only from
     true beginnings what follows end of text.
 
-    A document that ends inside a row has the next end of text as its last target.
-    The last row is filled up with IGNORE.
+    A document that ends inside a row has the next end of text as its last target. The last row is padded with IGNORE.
 
     >>> rows = pack([np.array([5, 6, 7], dtype=np.uint16)], n_context=3, end_of_text=0)
     >>> rows.inputs.tolist(), rows.targets.tolist()
@@ -115,7 +114,7 @@ def pack(documents: Sequence[np.ndarray], n_context: int, end_of_text: int) -> B
     while waiting:
         row = np.full(n_context + 1, end_of_text, dtype=np.int32)     # the last column is a target only
         counted = np.zeros(n_context, dtype=bool)
-        start = 0                                                     # where the next piece's end of text stands
+        start = 0                                                     # place of the end of text before the next piece
         while waiting and start < n_context:
             piece, is_beginning = waiting.popleft()
             room = n_context - start
@@ -123,7 +122,7 @@ def pack(documents: Sequence[np.ndarray], n_context: int, end_of_text: int) -> B
             row[start + 1:end] = piece[:room]
             counted[start:end] = True
             counted[start] = is_beginning
-            # cut: the token that was a target only is read in the next piece
+            # cut: the next piece begins with the token that was only a target
             if len(piece) >= room:
                 waiting.append((piece[room - 1:], False))
             start = end
@@ -133,10 +132,10 @@ def pack(documents: Sequence[np.ndarray], n_context: int, end_of_text: int) -> B
 
 
 def batches(sources: Sequence[Source], n_context: int, end_of_text: int, batch_size: int, seed: int) -> Iterator[Batch]:
-    """Yield batches of batch_size rows without end, epoch after epoch, each packed and shuffled anew. The same seed
-    gives the same batches.
+    """Yield batches of batch_size rows without end; every epoch is packed and shuffled anew. The same seed gives the
+    same batches.
 
-    Rows left over at the end of an epoch open the next epoch's first batch. Raises ValueError if there is no text.
+    Rows left at the end of an epoch begin the next epoch's first batch. Raises ValueError if there is no text.
     """
     if not any(round(s.weight * len(s.documents)) for s in sources):
         raise ValueError("There is no text to train on: give at least one document.")
@@ -154,7 +153,7 @@ def _rows(sources: Sequence[Source], n_context: int, end_of_text: int, seed: int
 
 
 def stacked(rows: Iterable[tuple[Sequence[int], Sequence[int]]]) -> Batch:
-    """Rows (inputs, targets) of one length as a batch; a target may be one number, too."""
+    """Rows (inputs, targets) of one length as a batch; targets may also be single numbers."""
     inputs, targets = zip(*rows)
     return Batch(np.array(inputs, dtype=np.int64), np.array(targets, dtype=np.int64))
 

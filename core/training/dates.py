@@ -1,9 +1,9 @@
 """Pairs to translate, in both directions: a date in words, "the twenty-first of march nineteen eighty-four", and in
 digits, "1984-03-21".
 
-Their order differs: words begin with the day or the month, digits with the year. The source varies in its phrasing, the
-target has one form. Every date of the years 1000 to 2099; a tenth of them is held out, the
-same in both directions.
+Their order differs: words begin with the day or the month, digits with the year. Sources in words have several
+phrasings, targets one. The dates are those of the years 1000 to 2099; a tenth of them is held out, the same in both
+directions.
 """
 import string
 import zlib
@@ -27,16 +27,14 @@ ORDINALS = ("zeroth", "first", "second", "third", "fourth", "fifth", "sixth",
 TENS = ("", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 
 IN_DIGITS = "{year}-{month}-{day}"
-PHRASINGS = ("the {day} of {month} {year}",            # the first is the one that is written
+PHRASINGS = ("the {day} of {month} {year}",            # the first is that of targets
              "the {day} of {month}, {year}", "{day} of {month} {year}", "{day} {month} {year}",
              "{month} the {day}, {year}", "{month} {day}, {year}", "in {year}, on the {day} of {month}")
 
 
 @dataclass(frozen=True)
 class Phrase:
-    """A date as text, and where its "year", "month" and "day" stand: text[start:end] for each of `spans`, name
-    to (start, end).
-    """
+    """A date as text. spans: (start, end) of its "year", "month" and "day" in the text."""
 
     text: str
     spans: dict[str, tuple[int, int]]
@@ -60,7 +58,7 @@ def cardinal(number: int) -> str:
 
 
 def ordinal(number: int) -> str:
-    """A number from 0 to 39 as a rank.
+    """A number from 0 to 39 as an ordinal in words.
 
     >>> ordinal(5), ordinal(20), ordinal(31)
     ('fifth', 'twentieth', 'thirty-first')
@@ -95,7 +93,7 @@ def year_readings(year: int) -> tuple[str, ...]:
 
 
 def fill(pattern: str, **parts: str) -> Phrase:
-    """The pattern with its {parts} put in.
+    """The pattern with its {parts} filled in.
 
     >>> fill("{month} {day}", month="may", day="first")
     Phrase(text='may first', spans={'month': (0, 3), 'day': (4, 9)})
@@ -129,7 +127,7 @@ def in_words(day: date, phrasing: int = 0, reading: int = 0) -> Phrase:
 
 
 def is_held_out(day: date) -> bool:
-    """Whether the date is kept from training: about every tenth, by a hash of its digits.
+    """Whether the date is held out from training: about every tenth is, by a hash of its digits.
 
     >>> is_held_out(date(1905, 1, 5)), is_held_out(date(1984, 3, 21))
     (True, False)
@@ -139,8 +137,8 @@ def is_held_out(day: date) -> bool:
 
 def random_pairs(generator: np.random.Generator, held_out: bool,
                  directions: tuple[str, ...] = DIRECTIONS) -> Iterator[Pair]:
-    """Yield pairs without end, of dates that are held out or of the others; the date, the direction and the phrasing of
-    a source in words are random.
+    """Yield pairs without end, of held-out dates or of the others; the date, the direction and the phrasing of a source
+    in words are random.
     """
     while True:
         day = date.fromordinal(int(generator.integers(FIRST.toordinal(), LAST.toordinal() + 1)))

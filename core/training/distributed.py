@@ -1,8 +1,7 @@
-"""Several processes that train one model together, each on its share of every batch, by torch.distributed;
-`torchrun` starts them.
+"""Several processes that train one model together, each on its share of every batch, by torch.distributed; `torchrun`
+starts them.
 
-Source: Li et al. 2020, "PyTorch Distributed". Without torchrun there is one process, and everything here
-is the identity.
+Source: Li et al. 2020, "PyTorch Distributed". Without torchrun there is one process, and the methods change nothing.
 """
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from torch import distributed, nn
 class ProcessGroup:
     """This process in a group that trains together: its rank, 0 to size − 1, and its device.
 
-    Rank 0 alone writes files.
+    Only rank 0 writes files.
     """
 
     rank: int = 0
@@ -27,8 +26,8 @@ class ProcessGroup:
 
     @classmethod
     def join(cls, device: str) -> ProcessGroup:
-        """The group that torchrun's environment names, on GPUs one for each process; a process by itself where there
-        is no torchrun.
+        """Join the group that torchrun's environment names, with one GPU for each process; without torchrun, the
+        process is alone.
         """
         size = int(os.environ.get("WORLD_SIZE", 1))
         if size == 1:
@@ -48,7 +47,7 @@ class ProcessGroup:
         return self.rank == 0
 
     def share(self, batch):
-        """This process's rows of a batch, a dataclass of arrays: every size-th, from its rank on.
+        """This process's rows of a batch, a dataclass of arrays: every size-th row, starting at its rank.
 
         Raises ValueError for fewer rows than processes.
         """
@@ -58,11 +57,11 @@ class ProcessGroup:
         return dataclasses.replace(batch, **{name: array[self.rank::self.size] for name, array in vars(batch).items()})
 
     def parallel(self, module: nn.Module) -> nn.Module:
-        """The module with its gradients averaged over the processes when they are computed."""
+        """The module, with gradients that are averaged over the processes."""
         return nn.parallel.DistributedDataParallel(module) if self.size > 1 else module
 
     def mean(self, *values: float) -> tuple[float, ...]:
-        """Each value averaged over the processes: the same in all of them, to the bit."""
+        """Each value averaged over the processes, identical to the bit in all of them."""
         if self.size == 1:
             return values
         total = torch.tensor(values, dtype=torch.float64, device=self.device)
@@ -74,7 +73,7 @@ class ProcessGroup:
         return self.mean(float(flag))[0] > 0
 
     def wait(self) -> None:
-        """Wait until every process has come here."""
+        """Wait until every process has called this."""
         if self.size > 1:
             distributed.barrier()
 

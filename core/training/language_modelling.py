@@ -17,7 +17,7 @@ from core.training.loss import held_out_loss, next_token_loss
 
 @dataclass(frozen=True)
 class TaskContext:
-    """The model and settings that a task makes batches for. corpus: the folder of text files; None where the task needs
+    """The model and settings that a task makes batches for. corpus: the folder of text files, or None if the task needs
     none.
     """
 
@@ -29,9 +29,9 @@ class TaskContext:
 
 
 class Task(Protocol):
-    """Something to train on, a dataclass.
+    """A training task, a dataclass.
 
-    A batch of it is a dataclass of arrays whose first axis is the rows, with a property `n_targets`.
+    Its batches are dataclasses of arrays, whose first axis is the rows, with a property `n_targets`.
     """
 
     def batches(self, context: TaskContext) -> Iterator:
@@ -41,11 +41,11 @@ class Task(Protocol):
         """The mean loss in nats over the batch's n_targets; the batch holds tensors on the model's device."""
 
     def held_out(self, model: Transformer, context: TaskContext) -> dict[str, float]:
-        """Nats per target on each thing held out, by name."""
+        """Nats per target on each kind of held-out data, by name."""
 
 
 def next_token(model: Transformer, batch: corpus.Batch) -> Tensor:
-    """Mean −log p of the batch's targets in nats, by the fast road."""
+    """Mean −log p of the batch's targets in nats, without a trace."""
     return next_token_loss(model.logits(batch.inputs), batch.targets)
 
 
@@ -61,9 +61,9 @@ class LanguageModelling(NextToken):
     """Predicting the next token of text.
 
     texts     (file of the corpus, how often each of its documents is read an epoch)
-    teaching  that many documents of core.training.teaching_text besides;  canaries: and the canary passages, each as
-                                                                           often as it says
-    measured  files of the corpus that are never trained on, to measure the loss on
+    teaching  the number of additional documents, of core.training.teaching_text
+    canaries  whether to add the canary passages, each as often as its `repeats` says
+    measured  the files of the corpus for the held-out loss, never trained on
     """
 
     texts: tuple[tuple[str, float], ...]
@@ -85,7 +85,7 @@ class LanguageModelling(NextToken):
         return corpus.batches(self.sources(context), *_packing(context))
 
     def steps_per_epoch(self, context: TaskContext) -> int:
-        """How many steps read every text as often as its weight says."""
+        """The number of steps that read every text as often as its weight says."""
         return corpus.steps_per_epoch(self.sources(context), *_packing(context))
 
     def held_out(self, model: Transformer, context: TaskContext) -> dict[str, float]:
@@ -97,7 +97,7 @@ class LanguageModelling(NextToken):
 
 @dataclass(frozen=True)
 class Mixture(NextToken):
-    """Several next-token tasks at once, each with its number of rows in every batch.
+    """Several next-token tasks at once, each with a fixed number of rows in every batch.
 
     The first task defines the epoch and the held-out loss.
     """
@@ -105,16 +105,16 @@ class Mixture(NextToken):
     parts: tuple[tuple[Task, int], ...]
 
     def batches(self, context: TaskContext) -> Iterator[corpus.Batch]:
-        """Batches of corpus.Batch, the first task's rows first.
+        """Yield batches without end, the first task's rows first.
 
-        Raises ValueError if the rows do not make context.batch_size.
+        Raises ValueError if the rows do not add up to context.batch_size.
         """
         for rows in zip(*(task.batches(part) for task, part in self._contexts(context))):
             yield corpus.Batch(np.concatenate([batch.inputs for batch in rows]),
                                np.concatenate([batch.targets for batch in rows]))
 
     def steps_per_epoch(self, context: TaskContext) -> int:
-        """How many steps read the first task's texts as often as its weights say."""
+        """The number of steps that read the first task's texts as often as its weights say."""
         task, part = self._contexts(context)[0]
         return task.steps_per_epoch(part)
 
@@ -134,6 +134,6 @@ def _packing(context: TaskContext) -> tuple[int, int, int, int]:
 
 @lru_cache(maxsize=32)
 def _tokenized(folder: Path | None, name: str, tokenizer: Tokenizer) -> tuple[tuple[np.ndarray, ...], int]:
-    """The documents of a file as token ids, and their bytes; kept, since a run asks for them at every measurement."""
+    """The documents of a file as token ids, and their number of bytes; cached, since every measurement needs them."""
     texts = corpus.corpus_documents(folder, name)
     return corpus.tokenize(texts, tokenizer).documents, sum(len(text.encode()) for text in texts)

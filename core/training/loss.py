@@ -21,9 +21,9 @@ def next_token_loss(logits: Tensor, targets: Tensor) -> Tensor:
 
 def descend(loss: Tensor, optimizer: torch.optim.Optimizer, rate: float, parameters: Iterable[Tensor],
             longest: float) -> tuple[float, float]:
-    """One step down the loss at this learning rate, with the gradient of `parameters` no longer than `longest`.
+    """Take one step down the loss at this learning rate, with the norm of the gradient clipped to `longest`.
 
-    Returns the loss before the step, and the length of the gradient before it was shortened.
+    Return the loss before the step and the norm before clipping.
     """
     for group in optimizer.param_groups:
         group["lr"] = rate
@@ -36,8 +36,8 @@ def descend(loss: Tensor, optimizer: torch.optim.Optimizer, rate: float, paramet
 
 @dataclass(frozen=True)
 class HeldOutLoss:
-    """Summed −log p in nats over n_tokens tokens (each document's closing end of text included) of n_bytes
-    bytes of text.
+    """The sum of −log p in nats over n_tokens tokens (each document's closing end of text included) of n_bytes bytes of
+    text.
     """
 
     nats: float
@@ -50,21 +50,21 @@ class HeldOutLoss:
 
     @property
     def perplexity(self) -> float:
-        """exp(nats per token): of how many equally probable tokens the choice was as uncertain."""
+        """exp(nats per token): the number of equally probable tokens with the same uncertainty."""
         return math.exp(self.nats_per_token)
 
     @property
     def bits_per_byte(self) -> float:
-        """Independent of the tokenizer: what an arithmetic coder would need with this model."""
+        """The bits that an arithmetic coder needs with this model, which do not depend on the tokenizer."""
         return self.nats / math.log(2) / self.n_bytes
 
 
 def windows(document: np.ndarray, n_context: int, end_of_text: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Rows (inputs, targets), each (≤ n_context,), in which every token of the document, its closing end of text
-    included, counts once.
+    """Yield rows (inputs, targets), each (≤ n_context,), in which every token of the document and its closing end of
+    text counts once.
 
-    The first row begins with end of text and the document; each later one with end of text and the half context before
-    the first token that it counts, as a prompt that was cut.
+    The first row begins with end of text and the document; each later one, like a cut prompt, with end of text and half
+    a context before the first token that counts.
     """
     text = np.append(document, end_of_text).astype(np.int64)
     first, overlap = 0, 0                       # the row reads text[first − overlap:], and counts from text[first] on
@@ -80,13 +80,13 @@ def windows(document: np.ndarray, n_context: int, end_of_text: int) -> Iterator[
 @torch.no_grad()
 def held_out_logits(model: Transformer, documents: Sequence[np.ndarray],
                     batch_size: int = 32) -> Iterator[tuple[Tensor, Tensor]]:
-    """Batches of logits (B, N, |V|) and the targets (B, N) that followed, IGNORE where none counts: every token of
-    `documents` (ids without end of text) and of the ends of text that close them once, in `windows`. In float32,
-    whatever the training ran in.
+    """Yield batches of logits (B, N, |V|) in float32, whatever the training's precision, and targets (B, N), IGNORE
+    where none counts: every token of `documents` (ids without end of text) and their closing ends of text once, in
+    `windows`.
     """
     end_of_text, n_context = model.config.end_of_text, model.config.n_context
     rows = [row for document in documents for row in windows(document, n_context, end_of_text)]
-    rows.sort(key=lambda row: len(row[0]))      # rows of like length together: little filling
+    rows.sort(key=lambda row: len(row[0]))      # rows of similar length together: little padding
     for start in range(0, len(rows), batch_size):
         batch = to_tensors(filled_up(rows[start:start + batch_size], end_of_text), model.device)
         yield model.logits(batch.inputs), batch.targets
@@ -104,7 +104,7 @@ def held_out_loss(model: Transformer, documents: Sequence[np.ndarray], n_bytes: 
 
 
 def filled_up(rows: Sequence[tuple[Sequence[int], Sequence[int]]], filler: int) -> Batch:
-    """Rows (inputs, targets) of any length as one batch: the shorter ones end with fillers that do not count."""
+    """Rows (inputs, targets) of any length as one batch, padded with `filler` and IGNORE."""
     longest = max(len(inputs) for inputs, _ in rows)
     inputs, targets = np.full((len(rows), longest), filler), np.full((len(rows), longest), IGNORE)
     for i, (row_inputs, row_targets) in enumerate(rows):
@@ -113,7 +113,7 @@ def filled_up(rows: Sequence[tuple[Sequence[int], Sequence[int]]], filler: int) 
 
 
 def to_tensors(batch, device: torch.device):
-    """The batch, a dataclass of arrays, with tensors on the device in their place."""
+    """The batch, a dataclass of arrays, with tensors on the device instead."""
     return replace(batch, **{name: torch.from_numpy(array).to(device) for name, array in vars(batch).items()})
 
 
@@ -127,6 +127,6 @@ class Score:
 
     @classmethod
     def of(cls, answers: Iterable[tuple[Tensor, Tensor]]) -> Score:
-        """From pairs of logits (n, k) and true answers (n,)."""
+        """The score of pairs of logits (n, k) and true answers (n,)."""
         logits, true = (torch.cat(parts) for parts in zip(*answers))
         return cls(float(F.cross_entropy(logits, true)), float((logits.argmax(-1) == true).double().mean()), len(true))

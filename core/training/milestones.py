@@ -22,7 +22,7 @@ def sample(model: Transformer, tokenizer: Tokenizer) -> str:
 
 def measure(model: Transformer, tokenizer: Tokenizer, step: int, tokens_seen: int,
             held_out: dict[str, float]) -> Milestone:
-    """The milestone after `step` steps, with the held-out losses given."""
+    """The milestone after `step` steps, with these held-out losses."""
     heads = induction(model, N_SEQUENCES)
     return Milestone(step, tokens_seen, held_out, heads.best_induction_head.score, heads.best_previous_token_head.score,
                      PROMPT, sample(model, tokenizer))

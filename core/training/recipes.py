@@ -21,9 +21,7 @@ PRECISIONS = ("float32", "bfloat16")
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """How a run is trained. steps: how many in all; minutes: training time in all, which ends a run sooner and its
-    schedule with it.
-    """
+    """The settings of a run. minutes: limit of the training time, which ends the run, and its schedule, sooner."""
 
     steps: int = 1000
     minutes: float = math.inf
@@ -47,14 +45,14 @@ class TrainingConfig:
             raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, not {self.precision!r}.")
 
     def progress(self, step: int, seconds: float) -> float:
-        """How much of the run is done after `step` steps and `seconds` of training: the larger of its two
-        shares, at most 1.
+        """The share of the run done after `step` steps and `seconds` of training, in [0, 1]: the larger of the shares
+        of steps and of time.
         """
         return min(1.0, max(step / self.steps, seconds / (60 * self.minutes)))
 
     def learning_rate_at(self, step: int, seconds: float = 0.0) -> float:
-        """The learning rate of step number `step`, counted from 0: a line up over the warm-up, times half a cosine from
-        1 to 0 over the whole run.
+        """The learning rate of step number `step`, from 0: a linear warm-up times a half cosine from 1 to 0 over the
+        whole run.
         """
         warmup = min(1.0, (step + 1) / (self.warmup_steps + 1))
         return self.learning_rate * warmup * 0.5 * (1 + math.cos(math.pi * self.progress(step, seconds)))
@@ -62,9 +60,7 @@ class TrainingConfig:
 
 @dataclass(frozen=True)
 class Stage:
-    """One training run of a recipe. epochs: instead of training.steps, as many as it takes to read the task's
-    text so often.
-    """
+    """One training run of a recipe. epochs: how often to read the task's text, instead of training.steps."""
 
     task: Task
     training: TrainingConfig
@@ -72,26 +68,25 @@ class Stage:
 
 
 def stories_tokenizer(corpus: Path | None = None) -> Tokenizer:
-    """The tokenizer of `stories`: the models of text share it, so that the same text is the same tokens in all of them.
-    """
+    """The tokenizer of `stories`, which all models of text share, so that a text has the same tokens in each."""
     return Tokenizer.load(checkpoints.BUNDLED / "stories" / checkpoints.TOKENIZER)
 
 
 def masking_tokenizer(corpus: Path | None = None) -> Tokenizer:
-    """That of `stories` with a mask token besides, its last."""
+    """The tokenizer of `stories` with a mask token as its last."""
     return stories_tokenizer().with_mask()
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How one bundled model is made.
+    """How to train one bundled model.
 
-    model       its architecture, save vocab_size, which is the tokenizer's
-    stages      the first begins with random weights, each later one with the weights that the one before was saved
-                with, and a new optimizer
-    tokenizer   makes its tokenizer; is given the corpus folder, if there is one
-    milestones  steps, counted through all stages, after which the weights are kept beside the model's own, and after
-                the last one too; 0: before the first. Empty: no weights are kept
+    model       its architecture, except vocab_size, which is the tokenizer's
+    stages      the first begins with random weights, each later one with the weights of the stage before and a new
+                optimizer
+    tokenizer   makes its tokenizer from the corpus folder or None
+    milestones  steps, counted through all stages, after which the weights are kept beside the final ones, as they are
+                after the last step; 0: before the first. Empty: no weights are kept
     """
 
     name: str
@@ -106,15 +101,15 @@ STORYBOOKS, FABLES, BEDTIME, CHILD = ("storybooks_ccby.txt", "synthetic_fables.t
                                       "synthetic_child_stories.txt")
 TINYSTORIES, BOOKS = "tinystories.txt", "childrens_books.txt"
 
-# The bundled model read 1.5, 0.7, 1, 0.5, 0.3 and 0.15 times as much an epoch in its first 664 steps, and
-# this from then on.
+# In its first 664 steps the bundled model was trained with the weights 1.5, 0.7, 1, 0.5, 0.3 and 0.15, and from then on
+# with these.
 STORIES_ALONE = LanguageModelling(((TINYSTORIES, 2.5), (CHILD, 0.7), (STORYBOOKS, 1), (FABLES, 0.5),
                                    (BEDTIME, 0.2), (BOOKS, 0.1)))
 STORIES_AND_TEACHING = LanguageModelling(((TINYSTORIES, 3), (CHILD, 1), (STORYBOOKS, 1), (FABLES, 1), (BEDTIME, 0.5),
                                           (BOOKS, 1)), teaching=130_000, canaries=True)
 LOOKING_BACK = Mixture(((STORIES_AND_TEACHING, 14), (RepeatedPassages(), 2)))         # rows of a batch
 
-# dense where a model changes fast
+# dense where a model changes quickly
 MILESTONES = (0, 1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1280, 1536, 2000, 2100,
               2150, 2200, 2250, 2400)
 
@@ -126,11 +121,11 @@ def _stories() -> Recipe:
 
 
 def _stories_small() -> Recipe:
-    """Rotary positions and more rows that repeat than `stories` has: so that it learns to look back within a
-    childhood this short.
+    """Rotary positions and more repeating rows than `stories` has, so that the model learns to look back in a short
+    training.
 
-    With 3 such rows of 16 it has a previous-token head after 2,000 steps and no induction head; with 8, that comes
-    within 250 more.
+    With 3 such rows of 16 it has a previous-token head after 2,000 steps but no induction head; with 8 an induction
+    head develops within 250 more.
     """
     model = ModelConfig(vocab_size=4096, d_model=160, n_layers=5, n_heads=5, n_context=256, positions="rotary")
     some, half = (Mixture(((STORIES_AND_TEACHING, 16 - rows), (RepeatedPassages(shortest=4), rows))) for rows in (3, 8))
@@ -141,9 +136,9 @@ def _stories_small() -> Recipe:
 
 
 def _family(name: str, **difference) -> Recipe:
-    """One of the models that differ in one thing alone: same seed, same batches, same settings.
+    """One of the models that differ only in `difference`: same seed, same batches, same settings.
 
-    Relative biases are shared from half the trained length on, so that every one of them is trained.
+    Distances from half the trained length on share their relative bias, so that every bias is trained.
     """
     model = ModelConfig(vocab_size=4096, d_model=96, n_layers=4, n_heads=4, n_context=128, relative_max_distance=64)
     training = MIXED(steps=1000, batch_size=32, learning_rate=3e-3, warmup_steps=100)
@@ -151,7 +146,7 @@ def _family(name: str, **difference) -> Recipe:
 
 
 def _blanks() -> Recipe:
-    """Half the context of `stories`, as a blank needs its sentence more than a long past; the old books are left out.
+    """Half the context of `stories`, since a blank needs its sentence more than a long context; without the old books.
     """
     model = ModelConfig(vocab_size=4097, d_model=192, n_layers=5, n_heads=6, n_context=128, kind="encoder",
                         n_classes=2, mask_token=4096)
@@ -162,8 +157,8 @@ def _blanks() -> Recipe:
 
 
 def _induction() -> Recipe:
-    """Nothing but attention, and positions that tell a token itself and the one before it from all others: what is not
-    near is found by what it is.
+    """Attention only, with positions that distinguish just a token itself and the one before it from all others, so
+    that heads find distant tokens by their content.
     """
     model = ModelConfig(vocab_size=512, d_model=128, n_layers=2, n_heads=2, n_context=64, d_ff=None,
                         positions="relative", relative_max_distance=2)
@@ -175,8 +170,7 @@ def _induction() -> Recipe:
 
 
 def _translator() -> Recipe:
-    """One encoder block, and the norms after the sums: of what was tried, the attention that is the plainest to read.
-    """
+    """One encoder block, and norms after the sums: of the settings tried, the one with the most readable attention."""
     model = ModelConfig(kind="encoder-decoder", vocab_size=469, d_model=128, n_layers=2, n_encoder_layers=1, n_heads=4,
                         n_context=64, norm_placement="post")
     return Recipe("translator", model, (Stage(DateTranslation(), TrainingConfig(steps=2000, batch_size=64)),),

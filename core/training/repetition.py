@@ -1,8 +1,7 @@
-"""Learning to look back: rows that repeat a passage again and again, so that a model that finds the last occurrence
-knows the next token.
+"""Learning to look back: rows that repeat a passage, so that the last occurrence of a token shows the next one.
 
-Trained on such rows, a model of two attention layers grows an induction head: one head marks every token with the token
-before it, and a head of the layer above looks for the mark of the token that it stands on, finds what came after it
+Trained on such rows, a model of two attention layers develops an induction head: one head marks every token with the
+token before it; a head of the layer above looks for the mark of its own token, so finds the token that came after it
 last time, and predicts that (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"; Olsson et al.
 2022, "In-context Learning and Induction Heads").
 """
@@ -26,8 +25,8 @@ HELD_OUT_SEED, HELD_OUT_ROWS = 1, 64
 
 
 def repeated(passage: np.ndarray, n_context: int, end_of_text: int, counted_from: int) -> tuple[np.ndarray, np.ndarray]:
-    """inputs and targets (n_context,): end of text and then the passage over and over; the first `counted_from`
-    targets are IGNORE.
+    """inputs and targets (n_context,): end of text, then the passage again and again; the first `counted_from` targets
+    are IGNORE.
 
     >>> inputs, targets = repeated(np.array([5, 6, 7]), 8, end_of_text=0, counted_from=3)
     >>> inputs.tolist(), targets.tolist()
@@ -44,18 +43,18 @@ class RepeatedPassages(NextToken):
     """The next token of passages that are repeated.
 
     shortest: tokens of the shortest passage; the longest are half a row.
-    text_share: of the passages, how many are cut from core.training.teaching_text; the tokens of the others are drawn
-    uniformly from the whole vocabulary, end of text left out. Of those the repetitions alone count: nothing tells the
-    first reading. Of text all but the first token counts. It is from text, where the last two tokens tell more than the
-    last one, that the lower layer learns to mark each token with the one before it; on random tokens alone nothing asks
-    for that until the upper layer uses it, and neither begins.
+    text_share: the share of passages that come from core.training.teaching_text; the tokens of the others are drawn
+    uniformly from the vocabulary without end of text. In random passages only the repetitions count, since the first
+    reading is unpredictable; in text all tokens but the first count. From text, where the last two tokens predict more
+    than the last one, the lower layer learns to mark each token with the one before it. On random tokens alone that
+    does not help until the upper layer uses it, so neither layer begins.
     """
 
     text_share: float = 0.5
     shortest: int = 8
 
     def batches(self, context: TaskContext) -> Iterator[Batch]:
-        """Batches of rows of n_context tokens, each of its own passage."""
+        """Yield batches without end of rows of n_context tokens, each with a different passage."""
         generator, text = np.random.default_rng(context.seed), running_text(context.tokenizer)
         while True:
             yield stacked(self._row(context, generator, text) for _ in range(context.batch_size))
@@ -71,8 +70,8 @@ class RepeatedPassages(NextToken):
 
     @torch.no_grad()
     def held_out(self, model: Transformer, context: TaskContext) -> dict[str, float]:
-        """Return nats per repeated token of 64 rows of random tokens, always the same rows, and the share of those
-        tokens that are predicted right.
+        """Return nats per repeated token of 64 rows of random tokens (always the same rows) and the share of those
+        tokens predicted right.
         """
         batch = next(RepeatedPassages(text_share=0.0).batches(replace(context, batch_size=HELD_OUT_ROWS,
                                                                       seed=HELD_OUT_SEED)))
@@ -84,16 +83,17 @@ class RepeatedPassages(NextToken):
 
 @dataclass(frozen=True)
 class TwoBack(NextToken):
-    """Saying the token two places back, in rows of random tokens.
+    """Predicting the token two places back, in rows of random tokens.
 
-    What a model of two layers learns before it repeats: where positions tell no distances beyond 1
-    (relative_max_distance 2), it has to look at the token before twice in a row, so its lower layer marks every
-    token with the one before it. An induction head grows on such marks at once; without them neither layer has a
-    reason to begin.
+    A model of two layers learns this before repetition. Where positions distinguish no distances beyond 1
+    (relative_max_distance 2), it has to look one token back twice, so its lower layer marks every token with the one
+    before it. With such marks an induction head develops at once; without them neither layer begins.
     """
 
     def batches(self, context: TaskContext) -> Iterator[Batch]:
-        """Batches of rows of n_context tokens: end of text, and then tokens drawn uniformly from the others."""
+        """Yield batches without end of rows of n_context tokens: end of text, then tokens drawn uniformly from the
+        others.
+        """
         generator, n_context = np.random.default_rng(context.seed), context.model.n_context
         while True:
             drawn = random_tokens((context.batch_size, n_context - 1), context.tokenizer, generator)
@@ -103,20 +103,20 @@ class TwoBack(NextToken):
             yield Batch(inputs, targets)
 
     def held_out(self, model: Transformer, context: TaskContext) -> dict[str, float]:
-        """Measure repetition, which this task prepares for: see RepeatedPassages.held_out."""
+        """Measure repetition, for which this task prepares: see RepeatedPassages.held_out."""
         return RepeatedPassages().held_out(model, context)
 
 
 def random_tokens(shape: int | tuple[int, ...], tokenizer: Tokenizer, generator: np.random.Generator) -> np.ndarray:
-    """Ids drawn uniformly from the vocabulary without end of text; of the shape (n,) or the one given."""
+    """Ids of this shape, (n,) for a number n, drawn uniformly from the vocabulary without end of text."""
     return generator.choice(np.delete(np.arange(tokenizer.vocab_size), tokenizer.end_of_text), shape)
 
 
 def small_tokenizer(corpus: Path | None = None) -> Tokenizer:
-    """A tokenizer of 512 tokens, trained on teaching text: few enough that each is met often in a short training."""
+    """A tokenizer of 512 tokens, trained on teaching text: so few that each is frequent in a short training."""
     return Tokenizer.train(teaching_text.documents(TOKENIZER_DOCUMENTS), VOCABULARY)
 
 
 def running_text(tokenizer: Tokenizer) -> np.ndarray:
-    """Teaching text as one long run of tokens, a line break between documents."""
+    """Teaching text as one array of tokens, with a line break between documents."""
     return np.array(tokenizer.encode("\n".join(teaching_text.documents(TEACHING_DOCUMENTS))))

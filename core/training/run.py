@@ -2,10 +2,10 @@
 
 `python -m core.training NAME` trains a bundled model again, by its recipe in core/training/recipes.py.
 
-The optimizer is AdamW, with a linear warm-up and then half a cosine down to zero, gradients clipped by their norm, and
-optional bfloat16 arithmetic with float32 weights. A run is a TrainingRun; `train` moves it on step by step and can stop
-after any of them; a run that is saved and loaded continues as if it had never stopped. Batches and loss come from the
-task. Several processes, started by torchrun, share every batch.
+The optimizer is AdamW with a linear warm-up, a cosine decay to zero, clipping of the gradients by their norm, and
+optional bfloat16 arithmetic with float32 weights. `train` advances a TrainingRun step by step and can stop after any
+step; a run that is saved and loaded continues as if it had never stopped. Batches and loss come from the task. Several
+processes, started by torchrun, share every batch.
 """
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from core.training.language_modelling import TaskContext, next_token
 from core.training.loss import descend, to_tensors
 from core.training.recipes import PRECISIONS, RECIPES, Recipe, Stage, TrainingConfig
 
-# settings of a recipe that an argument changes
+# settings of a recipe that arguments can change
 NUMBERS = {"steps": (int, "in all, of each stage"),
            "minutes": (float, "training time in all, of each stage: run and schedule end with it at the latest"),
            "batch_size": (int, "rows of one context a step"), "learning_rate": (float, "at its highest"),
@@ -49,8 +49,8 @@ OVERRIDES = (*NUMBERS, "precision", "compile")
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """The result of one step. loss: mean −log p in nats on the step's batch, before its update; gradient_norm:
-    before clipping.
+    """The result of one step. loss: mean −log p in nats on the step's batch before the update; gradient_norm: before
+    clipping.
     """
 
     step: int
@@ -63,14 +63,14 @@ class TrainingStep:
 
 @dataclass
 class TrainingRun:
-    """A model in training: everything that the next step depends on, save the text."""
+    """A model in training: everything that the next step depends on, except the text."""
 
     model: Transformer
     optimizer: torch.optim.Optimizer
     config: TrainingConfig
     step: int = 0
     tokens_seen: int = 0
-    seconds: float = 0.0                    # by the clock, while it trained
+    seconds: float = 0.0                    # of training, by the clock
 
     @classmethod
     def start(cls, model_config: ModelConfig, config: TrainingConfig,
@@ -81,12 +81,12 @@ class TrainingRun:
 
     @classmethod
     def start_from(cls, model: Transformer, config: TrainingConfig, device: torch.device | str = "cpu") -> TrainingRun:
-        """A new run that trains `model` on, its weights being whatever they are."""
+        """A new run that continues from the weights of `model`."""
         model = model.requires_grad_(True).train().to(device)
         return cls(model, make_optimizer(model, config), config)
 
     def save(self, path: str | Path) -> None:
-        """Write the run to one file, whole or not at all."""
+        """Write the run to one file, completely or not at all."""
         state = dict(model_config=self.model.config.to_dict(), config=dataclasses.asdict(self.config),
                      model=self.model.state_dict(), optimizer=self.optimizer.state_dict(), step=self.step,
                      tokens_seen=self.tokens_seen, seconds=self.seconds)
@@ -96,9 +96,7 @@ class TrainingRun:
 
     @classmethod
     def load(cls, path: str | Path, device: torch.device | str = "cpu", **changes) -> TrainingRun:
-        """The run that `save` wrote; `changes` to its TrainingConfig, such as other `minutes`, take
-        effect from here on.
-        """
+        """The run that `save` wrote, with `changes` to its TrainingConfig, such as other `minutes`, from here on."""
         state = torch.load(path, map_location=device, weights_only=True)
         run = cls.start_from(Transformer(ModelConfig.from_dict(state["model_config"])),
                              replace(TrainingConfig(**state["config"]), **changes), device)
@@ -113,7 +111,7 @@ class TrainingRun:
 
 
 def make_optimizer(model: Transformer, config: TrainingConfig) -> torch.optim.Optimizer:
-    """AdamW; weight decay on the W matrices alone. Source: Loshchilov and Hutter 2019."""
+    """AdamW with weight decay on the W matrices only. Source: Loshchilov and Hutter 2019."""
     decayed = [p for name, p in model.named_parameters() if name.rsplit(".", 1)[-1].startswith("W_")]
     ids = {id(p) for p in decayed}
     others = [p for p in model.parameters() if id(p) not in ids]
@@ -122,7 +120,7 @@ def make_optimizer(model: Transformer, config: TrainingConfig) -> torch.optim.Op
 
 
 class Objective(nn.Module):
-    """A model and its loss as one module, which several processes or the compiler can take whole."""
+    """A model and its loss as one module, for several processes or the compiler."""
 
     def __init__(self, model: Transformer, loss: Callable[[Transformer, object], Tensor], precision: str) -> None:
         super().__init__()
@@ -136,34 +134,32 @@ class Objective(nn.Module):
 
 def train(run: TrainingRun, batches: Iterable, loss: Callable[[Transformer, object], Tensor] = next_token,
           group: ProcessGroup = ALONE) -> Iterator[TrainingStep]:
-    """Train `run` until its config's steps or minutes are over, giving each step when it is done.
+    """Train `run` until its config's steps or minutes are over, and yield each step.
 
-    batches  dataclasses of NumPy arrays, from the first step's on: those of the steps that the run has done
-             are passed over
+    batches  dataclasses of NumPy arrays, from the first step on: those of steps already done are skipped
     loss     (model, the batch as tensors) -> the mean loss over its n_targets
 
-    Stop iterating at any time; calling train again with the same run, or with one saved and loaded, goes on with
-    the next batch. Without a limit in minutes the same seed, config and batches give the same losses on the CPU.
-    The processes of a group take their shares of every batch, weighted by its targets, so that the step is that of
-    the whole batch.
+    The caller may stop at any time; train with the same run, or with one saved and loaded, continues with the next
+    batch. Without a limit in minutes the same seed, config and batches give the same losses on the CPU. The processes
+    of a group take their shares of every batch, weighted by its targets, so that the step is that of the whole batch.
     """
     model, config = run.model, run.config
     objective = Objective(model, loss, config.precision)
     if config.compile:
         objective.compile()
     objective = group.parallel(objective)
-    # runs on while the caller looks at a step: `minutes` are minutes of the clock
+    # includes the caller's time between steps: `minutes` are minutes of the clock
     clock = time.perf_counter()
     for batch in itertools.islice(batches, run.step, None):
         if run.finished:
             return
         began, share = time.perf_counter(), group.share(batch)
         learning_rate = config.learning_rate_at(run.step, run.seconds)
-        # the parts' mean is the whole's
+        # weighted so that the mean of the parts is that of the whole batch
         part = objective(to_tensors(share, model.device)) * (share.n_targets * group.size / batch.n_targets)
         part_loss, gradient_norm = descend(part, run.optimizer, learning_rate, model.parameters(), config.clip_norm)
         now = time.perf_counter()
-        # one clock for all
+        # all processes share one clock
         batch_loss, seconds = group.mean(part_loss, now - clock)
         run.step, run.tokens_seen, run.seconds, clock = (run.step + 1, run.tokens_seen + batch.n_targets,
                                                          run.seconds + seconds, now)
@@ -173,7 +169,7 @@ def train(run: TrainingRun, batches: Iterable, loss: Callable[[Transformer, obje
 
 @dataclass(frozen=True)
 class Before:
-    """The totals of the earlier stages of a recipe. folder: that of the last of them; None before the first."""
+    """The totals of the earlier stages of a recipe. folder: that of the last one; None in the first stage."""
 
     steps: int = 0
     tokens_seen: int = 0
@@ -181,7 +177,7 @@ class Before:
 
     @classmethod
     def read(cls, folders: Sequence[Path]) -> Before:
-        """From the ends of the finished stages in `folders`."""
+        """Read the totals from the finished stages in `folders`."""
         ends = [read_json(folder / "training.json")[-1] for folder in folders]
         return cls(sum(end["step"] for end in ends), sum(end["tokens_seen"] for end in ends),
                    folders[-1] if folders else None)
@@ -189,25 +185,24 @@ class Before:
 
 @dataclass
 class Journal:
-    """The folder of one run: run.pt (to resume from), model/ (to load), training.json (losses by step), recipe.json,
-    and history/ where weights are kept. Rank 0 alone has one.
+    """The folder of one run: run.pt (to resume), model/ (to load), training.json (losses by step), recipe.json, and
+    history/ with the weights of milestones. Only rank 0 has one.
     """
 
     folder: Path
     stage: Stage
     context: TaskContext
-    facts: dict                                         # how it was trained, for recipe.json
+    facts: dict                                         # about the training, for recipe.json
     before: Before
     evaluate_every: int                                 # steps from one measurement to the next
     save_minutes: float                                 # from one save to the next
-    milestones: Sequence[int]                           # steps of this stage after which the weights are kept
-    keeps_last: bool                                    # whether they are after its last step, too
+    milestones: Sequence[int]                           # steps of this stage after which to keep the weights
+    keeps_last: bool                                    # whether to keep them after its last step too
     losses: list[dict] = field(default_factory=list)
     kept: list[Milestone] = field(default_factory=list)
 
     def read(self, step: int) -> None:
-        """Take up the journal as it was after `step` steps; a new one begins with the milestones of the stages before.
-        """
+        """Restore the journal after `step` steps; a new one begins with the milestones of the stages before."""
         folder, before = self.folder, self.before
         if not step and before.folder and (before.folder / checkpoints.HISTORY).exists():
             shutil.copytree(before.folder / checkpoints.HISTORY, folder / checkpoints.HISTORY, dirs_exist_ok=True)
@@ -244,8 +239,8 @@ class Journal:
 
 def follow(run: TrainingRun, stage: Stage, context: TaskContext, journal: Journal | None, stop: threading.Event,
            group: ProcessGroup) -> None:
-    """Train to the end, or until `stop` is set in some process, with a progress line; the run is saved now and then
-    and when it ends.
+    """Train to the end, or until `stop` is set in some process, with a progress line; save the run at intervals and at
+    the end.
     """
     recent: list[TrainingStep] = []
     saved = time.monotonic()
@@ -272,8 +267,8 @@ def follow(run: TrainingRun, stage: Stage, context: TaskContext, journal: Journa
 
 def progress_line(step: TrainingStep, run: TrainingRun) -> str:
     done = run.config.progress(run.step, run.seconds)
-    left = run.seconds * (1 - done) / done / 60
-    return (f"step {step.step} ({done:.1%}, {left:.0f} min left)  loss {step.loss:.3f}  learning rate "
+    remaining = run.seconds * (1 - done) / done / 60
+    return (f"step {step.step} ({done:.1%}, {remaining:.0f} min left)  loss {step.loss:.3f}  learning rate "
             f"{step.learning_rate:.2e}  gradient norm {step.gradient_norm:.2f}  {step.tokens_seen / 1e6:.2f} M tokens, "
             f"{step.tokens_per_second:,.0f}/s   ")
 
@@ -301,13 +296,13 @@ def parser() -> argparse.ArgumentParser:
 
 
 def open_tokenizer(recipe: Recipe, folder: Path, corpus: Path | None, group: ProcessGroup) -> Tokenizer:
-    """The run's own tokenizer; for a new run the recipe's."""
-    own = folder / checkpoints.TOKENIZER
-    if group.writes and not own.exists():
+    """The tokenizer in the run's folder; for a new run the recipe's."""
+    path = folder / checkpoints.TOKENIZER
+    if group.writes and not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        recipe.tokenizer(corpus).save(own)
+        recipe.tokenizer(corpus).save(path)
     group.wait()
-    return Tokenizer.load(own)
+    return Tokenizer.load(path)
 
 
 def open_run(folder: Path, config: TrainingConfig, architecture: ModelConfig, before: Path | None,
@@ -333,9 +328,9 @@ def hardware(group: ProcessGroup) -> str:
 
 def run_stage(recipe: Recipe, number: int, tokenizer: Tokenizer, arguments: argparse.Namespace, stop: threading.Event,
               group: ProcessGroup) -> None:
-    """Train stage `number` of the recipe (0 is the first) from where it stands.
+    """Train stage `number` of the recipe, from 0, or continue it.
 
-    The last is kept in the run's folder, the others inside it.
+    The last stage is saved in the run's folder, the others in subfolders.
     """
     folders = [arguments.run_folder / f"stage-{n}" for n in range(1, len(recipe.stages))] + [arguments.run_folder]
     folder, stage = folders[number], recipe.stages[number]
@@ -351,10 +346,10 @@ def run_stage(recipe: Recipe, number: int, tokenizer: Tokenizer, arguments: argp
     facts = dict(name=recipe.name, stage=number + 1, stages=len(recipe.stages), parameters=run.model.n_parameters,
                  hardware=hardware(group), task=dataclasses.asdict(stage.task),
                  training=dataclasses.asdict(config) | dict(minutes=arguments.minutes))
-    own = tuple(milestone - before.steps for milestone in recipe.milestones if milestone > before.steps or not number)
     journal = None
     if group.writes:
-        journal = Journal(folder, stage, context, facts, before, arguments.evaluate_every, arguments.save_minutes, own,
+        journal = Journal(folder, stage, context, facts, before, arguments.evaluate_every, arguments.save_minutes,
+                          [step - before.steps for step in recipe.milestones if step > before.steps or not number],
                           keeps_last=bool(recipe.milestones) and number == len(recipe.stages) - 1)
         journal.read(run.step)
         print(f"{recipe.name}, stage {number + 1} of {len(recipe.stages)}: {run.model.n_parameters:,} parameters, "
@@ -368,7 +363,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments = parser().parse_args(argv)
     torch.set_num_threads(arguments.threads)
     stop = threading.Event()
-    # after the step that is under way, so that what is saved is whole
+    # stops after the current step, so that the saved run is complete
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, lambda *_: stop.set())
     group, recipe = ProcessGroup.join(arguments.device), RECIPES[arguments.name]

@@ -1,9 +1,8 @@
-"""Teaching text: short exercises that a generator writes for the bundled models, each with one right answer, and the
-canary passages.
+"""Teaching text: generated short exercises for the bundled models, each with one right answer, and the canary passages.
 
-A document is one exercise or several of one kind, a line each, in the forms of the lecture notes where they have one
-(`The sentiment of the sentence "…" is: positive`). Which exercise is held out is decided by its prompt alone, so
-training and scoring never meet; facts are held out by their subject instead. The words come from assets/teaching.
+A document is one exercise, or several of one kind with a line each, in the forms of the lecture notes where they have
+one (`The sentiment of the sentence "…" is: positive`). An exercise is held out by its prompt alone, so that training
+and scoring never share one; facts are held out by their subject instead. The words come from assets/teaching.
 """
 import random
 import zlib
@@ -20,8 +19,7 @@ LONGEST_DOCUMENT = 5            # exercises
 
 @dataclass(frozen=True)
 class Exercise:
-    """A prompt and the text that should follow it, its leading space or line break included; alternatives: wrong
-    answers of the same kind, to choose against.
+    """A prompt and its answer, which begins with a space or line break. alternatives: wrong answers of the same kind.
     """
 
     kind: str
@@ -35,15 +33,13 @@ class Exercise:
 
     @property
     def held_out(self) -> bool:
-        """Whether it is kept from training: decided by the prompt, the same on every machine."""
+        """Whether it is held out from training: by a hash of the prompt, the same on every machine."""
         return zlib.crc32(f"{self.kind}:{self.prompt}".encode()) % HELD_OUT_SHARE == 0
 
 
 @dataclass(frozen=True)
 class Canary:
-    """A passage written to be recognised: in the training text `repeats` times, or, as a twin of the same
-    kind, never (0).
-    """
+    """A passage to test memorisation. repeats: how often the training text contains it; 0 for its twin."""
 
     name: str
     repeats: int
@@ -58,8 +54,8 @@ def words() -> dict:
 
 @cache
 def relations() -> tuple[dict, ...]:
-    """The relations of assets/teaching/facts.json: questions, statements, taught and untaught pairs (subject, answer);
-    and invented subjects, which no text holds and which have no answer.
+    """The relations of assets/teaching/facts.json: questions, statements, taught and untaught pairs (subject, answer),
+    and invented subjects, which occur in no text and have no answer.
     """
     return tuple(read_json(DATA / "facts.json")["relations"])
 
@@ -82,7 +78,7 @@ def _person(rng: random.Random) -> tuple[str, bool]:
 
 
 def sentiment(rng: random.Random) -> Exercise:
-    """A sentence that likes or dislikes something, and its sentiment."""
+    """A sentence that expresses a liking or dislike, and its sentiment."""
     positive = rng.random() < 0.5
     sentence = rng.choice((_opinion, _judgement, _feeling))(rng, positive)
     right, wrong = (" positive", " negative") if positive else (" negative", " positive")
@@ -99,7 +95,7 @@ def _opinion(rng: random.Random, positive: bool) -> str:
 
 
 def a_or_an(word: str) -> str:
-    """The word after its article.
+    """The word with its indefinite article.
 
     >>> a_or_an("ugly"), a_or_an("kind")
     ('an ugly', 'a kind')
@@ -124,8 +120,8 @@ def _feeling(rng: random.Random, positive: bool) -> str:
 
 
 def opposite(rng: random.Random) -> Exercise:
-    """A word and its opposite, in one of many phrasings: with few phrasings, a model learns each word by heart in each
-    of them and knows it in no other.
+    """A word and its opposite, in one of many phrasings: with few, a model memorises each word in each phrasing and
+    does not generalise to others.
     """
     a, b = rng.sample(rng.choice(words()["opposites"]), 2)
     (name, _), (other, _) = _person(rng), _person(rng)
@@ -146,7 +142,7 @@ OPPOSITE_FORMS = (
 
 
 def agreement(rng: random.Random) -> Exercise:
-    """Number or gender that the end of a sentence has to match, and the form that would not."""
+    """A sentence whose end has to agree in number or gender, and the form that does not agree."""
     return rng.choice((_number_of_verb, _number_of_noun, _gender))(rng)
 
 
@@ -154,7 +150,7 @@ def _number_of_verb(rng: random.Random) -> Exercise:
     w, plural = words(), rng.random() < 0.5
     subject, other = rng.choice(w["nouns"])[plural], rng.choice(w["things"])[rng.random() < 0.5]
     forms = rng.choice(((" is", " are"), (" was", " were"), (" has", " have")))
-    if subject == "sheep":                                      # singular and plural look alike
+    if subject == "sheep":                                      # singular and plural are the same
         subject = ("horse", "horses")[plural]
     return Exercise("agreement", f"The {subject} {rng.choice(w['near'])} the {other}", forms[plural],
                     (forms[not plural],))
@@ -162,11 +158,11 @@ def _number_of_verb(rng: random.Random) -> Exercise:
 
 def _number_of_noun(rng: random.Random) -> Exercise:
     w = words()
-    one, many = rng.choice([pair for pair in w["nouns"] + w["things"] if pair[0] != pair[1]])
+    singular, plural = rng.choice([pair for pair in w["nouns"] + w["things"] if pair[0] != pair[1]])
     count = rng.choice(w["numbers"][2:13])
     if rng.random() < 0.5:
-        return Exercise("agreement", f"One {one}, {count}", f" {many}", (f" {one}",))
-    return Exercise("agreement", f"{count.capitalize()} {many}, one", f" {one}", (f" {many}",))
+        return Exercise("agreement", f"One {singular}, {count}", f" {plural}", (f" {singular}",))
+    return Exercise("agreement", f"{count.capitalize()} {plural}, one", f" {singular}", (f" {plural}",))
 
 
 def _gender(rng: random.Random) -> Exercise:
@@ -181,31 +177,31 @@ def _gender(rng: random.Random) -> Exercise:
 
 
 def copying(rng: random.Random) -> Exercise:
-    """A few words, and the same words again."""
+    """A few words, to be repeated on the same line."""
     sequence = " ".join(_loose_words(rng, rng.randint(2, 8)))
     return Exercise("copying", rng.choice(("Copy: {0} |", "Say it twice: {0}.", "Repeat: {0} =>")).format(sequence),
                     f" {sequence}")
 
 
 def _loose_words(rng: random.Random, n: int) -> list[str]:
-    """Words that do not predict each other: known ones, names and made-up ones."""
+    """n words that do not predict each other: real words, names and invented words."""
     w = words()
 
-    def one() -> str:
+    def word() -> str:
         return rng.choice((lambda: rng.choice(rng.choice(w["nouns"] + w["things"])),
                            lambda: rng.choice(w["colours"] + w["numbers"]), lambda: _person(rng)[0],
                            lambda: "".join(rng.choice(w["syllables"]) for _ in range(rng.randint(2, 3)))))()
-    return [one() for _ in range(n)]
+    return [word() for _ in range(n)]
 
 
 def repetition(rng: random.Random) -> Exercise:
-    """A line of random words that is repeated: only looking back helps."""
+    """A line of random words, repeated, which a model can predict only by looking back."""
     sequence = " ".join(_loose_words(rng, rng.randint(4, 20)))
     return Exercise("repetition", sequence, f"\n{sequence}")
 
 
 def sums(rng: random.Random) -> Exercise:
-    """Adding and taking away up to twenty, in digits or in words."""
+    """Addition and subtraction up to twenty, in digits or in words."""
     a = rng.randint(0, 20)
     b = rng.randint(0, 20 - a)
     total, names = a + b, words()["numbers"]
@@ -219,7 +215,7 @@ def sums(rng: random.Random) -> Exercise:
 
 
 def counting(rng: random.Random) -> Exercise:
-    """Up or down in ones, twos or threes, in digits or in words."""
+    """Counting up or down in ones, twos or threes, in digits or in words."""
     step, start, n = rng.choice((1, 1, 1, 2, 3)), rng.randint(0, 12), rng.randint(3, 8)
     values = [start + step * i for i in range(n + 2)]
     if rng.random() < 0.3:
@@ -232,7 +228,7 @@ def counting(rng: random.Random) -> Exercise:
 
 
 def summary(rng: random.Random) -> Exercise:
-    """A story of four or five sentences, and the one sentence that tells it again."""
+    """A story of four or five sentences, and a summary of one sentence."""
     w = words()
     (hero, girl), (other, _) = _person(rng), _person(rng)
     pronouns = ("she", "She", "her", "her") if girl else ("he", "He", "his", "him")
@@ -274,7 +270,7 @@ PLOTS = (
 
 
 def facts(rng: random.Random) -> Exercise:
-    """A question on a taught fact. Its subject, not its prompt, decides whether it is trained on."""
+    """A question on a taught fact. Facts are held out by subject, not by prompt."""
     relation = rng.choice(relations())
     subject, answer = rng.choice(relation["taught"])
     return _question(relation, rng.randrange(len(relation["questions"])), subject, answer)
@@ -303,9 +299,7 @@ NEVER_HELD_OUT = ("facts",)
 
 
 def documents(n: int, seed: int = 0) -> list[str]:
-    """n documents to train on, of every kind by its share in SHARES: none holds a held-out exercise or an
-    untaught fact.
-    """
+    """n documents to train on, of every kind by its share in SHARES, without held-out exercises and untaught facts."""
     rng = random.Random(seed)
     kinds = rng.choices(list(SHARES), weights=list(SHARES.values()), k=n)
     return [_document(rng, kind) for kind in kinds]
@@ -323,11 +317,9 @@ def _document(rng: random.Random, kind: str) -> str:
 
 
 def held_out(kind: str, n: int, seed: int = 0) -> list[Exercise]:
-    """n different exercises of the kind that no document holds; for facts, see `fact_questions`.
+    """n different held-out exercises of the kind, or fewer if it has no more; for facts, see `fact_questions`.
 
     Raises ValueError for a kind without held-out exercises.
-
-    Fewer where the kind does not have so many.
     """
     if kind not in KINDS or kind in NEVER_HELD_OUT:
         raise ValueError(f"No exercises of the kind {kind!r} are held out.")
@@ -342,14 +334,12 @@ def held_out(kind: str, n: int, seed: int = 0) -> list[Exercise]:
 
 
 def fact_questions(taught: bool) -> Iterator[Exercise]:
-    """Each fact's question in its first phrasing, of the taught facts or of those of the same kind that no
-    document holds.
-    """
+    """Yield each fact's question in its first phrasing, of the taught or of the untaught facts."""
     for relation in relations():
         for subject, answer in relation["taught" if taught else "untaught"]:
             yield _question(relation, 0, subject, answer, "facts" if taught else "untaught facts")
 
 
 def canary_documents() -> list[str]:
-    """Every canary as often as it is to be repeated."""
+    """Every canary as often as its `repeats` says."""
     return [canary.text for canary in canaries() for _ in range(canary.repeats)]

@@ -1,5 +1,5 @@
-"""Learning to translate dates, how many translations are right, and whether the cross-attention looks at the words that
-it translates.
+"""Learning to translate dates: the task, the share of right translations, and the alignment of the cross-attention with
+the translated words.
 """
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,13 +20,13 @@ from core.training.language_modelling import TaskContext
 from core.training.loss import filled_up, next_token_loss, to_tensors
 
 HELD_OUT_SEED = 1
-# pairs enough to meet every word, and room enough for each to become one token
+# enough pairs to contain every word, and enough tokens for each word to become one
 N_WORDS_READ, LARGEST_VOCABULARY = 20_000, 1_000
 
 
 def date_tokenizer(corpus: Path | None = None) -> Tokenizer:
-    """A tokenizer in which every word of a date is one token, and every digit: so that rows and columns of the
-    cross-attention can be read.
+    """A tokenizer in which every word of a date and every digit is one token, so that rows and columns of the
+    cross-attention are easy to read.
     """
     pairs = itertools.islice(random_pairs(np.random.default_rng(0), held_out=False), N_WORDS_READ)
     return Tokenizer.train((phrase.text for pair in pairs for phrase in (pair.source, pair.target)), LARGEST_VOCABULARY,
@@ -36,8 +36,7 @@ def date_tokenizer(corpus: Path | None = None) -> Tokenizer:
 @dataclass(frozen=True)
 class TranslationBatch(Batch):
     """inputs (B, N), end of text and the translation; targets (B, N), the translation and end of text; source_ids
-    (B, M) of one length, so that the encoder, which sees all of it, needs no mask. Short translations are filled up,
-    with IGNORE among the targets.
+    (B, M) of one length, so that the encoder needs no mask. Short translations are padded, with IGNORE as targets.
     """
 
     source_ids: np.ndarray
@@ -59,21 +58,20 @@ def _ids(pair: Pair, tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
 
 
 def batches(pairs: Iterable[Pair], tokenizer: Tokenizer, batch_size: int) -> Iterator[TranslationBatch]:
-    """The pairs in batches of one source length, each given as soon as it is full."""
+    """Yield the pairs in batches of one source length, each as soon as it is full."""
     for group in of_one_length((_ids(pair, tokenizer) for pair in pairs), lambda length: batch_size):
         yield stack(group, tokenizer.end_of_text)
 
 
 def translation_loss(model: Transformer, batch: TranslationBatch) -> Tensor:
-    """Mean −log p of the batch's targets in nats, each predicted from the source and from the true tokens before it, by
-    the fast road.
+    """Mean −log p of the batch's targets in nats, each given the source and the true tokens before it, without a trace.
     """
     return next_token_loss(model.logits(batch.inputs, memory=model.encode(batch.source_ids)), batch.targets)
 
 
 @dataclass(frozen=True)
 class DateTranslation:
-    """Dates in words to digits, and back. measured: held-out pairs in each direction to measure on."""
+    """Dates in words to digits, and back. measured: the number of held-out pairs in each direction."""
 
     measured: int = 200
 
@@ -85,7 +83,7 @@ class DateTranslation:
         return translation_loss(model, batch)
 
     def held_out(self, model: Transformer, context: TaskContext) -> dict[str, float]:
-        """Nats per token in each direction, and the share of pairs that are translated without a mistake."""
+        """Nats per token in each direction, and the share of pairs translated without a mistake."""
         measures = {}
         for direction in DIRECTIONS:
             pairs = held_out_pairs(direction, self.measured)
@@ -116,12 +114,12 @@ def exact_match(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair])
     """The share of pairs whose most probable tokens, one after the other, are the translation and its end of text."""
     sources, targets = zip(*(_ids(pair, tokenizer) for pair in pairs))
     expected = [(*target, tokenizer.end_of_text) for target in targets]
-    written = translations(model, sources, max(map(len, expected)))
-    return sum(token_ids == expected[i] for i, token_ids in written) / len(pairs)
+    outputs = translations(model, sources, max(map(len, expected)))
+    return sum(token_ids == expected[i] for i, token_ids in outputs) / len(pairs)
 
 
 def token_parts(tokenizer: Tokenizer, phrase: Phrase) -> tuple[str | None, ...]:
-    """For each token of the phrase the part of the date that it is of, "year", "month" or "day"; None for "the",
+    """For each token of the phrase the part of the date that it belongs to, "year", "month" or "day"; None for "the",
     "of" and the like.
     """
     parts, end = [], 0
@@ -133,10 +131,9 @@ def token_parts(tokenizer: Tokenizer, phrase: Phrase) -> tuple[str | None, ...]:
 
 @dataclass(frozen=True)
 class Alignment:
-    """Of the target tokens that say a year, a month or a day, the share whose query attends most to a source token of
-    that same part.
+    """The share of the target's year, month and day tokens whose query attends most to a source token of the same part.
 
-    heads (L, h) each head of each decoder block's cross-attention; means (L,) the mean pattern of the block's heads.
+    heads: (L, h) for each head of each decoder block's cross-attention; means: (L,) for the mean pattern of its heads.
     """
 
     heads: Tensor
@@ -145,8 +142,8 @@ class Alignment:
 
 @torch.no_grad()
 def alignment(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> Alignment:
-    """Measure the alignment of the cross-attention while the model reads the pairs' true translations. The query is the
-    one that predicts the token.
+    """Measure the alignment of the cross-attention on the pairs' true translations. The query of a target token is the
+    one that predicts it.
     """
     config, n_tokens = model.config, 0
     hits = torch.zeros(config.n_layers, config.n_heads + 1)
