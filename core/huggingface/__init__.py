@@ -1,24 +1,23 @@
-"""Hugging Face models as ours: any model of thirteen families becomes a Transformer, so that every lesson works on it;
-and ours go the other way.
+"""Conversion of Hugging Face models of thirteen families into our Transformer, so that every lesson works on them, and
+of our models into theirs.
 
-    preview(name) -> Preview                    what it is and how large, before it is downloaded or loaded; for a
-                                                limit to decide by
+    preview(name) -> Preview                    architecture and size before the download or loading, to check limits
     from_pretrained(name) -> (Transformer, Tokenizer)       in the form of core.model.checkpoints.load: float32 on the
                                                             CPU, in eval mode, without gradients
     is_here(name) -> bool                       whether it can be loaded without a download
-    save_pretrained(model, tokenizer, folder) -> str        as transformers loads it
-    PretrainedError                             the one exception of all of them: a sentence for the reader, and a
+    save_pretrained(model, tokenizer, folder) -> str        in the format of transformers
+    PretrainedError                             the exception of all of them: a sentence for the reader, and a
                                                 `reason` (errors.REASONS)
 
 `name` is that of a model on the Hub (gpt2, EleutherAI/pythia-160m), or a folder: a Path, or a text that begins with /,
-./, ../ or ~. A page that takes names from readers hands over the former only: `is_hub_name`. progress(done, total), in
-bytes, is told first of the download, then of the reading; from other threads. It stops both by raising Stopped: an
-unfinished download is taken off the disk again, a finished one stays.
+./, ../ or ~. A page that takes names from readers passes on only the former (`is_hub_name`). progress(done, total), in
+bytes, is called first for the download, then for the reading, from other threads. It stops both by raising Stopped: an
+unfinished download is removed from the disk, a finished one stays.
 
 Families: GPT-2, OPT, GPT-NeoX (Pythia), Llama, Mistral, Qwen2, Qwen3, Gemma, Phi; BERT, RoBERTa, DistilBERT (encoders:
 Trace.h_head, token_types); T5 (encoder-decoder: source_ids, Tokenizer.end after the source, ModelConfig.first_token
-before the target). transformers is never imported, nothing is unpickled, no code of a model is run. A model without a
-tokenizer that can be read gets tokens.NumberedTokens, whose `method` is "numbers": its text is token ids.
+before the target). transformers is never imported, nothing is unpickled, and no code of a model is run. A model without
+a readable tokenizer gets tokens.NumberedTokens, whose `method` is "numbers": its text is token ids.
 """
 import dataclasses
 from collections.abc import Callable
@@ -42,11 +41,11 @@ __all__ = ["PretrainedError", "Preview", "Stopped", "from_pretrained", "is_here"
 
 @dataclass(frozen=True)
 class Preview:
-    """What a model is, read off its config.json and the headers of its weights. config: its architecture; kind,
-    n_context and vocab_size stand there.
+    """The properties of a model, from its config.json and the headers of its weights. config: its architecture, with
+    kind, n_context and vocab_size.
 
-    n_parameters is exact, and counts what is loaded. dtype: the number format of the files, several with commas.
-    tokenizer: the file it is read from, "" if there is none. download_bytes: what is not here yet.
+    n_parameters: the exact number of those that are loaded. dtype: the number formats of the files, separated by
+    commas. tokenizer: the file from which it is read, "" if there is none. download_bytes: still to download.
     """
 
     name: str
@@ -64,7 +63,7 @@ class Preview:
 
 
 def is_hub_name(name: str | Path) -> bool:
-    """Whether `name` is looked for on the Hub, and not in a folder of this machine.
+    """Whether `name` is that of a model on the Hub, not of a folder on this machine.
 
     >>> is_hub_name("EleutherAI/pythia-160m"), is_hub_name("./models/mine"), is_hub_name(Path("gpt2"))
     (True, False, False)
@@ -73,16 +72,15 @@ def is_hub_name(name: str | Path) -> bool:
 
 
 def is_here(name: str | Path) -> bool:
-    """Whether a model can be loaded without a download; asks no network."""
+    """Whether a model can be loaded without a download; does not use the network."""
     return hub.cached(name) is not None if is_hub_name(name) else Path(name).expanduser().is_dir()
 
 
 def preview(name: str | Path) -> Preview:
-    """What a model is, without loading it; of one on the Hub that is not here, config.json and the first bytes of its
-    weights are fetched.
+    """The properties of a model without loading it; config.json and the first bytes of the weights of a model on the
+    Hub are downloaded if they are not here.
 
-    PretrainedError for a model that `from_pretrained` would refuse, as far as that can be told without
-    reading every number.
+    Raises PretrainedError for a model that `from_pretrained` would refuse, unless only the weights themselves show it.
     """
     folder = hub.cached(name) if is_hub_name(name) else _folder(name)
     if folder is not None:
@@ -100,14 +98,14 @@ def preview(name: str | Path) -> Preview:
 
 def from_pretrained(name: str | Path,
                     progress: Callable[[int, int], None] | None = None) -> tuple[Transformer, Tokenizer]:
-    """The model, in float32 on the CPU, in eval mode and without gradients, and its tokenizer.
+    """The model, in float32 on the CPU, in eval mode and without gradients, and its tokenizer; downloaded if necessary.
 
-    It is downloaded if need be. PretrainedError for whatever is wrong.
+    Raises PretrainedError for every failure.
     """
     folder = hub.fetched(name, progress) if is_hub_name(name) else _folder(name)
     values, stored = hub.read_config(folder / hub.CONFIG), weights.headers(folder)
     plan = plan_of(values, stored)
-    # before the tokenizer is read, which takes a second where it is large
+    # before reading the tokenizer, which takes a second if it is large
     weights.located(plan, stored)
     tokenizer = tokens.load(folder, plan.config.vocab_size, plan.config.end_of_text)
     plan = dataclasses.replace(plan, config=_with_tokens(plan.config, tokenizer))
@@ -123,9 +121,7 @@ def _folder(name: str | Path) -> Path:
 
 
 def _with_tokens(config: ModelConfig, tokenizer: Tokenizer) -> ModelConfig:
-    """The config with the tokens that its texts end and begin with, and its blank, as the tokenizer has them; T5's
-    target begins as its config says.
-    """
+    """The config with the tokenizer's end, begin and mask tokens; the begin token of T5's target is the config's."""
     if isinstance(tokenizer, tokens.NumberedTokens):
         return config
     begin = (config.begin_of_text if config.kind == "encoder-decoder"

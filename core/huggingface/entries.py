@@ -1,9 +1,8 @@
-"""How a tensor of a Hugging Face file becomes parameters of ours, and the way back: what each kind of weight looks like
-there and here.
+"""Conversion between the tensors of a Hugging Face file and our parameters, for each kind of weight.
 
-There, a torch Linear holds its map as (outputs, inputs), for all heads in one; GPT-2's Conv1D as (inputs, outputs).
-Here, maps are (inputs, outputs), one a head. Where a view of the file's numbers will do, it is a view: a map that is
-stored transposed stays so in memory.
+Theirs: a torch Linear stores its map as (outputs, inputs), for all heads in one; GPT-2's Conv1D as (inputs, outputs).
+Ours: maps are (inputs, outputs), one a head. Ours are views of theirs where possible, so a map that is stored
+transposed stays so in memory.
 """
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,8 +16,8 @@ from core.model.config import ModelConfig
 
 @dataclass(frozen=True)
 class Entry:
-    """One tensor of theirs, by name and shape, and the parameters of ours that it holds: `split` takes it apart into
-    them, `join` makes it of them.
+    """One tensor of theirs, by name and shape, and the names of our parameters in it: `split` converts it into them,
+    `join` them into it.
     """
 
     theirs: str
@@ -29,7 +28,7 @@ class Entry:
 
 
 def as_is(theirs: str, ours: str, *shape: int, plus: float = 0.0) -> Entry:
-    """The same tensor in both, or a number apart: ours is theirs plus `plus`."""
+    """The same tensor in both, except that ours is theirs plus `plus`."""
     return Entry(theirs, shape, (ours,), lambda w: (w + plus if plus else w,), lambda w: w - plus if plus else w)
 
 
@@ -39,7 +38,7 @@ def transposed(theirs: str, ours: str, n_out: int, n_in: int) -> Entry:
 
 
 def without_first(theirs: str, ours: str, n_first: int, n: int, d: int) -> Entry:
-    """A table (n_first + n, d) whose first rows stand for no position."""
+    """A table (n_first + n, d) whose first n_first rows are no positions."""
     return Entry(theirs, (n_first + n, d), (ours,), lambda w: (w[n_first:],), lambda w: F.pad(w, (0, 0, n_first, 0)))
 
 
@@ -79,7 +78,7 @@ def gpt2_qkv(theirs: str, ours: str, config: ModelConfig) -> list[Entry]:
 
 
 def neox_qkv(theirs: str, ours: str, config: ModelConfig) -> list[Entry]:
-    """A Linear (3 h k, d), head after head, each with its query, its key and its value."""
+    """A Linear (3 h k, d): for each head its query, its key and its value."""
     h, d, k = config.n_heads, config.d_model, config.d_k
     tensors = [Entry(f"{theirs}.weight", (3 * h * k, d), _names(ours, "W"),
                   lambda w: tuple(w.reshape(h, 3, k, d).permute(1, 0, 3, 2)),
@@ -92,8 +91,8 @@ def neox_qkv(theirs: str, ours: str, config: ModelConfig) -> list[Entry]:
 
 
 def attention(config: ModelConfig, ours: str, theirs: str, names: Mapping[str, str]) -> list[Entry]:
-    """Four Linears, whose names under `theirs` stand under q, k, v and o, with the biases that the config has, and the
-    norms of queries and keys.
+    """Four Linears with the config's biases, and the norms of queries and keys. names: their names after `theirs`, by
+    q, k, v, o, q_norm and k_norm.
     """
     h, h_kv, d, d_k, d_v = config.n_heads, config.n_kv_heads, config.d_model, config.d_k, config.d_v
     output = theirs + names["o"]
@@ -125,6 +124,6 @@ def feed_forward(config: ModelConfig, ours: str, theirs: str, up: str, down: str
 
 
 def norm(config: ModelConfig, ours: str, theirs: str, gain_offset: float = 0.0) -> list[Entry]:
-    """The gain of a norm, which is gain_offset more than what is stored, and its bias, where it has one."""
+    """The gain of a norm, gain_offset more than the stored one, and its bias, if it has one."""
     gain = as_is(f"{theirs}.weight", f"{ours}.weight", config.d_model, plus=gain_offset)
     return [gain] + ([as_is(f"{theirs}.bias", f"{ours}.bias", config.d_model)] if config.norm_bias else [])

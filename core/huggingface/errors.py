@@ -1,4 +1,4 @@
-"""What goes wrong with a Hugging Face model, as one kind of exception."""
+"""The exceptions of Hugging Face models."""
 import json
 from pathlib import Path
 
@@ -6,10 +6,10 @@ from core.model.checkpoints import CheckpointError
 
 
 class PretrainedError(CheckpointError):
-    """A Hugging Face model cannot be had, read or written; the message says in plain words what is wrong
-    and what to do.
+    """A Hugging Face model cannot be downloaded, read or written; the message says in plain words what is wrong and
+    what to do.
 
-    `reason` is one of REASONS, for a page that wants to offer its own way out.
+    reason: one of REASONS, for a page that offers a solution.
     """
 
     def __init__(self, reason: str, message: str) -> None:
@@ -24,13 +24,11 @@ REASONS = ("name", "unknown", "gated", "offline", "connection", "incomplete", "d
 
 
 class Stopped(Exception):
-    """Raised by a `progress` callback: the download or the reading ends there, and nothing is kept of it that was
-    not here before.
-    """
+    """Raised by a `progress` callback to stop the download or the reading; a stopped download leaves no files."""
 
 
 def read_table(path: Path, reason: str) -> dict:
-    """The table in a JSON file. PretrainedError, with this reason, if it is damaged."""
+    """The table in a JSON file. Raises PretrainedError with this reason if it is damaged."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(values, dict):

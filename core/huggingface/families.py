@@ -1,8 +1,7 @@
-"""The families of Hugging Face models that this program knows: what their config.json says as a ModelConfig, and where
-each weight stands.
+"""The known families of Hugging Face models: the ModelConfig of their config.json, and the names of their weights.
 
-A family is a function from a config.json's Fields (and the names in its weight files, which alone tell a few things) to
-a Plan. Whatever a config asks for that our Transformer does not do is refused by name, never left out.
+A family is a function from a config.json's Fields (and the names in its weight files, which alone show a few things) to
+a Plan. Features that our Transformer lacks are refused by name, never ignored.
 """
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -16,8 +15,8 @@ from core.model.config import ModelConfig
 
 @dataclass(frozen=True)
 class Plan:
-    """How one model is read. prefix: what the names begin with, unless the file holds the bare model; copies: tensors
-    that may stand in the file a second time.
+    """How to read one model. prefix: the beginning of the names, unless the file is of the bare model; copies: tensors
+    that the file may contain a second time.
     """
 
     config: ModelConfig
@@ -30,8 +29,8 @@ class Plan:
 
 
 def _config(f: Fields, d_ff: str = "intermediate_size", tied: bool = False, **differences) -> ModelConfig:
-    """The config from the fields that most families spell alike; d_ff: the name of the feed-forward width; tied: the
-    default of the unembedding; differences: the settings of one family.
+    """The config from the fields that most families share. d_ff: the name of the feed-forward width; tied: the default
+    for the unembedding; differences: the settings of one family.
     """
     vocab_size = f.whole("vocab_size")
     settings = dict(vocab_size=vocab_size, d_model=f.whole("hidden_size"), n_layers=f.layers("num_hidden_layers"),
@@ -45,12 +44,12 @@ def _head_width(f: Fields) -> int:
 
 
 def _blocks(config: ModelConfig, theirs: str, block: Callable[[str, str], list[Entry]]) -> list[Entry]:
-    """The entries of all blocks; `block` takes what the names of one begin with, in ours and in theirs."""
+    """The entries of all blocks. block: makes those of one from the beginnings of its names, ours and theirs."""
     return [entry for layer in range(config.n_layers) for entry in block(f"blocks.{layer}.", f"{theirs}{layer}.")]
 
 
 def _usual_blocks(config: ModelConfig, theirs: str, names: dict[str, str], gain_offset: float = 0.0) -> list[Entry]:
-    """Blocks of Linears and norms, whose names within a block stand in a table such as LLAMA_BLOCK."""
+    """Blocks of Linears and norms. names: a table of the names within a block, such as LLAMA_BLOCK."""
     def block(ours: str, theirs: str) -> list[Entry]:
         return [*entries.attention(config, ours, theirs, names),
                 *entries.feed_forward(config, ours, theirs, names["up"], names["down"], names.get("gate")),
@@ -62,7 +61,7 @@ def _usual_blocks(config: ModelConfig, theirs: str, names: dict[str, str], gain_
 
 def _finished(config: ModelConfig, tensors: list[Entry], prefix: str, unembedding: str,
               copies: tuple[str, ...] = ()) -> Plan:
-    """The plan, with the unembedding of an untied model; a tied one's file may hold it as a copy."""
+    """The plan, with the unembedding of an untied model; the file of a tied model may contain it as a copy."""
     if config.tied_embeddings:
         return Plan(config, tuple(tensors), prefix, (*copies, f"{unembedding}.weight"))
     return Plan(config, (*tensors, entries.as_is(f"{unembedding}.weight", "W_U", config.vocab_size, config.d_model)),
@@ -152,7 +151,7 @@ def gpt_neox(f: Fields, names: Collection[str]) -> Plan:
 
 
 def _llama_like(f: Fields, gain_offset: float = 0.0, tied: bool = False, **differences) -> Plan:
-    """Llama, and what differs from it in the fields given."""
+    """Llama with the given differences."""
     d_k = f.whole("head_dim", default=_head_width(f))
     settings = dict(
         d_k=d_k, d_v=d_k, n_kv_heads=f.whole("num_key_value_heads", default=f.whole("num_attention_heads")),
@@ -176,7 +175,7 @@ def mistral(f: Fields, names: Collection[str]) -> Plan:
 
 
 def qwen2(f: Fields, names: Collection[str]) -> Plan:
-    """Llama with biases of the queries, keys and values alone."""
+    """Llama with biases of only the queries, keys and values."""
     return _llama_like(f, attention_bias=True, output_bias=False, mlp_bias=False, **window(f))
 
 
@@ -187,7 +186,7 @@ def qwen3(f: Fields, names: Collection[str]) -> Plan:
 
 
 def gemma(f: Fields, names: Collection[str]) -> Plan:
-    """Llama with embeddings times √d, a GELU gate, and norms whose gain is 1 more than what is stored.
+    """Llama with embeddings times √d, a GELU gate, and norms whose gain is 1 more than the stored one.
 
     "gelu" in its config means the tanh form.
     """
@@ -213,7 +212,7 @@ def phi(f: Fields, names: Collection[str]) -> Plan:
 
 
 def _for_both(entry: Entry) -> Entry:
-    """A part of the norm that attention and feed-forward share."""
+    """A parameter of the norm that attention and feed-forward share."""
     name, = entry.ours
     return Entry(entry.theirs, entry.shape, (name, name.replace("attn_norm", "mlp_norm")),
                  lambda w: (w, w), lambda w, _: w)
@@ -224,14 +223,14 @@ def _for_both(entry: Entry) -> Entry:
 
 def _bert_like(f: Fields, names: Collection[str], base: str, layers: str, block: dict[str, str], head: dict[str, str],
                n_first: int = 0, **settings) -> Plan:
-    """What BERT, RoBERTa and DistilBERT have in common.
+    """The plan of BERT, RoBERTa and DistilBERT.
 
-    layers, block: where the blocks stand under `base`, and the names in each. `head` names the parts of the
-    masked-language head; n_first rows of the positions stand for none.
+    layers, block: the name of the blocks under `base`, and the names in each. head: the names of the parts of the
+    masked-language head. n_first: the number of rows before the first position.
 
-    An untied unembedding has its own bias, where the file holds it; the head's is not used then. A file without any
-    part of that head is a model without one: its config has no head_transform, and the logits that our Transformer
-    makes with E of its last vectors say nothing.
+    An untied unembedding has a separate bias, if the file contains it, and the head's is not used then. A file without
+    any part of that head is a model without one: its config has no head_transform, and the logits of our Transformer,
+    from E and its last vectors, mean nothing.
     """
     headed = not names or any(name.startswith(tuple(head.values())) for name in names)
     config = ModelConfig(
@@ -270,7 +269,7 @@ def bert(f: Fields, names: Collection[str]) -> Plan:
 
 
 def roberta(f: Fields, names: Collection[str]) -> Plan:
-    """BERT whose positions begin after that of the padding token, and whose head always has GELU."""
+    """BERT with positions that begin after the padding token's, and a head that always has GELU."""
     f.refuse(hidden_act="gelu")
     n_first = f.whole("pad_token_id", default=1) + 1
     head = dict(dense="lm_head.dense", norm="lm_head.layer_norm", bias="lm_head.bias", unembedding="lm_head.decoder")
@@ -292,8 +291,8 @@ def distilbert(f: Fields, names: Collection[str]) -> Plan:
 def t5(f: Fields, names: Collection[str]) -> Plan:
     """T5 and its version 1.1.
 
-    The first scales its logits by d^−½ and ties them to the embeddings; files of the second hold an
-    unembedding of their own.
+    The first scales its logits by d^−½ and ties the unembedding to the embeddings; the second has a separate
+    unembedding.
     """
     d, vocab_size, d_kv, n_layers = f.whole("d_model"), f.whole("vocab_size"), f.whole("d_kv"), f.layers("num_layers")
     scaled = f.get("scale_decoder_outputs", f.get("tie_word_embeddings", True))
@@ -342,7 +341,7 @@ TITLES = {"gpt2": "GPT-2", "opt": "OPT", "gpt_neox": "GPT-NeoX (Pythia)", "llama
 def plan_of(values: dict, names: Collection[str]) -> Plan:
     """The plan for a model with this config.json and weights of these names.
 
-    PretrainedError for a family or an option that this program does not know.
+    Raises PretrainedError for an unknown family or option.
     """
     family = values.get("model_type")
     if family not in FAMILIES:

@@ -1,9 +1,8 @@
-"""The Hugging Face Hub: what a model's files are, and fetching those that this program reads: config, tokenizer,
-safetensors; never code, never pickles.
+"""The Hugging Face Hub: listing and downloading the files of a model that this program reads (config, tokenizer,
+safetensors), never code or pickles.
 
-The work is huggingface_hub's, imported when it is first needed: it keeps downloads under HF_HOME, takes up a connection
-that was cut where it was cut, takes a token from HF_TOKEN, and with HF_HUB_OFFLINE=1 asks no network. Nothing is
-reported about its user.
+huggingface_hub, imported when first needed, does the work: it keeps downloads under HF_HOME, resumes a broken download,
+takes a token from HF_TOKEN, and does not use the network with HF_HUB_OFFLINE=1. Its telemetry is off.
 """
 import os
 import stat
@@ -17,14 +16,14 @@ from core.huggingface.errors import PretrainedError, Stopped, read_table
 from core.huggingface.weights import Stored, modern
 
 CONFIG = "config.json"
-WANTED = [CONFIG, tokens.WHOLE, tokens.SETTINGS, tokens.SPECIAL, tokens.VOCABULARY, tokens.MERGES, weights.SINGLE,
+PATTERNS = [CONFIG, tokens.WHOLE, tokens.SETTINGS, tokens.SPECIAL, tokens.VOCABULARY, tokens.MERGES, weights.SINGLE,
           weights.INDEX, "model-?????-of-?????.safetensors"]
 PAGE = "https://huggingface.co/"
-MOST_CONFIG = 2**20         # bytes of a config.json, fetched before anything is known of a model; it has a few thousand
+MOST_CONFIG = 2**20         # bytes of a config.json, which is downloaded first; usually it has a few thousand
 
 
 def _client():
-    """The module huggingface_hub, told to report nothing and to draw nothing."""
+    """The module huggingface_hub, without telemetry and progress bars."""
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("HF_HUB_DISABLE_XET", "1")         # its downloads cannot be stopped in the middle
@@ -33,23 +32,22 @@ def _client():
 
 
 def cached(name: str) -> Path | None:
-    """The folder of a model that was downloaded whole before; None if it was not. Asks no network."""
+    """The folder of a model that is downloaded completely, else None; does not use the network."""
     hub = _client()
     try:
-        return Path(hub.snapshot_download(name, allow_patterns=WANTED, local_files_only=True))
+        return Path(hub.snapshot_download(name, allow_patterns=PATTERNS, local_files_only=True))
     except (hub.errors.LocalEntryNotFoundError, hub.errors.HFValidationError):
         return None
 
 
 def listed(name: str) -> dict[str, int]:
-    """The files of a model on the Hub that this program reads, and how many bytes of each are still to come, 0 for one
-    that is here already.
+    """The files of a model on the Hub that this program reads, with the bytes of each still to download.
 
-    PretrainedError if they cannot be had or have no safetensors.
+    Raises PretrainedError if they are unavailable or include no safetensors.
     """
     hub = _client()
     with _plain_errors(name):
-        files = hub.snapshot_download(name, allow_patterns=WANTED, dry_run=True, tqdm_class=_reporter(None, 0))
+        files = hub.snapshot_download(name, allow_patterns=PATTERNS, dry_run=True, tqdm_class=_reporter(None, 0))
     sizes = {file.filename: file.file_size or 0 for file in files}
     if CONFIG not in sizes:
         raise PretrainedError("format", f"{name} on the Hub has no {CONFIG}, so it is no model of the transformers "
@@ -64,11 +62,11 @@ def listed(name: str) -> dict[str, int]:
 
 
 def fetched(name: str, progress: Callable[[int, int], None] | None = None) -> Path:
-    """The folder with the files of a model, downloaded where they are not there yet; without a connection, as they were
+    """The folder with the files of a model, after downloading the missing ones; without a connection, the files
     downloaded before.
 
-    progress is called with the bytes received and the bytes in all, from the threads that receive them; where it raises
-    Stopped, the disk is then as it was before. PretrainedError for whatever goes wrong.
+    progress: called with the bytes received and the bytes in all, from the threads that receive them; if it raises
+    Stopped, the new files are removed. Raises PretrainedError for every failure.
     """
     hub = _client()
     folder = cached(name)
@@ -81,15 +79,15 @@ def fetched(name: str, progress: Callable[[int, int], None] | None = None) -> Pa
     before = _kept_files(name)
     try:
         with _plain_errors(name):
-            return Path(hub.snapshot_download(name, allow_patterns=WANTED, tqdm_class=_reporter(progress, total)))
+            return Path(hub.snapshot_download(name, allow_patterns=PATTERNS, tqdm_class=_reporter(progress, total)))
     except Stopped:
-        for path in sorted(_kept_files(name) - before, reverse=True):       # what lies in a folder before the folder
+        for path in sorted(_kept_files(name) - before, reverse=True):       # the files of a folder before the folder
             path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
         raise
 
 
 def _kept_files(name: str) -> set[Path]:
-    """Everything that is kept on the disk of a model."""
+    """All files and folders of a model in the cache on disk."""
     _client()
     from huggingface_hub import constants, file_download
     return set(
@@ -97,13 +95,13 @@ def _kept_files(name: str) -> set[Path]:
 
 
 def kept_bytes() -> int:
-    """What all downloads take on the disk, those cut short too; of this program and of others with the same HF_HOME."""
+    """Bytes of all downloads on disk, complete or not, of this program and of others with the same HF_HOME."""
     _client()
     from huggingface_hub import constants
     n_bytes = 0
     for folder, _, files in os.walk(constants.HF_HUB_CACHE):
         for name in files:
-            with suppress(FileNotFoundError):           # a download that has just come to its end has another name now
+            with suppress(FileNotFoundError):           # a file is renamed when its download ends
                 status = os.lstat(os.path.join(folder, name))
                 n_bytes += status.st_size if stat.S_ISREG(status.st_mode) else 0
     return n_bytes
@@ -117,7 +115,7 @@ def config(name: str) -> dict:
 
 
 def read_config(path: Path) -> dict:
-    """The table in a config.json. PretrainedError if it is missing or damaged."""
+    """The table in a config.json. Raises PretrainedError if it is missing or damaged."""
     if not path.exists():
         raise PretrainedError("incomplete", f"{path.parent} holds no {CONFIG}, so it is no model of the transformers "
                                             f"library, or only half of one. Download the model again.")
@@ -125,7 +123,7 @@ def read_config(path: Path) -> dict:
 
 
 def headers(model: str) -> dict[str, Stored]:
-    """Every tensor of a model on the Hub, as weights.headers gives them, from the first bytes of its files."""
+    """Every tensor of a model on the Hub, in the form of weights.headers, from the first bytes of its files."""
     hub = _client()
     with _plain_errors(model):
         try:
@@ -139,7 +137,7 @@ def headers(model: str) -> dict[str, Stored]:
 
 @contextmanager
 def _plain_errors(name: str) -> Iterator[None]:
-    """Every way in which the Hub can fail, as a PretrainedError with a plain sentence."""
+    """Turn every failure of the Hub into a PretrainedError with a plain sentence."""
     hub = _client()
     import httpx2
     errors = hub.errors
@@ -178,7 +176,7 @@ def _explained(name: str, error: BaseException, errors) -> PretrainedError:
 
 
 def _reporter(progress: Callable[[int, int], None] | None, total: int) -> type:
-    """A progress bar that draws nothing and tells `progress` of the bytes."""
+    """A class of progress bar that draws nothing and calls `progress` with the bytes."""
     from tqdm.auto import tqdm
     lock, most = threading.Lock(), [0]
 

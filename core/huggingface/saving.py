@@ -1,5 +1,4 @@
-"""Our models in the form in which transformers loads them: GPT-2, GPT-NeoX or Llama, whichever has the model's
-architecture to the letter.
+"""Our models in the format of transformers: GPT-2, GPT-NeoX or Llama, whichever has exactly the model's architecture.
 """
 import dataclasses
 import json
@@ -27,10 +26,10 @@ SPECIAL_TOKENS = ("end_of_text", "begin_of_text", "mask_token")
 
 def save_pretrained(model: Transformer, tokenizer: Tokenizer, folder: str | Path) -> str:
     """Write model and tokenizer into `folder`, float32, so that transformers' AutoModelForCausalLM and AutoTokenizer
-    load them; gives the model_type used.
+    load them; return the model_type.
 
-    Their tokenizer puts the end-of-text token before a text, as this program does. PretrainedError for an architecture
-    that none of the three is, and a tokenizer that is not one of this program's own.
+    Their tokenizer puts the end-of-text token before a text, as this program does. Raises PretrainedError for an
+    architecture of none of the three, and for a tokenizer that is not this program's.
     """
     values, plan = _equivalent(model.config)
     if type(tokenizer) is not Tokenizer:
@@ -49,7 +48,7 @@ def save_pretrained(model: Transformer, tokenizer: Tokenizer, folder: str | Path
 
 
 def _equivalent(config: ModelConfig) -> tuple[dict, Plan]:
-    """The config.json, and its plan, that reads back as this architecture."""
+    """The config.json that is read as this architecture, and its plan."""
     for values in _candidates(config):
         try:
             plan = plan_of(values, ())
@@ -71,8 +70,7 @@ def _architecture(config: ModelConfig) -> dict:
 
 
 def _candidates(config: ModelConfig) -> Iterator[dict]:
-    """A config.json of each family that might be it, written from the sizes; which one says the same is for reading
-    it back to tell.
+    """Yield a config.json of each family for these sizes; only reading it shows whether the architecture is the same.
     """
     act, ends = THEIR_NAMES[config.activation], dict(bos_token_id=config.first_token, eos_token_id=config.end_of_text)
     common = dict(vocab_size=config.vocab_size, tie_word_embeddings=config.tied_embeddings, dtype="float32", **ends)
