@@ -1,4 +1,4 @@
-"""One class of fifty minutes, step by step, and a course of four of them."""
+"""A class of fifty minutes, step by step, and a course of four of them."""
 from core.app.base import catalogue, prose
 from core.app.frame import Lesson, class_plan
 from pages.course.pictures import picture
@@ -7,13 +7,13 @@ MINUTES = 50
 
 
 def draw(page: Lesson) -> None:
-    """The steps with their minutes, and the way to start."""
+    """Draw the steps with their minutes, and the button to start."""
     steps, app, existing = class_plan.steps(), prose.load("app"), {entry.id for entry in catalogue.existing()}
     places = ({step.id: (step.lesson, step.settings) for step in steps}
               | {"start": (steps[0].lesson, class_plan.opening(1))})
-    shown = [{"id": step.id, "title": step.title, "from": step.minute, "to": end,
-              "lesson": app.label(f"lesson_{step.lesson}"), "ask": step.ask, "look": step.look}
-             for step, end in zip(steps, [*(step.minute for step in steps[1:]), MINUTES])]
+    rows = [{"id": step.id, "title": step.title, "from": step.minute, "to": end,
+             "lesson": app.label(f"lesson_{step.lesson}"), "ask": step.ask, "look": step.look}
+            for step, end in zip(steps, [*(step.minute for step in steps[1:]), MINUTES])]
     weeks = []
     for entry in page.words.entries("week"):
         lessons = [lesson for lesson in entry.settings["lessons"].split() if lesson in existing]
@@ -21,4 +21,4 @@ def draw(page: Lesson) -> None:
         weeks.append({"number": entry.id, "title": entry.title, "look": entry.look,
                       "lessons": [{"id": f"week {entry.id} {lesson}", "name": app.label(f"lesson_{lesson}")}
                                   for lesson in lessons]})
-    picture(page, "class", {"steps": shown, "weeks": weeks, "minutes": MINUTES}, places)
+    picture(page, "class", {"steps": rows, "weeks": weeks, "minutes": MINUTES}, places)

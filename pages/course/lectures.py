@@ -1,4 +1,4 @@
-"""The lectures: each of the four, part by part, with the picture that shows each idea."""
+"""The four lectures, part by part, with a link to the picture of each idea."""
 import itertools
 
 from core.app.frame import Lesson, views
@@ -8,7 +8,7 @@ from pages.course.shared import SETTINGS
 
 
 def draw(page: Lesson) -> None:
-    """The picked lecture."""
+    """Draw the picked lecture."""
     deck = views.choice(SETTINGS, page, "deck")
     ideas = [idea for idea in tables.ideas() if idea.deck == deck]
     parts = [{"name": name,

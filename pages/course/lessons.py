@@ -1,11 +1,11 @@
-"""The lessons in their order: how long each takes, what one can do after it, and a mark for those that are done."""
+"""The lessons in order, each with its duration and goals, and a mark if it is done."""
 from core.app.base import catalogue, prose
 from core.app.frame import Lesson
 from pages.course.pictures import picture
 
 
 def draw(page: Lesson) -> None:
-    """One row a lesson. The marks are kept by the browser."""
+    """Draw one row a lesson. The browser stores the marks."""
     existing, app = {entry.id: entry for entry in catalogue.existing()}, prose.load("app")
     rows, places = [], {}
     for entry in page.words.entries("lesson"):

@@ -1,4 +1,4 @@
-"""The pictures of the page, one kind each: lessons, lectures, a class, the glossary, a sheet as it is printed."""
+"""The component of the page, which draws lessons, lectures, a class, the glossary or a printed sheet."""
 from collections.abc import Mapping
 
 import streamlit as st
@@ -9,33 +9,30 @@ from core.app.state import reader
 from core.components.lib.token_view import token_view
 from pages.course.shared import SETTINGS
 
-ASKED = "course_open"      # a key of the session: the place that a link asked for
+ASKED = "course_open"      # key of the session: the place of a followed link
 _picture = token_view("course", __file__)
 
 
 def picture(page: Lesson, kind: str, header: dict, places: Mapping[str, tuple[str, dict]]) -> None:
     """Draw one kind of picture.
 
-    places: what its links lead to, as lesson and settings, by the name that the picture sends when one is followed.
+    places: lesson and settings of each link, by the name that the picture sends when it is followed.
     """
 
-    def happened(sent: dict) -> None:
-        if (key := str(sent.get("open"))) in places:
+    def receive(values: dict) -> None:
+        if (key := str(values.get("open"))) in places:
             st.session_state[ASKED] = places[key]
-        SETTINGS.keep(**{name: sent[name] for name in ("term", "group", "solved") if name in sent})
+        SETTINGS.keep(**{name: values[name] for name in ("term", "group", "solved") if name in values})
 
     links = {key: link(lesson, settings) for key, (lesson, settings) in places.items()}
     common = {"kind": kind, "scale": reader.scale(), "text": page.labels(kind), "base": reader.link(), "links": links}
-    _picture(common | header, key=f"course_{kind}", on_settings=happened)
+    _picture(common | header, key=f"course_{kind}", on_settings=receive)
 
 
 def link(lesson: str, settings: dict) -> dict:
-    """A place as the browser writes it into an address: the lesson's path, and its settings over the shared ones.
-
-    A setting of None is left out of the address.
+    """A place for the browser to make an address of: the lesson's path, and its settings, which override the shared
+    ones; None removes a setting from the address.
     """
-    def written(value: object) -> str:
-        return str(value).lower() if isinstance(value, bool) else str(value)
-
-    values = {key: None if value is None else written(value) for key, value in settings.items()}
+    values = {key: str(value).lower() if isinstance(value, bool) else value if value is None else str(value)
+              for key, value in settings.items()}
     return {"path": catalogue.url_path(lesson), "set": values}

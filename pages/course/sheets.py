@@ -1,6 +1,4 @@
-"""Worksheets: each drawn from its number, filled with the model's own values, shown as it is printed, and offered
-with its solution.
-"""
+"""Worksheets: each drawn from its number, filled with the model's values, shown as printed, with its solution."""
 import math
 from collections.abc import Sequence
 
@@ -18,11 +16,11 @@ from core.sheets.exercises_print import Blank, Block, Cell, Code, Sheet, printab
 from pages.course.pictures import picture
 from pages.course.shared import SETTINGS
 
-TEXT_CHARACTERS = 160       # of a prompt that is quoted
+TEXT_CHARACTERS = 160       # of a quoted prompt
 
 
 def draw(page: Lesson) -> None:
-    """The controls, and the sheet as it is printed."""
+    """Draw the controls, and the sheet as printed."""
     kind = views.choice(SETTINGS, page, "sheet")
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="course_sheet_controls"):
         st.markdown(page.label("sheet_number"), width="content")
@@ -57,7 +55,7 @@ def sheet(page: Lesson, run: Run, kind: str, seed: int) -> Sheet:
 
 def _block(page: Lesson, name: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], answer: str = "",
            **values) -> Block:
-    """A step of a sheet, whose heading is the label `name` and whose text the label `<name>_text` with {values}."""
+    """A step of a sheet with the label `name` as heading and the label `<name>_text`, with {values}, as text."""
     return Block(page.label(name), page.label(f"{name}_text", **values), columns, rows, answer)
 
 
@@ -93,8 +91,8 @@ def _sampling(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
     for i, (name, u) in enumerate(zip(exercise.tokens, exercise.logits)):
         z = u - exercise.logits[0]
         softmax.append([Code(name), f"{u:.1f}".replace("-", "−"),
-                        *map(_asked, (z, math.exp(z), plain.probs[i], z / T, math.exp(z / T), warm.probs[i]))])
-        cut.append([Code(name), *map(_asked, (plain.cumulative[i], k.renormalised[i], p.renormalised[i])),
+                        *map(_blank, (z, math.exp(z), plain.probs[i], z / T, math.exp(z / T), warm.probs[i]))])
+        cut.append([Code(name), *map(_blank, (plain.cumulative[i], k.renormalised[i], p.renormalised[i])),
                     Blank(f"{ends[i]:.4f} … {ends[i + 1]:.4f}" if p.kept[i] else "–")])
     xi, token, numbers = f"{exercise.xi:.2f}", page.label("sampling_token"), {"k": exercise.k, "p": f"{exercise.p:g}"}
     drawn = [[f"ξ = {xi}", Blank(exercise.tokens[exercise.drawn], code=True)],
@@ -108,12 +106,12 @@ def _sampling(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
 
 
 def _chain(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
-    """Number 0 takes the prompt; the others go through the app's own prompts."""
+    """Sheet 0 uses the prompt, the others the app's example prompts in turn."""
     examples = reader.example_prompts()
     run = run if seed == 0 and len(run.token_ids) > 1 else runs.read(run.loaded, examples[seed % len(examples)])
     ids = run.token_ids[:exercises.MOST_TOKENS + 1]
     exercise = exercises.chain(run.tokens[1:len(ids)], text_probability.token_log_probs(run.loaded.runner, [ids])[0])
-    rows = [[Code(token), repr(float(p)), *map(_asked, (product, nats, nats / math.log(2)))] for token, p, product, nats
+    rows = [[Code(token), repr(float(p)), *map(_blank, (product, nats, nats / math.log(2)))] for token, p, product, nats
             in zip(exercise.tokens, exercise.probabilities, exercise.probabilities.cumprod(), exercise.nats)]
     size, total = run.model.config.vocab_size, exercise.total
     values = {page.label("chain_sum_nats"): total, page.label("chain_sum_bits"): total / math.log(2),
@@ -123,19 +121,19 @@ def _chain(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
     columns = ["x_i", "p(x_i | …)", page.label("chain_product"), "−ln p", "−log₂ p"]
     blocks = [_block(page, "chain_tokens", columns, rows),
               _block(page, "chain_whole", _labels(page, "chain", "quantity", "value"),
-                     [[name, _asked(value)] for name, value in values.items()])]
+                     [[name, _blank(value)] for name, value in values.items()])]
     return {"text": run.tokenizer.decode(list(ids)).strip()}, blocks
 
 
 def _positions(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
     exercise = exercises.positions(seed)
     P, omega, base, places = exercise.vectors, float(exercise.frequencies[1]), f"{exercise.base:g}", exercise.places
-    rows = [[str(i), _asked(i * omega), *map(_asked, P[row])] for row, i in enumerate(places)]
+    rows = [[str(i), _blank(i * omega), *map(_blank, P[row])] for row, i in enumerate(places)]
     products = [[f"i = {places[a]}, j = {places[b]}", Blank(str(places[a] - places[b]).replace("-", "−")),
-                 _asked(float(P[a] @ P[b]))] for a, b in ((0, 1), (2, 3), (0, 3))]
+                 _blank(float(P[a] @ P[b]))] for a, b in ((0, 1), (2, 3), (0, 3))]
     angles = ["i", page.label("positions_angle"), "sin i ω_0", "cos i ω_0", "sin i ω_1", "cos i ω_1"]
     blocks = [_block(page, "positions_frequency", ["base", "√base", "ω_1"],
-                     [[base, _asked(math.sqrt(exercise.base)), _asked(omega)]]),
+                     [[base, _blank(math.sqrt(exercise.base)), _blank(omega)]]),
               _block(page, "positions_vectors", angles, rows),
               _block(page, "positions_products", _labels(page, "positions", "pair", "distance", "product"), products,
                      page.label("positions_why"))]
@@ -145,10 +143,10 @@ def _positions(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
 def _counting(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
     config = exercises.architecture(seed, run.model.config)
     counts, formulas = exercises.counts(config), _formulas(page, config)
-    asked = [name for name in counts if name != "rough" and (counts[name] or name in ("E", "P"))]
-    rows = [[page.label(f"counting_name_{name}"), Blank(formulas[name]), Blank(f"{counts[name]:,}")] for name in asked]
+    parts = [name for name in counts if name != "rough" and (counts[name] or name in ("E", "P"))]
+    rows = [[page.label(f"counting_name_{name}"), Blank(formulas[name]), Blank(f"{counts[name]:,}")] for name in parts]
     rough = [[page.label("counting_name_rough"), Blank(f"{counts['rough']:,}")],
-             [page.label("counting_ratio"), _asked(counts["blocks"] / counts["rough"])]]
+             [page.label("counting_ratio"), _blank(counts["blocks"] / counts["rough"])]]
     biases = {(True, True): "all", (False, True): "mlp", (True, False): "attention", (False, False): "none"}[
         config.attention_bias, config.mlp_bias]
     norm = "both" if config.norm_bias else "gain"
@@ -163,7 +161,7 @@ def _counting(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
 
 
 def _formulas(page: Lesson, config: ModelConfig) -> dict[str, str]:
-    """How each part is counted, in the symbols of the sheet; "" where there is no short way."""
+    """The formula of each part in the symbols of the sheet; "" if there is no short one."""
     usual = counting.attention_parameters(config) == 4 * config.d_model ** 2
     all_biases = config.attention_bias and config.mlp_bias and usual and not config.gated
     return {"E": "|V| d", "P": "N d" if config.positions == "learned" else "",
@@ -174,8 +172,8 @@ def _formulas(page: Lesson, config: ModelConfig) -> dict[str, str]:
             "total": page.label("counting_formula_total")}
 
 
-def _asked(value: float) -> Blank:
-    """A number to be found, to four decimals."""
+def _blank(value: float) -> Blank:
+    """A number to be filled in, to four decimals."""
     return Blank(plain_number(value).replace("-", "−"))
 
 

@@ -1,6 +1,6 @@
 """The tables of the course: the ideas of the lectures, and the glossary.
 
-Tab-separated files with a line of names, read again when they change.
+They are tab-separated files with a line of names, read again when they change.
 """
 import functools
 import urllib.parse
@@ -14,7 +14,7 @@ IDEAS = Path(__file__).resolve().parents[2] / "assets" / "teaching" / "ideas.tsv
 
 @dataclass(frozen=True)
 class Place:
-    """A lesson under some settings, written as in an address."""
+    """A lesson and settings in the form of an address."""
 
     lesson: str
     query: str
@@ -26,18 +26,18 @@ class Place:
 
     @property
     def target(self) -> tuple[str, dict[str, str]]:
-        """Lesson and settings, as a picture's links take them."""
+        """Lesson and settings, for the links of a picture."""
         return self.lesson, self.settings
 
     @property
     def view(self) -> str:
-        """The view that is asked for, "" where the lesson has one alone."""
+        """The view in the settings, or ""."""
         return next((self.settings[key] for key in (f"{self.lesson}_view", "heads_panel") if key in self.settings), "")
 
 
 @dataclass(frozen=True)
 class Idea:
-    """One idea of a lecture. element: CSS of what shows it on the rendered page."""
+    """One idea of a lecture. element: CSS selector of the element that shows it on the page."""
 
     id: str
     deck: str
@@ -49,7 +49,7 @@ class Idea:
 
 @dataclass(frozen=True)
 class Term:
-    """One term of the glossary; symbol and shape are "" where it has none."""
+    """One term of the glossary; symbol and shape are "" if it has none."""
 
     term: str
     symbol: str
@@ -69,7 +69,7 @@ def glossary() -> tuple[Term, ...]:
 
 
 def name_of(place: Place) -> str | None:
-    """What a link to a place is called: the lesson's name and, where it has views, the view's; None for a place that
+    """The text of a link to a place: the names of the lesson and of the view, if it has views; None for a place that
     does not exist.
     """
     if place.lesson not in {entry.id for entry in catalogue.existing()}:

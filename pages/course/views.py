@@ -1,4 +1,4 @@
-"""The page: its title, the control that picks a view, and the view. A link opens a lesson in the same session."""
+"""The page: its title, the control of the view, and the view. A link opens a lesson in the same session."""
 import streamlit as st
 
 from core.app.base import catalogue, prose
@@ -12,7 +12,7 @@ VIEWS = {"lessons": lessons, "lectures": lectures, "class": class_plan, "glossar
 
 
 def draw() -> None:
-    """The whole page."""
+    """Draw the whole page."""
     page = lesson.Lesson(catalogue.COURSE, prose.load(catalogue.COURSE), prose.load("app"))
     with st.container(key="lesson_head"):
         st.markdown(f"## {page.text('title')}\n{page.text('sentence')}")
@@ -21,7 +21,7 @@ def draw() -> None:
         del st.query_params["term"]
 
     @lesson.fragment
-    def everything() -> None:
+    def body() -> None:
         if asked := st.session_state.pop(ASKED, None):
             reader.open_lesson(*asked)
         with st.container(key="course_bar"):
@@ -30,4 +30,4 @@ def draw() -> None:
             VIEWS[view].draw(page)
         page.explanation(view)
 
-    everything()
+    body()
