@@ -1,4 +1,4 @@
-"""What stands below the panel and follows its settings: formulas, tables, the question, where a logit comes from."""
+"""Everything below the panel that follows its settings: formulas, tables, the question, the origin of a logit."""
 import dataclasses
 import math
 
@@ -25,9 +25,9 @@ QUESTION = SamplingConfig(temperature=2.0, top_p=0.5)
 
 
 def reading(page: Lesson, run: Run, position: int, row: DeltaGenerator) -> Reading:
-    """What the panel shows under the settings that the hand has let go of; pins and the whole table stand in `row`."""
-    logits, now, target = run.logits(position), settings(), reader.selection().target
-    truncation = truncate(logits, now.config)
+    """The Reading of the panel's last settings; pins and the button of the whole table are drawn in `row`."""
+    logits, panel, target = run.logits(position), settings(), reader.selection().target
+    truncation = truncate(logits, panel.config)
     target = int(truncation.token_ids[0]) if target is None else target
 
     with row:
@@ -37,18 +37,18 @@ def reading(page: Lesson, run: Run, position: int, row: DeltaGenerator) -> Readi
                            help=page.label("whole_help"))
 
     def candidates() -> pd.DataFrame:
-        shown = table(page, run, truncation, logits, N_CANDIDATES, digits=None)
-        return with_draws(shown, page, truncation, now)
+        rows = table(page, run, truncation, logits, N_CANDIDATES, digits=None)
+        return with_draws(rows, page, truncation, panel)
 
-    return Reading(lines(page, run, position, target, truncation, now),
+    return Reading(lines(page, run, position, target, truncation, panel),
                    question(page, logits), [truncate, sampling.draw],
-                   {"candidates.csv": candidates}, ".sampling-panel .figure canvas", twin(page, run, truncation, now),
+                   {"candidates.csv": candidates}, ".sampling-panel .figure canvas", twin(page, run, truncation, panel),
                    table(page, run, truncation, logits, N_ROWS), summary(page, run, truncation), pins=row,
                    below=lambda: _origin(page, run, position, target))
 
 
 def _origin(page: Lesson, run: Run, position: int, target: int) -> None:
-    """Where u comes from: h_N^L times the target's row of E, its largest terms."""
+    """Draw the origin of u: the largest terms of h_N^L times the target's row of E."""
     h, row, bias = vectors(run, position, target)
     terms, names = largest_terms(h, row), logit_names(page, run)
     u, rest = float(h @ row) + (bias or 0), float(h @ row) - float(terms["product"].sum())
@@ -66,8 +66,8 @@ def _origin(page: Lesson, run: Run, position: int, target: int) -> None:
 
 
 def lines(page: Lesson, run: Run, position: int, target: int, truncation: Truncation,
-          now: PanelSettings) -> list[tuple[str, str]]:
-    """Formulas with today's numbers for the target token: its logit, probability, fate, interval; then
+          panel: PanelSettings) -> list[tuple[str, str]]:
+    """Formulas with the current numbers of the target token: its logit, probability, truncation, interval; then
     entropy and tail.
     """
     place = int(np.flatnonzero(truncation.token_ids == target)[0])
@@ -78,24 +78,24 @@ def lines(page: Lesson, run: Run, position: int, target: int, truncation: Trunca
         return page.label(f"numbers_{key}", token=token, **values)
 
     return [_logit_line(page, say, run, position, target), *_softmax_lines(page, run, say, logits, target, truncation),
-            *_cut_lines(say, place, truncation), *_draw_lines(say, place, truncation, now),
+            *_cut_lines(say, place, truncation), *_draw_lines(say, place, truncation, panel),
             *_summary_lines(say, truncation)]
 
 
 def _logit_line(page: Lesson, say, run: Run, position: int, target: int) -> tuple[str, str]:
-    """The logit as a sum: the largest products of h and the target's row, the rest of them, and the token's bias in a
-    model that has one.
+    """The logit as a sum: the largest products of h and the target's row, the sum of the others, and the token's bias,
+    if the model has one.
     """
     h, row, bias = vectors(run, position, target)
     products = h * row
     first = np.argsort(-np.abs(products), kind="stable")[:3]
     terms = [*products[first], products.sum() - products[first].sum(), *([] if bias is None else [bias])]
-    written = "".join(f"{'+' if value >= 0 else ''}{latex_operand(value)}" for value in terms).lstrip("+")
+    latex = "".join(f"{'+' if value >= 0 else ''}{latex_operand(value)}" for value in terms).lstrip("+")
     added, symbol = "" if bias is None else " + b_x", "E_{xj}" if run.model.config.tied_embeddings else "(W_U)_{xj}"
     caption = ([] if bias is None else [say("bias")]) + [say("tied" if run.model.config.tied_embeddings else "untied",
                                                              d=len(h), last=page.label(f"last_{last_vector(run)}"))]
     return (" ".join(caption), rf"u = h_N^L \cdot e(x){added} = \sum_{{j=1}}^{{{len(h)}}} h_j\,{symbol}{added} = "
-                               rf"{written} = {latex_number(sum(terms))}")
+                               rf"{latex} = {latex_number(sum(terms))}")
 
 
 def vectors(run: Run, position: int, target: int) -> tuple[np.ndarray, np.ndarray, float | None]:
@@ -109,14 +109,14 @@ def vectors(run: Run, position: int, target: int) -> tuple[np.ndarray, np.ndarra
 
 
 def last_vector(run: Run) -> str:
-    """What the vector has passed that the unembedding reads: "transformed" by the head, "normed" at the end, or "plain"
-    in a model whose blocks norm their sums.
+    """The last operation on the unembedding's input: "transformed" by the head, "normed" at the end, or "plain" in a
+    model whose blocks norm their sums.
     """
     return "transformed" if run.model.W_H is not None else "normed" if run.model.final_norm is not None else "plain"
 
 
 def logit_names(page: Lesson, run: Run) -> dict[str, str]:
-    """What the page calls the matrix whose rows give the logits, and what is added to the products."""
+    """The page's names of the unembedding, of its entries, and of the bias added to the products."""
     tied = run.model.config.tied_embeddings
     return {"E": "E" if tied else "W_U", "entry": "E_xj" if tied else "(W_U)_xj",
             "added": "" if run.model.b_U is None else f" {page.label('added_bias')}"}
@@ -140,7 +140,7 @@ def _softmax_lines(page: Lesson, run: Run, say, logits: np.ndarray, target: int,
 
 
 def _cut_lines(say, place: int, truncation: Truncation) -> list[tuple[str, str]]:
-    """The comparison that decided about the token under each rule that is on, up to the rule that cut it."""
+    """The comparison that decides on the token under each active rule, up to the rule that removes it."""
     config, y, fate = truncation.config, truncation.probs, RULES[truncation.cut_by[place]]
     after_k = min(config.top_k or len(y), int(np.count_nonzero(y > 0)))
     mass, before = truncation.cumulative[after_k - 1], truncation.cumulative[place] - y[place]
@@ -165,18 +165,18 @@ def _cut_lines(say, place: int, truncation: Truncation) -> list[tuple[str, str]]
     return lines
 
 
-def _draw_lines(say, place: int, truncation: Truncation, now: PanelSettings) -> list[tuple[str, str]]:
+def _draw_lines(say, place: int, truncation: Truncation, panel: PanelSettings) -> list[tuple[str, str]]:
     if not truncation.kept[place]:
         return []
     y, z = truncation.probs[place], truncation.renormalised[place]
     start, end = (truncation.interval_ends[place - 1] if place else 0.0), truncation.interval_ends[place]
-    inside = sampling.draw(truncation, now.xi) == place
+    inside = sampling.draw(truncation, panel.xi) == place
     return [
         (say("renormalised", n=truncation.n_kept),
          rf"y' = \frac{{y}}{{\sum_{{w\ \mathrm{{kept}}}} y_w}} = "
          rf"\frac{{{latex_operand(y)}}}{{{latex_operand(truncation.kept_mass)}}} = {latex_number(z)}"),
         (say("interval_hit" if inside else "interval_miss"),
-         rf"\xi = {now.xi:.4f} {chr(92)}{'in' if inside else 'notin'} [{latex_number(start)},\ {latex_number(end)})")]
+         rf"\xi = {panel.xi:.4f} {chr(92)}{'in' if inside else 'notin'} [{latex_number(start)},\ {latex_number(end)})")]
 
 
 def _summary_lines(say, truncation: Truncation) -> list[tuple[str, str]]:
@@ -194,7 +194,8 @@ def _summary_lines(say, truncation: Truncation) -> list[tuple[str, str]]:
 
 
 def table(page: Lesson, run: Run, truncation: Truncation, logits: np.ndarray, n: int, digits: int = 4) -> pd.DataFrame:
-    """The n most probable tokens: logit, probability, fate, interval. `digits` None keeps every number whole."""
+    """The n most probable tokens: logit, probability, truncation, interval. digits: None for numbers without rounding.
+    """
     ids, ends = truncation.token_ids[:n], truncation.interval_ends[:n]
     columns = {"u": logits[ids], "y": truncation.probs[:n], "cumulative": truncation.cumulative[:n],
                "renormalised": truncation.renormalised[:n], "from": np.concatenate([[0.0], ends[:-1]]), "to": ends}
@@ -208,15 +209,15 @@ def table(page: Lesson, run: Run, truncation: Truncation, logits: np.ndarray, n:
 
 
 def terms_table(page: Lesson, run: Run, terms: pd.DataFrame) -> pd.DataFrame:
-    """The largest terms of a logit, with the six decimals that let a calculator arrive at the products."""
+    """The largest terms of a logit with six decimals, so that a calculator arrives at the products."""
     return pd.DataFrame({"j": terms["j"]} | {page.label(f"terms_{name}", **logit_names(page, run)):
                                              [plain_number(value, 6) for value in terms[name]]
                                              for name in ("h", "e", "product")})
 
 
-def with_draws(table: pd.DataFrame, page: Lesson, truncation: Truncation, now: PanelSettings) -> pd.DataFrame:
-    """The table with a column more: how often each token came in the thousand draws of the seed."""
-    places = np.searchsorted(truncation.interval_ends, seeded_uniforms(now.seed, N_DRAWS), side="right")
+def with_draws(table: pd.DataFrame, page: Lesson, truncation: Truncation, panel: PanelSettings) -> pd.DataFrame:
+    """The table with another column: how often each token occurs in the thousand draws of the seed."""
+    places = np.searchsorted(truncation.interval_ends, seeded_uniforms(panel.seed, N_DRAWS), side="right")
     return table.assign(**{page.label("column_draws"): np.bincount(places, minlength=len(table))[:len(table)]})
 
 
@@ -224,8 +225,8 @@ def with_draws(table: pd.DataFrame, page: Lesson, truncation: Truncation, now: P
 
 
 def kept_counts(logits: np.ndarray) -> tuple[list[int], int]:
-    """How many tokens top-p = 0.5 keeps at T = 2, as options and the number of the right one; the others are the
-    numbers at T = 1 and T = 1/2, 40, half of the vocabulary, and small ones where these are the same.
+    """Options for the number of tokens that top-p = 0.5 keeps at T = 2, and the index of the right one. The others are
+    the numbers at T = 1 and T = 1/2, 40, half of the vocabulary, and small ones where these are equal.
     """
     right = truncate(logits, QUESTION).n_kept
     others = ([truncate(logits, dataclasses.replace(QUESTION, temperature=t)).n_kept for t in (1.0, 0.5)]
@@ -236,27 +237,27 @@ def kept_counts(logits: np.ndarray) -> tuple[list[int], int]:
 
 
 def question(page: Lesson, logits: np.ndarray) -> Question:
-    """How many tokens does top-p = 0.5 keep at T = 2?"""
+    """Question: how many tokens does top-p = 0.5 keep at T = 2?"""
     options, answer = kept_counts(logits)
     return Question("top_p", page.label("question", n=f"{len(logits):,}"), [f"{n:,}" for n in options], answer,
                     page.label("answer"))
 
 
-def twin(page: Lesson, run: Run, truncation: Truncation, now: PanelSettings) -> str:
-    """The picture as one sentence."""
-    place, config, off = sampling.draw(truncation, now.xi), truncation.config, page.label("panel_off")
+def twin(page: Lesson, run: Run, truncation: Truncation, panel: PanelSettings) -> str:
+    """A sentence that describes the picture."""
+    place, config, off = sampling.draw(truncation, panel.xi), truncation.config, page.label("panel_off")
     first, drawn = (escaped(run.tokenizer.visible(int(truncation.token_ids[i]))) for i in (0, place))
     return page.label("panel_twin", T=f"{config.temperature:g}", k=config.top_k or off,
                       p=f"{config.top_p:g}" if config.top_p < 1 else off,
                       kept=f"{truncation.n_kept:,}", size=f"{len(truncation.probs):,}",
                       mass=probability(truncation.kept_mass), cut=f"{len(truncation.probs) - truncation.n_kept:,}",
                       tail=probability(max(0.0, 1 - truncation.kept_mass)), first=first,
-                      y=probability(truncation.probs[0]), xi=f"{now.xi:.4f}", drawn=drawn,
+                      y=probability(truncation.probs[0]), xi=f"{panel.xi:.4f}", drawn=drawn,
                       drawn_y=probability(truncation.renormalised[place]))
 
 
 def summary(page: Lesson, run: Run, truncation: Truncation) -> dict[str, str]:
-    """What "Pin as A" keeps of a state."""
+    """The values that "Pin as A" stores."""
     return {page.label("pin_prompt"): run.text[-60:],
             page.label("pin_settings"): st.session_state.get(SETTINGS) or PanelSettings().to_link(),
             page.label("panel_candidates"): f"{truncation.n_kept:,}",

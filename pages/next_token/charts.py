@@ -1,4 +1,4 @@
-"""Where a logit comes from: the dot product of h with a row of E, its largest terms as bars."""
+"""The origin of a logit: the largest terms of the dot product of h with a row of E, as bars."""
 import numpy as np
 import pandas as pd
 
@@ -8,8 +8,8 @@ N_TERMS = 12
 
 
 def largest_terms(h: np.ndarray, row: np.ndarray, n: int = N_TERMS) -> pd.DataFrame:
-    """The n products h_j E_xj of largest size, h and row (d,), with columns j, h, e, product: largest first, equal
-    ones by rising j.
+    """The n products h_j E_xj of largest size, from h and row (d,): columns j, h, e, product, largest first, equal ones
+    by rising j. Raises ValueError for different shapes.
 
     >>> largest_terms(np.array([1.0, -2.0, 3.0]), np.array([0.5, 1.0, 0.1]), n=2)["product"].tolist()
     [-2.0, 0.5]
@@ -23,10 +23,10 @@ def largest_terms(h: np.ndarray, row: np.ndarray, n: int = N_TERMS) -> pd.DataFr
 
 
 def terms_chart(labels: dict[str, str], theme: str, scale: float = 1.0) -> dict:
-    """Bars of `terms_rows`: above zero they raise the logit, below they lower it.
+    """Bars of `terms_rows`: those above zero raise the logit, those below lower it.
 
-    A Vega-Lite spec without its data: it depends on theme, scale and labels alone, so that the chart stays in place
-    while the rows change. (Built by hand: altair takes 80 ms to check it.)
+    A Vega-Lite spec without its data: it depends only on theme, scale and labels, so that the chart stays in place
+    while the rows change. (A dict: altair takes 80 ms to check it.)
 
     labels: "dimension" and "product", the titles of the axes.
     """
@@ -51,6 +51,6 @@ def terms_chart(labels: dict[str, str], theme: str, scale: float = 1.0) -> dict:
 
 
 def terms_rows(terms: pd.DataFrame) -> pd.DataFrame:
-    """`largest_terms` as the chart reads them: with their place and the product as it is written on the bar."""
+    """`largest_terms` for the chart: with their place and the text of the product."""
     return terms.assign(place=range(len(terms)),
                         shown=[f"{value:+.2f}".replace("-", "−") for value in terms["product"]])

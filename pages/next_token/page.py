@@ -1,4 +1,4 @@
-"""Next token: logits, temperature, top-k, top-p, the draw; every setting answers while the hand moves."""
+"""Next token: logits, temperature, top-k, top-p, the draw; the panel follows every setting while it moves."""
 import streamlit as st
 
 from core.app.frame import lesson, views

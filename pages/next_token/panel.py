@@ -1,4 +1,4 @@
-"""The panel of the whole distribution, the fields below it, and what the panel is given of a run."""
+"""The panel of the whole distribution, the fields below it, and the data of a run for the panel."""
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -9,30 +9,32 @@ from core.app.frame.named_token import look_up
 from core.app.state import Run, reader
 from core.components.sampling_panel import Context, PanelSettings, message, sampling_panel
 from pages.next_token import below
-from pages.next_token.shared import PANEL, SETTINGS, given, take_settings
+from pages.next_token.shared import PANEL, SETTINGS, initial, take_settings
 
-FRESH = "next_token_fresh"        # in the session: the whole page runs, the panel may be new, and is told everything
+FRESH = "next_token_fresh"        # in the session: the whole page runs, so the panel may be new and needs everything
 PANEL_BOX = "next_token_view"
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The panel: what the hand let go of redraws this and what follows from it, and the panel itself stays as it is."""
+    """Draw the panel and the fields; return the Reading of the panel's last settings."""
     position = reader.selection().position
     picture = st.container(key=PANEL_BOX)
     row = st.container(horizontal=True, vertical_alignment="bottom", key="next_token_below")
     others = _fields(page, row)     # first, because a link sets them
-    told, named, version = given(anew=st.session_state.pop(FRESH, False))
+    settings, named, version = initial(anew=st.session_state.pop(FRESH, False))
     with picture:
         if position < len(run.token_ids) - 1:
             st.caption(earlier(page, run, position))
-        sent = message(contexts(page, run, position, others), vocabulary(run), panel_labels(page), told, version, named,
-                       reader.scale())
+        sent = message(contexts(page, run, position, others), vocabulary(run), panel_labels(page), settings, version,
+                       named, reader.scale())
         sampling_panel(sent, PANEL, take_settings, lambda: append(run, position))
     return below.reading(page, run, position, row)
 
 
 def _fields(page: Lesson, place: DeltaGenerator) -> dict[str, str]:
-    """Under the panel: the two other contexts, as name -> prompt, and the settings as text, which a link carries."""
+    """Draw the fields under the panel: the settings as text, for links, and the two other contexts; return these as
+    name -> prompt.
+    """
     st.session_state.setdefault(SETTINGS, PanelSettings().to_link())
     with place:
         st.text_input(page.label("settings_field"), key=SETTINGS, bind="query-params", max_chars=200,
@@ -44,7 +46,7 @@ def _fields(page: Lesson, place: DeltaGenerator) -> dict[str, str]:
 
 
 def append(run: Run, position: int) -> None:
-    """Callback of a clicked candidate: it continues the prompt, from `position` on if that is not the end."""
+    """Callback of a clicked candidate: append it to the prompt, after `position` if that is not the end."""
     token = st.session_state[PANEL]["append"]
     if token is None:
         return
@@ -53,18 +55,18 @@ def append(run: Run, position: int) -> None:
     reader.apply({"prompt": run.tokenizer.decode([*run.own_ids_until(position), token]), "position": None})
 
 
-# ---- what the panel is given -----------------------------------------------------------------------------------------
+# ---- data for the panel ----------------------------------------------------------------------------------------------
 
 
 def panel_labels(page: Lesson) -> dict[str, str]:
-    """The labels of the text file that begin with `panel_`, by the name that the panel knows them under."""
+    """The labels of the text file that begin with `panel_`, by their name without it."""
     return {name: text.replace("\\n", "\n") for name, text in page.labels("panel").items()}
 
 
 def contexts(page: Lesson, run: Run, position: int, others: dict[str, str]) -> list[Context]:
-    """The reader's own context up to `position`, then each of the others (name -> prompt), under the same model."""
-    own = Context(page.label("own_context"), run.text, run.logits(position))
-    return [own, *(Context(name, prompt, run.with_text(prompt).logits()) for name, prompt in others.items())]
+    """The reader's context up to `position`, then each of the others (name -> prompt), under the same model."""
+    main = Context(page.label("own_context"), run.text, run.logits(position))
+    return [main, *(Context(name, prompt, run.with_text(prompt).logits()) for name, prompt in others.items())]
 
 
 def vocabulary(run: Run) -> list[str]:
@@ -75,7 +77,7 @@ def vocabulary(run: Run) -> list[str]:
 
 
 def earlier(page: Lesson, run: Run, position: int) -> str:
-    """Which position the panel shows when it is not the last, and how the token that really follows ranks there."""
+    """A sentence on the shown position, if it is not the last, with the rank of the token that follows it."""
     follows = run.token_ids[position + 1]
     rank = look_up(run.logits(position), follows, run.tokens[position + 1]).rank
     return page.label("context_earlier", position=position, token=code(run.tokens[position]),
