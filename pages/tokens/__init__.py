@@ -1,1 +1,1 @@
-"""The lesson "Tokens": merges played, ways to cut a text, BPE and Unigram learned live, the vocabulary."""
+"""The lesson "Tokens": the merges of BPE, ways to tokenize a text, live training of BPE and Unigram, the vocabulary."""

@@ -1,6 +1,4 @@
-"""Train: BPE and Unigram learned from the reader's text, for every size of the vocabulary between single characters
-and whole words.
-"""
+"""Train: BPE and Unigram learned from the reader's text, for vocabulary sizes from single characters to whole words."""
 import math
 from collections import Counter
 from dataclasses import dataclass
@@ -22,15 +20,15 @@ from pages.tokens.shared import PREFIX, attached, keep, question, read, visible
 PICTURE = f"{PREFIX}training"
 MOST_CHARACTERS = 4_000     # of the text to learn from
 MOST_SIZES, MOST_WORDS = 20, 160
-SEGMENTATIONS = 6           # ways to cut the picked word that are listed
-# BPE beside Unigram, both learned from one text, under a slider for the size of the vocabulary.
+SEGMENTATIONS = 6           # listed segmentations of the picked word
+# BPE and Unigram side by side, learned from one text, with a slider for the size of the vocabulary.
 _picture = token_view("token_training", __file__)
 
 
 @dataclass(frozen=True)
 class Learned:
     """A text with BPE and Unigram learned from it. sizes: of the vocabulary, rising; unigrams: one for each; counts:
-    distinct words in their order, how often.
+    the frequency of each distinct word, in their order.
     """
 
     text: str
@@ -42,7 +40,7 @@ class Learned:
     objectives: tuple[float, ...]
 
     def n_merges(self, size: int) -> int:
-        """The merges of a BPE of that size."""
+        """The number of merges of a BPE of that size."""
         return max(0, size - len(self.bpe.alphabet))
 
     def unigram(self, size: int) -> LearnedUnigram:
@@ -50,7 +48,7 @@ class Learned:
 
 
 def text_of(page: Lesson, run: Run) -> tuple[str, bool]:
-    """The text to learn from, and whether it is the prompt; the lesson's example takes the place of an empty prompt."""
+    """The text to learn from, and whether it is the prompt; the lesson's example replaces an empty prompt."""
     prompt = reader.clean_prompt(run.text)
     if read("source") == "prompt" and prompt:
         return prompt[:MOST_CHARACTERS], True
@@ -59,12 +57,12 @@ def text_of(page: Lesson, run: Run) -> tuple[str, bool]:
 
 def learned(text: str) -> Learned:
     """Everything learned from a text, computed once for all readers."""
-    return cache.result(("tokens_training", text), lambda: _learn(text),
+    return cache.result(("tokens_training", text), lambda: _train(text),
                         lambda value: 4_000 + 100 * sum(len(unigram.log_p) for unigram in value.unigrams)
                                      + 20 * len(text))
 
 
-def _learn(text: str) -> Learned:
+def _train(text: str) -> Learned:
     bpe = segmentation.learn_bpe(text)
     words = segmentation.words_of(text)
     counts = Counter(words)
@@ -75,62 +73,62 @@ def _learn(text: str) -> Learned:
                    tuple(segmentation.objective(unigram, counts) for unigram in unigrams))
 
 
-def picked_size(found: Learned) -> int:
-    """The available size nearest to the one that the reader has picked; before that, the largest size at which Unigram
-    keeps at least nine tenths as many pieces as BPE.
+def picked_size(models: Learned) -> int:
+    """The available size nearest to the reader's or, by default, to the largest size at which Unigram keeps at least
+    nine tenths as many pieces as BPE.
     """
-    alike = [size for size, unigram in zip(found.sizes, found.unigrams) if len(unigram.log_p) >= 0.9 * size]
-    wanted = read("size") or max(alike, default=found.sizes[0])
-    return min(found.sizes, key=lambda size: abs(size - wanted))
+    alike = [size for size, unigram in zip(models.sizes, models.unigrams) if len(unigram.log_p) >= 0.9 * size]
+    target = read("size") or max(alike, default=models.sizes[0])
+    return min(models.sizes, key=lambda size: abs(size - target))
 
 
-def picked_word(found: Learned) -> str:
-    """The word that the reader has picked; before that, the longest of those shown."""
-    shown = shown_words(found)
-    return shown[read("word")] if 0 <= read("word") < len(shown) else max(shown, key=len)
+def picked_word(models: Learned) -> str:
+    """The word that the reader has picked, by default the longest of the shown words."""
+    words = shown_words(models)
+    return words[read("word")] if 0 <= read("word") < len(words) else max(words, key=len)
 
 
-def shown_words(found: Learned) -> list[str]:
+def shown_words(models: Learned) -> list[str]:
     """The distinct words among the first MOST_WORDS of the text."""
-    return list(dict.fromkeys(found.words[:MOST_WORDS]))
+    return list(dict.fromkeys(models.words[:MOST_WORDS]))
 
 
-def message(page: Lesson, found: Learned) -> dict:
-    """The header of the component, as learned.js has it."""
-    shown = shown_words(found)
-    entries = cache.result(("tokens_training_entries", found.text), lambda: _entries(found, shown),
-                           lambda _: 60 * len(shown) * len(found.sizes))
-    order = [shown.index(word) for word in found.words[:MOST_WORDS]]
+def message(page: Lesson, models: Learned) -> dict:
+    """The message to learned.js."""
+    words = shown_words(models)
+    entries = cache.result(("tokens_training_entries", models.text), lambda: _entries(models, words),
+                           lambda _: 60 * len(words) * len(models.sizes))
+    order = [words.index(word) for word in models.words[:MOST_WORDS]]
     return page.header("train") | {
-        "identity": found.text, "sizes": found.sizes,
-        "order": order, "letters": [[visible(character) for character in word] for word in shown],
-        "more": len(found.words) - len(order), **entries,
-        "ends": {"characters": len(found.text), "words": len(found.words)},
-        "settings": {"size": picked_size(found), "word": shown.index(picked_word(found)),
+        "identity": models.text, "sizes": models.sizes,
+        "order": order, "letters": [[visible(character) for character in word] for word in words],
+        "more": len(models.words) - len(order), **entries,
+        "ends": {"characters": len(models.text), "words": len(models.words)},
+        "settings": {"size": picked_size(models), "word": words.index(picked_word(models)),
                      "chosen": read("word") >= 0}}
 
 
-def _entries(found: Learned, shown: list[str]) -> dict[str, list[dict]]:
-    """What each method makes of the text at every size."""
-    histories = {word: found.bpe.history(word) for word in found.counts}
+def _entries(models: Learned, words: list[str]) -> dict[str, list[dict]]:
+    """The results of each method on the text at every size."""
+    histories = {word: models.bpe.history(word) for word in models.counts}
     bpe, unigram = [], []
-    for size, model, log in zip(found.sizes, found.unigrams, found.objectives):
-        n = found.n_merges(size)
+    for size, model, log in zip(models.sizes, models.unigrams, models.objectives):
+        n = models.n_merges(size)
         cuts = {word: ([step.words[0] for step in steps if step.rank <= n] or [tuple(word)])[-1]
                 for word, steps in histories.items()}
-        last = tuple(visible(piece) for piece in found.bpe.merges[n - 1]) if n else None
-        bpe.append({"size": size, "tokens": sum(count * len(cuts[word]) for word, count in found.counts.items()),
-                    "merge": last, "rank": n, "cuts": [[len(piece) for piece in cuts[word]] for word in shown]})
-        best = {word: model.segmentations(word, 1)[0] for word in found.counts}
+        last = tuple(visible(piece) for piece in models.bpe.merges[n - 1]) if n else None
+        bpe.append({"size": size, "tokens": sum(count * len(cuts[word]) for word, count in models.counts.items()),
+                    "merge": last, "rank": n, "cuts": [[len(piece) for piece in cuts[word]] for word in words]})
+        best = {word: model.segmentations(word, 1)[0] for word in models.counts}
         unigram.append({"size": len(model.log_p),
-                        "tokens": sum(count * len(best[word][1]) for word, count in found.counts.items()), "log": log,
-                        "cuts": [[len(piece) for piece in best[word][1]] for word in shown],
-                        "scores": [best[word][0] for word in shown]})
+                        "tokens": sum(count * len(best[word][1]) for word, count in models.counts.items()), "log": log,
+                        "cuts": [[len(piece) for piece in best[word][1]] for word in words],
+                        "scores": [best[word][0] for word in words]})
     return {"bpe": bpe, "unigram": unigram}
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """What to learn from, the two methods beside each other, and their lines; returns what it shows."""
+    """Draw the choice of the text and the two methods side by side; return their Reading."""
     text, from_prompt = text_of(page, run)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.segmented_control(page.label("source"), ("example", "prompt"),
@@ -138,22 +136,22 @@ def draw(page: Lesson, run: Run) -> Reading:
                              label_visibility="collapsed", **attached("source"))
         st.caption(_note(page, run, from_prompt), width="content")
     with st.spinner(page.label("learning")):
-        found = learned(text)
-    sent = message(page, found)
+        models = learned(text)
+    sent = message(page, models)
     _picture(sent, key=PICTURE, on_settings=lambda settings: keep(size=settings["size"], word=settings["word"]))
-    size, word = picked_size(found), picked_word(found)
+    size, word = picked_size(models), picked_word(models)
     table = pd.DataFrame([{"size": b["size"], "BPE tokens": b["tokens"], "Unigram pieces": u["size"],
                            "Unigram tokens": u["tokens"], "Unigram ln P": u["log"]}
                           for b, u in zip(sent["bpe"], sent["unigram"])])
-    at = found.sizes.index(size)
+    at = models.sizes.index(size)
     title = page.label("train_twin", size=size, pieces=sent["unigram"][at]["size"], bpe=sent["bpe"][at]["tokens"],
-                       unigram=sent["unigram"][at]["tokens"], characters=len(text), words=len(found.words))
-    return Reading(_lines(page, found, size, word), question(page, run),
+                       unigram=sent["unigram"][at]["tokens"], characters=len(text), words=len(models.words))
+    return Reading(_lines(page, models, size, word), question(page, run),
                    [segmentation.learn_bpe, segmentation.learn_unigram, LearnedUnigram.segmentations,
                     LearnedUnigram.log_likelihood, segmentation.objective],
                    {"sizes.csv": lambda: table,
-                    "segmentations.csv": lambda: segmentations_table(page, found.unigram(size), word, 50)},
-                   ".training-chart", title, segmentations_table(page, found.unigram(size), word),
+                    "segmentations.csv": lambda: segmentations_table(page, models.unigram(size), word, 50)},
+                   ".training-chart", title, segmentations_table(page, models.unigram(size), word),
                    {"BPE": str(sent["bpe"][at]["tokens"]), "Unigram": str(sent["unigram"][at]["tokens"])})
 
 
@@ -165,27 +163,27 @@ def _note(page: Lesson, run: Run, from_prompt: bool) -> str:
 
 
 def segmentations_table(page: Lesson, unigram: LearnedUnigram, word: str, n: int = SEGMENTATIONS) -> pd.DataFrame:
-    """The most probable ways to cut a word: pieces, ln of their product, share of all ways."""
+    """The most probable segmentations of a word: pieces, ln of their product, share of the probability of all."""
     total = unigram.log_likelihood(word)
     rows = [(" | ".join(map(visible, pieces)), plain_number(score), probability(math.exp(min(0.0, score - total)), 4))
             for score, pieces in unigram.segmentations(word, n)]
     return page.table(rows, "cut", "log", "share")
 
 
-def _lines(page: Lesson, found: Learned, size: int, word: str) -> list[tuple[str, str]]:
-    unigram, n = found.unigram(size), found.n_merges(size)
+def _lines(page: Lesson, models: Learned, size: int, word: str) -> list[tuple[str, str]]:
+    unigram, n = models.unigram(size), models.n_merges(size)
     cuts: Counter[tuple[str, ...]] = Counter()
-    for other, count in found.counts.items():
-        cuts[found.bpe.cut(other, n)] += count
+    for w, count in models.counts.items():
+        cuts[models.bpe.cut(w, n)] += count
     pairs, lines = segmentation.pair_counts(cuts), []
-    if n < len(found.bpe.merges):
-        pair = found.bpe.merges[n]
+    if n < len(models.bpe.merges):
+        pair = models.bpe.merges[n]
         lines.append((page.label("numbers_pair", rank=n + 1, left=code(visible(pair[0])), right=code(visible(pair[1]))),
                       rf"\max_{{a,b}} \#(a\,b) = {pairs[pair]}"))
     score, pieces = unigram.segmentations(word, 1)[0]
     terms = (" + ".join(bracketed(latex_operand(unigram.log_p[piece])) for piece in pieces[:8])
              + (r" + \cdots" if len(pieces) > 8 else ""))
-    at = found.sizes.index(size)
+    at = models.sizes.index(size)
     return [*lines, (page.label("numbers_best", word=code(visible(word)),
                                 pieces=" ".join(code(visible(piece)) for piece in pieces)),
                      rf"\ln \prod_i p(x_i) = {terms} = {latex_number(score)}"),
@@ -193,4 +191,4 @@ def _lines(page: Lesson, found: Learned, size: int, word: str) -> list[tuple[str
              rf"\ln P(w) = \ln \sum_{{x \in S(w)}} \prod_i p(x_i) = {latex_number(unigram.log_likelihood(word))}"),
             (page.label("numbers_objective", n=len(unigram.log_p),
                         total=plain_number(sum(map(math.exp, unigram.log_p.values())))),
-             rf"\mathcal{{L}} = \sum_w \#(w)\, \ln P(w) = {latex_number(found.objectives[at])}")]
+             rf"\mathcal{{L}} = \sum_w \#(w)\, \ln P(w) = {latex_number(models.objectives[at])}")]

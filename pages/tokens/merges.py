@@ -1,4 +1,4 @@
-"""Merges: the prompt's bytes become tokens, rule by rule, as the model's own tokenizer does it."""
+"""Merges: the model's tokenizer merges the prompt's bytes into tokens, rule by rule."""
 import itertools
 from dataclasses import dataclass
 
@@ -16,15 +16,15 @@ from core.model.tokenizer import BLANK, Tokenizer
 from pages.tokens.shared import PREFIX, hex_bytes, keep, question, read
 
 PLAYER = f"{PREFIX}merges_player"
-MOST_BYTES = 700        # of the prompt's words, of which the picture shows whole ones alone
-# The pieces of a text on a line, below each the two that were merged into it; the reader steps, scrubs or plays.
+MOST_BYTES = 700        # of the prompt's words; the picture shows only whole words
+# The pieces of a text on a line, below each the two merged into it; the reader steps, scrubs or plays.
 _picture = token_view("token_merges", __file__, PLAYER_CSS)
 
 
 @dataclass(frozen=True)
 class Merging:
-    """The merges of a prompt's words. words: as bytes; steps: every merge, in order; first: the position in the prompt
-    of the words' first token; left_out: how many more words the prompt has.
+    """The merges of a prompt's words. words: as bytes; steps: every merge, in order; first: the position of the words'
+    first token in the prompt; left_out: the number of further words.
     """
 
     words: tuple[bytes, ...]
@@ -47,7 +47,7 @@ class Merging:
 
 
 def split(word: bytes) -> tuple[bytes, ...]:
-    """The bytes of a word, each by itself.
+    """The single bytes of a word.
 
     >>> split(b"at")
     (b'a', b't')
@@ -56,19 +56,19 @@ def split(word: bytes) -> tuple[bytes, ...]:
 
 
 def merging_of(run: Run) -> Merging:
-    """The merges of the whole words among what the model reads of the prompt, of MOST_BYTES bytes at most."""
+    """The merges of the whole words, at most MOST_BYTES bytes, in the part of the prompt that the model reads."""
     return cache.result(run.key("tokens_merges"), lambda: _merging(run.tokenizer, run),
                         lambda value: 200 + 64 * (value.n_bytes + 1) * (len(value.steps) + 1))
 
 
 def _merging(tokenizer: Tokenizer, run: Run) -> Merging:
-    own, text = run.own_ids, reader.clean_prompt(run.text)
-    start = len(own) - own[::-1].index(tokenizer.mask_token) if tokenizer.mask_token in own else 0
-    kept = [tokenizer.token_bytes(i) for i in own[start:]]
+    ids, text = run.own_ids, reader.clean_prompt(run.text)
+    start = len(ids) - ids[::-1].index(tokenizer.mask_token) if tokenizer.mask_token in ids else 0
+    kept = [tokenizer.token_bytes(i) for i in ids[start:]]
     room, words = sum(map(len, kept)), []
-    # nothing is merged across a blank
+    # no merge crosses a blank
     for word in reversed(tokenizer.words(BLANK.split(text)[-1] if start else text)):
-        if len(word) > room:        # its beginning did not fit into the context
+        if len(word) > room:        # the context cuts its beginning
             break
         room -= len(word)
         words.insert(0, word)
@@ -78,14 +78,14 @@ def _merging(tokenizer: Tokenizer, run: Run) -> Merging:
         before -= len(kept[first - added])
         first += 1
     ends = itertools.accumulate(map(len, words))
-    shown = [word for word, end in zip(words, ends) if end <= MOST_BYTES] or words[:1]
-    steps = tuple(segmentation.merge_steps([split(word) for word in shown], tokenizer.ranks))
-    return Merging(tuple(shown), steps, first, len(words) - len(shown))
+    complete = [word for word, end in zip(words, ends) if end <= MOST_BYTES] or words[:1]
+    steps = tuple(segmentation.merge_steps([split(word) for word in complete], tokenizer.ranks))
+    return Merging(tuple(complete), steps, first, len(words) - len(complete))
 
 
 def nodes_of(words: tuple[bytes, ...], steps: tuple[Step[bytes], ...]) -> list[tuple[int, int, int, int, bytes]]:
-    """Every single merge as (step, first byte, first byte of the right piece, end, token); bytes are numbered
-    through all words.
+    """Every single merge as (step, first byte, first byte of the right piece, end, token), with bytes numbered through
+    all words.
     """
     nodes, before = [], [split(word) for word in words]
     for number, step in enumerate(steps):
@@ -102,71 +102,71 @@ def nodes_of(words: tuple[bytes, ...], steps: tuple[Step[bytes], ...]) -> list[t
     return nodes
 
 
-def message(page: Lesson, run: Run, found: Merging) -> dict:
-    """The header of the component, as merges.js has it."""
+def message(page: Lesson, run: Run, merging: Merging) -> dict:
+    """The message to merges.js."""
     tokenizer, ranks = run.tokenizer, run.tokenizer.ranks
     id_of = tokenizer.id_of
-    nodes = nodes_of(found.words, found.steps)
-    states = [tuple(split(word) for word in found.words), *(step.words for step in found.steps)]
+    nodes = nodes_of(merging.words, merging.steps)
+    states = [tuple(split(word) for word in merging.words), *(step.words for step in merging.steps)]
     pairs = {pair for words in states for word in words for pair in zip(word, word[1:]) if pair in ranks}
-    leaves = [id_of(byte) for word in found.words for byte in split(word)]
+    leaves = [id_of(byte) for word in merging.words for byte in split(word)]
     used = {*leaves, *(id_of(node[4]) for node in nodes), *(id_of(piece) for pair in pairs for piece in pair)}
-    starts = [sum(map(len, found.words[:w])) for w in range(len(found.words))]
+    starts = [sum(map(len, merging.words[:w])) for w in range(len(merging.words))]
     made_by = {id_of(left + right): rank for (left, right), rank in ranks.items()}
-    return page.header("merges", twin=sentence(page, found), note=left_out(page, found)) | {
+    return page.header("merges", twin=sentence(page, merging), note=left_out(page, merging)) | {
         "identity": f"{run.model_name} {run.token_ids}",
         "names": {i: tokenizer.visible(i) for i in used},
         "bytes": {i: hex_bytes(tokenizer.token_bytes(i)) for i in used},
         "rules": {i: made_by[i] for i in used if i in made_by}, "leaves": leaves, "words": starts,
         "steps": [(step.rank, id_of(step.left), id_of(step.right), id_of(step.left + step.right))
-                  for step in found.steps], "nodes": [(*node[:4], id_of(node[4])) for node in nodes],
+                  for step in merging.steps], "nodes": [(*node[:4], id_of(node[4])) for node in nodes],
         "pairs": {f"{id_of(left)},{id_of(right)}": ranks[left, right] for left, right in pairs},
-        "first": found.first, "settings": {"step": read("merged"), "position": reader.selection().position}}
+        "first": merging.first, "settings": {"step": read("merged"), "position": reader.selection().position}}
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """Draw the player; return what it shows."""
+    """Draw the player; return its Reading."""
     if run.tokenizer.method != Tokenizer.method:
         return cannot(page.label("merges_other", method=run.tokenizer.method))
-    found = merging_of(run)
-    _picture(message(page, run, found), key=PLAYER, on_settings=_settled)
+    merging = merging_of(run)
+    _picture(message(page, run, merging), key=PLAYER, on_settings=_apply)
     position = reader.selection().position
     token = run.token_ids[position]
     rules = rules_table(page, run.tokenizer, token)
-    return Reading(_lines(page, run, found, position), question(page, run),
+    return Reading(_lines(page, run, merging, position), question(page, run),
                    [segmentation.merge_steps, segmentation.merged],
-                   {"merges.csv": lambda: steps_table(page, run, found)},
-                   ".merge-tree", sentence(page, found), rules, {page.label("column_tokens"): str(found.n_tokens)})
+                   {"merges.csv": lambda: steps_table(page, run, merging)},
+                   ".merge-tree", sentence(page, merging), rules, {page.label("column_tokens"): str(merging.n_tokens)})
 
 
-def steps_table(page: Lesson, run: Run, found: Merging) -> pd.DataFrame:
+def steps_table(page: Lesson, run: Run, merging: Merging) -> pd.DataFrame:
     """Every step: its number, the rule's rank, left, right, and the tokens after it."""
     rows = [(n, step.rank, *(run.tokenizer.visible(run.tokenizer.id_of(piece)) for piece in (step.left, step.right)),
              sum(map(len, step.words)))
-            for n, step in enumerate(found.steps, 1)]
+            for n, step in enumerate(merging.steps, 1)]
     return page.table(rows, "step", "rank", "left", "right", "tokens")
 
 
-def _settled(settings: dict) -> None:
+def _apply(settings: dict) -> None:
     keep(merged=settings["step"])
     if settings["position"] is not None:
         reader.select(position=int(settings["position"]))
 
 
-def sentence(page: Lesson, found: Merging) -> str:
-    """The picture as one sentence."""
-    said = page.label("merges_twin", n=len(found.steps), bytes=found.n_bytes, tokens=found.n_tokens,
-                      words=len(found.words))
-    return f"{said} {left_out(page, found)}".strip()
+def sentence(page: Lesson, merging: Merging) -> str:
+    """A sentence that describes the picture."""
+    text = page.label("merges_twin", n=len(merging.steps), bytes=merging.n_bytes, tokens=merging.n_tokens,
+                      words=len(merging.words))
+    return f"{text} {left_out(page, merging)}".strip()
 
 
-def left_out(page: Lesson, found: Merging) -> str:
-    """The sentence that says how many words of the prompt the picture leaves out; empty where it shows all."""
-    return page.label("merges_left_out", n=found.left_out) if found.left_out else ""
+def left_out(page: Lesson, merging: Merging) -> str:
+    """A sentence on the number of words that the picture leaves out; "" if it shows all."""
+    return page.label("merges_left_out", n=merging.left_out) if merging.left_out else ""
 
 
 def rules_of(tokenizer: Tokenizer, token: bytes) -> list[Step[bytes]]:
-    """The rules that make one token of its bytes, in their order; none for a single byte."""
+    """The rules that merge a token's bytes into it, in order; none for a single byte."""
     return list(segmentation.merge_steps([split(token)], tokenizer.ranks))
 
 
@@ -180,20 +180,20 @@ def rules_table(page: Lesson, tokenizer: Tokenizer, token_id: int) -> pd.DataFra
 
 
 def merges_made(before: tuple[bytes, ...], steps: list[Step[bytes]]) -> list[int]:
-    """How many pairs of one word each step joins, which is how many pieces the word loses by it."""
+    """The number of pairs of one word that each step merges, which is the number of pieces that the word loses."""
     sizes = [len(before), *(len(step.words[0]) for step in steps)]
     return [old - new for old, new in zip(sizes, sizes[1:])]
 
 
-def _lines(page: Lesson, run: Run, found: Merging, position: int) -> list[tuple[str, str]]:
+def _lines(page: Lesson, run: Run, merging: Merging, position: int) -> list[tuple[str, str]]:
     token = run.token_ids[position]
     piece = run.tokenizer.token_bytes(token)
     lines = []
-    if found.n_tokens:
+    if merging.n_tokens:
         lines.append(
             (page.label("numbers_rate"),
              rf"\frac{{\text{{{page.label('unit_bytes')}}}}}{{\text{{{page.label('unit_tokens')}}}}} = "
-             rf"\frac{{{found.n_bytes}}}{{{found.n_tokens}}} = {latex_number(found.n_bytes / found.n_tokens)}"))
+             rf"\frac{{{merging.n_bytes}}}{{{merging.n_tokens}}} = {latex_number(merging.n_bytes / merging.n_tokens)}"))
     steps = rules_of(run.tokenizer, piece)
     # ids in the order of learning: end of text 0, the 256 bytes, then one id a rule
     if steps and token == 256 + steps[-1].rank:

@@ -1,5 +1,5 @@
-"""Methods: the same texts cut by spaces, characters, bytes, every tokenizer at hand, and the two that were learned
-under "Train".
+"""Methods: the same texts tokenized by spaces, characters, bytes, all available tokenizers, and the two learned under
+"Train".
 """
 import functools
 from collections.abc import Callable
@@ -18,18 +18,17 @@ from pages.tokens import learned
 from pages.tokens.shared import PREFIX, bundled_tokenizers, keep, question, read, visible
 
 TABLE = f"{PREFIX}methods_table"
-CHARACTERS = 0x110000 - 0x800      # that Unicode has room for: all code points but the surrogates
-SHOWN = 120                        # pieces of one text that are shown
-HEAD = 40                          # characters of a text that its button shows
-# Ways to cut a text against hard examples: counts as a table, the picked example's pieces, and length against
-# vocabulary.
+CHARACTERS = 0x110000 - 0x800      # possible in Unicode: all code points but the surrogates
+SHOWN = 120                        # shown pieces of one text
+HEAD = 40                          # characters of a text on its button
+# Methods on hard examples: counts as a table, the picked example's pieces, and length over vocabulary size.
 _picture = token_view("token_methods", __file__)
 
 
 @dataclass(frozen=True)
 class Method:
-    """A way to cut: its name, the size of its vocabulary (None: without end), text -> visible pieces, and the
-    characters it can write (None: all).
+    """A tokenization method: its name, the size of its vocabulary (None: infinite), text -> visible pieces, and the
+    characters it can represent (None: all).
     """
 
     name: str
@@ -39,19 +38,19 @@ class Method:
 
 
 def examples(page: Lesson, run: Run) -> list[str]:
-    """The notes' hard examples, one a line of the text file, and the prompt if there is one."""
-    own = reader.clean_prompt(run.text)
-    return [line for line in page.text("examples").splitlines() if line.strip()] + ([own] if own else [])
+    """The notes' hard examples, one a line of the text file, and the prompt, if there is one."""
+    prompt = reader.clean_prompt(run.text)
+    return [line for line in page.text("examples").splitlines() if line.strip()] + ([prompt] if prompt else [])
 
 
 def methods(page: Lesson, run: Run) -> list[Method]:
-    """The methods of the table, in order: the simplest, the tokenizers of the loaded model and of other models, and the
-    two that were learned from the reader's text.
+    """The methods of the table in order: the simplest, the tokenizers of the loaded model and of other models, and the
+    two learned from the reader's text.
     """
-    found = learned.learned(learned.text_of(page, run)[0])
-    size = learned.picked_size(found)
-    unigram, alphabet = found.unigram(size), frozenset(found.bpe.alphabet)
-    bpe_cut, unigram_cut = (functools.cache(lambda word: found.bpe.cut(word, found.n_merges(size))),
+    models = learned.learned(learned.text_of(page, run)[0])
+    size = learned.picked_size(models)
+    unigram, alphabet = models.unigram(size), frozenset(models.bpe.alphabet)
+    bpe_cut, unigram_cut = (functools.cache(lambda word: models.bpe.cut(word, models.n_merges(size))),
                             functools.cache(unigram.cut))
     return [
         Method(page.label("method_space"), None, lambda text: [visible(piece) or "∅" for piece in text.split(" ")]),
@@ -69,7 +68,7 @@ def methods(page: Lesson, run: Run) -> list[Method]:
 
 
 def visible_byte(byte: int) -> str:
-    """A byte as a chip shows it: the character that it is, if it is one by itself."""
+    """The visible form of a byte: its character, if it is one by itself."""
     return visible(chr(byte)) if byte < 0x80 else f"‹{byte:02X}›"
 
 
@@ -81,7 +80,7 @@ def tokenizers_of(run: Run) -> dict[str, Tokenizer]:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """Draw the table and the chart; return what they show."""
+    """Draw the table and the chart; return their Reading."""
     texts, ways = examples(page, run), methods(page, run)
     example = min(read("example"), len(texts) - 1)
     cuts = [[way.cut(text) for text in texts] for way in ways]
@@ -89,9 +88,9 @@ def draw(page: Lesson, run: Run) -> Reading:
     rows = [{"name": way.name, "vocabulary": way.vocab_size,
              "vocabulary_text": page.label("methods_endless") if way.vocab_size is None
                                 else f"{way.vocab_size:,}".replace(",", "\u202f"),
-             "counts": [len(pieces) for pieces in own], "pieces": [pieces[:SHOWN] for pieces in own],
+             "counts": [len(pieces) for pieces in row], "pieces": [pieces[:SHOWN] for pieces in row],
              "unknown": [0 if way.alphabet is None else sum(character not in way.alphabet for character in text)
-                         for text in texts]} for way, own in zip(ways, cuts)]
+                         for text in texts]} for way, row in zip(ways, cuts)]
     header = page.header("methods") | {
         "examples": [heading(text) for text in texts],
         "methods": rows, "axis": [min(sizes), max(sizes)], "settings": {"example": example}}
@@ -100,20 +99,20 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def heading(text: str) -> str:
-    """A text as its button shows it: in one line, and short."""
+    """A text for its button: in one line, and short."""
     return visible(text[:HEAD]).replace("·", " ") + ("…" if len(text) > HEAD else "")
 
 
 def _reading(page: Lesson, run: Run, texts: list[str], ways: list[Method], cuts: list[list[list[str]]],
              example: int) -> Reading:
-    text, counts = texts[example], [len(own[example]) for own in cuts]
+    text, counts = texts[example], [len(row[example]) for row in cuts]
     n_bytes = len(text.encode())
     model = 3       # the loaded model's row
     table = page.table([(way.name, str(way.vocab_size or "∞"), count, plain_number(n_bytes / count))
                         for way, count in zip(ways, counts)], "method", "vocabulary", "tokens", "rate")
     rate = rf"\frac{{{n_bytes}}}{{{counts[model]}}} = {latex_number(n_bytes / counts[model])}"
-    every = [{page.label("column_method"): way.name} | {heading(one): len(pieces) for one, pieces in zip(texts, own)}
-             for way, own in zip(ways, cuts)]
+    every = [{page.label("column_method"): way.name} | {heading(text): len(pieces) for text, pieces in zip(texts, row)}
+             for way, row in zip(ways, cuts)]
     title = page.label("methods_twin", text=code(heading(text)),
                        counts="; ".join(f"{escaped(way.name)} {count}" for way, count in zip(ways, counts)))
     return Reading([(page.label("numbers_compression", text=code(heading(text)), name=escaped(ways[model].name)),

@@ -1,4 +1,4 @@
-"""Tokens: how a text becomes a row of numbers."""
+"""Tokens: from a text to a row of numbers."""
 from core.app.frame import lesson, views
 from pages.tokens import learned, merges, methods, vocabulary
 from pages.tokens.shared import SETTINGS

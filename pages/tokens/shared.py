@@ -1,4 +1,4 @@
-"""The lesson's settings, its question, and what several views read from a run."""
+"""The lesson's settings, its question, and functions that several views share."""
 import streamlit as st
 
 from core.app.base.markdown import code
@@ -24,12 +24,12 @@ read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
 
 
 def visible(piece: str) -> str:
-    """A piece of text as a chip shows it."""
+    """The visible form of a piece of text."""
     return visible_form(piece.encode())
 
 
 def hex_bytes(token: bytes) -> str:
-    """Bytes as they are written: two digits each.
+    """Bytes as two hexadecimal digits each.
 
     >>> hex_bytes("é".encode())
     'C3 A9'
@@ -38,26 +38,25 @@ def hex_bytes(token: bytes) -> str:
 
 
 def question(page: Lesson, run: Run) -> Question:
-    """Whether the prompt without its spaces makes fewer tokens, as many, or more."""
+    """Question: has the prompt without its spaces fewer tokens, as many, or more?"""
     before, after = (len(run.tokenizer.encode(text)) for text in (run.text, run.text.replace(" ", "")))
     answer = 0 if after < before else 1 if after == before else 2
-    shown = [run.tokenizer.visible(i) for i in run.tokenizer.encode(run.text.replace(" ", ""))][:12]
+    pieces = [run.tokenizer.visible(i) for i in run.tokenizer.encode(run.text.replace(" ", ""))][:12]
     return Question("spaces", page.label("check", n=before),
                     [page.label(f"check_{name}") for name in ("fewer", "same", "more")], answer,
-                    page.label("check_because", before=before, after=after, pieces=" ".join(map(code, shown)) or "–"))
+                    page.label("check_because", before=before, after=after, pieces=" ".join(map(code, pieces)) or "–"))
 
 
 @st.cache_resource(show_spinner=False)
 def bundled_tokenizers() -> dict[str, Tokenizer]:
-    """The tokenizers of the bundled models by the name of the first model that has them; a folder that cannot be
-    read is left out.
+    """The tokenizers of the bundled models by the name of the first model with each, without those that cannot be read.
     """
-    found: dict[str, Tokenizer] = {}
+    unique: dict[str, Tokenizer] = {}
     for name in sorted(checkpoints.bundled_names(), key=lambda name: (name != "stories", name)):
         try:
             tokenizer = Tokenizer.load(checkpoints.BUNDLED / name / checkpoints.TOKENIZER)
         except (OSError, ValueError):
             continue
-        if all(tokenizer.merges != other.merges for other in found.values()):
-            found[name] = tokenizer
-    return found
+        if all(tokenizer.merges != t.merges for t in unique.values()):
+            unique[name] = tokenizer
+    return unique

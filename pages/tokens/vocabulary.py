@@ -1,4 +1,4 @@
-"""Vocabulary: every token of the model, searched; one opened, with its id, the rules that made it, and its bytes."""
+"""Vocabulary: a search of the model's tokens, and one token with its id, its merge rules and its bytes."""
 import re
 
 import pandas as pd
@@ -15,19 +15,19 @@ from pages.tokens.shared import PREFIX, hex_bytes, keep, question, read
 
 SEARCH = f"{PREFIX}vocabulary_search"
 MOST_SEARCHED = 60      # characters of a search
-# The vocabulary, searched while one types, and one token opened: how it was made, its bytes, the bits of its
+# The vocabulary, searched while the reader types, and the open token: its merges, its bytes, the bits of its
 # characters.
 _picture = token_view("token_vocabulary", __file__)
 
 
 def picked_token(run: Run) -> int:
-    """The token that the reader has picked in any lesson, else the one at the picked position."""
+    """The target token that the reader has picked in any lesson, else the one at the picked position."""
     chosen = reader.selection()
     return run.token_ids[chosen.position] if chosen.target is None else chosen.target
 
 
 def table_of(tokenizer: Tokenizer) -> dict:
-    """All tokens by id: names, bytes in hex, the two parts of each that a rule made, and the rule's rank."""
+    """All tokens by id: names, bytes in hex, and for each merged token its two parts and the rule's rank."""
     ids = range(tokenizer.vocab_size)
     rules = {tokenizer.id_of(left + right): (rank, left, right)
              for rank, (left, right) in enumerate(tokenizer.merges, 1)}
@@ -37,14 +37,14 @@ def table_of(tokenizer: Tokenizer) -> dict:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """Draw the search and the opened token; return what they show."""
+    """Draw the search and the open token; return their Reading."""
     token = picked_token(run)
     table = cache.result(run.loaded.key("tokens_vocabulary"), lambda: table_of(run.tokenizer),
                          lambda value: 400 * len(value["names"]))
     header = page.header("vocabulary") | table | {
         "prompt": run.token_ids,
         "settings": {"find": read("find")[:MOST_SEARCHED], "token": token}}
-    _picture(header, key=SEARCH, on_settings=_settled)
+    _picture(header, key=SEARCH, on_settings=_apply)
     name = code(run.tokenizer.visible(token))
     title = page.label("vocabulary_twin", n=run.tokenizer.vocab_size, token=name, id=token,
                        bytes=table["bytes"][token] or "–")
@@ -55,13 +55,13 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def every_token(page: Lesson, table: dict) -> pd.DataFrame:
-    """The whole vocabulary: id, token, bytes, and the rank of the rule that made it."""
+    """The whole vocabulary: id, token, bytes, and the rank of its merge rule."""
     rows = [(i, name, hex_form, table["rules"].get(i))
             for i, (name, hex_form) in enumerate(zip(table["names"], table["bytes"]))]
     return page.table(rows, "id", "token", "bytes", "rank")
 
 
-def _settled(settings: dict) -> None:
+def _apply(settings: dict) -> None:
     keep(find=str(settings["find"])[:MOST_SEARCHED])
     if settings["token"] is not None:
         reader.select(target=int(settings["token"]))
@@ -84,15 +84,14 @@ def _lines(page: Lesson, run: Run, token: int) -> list[tuple[str, str]]:
 
 
 def utf8(character: str) -> str:
-    """LaTeX of a character's UTF-8 bytes in bits: the marks that say where a character begins, and in bold the bits of
-    its code point.
+    """LaTeX of a character's UTF-8 bytes in bits: the marks of the bytes, and in bold the bits of the code point.
 
     >>> utf8("A")
     '65 = \\\\mathbf{1000001}_2 \\\\;\\\\to\\\\; 0\\\\mathbf{1000001} \\\\;=\\\\; \\\\mathtt{41}'
     """
-    # the mark: all ones at the beginning and the zero behind them
+    # the mark: the leading ones and the zero after them
     parts = [re.fullmatch("(1*0)(.*)", f"{byte:08b}").groups() for byte in character.encode()]
     point = r"\,".join(payload for _, payload in parts)
-    written = r"\;\;".join(rf"{mark}\mathbf{{{payload}}}" for mark, payload in parts)
+    marked = r"\;\;".join(rf"{mark}\mathbf{{{payload}}}" for mark, payload in parts)
     digits = r"\;".join(f"{byte:02X}" for byte in character.encode())
-    return rf"{ord(character)} = \mathbf{{{point}}}_2 \;\to\; {written} \;=\; \mathtt{{{digits}}}"
+    return rf"{ord(character)} = \mathbf{{{point}}}_2 \;\to\; {marked} \;=\; \mathtt{{{digits}}}"
