@@ -6,18 +6,19 @@ from __future__ import annotations
 import re
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from core.app.base import catalogue
+from core.app.base import catalogue, prose
 from tests.benchmarks.reader import Reader
-from tests.browser.serving import ROOT, Server, rest, serve, settle
+from tests.browser.serving import ROOT, Server, go_to, rest, serve, settle
 from tests.helpers.coroutines import finished
 from tests.pages.test_pages import PAGES
 
@@ -49,17 +50,30 @@ told("watching")
 
 
 @pytest.fixture(scope="module")
-def watched(browser):
+def watched(browser: Browser, server: Server) -> Iterator[Page]:
     """A page that notes what its policy forbids."""
     context = browser.new_context()
     context.add_init_script(WATCH)
-    yield context.new_page()
+    page = context.new_page()
+    page.goto(server.url)
+    settle(page)
+    yield page
     context.close()
+
+
+def policy(server: Server, path: str = "") -> str:
+    """The content security policy that comes with an address."""
+    with urllib.request.urlopen(f"{server.url}/{path}", timeout=30) as answer:
+        return answer.headers["content-security-policy"]
 
 
 @pytest.mark.parametrize("name", [*PAGES, catalogue.COURSE, catalogue.MODELS])
 def test_a_page_loads_nothing_that_its_policy_forbids(watched: Page, server: Server, name: str):
-    watched.goto(f"{server.url}/{catalogue.url_path(name)}")
+    path = catalogue.url_path(name)
+    assert policy(server, path) == policy(server)       # so the page need not be loaded anew under its own
+    go_to(watched, f"{server.url}/{path}")
+    title = prose.load("library" if name == catalogue.MODELS else name).section("title")
+    watched.get_by_role("heading", name=title, exact=True).wait_for()
     settle(watched)
     rest(watched)
     assert watched.evaluate("violations") == []

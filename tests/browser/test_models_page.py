@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Locator, Page, TimeoutError, expect
 from core.app.base import catalogue, deployment, prose
 from core.app.compute.library import names
 from tests.browser.conftest import is_error
-from tests.browser.serving import serve, settle
+from tests.browser.serving import go_to, serve, settle
 from tests.helpers import hostile, library_models
 
 HOSTILE = urllib.parse.quote(f"{names.IN_FOLDER}{hostile.NAME}")
@@ -61,8 +61,9 @@ def test_a_model_from_a_folder_is_looked_at_loaded_and_run_by_every_lesson(brows
         assert page.locator(".st-key-model_offer").count() == 0
         page.get_by_text("no better than chance").wait_for()
         for entry in catalogue.existing():
-            page.goto(f"{server.url}/{catalogue.url_path(entry.id)}?model={HOSTILE}"
-                      f"&prompt={urllib.parse.quote(hostile.PROMPT)}")
+            go_to(page, f"{server.url}/{catalogue.url_path(entry.id)}?model={HOSTILE}"
+                        f"&prompt={urllib.parse.quote(hostile.PROMPT)}")
+            page.get_by_role("heading", name=prose.load(entry.id).section("title"), exact=True).wait_for()
             settle(page)
             page.locator(".st-key-model_drawer", has_text=SHOWN).wait_for(timeout=60_000)
             assert page.evaluate(MADE_OF_TEXT) == [], entry.id

@@ -4,7 +4,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.browser.serving import settle
+from tests.browser.serving import go_to, settle
 
 CSS = Path(__file__).parents[2] / "core" / "app" / "frame" / "page.css"
 # Together they show every element that a rule names: a notice, a code drawer, number fields, charts, a page that loads.
@@ -23,13 +23,12 @@ SEEN = """(() => {
 })()"""
 
 
-def test_every_element_that_a_rule_names_exists(open_page):
+def test_every_element_that_a_rule_names_exists(open_page, server):
     named = set(re.findall(r'data-testid="([^"]+)"', CSS.read_text(encoding="utf-8")))
     page = open_page("course")
     page.add_init_script(SEEN)
-    root, found = page.url.split("/course")[0], set()
+    page.reload()
     for address in PAGES:
-        page.goto(f"{root}/{address}")
+        go_to(page, f"{server.url}/{address}")
         settle(page)
-        found |= set(page.evaluate("[...window.seen]"))
-    assert len(named) > 15 and named - found - HIDDEN == set()
+    assert len(named) > 15 and named - set(page.evaluate("[...window.seen]")) - HIDDEN == set()
