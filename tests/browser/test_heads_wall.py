@@ -11,13 +11,15 @@ import pytest
 import torch
 from playwright.sync_api import Page, expect
 
+from core.app.base import prose
 from core.app.compute import cache
 from core.app.state import reader
 from core.app.state.run import Run, read
 from core.figures import style
 from tests.browser.pictures import cut_off, pictures
-from tests.browser.serving import rest, settle
+from tests.browser.serving import go_to, rest, settle
 
+WORDS = prose.load("heads")
 LONG = "The dog ran to the park and saw a bird. " * 12          # more tokens than travel whole
 HOSTILE = "<img src=x onerror=alert(1)> <b>bold</b> שלום"
 
@@ -39,7 +41,7 @@ def heads_page(open_page, prompt: str | None = None, **query) -> Page:
     page = open_page("heads?" + urllib.parse.urlencode(settings), width=1440, height=900)
     expect(page.locator(".wall button.head")).to_have_count(
         run_on().model.config.n_layers * run_on().model.config.n_heads)
-    page.wait_for_timeout(1800)                                  # the pictures have fitted themselves to the window
+    rest(page)
     return page
 
 
@@ -199,12 +201,15 @@ def test_tokens_are_text_and_never_markup(open_page):
     assert page.locator(".view img, .view .chip *").count() == 0 and page.errors == []
 
 
-@pytest.mark.parametrize("panel", ["head", "roles", "write", "change", "prompts", "rollout"])
-def test_every_panel_stands_whole_on_a_phone(open_page, panel):
-    page = open_page(f"heads?heads_panel={panel}&heads_changed=0.*", width=390, height=844)
-    page.wait_for_timeout(1500)
-    assert cut_off(page) == [] and page.errors == []
-    assert page.evaluate("document.scrollingElement.scrollWidth") <= 390
+def test_every_panel_stands_whole_on_a_phone(open_page, server):
+    page = open_page("heads", width=390, height=844)
+    for panel in ("head", "roles", "write", "change", "prompts", "rollout"):
+        go_to(page, f"{server.url}/heads?heads_panel={panel}&heads_changed=0.*")
+        page.get_by_role("radio", name=WORDS.label(f"panel_{panel}"), checked=True).wait_for()
+        settle(page)
+        rest(page)
+        assert cut_off(page) == [] and page.errors == [], panel
+        assert page.evaluate("document.scrollingElement.scrollWidth") <= 390, panel
 
 
 def test_no_press_of_a_quick_hand_is_lost(open_page):

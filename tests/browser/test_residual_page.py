@@ -11,7 +11,7 @@ import pytest
 from core.app.base import prose
 from tests.browser.pictures import pictures
 from tests.browser.serving import rest, settle
-from tests.browser.views import LESSONS, opened, stand
+from tests.browser.views import LESSONS, opened, reach, stand
 
 WORDS = prose.load("residual_stream")
 
@@ -42,14 +42,16 @@ def test_a_chart_whose_values_change_moves_its_marks_and_is_not_built_anew(open_
     assert marks.evaluate("(svg) => svg.mine") and marks.inner_html() != before and page.errors == []
 
 
-@pytest.mark.parametrize("width, present", [(1440, ""), (1024, ""), (390, ""), (1280, "&present=true")])
-def test_the_names_at_the_lines_ends_are_whole(open_page, width: int, present: str):
+@pytest.mark.parametrize("widths, present", [((1440, 1024, 390), ""), ((1280,), "&present=true")])
+def test_the_names_at_the_lines_ends_are_whole(open_page, widths: tuple[int, ...], present: str):
     page = opened(open_page, "residual_stream", "norms", present)
-    page.set_viewport_size({"width": width, "height": 800})
-    page.wait_for_timeout(500)
-    ink = page.locator(".profile").evaluate("canvas => Array.from(canvas.getContext('2d').getImageData(canvas.width - "
-                                            "2, 0, 2, canvas.height).data).some((value, at) => at % 4 === 3 && value)")
-    assert not ink and page.errors == []
+    for width in widths:
+        page.set_viewport_size({"width": width, "height": 800})
+        rest(page)
+        ink = page.locator(".profile").evaluate("canvas => Array.from(canvas.getContext('2d').getImageData("
+                                                "canvas.width - 2, 0, 2, canvas.height).data).some((value, at) => "
+                                                "at % 4 === 3 && value)")
+        assert not ink and page.errors == [], width
 
 
 def test_a_shorter_text_leaves_no_hand_on_a_token_that_is_gone(open_page):
@@ -64,7 +66,7 @@ def test_a_shorter_text_leaves_no_hand_on_a_token_that_is_gone(open_page):
     assert not page.locator(".residual-norms .tip").is_visible() and page.errors == []
 
 
-def test_hover_reads_a_cell_and_its_lines(open_page):
+def test_hover_over_a_cell_or_the_lines_reads_the_cell(open_page):
     page = opened(open_page, "residual_stream", "norms")
     before = pictures(page)
     box = page.locator(".residual-norms canvas").first.bounding_box()
@@ -76,13 +78,9 @@ def test_hover_reads_a_cell_and_its_lines(open_page):
     assert sum(changed) == 2, "the grid and the lines both follow the hand, and nothing else does"
     page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] - 40)
     assert not tip.is_visible()
-
-
-def test_hover_over_the_lines_shows_the_cell(open_page):
-    page = opened(open_page, "residual_stream", "norms")
     box = page.locator(".residual-norms .profile").bounding_box()
     page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.5 * box["height"])
-    page.locator(".residual-norms .tip").wait_for()
+    tip.wait_for()
 
 
 @pytest.mark.parametrize("view", ["norms", "lens"])
@@ -93,6 +91,7 @@ def test_a_click_picks_for_python_and_the_link_gives_the_same_picture(open_page,
     page.mouse.click(box["x"] + 0.6 * box["width"], box["y"] + 0.5 * box["height"])
     page.wait_for_url("**position=*")
     page.mouse.move(5, 5)
+    settle(page)
     stand(page, LESSONS["residual_stream"][view])
     assert "residual_stream_depth=" in page.url and "layer=" in page.url
     other = open_page("residual_stream?" + urlsplit(page.url).query)
@@ -133,17 +132,24 @@ def test_the_lens_follows_the_hand_before_it_lets_go_and_the_page_afterwards(ope
             and page.locator(".st-key-lesson_numbers").inner_text() != formulas and page.errors == [])
 
 
-@pytest.mark.parametrize("view, chart",
-                         [("contributions", "waterfall"), ("norm, vector", "vector_after"), ("cut", "cut_tokens")])
-def test_a_slider_changes_the_chart_in_place(open_page, view, chart):
-    page = opened(open_page, "residual_stream", view)
-    drawing = page.locator(f".st-key-residual_stream_{chart} canvas, .st-key-residual_stream_{chart} svg.marks").first
-    drawing.evaluate("node => { node.kept = true; }")
-    before = pictures(page)
-    page.get_by_role("slider", name=WORDS.label("token_slider")).press("ArrowLeft")
-    stand(page, LESSONS["residual_stream"][view])
-    assert pictures(page) != before
-    assert drawing.evaluate("node => node.kept === true"), "the chart was mounted anew"
+# each view's picture that stays the same element
+STAYING = {"contributions": ".st-key-residual_stream_waterfall :is(canvas, svg.marks)",
+           "norm, vector": ".st-key-residual_stream_vector_after :is(canvas, svg.marks)",
+           "cut": ".st-key-residual_stream_cut_tokens :is(canvas, svg.marks)", "mlp": ".neurons-bars"}
+
+
+def test_a_slider_changes_the_pictures_in_place(open_page):
+    page = open_page("residual_stream")
+    for name, picture in STAYING.items():
+        view, drawing, address = reach(page, "residual_stream", name), page.locator(picture).first, page.url
+        drawing.evaluate("node => { node.kept = true; }")
+        before = pictures(page)
+        page.get_by_role("slider", name=WORDS.label("token_slider")).press("ArrowLeft")
+        page.wait_for_function("before => location.href !== before", arg=address)
+        settle(page)
+        stand(page, view)
+        assert pictures(page) != before and page.errors == [], name
+        assert drawing.evaluate("node => node.kept === true"), f"{name}: the picture was mounted anew"
 
 
 def test_the_hand_and_the_keys_read_a_neuron_in_both_pictures_and_a_click_keeps_it(open_page):
@@ -175,23 +181,13 @@ def test_the_hand_and_the_keys_read_a_neuron_in_both_pictures_and_a_click_keeps_
     assert said.inner_text() == strongest and page.errors == []
 
 
-def test_the_neurons_stay_in_place_under_a_slider(open_page):
-    page = opened(open_page, "residual_stream", "mlp")
-    page.locator(".neurons-bars").evaluate("node => { node.kept = true; }")
-    before = pictures(page)
-    page.get_by_role("slider", name=WORDS.label("token_slider")).press("ArrowLeft")
-    page.wait_for_url("**position=*")
-    stand(page, LESSONS["residual_stream"]["mlp"])
-    assert (pictures(page) != before and page.locator(".neurons-bars").evaluate("node => node.kept === true")
-            and page.errors == [])
-
-
-@pytest.mark.parametrize("width, present", [(1440, ""), (390, ""), (1280, "&present=true")])
-def test_no_token_that_a_neuron_promotes_is_cut(open_page, width: int, present: str):
+@pytest.mark.parametrize("widths, present", [((1440, 390), ""), ((1280,), "&present=true")])
+def test_no_token_that_a_neuron_promotes_is_cut(open_page, widths: tuple[int, ...], present: str):
     page = opened(open_page, "residual_stream", "mlp", present)
-    page.set_viewport_size({"width": width, "height": 720})
-    page.wait_for_timeout(500)
-    cut = page.locator(".neurons-table td").evaluate_all(
-        "cells => cells.map(cell => [...cell.children].filter(one => !one.hidden && one.getBoundingClientRect().right "
-        "> cell.getBoundingClientRect().right + 1).length)")
-    assert len(cut) >= 12 and not any(cut) and page.errors == []
+    for width in widths:
+        page.set_viewport_size({"width": width, "height": 720})
+        rest(page)
+        cut = page.locator(".neurons-table td").evaluate_all(
+            "cells => cells.map(cell => [...cell.children].filter(one => !one.hidden && "
+            "one.getBoundingClientRect().right > cell.getBoundingClientRect().right + 1).length)")
+        assert len(cut) >= 12 and not any(cut) and page.errors == [], width

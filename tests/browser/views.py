@@ -107,8 +107,7 @@ def reach(page: Page, lesson: str, name: str) -> View:
 
 
 def stand(page: Page, view: View) -> None:
-    """Until the last part of the view's picture is drawn and at rest."""
-    settle(page)
+    """Until the last part of the view's picture, on a page that has settled, is drawn and at rest."""
     place = page.locator(view.end)
     (place.locator("canvas, svg.marks") if view.end.startswith(".st-key") and not view.end.endswith(".nsewdrag")
      else place).first.wait_for(timeout=60_000)
