@@ -2,6 +2,7 @@
 out of the start.
 """
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -47,6 +48,7 @@ def layer(module: str) -> int | None:
     return None
 
 
+@functools.cache
 def imports(path: Path) -> set[str]:
     """Every module that the file names in an import, `from core.model import block` as core.model and core.model.block.
     """

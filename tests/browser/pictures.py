@@ -102,8 +102,8 @@ def pictures_at_rest(page: Page, milliseconds: int = 20_000) -> list[str]:
     has been drawn.
     """
     last = pictures(page)
-    for _ in range(0, milliseconds, 700):
-        page.wait_for_timeout(700)
+    for _ in range(0, milliseconds, 300):
+        page.wait_for_timeout(300)
         now = pictures(page)
         if now == last:
             return now

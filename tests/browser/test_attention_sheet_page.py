@@ -10,7 +10,7 @@ from core.app.base import prose
 from core.app.frame.lesson import Lesson
 from core.sheets import attention_by_hand
 from pages.attention import worksheet as worksheet_view
-from tests.browser.pictures import pictures
+from tests.browser.pictures import pictures, pictures_at_rest
 from tests.browser.serving import settle
 from tests.browser.views import opened
 
@@ -95,8 +95,7 @@ def test_the_slider_redraws_in_the_browser_and_the_link_says_so(open_page):
     settle(page)
     other = open_page("attention?" + urlsplit(page.url).query)
     other.locator(".chart-softmax rect").first.wait_for()
-    other.wait_for_timeout(1800)
-    assert pictures(other) == pictures(page) and page.errors == other.errors == []
+    assert pictures_at_rest(other) == pictures(page) and page.errors == other.errors == []
     page.locator(".chart-variance path.head").first.dispatch_event("click")
     page.wait_for_url(re.compile("head="))
     settle(page)

@@ -8,7 +8,7 @@ import re
 from core.app.base import prose
 from pages.course.shared import SETTINGS, SHEETS
 from tests.browser.pictures import cut_off
-from tests.browser.serving import settle
+from tests.browser.serving import rest, settle
 
 COURSE = prose.load("course")
 PAGES_AT_MOST = 2
@@ -23,7 +23,7 @@ def test_every_view_is_drawn_without_an_error_and_whole_at_every_width(open_page
         assert page.errors == [] and page.get_by_test_id("stAlertContentError").count() == 0, view
         for width in (1440, 1024, 390):
             page.set_viewport_size({"width": width, "height": 844})
-            page.wait_for_timeout(250)
+            rest(page)
             assert page.evaluate("document.scrollingElement.scrollWidth") <= width and cut_off(page) == [], (
                 view, width)
 
