@@ -3,6 +3,7 @@ writes a token and takes it back.
 """
 from __future__ import annotations
 
+import re
 from urllib.parse import parse_qs, quote, urlsplit
 
 import numpy as np
@@ -13,12 +14,28 @@ from core.app.compute import cache
 from core.app.state.run import Run, read
 from pages.overview import shared
 from tests.browser.accessibility import violations
-from tests.browser.pictures import WALK
-from tests.browser.serving import settle
+from tests.browser.serving import rest, settle
 from tests.helpers.prompts import PROMPTS
 
 CATS = "The cat sat on the mat. The dog sat on the"
-MAP = "(() => {" + WALK + "return walk(document, []).find((e) => e.map && e.classList.contains('map')).map; })()"
+# What the arrow keys read of every row of the map in the place number `column`: the texts of its tip.
+ROWS = """(over, [column, rows]) => {
+  const press = (key) => over.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+  const tip = over.getRootNode().querySelector(".tip"), said = [];
+  for (const [key, times] of [["Escape", 1], ["Home", 2], ["ArrowUp", rows], ["ArrowRight", column]])
+    for (let k = 0; k < times; k++) press(key);
+  for (let row = 0; row < rows; row++) { said.push([...tip.children].map((e) => e.textContent)); press("ArrowDown"); }
+  return said;
+}"""
+# The colour that most of the opaque pixels of the picture have, and that of the page's panels.
+PAINTED = """(base) => {
+  const { data } = base.getContext("2d").getImageData(0, 0, base.width, base.height), counts = new Map();
+  for (const colour of new Uint32Array(data.buffer)) if (colour >>> 24 === 255)
+    counts.set(colour, (counts.get(colour) ?? 0) + 1);
+  const [[most]] = [...counts].sort((a, b) => b[1] - a[1]), channels = [0, 8, 16].map((at) => (most >> at) & 255);
+  return ["#" + channels.map((c) => c.toString(16).padStart(2, "0")).join(""),
+    getComputedStyle(base).getPropertyValue("--tx-panel").trim().toLowerCase()];
+}"""
 
 
 def at(prompt: str, **others) -> str:
@@ -36,41 +53,23 @@ def run_of(prompt: str) -> Run:
     return read(cache.shared_model(cache.model_names()[0], "cpu"), prompt)
 
 
-def hovered(page, place: str) -> str:
-    """The reading at a place of the map, an expression for [x, y] in terms of `map` and its geometry `g`."""
-    x, y = page.evaluate("(() => { const map = " + MAP
-                         + ", g = map.geometry, box = map.over.getBoundingClientRect(), [x, y] = " + place
-                         + "; return [box.left + x, box.top + y]; })()")
-    page.mouse.move(x, y)
-    return page.locator(".tip b").inner_text()
-
-
 def number(shown: str) -> float:
-    """A reading as a number: 1.23 or 1.23·10⁻⁵."""
-    mantissa, _, exponent = shown.partition("·10")
+    """A reading as a number: 1.23 or 1.23·10⁻⁵, or what stands first in brackets."""
+    mantissa, _, exponent = re.match(r"\(?([^;]+)", shown)[1].partition("·10")
     return float(mantissa) * 10 ** int(exponent.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")) or 0)
 
 
-@pytest.mark.parametrize("width, height", [(1280, 720), (1440, 900)])
-def test_the_strip_the_sentence_and_the_whole_map_stand_on_the_first_screen(open_page, width, height):
-    page = opened(open_page, at(CATS), width=width, height=height)
-    box = page.locator(".map .stage").bounding_box()
-    assert box["y"] + box["height"] <= height and box["x"] + box["width"] <= width
-    assert page.evaluate(MAP + ".area.scrollWidth") <= box["width"] + 1
-    for name in (".dice", ".bars", ".chips", ".labels"):
-        part = page.locator(f".map {name}").bounding_box()
-        assert part["y"] + part["height"] <= height, name
-
-
-def test_hover_reads_the_traces_own_values(open_page):
-    page, trace = opened(open_page, at(CATS)), run_of(CATS).trace
-    place = ("[g.blocks[2].tiles.x + 3 * 0 + 0.5 * g.blocks[2].tiles.size / map.n, g.blocks[2].tiles.y + 7.5 * "
-             "g.blocks[2].tiles.size / map.n]")
-    assert number(hovered(page, place)) == pytest.approx(float(trace.blocks[2].pattern[0, 7, 0]), rel=1e-3)
-    assert number(hovered(page, "[g.blocks[1].x + 2, (g.blocks[1].lanes[4] + g.blocks[1].lanes[5]) / 2]")) \
-        == pytest.approx(float(np.linalg.norm(trace.blocks[1].resid_pre[4].numpy())), rel=1e-3)
-    shown = number(hovered(page, "[g.images[0].x + 0.5, (g.rows[3] + g.rows[4]) / 2]"))
-    assert np.abs(trace.embedding[3].numpy() - shown).min() < 1e-3 * abs(shown)
+def test_the_strip_the_sentence_and_the_whole_map_stand_on_the_first_screen(open_page):
+    page = opened(open_page, at(CATS), width=1280, height=720)
+    for width, height in ((1280, 720), (1440, 900)):
+        page.set_viewport_size({"width": width, "height": height})
+        rest(page)
+        box = page.locator(".map .stage").bounding_box()
+        assert box["y"] + box["height"] <= height and box["x"] + box["width"] <= width
+        assert page.locator(".map .stage").evaluate("stage => stage.scrollWidth") <= box["width"] + 1
+        for name in (".dice", ".bars", ".chips", ".labels"):
+            part = page.locator(f".map {name}").bounding_box()
+            assert part["y"] + part["height"] <= height, (name, width)
 
 
 def test_hover_on_a_token_says_its_id(open_page):
@@ -83,12 +82,9 @@ def test_hover_on_a_token_says_its_id(open_page):
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_map_is_painted_in_the_pages_own_colours(open_page, dark):
     page = opened(open_page, at(CATS), dark=dark)
-    panel, pixel = page.evaluate("(() => { const map = " + MAP + """, b = map.geometry.blocks[1];
-      const [x, y] = [b.x + b.inner / 2, b.bottom - 2].map((v) => Math.round(v * map.ratio));
-      const rgb = [...map.base.getContext("2d").getImageData(x, y, 1, 1).data].slice(0, 3);
-      return [getComputedStyle(map.root).getPropertyValue("--tx-panel").trim().toLowerCase(), "#" + rgb.map((c) =>
-          c.toString(16).padStart(2, "0")).join("")]; })()""")
-    assert pixel == panel
+    rest(page)
+    most, panel = page.locator(".map canvas.base").evaluate(PAINTED)
+    assert most == panel
 
 
 def test_the_map_and_its_source_have_nothing_that_axe_finds_in_the_dark(open_page):
@@ -125,8 +121,8 @@ def test_a_clicked_token_and_the_arrow_keys_pick_a_row_and_the_link_keeps_it(ope
     page.locator(".chips .chip").nth(5).press("ArrowUp")
     page.wait_for_url("**position=4**")
     settle(page)
-    assert page.evaluate(MAP + ".position") == 4
-    assert page.locator(".chips .chip[aria-checked=true]").text_content() == run.tokens[4]
+    assert page.locator(".chips .chip").nth(4).get_attribute("aria-checked") == "true"
+    assert page.locator(".chips .chip[aria-checked=true]").all_text_contents() == [run.tokens[4]]
     following = run.logits(4)
     rank = 1 + int((following > following[run.token_ids[5]]).sum())
     assert (page.locator(".actual .chip").text_content() == run.tokens[5]
@@ -135,61 +131,67 @@ def test_a_clicked_token_and_the_arrow_keys_pick_a_row_and_the_link_keeps_it(ope
 
 
 def test_the_drawn_token_is_fed_back_and_taken_back(open_page):
-    page = opened(open_page, at(CATS, overview_seed=3))
-    drawn = page.evaluate(MAP + ".draw")
+    page, n = opened(open_page, at(CATS, overview_seed=3)), len(run_of(CATS).tokens)
+    chips, said = page.locator(".chips .chip"), page.locator(".dice .said")
+    drawn, token = said.inner_text(), said.locator(".chip").inner_text()
     page.locator(".do.append").click()
-    page.locator(".chips .chip").nth(len(run_of(CATS).tokens)).wait_for(state="attached")
+    expect(chips).to_have_count(n + 1)
     settle(page)
     prompt = parse_qs(urlsplit(page.url).query)["prompt"][0]
-    assert prompt == CATS + run_of(CATS).tokenizer.decode([drawn["id"]])
-    assert page.evaluate(MAP + ".draw.xi") != drawn["xi"]
+    assert prompt == CATS + token.replace("·", " ")
+    assert xi(said.inner_text()) != xi(drawn)
     undo = page.locator(".do.undo")
     undo.press("Enter")
-    page.wait_for_function("n => " + MAP + ".n === n", arg=len(run_of(CATS).tokens))
+    expect(chips).to_have_count(n)
     settle(page)
-    assert page.evaluate(MAP + ".draw") == drawn
+    assert said.inner_text() == drawn
     expect(undo).to_be_disabled()
     expect(undo).to_be_focused()
     undo.press("Enter")
     settle(page)
-    assert page.evaluate(MAP + ".n") == len(run_of(CATS).tokens)
+    assert chips.count() == n
+
+
+def xi(said: str) -> float:
+    """The number that was drawn, as the sentence under the bars says it."""
+    return float(re.match(r"ξ = ([\d.]+)", said)[1])
 
 
 def test_another_xi_is_thrown_and_stands_in_the_link(open_page):
     page = opened(open_page, at(CATS))
-    before = page.evaluate(MAP + ".draw.xi")
+    before = xi(page.locator(".dice .said").inner_text())
     page.locator(".do.throw").click()
     page.wait_for_url(f"**overview_seed={shared.FIRST_SEED + 1}**")
     settle(page)
-    assert page.evaluate(MAP + ".draw.xi") != before
+    assert xi(page.locator(".dice .said").inner_text()) != before
 
 
 def test_the_pass_is_walked_stage_by_stage(open_page):
     page = opened(open_page, at(CATS), still=True)
-    whole, n = page.locator(".map .caption").inner_text(), page.evaluate(MAP + ".stages.length")
-    forth = page.locator(".map .forth")
+    caption, forth, play = (page.locator(f".map .{name}") for name in ("caption", "forth", "play"))
+    whole, n = caption.inner_text(), 3 + 2 * len(run_of(CATS).trace.blocks) + 4
     captions = []
     for _ in range(n):
         forth.click()
-        captions.append(page.locator(".map .caption").inner_text())
-    assert n == 3 + 2 * len(run_of(CATS).trace.blocks) + 4 and len(set(captions)) == n
+        captions.append(caption.inner_text())
+    assert len({whole, *captions}) == n + 1
     assert captions[0].startswith("①") and captions[-2].startswith("⑥")
     forth.click()
-    assert page.locator(".map .caption").inner_text() == whole
-    page.locator(".map .play").click()
-    page.wait_for_function("() => " + MAP + ".stage > 1")
-    page.locator(".map .play").click()
-    assert page.evaluate(MAP + ".playing") is False and page.errors == []
+    assert caption.inner_text() == whole
+    play.click()
+    expect(caption).to_have_text(re.compile("|".join(map(re.escape, captions[2:]))))
+    assert play.get_attribute("aria-pressed") == "true"
+    play.click()
+    assert play.get_attribute("aria-pressed") == "false" and page.errors == []
 
 
 def test_the_walk_ends_where_the_reader_goes_to_another_page(open_page):
     page = opened(open_page, at(CATS))
     page.locator(".map .play").click()
     # where a light runs
-    page.wait_for_function("() => " + MAP + ".stages[" + MAP + ".stage]?.name === 'attention'")
-    page.evaluate("window.map = " + MAP)
+    expect(page.locator(".map .caption")).to_contain_text("attention adds a vector")
     page.locator(".labels .label.block").nth(2).click()
-    page.wait_for_function("() => !map.root.isConnected")
+    page.locator(".map").wait_for(state="detached")
     page.wait_for_timeout(300)
     assert page.errors == []
 
@@ -202,9 +204,8 @@ def test_a_part_opens_its_lesson_with_the_same_prompt(open_page):
     assert parse_qs(urlsplit(page.url).query)["prompt"] == [CATS]
 
 
-COVERED = "(() => { const map = " + MAP + """;
-  const words = [...map.labels.querySelectorAll(".label:not(.halo) b, .label:not(.halo) small"),
-      ...map.out.querySelectorAll(".head b, .head small")];
+COVERED = """(map) => {
+  const words = [...map.querySelectorAll(".labels .label:not(.halo) :is(b, small), .out .head :is(b, small)")];
   const boxes = words.filter((node) => node.textContent.trim()).map((node) => {
     const range = document.createRange();
     range.selectNodeContents(node);
@@ -213,17 +214,19 @@ COVERED = "(() => { const map = " + MAP + """;
   return boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([, q]) => Math.min(p.right,
       q.right) - Math.max(p.left, q.left) > 1
     && Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 3).map(([b]) => `${a} | ${b}`));
-})()"""
+}"""
 
 
 @pytest.mark.parametrize("prompt", [CATS, PROMPTS["256 tokens"].strip(), ""], ids=["short", "long", "empty"])
 def test_no_label_covers_another_and_every_row_has_its_place_at_any_width(open_page, prompt):
-    page, n = opened(open_page, at(prompt)), len(run_of(prompt).tokens)
+    page, run = opened(open_page, at(prompt)), run_of(prompt)
+    n, stream = len(run.tokens), run.trace.blocks[0].resid_pre.norm(dim=-1).tolist()
     for width in (1440, 1280, 1024, 390):
         page.set_viewport_size({"width": width, "height": 800})
-        page.wait_for_function("width => Math.abs(" + MAP + ".shownWidth - width) < 120", arg=width)
-        assert page.evaluate(COVERED) == [], width
-        rows, lanes, height = page.evaluate("(() => { const g = " + MAP
-                                            + ".geometry; return [[...g.rows], [...g.blocks[0].lanes], g.height]; })()")
-        for edges in (rows, lanes):
-            assert len(edges) == n + 1 and all(a < b for a, b in zip(edges, edges[1:])) and edges[-1] <= height + 1
+        rest(page)
+        assert page.locator(".map").evaluate(COVERED) == [], width
+        # the strip of E, and the stream before block 0, which stands after three strips and the block's heads
+        embedded, lengths = (page.locator(".map canvas.over").evaluate(ROWS, [column, n])
+                             for column in (0, 3 + run.model.config.n_heads))
+        assert [int(re.search(r"position (\d+)", what)[1]) for what, _ in embedded] == list(range(n)), width
+        assert [number(shown) for _, shown in lengths] == pytest.approx(stream, rel=1e-3), width

@@ -3,11 +3,9 @@ which N, h, L and d all differ, and what it reads is held against the tensor at 
 from __future__ import annotations
 
 import math
-import re
 import urllib.parse
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,81 +14,16 @@ from playwright.sync_api import Browser, Page
 from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
-from core.app.base import deployment, prose
+from core.app.base import deployment
 from core.model.trace import BlockTrace
 from core.model.transformer import Transformer
+from tests.browser.readings import Picture, Reading, faults, label
 from tests.browser.serving import STILL, go_to, rest, serve, settle
 from tests.browser.test_models_page import load
 from tests.helpers import shapes
 from tests.helpers.shapes import Shown
 
 LAYER, HEAD, POSITION = 2, 1, 6
-POINTS = 700
-# Sends the pointer to points spread evenly over a part of a picture, or goes through its rows with the arrow keys, and
-# returns every different reading: the texts of the node that shows it, a line each.
-READ = """async (picture, {shows, part: [from, to], points, keys: [columns, rows], late}) => {
-    picture.scrollIntoView({block: "center"});
-    const root = picture.getRootNode(), found = new Set(), frame = () => new Promise(requestAnimationFrame);
-    const texts = (node) => node.nodeType === Node.TEXT_NODE ? [node.data] : [...node.childNodes].flatMap(texts);
-    const read = async () => {
-        if (late) await frame();
-        const node = root.querySelector(shows);
-        if (node && !node.hidden) found.add(texts(node).join("\\n"));
-    };
-    const {left, top, width, height} = picture.getBoundingClientRect();
-    for (let k = 0; k < points; k++) {      // the additive sequence R2: Roberts 2018
-        const x = left + width * (from + (to - from) * ((0.5 + k * 0.7548776662) % 1));
-        const y = top + height * ((0.5 + k * 0.569840291) % 1);
-        const event = {clientX: x, clientY: y, bubbles: true, composed: true}, at = root.elementFromPoint(x, y);
-        at?.dispatchEvent(new PointerEvent("pointermove", event));
-        at?.dispatchEvent(new MouseEvent("mousemove", event));
-        await read();
-    }
-    const press = (key) => picture.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
-    for (let row = 0; row < rows; row++) press("ArrowUp");
-    for (let row = 0; row < rows; row++) {
-        press("Home");
-        for (let column = 0; column < columns; column++) { await read(); press("ArrowRight"); }
-        press("ArrowDown");
-    }
-    return [...found];
-}"""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What a picture says of one entry of a tensor.
-
-    says: a regular expression with the groups of `axes`, which name the entry by numbers or tokens, and `value`.
-    whole: whether the pointer comes to every index of every axis.
-    """
-
-    says: str
-    tensor: Callable[[Shown], Tensor]
-    axes: tuple[str, ...]
-    whole: bool = True
-
-
-@dataclass(frozen=True)
-class Picture:
-    """Where a picture is, and all that is read there."""
-
-    address: str
-    over: str                               # CSS of what the pointer goes over
-    shows: str                              # CSS of what is read
-    readings: tuple[Reading, ...]
-    besides: str = "(?!)"                   # a regular expression of what else is read there
-    part: tuple[float, float] = (0, 1)      # of its width
-    points: int = POINTS
-    keys: tuple[int, int] = (0, 0)          # columns and rows that the arrow keys go through, in place of the points
-    late: bool = False                      # whether it shows a reading in the frame after the pointer came
-
-    def read(self, page: Page) -> list[str]:
-        """What it says, each reading once, its texts in lines of their own."""
-        place = page.locator(self.over).first
-        place.wait_for()
-        chosen = {name: getattr(self, name) for name in ("shows", "part", "points", "keys", "late")}
-        return [said.replace("\u2068", "").replace("\u2069", "") for said in place.evaluate(READ, chosen)]
 
 
 def of_blocks(tensor: Callable[[BlockTrace], Tensor]) -> Callable[[Shown], Tensor]:
@@ -123,19 +56,12 @@ def best_guess(model: Transformer, vectors: Tensor) -> Tensor:
     return torch.softmax(model.final_norm(vectors, model.config.norm) @ model.unembedding.T, dim=-1).amax(-1)
 
 
-def label(lesson: str, key: str, /, **words: str) -> str:
-    """A label as a regular expression: its {names} are groups, but for those whose words are given."""
-    parts = re.split(r"\{(\w+)\}", prose.load(lesson).label(key))
-    return "".join(words.get(part, f"(?P<{part}>.+?)") if k % 2 else re.escape(part) for k, part in enumerate(parts))
-
-
 def grid(name: str, tensor: Callable[[Shown], Tensor], rows: list[str]) -> tuple[Reading, ...]:
     """The readings of a grid (rows, N) of the residual stream, one for each row, which are called so."""
     return tuple(Reading(label("residual_stream", name, row=row), lambda shown, k=k: tensor(shown)[k], ("index",))
                  for k, row in enumerate(rows))
 
 
-ASCII = str.maketrans("−∞⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-∞-0123456789") | {ord("∞"): "Infinity"}
 VALUE = "\n(?P<value>.+)"
 LENGTH = r"\n\(?(?P<value>[^\s;]+).*"                                      # of a vector, whose band may be thinner
 CELL = r"\n.+\n→\n.+\n(?P<value>.+)\n(?P<query>\d+) → (?P<key>\d+).*"      # of an attention matrix
@@ -146,19 +72,25 @@ BLOCKS = [label("residual_stream", "block", block=block) for block in "012"]
 DEPTHS = [label("residual_stream", "entering"),
           *(label("residual_stream", "after_block", block=block) for block in "012")]
 
+# The map of the overview, which the arrow keys read whole and the pointer reads too.
+MAP = (
+    *(Reading(label("overview", "tip_vector", name=name) + VALUE, tensor, ("position", "dimension"), whole=False)
+      for name, tensor in (("E", lambda shown: shown.trace.embedding), ("P", lambda shown: shown.trace.position),
+                           ("X", lambda shown: shown.trace.blocks[0].resid_pre),
+                           ("h", lambda shown: shown.trace.h_final))),
+    Reading(label("overview", "tip_neurons") + VALUE, of_blocks(lambda block: block.mlp_post),
+            ("block", "token", "from"), whole=False),
+    *(Reading(label("overview", f"tip_lane_{k}") + LENGTH,
+              of_blocks(lambda block, name=name: getattr(block, name).norm(dim=-1)), ("block", "token"))
+      for k, name in enumerate(("resid_pre", "resid_mid", "resid_post"))),
+    Reading(label("overview", "tip_tile") + VALUE, of_blocks(visible("pattern")),
+            ("block", "head", "query", "key"), whole=False))
+
 PICTURES = {
-    "overview": Picture("", ".map canvas.over", ".map .tip", points=0, keys=(32, 9), readings=(
-        *(Reading(label("overview", "tip_vector", name=name) + VALUE, tensor, ("position", "dimension"), whole=False)
-          for name, tensor in (("E", lambda shown: shown.trace.embedding), ("P", lambda shown: shown.trace.position),
-                               ("X", lambda shown: shown.trace.blocks[0].resid_pre),
-                               ("h", lambda shown: shown.trace.h_final))),
-        Reading(label("overview", "tip_neurons") + VALUE, of_blocks(lambda block: block.mlp_post),
-                ("block", "token", "from"), whole=False),
-        *(Reading(label("overview", f"tip_lane_{k}") + LENGTH,
-                  of_blocks(lambda block, name=name: getattr(block, name).norm(dim=-1)), ("block", "token"))
-          for k, name in enumerate(("resid_pre", "resid_mid", "resid_post"))),
-        Reading(label("overview", "tip_tile") + VALUE, of_blocks(visible("pattern")),
-                ("block", "head", "query", "key"), whole=False))),
+    "overview": Picture("", ".map canvas.over", ".map .tip", MAP, points=0, keys=(32, 9)),
+    "overview under the pointer": Picture("", ".map canvas.over", ".map .tip",
+                                          tuple(replace(reading, whole=False) for reading in MAP),
+                                          besides=r".+\n" + label("overview", "chip_hint")),
     "wall of heads": Picture("heads?heads_panel=wall", ".wall .stage", ".wall .tip", points=400, readings=(
         Reading(r"(?P<layer>\d+)\.(?P<head>\d+)" + CELL, of_blocks(visible("pattern")),
                 ("layer", "head", "query", "key")),)),
@@ -275,41 +207,4 @@ def test_what_the_pointer_reads_is_what_the_model_computed(picture: Picture, pag
     go_to(page, f"{'/'.join(origin)}/{picture.address}{joined}{urllib.parse.urlencode(chosen)}")
     settle(page)
     rest(page)
-    said = picture.read(page)
-    known = "|".join(re.sub(r"\?P<\w+>", "", reading.says.removeprefix("(?s)")) for reading in picture.readings)
-    assert [one for one in said if not re.fullmatch(f"(?s:{known}|{picture.besides})", one)] == []
-    for reading in picture.readings:
-        wrong, seen = checked(reading, said, shown)
-        assert wrong == []
-        assert all(not reading.whole or places == set(range(size)) for places, size in seen), (reading.says, seen)
-
-
-def checked(reading: Reading, said: list[str], shown: Shown) -> tuple[list[str], list[tuple[set[int], int]]]:
-    """Which readings say something else than the tensor, and for each axis the indices that were read and its size."""
-    values, found, wrong = reading.tensor(shown), [], []
-    for match in filter(None, (re.fullmatch(reading.says, one) for one in said)):
-        place = tuple(index(match[axis], shown) for axis in reading.axes)
-        found.append(place)
-        expected = float(values[place])
-        if not agrees(match["value"], expected):
-            wrong.append(f"{match[0]!r}: {expected}")
-    assert found, reading.says
-    return wrong, [(set(indices), size) for indices, size in zip(zip(*found, strict=True), values.shape, strict=True)]
-
-
-def index(named: str, shown: Shown) -> int:
-    """The index that a number or a token of the prompt names."""
-    return int(named) if named.isdecimal() else shown.tokens.index(named)
-
-
-def agrees(written: str, expected: float) -> bool:
-    """Whether a written number is the expected one, rounded; of NaN, which the mask hides, no number is written."""
-    digits = written.translate(ASCII).replace("·10", "e")
-    try:
-        number = Decimal(digits)
-    except InvalidOperation:
-        return math.isnan(expected)
-    if number.is_infinite():
-        return float(number) == expected
-    unit = 10.0 ** number.as_tuple().exponent if {".", "e"} & set(digits) else 0
-    return abs(float(number) - expected) <= 0.6 * unit + 1e-5 * abs(expected)
+    assert faults(picture, page, shown) == []
