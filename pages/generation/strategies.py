@@ -114,7 +114,7 @@ def _beam(page: Lesson, run: Run, begin: Start, width: int) -> tuple[Continuatio
 def repeats(token_ids: Sequence[int], n: int = GRAM) -> list[bool]:
     """For each token whether it belongs to an n-gram that occurs earlier in the text.
 
-    >>> again([1, 2, 1, 2, 3], n=2)
+    >>> repeats([1, 2, 1, 2, 3], n=2)
     [False, False, True, True, False]
     """
     seen, marked = set(), [False] * len(token_ids)

@@ -81,7 +81,7 @@ def test_a_blank_is_filled_as_transformers_fills_it(name: str, seed: int | None,
         expected = torch.softmax(theirs[name](torch.tensor([filled.inputs])).logits[0].double(), -1)
     for position in filled.blanks:
         assert position in filled.body
-        assert np.allclose(filled.of_encoder(position), expected[position], rtol=1e-3, atol=1e-7)
+        assert np.allclose(filled.p_encoder(position), expected[position], rtol=1e-3, atol=1e-7)
 
 
 def test_what_the_decoder_says_of_a_word_is_its_own_chain_over_its_own_tokens(theirs):
@@ -97,7 +97,7 @@ def test_what_the_decoder_says_of_a_word_is_its_own_chain_over_its_own_tokens(th
     for token_id in word:
         p *= float(torch.softmax(decoder.model(torch.tensor(read)).logits[-1].double(), -1)[token_id])
         read.append(token_id)
-    assert filled.left_of_true(position) == pytest.approx(p, rel=1e-4) and filled.in_decoder(position) == list(word)
+    assert filled.p_left(position) == pytest.approx(p, rel=1e-4) and filled.decoder_ids(position) == list(word)
 
 
 @pytest.mark.parametrize("sentence",
@@ -161,7 +161,7 @@ def test_the_blanks_are_filled_by_the_readers_encoder(name: str, theirs):
     filled = blank.fill(ours(name), cache.shared_model("stories", devices.CPU),
                         blanks.marked_text("the cat [sat] on the mat", ours(name).tokenizer, 256), None)
     blinded = hf_probability(theirs[name], filled)
-    before = float(filled.of_encoder(filled.blanks[0])[filled.true_id(filled.blanks[0])])
+    before = float(filled.p_encoder(filled.blanks[0])[filled.true_id(filled.blanks[0])])
     answer(at, "blank_mask", 0 if 2 * blinded < before else 1 if blinded < before else 2)
     at.session_state["architectures_blank_text"] = "the cat"
     assert fine(at.run()) and given(at, "architecture_blank")["picked"] is None
