@@ -1,98 +1,187 @@
-"""The lesson Positions in a real Chromium: browser and Python compute the same, a drag answers in place, a link
+"""The lesson Positions in a real Chromium: its pictures say what Python computes, a drag answers in place, a link
 reproduces the picture.
 """
 from __future__ import annotations
 
 import math
 import re
+import urllib.parse
 
-import numpy as np
 import pytest
+import torch
+from playwright.sync_api import Locator, Page, expect
+from torch import Tensor
 
+from core.app.compute import cache
+from core.app.state import reader
+from core.app.state.run import Run, read
 from core.figures import positions as figures
 from core.figures.numbers import plain_number
 from core.model import positional
-from pages.positions import rotary
-from tests.browser.serving import settle
+from pages.positions import biases, concat, rotary
+from tests.browser.pictures import pictures, pictures_at_rest
+from tests.browser.readings import Picture, Reading, faults, label
+from tests.browser.serving import go_to, rest, settle
 
-# The instrument object that a component keeps on its root, found through the shadow trees.
-FIND = """const find = (root) => { for (const node of root.querySelectorAll('*')) { if (node.view) return node.view;
-    if (node.shadowRoot) { const found = find(node.shadowRoot); if (found) return found; } } return null; };"""
-
-# What the instrument writes on its canvases, drawn once more, that reaches beyond one of them.
-CUT_OFF = "() => {" + FIND + """
-    const pen = CanvasRenderingContext2D.prototype, write = pen.fillText, cut = [];
+# Notes what is written on a canvas from now on, and what of it reaches beyond the canvas.
+NOTE_WRITING = """() => {
+    const pen = CanvasRenderingContext2D.prototype, write = pen.fillText;
+    Object.assign(window, {written: [], cut: []});
     pen.fillText = function (text, x, y) {
         const { actualBoundingBoxAscent: above, actualBoundingBoxDescent: below, actualBoundingBoxLeft: before,
             actualBoundingBoxRight: after } = this.measureText(text), { canvas } = this;
+        written.push(text);
         if (y < above || y + below > canvas.clientHeight || x < before
             || x + after > canvas.clientWidth) cut.push(`${text} on ${canvas.className}`);
         write.call(this, text, x, y);
     };
-    find(document).draw();
-    pen.fillText = write;
-    return cut;
 }"""
+WAVES = positional.sinusoidal(128, 64)
+HEADS, HEAD, N, QUERY, CLIP = 12, 9, 20, 13, 8
+LAYER, OWN_HEAD, POSITION = 1, 2, 3         # of the model, where a picture is of its weights
 
 
-def view_of(page, expression: str):
-    """`expression` of the instrument `view`."""
-    page.wait_for_function(f"() => {{ {FIND} const view = find(document); return view && view.frames > 0; }}")
-    return page.evaluate(f"() => {{ {FIND} const view = find(document); return {expression}; }}")
+def picture(address: str, canvas: str, shows: str, *readings: Reading, **others) -> Picture:
+    """One of the lesson, which draws in the frame after the hand has moved."""
+    return Picture(f"positions?{address}", f".canvas-{canvas}", shows, readings, late=True,
+                   **({"points": 150} | others))
 
 
-def set_now(page, settings: dict) -> None:
-    """Draw other settings at once, as a drag does, without telling Python."""
-    page.evaluate(f"(settings) => {{ {FIND} const view = find(document); Object.assign(view.settings, settings); "
-                  f"view.draw(); }}", settings)
+def entries(key: str, group: str, tensor: Tensor, *axes: str) -> Reading:
+    """What a picture says of some entries of a matrix: the label's `group` is the entry."""
+    return Reading(label("positions", key).replace(f"<{group}>", "<value>"), lambda _: tensor, axes, whole=False)
 
 
-def reading(page) -> str:
+def relative_table() -> Tensor:
+    """(N, N) entries of the table that the lesson begins with."""
+    entries_, longest = torch.from_numpy(biases.table(biases.SETTINGS["r"].default)), biases.LONGEST
+    return entries_[longest - CLIP: longest + CLIP + 1][positional.relative_index(N, N, CLIP)]
+
+
+def alibi(of_weights: bool) -> Tensor:
+    """(N, N) biases of the head, or the attention that they make alone; NaN where the mask hides it."""
+    bias = positional.alibi_bias(N, N, HEADS)[HEAD].double()
+    hidden = torch.ones(N, N, dtype=torch.bool).triu(1)
+    return (torch.softmax(bias.masked_fill(hidden, -torch.inf), -1) if of_weights else bias).masked_fill(
+        hidden, torch.nan)
+
+
+def outputs(mode: str, width: int) -> dict[str, Tensor]:
+    """(d_k,) the parts of each output from x and from p at position 9, and the whole product, for x and p side by side
+    or added.
+    """
+    run = run_now()
+    x, W_X = run.trace.embedding[POSITION].double(), run.model.blocks[LAYER].W_Q[OWN_HEAD].detach().double()
+    p = positional.sinusoidal(10, len(x) if mode == "add" else width)[9]
+    W_P = W_X if mode == "add" else torch.from_numpy(
+        concat.made_up_weights(W_X.shape[1], float(W_X.numpy().std())))[:width]
+    return {"x": x @ W_X, "p": p @ W_P, "whole": torch.cat([x, p]) @ torch.cat([W_X, W_P]) if mode == "concatenate"
+            else (x + p) @ W_X}
+
+
+def joined(mode: str, width: int) -> Picture:
+    """The outputs, which the arrow keys go through."""
+    expected = outputs(mode, width)
+    return picture(
+        f"positions_view=concat&positions_concat_mode={mode}&positions_concat_width={width}&positions_concat_i=9"
+        f"&layer={LAYER}&head={OWN_HEAD}&position={POSITION}", "picture", ".reading",
+        *(entries("concat_tip", part, values, "o") for part, values in expected.items()),
+        points=0, keys=(1, len(expected["whole"])))
+
+
+def run_now() -> Run:
+    return read(cache.shared_model(cache.model_names()[0], "cpu"), reader.default_prompt())
+
+
+def all_pictures() -> dict[str, Picture]:
+    """The lesson's pictures whose numbers the browser computes, or is given by Python."""
+    P = run_now().model.P.detach().double()
+    table, alike = relative_table(), figures.geometry(P.numpy())
+    learned = "positions_view=learned&positions_learned_principal="
+    linear = (f"positions_view=biases&positions_biases_heads={HEADS}&positions_biases_head={HEAD}"
+              f"&positions_biases_n={N}")
+    return {
+        "waves": picture("", "heat", ".tip", Reading(
+            r"position (?P<i>\d+), dimension (?P<dimension>\d+): .* = (?P<value>.+)", lambda _: WAVES,
+            ("i", "dimension"), whole=False)),
+        "their products": picture("", "products", ".tip", Reading(
+            r"P\n40\n · P\n(?P<j>\d+)\n = (?P<value>.+), distance \d+", lambda _: WAVES @ WAVES[40], ("j",)),
+            points=0, keys=(128, 1)),
+        "ALiBi": picture(linear, "alibi-weights", ".reading", *(
+            entries("bias_tip", group, alibi(group == "weight"), "i", "j") for group in ("bias", "weight")),
+            besides=label("positions", "bias_tip_masked")),
+        "relative table": picture(linear, "relative-weights", ".reading",
+                                  entries("bias_tip", "bias", table, "i", "j"),
+                                  entries("bias_tip", "weight", torch.softmax(table, -1), "i", "j")),
+        "x + p": joined("add", 64), "[x, p]": joined("concatenate", 64), "[x, p], p narrow": joined("concatenate", 10),
+        "learned": picture(f"{learned}true", "learned", ".reading", Reading(
+            # an axis has no sign
+            label("positions", "learned_tip_turned").replace("(?P<value>", "−?(?P<value>"),
+            lambda _: torch.from_numpy(alike.turned).abs(), ("i", "dimension"), whole=False)),
+        "cosines": picture(f"{learned}false", "learned-cosines", ".reading",
+                           entries("learned_tip_cosine", "value", torch.from_numpy(alike.cosines), "i", "j")),
+        "sinusoids": picture(f"{learned}false", "sinusoidal", ".reading",
+                             entries("learned_tip", "value", positional.sinusoidal(*P.shape), "i", "dimension")),
+    }
+
+
+def standing(open_page, address: str = "", **options) -> Page:
+    page = open_page(f"positions?{address}", **options)
+    rest(page)
+    return page
+
+
+def reading(page: Page) -> str:
     return page.locator(".reading").inner_text()
 
 
-def test_browser_and_python_compute_the_same_waves(open_page):
-    page = open_page("positions")
-    view_of(page, "1")
-    for n, d, base, i in [(128, 64, 10_000, 40), (256, 512, 10_000, 255), (256, 2, 1, 7), (64, 128, 1_000_000, 63),
-                          (200, 30, 3.16, 111)]:
-        set_now(page, {"n": n, "d": d, "base": base, "i": i, "j": 0, "pair": 0})
-        P = positional.sinusoidal(n, d, base).numpy()
-        np.testing.assert_allclose(np.array(view_of(page, "Array.from(view.P)")).reshape(n, d), P, rtol=0, atol=1e-12)
-        np.testing.assert_allclose(view_of(page, "Array.from(view.row)"), P @ P[i], rtol=0, atol=1e-11)
-        by_distance = [sum(math.cos(t * w) for w in positional.frequencies(d, base).tolist()) for t in range(n)]
-        np.testing.assert_allclose(view_of(page, "Array.from(view.distances)"), by_distance, rtol=0, atol=1e-11)
+def settings_in(page: Page) -> dict[str, str]:
+    """The settings of the address, without the lesson's own name."""
+    query = urllib.parse.parse_qsl(urllib.parse.urlsplit(page.url).query)
+    return {key.removeprefix("positions_"): value for key, value in query}
+
+
+def value_of(page: Page, name: str) -> Locator:
+    """What a range shows beside its name."""
+    return page.locator(f".range.{name} .value")
+
+
+def test_what_the_pictures_say_is_what_python_computes(open_page, server):
+    page, found = open_page("positions"), {}
+    for name, shown in all_pictures().items():
+        go_to(page, f"{server.url}/{shown.address}")
+        settle(page)
+        rest(page)
+        found[name] = faults(shown, page, None)
+    assert {name: wrong for name, wrong in found.items() if wrong} == {} and page.errors == []
 
 
 def test_a_drag_changes_the_waves_in_place_and_release_tells_python(open_page):
-    page = open_page("positions")
-    view_of(page, "1")
-    page.evaluate(f"() => {{ {FIND} window.canvas = find(document).panels.heat.surface.canvas; }}")
-    slider = page.get_by_role("slider", name="Length N")
+    page = standing(open_page)
+    heat, slider = page.locator("canvas.canvas-heat"), page.get_by_role("slider", name="Length N")
+    heat.evaluate("canvas => { canvas.kept = true; }")
     box = slider.bounding_box()
     before, address = reading(page), page.url
     page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + box["height"] / 2)
     page.mouse.down()
-    lengths = set()
+    drawn = set()
     for step in range(12):
         page.mouse.move(box["x"] + box["width"] * (0.5 - 0.02 * step), box["y"] + box["height"] / 2)
-        page.wait_for_timeout(30)
-        lengths.add(view_of(page, "view.heatPicture.width"))
-    assert len(lengths) > 6 and page.url == address       # the picture has followed the hand, Python has not been asked
+        drawn.add(heat.evaluate("canvas => new Promise((told) => requestAnimationFrame(() => requestAnimationFrame("
+                                "() => told(canvas.toDataURL()))))"))
+    assert len(drawn) > 6 and page.url == address         # the picture has followed the hand, Python has not been asked
     page.mouse.up()
     page.wait_for_url(re.compile("positions_waves_n="))
     settle(page)
-    n = view_of(page, "view.settings.n")
-    assert n == view_of(page, "view.heatPicture.width") and f"positions_waves_n={n}" in page.url
-    # the same element
-    assert page.evaluate(f"() => {{ {FIND} return window.canvas === find(document).panels.heat.surface.canvas; }}")
-    assert reading(page) != before or n == 128
+    n = value_of(page, "n").inner_text()
+    assert settings_in(page)["waves_n"] == n == slider.input_value() and heat.evaluate("canvas => canvas.kept")
+    assert f"{n} positions across" in heat.get_attribute("aria-label")
+    assert reading(page) != before or n == "128"
     assert page.errors == []
 
 
 def test_the_keyboard_moves_the_cursor_through_all_panels(open_page):
-    page = open_page("positions")
-    view_of(page, "1")
+    page = standing(open_page)
     page.get_by_role("slider", name="Position i, the solid cursor").focus()
     page.keyboard.press("ArrowRight")
     page.wait_for_url(re.compile("positions_waves_i=41"))
@@ -103,115 +192,83 @@ def test_the_keyboard_moves_the_cursor_through_all_panels(open_page):
     assert any("P_{41}" in latex for latex in page.locator(".katex annotation").all_text_contents())
 
 
-def test_in_the_heatmap_hover_reads_and_a_press_picks_position_and_pair(open_page):
-    page = open_page("positions")
-    view_of(page, "1")
+def test_a_press_in_the_heatmap_picks_position_and_pair(open_page):
+    page = standing(open_page)
     box = page.locator("canvas.canvas-heat").bounding_box()
-    page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] * 0.3)
-    page.wait_for_timeout(100)
-    i, dimension, value = re.fullmatch(r"position (\d+), dimension (\d+): .* = (.*)",
-                                       page.locator(".tip").inner_text()).groups()
-    assert (float(value.replace("\u2212", "-"))
-            == pytest.approx(float(positional.sinusoidal(128, 64)[int(i), int(dimension)]), abs=5e-5))
     page.mouse.click(box["x"] + box["width"] * 0.7, box["y"] + box["height"] * 0.5)
     page.wait_for_url(re.compile("positions_waves_pair="))
     settle(page)
-    i, pair = view_of(page, "[view.settings.i, view.settings.pair]")
-    assert i != 40 and pair != 8
+    i, pair = (settings_in(page)[f"waves_{name}"] for name in ("i", "pair"))
+    assert i != "40" and pair != "8" and value_of(page, "i").inner_text() == i
     assert f"Pair {pair} turns once" in page.locator(".panel.wave .caption").inner_text()
 
 
 def test_a_copied_link_reproduces_the_picture(open_page):
-    link = ("positions?positions_waves_n=96&positions_waves_d=32&positions_waves_base=500&positions_waves_i=11"
-            "&positions_waves_j=70&positions_waves_pair=5")
-    first, second = (open_page(link) for _ in range(2))
-    settings = view_of(first, "view.settings")
-    assert settings == {"n": 96, "d": 32, "base": 500, "pair": 5, "i": 11, "j": 70} == view_of(second, "view.settings")
-    assert reading(first) == reading(second)
+    chosen = {"n": "96", "d": "32", "base": "500", "pair": "5", "i": "11", "j": "70"}
+    link = "&".join(f"positions_waves_{name}={value}" for name, value in chosen.items())
+    first, second = (standing(open_page, link) for _ in range(2))
+    assert {name: value_of(first, name).inner_text() for name in chosen} == chosen
+    assert reading(first) == reading(second) and pictures(first) == pictures(second)
 
 
 def test_the_rotary_score_is_pythons_and_stands_still_under_a_shift(open_page):
-    page = open_page(
-        "positions?positions_view=rotary&positions_rotary_i=30&positions_rotary_j=4&positions_rotary_shift=900")
-    q, k, here, there, curve = view_of(
-        page, "[Array.from(view.q), Array.from(view.k), view.unshifted, view.shifted, Array.from(view.scores)]")
-    assert here == pytest.approx(rotary.score(np.array(q), np.array(k), 30, 4, 1e4), abs=1e-12)
-    assert abs(here - there) < 1e-10
-    assert curve[128 - 17] == pytest.approx(rotary.score(np.array(q), np.array(k), 0, 17, 1e4), abs=1e-12)
-
-
-def test_the_biases_are_pythons(open_page):
-    page = open_page(
-        "positions?positions_view=biases&positions_biases_heads=12&positions_biases_head=9&positions_biases_n=20")
-    slopes, weights = view_of(page, "[view.slopes, Array.from(view.weights.alibi)]")
-    np.testing.assert_allclose(slopes, positional.alibi_slopes(12).numpy(), rtol=1e-15)
-    expected = figures.softmax_of_bias(positional.alibi_bias(20, 20, 12)[9].double().numpy(), 13)
-    np.testing.assert_allclose(weights[13 * 20: 13 * 20 + 14], expected, atol=1e-7)   # the bias comes as float32
+    page = standing(open_page, "positions_view=rotary&positions_rotary_i=30&positions_rotary_j=4"
+                               f"&positions_rotary_shift=900&layer={LAYER}&head={OWN_HEAD}&position={POSITION}")
+    q, k = rotary.query_and_key(run_now(), LAYER, OWN_HEAD, POSITION)
+    here, there = (float(number.replace("−", "-"))
+                   for number in re.findall(r"= (−?\d+\.\d{15})", page.locator(".reading").text_content()))
+    assert here == pytest.approx(rotary.score(q, k, 30, 4, 1e4), abs=1e-5) and abs(here - there) < 1e-10
+    for _ in range(17):
+        page.get_by_role("slider", name="Query's position i").press("ArrowLeft")
+    expect(page.locator(".panel.curve .caption")).to_contain_text("at 9")
+    shown = re.search(r"distance i − j: (\S+) at 9", page.locator(".panel.curve .caption").inner_text())[1]
+    assert float(shown.replace("−", "-")) == pytest.approx(rotary.score(q, k, 9, 0, 1e4), abs=6e-5)
 
 
 def test_a_bar_of_the_relative_table_bends_the_matrix_and_the_link(open_page):
-    page = open_page("positions?positions_view=biases&positions_biases_n=96")
-    before = view_of(page, "view.entry(3)")
-    assert page.evaluate(CUT_OFF) == []
+    page = standing(open_page, "positions_view=biases&positions_biases_n=96")
+    page.evaluate(NOTE_WRITING)
+    page.set_viewport_size({"width": 1270, "height": 900})        # the panels are drawn anew
+    rest(page)
+    assert page.evaluate("[written.length > 40, cut]") == [True, []]
     box = page.locator("canvas.canvas-table").bounding_box()
-    x = box["x"] + 40 + (box["width"] - 48) * (3 + 8 + 0.5) / 17
+    x, own = box["x"] + 40 + (box["width"] - 48) * (3 + 8 + 0.5) / 17, r"distance 3: r = (\S+)"
+    page.mouse.move(x, box["y"] + 40)
+    expect(page.locator(".reading")).to_have_text(re.compile(own))
+    before = re.search(own, reading(page))[1]
     page.mouse.click(x, box["y"] + 12)
     page.wait_for_url(re.compile("positions_biases_r="))
     settle(page)
-    after = view_of(page, "view.entry(3)")
-    assert after > 3 > before and view_of(page, "view.bias.relative(9, 6)") == after
-
-
-def test_both_roads_through_the_weights_meet(open_page):
-    page = open_page(
-        "positions?positions_view=concat&positions_concat_mode=add&positions_concat_width=64&positions_concat_i=9")
-    view_of(page, "1")
-    for mode, width in (("add", 64), ("concatenate", 64), ("concatenate", 10)):
-        set_now(page, {"mode": mode, "width": width})
-        x, W_X, W_P, p, whole, k, worst = view_of(page,
-                                                  "[Array.from(view.x), Array.from(view.W_X), Array.from(view.W_P), "
-                                                  "Array.from(view.p), Array.from(view.whole), view.k, view.worst]")
-        W_X, W_P = np.array(W_X).reshape(-1, k), np.array(W_P).reshape(-1, k)
-        d_p = len(x) if mode == "add" else width
-        np.testing.assert_allclose(p, positional.sinusoidal(10, d_p)[9].numpy(), atol=1e-14)
-        expected = ((np.array(x) + p) @ W_X if mode == "add"
-                    else np.concatenate([x, p]) @ np.concatenate([W_X, W_P[:width]]))
-        np.testing.assert_allclose(whole, expected, atol=1e-12)
-        assert worst < 1e-13
+    after = value_of(page, "value").inner_text()
+    assert float(after) > 3 > float(before.replace("−", "-"))
+    matrix = page.locator("canvas.canvas-relative")
+    matrix.focus()
+    for _ in range(4):              # the first shows where they begin
+        matrix.press("ArrowDown")
+    expect(page.locator(".reading")).to_contain_text(f"query 3, key 0, distance 3: bias {float(after):.4f},")
 
 
 def test_the_four_cases_of_the_symmetry_experiment(open_page):
-    page = open_page("positions?positions_view=symmetry", width=1280)
-    view_of(page, "1")
+    page = standing(open_page, "positions_view=symmetry")
     cases = page.locator("button.case")
     assert [cases.nth(k).get_attribute("class") for k in range(4)] == ["case follows", "case", "case", "case"]
     cases.nth(1).click()
     page.wait_for_url(re.compile("positions_symmetry_case=mask"))
     settle(page)
-    assert view_of(page, "Math.max(...view.differences)") > 1e-2
+    assert cases.nth(1).get_attribute("aria-checked") == "true"
+    assert float(cases.nth(1).locator(".number").inner_text()) > 1e-2
+    apart = pictures_at_rest(page)
     page.get_by_text("Line up by token").click()
-    page.wait_for_function(f"() => {{ {FIND} return find(document).progress === 1; }}")
-    assert page.errors == []
+    settle(page)
+    assert pictures_at_rest(page) != apart and page.errors == []
 
 
 def test_an_experiment_moves_the_instrument_and_the_address(open_page):
-    page = open_page("positions")
-    view_of(page, "1")
+    page = standing(open_page)
     page.get_by_role("button", name="Base 1: all pairs alike").click()
     page.wait_for_url(re.compile("positions_waves_base=1.0"))
     settle(page)
-    assert view_of(page, "[view.settings.base, view.settings.j]") == [1, 84]
+    assert [value_of(page, name).inner_text() for name in ("base", "j")] == ["1", "84"]
     # 44 positions are 7.003 turns: P40 and P84 are nearly one vector
-    assert view_of(page, "Math.abs(view.distances[44] - 32)") < 0.01
-
-
-def test_learned_positions_and_their_sinusoids_are_pythons(open_page):
-    page = open_page("positions?positions_view=learned&positions_learned_principal=true")
-    learned, sinusoids, turned, cosines, n, d, axes = view_of(
-        page, "[Array.from(view.stored.learned), Array.from(view.stored.sinusoidal), Array.from(view.turned.learned), "
-              "Array.from(view.cos.learned), view.n, view.d, view.shownAxes]")
-    found = figures.geometry(np.array(learned).reshape(n, d))
-    np.testing.assert_allclose(np.array(sinusoids).reshape(n, d), positional.sinusoidal(n, d).numpy(), atol=1e-12)
-    np.testing.assert_allclose(np.array(cosines).reshape(n, n), found.cosines, atol=1e-6)
-    # an axis has no sign
-    np.testing.assert_allclose(np.abs(np.array(turned).reshape(n, axes)[:, 0]), np.abs(found.turned[:, 0]), atol=1e-5)
+    product = float(re.search(r"Multiplied out, P40 · P84 = ([\d.]+)\.", reading(page).replace("\n", ""))[1])
+    assert abs(product - 32) < 0.01
