@@ -76,7 +76,7 @@ def test_a_page_loads_nothing_that_its_policy_forbids(watched: Page, server: Ser
     watched.get_by_role("heading", name=title, exact=True).wait_for()
     settle(watched)
     rest(watched)
-    assert watched.evaluate("violations") == []
+    assert watched.evaluate("violations.splice(0)") == []
 
 
 def test_a_page_may_not_load_from_elsewhere_nor_run_text_as_code(watched: Page, server: Server):
