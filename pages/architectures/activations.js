@@ -8,7 +8,7 @@ import { Echoes } from "../../core/components/lib/echo.js";
 import { decimals } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
 import { readTheme } from "../../core/components/lib/theme.js";
-import { mount, onWidth, roomBelow } from "../../core/components/lib/view.js";
+import { mounted, onWidth, roomBelow } from "../../core/components/lib/view.js";
 
 const LOW = -5, HIGH = 5, POINTS = 401, GRID = 81;
 const ORDER = ["relu", "gelu", "gelu_tanh", "swish"];
@@ -266,6 +266,4 @@ class Curves {
   }
 }
 
-export default function (component) {
-  mount(component, Curves);
-}
+export default mounted(Curves);

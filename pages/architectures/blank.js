@@ -1,7 +1,7 @@
 import { drawKinds, tableBody } from "./shared.js";
 import { button, chip, fill, make, rich } from "../../core/components/lib/dom.js";
 import { grouped } from "../../core/components/lib/numbers.js";
-import { mount } from "../../core/components/lib/view.js";
+import { mounted } from "../../core/components/lib/view.js";
 
 // header: tokens [{token, true, how, can, special (what its title says of a token that is no part of the text, or
 // "")}]; notes {encoder, decoder}; picked (position or null); encoder and decoder {rows [{token, p, shown, rank, true,
@@ -104,6 +104,4 @@ class Blank {
   }
 }
 
-export default function (component) {
-  mount(component, Blank);
-}
+export default mounted(Blank);

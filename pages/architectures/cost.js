@@ -7,7 +7,7 @@ import { buildHand } from "../../core/components/lib/hand.js";
 import { unpack } from "../../core/components/lib/bytes.js";
 import { pointedByKeys } from "../../core/components/lib/keys.js";
 import { readTheme } from "../../core/components/lib/theme.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { mounted, onWidth } from "../../core/components/lib/view.js";
 
 const DEPTHS = [8, 5, 3, 2, 1];      // stops of the scale for one layer, two, three, four, more
 
@@ -108,6 +108,4 @@ class SparsePatterns {
   }
 }
 
-export default function (component) {
-  mount(component, SparsePatterns);
-}
+export default mounted(SparsePatterns);

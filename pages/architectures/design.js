@@ -1,7 +1,7 @@
 import { tableBody, tableRow } from "./shared.js";
 import { draw, make, sized } from "../../core/components/lib/dom.js";
 import { emOf } from "../../core/components/lib/text.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { mounted, onWidth } from "../../core/components/lib/view.js";
 
 // header: title, against, text {part, parameters, share, change, cost, now, base}; stacks, bottom up, each {title,
 // items}: an item is a box {name, count, meaning, changed} or a block {times, sublayers}, a sublayer {inside [box], sum
@@ -140,6 +140,4 @@ function rowsOf(item) {
     + item.sublayers.reduce((sum, sublayer) => sum + sublayer.inside.length + sublayer.after.length + 0.85, 0) : 1;
 }
 
-export default function (component) {
-  mount(component, DesignView);
-}
+export default mounted(DesignView);

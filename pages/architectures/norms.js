@@ -4,7 +4,7 @@
 import { tableBody } from "./shared.js";
 import { draw, make } from "../../core/components/lib/dom.js";
 import { plain } from "../../core/components/lib/numbers.js";
-import { mount } from "../../core/components/lib/view.js";
+import { mounted } from "../../core/components/lib/view.js";
 
 const ROWS = 4, COLUMNS = 8, PICKED = 2, FEATURE = 5, JOINED = 2;
 
@@ -75,6 +75,4 @@ class Norms {
   }
 }
 
-export default function (component) {
-  mount(component, Norms);
-}
+export default mounted(Norms);

@@ -8,7 +8,7 @@ import { Echoes } from "../../core/components/lib/echo.js";
 import { probability } from "../../core/components/lib/numbers.js";
 import { Player } from "../../core/components/lib/player.js";
 import { emOf, monoFont, onFont, textWidth } from "../../core/components/lib/text.js";
-import { mount, onWidth, roomBelow } from "../../core/components/lib/view.js";
+import { mounted, onWidth, roomBelow } from "../../core/components/lib/view.js";
 
 const SHAPES = { encoder: "full", cross: "cross", decoder: "triangle" };
 const PAUSE = 650;      // milliseconds a token while it plays
@@ -282,6 +282,4 @@ function press(node, lit) {
 
 const cutShort = (name) => ([...name].length > 11 ? `${[...name].slice(0, 10).join("")}…` : name);
 
-export default function (component) {
-  mount(component, Translate);
-}
+export default mounted(Translate);

@@ -5,7 +5,7 @@ import { fill, make } from "../../core/components/lib/dom.js";
 import { Instrument, Range } from "../../core/components/lib/instrument.js";
 import { decimals } from "../../core/components/lib/numbers.js";
 import { showTip } from "../../core/components/lib/pattern.js";
-import { fitHeight, mount } from "../../core/components/lib/view.js";
+import { fitHeight, mounted } from "../../core/components/lib/view.js";
 
 const REACH = 6;        // of log2 τ
 const MOST_NAMES = 14;  // of tokens beside their dots
@@ -153,6 +153,4 @@ class Average extends Instrument {
   }
 }
 
-export default function (component) {
-  return mount(component, Average);
-}
+export default mounted(Average);

@@ -11,7 +11,7 @@ import { exact } from "../../core/components/lib/numbers.js";
 import { showTip } from "../../core/components/lib/pattern.js";
 import { emOf } from "../../core/components/lib/text.js";
 import { readTheme } from "../../core/components/lib/theme.js";
-import { keepFree, mount } from "../../core/components/lib/view.js";
+import { keepFree, mounted } from "../../core/components/lib/view.js";
 
 class Matrices {
   constructor(root) {
@@ -117,6 +117,4 @@ function hatchMasked(context, { left, top, wide, tall, rows, columns }, ink) {
   context.restore();
 }
 
-export default function (component) {
-  mount(component, Matrices);
-}
+export default mounted(Matrices);

@@ -5,7 +5,7 @@ import { draw, fill, make, marked } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { grouped, significant } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
-import { keepFree, mount, onWidth } from "../../core/components/lib/view.js";
+import { keepFree, mounted, onWidth } from "../../core/components/lib/view.js";
 
 const KINDS = ["scaled", "unscaled"], CLASS = { scaled: "with", unscaled: "without" };
 
@@ -211,6 +211,4 @@ const words = (svg, x, y, text, name = "sans", anchor = "middle") =>
 
 const diamond = (x, y, r) => `M${x} ${y - r}L${x + r} ${y}L${x} ${y + r}L${x - r} ${y}Z`;
 
-export default function (component) {
-  mount(component, Scaling);
-}
+export default mounted(Scaling);

@@ -8,7 +8,7 @@ import { Instrument } from "../../core/components/lib/instrument.js";
 import { liveAsker } from "../../core/components/lib/live.js";
 import { decimals } from "../../core/components/lib/numbers.js";
 import { showTip } from "../../core/components/lib/pattern.js";
-import { mount, roomBelow } from "../../core/components/lib/view.js";
+import { mounted, roomBelow } from "../../core/components/lib/view.js";
 import { meanSquare, onTheWay, product, worked } from "./steps_work.js";
 
 const NUMBERS = ["dot", "scale", "bias", "mask", "softmax"];
@@ -704,6 +704,4 @@ class Steps extends Instrument {
   }
 }
 
-export default function (component) {
-  return mount(component, Steps);
-}
+export default mounted(Steps);

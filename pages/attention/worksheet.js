@@ -3,7 +3,7 @@
 // What a reader types is compared with the solution here, and kept in Python's session.
 import { button, draw, fill, make } from "../../core/components/lib/dom.js";
 import { plain, written } from "../../core/components/lib/numbers.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { mounted, onWidth } from "../../core/components/lib/view.js";
 
 const GIVEN = ["X", "W_Q", "W_K", "W_V"];
 const STEPS = ["Q", "K", "V", "products", "scaled", "masked", "weights", "output"];
@@ -298,6 +298,4 @@ class Worksheet {
   }
 }
 
-export default function (component) {
-  mount(component, Worksheet);
-}
+export default mounted(Worksheet);

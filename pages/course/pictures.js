@@ -1,7 +1,7 @@
 // The pictures of the course page, one kind each: lessons, lectures, class, glossary, sheet. Links are real ones; a
 // plain click opens the lesson in the same session.
 import { button, fill, labelled, make } from "../../core/components/lib/dom.js";
-import { mount } from "../../core/components/lib/view.js";
+import { mounted } from "../../core/components/lib/view.js";
 
 const DONE = "transformer-course-done";      // the lessons that a reader has ticked, in the browser's own store
 
@@ -251,6 +251,4 @@ function store(done) {
   } catch { /* a browser that keeps nothing: the marks last as long as the page */ }
 }
 
-export default function (component) {
-  mount(component, Course);
-}
+export default mounted(Course);

@@ -6,7 +6,7 @@ import {
 } from "../../core/components/lib/dom.js";
 import { plain, significant } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, shortened } from "../../core/components/lib/text.js";
-import { mount, redrawn, TitledView } from "../../core/components/lib/view.js";
+import { mounted, redrawn, TitledView } from "../../core/components/lib/view.js";
 
 // em: a row that is lower has token and number beside each other, in present mode
 const ROW = 2.75, LEAST = 7.2, LOW = 2.3;
@@ -100,6 +100,4 @@ class Beam extends TitledView {
   }
 }
 
-export default function (component) {
-  mount(component, Beam);
-}
+export default mounted(Beam);

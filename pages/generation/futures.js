@@ -3,7 +3,7 @@
 import { draw, drawLine, drawText, fill, keyPlace, make, rich, sized } from "../../core/components/lib/dom.js";
 import { probability } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, shortened, textWidth } from "../../core/components/lib/text.js";
-import { mount, redrawn, TitledView } from "../../core/components/lib/view.js";
+import { mounted, redrawn, TitledView } from "../../core/components/lib/view.js";
 
 const SHOWN = 12, FEW = 7;       // lines of the comparison; fewer in present mode, whose type is larger
 
@@ -173,6 +173,4 @@ function endOf(text, font, room) {
   return (from ? "…" : "") + signs.slice(from).join("");
 }
 
-export default function (component) {
-  mount(component, Futures);
-}
+export default mounted(Futures);

@@ -2,7 +2,7 @@ import { draw, drawLine, drawText, fill, make, sized } from "../../core/componen
 import { probability } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
 import { drawWritten } from "../../core/components/lib/tokens.js";
-import { mount, redrawn } from "../../core/components/lib/view.js";
+import { mounted, redrawn } from "../../core/components/lib/view.js";
 
 // header: rows [{name, note, tokens, p, again [whether it belongs to an n-gram that came before], numbers [text], means
 // [text] or null}]; columns [text]; many: what the means are over.
@@ -86,6 +86,4 @@ class Strategies {
   }
 }
 
-export default function (component) {
-  mount(component, Strategies);
-}
+export default mounted(Strategies);

@@ -8,7 +8,7 @@ import { grouped, plain, probability } from "../../core/components/lib/numbers.j
 import { Player } from "../../core/components/lib/player.js";
 import { emOf, monoFont, shortened } from "../../core/components/lib/text.js";
 import { drawWritten } from "../../core/components/lib/tokens.js";
-import { mount, redrawn, TitledView } from "../../core/components/lib/view.js";
+import { mounted, redrawn, TitledView } from "../../core/components/lib/view.js";
 
 const PAUSE = 350, ROW = 1.62, FEW = 7;      // bars in present mode, whose type is larger
 
@@ -222,6 +222,4 @@ class Writing extends TitledView {
   }
 }
 
-export default function (component) {
-  mount(component, Writing);
-}
+export default mounted(Writing);

@@ -4,7 +4,7 @@
 // two on a projector.
 import { button, draw, drawText, fill, hatching, make, sized } from "../../core/components/lib/dom.js";
 import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
-import { mount, onWidth, TitledView } from "../../core/components/lib/view.js";
+import { mounted, onWidth, TitledView } from "../../core/components/lib/view.js";
 
 class Coder extends TitledView {
   constructor(root) {
@@ -149,6 +149,4 @@ export function ends(start, end) {
   return { start: start ? start.toFixed(places) : "0", end: end < 1 ? end.toFixed(places) : "1" };
 }
 
-export default function (component) {
-  mount(component, Coder);
-}
+export default mounted(Coder);

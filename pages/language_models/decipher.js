@@ -6,7 +6,7 @@ import { draw, drawLine, drawText, fill, make, sized } from "../../core/componen
 import { plain } from "../../core/components/lib/numbers.js";
 import { Player } from "../../core/components/lib/player.js";
 import { emOf, monoFont, shortened } from "../../core/components/lib/text.js";
-import { mount, redrawn, TitledView } from "../../core/components/lib/view.js";
+import { mounted, redrawn, TitledView } from "../../core/components/lib/view.js";
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 const isLetter = (sign) => LETTERS.includes(sign.toLowerCase());
@@ -142,6 +142,4 @@ function reading(sign, key) {
   return at < 0 ? sign : sign === LETTERS[at] ? key[at] : key[at].toUpperCase();
 }
 
-export default function (component) {
-  mount(component, Cipher);
-}
+export default mounted(Cipher);

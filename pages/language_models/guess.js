@@ -6,7 +6,7 @@ import { button, draw, drawLine, fill, make, sized, spokenLine } from "../../cor
 import { Echoes } from "../../core/components/lib/echo.js";
 import { isShortcut } from "../../core/components/lib/keys.js";
 import { emOf } from "../../core/components/lib/text.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { mounted, onWidth } from "../../core/components/lib/view.js";
 
 const HARD = 5;     // guesses from which on a sign stands on a ground of its own
 
@@ -165,6 +165,4 @@ function short(p) {
   return shown >= 1 && p < 1 ? "> 0.99" : String(shown);
 }
 
-export default function (component) {
-  mount(component, Game);
-}
+export default mounted(Game);

@@ -1,6 +1,6 @@
 import { draw, drawText, fill, make, sized } from "../../core/components/lib/dom.js";
 import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { mounted, onWidth } from "../../core/components/lib/view.js";
 
 // header: template [before, the reader's own, after], shots "solved examples before it", answer, bars [{name, p, shown,
 // first}], bars_title, verdict_line, note, classes [a, b], counts null or [[aa, ab], [ba, bb]] (rows: true, columns:
@@ -80,6 +80,4 @@ class Tasks {
   }
 }
 
-export default function (component) {
-  mount(component, Tasks);
-}
+export default mounted(Tasks);

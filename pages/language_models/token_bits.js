@@ -2,7 +2,7 @@ import { button, draw, drawLine, drawText, make } from "../../core/components/li
 import { Echoes } from "../../core/components/lib/echo.js";
 import { significant } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
-import { mount, redrawn } from "../../core/components/lib/view.js";
+import { mounted, redrawn } from "../../core/components/lib/view.js";
 
 // header: rows [{label, text, tokens [text], bits [number], summary}]; settings {row}; height of all rows together in
 // pixels. The height of a bar is the token's surprisal in bits, on one scale for all rows; the dearest token of a row
@@ -74,6 +74,4 @@ class Sentences {
   }
 }
 
-export default function (component) {
-  mount(component, Sentences);
-}
+export default mounted(Sentences);

@@ -7,7 +7,7 @@ import { draw, fill, make, sized } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { probability } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, onFont, shortened, textWidth } from "../../core/components/lib/text.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { mounted, onWidth } from "../../core/components/lib/view.js";
 
 const EDGE = 9;     // pixels at both ends of the axis: half a slider's knob
 const RESTS = 250;  // milliseconds after which a hand is at rest
@@ -154,6 +154,4 @@ class Facts {
   }
 }
 
-export default function (component) {
-  mount(component, Facts);
-}
+export default mounted(Facts);

@@ -1,6 +1,6 @@
 import { draw, make, sized } from "../../core/components/lib/dom.js";
 import { emOf, monoFont, onFont, shortened, textWidth } from "../../core/components/lib/text.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { mounted, onWidth } from "../../core/components/lib/view.js";
 
 // header: tokens [text], rows [{name, note, values [number or null], control [number] or null, shown [text],
 // control_shown [text]}], legend [text]; settings {token}. One column for each token, one band for each method; a bar
@@ -99,6 +99,4 @@ class Inputs {
   }
 }
 
-export default function (component) {
-  mount(component, Inputs);
-}
+export default mounted(Inputs);

@@ -1,5 +1,5 @@
 import { button, fill, make } from "../../core/components/lib/dom.js";
-import { mount } from "../../core/components/lib/view.js";
+import { mounted } from "../../core/components/lib/view.js";
 
 // header: items [{ask, said, should, right}], height in pixels; settings {item}.
 class Items {
@@ -26,6 +26,4 @@ class Items {
   }
 }
 
-export default function (component) {
-  mount(component, Items);
-}
+export default mounted(Items);

@@ -1,7 +1,7 @@
 import { draw, make, sized } from "../../core/components/lib/dom.js";
 import { emOf, onFont } from "../../core/components/lib/text.js";
 import { drawWritten } from "../../core/components/lib/tokens.js";
-import { keepFree, mount, onWidth } from "../../core/components/lib/view.js";
+import { keepFree, mounted, onWidth } from "../../core/components/lib/view.js";
 
 // header: rows [{kind "passage" | "twin", name, sum, tokens [[text, kind "given" | "recited" | "strayed", p or null,
 // tip]], rest "how the passage itself goes on"}], key. The first token that is not the passage's own has a whole frame,
@@ -43,6 +43,4 @@ class Recital {
   }
 }
 
-export default function (component) {
-  mount(component, Recital);
-}
+export default mounted(Recital);

@@ -3,7 +3,7 @@
 import { hatch, line, matrixPicture, placePicture, stroke } from "../../core/components/lib/canvas.js";
 import { fill, marked } from "../../core/components/lib/dom.js";
 import { decimals } from "../../core/components/lib/numbers.js";
-import { mount } from "../../core/components/lib/view.js";
+import { mounted } from "../../core/components/lib/view.js";
 import { baseAt, Panels } from "./panels.js";
 import { isNewAngle } from "./schemes.js";
 
@@ -106,6 +106,4 @@ class Beyond extends Panels {
   }
 }
 
-export default function (component) {
-  return mount(component, Beyond);
-}
+export default mounted(Beyond);

@@ -3,7 +3,7 @@
 import { dot, hatch, line, matrixPicture, placePicture, stroke, wholeTicks } from "../../core/components/lib/canvas.js";
 import { fill, make, marked } from "../../core/components/lib/dom.js";
 import { decimals, significant, written } from "../../core/components/lib/numbers.js";
-import { mount } from "../../core/components/lib/view.js";
+import { mounted } from "../../core/components/lib/view.js";
 import { Panels } from "./panels.js";
 import { attention, slopes } from "./schemes.js";
 
@@ -152,6 +152,4 @@ class Biases extends Panels {
   }
 }
 
-export default function (component) {
-  return mount(component, Biases);
-}
+export default mounted(Biases);

@@ -3,7 +3,7 @@
 import { dot, hatch, line, matrixPicture, placePicture, stroke, write } from "../../core/components/lib/canvas.js";
 import { button, fill, make, marked } from "../../core/components/lib/dom.js";
 import { decimals, grouped, scientific, significant } from "../../core/components/lib/numbers.js";
-import { mount } from "../../core/components/lib/view.js";
+import { mounted } from "../../core/components/lib/view.js";
 import { Panels } from "./panels.js";
 import { frequencies, sinusoid } from "./schemes.js";
 
@@ -167,6 +167,4 @@ class Concat extends Panels {
   }
 }
 
-export default function (component) {
-  return mount(component, Concat);
-}
+export default mounted(Concat);

@@ -3,7 +3,7 @@
 import { line, matrixPicture, placePicture, stroke } from "../../core/components/lib/canvas.js";
 import { fill, marked } from "../../core/components/lib/dom.js";
 import { decimals, significant } from "../../core/components/lib/numbers.js";
-import { mount } from "../../core/components/lib/view.js";
+import { mounted } from "../../core/components/lib/view.js";
 import { Panels, polyline } from "./panels.js";
 import { cosines, sinusoids } from "./schemes.js";
 
@@ -142,6 +142,4 @@ class Learned extends Panels {
   }
 }
 
-export default function (component) {
-  return mount(component, Learned);
-}
+export default mounted(Learned);

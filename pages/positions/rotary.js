@@ -3,7 +3,7 @@
 import { dot, line, stroke, write } from "../../core/components/lib/canvas.js";
 import { fill, marked } from "../../core/components/lib/dom.js";
 import { decimals, scientific, significant, written } from "../../core/components/lib/numbers.js";
-import { mount } from "../../core/components/lib/view.js";
+import { mounted } from "../../core/components/lib/view.js";
 import { baseAt, circle, Panels, polyline } from "./panels.js";
 import { frequencies, rotated } from "./schemes.js";
 
@@ -120,6 +120,4 @@ class Rotary extends Panels {
   }
 }
 
-export default function (component) {
-  return mount(component, Rotary);
-}
+export default mounted(Rotary);

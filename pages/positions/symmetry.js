@@ -3,7 +3,7 @@
 import { clipped, matrixPicture, stroke, write } from "../../core/components/lib/canvas.js";
 import { button, fill, make, marked } from "../../core/components/lib/dom.js";
 import { significant } from "../../core/components/lib/numbers.js";
-import { mount } from "../../core/components/lib/view.js";
+import { mounted } from "../../core/components/lib/view.js";
 import { Panels } from "./panels.js";
 
 const MOTION = 350;      // ms
@@ -139,6 +139,4 @@ class Symmetry extends Panels {
   }
 }
 
-export default function (component) {
-  return mount(component, Symmetry);
-}
+export default mounted(Symmetry);

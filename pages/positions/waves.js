@@ -4,7 +4,7 @@
 import { matrixPicture } from "../../core/components/lib/canvas.js";
 import { fill, make, marked } from "../../core/components/lib/dom.js";
 import { decimals, scientific, written } from "../../core/components/lib/numbers.js";
-import { mount } from "../../core/components/lib/view.js";
+import { mounted } from "../../core/components/lib/view.js";
 import { baseAt, Panels } from "./panels.js";
 import { drawDial, drawGram, drawHeat, drawLengths, drawProducts, drawWave, wavelength } from "./waves_panels.js";
 import { byDistance, productsWith, sinusoids } from "./schemes.js";
@@ -147,6 +147,4 @@ class Waves extends Panels {
   }
 }
 
-export default function (component) {
-  return mount(component, Waves);
-}
+export default mounted(Waves);

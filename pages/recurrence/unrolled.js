@@ -6,7 +6,7 @@ import { css } from "../../core/components/lib/colours.js";
 import { fill, make } from "../../core/components/lib/dom.js";
 import { exact } from "../../core/components/lib/numbers.js";
 import { showTip, tokenChip } from "../../core/components/lib/pattern.js";
-import { fitHeight, keepFitted, mount } from "../../core/components/lib/view.js";
+import { fitHeight, keepFitted, mounted } from "../../core/components/lib/view.js";
 
 const ARCS = 54, CHIPS = 34, GAP = 26, LEAST_COLUMN = 42, MOST_COLUMN = 260;
 const WEIGHT = { meaning: "residual-ink", bold: true, size: 0.95 };
@@ -284,6 +284,4 @@ class Unrolled {
   }
 }
 
-export default function (component) {
-  mount(component, Unrolled);
-}
+export default mounted(Unrolled);

@@ -6,7 +6,7 @@ import { button, chip, draw, fill, make, rich, sized } from "../../core/componen
 import { byKeys } from "../../core/components/lib/keys.js";
 import { niceStep, significant, written } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { mounted, onWidth } from "../../core/components/lib/view.js";
 
 const RUG = -0.65, FLOOR = -0.9;     // of the curves' axis: where the ticks of the neurons stand, and its lower end
 const NEAR = 4;                      // pixels to both sides of the hand, in which the strongest neuron is taken
@@ -205,6 +205,4 @@ class Neurons {
   }
 }
 
-export default function (component) {
-  mount(component, Neurons);
-}
+export default mounted(Neurons);

@@ -2,7 +2,7 @@ import { button, chip, draw, drawText, fill, make, rich, sized } from "../../cor
 import { focusNext } from "../../core/components/lib/keys.js";
 import { grouped, plain } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
-import { mount, onWidth, TitledView } from "../../core/components/lib/view.js";
+import { mounted, onWidth, TitledView } from "../../core/components/lib/view.js";
 
 // header: sizes [asked]; letters [[visible form of each character] per word]; order [word]; more: words of the text
 // that are not shown;
@@ -161,6 +161,4 @@ class Training extends TitledView {
   }
 }
 
-export default function (component) {
-  mount(component, Training);
-}
+export default mounted(Training);

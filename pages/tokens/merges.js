@@ -7,7 +7,7 @@ import { grouped } from "../../core/components/lib/numbers.js";
 import { Player } from "../../core/components/lib/player.js";
 import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
 import { drawTree, measureTree, treeHeight } from "../../core/components/lib/tokens.js";
-import { mount, redrawn, TitledView } from "../../core/components/lib/view.js";
+import { mounted, redrawn, TitledView } from "../../core/components/lib/view.js";
 
 const SHOWN_PAIRS = 12, LARGER = 1.12;
 
@@ -189,6 +189,4 @@ class Merges extends TitledView {
   }
 }
 
-export default function (component) {
-  mount(component, Merges);
-}
+export default mounted(Merges);

@@ -1,7 +1,7 @@
 import { button, chip, draw, drawLine, drawText, fill, make, rich, sized } from "../../core/components/lib/dom.js";
 import { grouped } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
-import { mount, onWidth, TitledView } from "../../core/components/lib/view.js";
+import { mounted, onWidth, TitledView } from "../../core/components/lib/view.js";
 
 // header: examples [text]; methods [{name, vocabulary (null: no end), vocabulary_text, counts [per example], pieces
 // [[text] per example], unknown [n per example]}]; axis [least, most] of the vocabularies that have a size;
@@ -116,6 +116,4 @@ class Methods extends TitledView {
 const TENS = ["1", "10", "100", "1k", "10k", "100k", "1M"];
 const letter = (m) => String.fromCharCode(65 + m);
 
-export default function (component) {
-  mount(component, Methods);
-}
+export default mounted(Methods);

@@ -5,7 +5,7 @@ import { focusNext } from "../../core/components/lib/keys.js";
 import { grouped } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, onFont } from "../../core/components/lib/text.js";
 import { drawTree, measureTree, treeHeight } from "../../core/components/lib/tokens.js";
-import { mount } from "../../core/components/lib/view.js";
+import { mounted } from "../../core/components/lib/view.js";
 
 const MOST_SHOWN = 600, MOST_CHARACTERS = 8;
 
@@ -176,6 +176,4 @@ function characters(bytes) {
   return found;
 }
 
-export default function (component) {
-  mount(component, Vocabulary);
-}
+export default mounted(Vocabulary);

@@ -2,7 +2,7 @@ import { draw, fill, make } from "../../core/components/lib/dom.js";
 import { steppedByKeys } from "../../core/components/lib/keys.js";
 import { readable } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, onFont, textWidth } from "../../core/components/lib/text.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { mounted, onWidth } from "../../core/components/lib/view.js";
 
 // header: tokens [text]; guesses [text], p_guess [n + 1]; p_true, losses [n] (in the unit shown); right [bool, n];
 // mean; text (labels); picked; height (of the bars, px). A column for each token that was read. The last one has a
@@ -124,6 +124,4 @@ function percent(p) {
   return `${readable(100 * p, digits)} %`;
 }
 
-export default function (component) {
-  mount(component, Forcing);
-}
+export default mounted(Forcing);

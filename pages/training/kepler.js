@@ -4,7 +4,7 @@ import { dot, line, stroke, wholeTicks, write } from "../../core/components/lib/
 import { fill, make, marked } from "../../core/components/lib/dom.js";
 import { Instrument, panelIn, Range } from "../../core/components/lib/instrument.js";
 import { decimals, grouped, significant } from "../../core/components/lib/numbers.js";
-import { mount } from "../../core/components/lib/view.js";
+import { mounted } from "../../core/components/lib/view.js";
 import { apart, MOTIONS, pathOf, TURN } from "./kepler_motion.js";
 
 /** A line through points [x, y]. */
@@ -226,6 +226,4 @@ class Orbit extends Instrument {
   }
 }
 
-export default function (component) {
-  return mount(component, Orbit);
-}
+export default mounted(Orbit);

@@ -2,7 +2,7 @@ import { draw, fill, make, sized } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { steppedByKeys } from "../../core/components/lib/keys.js";
 import { emOf, monoFont, onFont, shortened } from "../../core/components/lib/text.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { mounted, onWidth } from "../../core/components/lib/view.js";
 
 // header: n; rows [{cells [text], only (text of the target behind the last place), counted [bool], documents [number,
 // −1 for end of text], first [bool]}]; lengths {packed [[bool]], padded [number]}; picked [row, place]; height (px);
@@ -114,6 +114,4 @@ class Packing {
   }
 }
 
-export default function (component) {
-  mount(component, Packing);
-}
+export default mounted(Packing);

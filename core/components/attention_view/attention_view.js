@@ -4,7 +4,7 @@ import { unpack } from "../lib/bytes.js";
 import { buildHand } from "../lib/hand.js";
 import { significant } from "../lib/numbers.js";
 import { rowOffsets, valueIn } from "../lib/pattern.js";
-import { fitHeight, keepFitted, mount } from "../lib/view.js";
+import { fitHeight, keepFitted, mounted } from "../lib/view.js";
 import { layOutLines } from "./lines.js";
 import { layOutMatrix, wireMatrix } from "./matrix.js";
 
@@ -59,4 +59,4 @@ class Head {
   }
 }
 
-export default (component) => mount(component, Head);
+export default mounted(Head);

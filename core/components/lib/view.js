@@ -44,6 +44,9 @@ export function mount({ parentElement, data, setStateValue, setTriggerValue }, V
   };
 }
 
+/** The default export of a picture that is one View. */
+export const mounted = (View) => (component) => mount(component, View);
+
 /** What most pictures of tokens begin with: a title that is read out, and the echoes of what the hand has set. */
 export class TitledView {
   constructor(root) {
