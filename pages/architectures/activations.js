@@ -93,7 +93,7 @@ class Curves {
       this.state = { ...header.settings };
     for (const [name, { label, node }] of Object.entries(this.sliders)) {
       label.textContent = this.text[`slider_${name}`];
-      node.setAttribute("aria-label", this.text[`slider_${name}`]);
+      node.ariaLabel = this.text[`slider_${name}`];
     }
     this.swap();
     this.schedule();
@@ -137,7 +137,7 @@ class Curves {
       const stands = name === "beta" ? Math.log10(beta) : this.state[name];
       if (Math.abs(Number(node.value) - stands) > 0.006) node.value = stands;
       value.textContent = shown[name];
-      node.setAttribute("aria-valuetext", shown[name]);
+      node.ariaValueText = shown[name];
     }
     this.title.textContent = fill(this.text.title,
       { x: shown.x, gap: decimals(VALUE.swish(x, beta) - VALUE.relu(x)), beta: shown.beta });
@@ -222,13 +222,13 @@ class Curves {
     for (const name of Object.keys(GATES)) {
       const node = button(this.picks, this.text[name], this.text[name],
         () => { this.state.gate = name; this.redraw(); this.settle(); }, name === gate ? "choice lit" : "choice");
-      node.setAttribute("aria-pressed", String(name === gate));
+      node.ariaPressed = String(name === gate);
     }
     const value = VALUE[g](x, beta) * second;
     this.gateText.textContent = fill(this.text.gate_reading,
       { gate: this.text[gate], a: decimals(x, 2), b: decimals(second, 2), value: decimals(value),
         first: decimals(SLOPE[g](x, beta) * second), second: decimals(VALUE[g](x, beta)) });
-    this.surface.canvas.setAttribute("aria-label", this.gateText.textContent);
+    this.surface.canvas.ariaLabel = this.gateText.textContent;
     this.paint(g, beta, x, second);
   }
 

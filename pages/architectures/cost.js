@@ -1,7 +1,7 @@
 // header: titled, text {cell, never, layers, layer, more, hint}, n, hands [as routes.hand has them, named by their
 // settings in the address], patterns [{name, cells (n × n characters: "0" never, then the number of layers from "1"
 // on), lines [text]}].
-import { fill, make } from "../../core/components/lib/dom.js";
+import { fill, make, spokenLine } from "../../core/components/lib/dom.js";
 import { line } from "../../core/components/lib/canvas.js";
 import { buildHand } from "../../core/components/lib/hand.js";
 import { unpack } from "../../core/components/lib/bytes.js";
@@ -16,8 +16,7 @@ class SparsePatterns {
     this.root = root;
     root.classList.add("sparse");
     this.bar = make("div", "hands", root);
-    this.title = make("div", "title", root);
-    this.title.setAttribute("aria-live", "polite");
+    this.title = spokenLine(root, "title");
     this.legend = make("div", "legend muted", root);
     this.masks = make("div", "masks", root);
     this.reading = make("div", "reading muted", root);
@@ -66,7 +65,7 @@ class SparsePatterns {
     const figure = make("figure", "", this.masks), caption = make("figcaption", "", figure);
     make("div", "name", caption, pattern.name);
     const canvas = make("canvas", "", figure);
-    canvas.setAttribute("aria-label", `${pattern.name}: ${pattern.lines.join("; ")}`);
+    canvas.ariaLabel = `${pattern.name}: ${pattern.lines.join("; ")}`;
     for (const line of pattern.lines) make("div", "muted", figure, line);
     pointedByKeys(canvas, () => ({ left: 0, top: 0, width: canvas.clientWidth, height: canvas.clientHeight,
       columns: this.n, rows: this.n }), () => this.reading.textContent);

@@ -1,5 +1,5 @@
 import { tableBody, tableRow } from "./shared.js";
-import { draw, make, sized } from "../../core/components/lib/dom.js";
+import { draw, make, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { emOf } from "../../core/components/lib/text.js";
 import { mounted, onWidth } from "../../core/components/lib/view.js";
 
@@ -11,8 +11,7 @@ class DesignView {
   constructor(root) {
     this.root = root;
     root.classList.add("design");
-    this.title = make("div", "title", root);
-    this.title.setAttribute("aria-live", "polite");
+    this.title = spokenLine(root, "title");
     this.against = make("div", "against muted", root);
     this.place = make("div", "diagram", root);
     this.svg = draw("svg", { class: "design-diagram", role: "img" }, this.place);

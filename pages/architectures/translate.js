@@ -277,7 +277,7 @@ class Translate {
 
 function press(node, lit) {
   node.classList.toggle("lit", lit);
-  node.setAttribute("aria-pressed", lit);
+  node.ariaPressed = lit;
 }
 
 const cutShort = (name) => ([...name].length > 11 ? `${[...name].slice(0, 10).join("")}…` : name);

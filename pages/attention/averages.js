@@ -98,8 +98,8 @@ class Average extends Instrument {
     const mean = this.place(this.meanAt(2 ** log)), alpha = Math.max(...weights);
     this.diamond(context, mean);
     this.names(context, weights, mean);
-    surface.canvas.setAttribute("aria-label", fill(this.labels.spoken, { tau: tauText(log),
-      token: this.tokens[weights.indexOf(alpha)], alpha: decimals(alpha) }));
+    surface.canvas.ariaLabel = fill(this.labels.spoken, { tau: tauText(log),
+      token: this.tokens[weights.indexOf(alpha)], alpha: decimals(alpha) });
   }
 
   /** The points of a line, as the context's path. */

@@ -5,7 +5,7 @@
 // hidden}]; arrays m0, m1, …: their values, row by row; lines: rows of panels.
 import { hatch, resize, stroke } from "../../core/components/lib/canvas.js";
 import { between, css } from "../../core/components/lib/colours.js";
-import { chip, fill, make } from "../../core/components/lib/dom.js";
+import { chip, fill, make, spokenLine } from "../../core/components/lib/dom.js";
 import { pointedByKeys } from "../../core/components/lib/keys.js";
 import { exact } from "../../core/components/lib/numbers.js";
 import { showTip } from "../../core/components/lib/pattern.js";
@@ -16,8 +16,7 @@ import { keepFree, mounted } from "../../core/components/lib/view.js";
 class Matrices {
   constructor(root) {
     this.root = root;
-    this.heading = make("div", "title", root);
-    this.heading.setAttribute("aria-live", "polite");
+    this.heading = spokenLine(root, "title");
     this.grid = make("div", "matrices", root);
     this.tip = make("div", "tip", root);
     this.tip.hidden = true;
@@ -32,7 +31,7 @@ class Matrices {
     this.heading.textContent = header.title;
     while (this.canvases.length > this.panels.length) this.canvases.pop().parentNode.remove();
     while (this.canvases.length < this.panels.length) this.canvases.push(this.canvas(this.canvases.length));
-    this.panels.forEach(({ name, said }, k) => this.canvases[k].setAttribute("aria-label", `${name}: ${said}`));
+    this.panels.forEach(({ name, said }, k) => { this.canvases[k].ariaLabel = `${name}: ${said}`; });
     this.paint();
   }
 

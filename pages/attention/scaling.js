@@ -36,7 +36,7 @@ class Scaling {
     Object.assign(this, header);
     if (this.echoes.moves(d, this.d_ks[this.at])) this.at = this.d_ks.indexOf(d);
     this.slider.max = this.d_ks.length - 1;
-    this.slider.setAttribute("aria-label", this.text.slider);
+    this.slider.ariaLabel = this.text.slider;
     this.legend();
     this.paint();
   }
@@ -77,7 +77,7 @@ class Scaling {
     const em = emOf(this.root), d = this.d_ks[this.at];
     Object.assign(this, { em, left: 3.4 * em, right: 0.8 * em, upper: 1.9 * em, lower: 2.3 * em });
     this.slider.value = this.at;
-    this.slider.setAttribute("aria-valuetext", `d_k = ${d}`);
+    this.slider.ariaValueText = `d_k = ${d}`;
     marked(this.value, `d_k = ${d}`);
     this.paintVariance(d);
     this.paintSoftmax();

@@ -38,11 +38,11 @@ class Steps extends Instrument {
     this.forward = button(bar, "›", "", () => this.move(1), "go");
     this.picks = { layer: this.select(bar), head: this.select(bar), position: this.select(bar) };
     this.variants = make("div", "variants", bar);
-    this.variants.setAttribute("role", "radiogroup");
+    this.variants.role = "radiogroup";
     this.title = make("p", "title", root);
-    this.title.setAttribute("aria-live", "polite");
+    this.title.ariaLive = "polite";
     this.stage = make("div", "stage", root);
-    this.stage.setAttribute("role", "group");
+    this.stage.role = "group";
     Object.assign(this.stage, { tabIndex: 0, onkeydown: (event) => this.key(event) });
     this.surface = new Surface(this.stage, "picture");
     this.surface.point((x, y, phase) => this.pointed(x, y, phase));
@@ -73,11 +73,11 @@ class Steps extends Instrument {
   fillControls() {
     const { labels, back, forward, range: slider, stage: keys } = this;
     for (const [name, node] of Object.entries({ back, forward, slider, keys }))
-      node.setAttribute("aria-label", labels[name]);
+      node.ariaLabel = labels[name];
     for (const [name, { name: title, node }] of Object.entries(this.picks)) {
       const options = this.options[name], wanted = options.join("\n");
       title.textContent = labels[name];
-      node.setAttribute("aria-label", labels[name]);
+      node.ariaLabel = labels[name];
       node.name = name;
       if (node.wanted !== wanted) node.replaceChildren(...options.map((text, k) => new Option(text, String(k))));
       node.wanted = wanted;
@@ -86,8 +86,7 @@ class Steps extends Instrument {
     if (this.variants.childElementCount === this.variantNames.length) return;
     this.variants.replaceChildren();
     for (const variant of this.variantNames)
-      button(this.variants, labels[`variant_${variant}`], "", () => this.changed({ variant }), "go")
-        .setAttribute("role", "radio");
+      button(this.variants, labels[`variant_${variant}`], "", () => this.changed({ variant }), "go").role = "radio";
   }
 
   /** All numbers of the present variant, and how far the colours reach. */
@@ -207,12 +206,12 @@ class Steps extends Instrument {
     }
     Object.assign(range, { max: stages.length - 1, value: at });
     range.style.setProperty("--share", `${(100 * at) / (stages.length - 1)}%`);
-    range.setAttribute("aria-valuetext", unmarked(this.labels[`stage_${this.step}`]));
+    range.ariaValueText = unmarked(this.labels[`stage_${this.step}`]);
     // one that is switched off loses the focus
     this.back.ariaDisabled = String(at === 0);
     this.forward.ariaDisabled = String(at === stages.length - 1);
     [...this.variants.children]
-      .forEach((node, k) => node.setAttribute("aria-checked", String(this.variantNames[k] === this.settings.variant)));
+      .forEach((node, k) => { node.ariaChecked = String(this.variantNames[k] === this.settings.variant); });
     this.paint();
     if (this.dirty) this.say();
     this.dirty = false;
@@ -480,7 +479,7 @@ class Steps extends Instrument {
       masked: items.length - seen };
     const saying = labels[this.sayingOf(step, values.masked)] ?? labels[`say_${step}`];
     this.sentence(this.title, `${labels.count} ${saying}`, values);
-    this.surface.canvas.setAttribute("aria-label", this.title.textContent);
+    this.surface.canvas.ariaLabel = this.title.textContent;
     const alpha = restAlpha ? decimals(restAlpha) : "0";
     const outside = rest.count ? fill(labels.note_rest, { name: rest.name, n: rest.count, alpha }) : "";
     this.note.textContent = `${labels[this.simple ? "note_simple" : "note"]} ${outside}`;

@@ -1,7 +1,7 @@
 // header: identity; tokens [4]; given {X, W_Q, W_K, W_V}; solution and mistakes {step: matrix}, {step: {slip: matrix}},
 // where a matrix is rows of numbers, "-inf" or null; cells {"step.row.column": [typed, 1 where it was shown]}; text.
 // What a reader types is compared with the solution here, and kept in Python's session.
-import { button, draw, fill, make } from "../../core/components/lib/dom.js";
+import { button, draw, fill, make, spokenLine } from "../../core/components/lib/dom.js";
 import { plain, written } from "../../core/components/lib/numbers.js";
 import { mounted, onWidth } from "../../core/components/lib/view.js";
 
@@ -60,16 +60,15 @@ class Worksheet {
     this.root = root;
     this.bar = make("div", "bar", root);
     this.title = make("div", "title", this.bar);
-    this.title.setAttribute("role", "status");
-    this.verdict = make("div", "verdict", this.bar);
-    this.verdict.setAttribute("aria-live", "polite");
+    this.title.role = "status";
+    this.verdict = spokenLine(this.bar, "verdict");
     const acts = make("div", "acts", this.bar);
     this.buttons = Object.fromEntries([...OF_A_CELL, "reset"]
       .map((act) => [act, button(acts, "", "", () => this[act](), act)]));
     acts.onpointerdown = (event) => event.preventDefault();     // the cell keeps the focus
     this.sheet = make("div", "sheet", root);
     const keeper = make("div", "keeper", root);
-    keeper.setAttribute("aria-hidden", "true");
+    keeper.ariaHidden = "true";
     this.svg = draw("svg", { class: "worksheet-picture" }, keeper);
     root.onfocusout = () => this.settle();
     onWidth(root, () => this.paintPicture());
@@ -118,7 +117,7 @@ class Worksheet {
     const key = `${step}.${i}.${j}`, input = make("input", "cell", place);
     Object.assign(input,
       { type: "text", value: this.cells[key]?.[0] ?? "", maxLength: 12, autocomplete: "off", spellcheck: false });
-    input.setAttribute("aria-label", this.where(step, i, j).replaceAll("_", ""));
+    input.ariaLabel = this.where(step, i, j).replaceAll("_", "");
     input.dataset.key = key;
     this.fields[key] = { input, place, step, i, j };
     input.oninput = () => this.type(key, input.value);
@@ -201,7 +200,7 @@ class Worksheet {
       const { input, place } = this.fields[key], { state } = this.judge(key), typed = this.cells[key]?.[0] ?? "";
       if (input.value.trim() !== typed) input.value = typed;
       place.className = state;
-      input.setAttribute("aria-invalid", String(state === "wrong"));
+      input.ariaInvalid = String(state === "wrong");
     }
     this.count();
     if (!only) this.paintPicture();

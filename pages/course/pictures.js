@@ -148,11 +148,11 @@ class Course {
   glossary() {
     const { header, text, bar } = this, field = make("input", "find", bar);
     Object.assign(field, { type: "search", placeholder: text.find, value: this.find });
-    field.setAttribute("aria-label", text.find);
+    field.ariaLabel = text.find;
     const choice = make("div", "choice", bar);
     for (const group of ["letters", "lessons"]) {
       const pick = button(choice, text[group], text[group], () => this.tell({ group }));
-      pick.setAttribute("aria-pressed", String(header.group === group));
+      pick.ariaPressed = String(header.group === group);
     }
     const said = make("span", "muted said", bar), list = make("div", "glossary", this.root);
     const groups = this.groups().map((group) => this.group(list, group));
@@ -207,7 +207,7 @@ class Course {
     const own = make("a", "own", foot, "#");
     own.href = `./course?term=${encodeURIComponent(term.term)}`;
     own.title = this.text.link;
-    own.setAttribute("aria-label", `${this.text.link}: ${term.term}`);
+    own.ariaLabel = `${this.text.link}: ${term.term}`;
     own.onclick = (event) => { event.preventDefault(); this.tell({ term: term.term }); };
     return card;
   }

@@ -18,7 +18,7 @@ export default function (component) {
   Object.assign(view, unpack(data), { send: setTriggerValue });
   view.reach = [view.window, view.product].reduce(
     (most, values) => values.reduce((larger, value) => Math.max(larger, Math.abs(value)), most), 0) || 1;
-  view.stage.setAttribute("aria-label", view.text.keys);
+  view.stage.ariaLabel = view.text.keys;
   whenStyled(root, () => arrange(view));
 }
 

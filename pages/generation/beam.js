@@ -23,7 +23,7 @@ class Beam extends TitledView {
 
   receive(header) {
     Object.assign(this, header);
-    this.place.setAttribute("aria-label", this.text.tree);
+    this.place.ariaLabel = this.text.tree;
     this.paint();
   }
 

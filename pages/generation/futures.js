@@ -24,7 +24,7 @@ class Futures extends TitledView {
 
   receive(header) {
     Object.assign(this, header);
-    this.place.setAttribute("aria-label", this.text.tree);
+    this.place.ariaLabel = this.text.tree;
     this.layout();
     this.paint();
   }

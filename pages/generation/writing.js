@@ -166,9 +166,9 @@ class Writing extends TitledView {
   choosable(row, id, text) {
     row.classList.add("choosable");
     row.dataset.id = id;
-    row.setAttribute("role", "button");
+    row.role = "button";
     row.setAttribute("tabindex", "0");
-    row.setAttribute("aria-label", fill(this.text.choose, { token: text, step: this.at + 1 }));
+    row.ariaLabel = fill(this.text.choose, { token: text, step: this.at + 1 });
     const choose = () => { this.player.stop(); this.settle({ choose: [this.at, id] }); };
     row.onclick = choose;
     row.onkeydown = (event) => {
@@ -207,7 +207,7 @@ class Writing extends TitledView {
         this.active = number;
         this.settle({ branch: number, written: -1, picked: number ? one.from : -1 });
       }, number === this.active ? "branch active" : "branch");
-      row.setAttribute("aria-pressed", String(number === this.active));
+      row.ariaPressed = String(number === this.active);
       const name = make("span", "name", row);
       rich(name, number ? this.text.branch : this.text.trunk,
         { token: { chip: one.tokens[one.from] ?? "" }, step: one.from + 1, seed: this.seed });

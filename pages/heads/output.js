@@ -24,7 +24,7 @@ export default function (component) {
     : row > heads ? [sum.outputs, 0] : [new Float32Array(0), 0]);
   sum.vector = (row) => sum.written.subarray(row * d, (row + 1) * d);
   root.querySelector(".title").textContent = sum.text.title;
-  sum.canvas.setAttribute("aria-label", sum.text.title);
+  sum.canvas.ariaLabel = sum.text.title;
   whenStyled(root, () => arrange(sum));
 }
 
@@ -62,7 +62,7 @@ function arrange(sum) {
 function rowButton(sum, name, head) {
   const label = `${name}, ${sum.text.norm} ${exact(sum.norms[head])}, ${sum.text.share} ${exact(sum.shares[head])}`;
   const node = button(null, "", "", () => sum.send("picked", head), head === sum.selected ? "selected" : "");
-  node.setAttribute("aria-label", label);
+  node.ariaLabel = label;
   Object.assign(node.style, { top: `${HEADING + head * sum.row + 1}px`, height: `${sum.row - 2}px` });
   return node;
 }

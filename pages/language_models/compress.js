@@ -31,8 +31,8 @@ class Coder extends TitledView {
     Object.assign(this, header);
     if (!same || this.step === undefined) this.step = step;
     this.slider.max = this.tokens.length - 1;
-    this.slider.setAttribute("aria-label", this.text.slider);
-    for (const name of ["back", "on"]) this.root.querySelector(`.${name}`).setAttribute("aria-label", this.text[name]);
+    this.slider.ariaLabel = this.text.slider;
+    for (const name of ["back", "on"]) this.root.querySelector(`.${name}`).ariaLabel = this.text[name];
     this.title.textContent = this.text.title_line;
     this.buildStrip();
     this.paint();
@@ -65,7 +65,7 @@ class Coder extends TitledView {
     const width = this.svg.parentElement.clientWidth;
     if (!width || !this.tokens) return;
     this.slider.value = this.step;
-    [...this.strip.children].forEach((choose, i) => choose.setAttribute("aria-pressed", String(i === this.step)));
+    [...this.strip.children].forEach((choose, i) => { choose.ariaPressed = String(i === this.step); });
     const chosen = this.strip.children[this.step];
     if (chosen.offsetLeft < this.strip.scrollLeft
         || chosen.offsetLeft + chosen.offsetWidth > this.strip.scrollLeft + this.strip.clientWidth)

@@ -16,7 +16,7 @@ class Cipher extends TitledView {
     super(root);
     this.player = new Player(root, this.title, { show: () => this.paint(), rest: () => this.settle() });
     this.lines = make("div", "lines", root);
-    this.lines.setAttribute("role", "img");
+    this.lines.role = "img";
     const below = make("div", "below-lines", root);
     this.keyPlace = make("div", "key-place", below);
     this.key = draw("svg", { class: "cipher-key", role: "img" }, this.keyPlace);
@@ -66,7 +66,7 @@ class Cipher extends TitledView {
 
   write(read) {
     this.lines.replaceChildren();
-    this.lines.setAttribute("aria-label", read.join(""));
+    this.lines.ariaLabel = read.join("");
     let word = null;
     [...this.cipher].forEach((sign, i) => {
       word ??= make("span", "word", this.lines);

@@ -26,7 +26,7 @@ class Tasks {
     Object.assign(this, header);
     this.root.querySelector(".prompt-title").textContent = this.text.prompt;
     this.root.querySelector(".bars-title").textContent = this.bars_title;
-    this.list.setAttribute("aria-label", this.text.list);
+    this.list.ariaLabel = this.text.list;
     this.prompt.replaceChildren(this.shots + this.template[0]);
     make("span", "own", this.prompt, this.template[1]).dir = "auto";
     this.prompt.append(this.template[2]);
@@ -38,8 +38,7 @@ class Tasks {
     this.list.replaceChildren();
     for (const one of this.answers) {
       const entry = make("div", one.right ? "entry" : "entry wrong", this.list);
-      make("span", "mark", entry, one.right ? "✓" : "✗").setAttribute("aria-label",
-        one.right ? this.text.right : this.text.wrong);
+      make("span", "mark", entry, one.right ? "✓" : "✗").ariaLabel = one.right ? this.text.right : this.text.wrong;
       make("span", "ask", entry, one.ask);
       make("span", "said", entry, one.said);
       if (!one.right) make("span", "should", entry, fill(this.text.should, { answer: one.should }));

@@ -48,14 +48,14 @@ class Sentences {
     if (row.label) make("span", "label", head, row.label);
     const name = button(head, row.text || "∅", "", () => this.pick(k), "name");
     name.dir = "auto";
-    name.setAttribute("aria-pressed", String(k === this.row));
+    name.ariaPressed = String(k === this.row);
     make("span", "sums", head, row.summary);
     const total = widths.reduce((sum, own) => sum + own, 0), place = make("div", "scroll", node);
     const tall = height + 3.4 * em;
     const svg = draw("svg", { width: Math.max(1, total), height: tall, class: "sentences-chart", role: "img",
       "font-size": "0.95em" }, place);
     const listed = row.tokens.map((token, i) => `${token} ${row.bits[i].toFixed(1)}`).join(", ");
-    svg.setAttribute("aria-label", `${row.text}: ${listed} ${this.text.bits}`);
+    svg.ariaLabel = `${row.text}: ${listed} ${this.text.bits}`;
     drawLine(svg, 0, height + 1.5 * em, total, height + 1.5 * em);
     const dearest = row.bits.indexOf(Math.max(...row.bits));
     let left = 0;

@@ -3,7 +3,7 @@
 // relation, place, tip]]}], areas [text], note, title_line, settings {threshold}. A disc is a right answer and a
 // cross a wrong one; what lies left of the threshold is not said. The threshold moves here, and Python learns of it
 // when the hand rests.
-import { draw, fill, make, sized } from "../../core/components/lib/dom.js";
+import { draw, fill, make, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { probability } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, onFont, shortened, textWidth } from "../../core/components/lib/text.js";
@@ -21,8 +21,7 @@ class Facts {
     this.title = make("div", "title", root);
     this.rows_place = make("div", "facts-rows", root);
     const foot = make("div", "foot", root), left = make("div", "", foot), right = make("div", "", foot);
-    this.said = make("div", "verdict", left);
-    this.said.setAttribute("aria-live", "polite");
+    this.said = spokenLine(left, "verdict");
     this.remark = make("div", "muted remark", left);
     this.slider = make("input", "", make("label", "", right));
     Object.assign(this.slider, { type: "range", min: 0, max: 1, step: 0.01 });
@@ -40,7 +39,7 @@ class Facts {
     this.title.textContent = this.title_line;
     this.remark.textContent = this.note;
     this.areas_place.textContent = ["", ...this.areas].join(" · ");
-    this.slider.setAttribute("aria-label", this.text.threshold);
+    this.slider.ariaLabel = this.text.threshold;
     this.build();
   }
 
@@ -147,7 +146,7 @@ class Facts {
       lost += tally.kept_right;
     }
     this.slider.value = x;
-    this.slider.setAttribute("aria-valuetext", threshold);
+    this.slider.ariaValueText = threshold;
     this.value.textContent = fill(this.text.threshold_value, { threshold });
     this.said.textContent = fill(said ? this.text.said : this.text.silent,
       { threshold, said, wrong, lost, share: ((100 * wrong) / said).toFixed(1) });

@@ -16,7 +16,7 @@ class Items {
       const entry = button(this.list, "",
         `${item.ask}: ${item.said}. ${item.right ? this.text.right : this.text.wrong}`, () => this.send({ item: i }),
         `entry${item.right ? "" : " wrong"}${i === header.settings.item ? " picked" : ""}`);
-      entry.setAttribute("aria-pressed", String(i === header.settings.item));
+      entry.ariaPressed = String(i === header.settings.item);
       make("span", "mark", entry, item.right ? "✓" : "✗");
       make("span", "ask", entry, item.ask);
       make("span", "said", entry, item.said);

@@ -20,7 +20,7 @@ class Recital {
   receive(header) {
     Object.assign(this, header);
     this.legend.textContent = this.key;
-    this.place.setAttribute("aria-label", this.rows.map((row) => `${row.name}: ${row.sum}`).join(" "));
+    this.place.ariaLabel = this.rows.map((row) => `${row.name}: ${row.sum}`).join(" ");
     this.build();
   }
 

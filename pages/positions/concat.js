@@ -23,10 +23,10 @@ class Concat extends Panels {
   constructor(root) {
     super(root);
     const modes = make("div", "modes", this.controls);
-    modes.setAttribute("role", "radiogroup");
+    modes.role = "radiogroup";
     this.modes = ["concatenate", "add"].map((mode) => {
       const choice = button(modes, "", "", () => { this.set("mode", mode); this.commit(); }, "mode");
-      choice.setAttribute("role", "radio");
+      choice.role = "radio";
       return [mode, choice];
     });
     this.range("i");
@@ -73,7 +73,7 @@ class Concat extends Panels {
     this.ranges.width.node.disabled = adding;
     for (const [name, choice] of this.modes) {
       choice.textContent = labels[name];
-      choice.setAttribute("aria-checked", String(name === mode));
+      choice.ariaChecked = String(name === mode);
     }
     const values = { token: this.token, i, d: this.d, width: this.p.length, k, rows: row.length,
       parameters: grouped(row.length * k), worst: worst === 0 ? "0" : scientific(worst) };

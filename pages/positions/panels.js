@@ -37,7 +37,7 @@ export class Panels extends Instrument {
     this.controls = make("div", "controls", root);
     this.grid = make("div", "panels", root);
     this.reading = make("p", "reading", root);
-    this.reading.setAttribute("aria-live", "polite");
+    this.reading.ariaLive = "polite";
   }
 
   get ink() {

@@ -16,7 +16,7 @@ class Symmetry extends Panels {
     this.progress = 0;
     this.largest = make("p", "largest", this.controls);
     this.cases = make("div", "cases", this.controls);
-    this.cases.setAttribute("role", "radiogroup");
+    this.cases.role = "radiogroup";
     this.showChoice = this.checkbox(this.controls, "align", () => this.move());
     this.panel("rows");
   }
@@ -39,7 +39,7 @@ class Symmetry extends Panels {
     for (const { id, title, number, verdict, follows } of cases) {
       const choice = button(this.cases, "", "", () => { this.set("case", id); this.commit(); },
         `case${follows ? " follows" : ""}`);
-      choice.setAttribute("role", "radio");
+      choice.role = "radio";
       choice.dataset.case = id;
       make("span", "title", choice, title);
       make("span", "number", choice, number);
@@ -95,7 +95,7 @@ class Symmetry extends Panels {
 
   describe() {
     for (const choice of this.cases.children)
-      choice.setAttribute("aria-checked", String(choice.dataset.case === this.settings.case));
+      choice.ariaChecked = String(choice.dataset.case === this.settings.case);
     this.caption({ shown: this.width }, () => "caption");
     const t = this.token;
     marked(this.reading, t === null ? this.labels.hint : fill(this.labels.row,

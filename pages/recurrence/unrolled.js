@@ -3,7 +3,7 @@
 // keys move step and unit, with shift the start.
 import { beginDrawing, clipped, line, resize, stroke, writeText } from "../../core/components/lib/canvas.js";
 import { css } from "../../core/components/lib/colours.js";
-import { fill, make } from "../../core/components/lib/dom.js";
+import { fill, make, spokenLine } from "../../core/components/lib/dom.js";
 import { exact } from "../../core/components/lib/numbers.js";
 import { showTip, tokenChip } from "../../core/components/lib/pattern.js";
 import { fitHeight, keepFitted, mounted } from "../../core/components/lib/view.js";
@@ -19,12 +19,11 @@ class Unrolled {
     this.scroll = make("div", "scroll", root);
     this.stage = make("div", "stage", this.scroll);
     this.stage.tabIndex = 0;
-    this.stage.setAttribute("role", "application");
+    this.stage.role = "application";
     this.canvas = make("canvas", "", this.stage);
     this.tip = make("div", "tip", root);
     this.tip.hidden = true;
-    this.spoken = make("div", "spoken", root);
-    this.spoken.setAttribute("aria-live", "polite");
+    this.spoken = spokenLine(root, "spoken");
     this.stage.onpointermove = (event) => this.hover(event);
     this.stage.onpointerleave = () => { this.tip.hidden = true; };
     this.stage.onclick = (event) => this.click(event);
@@ -36,7 +35,7 @@ class Unrolled {
   receive(header) {
     Object.assign(this, header);
     this.reach = this.states.reduce((most, v) => Math.max(most, Math.abs(v)), 0) || 1;
-    this.stage.setAttribute("aria-label", this.text.keys);
+    this.stage.ariaLabel = this.text.keys;
     this.arrange();
     this.reveal();
   }

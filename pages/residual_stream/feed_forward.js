@@ -181,7 +181,7 @@ class Neurons {
     for (const listed of this.rows) {
       const { neuron } = listed, is_picked = neuron === this.picked, row = make("tr", is_picked ? "picked" : "", body);
       const node = button(make("td", "", row), neuron, fill(text.pick, { neuron }), () => this.pick(neuron));
-      node.setAttribute("aria-pressed", String(is_picked));
+      node.ariaPressed = String(is_picked);
       row.onpointerenter = () => this.hover(neuron);
       row.onpointerleave = () => this.hover(null);
       make("td", "number", row, significant(this.post[neuron]));

@@ -9,7 +9,7 @@ function follow(state) {
   if (!picked || picked.row === state.said && data === state.saidOf) return;
   Object.assign(state, { said: picked.row, saidOf: data });
   input.value = picked.row;
-  input.setAttribute("aria-valuetext", data.row_labels[picked.row]);
+  input.ariaValueText = data.row_labels[picked.row];
   amount.textContent = picked.row;
   sayWhere(state);
   document.dispatchEvent(new CustomEvent("lens-depth", { detail: picked.row }));

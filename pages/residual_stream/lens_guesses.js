@@ -22,7 +22,7 @@ export default function ({ parentElement, data }) {
   const list = parentElement.querySelector(".guesses");
   list.data = unpack(data);
   list.depth = list.data.depth;
-  list.setAttribute("aria-label", list.data.label);
+  list.ariaLabel = list.data.label;
   draw(list);
   if (!list.follow) {
     list.follow = ({ detail }) => { list.depth = detail; draw(list); };

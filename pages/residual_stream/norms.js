@@ -163,8 +163,8 @@ function nearest(state, event) {
 export default function ({ parentElement, data, setTriggerValue }) {
   const root = parentElement.querySelector(".residual-norms"), profile = root.querySelector(".profile");
   const state = show(root, data, setTriggerValue, { profile, also: drawProfile });
-  profile.setAttribute("role", "img");
-  profile.setAttribute("aria-label", `${state.data.length_title}, ${state.data.depth_title}`);
+  profile.role = "img";
+  profile.ariaLabel = `${state.data.length_title}, ${state.data.depth_title}`;
   profile.dataset.ranges = "";            // the keys of the grid move its lines too
   profile.onmousemove = (event) => {
     const cell = nearest(state, event);

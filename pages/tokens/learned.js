@@ -39,7 +39,7 @@ class Training extends TitledView {
     if (!same || moved) this.at = this.sizes.indexOf(size);
     if (!same || this.word === undefined) this.word = word;
     this.slider.max = this.sizes.length - 1;
-    this.slider.setAttribute("aria-label", this.text.slider);
+    this.slider.ariaLabel = this.text.slider;
     this.name.textContent = this.text.slider;
     if (!same) this.buildBodies();
     this.paint();
@@ -83,7 +83,7 @@ class Training extends TitledView {
   paint() {
     const [bpe, unigram] = [this.bpe[this.at], this.unigram[this.at]];
     this.slider.value = this.at;
-    this.slider.setAttribute("aria-valuetext", String(bpe.size));
+    this.slider.ariaValueText = String(bpe.size);
     this.value.textContent = fill(this.text.size, { n: grouped(bpe.size) });
     rich(this.title, this.text.title, { size: grouped(bpe.size), pieces: grouped(unigram.size),
       bpe: grouped(bpe.tokens), unigram: grouped(unigram.tokens), characters: grouped(this.ends.characters) });

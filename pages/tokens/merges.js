@@ -26,7 +26,7 @@ class Merges extends TitledView {
     Object.assign(this, header);
     this.last = this.steps.length;
     this.player.receive(this.text, this.last, Math.min(700, Math.max(150, 20000 / Math.max(1, this.last))));
-    this.place.setAttribute("aria-label", this.text.twin);
+    this.place.ariaLabel = this.text.twin;
     const { step, position } = header.settings;
     this.player.begin(step, header.identity, this.echoes.moves(step, this.player.told));
     this.position = position;

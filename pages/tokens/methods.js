@@ -41,7 +41,7 @@ class Methods extends TitledView {
       const cell = make("th", k === example ? "example picked" : "example", head);
       const choose = button(cell, text, "", () => this.pick(k));
       choose.dir = "auto";
-      choose.setAttribute("aria-pressed", String(k === example));
+      choose.ariaPressed = String(k === example);
     });
     make("th", "pieces", head, this.text.pieces);
     const body = make("tbody", "", table);

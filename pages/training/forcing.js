@@ -1,4 +1,4 @@
-import { draw, fill, make } from "../../core/components/lib/dom.js";
+import { draw, fill, make, spokenLine } from "../../core/components/lib/dom.js";
 import { steppedByKeys } from "../../core/components/lib/keys.js";
 import { readable } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, onFont, textWidth } from "../../core/components/lib/text.js";
@@ -15,8 +15,7 @@ class Forcing {
     steppedByKeys(this.place, () => ({ ArrowLeft: -1, ArrowRight: 1 }),
       (step) => this.pick(Math.max(0, Math.min(this.losses.length - 1, this.picked + step))));
     this.svg = draw("svg", { class: "forcing-chart", role: "img" }, this.place);
-    this.spoken = make("div", "spoken", root);
-    this.spoken.setAttribute("aria-live", "polite");
+    this.spoken = spokenLine(root, "spoken");
     onWidth(this.place, () => this.tokens && this.plot());
     onFont(() => this.tokens && this.plot());
   }
@@ -64,7 +63,7 @@ class Forcing {
       svg.setAttribute("font-size", em);
     }
     this.svg.setAttribute("width", width);
-    this.svg.setAttribute("aria-label", this.text.twin);
+    this.svg.ariaLabel = this.text.twin;
     this.headings(em, top, bars);
     this.tokens.forEach((_, i) => this.draw(i, em, top, bars, level));
     draw("line", { class: "axis", x1: 0, x2: width, y1: top + bars, y2: top + bars }, this.svg);

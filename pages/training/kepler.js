@@ -39,7 +39,7 @@ class Orbit extends Instrument {
     const grid = make("div", "panels", root);
     this.panels = { orbit: panelIn(grid, "orbit"), loss: panelIn(grid, "loss"), years: panelIn(grid, "years") };
     this.reading = make("p", "reading", root);
-    this.reading.setAttribute("aria-live", "polite");
+    this.reading.ariaLive = "polite";
   }
 
   receive(data) {

@@ -1,4 +1,4 @@
-import { draw, fill, make, sized } from "../../core/components/lib/dom.js";
+import { draw, fill, make, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { steppedByKeys } from "../../core/components/lib/keys.js";
 import { emOf, monoFont, onFont, shortened } from "../../core/components/lib/text.js";
@@ -11,8 +11,7 @@ class Packing {
   constructor(root) {
     this.root = root;
     this.echoes = new Echoes();
-    this.title = make("div", "title", root);
-    this.title.setAttribute("aria-live", "polite");
+    this.title = spokenLine(root, "title");
     this.place = make("div", "scroll rows", root);
     steppedByKeys(this.place, () => ({ ArrowLeft: -1, ArrowRight: 1, ArrowUp: -this.n, ArrowDown: this.n }),
       (step) => this.step(step));
@@ -30,7 +29,7 @@ class Packing {
     Object.assign(this, rest);
     if (moved || other) this.picked = picked;
     this.root.style.setProperty("--free", `${header.height}px`);
-    this.place.setAttribute("aria-label", this.text.keys);
+    this.place.ariaLabel = this.text.keys;
     this.plot();
   }
 

@@ -36,10 +36,10 @@ class Head {
   describe() {
     const { root, text, heading, signed, reach } = this, part = (name) => root.querySelector(name);
     this.title.textContent = heading;
-    this.cells.setAttribute("aria-label", `${heading} ${text.keys_help}`);
+    this.cells.ariaLabel = `${heading} ${text.keys_help}`;
     root.classList.toggle("is-lines", this.shows === "lines");
     root.classList.toggle("is-signed", signed);
-    part(".scale").setAttribute("aria-label", text.scale);
+    part(".scale").ariaLabel = text.scale;
     part(".low").textContent = signed ? `−${significant(reach)}` : "";
     part(".high").textContent = signed ? `+${significant(reach)}` : "";
   }

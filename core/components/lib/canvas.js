@@ -8,8 +8,8 @@ import { readTheme } from "./theme.js";
 export class Surface {
   constructor(parent, className, label) {
     this.canvas = make("canvas", className, parent);
-    this.canvas.setAttribute("role", "img");
-    this.canvas.setAttribute("aria-label", label ?? "");
+    this.canvas.role = "img";
+    this.canvas.ariaLabel = label ?? "";
     this.context = this.canvas.getContext("2d");
     this.width = 0;
     this.height = 0;

@@ -71,7 +71,7 @@ export function chip(parent, text, name = "chip") {
 }
 
 export function labelled(node, label) {
-  node.setAttribute("aria-label", label);
+  node.ariaLabel = label;
   node.title = label;
   return node;
 }
@@ -107,7 +107,7 @@ export function hatching(svg, id, { size, thick }) {
 /** A line of text that is read out when it changes. */
 export function spokenLine(parent, name) {
   const node = make("div", name, parent);
-  node.setAttribute("aria-live", "polite");
+  node.ariaLive = "polite";
   return node;
 }
 
@@ -115,7 +115,7 @@ export function spokenLine(parent, name) {
 export function keyPlace(parent, name, onkeydown) {
   const node = make("div", name, parent);
   node.tabIndex = 0;
-  node.setAttribute("role", "group");
+  node.role = "group";
   node.onkeydown = onkeydown;
   return node;
 }

@@ -20,7 +20,7 @@ export class Range {
 
   title(label, hint = "") {
     marked(this.name, label);
-    this.node.setAttribute("aria-label", unmarked(hint || label));
+    this.node.ariaLabel = unmarked(hint || label);
     this.box.title = hint;
   }
 
@@ -30,7 +30,7 @@ export class Range {
     this.node.step = step;
     if (Number(this.node.value) !== value) this.node.value = value;
     this.output.textContent = text;
-    this.node.setAttribute("aria-valuetext", text);
+    this.node.ariaValueText = text;
     const share = high > low ? (value - low) / (high - low) : 0;
     this.node.style.setProperty("--share", `${100 * share}%`);
   }
@@ -98,6 +98,6 @@ export function panelIn(parent, name) {
   const surface = new Surface(cell, `canvas-${name}`);
   return { cell, caption, surface, say: (text) => {
     marked(caption, text);
-    surface.canvas.setAttribute("aria-label", unmarked(text));
+    surface.canvas.ariaLabel = unmarked(text);
   } };
 }

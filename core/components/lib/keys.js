@@ -24,10 +24,10 @@ export const isStep = (key) => key in BY_KEYS;
 export function byKeys(node, walk, act, said) {
   let at = null;
   const spoken = make("div", "spoken");
-  spoken.setAttribute("aria-live", "polite");
+  spoken.ariaLive = "polite";
   node.after(spoken);
   node.tabIndex = 0;
-  node.setAttribute("role", "application");
+  node.role = "application";
   const show = (phase) => {
     act(...at, phase);
     // once the picture is drawn anew
@@ -49,7 +49,7 @@ export function byKeys(node, walk, act, said) {
 /** Makes `node` a stop of the Tab key that has keys of its own: go(step) for each of those that steps() names. */
 export function steppedByKeys(node, steps, go) {
   node.tabIndex = 0;
-  node.setAttribute("role", "group");
+  node.role = "group";
   node.onkeydown = (event) => {
     const step = steps()[event.key];
     if (!step) return;

@@ -28,7 +28,7 @@ export class Player {
   receive(text, last, pause) {
     Object.assign(this, { text, last, pause });
     this.slider.max = last;
-    this.slider.setAttribute("aria-label", text.slider);
+    this.slider.ariaLabel = text.slider;
     for (const [name, node] of Object.entries(this.steps)) labelled(node, text[name]);
     this.play.title = text.play;
     this.label();
@@ -60,8 +60,8 @@ export class Player {
 
   label() {
     this.play.textContent = this.playing ? this.text.pause : this.text.play;
-    this.play.setAttribute("aria-label", this.play.textContent);
-    this.live.setAttribute("aria-live", this.playing ? "off" : "polite");
+    this.play.ariaLabel = this.play.textContent;
+    this.live.ariaLive = this.playing ? "off" : "polite";
   }
 
   go(at) {
@@ -90,6 +90,6 @@ export class Player {
   /** The slider where it stands, and what it says there. */
   value(said) {
     this.slider.value = this.at;
-    this.slider.setAttribute("aria-valuetext", said);
+    this.slider.ariaValueText = said;
   }
 }

@@ -62,12 +62,12 @@ function readable(box, hint) {
   let at = null;
   ring.className = "chart-ring";
   label.className = "chart-label";
-  label.setAttribute("role", "status");
+  label.role = "status";
   box.append(ring, label);
   box.classList.add("chart-keys");
   box.tabIndex = 0;
-  box.setAttribute("role", "application");
-  const name = () => box.setAttribute("aria-label", named(chart, hint));
+  box.role = "application";
+  const name = () => { box.ariaLabel = named(chart, hint); };
   const leave = () => { at = null; ring.hidden = true; label.textContent = ""; };
   const show = (mark) => {
     const { left, top, width } = box.getBoundingClientRect();

@@ -26,7 +26,7 @@ function build(parent) {
       if (svg) save(await toFile(svg, wanted), `${wanted.name}.${kind.toLowerCase()}`);
     });
   const message = make("span", "message", row);
-  message.setAttribute("role", "status");
+  message.role = "status";
   return row;
 }
 

@@ -309,7 +309,7 @@ export function show(root, bytes, setTriggerValue, more) {
   }
   root.style.setProperty("--grid-height",
     data.fit ? `clamp(${data.height}px, calc(100dvh - ${data.fit}px), ${data.most_height}px)` : `${data.height}px`);
-  state.scroller.setAttribute("aria-label", data.twin);
+  state.scroller.ariaLabel = data.twin;
   whenStyled(root, () => paint(state));
   return state;
 }

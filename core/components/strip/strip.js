@@ -7,14 +7,14 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const written = JSON.stringify(data), row = parentElement.querySelector("nav") ?? make("nav", "", parentElement);
   if (row.dataset.written === written) return;
   row.dataset.written = written;
-  row.setAttribute("aria-label", data.name);
+  row.ariaLabel = data.name;
   row.className = data.stages.every((stage) => stage.lit) ? "whole" : "";
   row.replaceChildren();
   let blocks = null;        // the box of the stages that are repeated
   data.stages.forEach((stage, index) => {
     const enters = stage.repeated && !blocks;
     if (!stage.repeated) blocks = null;
-    if (index) make("span", "arrow", blocks ?? row).setAttribute("aria-hidden", "true");
+    if (index) make("span", "arrow", blocks ?? row).ariaHidden = "true";
     if (enters) {
       blocks = make("span", "blocks", row);
       make("span", "times", blocks, data.blocks);
@@ -29,7 +29,7 @@ function addStage(parent, stage, setTriggerValue) {
   const node = make(stage.href ? "a" : "span", stage.lit ? "stage lit" : "stage", parent, stage.label);
   node.title = stage.hint;
   node.style.setProperty("--own", `var(--tx-${stage.colour})`);
-  if (stage.lit) node.setAttribute("aria-current", "step");
+  if (stage.lit) node.ariaCurrent = "step";
   if (!stage.href) return;
   node.href = stage.href;
   node.onclick = (event) => {
