@@ -3,7 +3,7 @@
 // computed here, in float64, as core/model/activation.py has them.
 import { tableBody, tableRow } from "./shared.js";
 import { dot, line, matrixPicture, placePicture, stroke, Surface } from "../../core/components/lib/canvas.js";
-import { button, chip, draw, fill, make, sized } from "../../core/components/lib/dom.js";
+import { button, chip, draw, drawLine, drawText, fill, make, sized } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { decimals } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
@@ -159,17 +159,16 @@ class Curves {
     const across = (x) => left + shareOf(x) * (width - left - margin);
     const up = (y) => top + ((high - y) / (high - low)) * (tall - top - bottom);
     for (const y of name === "value" ? [-1, 0, 1, 2, 3, 4, 5] : [0, 0.5, 1]) {
-      draw("line", { x1: left, x2: width - margin, y1: up(y), y2: up(y), class: y === 0 ? "zero" : "grid" }, svg);
-      draw("text", { x: left - 6, y: up(y) + 0.3 * em, "text-anchor": "end", class: "sans" }, svg,
-        decimals(y, name === "value" ? 0 : 1));
+      drawLine(svg, left, up(y), width - margin, up(y), { class: y === 0 ? "zero" : "grid" });
+      drawText(svg, left - 6, up(y) + 0.3 * em, decimals(y, name === "value" ? 0 : 1), { anchor: "end" });
     }
     for (let x = LOW; x <= HIGH; x++)
-      draw("text", { x: across(x), y: tall - 2, "text-anchor": "middle", class: "sans" }, svg, decimals(x, 0));
-    draw("text", { x: left + 4, y: 0.8 * em, class: "sans strong" }, svg, this.text[`plot_${name}`]);
+      drawText(svg, across(x), tall - 2, decimals(x, 0), { anchor: "middle" });
+    drawText(svg, left + 4, 0.8 * em, this.text[`plot_${name}`], { name: "sans strong" });
     if (name === "value" && this.histogram) this.bins(svg, across, up);
     for (const curve of ORDER) this.curve(svg, curve, curves[curve], across, up);
     const { x, beta } = this.state;
-    draw("line", { x1: across(x), x2: across(x), y1: top, y2: tall - bottom, class: "cursor" }, svg);
+    drawLine(svg, across(x), top, across(x), tall - bottom, { class: "cursor" });
     for (const curve of ORDER)
       draw("circle",
         { cx: across(x), cy: up(curves[curve](x, beta)), r: 4, class: `dot ${curve === this.own ? "own" : ""}` }, svg);
@@ -209,8 +208,7 @@ class Curves {
       const own = name === this.own, [cell] = row.children;
       row.classList.toggle("own", own);
       const key = draw("svg", { width: 34, height: 10, "aria-hidden": "true" }, cell);
-      draw("line", { x1: 1, x2: 33, y1: 5, y2: 5, class: `curve ${name}${own ? " own" : ""}`,
-        "stroke-dasharray": DASHES[name] }, key);
+      drawLine(key, 1, 5, 33, 5, { class: `curve ${name}${own ? " own" : ""}`, "stroke-dasharray": DASHES[name] });
       cell.append(` ${fill(this.names[name], { beta })}${own ? ` ${this.text.own}` : ""}`);
     }
   }

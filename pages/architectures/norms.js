@@ -2,7 +2,7 @@
 // stat, alone, joined, still [bool, bool]}]; n, k; token; edges [first, last] of the histograms' axis. Counts are the
 // components of the token's vector in bins of equal width; beyond the axis they are in the outer bins.
 import { tableBody } from "./shared.js";
-import { draw, make } from "../../core/components/lib/dom.js";
+import { draw, drawLine, drawText, make } from "../../core/components/lib/dom.js";
 import { plain } from "../../core/components/lib/numbers.js";
 import { mounted } from "../../core/components/lib/view.js";
 
@@ -68,10 +68,10 @@ class Norms {
         { x: k * step + 0.5, y: height - tall, width: step - 1, height: tall, class: meaning }, svg);
       draw("title", {}, bar, String(count));
     });
-    draw("line", { x1: 0, x2: width, y1: height, y2: height, class: "axis" }, svg);
+    drawLine(svg, 0, height, width, height, { class: "axis" });
     for (const [value, anchor, x] of
         [[edges[0], "start", 0], [(edges[0] + edges[1]) / 2, "middle", width / 2], [edges[1], "end", width]])
-      draw("text", { x, y: height + 10, "text-anchor": anchor, class: "sans", "font-size": 9 }, svg, plain(value, 1));
+      drawText(svg, x, height + 10, plain(value, 1), { anchor, size: 9 });
   }
 }
 

@@ -3,7 +3,7 @@
 // relation, place, tip]]}], areas [text], note, title_line, settings {threshold}. A disc is a right answer and a
 // cross a wrong one; what lies left of the threshold is not said. The threshold moves here, and Python learns of it
 // when the hand rests.
-import { draw, fill, make, sized, spokenLine } from "../../core/components/lib/dom.js";
+import { draw, drawLine, drawText, fill, make, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { probability } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, onFont, shortened, textWidth } from "../../core/components/lib/text.js";
@@ -85,14 +85,14 @@ class Facts {
     const names = Math.min(0.46 * width, this.names), room = width - names - 6.5 * em;
     bars.forEach((bar, k) => {
       const top = k * step, y = top + 0.95 * em;
-      const name = draw("text", { x: names - 0.5 * em, y, "text-anchor": "end", class: bar.rest ? "sans" : "" }, svg,
-        shortened(bar.name, font, names - 0.5 * em));
+      const name = drawText(svg, names - 0.5 * em, y, shortened(bar.name, font, names - 0.5 * em),
+        { anchor: "end", name: bar.rest ? "sans" : "" });
       draw("title", {}, name, bar.name);
       draw("rect", { x: names, y: top + 0.12 * em, width: Math.max(1, bar.p * room), height: 0.96 * em,
         class: bar.said ? "bar said" : "bar" }, svg);
       const verdict = bar.right ? " ✓" : bar.said && row.truth ? " ✗" : "";
-      draw("text", { x: names + bar.p * room + 0.4 * em, y, class: bar.said ? "sans strong" : "sans" }, svg,
-        bar.shown + verdict);
+      drawText(svg, names + bar.p * room + 0.4 * em, y, bar.shown + verdict,
+        { name: bar.said ? "sans strong" : "sans" });
     });
   }
 
@@ -103,9 +103,8 @@ class Facts {
     sized(svg, width, height, `${row.name}, ${this.text.axis}`);
     const ground = draw("rect", { class: "held-ground", x: EDGE, y: 0, height: floor, width: 0 }, svg);
     for (const tick of [0, 0.25, 0.5, 0.75, 1])
-      draw("text", { x: at(tick), y: height - 2, "text-anchor": { 0: "start", 1: "end" }[tick] ?? "middle",
-        class: "sans" }, svg, tick);
-    draw("line", { x1: EDGE, x2: width - EDGE, y1: floor, y2: floor, class: "axis" }, svg);
+      drawText(svg, at(tick), height - 2, tick, { anchor: { 0: "start", 1: "end" }[tick] ?? "middle" });
+    drawLine(svg, EDGE, floor, width - EDGE, floor, { class: "axis" });
     const tally = new Map();
     const places = row.dots.map(([p]) => {
       const cell = Math.min(CELLS - 1, Math.floor(p * CELLS)), level = tally.get(cell) ?? 0;

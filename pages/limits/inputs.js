@@ -1,4 +1,4 @@
-import { draw, make, sized } from "../../core/components/lib/dom.js";
+import { draw, drawLine, drawText, make, sized } from "../../core/components/lib/dom.js";
 import { emOf, monoFont, onFont, shortened, textWidth } from "../../core/components/lib/text.js";
 import { mounted, onWidth } from "../../core/components/lib/view.js";
 
@@ -78,16 +78,15 @@ class Inputs {
     const all = [0, ...row.values, ...(row.control || [])], top = Math.max(...all), bottom = Math.min(...all);
     const unit = top - bottom ? (band - over - 0.9 * em) / (top - bottom) : 0, zero = y + over + 0.3 * em + top * unit;
     const group = draw("g", { "pointer-events": "none" }, svg);
-    draw("text", { x: 0, y: y + 1.2 * em, class: "name" }, group, row.name);
+    drawText(group, 0, y + 1.2 * em, row.name, { name: "name" });
     const notes = over ? [row.note.join(", ")] : row.note.slice(this.scale > 1 ? -1 : 0);
-    notes.forEach((line, k) =>
-      draw("text", { x: 0, y: y + (2.3 + 1.1 * k) * em, class: "sans", "font-size": 0.84 * em }, group, line));
-    draw("line", { x1: side, x2: side + n * step, y1: zero, y2: zero, class: "zero" }, group);
+    notes.forEach((line, k) => drawText(group, 0, y + (2.3 + 1.1 * k) * em, line, { size: 0.84 * em }));
+    drawLine(group, side, zero, side + n * step, zero, { class: "zero" });
     const wide = Math.min(0.62 * step, 1.8 * em), half = 0.36 * em;
     row.values.forEach((value, i) => {
       const x = side + (i + 0.5) * step, control = row.control?.[i] ?? null;
       if (value === null) {
-        draw("text", { x, y: zero - 3, "text-anchor": "middle", class: "sans" }, group, "–");
+        drawText(group, x, zero - 3, "–", { anchor: "middle" });
         return;
       }
       draw("rect", { x: x - wide / 2, y: value > 0 ? zero - value * unit : zero, width: wide,

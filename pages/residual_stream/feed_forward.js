@@ -2,7 +2,7 @@
 // rows [{neuron, promotes [text], suppresses [text]}], picked (a neuron, or −1); height in pixels; text. Arrays: inputs
 // (K) of the curves and curves (their number × K), pre and post (d_ff). A hovered or picked neuron is marked in both
 // pictures; a click on it picks it.
-import { button, chip, draw, fill, make, rich, sized } from "../../core/components/lib/dom.js";
+import { button, chip, draw, drawLine, drawText, fill, make, rich, sized } from "../../core/components/lib/dom.js";
 import { byKeys } from "../../core/components/lib/keys.js";
 import { niceStep, significant, written } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
@@ -97,8 +97,8 @@ class Neurons {
       const look = { class: which ? "curve" : "curve own", "stroke-dasharray": dashes[which] };
       const at = top + (0.9 + 1.35 * which) * em;
       draw("path", { d: `M${points.join("L")}`, ...look }, svg);
-      draw("line", { x1: left + 0.6 * em, x2: left + 3.2 * em, y1: at, y2: at, ...look }, svg);
-      draw("text", { x: left + 3.7 * em, y: at + 0.32 * em, class: which ? "sans" : "sans strong" }, svg, name);
+      drawLine(svg, left + 0.6 * em, at, left + 3.2 * em, at, look);
+      drawText(svg, left + 3.7 * em, at + 0.32 * em, name, { name: which ? "sans" : "sans strong" });
     });
     const tall = 0.65 * em, ticks = Array.from(this.pre).filter((z) => z >= low && z <= high)
       .map((z) => `M${x(z).toFixed(1)} ${(y(RUG) - tall).toFixed(1)}v${(2 * tall).toFixed(1)}`);
@@ -128,14 +128,14 @@ class Neurons {
     this.on_bars = draw("g", {}, svg);
   }
 
-  write(svg, x, y, text, kind = "sans") {
-    draw("text", { x, y, "text-anchor": "middle", class: kind }, svg, text);
+  write(svg, x, y, text, name = "sans") {
+    drawText(svg, x, y, text, { anchor: "middle", name });
   }
 
   /** A line across at a value, which stands left of it. */
   level(svg, value, [x1, x2], y, text) {
-    draw("line", { x1, x2, y1: y, y2: y, class: value ? "grid" : "zero" }, svg);
-    draw("text", { x: x1 - 0.5 * this.em, y: y + 0.3 * this.em, "text-anchor": "end", class: "sans" }, svg, text);
+    drawLine(svg, x1, y, x2, y, { class: value ? "grid" : "zero" });
+    drawText(svg, x1 - 0.5 * this.em, y + 0.3 * this.em, text, { anchor: "end" });
   }
 
   upright(svg, text, y) {
@@ -147,7 +147,7 @@ class Neurons {
   mark() {
     const neuron = this.marked(), { x, y } = this.frame, { em } = this, z = this.pre[neuron], a = this.post[neuron];
     this.on_bars.replaceChildren();
-    draw("line", { x1: x(neuron), x2: x(neuron), y1: y(0), y2: y(a), class: "at bar" }, this.on_bars);
+    drawLine(this.on_bars, x(neuron), y(0), x(neuron), y(a), { class: "at bar" });
     const named = [];
     for (const one of [neuron, ...this.rows.map((row) => row.neuron)])
       if (named.every((other) => Math.abs(one - other) > this.post.length / APART)) named.push(one);
@@ -156,8 +156,7 @@ class Neurons {
     this.on_curve.replaceChildren();
     if (z >= this.inputs[0] && z <= this.inputs.at(-1)) {
       const on = this.gated ? this.own_at(z) : a;
-      draw("line", { x1: this.x(z), x2: this.x(z), y1: this.y(RUG) + 0.65 * em, y2: this.y(on), class: "at" },
-        this.on_curve);
+      drawLine(this.on_curve, this.x(z), this.y(RUG) + 0.65 * em, this.x(z), this.y(on), { class: "at" });
       draw("circle", { cx: this.x(z), cy: this.y(on), r: 0.36 * em, class: "dot" }, this.on_curve);
     }
     this.read.textContent = fill(this.text.read, { neuron, z: significant(z, 4), a: significant(a, 4) });

@@ -1,4 +1,4 @@
-import { button, chip, draw, drawText, fill, make, rich, sized } from "../../core/components/lib/dom.js";
+import { button, chip, draw, drawLine, drawText, fill, make, rich, sized } from "../../core/components/lib/dom.js";
 import { focusNext } from "../../core/components/lib/keys.js";
 import { grouped, plain } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
@@ -127,8 +127,8 @@ class Training extends TitledView {
     sized(this.svg, width, height, this.title.textContent);
     const text = (at, up, words, anchor = "start", name = "sans") =>
       drawText(this.svg, at, up, words, { anchor, name });
-    const line = (from, to, attributes) => draw("line",
-      { x1: from[0], y1: from[1], x2: to[0], y2: to[1], stroke: "var(--tx-grid-ink)", ...attributes }, this.svg);
+    const line = (from, to, attributes) =>
+      drawLine(this.svg, ...from, ...to, { stroke: "var(--tx-grid-ink)", ...attributes });
     text(0, 0.9 * em, this.text.axis_tokens);
     line([left, y(0)], [width - right, y(0)], {});
     for (const [value, name, below] of

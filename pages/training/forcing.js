@@ -1,4 +1,4 @@
-import { draw, fill, make, spokenLine } from "../../core/components/lib/dom.js";
+import { draw, drawLine, drawText, fill, make, spokenLine } from "../../core/components/lib/dom.js";
 import { steppedByKeys } from "../../core/components/lib/keys.js";
 import { readable } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, onFont, textWidth } from "../../core/components/lib/text.js";
@@ -66,18 +66,18 @@ class Forcing {
     this.svg.ariaLabel = this.text.twin;
     this.headings(em, top, bars);
     this.tokens.forEach((_, i) => this.draw(i, em, top, bars, level));
-    draw("line", { class: "axis", x1: 0, x2: width, y1: top + bars, y2: top + bars }, this.svg);
+    drawLine(this.svg, 0, top + bars, width, top + bars, { class: "axis" });
     if (!this.losses.length) return;
     const mean = level(this.mean);
-    draw("line", { class: "mean", x1: 0, x2: this.column * this.losses.length, y1: mean, y2: mean }, this.svg);
-    draw("text", { class: "sans strong", x: 0, y: mean + 0.3 * em }, this.names,
-      fill(this.text.mean, { mean: readable(this.mean) }));
+    drawLine(this.svg, 0, mean, this.column * this.losses.length, mean, { class: "mean" });
+    drawText(this.names, 0, mean + 0.3 * em, fill(this.text.mean, { mean: readable(this.mean) }),
+      { name: "sans strong" });
   }
 
   headings(em, top, bars) {
     const { reads, says, loss, true: next } = this.text;
     for (const [text, y] of [[reads, 1.6 * em], [says, 4.3 * em], [next, 7.3 * em], [loss, top + bars + 1.4 * em]])
-      draw("text", { class: "sans", x: 0, y }, this.names, text);
+      drawText(this.names, 0, y, text);
   }
 
   draw(i, em, top, bars, level) {
@@ -89,8 +89,7 @@ class Forcing {
       group);
     this.token(group, this.tokens[i], middle, 1.3 * em, em, "");
     this.token(group, this.guesses[i], middle, 3.6 * em, em, this.right[i] ? "right" : "guess");
-    const share = (p, y) => draw("text", { class: "sans", x: middle, y, "text-anchor": "middle",
-      "font-size": 0.85 * em }, group, percent(p));
+    const share = (p, y) => drawText(group, middle, y, percent(p), { anchor: "middle", size: 0.85 * em });
     share(this.p_guess[i], 5.2 * em);
     if (!known) return;
     this.token(group, this.tokens[i + 1], middle, 6.6 * em, em, this.right[i] ? "right" : "");
@@ -98,8 +97,7 @@ class Forcing {
     const y = level(this.losses[i]);
     draw("rect", { class: "bar", x: middle - 0.9 * em, y, width: 1.8 * em, height: Math.max(1, top + bars - y) },
       group);
-    draw("text", { class: "sans strong", x: middle, y: top + bars + 1.4 * em, "text-anchor": "middle" }, group,
-      readable(this.losses[i]));
+    drawText(group, middle, top + bars + 1.4 * em, readable(this.losses[i]), { anchor: "middle", name: "sans strong" });
     group.onclick = () => this.pick(i);
   }
 

@@ -1,4 +1,4 @@
-import { draw, fill, make, sized, spokenLine } from "../../core/components/lib/dom.js";
+import { draw, drawLine, fill, make, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { steppedByKeys } from "../../core/components/lib/keys.js";
 import { emOf, monoFont, onFont, shortened } from "../../core/components/lib/text.js";
@@ -69,7 +69,7 @@ class Packing {
         const x = left + c * wide + (only ? 0.4 * em : 0), cell = draw("g", { class: `cell ${kind}` }, this.svg);
         if (!only) draw("title", {}, cell, this.words(r, c));
         draw("rect", { x, y, width: wide, height: high }, cell);
-        if (kind === "free") draw("line", { x1: x, y1: y + high, x2: x + wide, y2: y }, cell);
+        if (kind === "free") drawLine(cell, x, y + high, x + wide, y);
         if (!only && row.first[c]) draw("rect", { class: "first", x, y, width: 3, height: high }, cell);
         draw("text", { x: x + wide / 2, y: y + high / 2, "text-anchor": "middle", "dominant-baseline": "central" },
           cell, shortened(text, font, wide - 0.5 * em));
