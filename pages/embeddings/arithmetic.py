@@ -130,10 +130,9 @@ def _question(page: Lesson, space: Space, analogy: Analogy) -> Question:
     c, expected = code(space.names[analogy.inputs[2]]), code(space.names[analogy.expected])
     place = (analogy.rank_beside_c
              or embeddings.rank(embeddings.similarity(space.E, space.E[analogy.inputs[2]]), analogy.expected))
-    return Question("arithmetic", page.label("arithmetic_question", c=c, expected=expected),
-                    [page.label(f"arithmetic_option_{k}") for k in range(4)], int(np.searchsorted(RANK_STEPS, place)),
-                    page.label("arithmetic_because", rank=place, c=c, expected=expected,
-                               without=analogy.rank_without_inputs or analogy.rank))
+    return page.question("arithmetic", [page.label(f"arithmetic_option_{k}") for k in range(4)],
+                         int(np.searchsorted(RANK_STEPS, place)), c=c, expected=expected, rank=place,
+                         without=analogy.rank_without_inputs or analogy.rank)
 
 
 def _table(space: Space, analogy: Analogy) -> pd.DataFrame:

@@ -136,7 +136,6 @@ def _lines(page: Lesson, paths: Paths, last: int) -> list[tuple[str, str]]:
 def _question(page: Lesson, run: Run, paths: Paths, names: list[str]) -> Question:
     """The cosine of the token's last vector with its row of E."""
     alike = stream_and_heads.cosines(paths.vectors[0], paths.vectors[0, :1]).tolist()
-    return Question("contexts", page.label("contexts_question", token=code(run.tokenizer.visible(paths.token_id))),
-                    [page.label(f"contexts_option_{k}") for k in range(4)], int(np.searchsorted(OWN_STEPS, alike[-1])),
-                    page.label("contexts_because", found=", ".join(f"{name}: {readable(value)}"
-                                                                   for name, value in zip(names, alike))))
+    return page.question("contexts", [page.label(f"contexts_option_{k}") for k in range(4)],
+                         int(np.searchsorted(OWN_STEPS, alike[-1])), token=code(run.tokenizer.visible(paths.token_id)),
+                         found=", ".join(f"{name}: {readable(value)}" for name, value in zip(names, alike)))

@@ -76,10 +76,9 @@ def _question(page: Lesson, space: Space, E: torch.Tensor, token_id: int, measur
     options = sorted(int(ids[k]) for k in (0, 2, 8, 26) if k < len(ids))
     values = (scores.abs() if measure == "distance" else scores)[options].tolist()
     listed = ", ".join(f"{code(space.names[i])} {readable(value)}" for i, value in zip(options, values))
-    return Question("neighbours", page.label("neighbours_question", token=code(space.names[token_id]),
-                                             measure=page.label(f"measure_{measure}").lower()),
-                    [code(name) for name in distinct([space.names[i] for i in options])], options.index(int(ids[0])),
-                    page.label("neighbours_because", found=listed))
+    return page.question("neighbours", [code(name) for name in distinct([space.names[i] for i in options])],
+                         options.index(int(ids[0])), token=code(space.names[token_id]),
+                         measure=page.label(f"measure_{measure}").lower(), found=listed)
 
 
 def _table(space: Space, measure: str, values: torch.Tensor, ids: torch.Tensor) -> pd.DataFrame:

@@ -79,8 +79,7 @@ def _lines(page: Lesson, run: Run, E: torch.Tensor, at: int) -> list[tuple[str, 
 def _question(page: Lesson, vocab_size: int, d: int) -> Question:
     """How many of the |V| d products for one token's row are not a multiplication by 0."""
     counts = [1, d, vocab_size, vocab_size * d]
-    return Question("product", page.label("product_question", all=vocab_size * d), [f"{count:,}" for count in counts],
-                    1, page.label("product_because", d=d, v=vocab_size))
+    return page.question("product", [f"{count:,}" for count in counts], 1, all=vocab_size * d, d=d, v=vocab_size)
 
 
 def _table(run: Run, product: torch.Tensor) -> pd.DataFrame:

@@ -142,9 +142,8 @@ def _question(page: Lesson, space: Space) -> Question:
     """How many axes keep half of the variance."""
     needed = int(torch.searchsorted(space.projection.shares.cumsum(0), 0.5)) + 1
     options = sorted({needed, 2, max(3, needed // 4), min(4 * needed, len(space.projection.shares))})
-    return Question("map", page.label("map_question"), [str(option) for option in options], options.index(needed),
-                    page.label("map_because", needed=needed, d=space.E.shape[1],
-                               ten=readable(100 * float(space.projection.shares[:10].sum()))))
+    return page.question("map", [str(option) for option in options], options.index(needed), needed=needed,
+                         d=space.E.shape[1], ten=readable(100 * float(space.projection.shares[:10].sum())))
 
 
 def _table(space: Space, view: Map) -> pd.DataFrame:

@@ -137,18 +137,15 @@ def _lines(page: Lesson, run: Run, coding: Coding, at: int) -> list[tuple[str, s
 def _question(page: Lesson, run: Run, coding: Coding) -> Question | None:
     """How many bits the same words cost in reverse order."""
     if not coding.token_ids:
-        return Question("backwards", page.label("empty_question"), [page.label("empty_none"), page.label("empty_some")],
-                        1, page.label("empty_because", n=len(coding.bits)))
+        return page.question("empty", [page.label("empty_none"), page.label("empty_some")], 1, n=len(coding.bits))
     words = run.tokenizer.decode(coding.token_ids).split()
     ids = run.tokenizer.encode(" ".join(reversed(words)))[:run.model.config.n_context - 2]
     backwards = float(text_probability.bits(text_probability.token_log_probs(
         run.loaded.runner, [(run.tokenizer.first, *ids, run.tokenizer.end_of_text)])[0]).sum())
     forwards = compression.ideal_bits(coding.steps)
     answer = 0 if backwards < forwards else 1 if backwards < 1.25 * forwards else 2
-    return Question("backwards", page.label("backwards"),
-                    [page.label(f"backwards_{name}") for name in ("fewer", "little", "much")], answer,
-                    page.label("backwards_because", forwards=plain_number(forwards, 1),
-                               backwards=plain_number(backwards, 1)))
+    return page.question("backwards", [page.label(f"backwards_{name}") for name in ("fewer", "little", "much")], answer,
+                         forwards=plain_number(forwards, 1), backwards=plain_number(backwards, 1))
 
 
 def _table(run: Run, coding: Coding) -> pd.DataFrame:

@@ -175,9 +175,8 @@ def _question(page: Lesson, task: Task) -> Question | None:
     if task.truth is None:
         return None
     k, n = right(task, cipher.by_frequency(task.ciphertext)), task.n_letters
-    return Question("counted", page.label("counted", n=n), [page.label(f"counted_{k}") for k in range(len(SHARES) + 1)],
-                    int(np.searchsorted(SHARES, k / n, side="right")),
-                    page.label("counted_because", found=k, n=n))
+    return page.question("counted", [page.label(f"counted_{k}") for k in range(len(SHARES) + 1)],
+                         int(np.searchsorted(SHARES, k / n, side="right")), n=n, found=k)
 
 
 def _readings(page: Lesson, task: Task, walk: Walk) -> pd.DataFrame:

@@ -138,16 +138,14 @@ def _question(page: Lesson, run: Run, task: str) -> Question:
     if task in CLASSES:
         _, _, values = _case(page, run, task, exercises.prompt_of(task, ""))
         names = [label.strip() for label in CLASSES[task]]
-        return Question(
-            "prior", page.label("prior", prompt=code(exercises.prompt_of(task, ""))), names, int(np.argmax(values)),
-            page.label("prior_because", **{key: probability(math.exp(value)) for key, value in zip("ab", values)},
-                       one=names[0], other=names[1]))
+        return page.question("prior", names, int(np.argmax(values)), prompt=code(exercises.prompt_of(task, "")),
+                             **{key: probability(math.exp(value)) for key, value in zip("ab", values)}, one=names[0],
+                             other=names[1])
     prompt = exercises.prompt_of(task, page.label(f"made_up_{task}"))
     ids, values = _next(run, prompt)
-    return Question(
-        "made_up", page.label("made_up", prompt=code(prompt.replace("\n", "⏎"))),
-        [page.label(f"made_up_option_{k}") for k in range(3)], int(np.searchsorted(SURE, math.exp(values[0]))),
-        page.label("made_up_because", token=code(run.tokenizer.visible(ids[0])), p=probability(math.exp(values[0]))))
+    return page.question("made_up", [page.label(f"made_up_option_{k}") for k in range(3)],
+                         int(np.searchsorted(SURE, math.exp(values[0]))), prompt=code(prompt.replace("\n", "⏎")),
+                         token=code(run.tokenizer.visible(ids[0])), p=probability(math.exp(values[0])))
 
 
 def _table(results: list[Result], before: str) -> pd.DataFrame:

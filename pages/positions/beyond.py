@@ -58,6 +58,6 @@ def _question(page: Lesson, omegas: np.ndarray, trained: int) -> Question:
     """How many pairs of dimensions have not turned a full circle when the trained length doubles."""
     now, doubled = int(figures.open_pairs(omegas, trained).sum()), int(figures.open_pairs(omegas, 2 * trained).sum())
     options = sorted({doubled, now, now // 2, max(now - 1, 0)})
-    return Question("beyond", page.label("beyond_question", now=now, pairs=len(omegas), trained=trained),
-                    [page.label("beyond_option", count=count) for count in options],
-                    options.index(doubled), page.label("beyond_why", doubled=doubled, trained=2 * trained))
+    return page.question("beyond", [page.label("beyond_option", count=count) for count in options],
+                         options.index(doubled), now=now, pairs=len(omegas), trained=trained, doubled=doubled,
+                         twice=2 * trained)

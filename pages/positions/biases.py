@@ -83,6 +83,5 @@ def _question(page: Lesson, slope: float, head: int) -> Question:
     """By which factor a key 8 positions further away has less weight where all q · k are equal."""
     factor = math.exp(8 * slope)
     options = sorted({factor, 8.0, math.exp(8 * slope / 4), 1 + 8 * slope})
-    return Question("biases", page.label("bias_question", head=head, slope=f"{slope:g}"),
-                    [page.label("bias_option", factor=f"{option:.4g}") for option in options], closest(options, factor),
-                    page.label("bias_why", slope=f"{slope:g}", factor=f"{factor:.4g}"))
+    return page.question("biases", [page.label("bias_option", factor=f"{option:.4g}") for option in options],
+                         closest(options, factor), head=head, slope=f"{slope:g}", factor=f"{factor:.4g}")

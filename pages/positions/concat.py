@@ -77,6 +77,4 @@ def _question(page: Lesson, from_p: np.ndarray) -> Question | None:
     places = sorted({int(place) for place in (from_p.argmax(), *from_p.argsort()[:3])})
     answer = int(np.argmax(from_p[places]))
     text = "; ".join(f"{place}: {plain_number(from_p[place])}" for place in places)
-    return Question("concat", page.label("concat_question"),
-                    [page.label("concat_option", place=place) for place in places], answer,
-                    page.label("concat_why", found=text))
+    return page.question("concat", [page.label("concat_option", place=place) for place in places], answer, found=text)

@@ -80,6 +80,5 @@ def _question(page: Lesson, learned: figures.Geometry, i: int) -> Question | Non
         return None
     answer = int(np.argmax(learned.cosines[i, places]))
     text = "; ".join(f"{place}: {plain_number(learned.cosines[i, place])}" for place in places)
-    return Question("learned", page.label("learned_question", i=i),
-                    [page.label("learned_option", place=place) for place in places], answer,
-                    page.label("learned_why", i=i, found=text))
+    return page.question("learned", [page.label("learned_option", place=place) for place in places], answer, i=i,
+                         found=text)

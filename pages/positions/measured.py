@@ -100,6 +100,5 @@ def _question(page: Lesson, losses: LossesByScheme, trained: int) -> Question:
     names = [page.label(f"scheme_{scheme}") for scheme in schemes]
     text = ", ".join(page.label("measured_one", scheme=name, beyond=f"{beyond[scheme]:.4f}")
                      for name, scheme in zip(names, schemes))
-    return Question("measured", page.label("measured_question", trained=trained), names,
-                    min(range(len(schemes)), key=lambda k: beyond[schemes[k]]),
-                    page.label("measured_because", said=text))
+    return page.question("measured", names, min(range(len(schemes)), key=lambda k: beyond[schemes[k]]), trained=trained,
+                         said=text)

@@ -89,8 +89,6 @@ def _question(page: Lesson, d_k: int, base: float) -> Question:
     """The wavelength of the slowest pair in positions."""
     wavelength = 2 * math.pi / float(positional.frequencies(d_k, base)[-1])
     options = sorted({2 * math.pi, float(d_k), wavelength, 2 * math.pi * base + d_k})
-    return Question("rotary", page.label("rotary_question", d_k=d_k, base=f"{base:g}"),
-                    [page.label("rotary_option", n=f"{option:,.1f}") for option in options],
-                    closest(options, wavelength),
-                    page.label("rotary_why", pair=d_k // 2 - 1, wavelength=f"{wavelength:,.1f}", d_k=d_k,
-                               base=f"{base:g}"))
+    return page.question("rotary", [page.label("rotary_option", n=f"{option:,.1f}") for option in options],
+                         closest(options, wavelength), d_k=d_k, base=f"{base:g}", pair=d_k // 2 - 1,
+                         wavelength=f"{wavelength:,.1f}")

@@ -154,6 +154,5 @@ def _question(page: Lesson, run: Run) -> Question | None:
     o = outcome(run, "mask", reordered("swap", n, a, a + 1, 0))
     same = int((np.delete(o.differences, [a, a + 1]) <= o.limit).sum())
     options = sorted({same, 0, n - 2, n - a - 2})
-    return Question("symmetry", page.label("symmetry_question", a=a, b=a + 1, n=n),
-                    [page.label("symmetry_option", count=count) for count in options], options.index(same),
-                    page.label("symmetry_why", a=a, same=same))
+    return page.question("symmetry", [page.label("symmetry_option", count=count) for count in options],
+                         options.index(same), a=a, b=a + 1, n=n, same=same)

@@ -78,7 +78,5 @@ def _question(page: Lesson, P: np.ndarray, i: int, j: int) -> Question | None:
     places = places[2:] + places[:2]
     answer = closest([P[a] @ P[b] for a, b in places], P[i] @ P[j])
     products = "; ".join(f"P{a} · P{b} = {plain_number(P[a] @ P[b])}" for a, b in places)
-    return Question("waves", page.label("waves_question", i=i, j=j),
-                    [page.label("waves_option", a=a, b=b) for a, b in places], answer,
-                    page.label("waves_why", distance=distance, product=plain_number(P[i] @ P[j]), i=i, j=j,
-                               products=products))
+    return page.question("waves", [page.label("waves_option", a=a, b=b) for a, b in places], answer, i=i, j=j,
+                         distance=distance, product=plain_number(P[i] @ P[j]), products=products)

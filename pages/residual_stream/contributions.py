@@ -165,10 +165,9 @@ def _question(page: Lesson, run: Run, logit: Contributions, position: int, targe
     before, after = probability_without(run, best, position, target)
     answer = 2 if abs(after - before) < 0.05 * before else 0 if after < before else 1
     head = part_name(page, best)
-    return Question("contributions", page.label("question_contributions", head=head,
-                                                target=code(run.tokenizer.visible(target)), value=readable(value)),
-                    [page.label(name) for name in ("falls", "rises", "stays")], answer,
-                    page.label("because_contributions", head=head, before=readable(before), after=readable(after)))
+    return page.question("contributions", [page.label(name) for name in ("falls", "rises", "stays")], answer, head=head,
+                         target=code(run.tokenizer.visible(target)), value=readable(value), before=readable(before),
+                         after=readable(after))
 
 
 def probability_without(run: Run, part: Part, position: int, target: int) -> tuple[float, float]:

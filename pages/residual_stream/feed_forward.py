@@ -132,11 +132,10 @@ def _firing_question(page: Lesson, run: Run, pre: np.ndarray, position: int) -> 
     count, n, edges = int((pre > 0).sum()), len(pre), (5, 20, 40, 60)       # %
     options = [page.label("under", b="5 %"), *(page.label("between", a=f"{a} %", b=f"{b} %")
                                                for a, b in zip(edges, edges[1:])), page.label("over", a="60 %")]
-    return Question("firing", page.label("question_firing", token=code(run.tokens[position])), options,
-                    int(np.searchsorted(edges, 100 * count / n, side="right")),
-                    page.label("because_firing", count=count, n=n, share=readable(100 * count / n)))
+    return page.question("firing", options, int(np.searchsorted(edges, 100 * count / n, side="right")),
+                         token=code(run.tokens[position]), count=count, n=n, share=readable(100 * count / n))
 
 
 def _curve_question(page: Lesson) -> Question:
     """ReLU(−2), for a model without a feed-forward part."""
-    return Question("relu", page.label("question_relu"), ["−2", "0", "2"], 1, page.label("because_relu"))
+    return page.question("relu", ["−2", "0", "2"], 1)

@@ -174,9 +174,8 @@ def _batch_question(page: Lesson, run: Run, matrix: Tensor, norm: Norm) -> Quest
     """What BatchNorm leaves of a single token."""
     layer, batch = (float(standardise(matrix[-1:], over, norm.epsilon).values.abs().max())
                     for over in ("features", "tokens"))
-    return Question("batch_norm", page.label("question_batch", token=code(run.tokens[-1])),
-                    [page.label(f"batch_{name}") for name in ("same", "zero", "large")], int(batch < 1e-6),
-                    page.label("because_batch", layer=readable(layer), batch=readable(batch)))
+    return page.question("batch_norm", [page.label(f"batch_{name}") for name in ("same", "zero", "large")],
+                         int(batch < 1e-6), token=code(run.tokens[-1]), layer=readable(layer), batch=readable(batch))
 
 
 # ---- pre-norm against post-norm --------------------------------------------------------------------------------------
@@ -223,6 +222,5 @@ def _growth_question(page: Lesson, pre: np.ndarray, post: np.ndarray, n_layers: 
     """Whether the stream grows from the first block to the last in the pre-norm model, and in the post-norm model."""
     pre, post = (float(growth[-1] / growth[1]) for growth in (pre, post))
     answer = 2 if pre <= 1.05 else 0 if abs(post - 1) < 0.05 else 1 if post > 1.05 else 2
-    return Question("placement", page.label("question_placement", n=n_layers),
-                    [page.label(f"grows_{name}") for name in ("pre", "both", "none")], answer,
-                    page.label("because_placement", pre=readable(pre), post=readable(post)))
+    return page.question("placement", [page.label(f"grows_{name}") for name in ("pre", "both", "none")], answer,
+                         n=n_layers, pre=readable(pre), post=readable(post))

@@ -133,8 +133,8 @@ def _question(page: Lesson, run: Run, reading: LensReading) -> Question:
     """From which depth on the guess after the last token (an encoder's: at the first blank) is the final one."""
     names, ids = depth_names(page, run.model.config.n_layers), reading.token_ids[:, run.asked].tolist()
     guesses = ", ".join(f"{name}: {code(run.tokenizer.visible(i))}" for name, i in zip(names, ids))
-    return Question("lens", page.label("question_lens", token=code(run.tokens[run.asked]), i=run.asked), names,
-                    settled_after(ids), page.label("because_lens", guesses=guesses))
+    return page.question("lens", names, settled_after(ids), token=code(run.tokens[run.asked]), i=run.asked,
+                         guesses=guesses)
 
 
 def _lines(page: Lesson, run: Run, logits: np.ndarray, target: int) -> list[tuple[str, str]]:

@@ -200,8 +200,7 @@ def _question(page: Lesson, run: Run, position: int) -> Question:
     cosines = measure(run, "turn")[:, position]
     options = [page.label("block", block=block) for block in range(len(cosines))]
     listed = ", ".join(f"{block}: {readable(value)}" for block, value in enumerate(cosines))
-    return Question("norms", page.label("question_norms", token=code(run.tokens[position])), options,
-                    int(np.argmin(cosines)), page.label("because_norms", cosines=listed))
+    return page.question("norms", options, int(np.argmin(cosines)), token=code(run.tokens[position]), cosines=listed)
 
 
 def _table(run: Run, name: str, values: np.ndarray) -> pd.DataFrame:

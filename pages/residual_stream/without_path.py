@@ -85,6 +85,6 @@ def _question(page: Lesson, run: Run, before: np.ndarray, after: np.ndarray) -> 
     first = int(before.argmax())
     ratio = after[first] / before[first]
     answer = 0 if ratio < 0.1 else 1 if ratio < 0.9 else 2 if ratio <= 1.1 else 3
-    return Question("cut", page.label("question_cut", token=code(run.tokenizer.visible(first))),
-                    [page.label(name) for name in ("falls_far", "falls_some", "stays_near", "rises_some")], answer,
-                    page.label("because_cut", before=readable(before[first]), after=readable(after[first])))
+    return page.question("cut", [page.label(name) for name in ("falls_far", "falls_some", "stays_near", "rises_some")],
+                         answer, token=code(run.tokenizer.visible(first)), before=readable(before[first]),
+                         after=readable(after[first]))

@@ -42,9 +42,8 @@ def question(page: Lesson, run: Run) -> Question:
     before, after = (len(run.tokenizer.encode(text)) for text in (run.text, run.text.replace(" ", "")))
     answer = 0 if after < before else 1 if after == before else 2
     pieces = [run.tokenizer.visible(i) for i in run.tokenizer.encode(run.text.replace(" ", ""))][:12]
-    return Question("spaces", page.label("check", n=before),
-                    [page.label(f"check_{name}") for name in ("fewer", "same", "more")], answer,
-                    page.label("check_because", before=before, after=after, pieces=" ".join(map(code, pieces)) or "–"))
+    return page.question("spaces", [page.label(f"check_{name}") for name in ("fewer", "same", "more")], answer,
+                         before=before, after=after, pieces=" ".join(map(code, pieces)) or "–")
 
 
 @st.cache_resource(show_spinner=False)
