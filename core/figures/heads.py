@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from core.figures import style
+from core.figures.channels import quantity
 from core.model.config import ModelConfig
 
 ROLES = ("previous_token", "next_token", "own_token", "first_token", "last_token", "induction", "duplicate_token")
@@ -67,14 +68,14 @@ def scatter(table: pd.DataFrame, x: str, y: str, titles: tuple[str, str], domain
     data = data.dropna(subset=["x", "y"])
     data["label"] = np.where(named_points(data.x / domains[0], data.y / domains[1], data.chosen), data["head"], "")
     base = alt.Chart(data).encode(**{
-        axis: channel(f"{axis}:Q", title=title, scale=alt.Scale(domain=[0, most]), axis=alt.Axis(tickCount=5))
+        axis: quantity(channel, axis, title, [0, most], tickCount=5)
         for axis, channel, title, most in zip("xy", (alt.X, alt.Y), titles, domains)})
     tooltip = ["head:N", *(alt.Tooltip(f"{axis}:Q", title=title, format=".4~g") for axis, title in zip("xy", titles))]
     picked = alt.selection_point(name="picked", fields=["head"], toggle=False)
     points = base.mark_circle(size=110, opacity=0.75, color=ink, stroke=page).encode(tooltip=tooltip).add_params(picked)
     ring = base.transform_filter("datum.chosen").mark_point(size=230, color=text, strokeWidth=2.5)
     names = base.mark_text(align="left", dx=9, dy=-7, color=text, fontSize=12 * scale).encode(text=alt.Text("label:N"))
-    return style.framed(style.layered(points, ring, names), theme, scale, height=height, width="container")
+    return style.overlaid([points, ring, names], theme, scale, height)
 
 
 def product_latex(config: ModelConfig, i: int | str, j: int | str) -> str:
@@ -148,7 +149,7 @@ def before_after(tokens: Sequence[str], before: np.ndarray, after: np.ndarray, t
     values = base.mark_text(align="left", dx=6, color=text, fontSize=12 * scale).encode(
         x=alt.X("furthest:Q"), text=alt.Text("label:N")).transform_calculate(
             label="format(datum.before, '.3~g') + ' → ' + format(datum.after, '.3~g')")
-    return style.framed(style.layered(hollow, full, room, values), theme, scale, height=height, width="container")
+    return style.overlaid([hollow, full, room, values], theme, scale, height)
 
 
 def distinct(tokens: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from core.figures import style
-from core.figures.channels import kinds
+from core.figures.channels import kinds, quantity
 from core.figures.lines import spread
 from core.figures.numbers import latex_number, latex_operand
 
@@ -168,10 +168,8 @@ def losses_by_position(table: pd.DataFrame, picked: str, trained: int, titles: t
     looks = {scheme: look for scheme, look in SCHEMES.items() if scheme in set(table["scheme"])}
     data = table.assign(middle=(table["first"] + table["last"]) / 2, bold=table["scheme"] == picked)
     end = int(data["last"].max())
-    x = alt.X("middle:Q", title=titles[0], scale=alt.Scale(domain=[0, end], nice=False),
-              axis=alt.Axis(values=list(range(0, end + 1, 64))))
-    y = alt.Y("nats:Q", title=titles[1], scale=alt.Scale(domain=[low, high], nice=False),
-              axis=alt.Axis(grid=True, tickCount=5))
+    x = quantity(alt.X, "middle", titles[0], [0, end], values=list(range(0, end + 1, 64)))
+    y = quantity(alt.Y, "nats", titles[1], [low, high], grid=True, tickCount=5)
     colour = kinds(alt.Color, "scheme",
                    {scheme: style.colour(meaning, theme, "ink") for scheme, (meaning, _, _) in looks.items()})
     base = alt.Chart(data).encode(x=x, y=y, color=colour,

@@ -12,7 +12,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from core.figures.channels import by_index, kinds
+from core.figures.channels import by_index, kinds, quantity, tips
 from core.figures.lines import spread
 from core.figures.numbers import readable
 from core.figures.style import colour, diverging, framed, layered, untitled
@@ -41,7 +41,7 @@ def cosine_matrix(cosines: np.ndarray, layer_labels: Sequence[str], axis_title: 
     cells = base.mark_rect().encode(
         color=alt.Color("cosine:Q", scale=alt.Scale(domain=[-1, 1], range=[stop for _, stop in diverging(theme)],
                                                     interpolate="rgb"), legend=None),
-        tooltip=[alt.Tooltip("between:N", title=axis_title), alt.Tooltip("exact:N", title="cos")])
+        tooltip=tips(between=axis_title, exact="cos"))
     if n > MOST_WRITTEN:
         return framed(cells, theme, scale, height=height)
     numbers = base.mark_text(fontSize=(12 if n <= 8 else 9) * scale).encode(
@@ -74,11 +74,10 @@ def guesses(tokens: Sequence[str], probs: np.ndarray, axis_title: str, theme: st
     frame["shown"] = [readable(p) for p in frame["p"]]
     base = alt.Chart(frame).encode(y=alt.Y("place:O", axis=None, scale=alt.Scale(paddingInner=0.25)))
     bars = base.mark_bar(color=colour("kept", theme)).encode(
-        x=alt.X("p:Q", title=axis_title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=3)),
-        tooltip=[alt.Tooltip("token:N", title=" "), alt.Tooltip("p:Q", title="p", format=".6g")])
+        x=quantity(alt.X, "p", axis_title, [0, 1], tickCount=3),
+        tooltip=[*tips(token=" "), alt.Tooltip("p:Q", title="p", format=".6g")])
     numbers = _numbers(base.encode(x=alt.X("p:Q")), theme, 12 * scale)
-    return framed(layered(bars, _token_names(frame, theme, scale), numbers),
-                  theme, scale, height=height)
+    return framed(layered(bars, _token_names(frame, theme, scale), numbers), theme, scale, height=height)
 
 
 def probability_by_layer(probs: np.ndarray, ranks: np.ndarray,
@@ -91,12 +90,12 @@ def probability_by_layer(probs: np.ndarray, ranks: np.ndarray,
     x = alt.X("depth:Q", title=None, scale=alt.Scale(domain=[0, len(probs) - 1], padding=8),
               axis=alt.Axis(values=thinned(len(probs), 8), labelExpr=by_index(layer_labels), labelAngle=0,
                             labelFlush=False, labelOverlap=True))
-    base = alt.Chart(frame).encode(x=x, y=alt.Y("p:Q", title=axis_titles[0], scale=alt.Scale(domain=[0, 1]),
-                                                axis=alt.Axis(tickCount=3, grid=True, titleAngle=0, titlePadding=14)))
+    base = alt.Chart(frame).encode(x=x, y=quantity(alt.Y, "p", axis_titles[0], [0, 1], tickCount=3, grid=True,
+                                                    titleAngle=0, titlePadding=14))
     ink = colour("residual", theme, "ink")
     line = base.mark_line(color=ink, strokeWidth=2.5 * scale)
     points = base.mark_point(filled=True, size=45 * scale, opacity=1, color=ink).encode(
-        tooltip=[alt.Tooltip("shown:N", title=axis_titles[0]), alt.Tooltip("rank:Q", title=axis_titles[1])])
+        tooltip=tips(shown=axis_titles[0], rank=axis_titles[1]))
     return framed(layered(line, points), theme, scale, height=height)
 
 
@@ -137,7 +136,7 @@ def waterfall(names: Sequence[str], meanings: Sequence[str], groups: Sequence[st
             .encode(x2=alt.X2("next:Q"), y=alt.Y("start:Q", title=axis_title), y2=alt.Y2("end:Q")))
     columns = base.mark_rect(opacity=0, cursor="pointer").encode(
         x2=alt.X2("after:Q"), y=alt.YValue(0), y2=alt.Y2Value("height"),
-        tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("shown:N", title=axis_title)]
+        tooltip=tips(name=" ", shown=axis_title)
     ).add_params(alt.selection_point(name="picked", fields=["name"], toggle=False))
     steps = base.mark_rule(strokeWidth=1, color=colour("grid", theme, "ink"), opacity=0.7).encode(
         x2=alt.X2("after:Q"), y=alt.Y("end:Q", title=axis_title))
@@ -156,7 +155,7 @@ def _waterfall_bars(base: alt.Chart, axis_title: str, theme: str, scale: float) 
     return base.mark_bar().encode(
         strokeWidth=alt.StrokeWidthValue(1, condition={"test": fed_forward, "value": 2.2 * scale}),
         strokeDash=alt.StrokeDashValue([1, 0], condition={"test": fed_forward, "value": [2, 2]}), x2=alt.X2("next:Q"),
-        y=alt.Y("start:Q", title=axis_title, axis=alt.Axis(grid=True, tickCount=5, format=".3~g")), y2=alt.Y2("end:Q"),
+        y=quantity(alt.Y, "start", axis_title, grid=True, tickCount=5, format=".3~g"), y2=alt.Y2("end:Q"),
         fill=kinds(alt.Fill, "meaning", {meaning: colour(meaning, theme) for meaning in meanings}),
         stroke=kinds(alt.Stroke, "meaning", {meaning: colour(meaning, theme, "ink") for meaning in meanings}))
 
@@ -228,7 +227,7 @@ def two_distributions(tokens: Sequence[str], before: np.ndarray, after: np.ndarr
         y=alt.Y("place:O", axis=None, scale=alt.Scale(paddingInner=0.12)),
         yOffset=alt.YOffset("which:N", sort=["before", "after"],
                             scale=alt.Scale(domain=["before", "after"], paddingInner=0)),
-        x=alt.X("p:Q", title=axis_title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=5)))
+        x=quantity(alt.X, "p", axis_title, [0, 1], tickCount=5))
     bars = base.mark_bar(strokeWidth=1.4, stroke=colour("residual", theme, "ink")).encode(
         fill=kinds(alt.Fill, "which", {"before": colour("residual", theme), "after": colour("page", theme)}),
         strokeDash=kinds(alt.StrokeDash, "which", {"before": [1, 0], "after": [4, 3]}),
@@ -250,16 +249,15 @@ def growth_lines(lengths: dict[str, np.ndarray], names: dict[str, str], dashes: 
                          "depth": [len(line) - 1 for line in lengths.values()],
                          "value": spread([line[-1] for line in lengths.values()], gap)})
     base = alt.Chart(pd.DataFrame(rows)).encode(
-        x=alt.X("depth:Q", title=axis_titles[0], axis=alt.Axis(tickMinStep=1, format="d", labelFlush=False),
-                scale=alt.Scale(domain=[0, int(ends["depth"].max())], nice=False)),
+        x=quantity(alt.X, "depth", axis_titles[0], [0, int(ends["depth"].max())], tickMinStep=1, format="d",
+                   labelFlush=False),
         y=alt.Y("value:Q", title=axis_titles[1], scale=alt.Scale(zero=True),
                 axis=alt.Axis(grid=True, tickCount=5, format=".3~g")),
         color=kinds(alt.Color, "which", {which: colour(meanings[which], theme, "ink") for which in lengths}))
     lines = base.mark_line(strokeWidth=2.6 * scale).encode(
         strokeDash=kinds(alt.StrokeDash, "which", {which: dashes[which] for which in lengths}))
     points = base.mark_point(filled=True, size=30 * scale, opacity=1).encode(
-        tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("depth:Q", title=axis_titles[0]),
-                 alt.Tooltip("shown:N", title=axis_titles[1])])
+        tooltip=tips(name=" ", depth=axis_titles[0], shown=axis_titles[1]))
     named = base.properties(data=ends).mark_text(align="left", dx=8, fontSize=13 * scale, fontWeight=600).encode(
         text=alt.Text("name:N"))
     return framed(layered(lines, points, named), theme, scale, height=height)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -166,6 +167,11 @@ def layered(*layers):
     for layer in layers:
         layer.data = alt.Undefined
     return alt.layer(*layers, data=data)
+
+
+def overlaid(layers: Sequence, theme: str, scale: float, height: int):
+    """The altair charts over each other in our theme, over the whole width."""
+    return framed(layered(*layers), theme, scale, height=height, width="container")
 
 
 def haloed(chart, theme: str, **look) -> list:

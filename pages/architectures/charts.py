@@ -7,6 +7,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from core.figures.channels import kinds, tips
 from core.figures.style import POWER_OF_TEN, TIMES_POWER_OF_TEN, colour, framed, haloed, untitled
 
 MEANINGS = {"attention": "attention", "window": "key", "recurrent": "residual"}
@@ -31,12 +32,11 @@ def growth(rows: pd.DataFrame, names: Mapping[str, str], axis_titles: tuple[str,
                        axis=alt.Axis(values=sorted(frame["n"].unique().tolist()), format="d", labelFlush=False)),
         y=_logarithmic(alt.Y, "value", axis_titles[1],
                        axis=alt.Axis(grid=True, values=_powers(frame["value"]), format=value_format)),
-        color=_by(alt.Color, "method", inks))
+        color=kinds(alt.Color, "method", inks))
     lines = base.mark_line(strokeWidth=2.6 * scale).encode(
-        strokeDash=_by(alt.StrokeDash, "method", {method: DASHES[method] for method in names}))
+        strokeDash=kinds(alt.StrokeDash, "method", {method: DASHES[method] for method in names}))
     points = base.mark_point(filled=True, size=42 * scale, opacity=1).encode(
-        tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("n:Q", title="N"),
-                 alt.Tooltip("shown:N", title=axis_titles[1])])
+        tooltip=tips(name=" ", n="N", shown=axis_titles[1]))
     labels = base.properties(data=_ends(frame)).mark_text(align="left", dx=8, fontSize=13 * scale,
                                                           fontWeight=600).encode(text=alt.Text("name:N"))
     return framed(lines + points + labels, theme, scale, height=height)
@@ -45,11 +45,6 @@ def growth(rows: pd.DataFrame, names: Mapping[str, str], axis_titles: tuple[str,
 def _logarithmic(channel: type, field: str, title: str, axis: alt.Axis, **scale):
     """An altair channel of a quantity on a logarithmic scale."""
     return channel(f"{field}:Q", title=title, scale=alt.Scale(type="log", **scale), axis=axis)
-
-
-def _by(channel: type, field: str, looks: Mapping):
-    """An altair channel that maps each value of a field to its look, without a legend."""
-    return channel(f"{field}:N", scale=alt.Scale(domain=[*looks], range=[*looks.values()]), legend=None)
 
 
 def _powers(values: pd.Series) -> list[float]:
@@ -115,8 +110,8 @@ def timeline(rows: pd.DataFrame, axis_title: str, *, theme: str, scale: float, h
         y=_logarithmic(alt.Y, "value", axis_title, nice=True,
                        axis=alt.Axis(grid=True, values=_powers(rows["value"]), labelExpr=POWER_OF_TEN)))
     points = base.mark_point(size=80 * scale, opacity=1, filled=True, strokeWidth=1.8).encode(
-        fill=_by(alt.Fill, "access", {"open": colour("value", theme), "closed": colour("page", theme)}),
-        stroke=_by(alt.Stroke, "access", {"open": colour("value", theme, "ink"), "closed": colour("text", theme)}),
+        fill=kinds(alt.Fill, "access", {"open": colour("value", theme), "closed": colour("page", theme)}),
+        stroke=kinds(alt.Stroke, "access", {"open": colour("value", theme, "ink"), "closed": colour("text", theme)}),
         tooltip=untitled("name", "shown", "more"))
     halo, name = _names(base, theme, scale)
     return framed(halo + points + name, theme, scale, height=height)
@@ -134,9 +129,9 @@ def scores(rows: pd.DataFrame, axis_titles: tuple[str, str], *, theme: str, scal
         y=alt.Y("bleu:Q", title=axis_titles[1], scale=alt.Scale(zero=False, padding=14),
                 axis=alt.Axis(grid=True, tickCount=5)))
     points = base.mark_point(size=95 * scale, filled=True, opacity=1).encode(
-        shape=_by(alt.Shape, "ours", {True: "diamond", False: "circle"}),
-        color=_by(alt.Color, "ours", {ours: colour(meaning, theme, "ink")
-                                      for ours, meaning in ((True, "attention"), (False, "excluded"))}),
+        shape=kinds(alt.Shape, "ours", {True: "diamond", False: "circle"}),
+        color=kinds(alt.Color, "ours", {True: colour("attention", theme, "ink"),
+                                        False: colour("excluded", theme, "ink")}),
         tooltip=untitled("name", "shown"))
     halo, name = _names(base, theme, scale)
     return framed(halo + points + name, theme, scale, height=height)

@@ -18,7 +18,7 @@ import pandas as pd
 from core.figures.channels import by_index, kinds, quantity, tips
 from core.figures.heads import distinct
 from core.figures.numbers import readable
-from core.figures.style import FONT, MONO, colour, framed, haloed, layered, template, untitled
+from core.figures.style import FONT, MONO, colour, haloed, overlaid, template, untitled
 from core.figures.thinning import thinned
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def ranked_bars(tokens: Sequence[str], scores: np.ndarray, ranks: Sequence[int],
     numbers = base.mark_text(align="left" if high > 0 else "right", dx=5 if high > 0 else -5, fontSize=12 * scale,
                              color=muted).encode(x=x, text=alt.Text("shown:N"))
     rows = _rows(base, -142 * scale, tips(token=" ", rank="#", exact=axis_title))
-    return _framed([bars, names, places, numbers, rows], theme, scale, height)
+    return overlaid([bars, names, places, numbers, rows], theme, scale, height)
 
 
 def _rows(base: alt.Chart, left: float, tooltip: Sequence[alt.Tooltip]) -> alt.Chart:
@@ -112,7 +112,7 @@ def spread(scores: np.ndarray, marked: Sequence[tuple[str, float]], axis_titles:
     rules = base.mark_rule(color=ink, strokeWidth=1.6).encode(y=alt.Y("zero:Q"), y2=alt.Y2("level:Q"))
     names = base.mark_text(align="right", dx=-5, font=MONO, fontSize=12 * scale, limit=130 * scale, color=ink).encode(
         y=alt.Y("level:Q"), text=alt.Text("name:N"))
-    return _framed([bars, rules, names], theme, scale, height)
+    return overlaid([bars, rules, names], theme, scale, height)
 
 
 def rank_dots(names: Sequence[str], ranks: np.ndarray, baseline: np.ndarray, chosen: int | None,
@@ -137,7 +137,7 @@ def rank_dots(names: Sequence[str], ranks: np.ndarray, baseline: np.ndarray, cho
                             fontSize=min(11 * scale, 0.8 * (height - 45) / max(len(names), 1))).encode(
         x=alt.XValue(0), text=alt.Text("name:N"), color=kinds(alt.Color, "chosen", {False: text, True: ink}))
     rows = _rows(base, -180 * scale, tips(name=" ", rank=titles["full"], baseline=titles["hollow"]))
-    return _framed([lines, hollow, full, labels, rows], theme, scale, height)
+    return overlaid([lines, hollow, full, labels, rows], theme, scale, height)
 
 
 # ---- planes ----------------------------------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ def arrows(points: pd.DataFrame, segments: pd.DataFrame, axis_titles: tuple[str,
     for side, dy in (("datum.mark !== ''", -11), ("datum.mark === ''", 13)):
         names += haloed(base.transform_filter(side).encode(text=alt.Text("name:N")), theme, align="left", dx=7, dy=dy,
                         font=MONO, fontSize=13 * scale, limit=150 * scale)
-    return _framed([ways, dots, *names], theme, scale, height)
+    return overlaid([ways, dots, *names], theme, scale, height)
 
 
 def two_paths(points: pd.DataFrame, axis_titles: tuple[str, str], theme: str, scale: float,
@@ -205,7 +205,7 @@ def two_paths(points: pd.DataFrame, axis_titles: tuple[str, str], theme: str, sc
                                                            text=alt.Text("x_title:N"))
     of_y = titles.mark_text(**look, baseline="bottom", angle=270).encode(
         x=alt.XValue(-44 * scale), y=alt.YValue(alt.ExprRef("height / 2")), text=alt.Text("y_title:N"))
-    return _framed([lines, dots, *labels, of_x, of_y], theme, scale, height)
+    return overlaid([lines, dots, *labels, of_x, of_y], theme, scale, height)
 
 
 def alike_by_depth(cosines: np.ndarray, names: Sequence[str], nearest: Sequence[Sequence[str]], axis_title: str,
@@ -238,7 +238,7 @@ def alike_by_depth(cosines: np.ndarray, names: Sequence[str], nearest: Sequence[
         name = alt.Chart(pd.DataFrame({"name": [f"{which.upper()} ≈"], "y": [frame[f"y_{which}"][0]]}))
         rows.append(name.mark_text(align="right", dx=-4, fontSize=12 * scale, fontWeight=600, color=tone)
                     .encode(x=alt.XValue(0), y=alt.Y("y:Q", title=axis_title), text=alt.Text("name:N")))
-    return _framed([line, dots, numbers, *rows], theme, scale, height)
+    return overlaid([line, dots, numbers, *rows], theme, scale, height)
 
 
 # ---- the map ---------------------------------------------------------------------------------------------------------
@@ -303,7 +303,3 @@ def _name_on_map(place: np.ndarray, token: str, offset: tuple[float, float], pic
                 arrowcolor=text, ax=offset[0], ay=offset[1], bgcolor=colour("page", theme), borderpad=2,
                 borderwidth=2 if picked else 1, bordercolor=text if picked else colour("grid", theme),
                 captureevents=False, font=dict(family=MONO, size=(14 if picked else 12) * scale, color=text))
-
-
-def _framed(layers: Sequence[alt.Chart], theme: str, scale: float, height: int) -> alt.LayerChart:
-    return framed(layered(*layers), theme, scale, height=height, width="container")

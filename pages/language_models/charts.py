@@ -8,8 +8,9 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from core.figures.channels import kinds, quantity, tips
 from core.figures.numbers import readable
-from core.figures.style import MONO, colour, framed, layered
+from core.figures.style import MONO, colour, overlaid
 
 
 def ranked_orders(texts: Sequence[str], log_probs: np.ndarray, picked: int, titles: tuple[str, str], theme: str,
@@ -23,19 +24,14 @@ def ranked_orders(texts: Sequence[str], log_probs: np.ndarray, picked: int, titl
     frame = pd.DataFrame({"rank": range(1, len(texts) + 1), "text": [texts[i] for i in ranking],
                           "value": np.asarray(log_probs)[ranking], "picked": [bool(i == picked) for i in ranking]})
     frame["shown"] = [readable(value, 4) for value in frame["value"]]
-    x = alt.X("rank:Q", title=titles[0], scale=alt.Scale(domain=[0, len(texts) + 1], nice=False),
-              axis=alt.Axis(tickMinStep=1, tickCount=6))
+    x = quantity(alt.X, "rank", titles[0], [0, len(texts) + 1], tickMinStep=1, tickCount=6)
     y = alt.Y("value:Q", title=titles[1], scale=alt.Scale(zero=False, nice=False),
               axis=alt.Axis(grid=True, tickCount=5))
-    tooltip = [alt.Tooltip("rank:Q", title=titles[0]), alt.Tooltip("text:N", title=" "),
-               alt.Tooltip("shown:N", title=titles[1])]
-    base = alt.Chart(frame).encode(x=x, y=y, tooltip=tooltip)
+    base = alt.Chart(frame).encode(x=x, y=y, tooltip=tips(rank=titles[0], text=" ", shown=titles[1]))
     points = base.mark_point(filled=True, opacity=1).encode(
-        color=alt.Color("picked:N", legend=None, scale=alt.Scale(domain=[False, True], range=[colour("excluded", theme),
-                                                                                           colour("kept", theme)])),
-        size=alt.Size("picked:N", legend=None, scale=alt.Scale(domain=[False, True], range=[34 * scale, 150 * scale])))
-    return framed(layered(_room(frame, y), points, *_names(frame, x, y, theme, scale)), theme, scale, height=height,
-                  width="container")
+        color=kinds(alt.Color, "picked", {False: colour("excluded", theme), True: colour("kept", theme)}),
+        size=kinds(alt.Size, "picked", {False: 34 * scale, True: 150 * scale}))
+    return overlaid([_room(frame, y), points, *_names(frame, x, y, theme, scale)], theme, scale, height)
 
 
 def _room(frame: pd.DataFrame, y: alt.Y) -> alt.Chart:
@@ -59,7 +55,7 @@ def _names(frame: pd.DataFrame, x: alt.X, y: alt.Y, theme: str, scale: float) ->
                         fontSize=12 * scale, fontWeight=700 if picked else 400,
                         color=colour("text" if picked else "muted", theme))
             marks = alt.Chart(part[part["picked"] == picked]).mark_text(**mark)
-            rows.append(marks.encode(x=x, y=y, text="text:N"))
+            rows.append(marks.encode(x=x, y=y, text=alt.Text("text:N")))
     return rows
 
 
@@ -80,15 +76,14 @@ def odds_line(tokens: Sequence[str], odds: np.ndarray, titles: tuple[str, str], 
     frame = pd.DataFrame({"place": list(map(str, range(len(tokens)))), "token": list(tokens),
                           "odds": np.asarray(odds, float), "shown": [readable(value, 4) for value in odds]})
     base = alt.Chart(frame).encode(x=_named_places(tokens, labelAngle=-45, labelOverlap=True, labelLimit=90 * scale),
-                                   tooltip=[alt.Tooltip("token:N", title=titles[1]),
-                                            alt.Tooltip("shown:N", title=titles[0])])
-    y = alt.Y("odds:Q", title=titles[0], axis=alt.Axis(grid=True, tickCount=5))
+                                   tooltip=tips(token=titles[1], shown=titles[0]))
+    y = quantity(alt.Y, "odds", titles[0], grid=True, tickCount=5)
     ink = colour("kept", theme, "ink")
     zero = (alt.Chart(pd.DataFrame({"zero": [0.0]})).mark_rule(color=colour("text", theme), strokeWidth=1.5 * scale)
             .encode(y=alt.Y("zero:Q", title=titles[0])))
     layers = [zero, base.mark_line(color=ink, strokeWidth=2 * scale).encode(y=y),
               base.mark_point(filled=True, opacity=1, size=45 * scale, color=ink).encode(y=y)]
-    return framed(layered(*layers), theme, scale, height=height, width="container")
+    return overlaid(layers, theme, scale, height)
 
 
 def letter_bars(text: str, mass: np.ndarray, title: str, theme: str, scale: float, height: int) -> alt.LayerChart:
@@ -98,10 +93,8 @@ def letter_bars(text: str, mass: np.ndarray, title: str, theme: str, scale: floa
     frame["shown"] = [readable(p, 2) if p > 0.01 else "" for p in frame["p"]]
     frame["exact"] = [readable(p, 4) for p in frame["p"]]
     x = _named_places(text.replace(" ", "·"), labelAngle=0, labelOverlap=False, labelPadding=3)
-    y = alt.Y("p:Q", title=title, scale=alt.Scale(domain=[0, 1.08]),
-              axis=alt.Axis(grid=True, values=[0, 0.5, 1], format="~g"))
-    base = alt.Chart(frame).encode(x=x, y=y, tooltip=[alt.Tooltip("letter:N", title=" "),
-                                                      alt.Tooltip("exact:N", title=title)])
-    bars = base.mark_bar(color=colour("kept", theme))
-    return framed(layered(bars, base.mark_text(dy=-8 * scale, fontSize=12 * scale, color=colour("text", theme))
-                                  .encode(text=alt.Text("shown:N"))), theme, scale, height=height, width="container")
+    y = quantity(alt.Y, "p", title, [0, 1.08], grid=True, values=[0, 0.5, 1], format="~g")
+    base = alt.Chart(frame).encode(x=x, y=y, tooltip=tips(letter=" ", exact=title))
+    numbers = base.mark_text(dy=-8 * scale, fontSize=12 * scale, color=colour("text", theme))
+    return overlaid([base.mark_bar(color=colour("kept", theme)), numbers.encode(text=alt.Text("shown:N"))], theme,
+                    scale, height)

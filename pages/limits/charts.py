@@ -11,7 +11,7 @@ import pandas as pd
 from core.analysis.statistics import Bin, Calibration, Proportion
 from core.figures.channels import by_index, kinds, quantity, tips
 from core.figures.numbers import probability, readable
-from core.figures.style import MONO, POWER_OF_TEN, colour, diverging, framed, haloed, layered, untitled
+from core.figures.style import MONO, POWER_OF_TEN, colour, diverging, framed, haloed, overlaid, untitled
 
 TICKS = [0, 0.2, 0.4, 0.6, 0.8, 1]
 QUARTERS = {"grid": True, "format": "%", "values": [0, 0.25, 0.5, 0.75, 1]}
@@ -46,7 +46,7 @@ def passages(frame: pd.DataFrame, groups: Sequence[str], titles: tuple[str | Non
     means = (alt.Chart(frame).transform_aggregate(y="mean(y)", left="min(x)", right="max(x)", groupby=["group", "kind"])
              .transform_calculate(from_="datum.left - 0.06", to="datum.right + 0.06").mark_rule(strokeWidth=2)
              .encode(x=alt.X("from_:Q", title=x_title), x2=alt.X2("to:Q"), y=y, color=tone))
-    return _framed([means, dots, ring], theme, scale, height)
+    return overlaid([means, dots, ring], theme, scale, height)
 
 
 # ---- calibration -----------------------------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ def reliability(calibration: Calibration, titles: Mapping[str, str], theme: str,
     base = alt.Chart(rows).encode(x=x, tooltip=tooltip)
     intervals = base.mark_rule(color=ink, strokeWidth=2 * scale).encode(y=low, y2=alt.Y2("high:Q"))
     dots = base.mark_point(filled=True, opacity=1, size=70 * scale, color=ink).encode(y=y)
-    return _framed([diagonal, word, intervals, dots], theme, scale, height)
+    return overlaid([diagonal, word, intervals, dots], theme, scale, height)
 
 
 def _dot(b: Bin) -> dict:
@@ -135,7 +135,7 @@ def movers(tokens: Sequence[str], p: np.ndarray, q: np.ndarray, values: np.ndarr
     sides = [base.transform_filter(side).mark_text(align=align, dx=dx, **look).encode(
         x=alt.XDatum(0), text=alt.Text("shown:N"))
              for side, align, dx in (("datum.gains", "right", -6), ("!datum.gains", "left", 6))]
-    return _framed([bars, *sides], theme, scale, height)
+    return overlaid([bars, *sides], theme, scale, height)
 
 
 def log_ratios(tokens: Sequence[str], p: np.ndarray, q: np.ndarray, named: Sequence[bool], titles: tuple[str, str],
@@ -157,7 +157,7 @@ def log_ratios(tokens: Sequence[str], p: np.ndarray, q: np.ndarray, named: Seque
         tooltip=[*tips(token=" ", p="p", q="q"), alt.Tooltip("ratio:Q", title="ln(q/p)", format=".4f")])
     names = haloed(alt.Chart(frame[frame["named"]]).encode(x=x, y=y, text=alt.Text("token:N")), theme, font=MONO,
                    fontSize=12 * scale, dy=-11 * scale, limit=130 * scale)
-    return _framed([_zero(alt.Y, titles[1], theme), points, *names], theme, scale, height)
+    return overlaid([_zero(alt.Y, titles[1], theme), points, *names], theme, scale, height)
 
 
 def _zero(channel: type, title: str, theme: str) -> alt.Chart:
@@ -192,7 +192,7 @@ def spreads(rows: Sequence[str], values: Sequence[tuple[str, np.ndarray]], title
         x=alt.X("low:Q", title=title), x2=alt.X2("high:Q"), strokeDash=dash)
     means = base.mark_tick(thickness=4 * scale, size=8 * scale, opacity=1).encode(
         x=alt.X("mean:Q", title=title), tooltip=[*untitled("row", "lane"), *tips(shown=title)])
-    return _framed([_zero(alt.X, title, theme), dotted, lines, means], theme, scale, height)
+    return overlaid([_zero(alt.X, title, theme), dotted, lines, means], theme, scale, height)
 
 
 def _lanes(rows: Sequence[str], names: Sequence[str], meanings: Sequence[str], theme: str, legend: alt.Legend,
@@ -236,8 +236,4 @@ def shares(tests: Sequence[str], scores: Mapping[str, Sequence[Proportion]], cha
         x=x, shape=shape, tooltip=[*untitled("row", "lane"), *tips(shown=titles[0])])
     strokes = alt.Chart(floor).mark_tick(thickness=2.5 * scale, color=colour("text", theme), opacity=1).encode(
         x=x, y=y, tooltip=tips(row=" ", shown=titles[1]))
-    return _framed([ground, strokes, lines, marks], theme, scale, height)
-
-
-def _framed(layers: Sequence[alt.Chart], theme: str, scale: float, height: int) -> alt.LayerChart:
-    return framed(layered(*layers), theme, scale, height=height, width="container")
+    return overlaid([ground, strokes, lines, marks], theme, scale, height)

@@ -12,6 +12,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from core.figures.channels import kinds, quantity
 from core.figures.lines import DASHES, spread
 from core.figures.numbers import readable
 from core.figures.style import POWER_OF_TEN, altair_theme, colour, framed, layered
@@ -62,8 +63,7 @@ class Axis:
                 "axis": {"tickCount": ticks, "grid": grid, **labels}}
 
 
-def pushes(tokens: Sequence[str], gradient: np.ndarray, axis_title: str, look: Look,
-           height: int = 300) -> alt.TopLevelMixin:
+def pushes(tokens: Sequence[str], gradient: np.ndarray, axis_title: str, look: Look, height: int) -> alt.TopLevelMixin:
     """∂(−ln p)/∂u of some tokens as bars from 0, the true token first; a bar to the left means that a step raises the
     logit. Raises ValueError for lengths that differ.
     """
@@ -73,10 +73,8 @@ def pushes(tokens: Sequence[str], gradient: np.ndarray, axis_title: str, look: L
     frame["true"], frame["shown"] = frame["place"] == 0, [readable(g) for g in frame["g"]]
     frame["end"] = frame["g"].where(~frame["true"], 0)          # the number stands to the right of its bar
     base = alt.Chart(frame).encode(y=alt.Y("place:O", axis=None, scale=alt.Scale(paddingInner=0.3)))
-    x = alt.X("g:Q", title=axis_title, scale=alt.Scale(domain=[-1, 1]),
-              axis=alt.Axis(values=[-1, -0.5, 0, 0.5, 1], grid=True))
-    fills = alt.Color("true:N", legend=None, scale=alt.Scale(
-        domain=[True, False], range=[colour(meaning, look.theme) for meaning in ("value", "key")]))
+    x = quantity(alt.X, "g", axis_title, [-1, 1], values=[-1, -0.5, 0, 0.5, 1], grid=True)
+    fills = kinds(alt.Color, "true", {True: colour("value", look.theme), False: colour("key", look.theme)})
     bars = base.mark_bar().encode(x=x, color=fills, tooltip=[alt.Tooltip("token:N", title=" "),
                                                              alt.Tooltip("g:Q", title="∂(−ln p)/∂u", format=".6g")])
     names = base.mark_text(font="monospace", fontSize=13 * look.scale, baseline="middle", align="right", dx=-6,
