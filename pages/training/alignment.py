@@ -216,6 +216,5 @@ def _pairs_table(loaded: LoadedModel, pairs: list[Preference]) -> pd.DataFrame:
 def _question(page: Lesson) -> Question:
     """The value of DPO's loss before the first step."""
     beta = read("beta")
-    return ask("aligned", page.label("question_aligned", beta=readable(beta)), {0.0, 0.5, 1.0},
-               float(tuning.dpo_loss(torch.zeros(1, dtype=torch.float64), beta)), page.label("because_aligned"),
-               readable)
+    return ask(page, "aligned", {0.0, 0.5, 1.0}, float(tuning.dpo_loss(torch.zeros(1, dtype=torch.float64), beta)),
+               readable, beta=readable(beta))

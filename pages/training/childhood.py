@@ -205,8 +205,7 @@ def _question(page: Lesson, moments: tuple[Milestone, ...]) -> Question:
     """Between which two adjacent moments the induction score rises most."""
     rise = steepest(moments)
     before, after = moments[rise:rise + 2]
-    return ask("childhood", page.label("question_childhood"),
-               {round(k * (len(moments) - 2) / 3) for k in range(4)}, rise,
-               page.label("because_childhood", a=before.step, b=after.step, before=readable(before.induction_score),
-                          after=readable(after.induction_score)),
-               lambda i: page.label("question_childhood_option", a=moments[i].step, b=moments[i + 1].step))
+    return ask(page, "childhood", {round(k * (len(moments) - 2) / 3) for k in range(4)}, rise,
+               lambda i: page.label("question_childhood_option", a=moments[i].step, b=moments[i + 1].step),
+               a=before.step, b=after.step, before=readable(before.induction_score),
+               after=readable(after.induction_score))

@@ -134,5 +134,4 @@ def _question(page: Lesson, loaded: LoadedModel, pair: Pair) -> Question:
     """How many tokens of a pair count in the loss."""
     n, total = len(pair.answer), len(pair.prompt) + len(pair.answer) - 1
     text = f"{one_line(loaded.tokenizer.decode(pair.prompt))} → {visible(loaded, pair.answer)}"
-    return ask("tuned", page.label("question_tuned", pair=text), {total, total - n, n + 1}, n,
-               page.label("because_tuned", n=n, prompt=total - n))
+    return ask(page, "tuned", {total, total - n, n + 1}, n, pair=text, n=n, prompt=total - n)

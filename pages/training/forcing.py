@@ -148,15 +148,14 @@ def _question(page: Lesson, run: Run, tokens: list[str], preds: Predictions) -> 
     if preds.n < 2:
         size = run.model.config.vocab_size
         chance = math.log(size)
-        return ask("uniform", page.label("question_uniform", n=size), {0.0, 1.0, float(size)}, chance,
-                   page.label("because_uniform", n=size, loss=readable(chance)),
-                   lambda loss: page.label("question_uniform_option", loss=readable(loss)))
+        return ask(page, "uniform", {0.0, 1.0, float(size)}, chance,
+                   lambda loss: page.label("question_uniform_option", loss=readable(loss)), n=size,
+                   loss=readable(chance))
     order = preds.losses.argsort()[::-1]
     picked = sorted({int(order[round(k * (preds.n - 1) / (N_OPTIONS - 1))]) for k in range(N_OPTIONS)})
     text = ", ".join(f"{code(tokens[i + 1])} {readable(preds.losses[i])}" for i in picked)
-    return ask("dearest", page.label("question_dearest"), picked, int(order[0]),
-               page.label("because_dearest", prices=text),
-               lambda i: page.label("question_dearest_option", i=i + 1, token=code(tokens[i + 1])))
+    return ask(page, "dearest", picked, int(order[0]),
+               lambda i: page.label("question_dearest_option", i=i + 1, token=code(tokens[i + 1])), prices=text)
 
 
 def _table(run: Run, tokens: list[str], preds: Predictions) -> pd.DataFrame:

@@ -3,6 +3,7 @@ inspects it and downloads it.
 """
 import math
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -257,7 +258,8 @@ def _question(page: Lesson, learner: Learner) -> Question:
     """
     levels, size, task = learner.task.levels, learner.task.tokenizer.vocab_size, read("task")
     name, wrong = ("blind", 2 * levels["blind"]) if "blind" in levels else ("bigram", levels["unigram"])
-    return ask(f"live_{task}", page.label(f"question_{name}", task=page.label(f"task_{task}")),
-               {0.0, math.log(size), wrong}, levels[name],
-               page.label(f"because_{name}", loss=readable(levels[name]), chance=readable(math.log(size)), size=size),
-               lambda value: page.label("question_uniform_option", loss=readable(value)))
+    asked = ask(page, name, {0.0, math.log(size), wrong}, levels[name],
+                lambda value: page.label("question_uniform_option", loss=readable(value)),
+                task=page.label(f"task_{task}"), loss=readable(levels[name]), chance=readable(math.log(size)),
+                size=size)
+    return replace(asked, key=f"live_{task}")

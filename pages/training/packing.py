@@ -96,9 +96,8 @@ def _lines(page: Lesson, documents: list[list[int]], rows: Rows, padded: list[in
 def _question(page: Lesson, rows: Rows, padded: list[int], n: int) -> Question:
     """The number of rows that padding needs."""
     answer, n_rows = len(padded), len(rows.inputs)
-    return ask("packing", page.label("question_packing", rows=n_rows, n=n),
-               {n_rows, answer + n_rows, max(1, answer // 2), answer + 1}, answer,
-               page.label("because_packing", n=n, rows=answer))
+    return ask(page, "packing", {n_rows, answer + n_rows, max(1, answer // 2), answer + 1}, answer, rows=n_rows, n=n,
+               needed=answer)
 
 
 def table(run: Run, rows: Rows) -> pd.DataFrame:

@@ -116,7 +116,5 @@ def _question(page: Lesson, loaded: LoadedModel, example) -> Question:
     def percent(token: int) -> str:
         return readable(100 * math.exp(log_probs[token]))
 
-    return ask("pretrained", page.label("question_pretrained", prompt=one_line(example.prompt)),
-               {first, order[9], order[39]}, order[0],
-               page.label("because_pretrained", token=named(order[0]), p=percent(order[0]), answer=named(first),
-                          p_answer=percent(first)), named)
+    return ask(page, "pretrained", {first, order[9], order[39]}, order[0], named, prompt=one_line(example.prompt),
+               token=named(order[0]), p=percent(order[0]), answer=named(first), p_answer=percent(first))

@@ -217,8 +217,8 @@ def loss_and_exponential(symbol: str, loss: float) -> str:
             rf"{latex_number(math.exp(loss))}")
 
 
-def ask(key: str, question: str, values: Iterable, answer: object, explanation: str,
-        write: Callable[[object], str] = str) -> Question:
-    """A question whose options are these values and `answer`, sorted, without duplicates."""
-    options = sorted({*values, answer})
-    return Question(key, question, [write(value) for value in options], options.index(answer), explanation)
+def ask(page: Lesson, name: str, others: Iterable, answer: object, write: Callable[[object], str] = str, /,
+        **values) -> Question:
+    """The question `name` of the labels, whose options are these values and `answer`, sorted, without duplicates."""
+    options = sorted({*others, answer})
+    return page.question(name, [write(value) for value in options], options.index(answer), **values)
