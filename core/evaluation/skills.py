@@ -33,11 +33,11 @@ def blanks_scores(model: Transformer, tokenizer: Tokenizer, corpus: Path | None)
                             for name, score in scores.items()))
 
 
-def repeated_sentence(model: Transformer, tokenizer: Tokenizer, text: str = SENTENCE) -> tuple[float, float]:
-    """Read `text` twice. Return the highest induction score of any head, and the share of the second reading's tokens,
-    except the first, that were the most probable.
+def repeated_sentence(model: Transformer, tokenizer: Tokenizer) -> tuple[float, float]:
+    """Read SENTENCE twice. Return the highest induction score of any head, and the share of the second reading's
+    tokens, except the first, that were the most probable.
     """
-    once = tokenizer.encode(text)
+    once = tokenizer.encode(SENTENCE)
     trace = model(torch.tensor([tokenizer.end_of_text, *once, *once], device=model.device))
     score = max(float(induction_score(block.pattern, trace.token_ids).max()) for block in trace.blocks)
     guesses, true = trace.logits[len(once) + 1:-1].argmax(-1), trace.token_ids[len(once) + 2:]

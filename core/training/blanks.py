@@ -178,10 +178,11 @@ def _rows(texts: Iterable[tuple[str, int]], tokenizer: Tokenizer, n_context: int
 
 
 @torch.no_grad()
-def held_out_blanks(model: Transformer, tokenizer: Tokenizer, documents: Sequence[str], seed: int = 0) -> Score:
-    """Score the model's predictions of hidden tokens in excerpts of the documents, hidden as in training by the seed.
+def held_out_blanks(model: Transformer, tokenizer: Tokenizer, documents: Sequence[str]) -> Score:
+    """Score the model's predictions of hidden tokens in excerpts of the documents, hidden as in training, each time the
+    same.
     """
-    generator, n_context = np.random.default_rng(seed), model.config.n_context
+    generator, n_context = np.random.default_rng(0), model.config.n_context
     pieces = [(piece, 0) for document in documents for piece in excerpts(document, generator)]
 
     def answers() -> Iterator[tuple[Tensor, Tensor]]:

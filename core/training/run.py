@@ -80,7 +80,7 @@ class TrainingRun:
                               config, device)
 
     @classmethod
-    def start_from(cls, model: Transformer, config: TrainingConfig, device: torch.device | str = "cpu") -> TrainingRun:
+    def start_from(cls, model: Transformer, config: TrainingConfig, device: torch.device | str) -> TrainingRun:
         """A new run that continues from the weights of `model`."""
         model = model.requires_grad_(True).train().to(device)
         return cls(model, make_optimizer(model, config), config)

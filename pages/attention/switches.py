@@ -147,10 +147,10 @@ def _trained(page: Lesson, trained: Run, run: Run) -> None:
     st.caption(page.label("trained_says", tokens=tokens))
 
 
-def likeliest(run: Run, position: int, n: int = 3) -> list[tuple[str, float]]:
-    """The n most probable next tokens after a position, each with its probability."""
+def likeliest(run: Run, position: int) -> list[tuple[str, float]]:
+    """The three most probable next tokens after a position, each with its probability."""
     p = next_tokens(run.trace.logits[position])
-    return [(run.tokenizer.visible(int(i)), float(p[i])) for i in np.argsort(-p, kind="stable")[:n]]
+    return [(run.tokenizer.visible(int(i)), float(p[i])) for i in np.argsort(-p, kind="stable")[:3]]
 
 
 def _names(page: Lesson, change: Intervention) -> str:
