@@ -70,7 +70,8 @@ def scatter(table: pd.DataFrame, x: str, y: str, titles: tuple[str, str], domain
     base = alt.Chart(data).encode(**{
         axis: quantity(channel, axis, title, [0, most], tickCount=5)
         for axis, channel, title, most in zip("xy", (alt.X, alt.Y), titles, domains)})
-    tooltip = ["head:N", *(alt.Tooltip(f"{axis}:Q", title=title, format=".4~g") for axis, title in zip("xy", titles))]
+    tooltip = [alt.Tooltip("head:N"), *(alt.Tooltip(f"{axis}:Q", title=title, format=".4~g")
+                                        for axis, title in zip("xy", titles))]
     picked = alt.selection_point(name="picked", fields=["head"], toggle=False)
     points = base.mark_circle(size=110, opacity=0.75, color=ink, stroke=page).encode(tooltip=tooltip).add_params(picked)
     ring = base.transform_filter("datum.chosen").mark_point(size=230, color=text, strokeWidth=2.5)
@@ -139,7 +140,7 @@ def before_after(tokens: Sequence[str], before: np.ndarray, after: np.ndarray, t
     data["room"] = ROOM_FOR_VALUES * data["furthest"].max()
     y = alt.Y("token:N", sort=None, title=None, scale=alt.Scale(paddingInner=0.25),
               axis=alt.Axis(labelFont=style.MONO, labelFontSize=12 * scale, labelColor=text, labelLimit=110 * scale))
-    tooltip = ["token:N", alt.Tooltip("before:Q", title=titles[1], format=".4~g"),
+    tooltip = [alt.Tooltip("token:N"), alt.Tooltip("before:Q", title=titles[1], format=".4~g"),
                alt.Tooltip("after:Q", title=titles[2], format=".4~g"), alt.Tooltip("change:Q", format="+.4~g")]
     base = alt.Chart(data).encode(y=y, tooltip=tooltip)
     hollow = base.mark_bar(fillOpacity=0.001, stroke=ink, strokeWidth=1.5, fill=text).encode(

@@ -172,8 +172,8 @@ def losses_by_position(table: pd.DataFrame, picked: str, trained: int, titles: t
     y = quantity(alt.Y, "nats", titles[1], [low, high], grid=True, tickCount=5)
     colour = kinds(alt.Color, "scheme",
                    {scheme: style.colour(meaning, theme, "ink") for scheme, (meaning, _, _) in looks.items()})
-    base = alt.Chart(data).encode(x=x, y=y, color=colour,
-                                  tooltip=["name:N", "first:Q", "last:Q", alt.Tooltip("nats:Q", format=".4f")])
+    tooltip = [*map(alt.Tooltip, ("name:N", "first:Q", "last:Q")), alt.Tooltip("nats:Q", format=".4f")]
+    base = alt.Chart(data).encode(x=x, y=y, color=colour, tooltip=tooltip)
     dashed = base.encode(strokeDash=kinds(
         alt.StrokeDash, "scheme", {scheme: dashes for scheme, (_, dashes, _) in looks.items()}))
     points = base.mark_point(clip=True, filled=True, size=60 * scale).encode(
