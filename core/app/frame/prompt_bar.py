@@ -79,7 +79,7 @@ def _model(words: prose.TextFile, present: run.Run) -> None:
         _picker(words)
         if st.button(prose.load("library").label("another"), key="another_model",
                      icon=":material/add:", type="tertiary"):
-            st.switch_page(catalogue.page_path(catalogue.MODELS))
+            reader.open_lesson(catalogue.MODELS, {})
         _moment(words)
         st.selectbox(words.label("device"), devices.available(), key="device", on_change=st.rerun,
                      format_func=lambda name: words.label(f"device_{name}"))

@@ -158,7 +158,10 @@ def apply(settings: dict) -> None:
 
 def open_lesson(lesson: str, settings: dict) -> None:
     """Goes to a lesson, with `settings` as `apply` takes them. Not in callbacks: no page can be left there."""
-    st.session_state["asked_for"] = st.session_state.get("asked_for", {}) | settings
+    session = st.session_state
+    # all that lessons share is taken along: a prompt bar that is left while it is drawn loses what its fields held
+    kept = {key: session[key] for key in _KEPT} | session.get("selection", {})
+    session["asked_for"] = kept | session.get("asked_for", {}) | settings
     # said, not left out: to clear an address in which a widget's value stands, Streamlit refuses
     st.switch_page(catalogue.page_path(lesson), query_params={})
 
