@@ -195,8 +195,8 @@ def two_paths(points: pd.DataFrame, axis_titles: tuple[str, str], theme: str, sc
     dots = base.mark_point(filled=True, opacity=1, size=70 * scale).encode(
         shape=by_path(alt.Shape, "circle", "square"),
         tooltip=[*untitled("path", "name"), *tips(nearest="≈"), *_place()])
-    labels = [base.transform_filter(f"datum.path === '{path}'").mark_text(dy=dy * scale, fontSize=12 * scale,
-                                                                          fontWeight=600).encode(text=alt.Text("label:N"))
+    labels = [base.transform_filter(f"datum.path === '{path}'")
+              .mark_text(dy=dy * scale, fontSize=12 * scale, fontWeight=600).encode(text=alt.Text("label:N"))
               for path, dy in (("A", -13), ("B", 15))]
     titles = alt.Chart(pd.DataFrame({"x_title": axis_titles[:1], "y_title": axis_titles[1:]}))
     look = dict(color=colour("muted", theme), fontSize=13 * scale, align="center")
