@@ -9,13 +9,24 @@ from core.app.frame import Lesson, Reading
 from core.app.frame.guard import guard
 from core.app.server import routes
 from core.app.state import Run, reader
-from core.app.state.fragments import BELOW
+from core.app.state.fragments import BELOW, rerun
 from core.components.heads_wall import heads_wall
 from core.figures.heads import head_name
 from core.model.intervention import NOTHING
 from pages.heads import below, output, panels
 from pages.heads import route as heads_live
-from pages.heads.shared import PREFIX, SETTINGS, Change, change_now, keep, patterns_of, picked_pair, read, redraw
+from pages.heads.shared import (
+    PREFIX,
+    SETTINGS,
+    Change,
+    change_now,
+    keep,
+    patterns_of,
+    picked_pair,
+    read,
+    redraw,
+    redraw_only,
+)
 from pages.heads.words import summary, title, wall_words
 
 PANEL, QUERY, KEY = (f"{PREFIX}{name}_widget" for name in ("panel", "query", "key"))
@@ -109,7 +120,7 @@ def _draw_wall(page: Lesson, run: Run, change: Change | None, alone: bool) -> No
                height=HEIGHT, theme=reader.theme(), follow=f"{pair} {change_now()}",
                alone=alone, hand=_hand(page, run, change), on_hand=_scale,
                opens=not change and not reader.present(), on_pick=functools.partial(_toggle, run) if change else _open,
-               on_stand=lambda: st.rerun("heads_panel"), on_rest=lambda: st.rerun(["heads_wall", BELOW]))
+               on_stand=lambda: rerun("heads_panel"), on_rest=lambda: rerun("heads_wall", BELOW))
 
 
 def _hand(page: Lesson, run: Run, change: Change | None) -> dict | None:
@@ -124,7 +135,7 @@ def _hand(page: Lesson, run: Run, change: Change | None) -> dict | None:
 def _scale(factor: float) -> None:
     """The hand has let go: the wall stands already, the panel follows."""
     keep(factor=factor)
-    st.rerun("heads_panel")
+    rerun("heads_panel")
 
 
 def _measure(name: str) -> None:
@@ -137,7 +148,7 @@ def _open(layer: int, head: int) -> None:
     reader.select(layer=layer, head=head)
     if reader.present() and read("panel") == "wall":
         keep(panel="head")
-    st.rerun("app" if reader.present() else "heads_panel")
+    redraw_only("heads_panel")
 
 
 def _toggle(run: Run, layer: int, head: int) -> None:
@@ -159,7 +170,7 @@ def _show(widget: str, value: int | str | None) -> None:
 
 def _pick_panel() -> None:
     keep(panel=st.session_state[PANEL])
-    st.rerun("app" if reader.present() else ["heads_wall", "heads_panel"])
+    redraw("heads_panel")
 
 
 def _pick_query() -> None:

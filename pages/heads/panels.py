@@ -10,6 +10,7 @@ from core.app.base.markdown import code
 from core.app.frame import Lesson, charts
 from core.app.server import routes
 from core.app.state import Run, reader
+from core.app.state.fragments import rerun
 from core.components.attention_view import attention_view
 from core.figures import heads as figures
 from core.figures.numbers import probability
@@ -135,7 +136,7 @@ def rollout(page: Lesson, run: Run, pair: Pair) -> None:
 def _follow(block: float) -> None:
     """The hand has let go of the rollout's block: the picture stands already."""
     keep(block=int(block))
-    st.rerun("heads_panel")
+    rerun("heads_panel")
 
 
 def remember() -> None:

@@ -15,6 +15,7 @@ from core.app.base.prose import TextFile
 from core.app.compute import cache
 from core.app.frame import Lesson
 from core.app.state import Run, reader
+from core.app.state.fragments import rerun
 from core.app.state.lesson_settings import Setting, Settings
 from core.figures.heads import head_name, roles
 from core.figures.numbers import probability
@@ -176,10 +177,15 @@ def attached(name: str) -> dict:
 def redraw(*also: str) -> None:
     """Callback: draw the wall again, and the named fragments; the panel follows when the tiles stand, the parts below
     when the hand rests.
-
-    In present mode draw the whole page, since there the choice decides what stands on it.
     """
-    st.rerun("app" if reader.present() else ["heads_wall", *also])
+    redraw_only("heads_wall", *also)
+
+
+def redraw_only(*keys: str) -> None:
+    """Callback: draw the named fragments again; in present mode the whole page, since there the choice decides what
+    stands on it.
+    """
+    rerun(*(() if reader.present() else keys))
 
 
 def pick_head(layer: int, head: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.serving import settle
+from tests.browser.serving import go_to, settle
 
 # Moves a slider of the page and follows a stage of the strip so many milliseconds later; the slider's own word to the
 # server, 120 ms after the hand, then comes while the new page is drawn.
@@ -17,13 +17,19 @@ SLIDE_AND_GO = """(milliseconds) => {
   for (const name of ["input", "change"]) slider.dispatchEvent(new Event(name, { bubbles: true }));
   setTimeout(() => all("a.stage").find((stage) => stage.textContent.trim() === "stream").click(), milliseconds);
 }"""
-# Picks a view so many milliseconds after its name is there, while what stands below the first picture is on its way.
+# Picks a view so many milliseconds after the page has told that its first picture stands: while the server draws what
+# is said of it.
 PICK_AT_ONCE = """(() => {
-  const found = () => [...document.querySelectorAll("[role=radio]")].find((radio) =>
-      radio.textContent.trim() === "Norms");
-  const watch = new MutationObserver(() => { if (found()) { watch.disconnect(); setTimeout(() => found().click(), %d);
-      } });
-  watch.observe(document, { subtree: true, childList: true });
+  const send = WebSocket.prototype.send;
+  let told = false;
+  WebSocket.prototype.send = function (data) {
+    if (!told && new TextDecoder("latin1").decode(data).includes("stands")) {
+      told = true;
+      setTimeout(() => [...document.querySelectorAll("[role=radio]")].find((radio) =>
+          radio.textContent.trim() === "Norms").click(), %d);
+    }
+    return send.call(this, data);
+  };
 })()"""
 
 
@@ -38,7 +44,7 @@ def test_a_link_is_followed_while_a_slider_still_speaks(open_page, milliseconds)
 
 
 def test_a_view_is_picked_while_what_is_said_of_the_first_one_is_on_its_way(browser, server):
-    for milliseconds in (90, 95, 99, 102, 105, 108, 111):
+    for milliseconds in range(0, 40, 4):
         page, errors = browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 900}).new_page(), []
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.add_init_script(PICK_AT_ONCE % milliseconds)
@@ -47,3 +53,16 @@ def test_a_view_is_picked_while_what_is_said_of_the_first_one_is_on_its_way(brow
         settle(page)
         page.context.close()
         assert errors == []
+
+
+def test_the_history_is_followed_while_a_prompt_of_its_last_entry_is_on_its_way(open_page, server):
+    page = open_page("positions")
+    for milliseconds in range(10, 60, 5):
+        go_to(page, f"{server.url}/overview?prompt=Mia%20likes%20apples.")
+        settle(page)
+        go_to(page, f"{server.url}/overview?prompt=Mia%20likes%20pears.")
+        page.wait_for_timeout(milliseconds)
+        go_to(page, f"{server.url}/positions?positions_view=biases")
+        page.locator(".st-key-positions_stage .instrument").wait_for()
+        settle(page)
+    assert page.errors == []

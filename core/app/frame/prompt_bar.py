@@ -39,7 +39,7 @@ def _bar() -> None:
             _examples(words)
             _model(words, present)
             _share(words)
-        st.toggle(words.label("present"), key="present", on_change=st.rerun)
+        st.toggle(words.label("present"), key="present", on_change=rerun)
     with st.container(key="prompt_messages"):
         model_offer.draw()
         _messages(words, present)
@@ -49,7 +49,7 @@ def _take_prompt() -> None:
     """Callback: a new prompt first redraws the picture; of what follows, see `views`."""
     if reader.take_typed_prompt():
         rerun(PICTURE)
-    st.rerun()
+    rerun()
 
 
 def _examples(words: prose.TextFile) -> None:
@@ -81,7 +81,7 @@ def _model(words: prose.TextFile, present: run.Run) -> None:
                      icon=":material/add:", type="tertiary"):
             reader.open_lesson(catalogue.MODELS, {})
         _moment(words)
-        st.selectbox(words.label("device"), devices.available(), key="device", on_change=st.rerun,
+        st.selectbox(words.label("device"), devices.available(), key="device", on_change=rerun,
                      format_func=lambda name: words.label(f"device_{name}"))
         st.caption(words.label("running", device=words.label(f"device_{present.device}")))
         st.caption(words.label("usage", n=n, n_context=n_context))
@@ -101,7 +101,7 @@ def _picker(words: prose.TextFile) -> None:
 
 def _want(name: str) -> None:
     model_choice.want(name)
-    st.rerun()
+    rerun()
 
 
 def _moment(words: prose.TextFile) -> None:
@@ -117,7 +117,7 @@ def _moment(words: prose.TextFile) -> None:
 
 def _travel(base: str, step: int, last: int) -> None:
     st.session_state["model"] = base if step == last else f"{base}{cache.MOMENT}{step}"
-    st.rerun()
+    rerun()
 
 
 def _share(words: prose.TextFile) -> None:

@@ -3,6 +3,7 @@ import contextlib
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 # keys: the prompt bar, the strip, the picture, what the browser says of that, and what speaks of it
 BAR, STRIP, PICTURE, STANDING, BELOW = "bar", "strip", "picture", "standing", "below"
@@ -10,9 +11,17 @@ TOGETHER = "drawn_together"     # in the session: the run that follows draws the
 
 
 def rerun(*keys: str) -> None:
-    """Callback: run the fragments of these keys again, or the whole page where it has not drawn one of them."""
-    with contextlib.suppress(StreamlitAPIException):
-        st.rerun(keys)
+    """Callback: run the fragments of these keys again, or the whole page where none is named or one was not drawn.
+
+    Nothing is to be done where the whole page is drawn anyway: a link, or the browser's history, may bring with it a
+    value that the browser had not heard of yet. Streamlit calls that a change, and to ask for a fragment of the page
+    that is left would put that fragment in the new page's place.
+    """
+    if not get_script_run_ctx().fragment_ids_this_run:
+        return
+    if keys:
+        with contextlib.suppress(StreamlitAPIException):
+            st.rerun(keys)
     st.rerun()
 
 
