@@ -17,20 +17,6 @@ SLIDE_AND_GO = """(milliseconds) => {
   for (const name of ["input", "change"]) slider.dispatchEvent(new Event(name, { bubbles: true }));
   setTimeout(() => all("a.stage").find((stage) => stage.textContent.trim() === "stream").click(), milliseconds);
 }"""
-# Picks a view so many milliseconds after the page has told that its first picture stands: while the server draws what
-# is said of it.
-PICK_AT_ONCE = """(() => {
-  const send = WebSocket.prototype.send;
-  let told = false;
-  WebSocket.prototype.send = function (data) {
-    if (!told && new TextDecoder("latin1").decode(data).includes("stands")) {
-      told = true;
-      setTimeout(() => [...document.querySelectorAll("[role=radio]")].find((radio) =>
-          radio.textContent.trim() === "Norms").click(), %d);
-    }
-    return send.call(this, data);
-  };
-})()"""
 
 
 @pytest.mark.parametrize("milliseconds", [84, 90, 96, 102, 108])
@@ -41,18 +27,6 @@ def test_a_link_is_followed_while_a_slider_still_speaks(open_page, milliseconds)
     page.wait_for_timeout(600)
     settle(page)
     assert page.locator(".residual-norms canvas").count() == 2 and page.errors == []
-
-
-def test_a_view_is_picked_while_what_is_said_of_the_first_one_is_on_its_way(browser, server):
-    for milliseconds in range(0, 40, 4):
-        page, errors = browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 900}).new_page(), []
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.add_init_script(PICK_AT_ONCE % milliseconds)
-        page.goto(f"{server.url}/architectures")
-        page.wait_for_url("**architectures_view=norms**")
-        settle(page)
-        page.context.close()
-        assert errors == []
 
 
 def test_the_history_is_followed_while_a_prompt_of_its_last_entry_is_on_its_way(open_page, server):

@@ -8,7 +8,7 @@
 2. `clear_queue`: a fragment that is asked for again while it is drawn takes back its messages that were not sent yet.
    Streamlit leaves those of the fragments inside it, and those that only say "the same as before"; the browser then
    draws at a place that does not exist ("Bad delta path") and shows nothing any more. Browser test:
-   tests/browser/test_fast_hands.py.
+   tests/browser/test_asked_again.py.
 3. `SessionState`: Streamlit reports a value that is not the widget's default once. A browser that hears of another run
    before it has drawn the first keeps only the last message, and the widget stands at its default beside the picture of
    the real value. Browser test: tests/browser/test_slow_page.py.
@@ -82,25 +82,11 @@ def request_rerun(session: AppSession, client_state: ClientState | None) -> None
 
 
 def clear_queue(session: AppSession, fragment_ids_this_run: list[str] | None = None) -> None:
-    """`AppSession._clear_queue`, which also takes away what depends on the messages that it takes away."""
-    queue, fragments = session._browser_queue, fragment_ids_this_run
-    drawn = [message for message in queue._queue if message.WhichOneof("type") in ("delta", "ref_hash")]
-    if fragments:
-        inner = {message.delta.fragment_id for message in drawn if message.delta.fragment_id}
-        storage = session._fragment_storage
-        fragments = [*fragments, *(each for each in inner if storage.has_ancestor_in(each, fragments))]
-    _clear_queue(session, fragments)
-    kept = set(map(id, queue._queue))
-    removed = [tuple(message.metadata.delta_path) for message in drawn if id(message) not in kept]
-    queue._queue = [message for message in queue._queue if message.WhichOneof("type") != "ref_hash"
-                    or not _depends_on(tuple(message.metadata.delta_path), removed)]
-
-
-def _depends_on(path: tuple[int, ...], removed: list[tuple[int, ...]]) -> bool:
-    """Whether a place stands inside a removed one, or after one in the same row: the browser allows no gaps.
-
-    >>> removed = [(0, 5, 2)]
-    >>> [_depends_on(path, removed) for path in [(0, 5, 2, 1), (0, 5, 3), (0, 5, 1), (0, 6)]]
-    [True, True, False, False]
+    """`AppSession._clear_queue`, which takes nothing back for a fragment: what waits is sent first, as it would have
+    been a moment earlier.
     """
-    return any(path[:len(gone) - 1] == gone[:-1] and path[len(gone) - 1:len(gone)] >= gone[-1:] for gone in removed)
+    if fragment_ids_this_run:
+        # else a message of the new run takes the place of one of the old, before the run that it belongs to
+        session._browser_queue._delta_index_map = {}
+    else:
+        _clear_queue(session)
