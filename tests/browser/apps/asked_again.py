@@ -1,7 +1,6 @@
 """A fragment that is asked for again while what it has drawn still waits to be sent. Streamlit's faults are mended as
 in the app.
 """
-import os
 import sys
 from pathlib import Path
 
