@@ -85,20 +85,38 @@ def continuation_log_probs(model: Transformer, contexts: Sequence[Sequence[int]]
     """ln p, in nats, of each continuation of each context: the sum over the continuation's tokens. Context and
     continuation are token ids and must fit into the model's context together.
 
-    Continuations of one token share one pass over their context. Raises ValueError for an empty context or
-    continuation.
+    The model reads contexts of one length together, and each once: every continuation starts from the keys and values
+    of its context. Raises ValueError for an empty context or continuation.
     """
     if not all(ids for each in continuations for ids in each):
         raise ValueError("Every continuation needs at least one token.")
-    first = next_log_probs(model, contexts)
-    totals = {(i, k): float(first[i, ids[0]]) for i, each in enumerate(continuations) for k, ids in enumerate(each)}
-    longer = [(i, k) for i, k in totals if len(continuations[i][k]) > 1]
-    places = iter(longer)
-    for batch in _batches([(*contexts[i], *continuations[i][k]) for i, k in longer]):
-        for row, vectors, (i, k) in zip(batch, model.final_vectors(_padded(model, batch)), places):
-            ids = continuations[i][k]
-            totals[i, k] = float(_log_probs(model, vectors[len(row) - len(ids) - 1:len(row) - 1], ids).sum())
-    return [[totals[i, k] for k in range(len(each))] for i, each in enumerate(continuations)]
+    totals: dict[int, list[float]] = {}
+    by_length = sorted(range(len(contexts)), key=lambda i: len(contexts[i]))
+    for _, group in itertools.groupby(by_length, key=lambda i: len(contexts[i])):
+        places = list(group)
+        batches = _batches([contexts[i] for i in places])
+        for batch in batches:
+            here, places = places[:len(batch)], places[len(batch):]
+            totals |= zip(here, _continued(model, batch, [continuations[i] for i in here]))
+    return [totals[i] for i in range(len(contexts))]
+
+
+def _continued(model: Transformer, contexts: Sequence[Sequence[int]],
+               continuations: Sequence[Sequence[Sequence[int]]]) -> list[list[float]]:
+    """`continuation_log_probs` of contexts of one length."""
+    cache = KVCache()
+    last = model.final_vectors(torch.tensor(contexts, device=model.device), cache)[:, -1]
+    rows = [row for row, each in enumerate(continuations) for _ in each]
+    each_ids = [ids for each in continuations for ids in each]
+    vectors = list(last[rows, None])
+    if longer := [k for k, ids in enumerate(each_ids) if len(ids) > 1]:
+        further = model.final_vectors(_padded(model, [each_ids[k][:-1] for k in longer]),
+                                      cache.of([rows[k] for k in longer]))
+        for k, after in zip(longer, further):
+            vectors[k] = torch.cat([vectors[k], after[:len(each_ids[k]) - 1]])
+    log_probs = _log_probs(model, torch.cat(vectors), [token_id for ids in each_ids for token_id in ids])
+    sums = iter([float(part.sum()) for part in np.split(log_probs, np.cumsum([*map(len, each_ids)])[:-1])])
+    return [[next(sums) for _ in each] for each in continuations]
 
 
 def _batches(rows: Sequence[Sequence[int]]) -> Iterator[Sequence[Sequence[int]]]:

@@ -6,7 +6,7 @@ values of their own).
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -79,6 +79,12 @@ class KVCache:
         self.keys_and_values[layer] = (K, V)
         return K, V
 
+    def of(self, rows: Sequence[int]) -> KVCache:
+        """A cache whose text i is this one's text rows[i]; this one stays as it is."""
+        chosen = KVCache()
+        chosen.keys_and_values = {layer: (K[rows], V[rows]) for layer, (K, V) in self.keys_and_values.items()}
+        return chosen
+
     def repeated(self, n: int) -> KVCache:
         """A cache of n texts that all begin with the one that this cache holds; this one stays as it is."""
         copies = KVCache()
@@ -95,8 +101,8 @@ def parameter(*shape: int, present: bool = True) -> nn.Parameter | None:
 def project(X: Tensor, W: Tensor, b: Tensor | None) -> Tensor:
     """(..., h, N, k) from X (..., N, d) and W (h, d, k): X W + b for every head, as one product."""
     n_heads, d, k = W.shape
-    out = (X @ W.transpose(0, 1).reshape(d, n_heads * k)).unflatten(-1, (n_heads, k)).transpose(-3, -2)
-    return out if b is None else out + b[:, None]
+    out = F.linear(X, W.transpose(0, 1).reshape(d, n_heads * k).T, None if b is None else b.flatten())
+    return out.unflatten(-1, (n_heads, k)).transpose(-3, -2)
 
 
 def lay_out(model: nn.Module) -> None:
@@ -160,8 +166,7 @@ class Attention(nn.Module):
 
     def write(self, head_out: Tensor) -> Tensor:
         """(..., N, d) attn_out from head_out (..., h, N, d_v): every head times its W_O, summed, plus b_O."""
-        out = head_out.transpose(-3, -2).flatten(-2) @ self.W_O.flatten(0, 1)
-        return out if self.b_O is None else out + self.b_O
+        return F.linear(head_out.transpose(-3, -2).flatten(-2), self.W_O.flatten(0, 1).T, self.b_O)
 
     def attend_traced(self, X: Tensor, source: Tensor, settings: PassSettings, edits: HeadEdits) -> dict[str, Tensor]:
         """Attention with every step kept: the fields of BlockTrace from Q to attn_out.

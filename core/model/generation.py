@@ -331,8 +331,7 @@ def next_logits(model: Transformer, texts: list[tuple[int, ...]], cache: KVCache
 
 def reorder(cache: KVCache, rows: list[int]) -> None:
     """Row i of the cache becomes what row rows[i] was: each text takes its parent's keys and values along."""
-    for layer, (K, V) in cache.keys_and_values.items():
-        cache.keys_and_values[layer] = (K[rows], V[rows])
+    cache.keys_and_values = cache.of(rows).keys_and_values
 
 
 def log_probs_of(logits: Tensor) -> Tensor:

@@ -1,5 +1,6 @@
 """Normalisation as pure functions of the last axis."""
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from core.model.config import ModelConfig
@@ -48,6 +49,8 @@ def deepnorm_constants(config: ModelConfig, encoder: bool = False) -> tuple[floa
 
 def normalise(x: Tensor, kind: str, gain: Tensor, bias: Tensor | None, epsilon: float) -> Tensor:
     """(..., d) the norm of x (..., d), times gain (d,), plus bias (d,): the notes' α (x − μ) / σ + β."""
+    if kind == "layernorm":
+        return F.layer_norm(x, gain.shape, gain, bias, epsilon)
     mean, scale = norm_statistics(x, kind, epsilon)
     normed = (x - mean) / scale * gain
     return normed if bias is None else normed + bias
