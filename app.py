@@ -4,6 +4,7 @@ The server listens before torch is loaded: a browser loads what Streamlit sends 
 """
 import contextlib
 import gc
+import os
 import pkgutil
 import threading
 from collections.abc import AsyncIterator
@@ -23,6 +24,9 @@ ANSWERS = {"heads": "pages.heads.route:answer", "heads_rollout": "pages.heads.ro
            "sparse_patterns": "pages.architectures.cost:answer"}
 deployment.check()
 streamlit_fixes.apply()
+# Read by torch and by numpy, both loaded later: more threads spin against each other as soon as two readers compute at
+# once (numpy's alone took two thirds of the processor time of a page of positions), and give other last digits.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 @contextlib.asynccontextmanager

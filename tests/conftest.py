@@ -1,19 +1,19 @@
-"""Shared by all tests: the project root importable, one torch thread, as the app runs, one search for components
-instead of one for every page that a test opens, and the order of the files.
+"""Shared by all tests: the project root importable, one thread to compute in, as the app runs, one search for
+components instead of one for every page that a test opens, and the order of the files.
 """
 import functools
+import os
 import sys
 from pathlib import Path
 
 import pytest
-import torch
 from streamlit.components.v2 import manifest_scanner
 
 ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-torch.set_num_threads(1)
+os.environ.setdefault("OMP_NUM_THREADS", "1")       # before torch and numpy are loaded
 
 from core import files  # noqa: E402  (found through the path above)
 from core.app.compute import growing_results  # noqa: E402

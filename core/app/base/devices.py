@@ -17,16 +17,6 @@ CGROUPS = (("memory.max", "memory.current", "inactive_file"),
 CGROUP = Path("/sys/fs/cgroup")
 
 
-def compute_alone() -> None:
-    """Has torch compute in the calling thread alone.
-
-    More threads spin against each other as soon as two readers compute at once (measured by tests.benchmarks), and
-    another number of them gives other last digits. A thread that has computed nothing yet takes as many as there are
-    cores, so each that computes for a page calls this first.
-    """
-    torch.set_num_threads(1)
-
-
 def available() -> tuple[str, ...]:
     """The devices of this machine, the preferred one first; "cpu" is always the last."""
     found = []

@@ -29,7 +29,6 @@ TIDY_SECONDS = 60
 def draw() -> None:
     """One run of the app for one reader: the frame, and in it the page that the address names."""
     sys.setswitchinterval(SWITCH_SECONDS)
-    devices.compute_alone()      # before the first page computes: a text of 40 tokens is 40 passes
     words = prose.load("app")
     st.set_page_config(page_title=words.label("page_title"), page_icon=str(ICON), layout="wide")
     with guard():

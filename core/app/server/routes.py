@@ -87,9 +87,6 @@ async def _body(request: Request) -> bytes:
 
 def _answered(answer: str, question: dict, turn: Turn) -> bytes:
     answered = pkgutil.resolve_name(answer)
-    from core.app.base.devices import compute_alone  # brings torch, as the answer does
-
-    compute_alone()
     began = time.thread_time()
     try:
         return answered(question)

@@ -102,6 +102,18 @@ def test_a_server_listens_before_the_packages_are_loaded_that_a_browser_would_wa
     assert "torch" in drawing and not {"pandas", "altair"} & drawing
 
 
+def test_torch_and_numpy_compute_in_one_thread_each_unless_the_machine_says_otherwise():
+    code = ("import app, threading, numpy, pathlib, torch; answers = []; tasks = pathlib.Path('/proc/self/task')\n"
+            "numpy.ones((800, 800)) @ numpy.ones((800, 800)); threads = [*tasks.glob('*')] if tasks.exists() else [1]\n"
+            "at_work = threading.Thread(target=lambda: answers.append(torch.get_num_threads()))\n"
+            "at_work.start(); at_work.join(); print(len(threads), *answers)")
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    for given, expected in ({}, ["1", "1"]), ({"OMP_NUM_THREADS": "2"}, ["2"]):
+        said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True,
+                              env=environment | given)
+        assert said.stdout.split()[-len(expected):] == expected
+
+
 def test_every_kind_of_live_question_has_its_answer():
     assert all(callable(pkgutil.resolve_name(answer)) for answer in app.ANSWERS.values())
     assert set(app.ANSWERS) == {heads.NAME, heads.ROLLOUT, attention.NAME, cost.PATTERNS_ROUTE}
