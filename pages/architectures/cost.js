@@ -25,7 +25,7 @@ class SparsePatterns {
 
   receive(header) {
     this.handles ??= header.hands.map(() => this.handle());
-    if (header.hands.map((hand, k) => this.handles[k].lay(hand)).every(Boolean)) this.show(header);
+    if (header.hands.map((hand, k) => this.handles[k].receive(hand)).every(Boolean)) this.show(header);
   }
 
   // One slider. While it moves, the route answers with the fields that the settings change.

@@ -33,7 +33,7 @@ class Wall {
   }
 
   receive(header) {
-    if (!this.handle.lay(header.hand)) return;
+    if (!this.handle.receive(header.hand)) return;
     this.take(header);
     followUp(this);
   }

@@ -1,4 +1,4 @@
-// Instruments on sharp canvases: ranges and panels, drawn once a frame, while the hand moves.
+// Instruments on sharp canvases: ranges and panels, drawn at most once a frame while the hand moves.
 import { Surface } from "./canvas.js";
 import { make, marked, unmarked } from "./dom.js";
 import { Echoes } from "./echo.js";
@@ -59,7 +59,7 @@ export class Instrument {
     });
   }
 
-  /** Takes over what Python says, but for settings that are an echo of the hand's own. */
+  /** Takes over Python's header, except settings that only echo the hand's own. */
   receive(header) {
     this.labels = header.labels;
     this.root.classList.toggle("present", Boolean(header.present));
@@ -72,7 +72,7 @@ export class Instrument {
     this.schedule();
   }
 
-  /** Tell Python what stands, once the hand rests. */
+  /** Send the settings to Python once the hand rests. */
   commit() {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
