@@ -50,7 +50,7 @@ function pick(view, row) {
 }
 
 function arrange(view) {
-  const { stage, canvas, scale } = view, width = stage.clientWidth, ratio = window.devicePixelRatio || 1;
+  const { stage, scale } = view, width = stage.clientWidth, ratio = window.devicePixelRatio || 1;
   if (!width) return;
   const height = fitHeight(stage, view.least, view.most, view.foot), names = 78 * scale, ids = 128 * scale;
   const room = width - names - 2 * GAP - ids;
@@ -60,8 +60,6 @@ function arrange(view) {
   Object.assign(view, { width, height, ratio, type: 12 * scale, names, left, middle, right, top: HEADING,
     inner: height - HEADING - FOOT });
   stage.style.height = `${height}px`;
-  Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
-  [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
   paint(view);
 }
 

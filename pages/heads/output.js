@@ -1,7 +1,7 @@
 // Concatenate and W^O at one position. A row for each head: its piece of the concatenated vector, what its rows of W^O
 // make of it, how long that is.
 import { unpack } from "../../core/components/lib/bytes.js";
-import { beginDrawing, resize, writeText } from "../../core/components/lib/canvas.js";
+import { beginDrawing, writeText } from "../../core/components/lib/canvas.js";
 import { css } from "../../core/components/lib/colours.js";
 import { button, make } from "../../core/components/lib/dom.js";
 import { byKeys } from "../../core/components/lib/keys.js";
@@ -53,8 +53,6 @@ function arrange(sum) {
   Object.assign(sum, { ratio, row, half, between, numbers, type: 12 * sum.scale, right: LABEL + half + between,
     end: LABEL + 2 * half + between });
   sum.stage.style.height = `${sum.height}px`;
-  Object.assign(sum.canvas.style, { width: `${width}px`, height: `${sum.height}px` });
-  resize(sum.canvas, Math.round(width * ratio), Math.round(sum.height * ratio));
   sum.rows.replaceChildren(...sum.names.map((name, head) => rowButton(sum, name, head)));
   paint(sum);
 }

@@ -1,7 +1,7 @@
 // A recurrent network unrolled: tokens below, a strip of m hidden units above each, layer over layer; arrows carry the
 // state from step to step. A click on a strip picks a step and a unit, a click on a token the start of the path; arrow
 // keys move step and unit, with shift the start.
-import { beginDrawing, clipped, line, resize, stroke, writeText } from "../../core/components/lib/canvas.js";
+import { beginDrawing, clipped, line, stroke, writeText } from "../../core/components/lib/canvas.js";
 import { css } from "../../core/components/lib/colours.js";
 import { fill, make, spokenLine } from "../../core/components/lib/dom.js";
 import { exact } from "../../core/components/lib/numbers.js";
@@ -81,9 +81,7 @@ class Unrolled {
     // the last layer highest; of two directions the backward one above
     this.strips = Array.from({ length: count }, (_, k) => ({ layer: Math.floor(k / directions),
       direction: k % directions, top: top + (count - 1 - k) * (strip + gap) }));
-    for (const { style } of [this.stage, this.canvas])
-      Object.assign(style, { width: `${whole}px`, height: `${height}px` });
-    resize(this.canvas, Math.round(whole * ratio), Math.round(height * ratio));
+    Object.assign(this.stage.style, { width: `${whole}px`, height: `${height}px` });
     this.paint();
   }
 
