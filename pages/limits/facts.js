@@ -6,8 +6,8 @@
 import { draw, drawLine, drawText, fill, make, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { probability } from "../../core/components/lib/numbers.js";
-import { emOf, monoFont, onFont, shortened, textWidth } from "../../core/components/lib/text.js";
-import { mounted, onWidth } from "../../core/components/lib/view.js";
+import { emOf, monoFont, shortened, textWidth } from "../../core/components/lib/text.js";
+import { mounted, redrawn } from "../../core/components/lib/view.js";
 
 const EDGE = 9;     // pixels at both ends of the axis: half a slider's knob
 const RESTS = 250;  // milliseconds after which a hand is at rest
@@ -29,8 +29,7 @@ class Facts {
     this.slider.onchange = () => { clearTimeout(this.timer); this.timer = setTimeout(() => this.tell(null), RESTS); };
     this.value = make("span", "", right);
     this.areas_place = make("span", "muted", right);
-    onWidth(this.rows_place, () => this.build());
-    onFont(() => this.build());
+    redrawn(() => this.build(), this.rows_place);
   }
 
   receive(header) {

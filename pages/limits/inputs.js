@@ -1,6 +1,6 @@
 import { draw, drawLine, drawText, make, sized } from "../../core/components/lib/dom.js";
-import { emOf, monoFont, onFont, shortened, textWidth } from "../../core/components/lib/text.js";
-import { mounted, onWidth } from "../../core/components/lib/view.js";
+import { emOf, monoFont, shortened, textWidth } from "../../core/components/lib/text.js";
+import { mounted, redrawn } from "../../core/components/lib/view.js";
 
 // header: tokens [text], rows [{name, note, values [number or null], control [number] or null, shown [text],
 // control_shown [text]}], legend [text]; settings {token}. One column for each token, one band for each method; a bar
@@ -11,8 +11,7 @@ class Inputs {
     this.root = root;
     this.place = make("div", "scroll", root);
     this.legend = make("div", "legend", root);
-    onWidth(this.place, () => this.build());
-    onFont(() => this.build());
+    redrawn(() => this.build(), this.place);
   }
 
   receive(header) {

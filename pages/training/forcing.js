@@ -1,8 +1,8 @@
 import { draw, drawLine, drawText, fill, make, spokenLine } from "../../core/components/lib/dom.js";
 import { steppedByKeys } from "../../core/components/lib/keys.js";
 import { readable } from "../../core/components/lib/numbers.js";
-import { emOf, monoFont, onFont, textWidth } from "../../core/components/lib/text.js";
-import { mounted, onWidth } from "../../core/components/lib/view.js";
+import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
+import { mounted, redrawn } from "../../core/components/lib/view.js";
 
 // header: tokens [text]; guesses [text], p_guess [n + 1]; p_true, losses [n] (in the unit shown); right [bool, n];
 // mean; text (labels); picked; height (of the bars, px). A column for each token that was read. The last one has a
@@ -16,8 +16,7 @@ class Forcing {
       (step) => this.pick(Math.max(0, Math.min(this.losses.length - 1, this.picked + step))));
     this.svg = draw("svg", { class: "forcing-chart", role: "img" }, this.place);
     this.spoken = spokenLine(root, "spoken");
-    onWidth(this.place, () => this.tokens && this.plot());
-    onFont(() => this.tokens && this.plot());
+    redrawn(() => this.tokens && this.plot(), this.place);
   }
 
   receive(header) {

@@ -1,8 +1,8 @@
 import { draw, drawLine, fill, make, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { steppedByKeys } from "../../core/components/lib/keys.js";
-import { emOf, monoFont, onFont, shortened } from "../../core/components/lib/text.js";
-import { mounted, onWidth } from "../../core/components/lib/view.js";
+import { emOf, monoFont, shortened } from "../../core/components/lib/text.js";
+import { mounted, redrawn } from "../../core/components/lib/view.js";
 
 // header: n; rows [{cells [text], only (text of the target behind the last place), counted [bool], documents [number,
 // −1 for end of text], first [bool]}]; lengths {packed [[bool]], padded [number]}; picked [row, place]; height (px);
@@ -19,8 +19,7 @@ class Packing {
     this.svg = draw("svg", { class: "rows-chart", role: "img" }, this.place);
     this.small = ["packed", "padded"]
       .map((name) => [name, make("p", "", this.aside), draw("svg", { role: "img" }, this.aside)]);
-    onWidth(root, () => this.rows && this.plot());
-    onFont(() => this.rows && this.plot());
+    redrawn(() => this.rows && this.plot(), root);
   }
 
   receive(header) {
