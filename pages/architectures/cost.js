@@ -52,7 +52,7 @@ class SparsePatterns {
     this.swatch(0, this.text.never);
     this.masks.replaceChildren();
     this.canvases = this.patterns.map((pattern) => this.figure(pattern));
-    if (this.width) this.paint();           // else as soon as it has one
+    if (this.width) this.paint();           // otherwise as soon as the width is known
   }
 
   swatch(layers, text) {

@@ -67,7 +67,7 @@ class Translate {
 
   // ---- what is picked ----
 
-  // As Python has it.
+  // The settings as Python names them.
   picked() {
     const { attention, block, head, player, step } = this;
     return { attention, block, head, step: player.ended ? -1 : step };
@@ -107,9 +107,10 @@ class Translate {
     const rows = attention === "encoder" ? this.source.length : this.target.length;
     const columns = attention === "decoder" ? this.target.length : this.source.length;
     const block = this.blockOf(attention);
-    const at = (head) => this.patterns[attention][((block * this.heads + head) * rows + row) * columns + column];
-    if (this.head >= 0) return at(Math.min(this.head, this.heads - 1));
-    return Array.from({ length: this.heads }, (_, head) => at(head)).reduce((sum, one) => sum + one) / this.heads;
+    const weightOf = (head) => this.patterns[attention][((block * this.heads + head) * rows + row) * columns + column];
+    if (this.head >= 0) return weightOf(Math.min(this.head, this.heads - 1));
+    return Array.from({ length: this.heads }, (_, head) => weightOf(head))
+      .reduce((sum, weight) => sum + weight) / this.heads;
   }
 
   headName() {
@@ -135,7 +136,7 @@ class Translate {
     const step = this.attention === "encoder" ? this.step - 1 : this.row();
     this.count.textContent = fill(this.text.count, { step: this.step, n: this.target.length });
     this.player.value(this.count.textContent);
-    // one that is switched off loses the focus
+    // a disabled button would lose the focus
     for (const [name, node] of Object.entries(this.player.steps))
       node.ariaDisabled = String(name === "start" || name === "back" ? this.step === 1 : this.player.ended);
     this.sourceRow.replaceChildren();
@@ -166,11 +167,11 @@ class Translate {
   top(step) {
     this.candidates.replaceChildren();
     make("div", "muted", this.candidates, fill(this.text.candidates, { n: step + 1 }));
-    for (const one of this.tops[step]) {
+    for (const entry of this.tops[step]) {
       const line = make("div", "candidate", this.candidates);
-      chip(line, one.token);
-      make("i", "", make("span", "track", line)).style.width = `${100 * one.p}%`;
-      make("span", "number", line, one.shown);
+      chip(line, entry.token);
+      make("i", "", make("span", "track", line)).style.width = `${100 * entry.p}%`;
+      make("span", "number", line, entry.shown);
     }
   }
 
@@ -188,7 +189,7 @@ class Translate {
     const group = (label, entries) => {
       const box = make("div", "group", this.bars);
       make("span", "muted", box, label);
-      for (const [text, lit, act, title] of entries) press(button(box, text, title, act, "choice"), lit);
+      for (const [text, lit, handler, title] of entries) press(button(box, text, title, handler, "choice"), lit);
     };
     const block = this.blockOf(this.attention), aligned = this.attention === "cross" && this.aligned?.[block];
     const share = (k) => (aligned ? ` ${Math.round(100 * aligned[k])} %` : "");
@@ -241,9 +242,9 @@ class Translate {
     });
   }
 
-  point(hover, again = true) {
+  point(hover, redraw = true) {
     this.hover = hover;
-    if (again) this.lists();
+    if (redraw) this.lists();
     this.mark();
   }
 
@@ -263,15 +264,15 @@ class Translate {
   }
 
   walk(event) {
-    const by = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-    if (!by && event.key !== "Escape") return;
+    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (!step && event.key !== "Escape") return;
     event.preventDefault();
     event.stopPropagation();
-    if (!by) { this.point(null); return; }
+    if (!step) { this.point(null); return; }
     const [rows, columns] = this.axes(), most = this.attention === "encoder" ? rows.length : this.step;
-    const row = Math.min(most - 1, Math.max(0, this.row() + by[0]));
+    const row = Math.min(most - 1, Math.max(0, this.row() + step[0]));
     const last = this.attention === "decoder" ? row : columns.length - 1;
-    this.point({ row, column: Math.min(last, Math.max(0, (this.hover?.column ?? this.strongest) + by[1])) });
+    this.point({ row, column: Math.min(last, Math.max(0, (this.hover?.column ?? this.strongest) + step[1])) });
   }
 }
 
