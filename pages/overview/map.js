@@ -1,4 +1,4 @@
-// The map's life: what Python sent, labels and chips, pointer and keys, and the walk through the stages.
+// The map: Python's header, labels and chips, pointer and keys, and the walk through the stages.
 import { alike, unpack } from "../../core/components/lib/bytes.js";
 import { fill, labelled, make, rich } from "../../core/components/lib/dom.js";
 import { byKeys } from "../../core/components/lib/keys.js";
@@ -19,14 +19,14 @@ export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const root = parentElement.querySelector(".map");
   const map = (root.map ??= build(root));
-  const given = unpack(data);
+  const header = unpack(data);
   map.send = setTriggerValue;
-  if (!alike(map, given)) receive(map, given);
+  if (!alike(map, header)) receive(map, header);
 }
 
-// All that Python sent.
-function receive(map, given) {
-  Object.assign(map, { P: null, X: null, mlp: null, images: {}, limits: {} }, given);
+// Take over Python's header.
+function receive(map, header) {
+  Object.assign(map, { P: null, X: null, mlp: null, images: {}, limits: {} }, header);
   const [first, last] = [map.cell_first, map.cell_last];
   Object.assign(map, { sent: map.position, focus: map.layer, offset: rowOffsets(map.first, map.last),
     cells: { first, last, offset: rowOffsets(first, last) }, stages: stagesOf(map) });
@@ -55,14 +55,14 @@ function build(root) {
   return map;
 }
 
-// The map ends where the first screen ends, as long as that leaves it a readable height.
+// The map ends at the foot of the first screen, as long as it stays tall enough to read.
 function heightFor(map) {
   const room = roomBelow(map.scroll) - (map.scale > 1 ? 48 : 14);
   const height = Math.max(350 + 40 * map.scale, Math.min(820 * map.scale, room));
   return 4 * Math.floor(height / 4);
 }
 
-// Arranged anew where the window, what stands above the map, or the theme has changed.
+// Arrange the map again if the window, the content above it, or the theme has changed.
 function fit(map) {
   if (!map.first || !map.scroll.clientWidth) return;
   const resized = map.shownWidth !== map.scroll.clientWidth
@@ -94,22 +94,22 @@ function show(map) {
   drawOutput(map);
   veil(map);
   say(map);
-  // last: it asks where a part stands, and the browser then lays out all that was changed before
+  // last, since it reads a position: the browser then lays out all that was changed before
   paintMarks(map);
   printSoon(map);
 }
 
-// ---- labels: what each part is, its shape today, and the way to its lesson ----
+// ---- labels: each part's name, its present shape, and the link to its lesson ----
 
 function label(map, key, words, box, { name = "", part = null, at = 0 } = {}) {
   const lesson = map.lessons[part];
   if (!map.nodes.has(key)) map.nodes.set(key, make(lesson ? "button" : "span", "", map.labels));
   const node = map.nodes.get(key);
   node.className = `label ${name}`;
-  const said = words.join("\n");
-  if (node.said !== said) node.replaceChildren(...words.map((word, k) => make(k ? "small" : "b", "", null, word)));
+  const source = words.join("\n");
+  if (node.source !== source) node.replaceChildren(...words.map((word, k) => make(k ? "small" : "b", "", null, word)));
   Object.assign(node.style, { left: `${box[0]}px`, top: `${box[1]}px`, width: box[2] ? `${box[2]}px` : "" });
-  Object.assign(node, { said, stageAt: at, used: true });
+  Object.assign(node, { source, stageAt: at, used: true });
   if (!lesson) return;
   node.title = map.text.open;
   node.onclick = (event) => { event.stopPropagation(); map.send("opened", lesson); };
@@ -144,7 +144,7 @@ function placeImageLabels(map, { name, x, w }, words) {
       { name: "sign", at });
 }
 
-// As many of the shapes as stand over the blocks in one line.
+// As many of the shapes as fit over the blocks in one line.
 function fitting(shapes, g) {
   const most = (g.wide ? g.out.x - g.blocks[0].x : g.width) / (0.53 * g.em);
   return shapes.reduce((line, shape) => (line.length + shape.length + 3 <= most ? `${line}   ${shape}` : line));
@@ -213,7 +213,7 @@ function newChip(map, i) {
 
 const chipHint = (map, i) => fill(map.text.chip_hint, { id: map.ids[i], position: i });
 
-// The browser answers at once with what it has; Python follows with the logits of the new position.
+// The browser shows at once what it has; Python follows with the logits of the new position.
 function pick(map, position) {
   if (position < 0 || position >= map.n || position === map.position) return;
   map.position = position;
@@ -245,9 +245,9 @@ function point(map, event) {
   map.tip.hidden = !map.pointer && token < 0;
   map.area.style.cursor = map.pointer ? "pointer" : "";
   if (!map.tip.hidden) {
-    const [what, value] = map.pointer ? readingOf(map, map.pointer) : [named(map, token), chipHint(map, token)];
+    const [name, value] = map.pointer ? readingOf(map, map.pointer) : [named(map, token), chipHint(map, token)];
     const frame = map.root.getBoundingClientRect();
-    showTip(map.tip, [make("span", "", null, what), make("b", "", null, value)], event.clientX - frame.left,
+    showTip(map.tip, [make("span", "", null, name), make("b", "", null, value)], event.clientX - frame.left,
       event.clientY - frame.top - 10, 30);
   }
   cancelAnimationFrame(map.marking);
@@ -272,7 +272,7 @@ function clicked(map, event) {
   pick(map, part.row);
 }
 
-// A thin block under the hand or in the walk is opened, and those beside it.
+// Open a thin block that was clicked or is reached by the walk, and its neighbours.
 function openBlock(map, l) {
   map.focus = l;
   arrange(map);
@@ -303,14 +303,14 @@ function next(map) {
   requestAnimationFrame(frame);
 }
 
-// The walk stands still at a stage; null: the whole pass is shown.
+// Stop the walk at a stage; null: show the whole pass.
 function rest(map, stage) {
   Object.assign(map, { playing: false, moved: 1, stage });
   showStage(map);
 }
 
-function stepBy(map, way) {
-  const to = (map.stage ?? (way > 0 ? -1 : map.stages.length)) + way;
+function stepBy(map, step) {
+  const to = (map.stage ?? (step > 0 ? -1 : map.stages.length)) + step;
   rest(map, to in map.stages ? to : null);
 }
 
@@ -320,7 +320,7 @@ function showStage(map) {
   show(map);
 }
 
-// What stands for stages not reached yet is veiled, in the labels as on the canvas.
+// Veil the parts of stages that are not reached yet, in the labels as on the canvas.
 function veil(map) {
   const at = map.stage ?? Infinity, count = map.stages.length;
   const later = (stage, ...nodes) => { for (const node of nodes) node.classList.toggle("later", stage > at); };
@@ -333,7 +333,7 @@ function veil(map) {
   for (const name of ["back", "forth"]) labelled(map[name], map.text[name]);
 }
 
-// The sentence over the map: what is seen, or what the stage being walked through does to the picked token.
+// The sentence over the map: what it shows, or what the present stage of the walk does to the picked token.
 function say(map) {
   const { text, position, draw } = map, [token, , p] = map.candidates[position][0];
   const { name, l } = map.stages[map.stage] ?? {};

@@ -24,7 +24,7 @@ export function spread(first, last, value) {
   return Array.from({ length: last - first + 1 }, (_, i) => value(first + i));
 }
 
-/** 1, 2, 3, ... and then 24 steps to a power of ten, up to the vocabulary; the last place is "no limit". */
+/** 1, 2, 3, ... and then 24 steps per power of ten, up to the vocabulary; the last value is "no limit". */
 export function topKValues(size) {
   const steps = spread(0, Math.ceil(24 * Math.log10(size)), (s) => Math.round(10 ** (s / 24)));
   return [...new Set([...spread(1, Math.min(20, size), (k) => k), ...steps.filter((k) => k > 20 && k < size)]), null];
@@ -32,8 +32,8 @@ export function topKValues(size) {
 
 function nearest(values, value) {
   if (value === null) return values.length - 1;
-  const distance = (one) => (one === null ? Infinity : Math.abs(one - value));
-  return values.reduce((best, one, i) => (distance(one) < distance(values[best]) ? i : best), 0);
+  const distance = (entry) => (entry === null ? Infinity : Math.abs(entry - value));
+  return values.reduce((best, entry, i) => (distance(entry) < distance(values[best]) ? i : best), 0);
 }
 
 export class Controls {
@@ -132,8 +132,8 @@ export class Controls {
 
 /** The name of the method that the settings amount to, or undefined. */
 export function methodOf(settings) {
-  const on = (values) => Object.keys(ALL_OFF).filter((name) => values[name] !== ALL_OFF[name]).sort().join();
+  const active = (values) => Object.keys(ALL_OFF).filter((name) => values[name] !== ALL_OFF[name]).sort().join();
   if (settings.top_k === 1 || settings.temperature === 0) return "greedy";
   return Object.keys(METHODS)
-    .find((name) => name !== "greedy" && on({ ...ALL_OFF, ...METHODS[name] }) === on(settings));
+    .find((name) => name !== "greedy" && active({ ...ALL_OFF, ...METHODS[name] }) === active(settings));
 }
