@@ -187,18 +187,18 @@ function placeRowTitles(map) {
 
 function placeChips(map) {
   const g = map.geometry, { chips, n } = map, nodes = chips.children;
-  chips.setAttribute("aria-label", map.text.chips);
+  chips.ariaLabel = map.text.chips;
   while (nodes.length > n) chips.lastChild.remove();
   while (nodes.length < n) chips.append(newChip(map, nodes.length));
   [...nodes].forEach((node, i) => {
     const pitch = g.rows[i + 1] - g.rows[i], picked = i === map.position;
     node.hidden = pitch < 11 && !picked;
-    node.setAttribute("aria-checked", picked);
+    node.ariaChecked = picked;
     node.tabIndex = picked ? 0 : -1;
     if (node.hidden) return;
     node.className = `chip${picked ? " query" : pitch < 1.8 * g.em ? " plain" : ""}`;
     node.textContent = map.tokens[i];
-    node.setAttribute("aria-label", `${map.tokens[i]} ${chipHint(map, i)}`);
+    node.ariaLabel = `${map.tokens[i]} ${chipHint(map, i)}`;
     Object.assign(node.style, { fontSize: picked ? "" : `${Math.min(1.1 * g.em, 0.78 * pitch)}px`,
       top: `${middle(g.rows, i)}px`, maxWidth: `${g.chips.w}px`, right: `calc(100% - ${g.chips.w}px)` });
   });
@@ -206,7 +206,7 @@ function placeChips(map) {
 
 function newChip(map, i) {
   const node = tokenChip("");
-  node.setAttribute("role", "radio");
+  node.role = "radio";
   node.onclick = (event) => { event.stopPropagation(); pick(map, i); };
   return node;
 }
@@ -329,7 +329,7 @@ function veil(map) {
   later(count - 2, map.heading.softmax, map.bars, map.actual);
   later(count - 1, map.dice, map.toLast);
   map.play.textContent = map.playing ? map.text.pause : map.text.play;
-  map.play.setAttribute("aria-pressed", Boolean(map.playing));
+  map.play.ariaPressed = Boolean(map.playing);
   for (const name of ["back", "forth"]) labelled(map[name], map.text[name]);
 }
 
@@ -347,5 +347,5 @@ function say(map) {
   }
   const key = name ? `stage_${name}${name === "draw" && !draw ? "_none" : ""}` : map.long ? "title_long" : "title";
   rich(map.caption, text[key], values);
-  map.over.setAttribute("aria-label", map.caption.textContent);
+  map.over.ariaLabel = map.caption.textContent;
 }

@@ -32,7 +32,7 @@ export function drawOutput(map) {
     node.title = lessons[name] ? text.open : "";
   }
   map.sky.classList.toggle("waiting", position !== map.sent);
-  map.sky.setAttribute("aria-label", text.sky);
+  map.sky.ariaLabel = text.sky;
   drawBars(map, atEnd);
   // the position whose token is predicted: this one, or the one after it
   const predicted = position + (here ? 0 : 1);
@@ -68,7 +68,7 @@ function drawBars(map, atEnd) {
     bar.fill.style.width = `${100 * p}%`;
     bar.number.textContent = significant(p);
     bar.className = id === drawn ? "drawn" : "";
-    bar.button.setAttribute("aria-label", hint);
+    bar.button.ariaLabel = hint;
     Object.assign(bar.button, { title: hint, disabled: here || !atEnd, onclick: () => map.send("appended", id) });
   });
 }

@@ -75,7 +75,7 @@ export function describeMap(wall) {
   const option = (name, i) => Object.assign(make("option", "", null, labels[i]), { value: name });
   if (select.children.length !== names.length) select.replaceChildren(...names.map(option));
   select.value = wall.map.shown;
-  places.setAttribute("aria-label", wall.text.map);
+  places.ariaLabel = wall.text.map;
 }
 
 export function paintMap(wall) {
@@ -147,7 +147,7 @@ function readOnMap(wall, head) {
   const value = measureOf(wall, head), amount = Number.isNaN(value) ? "–" : exact(value);
   const said = `${wall.map.labels[shownMeasure(wall)]}: ${amount}`;
   markOnMap(wall);
-  places.setAttribute("aria-label", `${name(wall, head)} ${said}. ${wall.text.map}`);
+  places.ariaLabel = `${name(wall, head)} ${said}. ${wall.text.map}`;
   showTip(wall.tip, wall.words(head, said), places.offsetLeft + x + w / 2, places.offsetTop + y, h + 4);
 }
 

@@ -115,17 +115,16 @@ function rest(wall) {
 
 function describe(wall) {
   wall.title.textContent = wall.heading;
-  wall.scale.setAttribute("aria-label", wall.text.scale);
-  wall.cells.setAttribute("aria-label", wall.heading);
+  wall.scale.ariaLabel = wall.text.scale;
+  wall.cells.ariaLabel = wall.heading;
   const count = wall.layers * wall.heads;
   while (wall.buttons.length > count) wall.buttons.pop().remove();
   while (wall.buttons.length < count) addButton(wall, wall.buttons.length);
   wall.buttons.forEach((node, head) => {
     const selected = head === wall.selected;
     node.className = selected ? "head selected" : "head";
-    node.setAttribute("aria-label",
-      `${name(wall, head)} ${wall.badges[head] || wall.roles[head] || ""} ${noteOf(wall, head)}`);
-    node.setAttribute("aria-pressed", selected);
+    node.ariaLabel = `${name(wall, head)} ${wall.badges[head] || wall.roles[head] || ""} ${noteOf(wall, head)}`;
+    node.ariaPressed = selected;
     node.tabIndex = selected ? 0 : -1;
   });
 }

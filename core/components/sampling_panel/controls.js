@@ -108,7 +108,7 @@ export class Controls {
     for (const row of this.rows) {
       const value = settings[row.name], text = this._valueText(row, value), left = truncation.left[row.rule];
       row.range.value = nearest(this.valuesOf(row), value);
-      row.range.setAttribute("aria-valuetext", text);
+      row.range.ariaValueText = text;
       setText(row.value, text);
       setText(row.left, words.count(left));
       row.left.style.setProperty("--share", Math.log(left + 1) / Math.log(this.size + 1));
@@ -119,7 +119,7 @@ export class Controls {
     setText(this.xi.value, settings.xi.toFixed(4));
     this.drawnToken = truncation.tokenIds[place];
     setText(this.drawn, words.token(this.drawnToken, 16));
-    this.thousand.setAttribute("aria-pressed", settings.thousand);
+    this.thousand.ariaPressed = settings.thousand;
     setText(this.seed, fill(this.labels.seed, { seed: settings.seed }));
     setText(this.tail, tailText);
   }

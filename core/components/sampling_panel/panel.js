@@ -93,7 +93,7 @@ class Panel {
     this._side(make("div", "side", grid));
     this.contexts = make("div", "contexts", grid);
     this.spoken = make("p", "twin spoken", root);
-    this.spoken.setAttribute("aria-live", "polite");
+    this.spoken.ariaLive = "polite";
     this.picture.point((x, y, phase) => this._point(x, y, phase));
     this._readByKeys(this.picture.canvas);
   }
@@ -113,9 +113,9 @@ class Panel {
     this.find.oninput = () => this._find(this.find.value, false);
     this.find.onchange = () => this._find(this.find.value, true);
     this.found = make("p", "found", side);
-    this.found.setAttribute("aria-live", "polite");
+    this.found.ariaLive = "polite";
     const list = make("ol", "candidates", side);
-    list.setAttribute("aria-label", labels.candidates_title);
+    list.ariaLabel = labels.candidates_title;
     this.rows = spread(0, CANDIDATES - 1, (i) => this._candidate(list, i));
   }
 
@@ -190,9 +190,9 @@ class Panel {
     this._candidates(model);
     this._writeContexts();
     const method = methodOf(settings);
-    for (const node of this.methods) node.setAttribute("aria-pressed", node.method === method);
-    this.logarithmic.setAttribute("aria-pressed", settings.logarithmic);
-    this.pin.setAttribute("aria-pressed", Boolean(settings.pinned));
+    for (const node of this.methods) node.ariaPressed = node.method === method;
+    this.logarithmic.ariaPressed = settings.logarithmic;
+    this.pin.ariaPressed = Boolean(settings.pinned);
     setText(this.pin, labels[settings.pinned ? "unpin" : "pin"]);
     this._speak(model);
   }
@@ -300,9 +300,9 @@ class Panel {
     this.speaking = setTimeout(() => {
       const sentence = fill(this.labels.twin, this._values(truncation));
       setText(this.spoken, sentence);
-      this.picture.canvas.setAttribute("aria-label", sentence);
+      this.picture.canvas.ariaLabel = sentence;
       for (const { picture, lines } of this.small)
-        picture.canvas.setAttribute("aria-label", lines.map((line) => line.textContent).join(" "));
+        picture.canvas.ariaLabel = lines.map((line) => line.textContent).join(" ");
     }, SPEAK_DELAY);
   }
 
