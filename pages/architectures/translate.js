@@ -7,8 +7,8 @@ import { button, chip, draw, fill, make, rich, sized } from "../../core/componen
 import { Echoes } from "../../core/components/lib/echo.js";
 import { probability } from "../../core/components/lib/numbers.js";
 import { Player } from "../../core/components/lib/player.js";
-import { emOf, monoFont, onFont, textWidth } from "../../core/components/lib/text.js";
-import { mounted, onWidth, roomBelow } from "../../core/components/lib/view.js";
+import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
+import { mounted, redrawn, roomBelow } from "../../core/components/lib/view.js";
 
 const SHAPES = { encoder: "full", cross: "cross", decoder: "triangle" };
 const PAUSE = 650;      // milliseconds a token while it plays
@@ -36,8 +36,7 @@ class Translate {
     this.candidates = make("div", "candidates", left);
     this.verdictLine = make("p", "verdict", left);
     this.kinds = make("div", "kinds", left);
-    onWidth(this.place, () => this.paint());
-    onFont(() => { if (this.target) this.paint(); });
+    redrawn(() => this.paint(), this.place);
   }
 
   /** How many tokens are written. */

@@ -4,8 +4,8 @@ import { drawWritten } from "../../core/components/lib/tokens.js";
 import { keepFree, mounted, redrawn } from "../../core/components/lib/view.js";
 
 // header: rows [{kind "passage" | "twin", name, sum, tokens [[text, kind "given" | "recited" | "strayed", p or null,
-// tip]], rest "how the passage itself goes on"}], key. The first token that is not the passage's own has a whole frame,
-// what the model makes up after it a dashed one.
+// tip]], rest "how the passage itself goes on"}], key. The first token that differs from the passage has a solid frame,
+// those that the model makes up after it a dashed one.
 class Recital {
   constructor(root) {
     this.root = root;

@@ -41,10 +41,10 @@ class Forcing {
   }
 
   reveal() {
-    const at = this.picked * this.column, seen = this.place.scrollLeft;
-    if (at < seen) this.place.scrollLeft = at - this.column;
-    else if (at + this.column > seen + this.place.clientWidth)
-      this.place.scrollLeft = at + 2 * this.column - this.place.clientWidth;
+    const left = this.picked * this.column, scrolled = this.place.scrollLeft;
+    if (left < scrolled) this.place.scrollLeft = left - this.column;
+    else if (left + this.column > scrolled + this.place.clientWidth)
+      this.place.scrollLeft = left + 2 * this.column - this.place.clientWidth;
   }
 
   plot() {
@@ -102,12 +102,12 @@ class Forcing {
 
   token(parent, text, x, y, em, name) {
     const group = draw("g", { class: `token ${name}` }, parent);
-    const own = textWidth(text, monoFont(em)), width = Math.min(this.column - 0.6 * em, own + 0.7 * em);
+    const length = textWidth(text, monoFont(em)), width = Math.min(this.column - 0.6 * em, length + 0.7 * em);
     const room = width - 0.5 * em;
     draw("rect", { x: x - width / 2, y: y - 0.85 * em, width, height: 1.7 * em, rx: 4 }, group);
     const label = draw("text", { x, y, "text-anchor": "middle", "dominant-baseline": "central", direction: "auto" },
       group, text);
-    if (own <= room + 1) return;
+    if (length <= room + 1) return;
     label.setAttribute("textLength", room);
     label.setAttribute("lengthAdjust", "spacingAndGlyphs");
   }

@@ -24,9 +24,9 @@ class Packing {
 
   receive(header) {
     const { picked, ...rest } = header, moved = this.echoes.moves(String(picked), String(this.picked));
-    const other = this.n !== header.n || this.rows?.length !== header.rows.length;
+    const changed = this.n !== header.n || this.rows?.length !== header.rows.length;
     Object.assign(this, rest);
-    if (moved || other) this.picked = picked;
+    if (moved || changed) this.picked = picked;
     this.root.style.setProperty("--free", `${header.height}px`);
     this.place.ariaLabel = this.text.keys;
     this.plot();
@@ -38,9 +38,9 @@ class Packing {
     this.maps();
   }
 
-  step(by) {
-    const at = this.picked[0] * this.n + this.picked[1] + by;
-    if (at >= 0 && at < this.rows.length * this.n) this.pick(Math.floor(at / this.n), at % this.n);
+  step(delta) {
+    const index = this.picked[0] * this.n + this.picked[1] + delta;
+    if (index >= 0 && index < this.rows.length * this.n) this.pick(Math.floor(index / this.n), index % this.n);
   }
 
   pick(row, place) {
@@ -50,7 +50,7 @@ class Packing {
     this.send({ row_place: row * this.n + place });
   }
 
-  /** One line of cells for each row, the last of them, apart, for what is a target only. */
+  /** One line of cells for each row; the last cell, set apart, is only a target. */
   build() {
     const em = emOf(this.root), left = 1.6 * em;
     const wide = Math.max(3.1 * em, (this.place.clientWidth - left - 0.8 * em) / (this.n + 1)), high = 2.2 * em;
