@@ -43,7 +43,7 @@ export function thinned(n, most) {
 
 const within = (low, value, high) => Math.max(low, Math.min(high, Math.floor(value)));
 
-// Where a head's cell begins on the map.
+// The upper left corner of a head's cell on the map.
 const cornerOnMap = ({ cell: [w, h], heads }, head) =>
   [MAP_LEFT + (head % heads) * w, MAP_TOP + Math.floor(head / heads) * h];
 
@@ -145,10 +145,10 @@ function overMap(wall, event) {
 function readOnMap(wall, head) {
   const { places } = wall.summary, [w, h] = wall.cell, [x, y] = cornerOnMap(wall, head);
   const value = measureOf(wall, head), amount = Number.isNaN(value) ? "–" : exact(value);
-  const said = `${wall.map.labels[shownMeasure(wall)]}: ${amount}`;
+  const text = `${wall.map.labels[shownMeasure(wall)]}: ${amount}`;
   markOnMap(wall);
-  places.ariaLabel = `${name(wall, head)} ${said}. ${wall.text.map}`;
-  showTip(wall.tip, wall.words(head, said), places.offsetLeft + x + w / 2, places.offsetTop + y, h + 4);
+  places.ariaLabel = `${name(wall, head)} ${text}. ${wall.text.map}`;
+  showTip(wall.tip, wall.words(head, text), places.offsetLeft + x + w / 2, places.offsetTop + y, h + 4);
 }
 
 function chooseMeasure(wall, measure) {
@@ -164,9 +164,9 @@ function goTo(wall, head) {
 }
 
 function stepOnMap(wall, event) {
-  const at = wall.cursor ?? wall.selected;
-  if (event.key === "Enter" || event.key === " ") { event.preventDefault(); goTo(wall, at); return; }
-  const to = neighbour(wall, at, event.key);
+  const from = wall.cursor ?? wall.selected;
+  if (event.key === "Enter" || event.key === " ") { event.preventDefault(); goTo(wall, from); return; }
+  const to = neighbour(wall, from, event.key);
   if (to === undefined) return;
   event.preventDefault();
   event.stopPropagation();
