@@ -7,11 +7,12 @@ import { button, chip, draw, fill, make, rich, sized } from "../../core/componen
 import { Echoes } from "../../core/components/lib/echo.js";
 import { probability } from "../../core/components/lib/numbers.js";
 import { Player } from "../../core/components/lib/player.js";
-import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
+import { abridged, emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
 import { mounted, redrawn, roomBelow } from "../../core/components/lib/view.js";
 
 const SHAPES = { encoder: "full", cross: "cross", decoder: "triangle" };
-const PAUSE = 650;      // milliseconds a token while it plays
+const PAUSE = 650;      // milliseconds per token while it plays
+const LETTERS = 11;     // at most, of a label
 
 class Translate {
   constructor(root) {
@@ -207,7 +208,7 @@ class Translate {
     const room = this.place.clientWidth, em = emOf(this.root);
     if (!room || !this.target) return;
     const [rows, columns] = this.axes(), font = monoFont(0.95 * em);
-    const width = (names) => Math.max(...names.map((name) => textWidth(cutShort(name), font)));
+    const width = (names) => Math.max(...names.map((name) => textWidth(abridged(name, LETTERS), font)));
     const left = width(rows) + 1.2 * em, above = 0.75 * width(columns) + 1.4 * em;
     const tall = Math.max(150, roomBelow(this.place) - (this.scale > 1 ? 62 : 34) - above);
     const cell = Math.max(0.9 * em, Math.min(2.3 * em, (room - left - 2.2 * em) / columns.length, tall / rows.length));
@@ -223,7 +224,7 @@ class Translate {
 
   label(text, x, y, meaning, index, turned) {
     const node = draw("text", { x, y, class: `label ${meaning}`, "text-anchor": turned ? "start" : "end",
-      "dominant-baseline": turned ? "auto" : "central", "data-at": index }, this.svg, cutShort(text));
+      "dominant-baseline": turned ? "auto" : "central", "data-at": index }, this.svg, abridged(text, LETTERS));
     if (turned) node.setAttribute("transform", `rotate(-50 ${x} ${y})`);
     draw("title", {}, node, text);
   }
@@ -279,7 +280,5 @@ function press(node, lit) {
   node.classList.toggle("lit", lit);
   node.ariaPressed = lit;
 }
-
-const cutShort = (name) => ([...name].length > 11 ? `${[...name].slice(0, 10).join("")}…` : name);
 
 export default mounted(Translate);

@@ -135,8 +135,8 @@ class Steps extends Instrument {
 
   move(by) { this.goTo(this.at + by); }
 
-  goTo(at) {
-    const step = this.stages[Math.max(0, Math.min(this.stages.length - 1, at))];
+  goTo(index) {
+    const step = this.stages[Math.max(0, Math.min(this.stages.length - 1, index))];
     if (step !== this.step) this.changed({ step });
   }
 

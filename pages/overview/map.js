@@ -101,7 +101,7 @@ function show(map) {
 
 // ---- labels: each part's name, its present shape, and the link to its lesson ----
 
-function label(map, key, words, box, { name = "", part = null, at = 0 } = {}) {
+function label(map, key, words, box, { name = "", part = null, stage = 0 } = {}) {
   const lesson = map.lessons[part];
   if (!map.nodes.has(key)) map.nodes.set(key, make(lesson ? "button" : "span", "", map.labels));
   const node = map.nodes.get(key);
@@ -109,7 +109,7 @@ function label(map, key, words, box, { name = "", part = null, at = 0 } = {}) {
   const source = words.join("\n");
   if (node.source !== source) node.replaceChildren(...words.map((word, k) => make(k ? "small" : "b", "", null, word)));
   Object.assign(node.style, { left: `${box[0]}px`, top: `${box[1]}px`, width: box[2] ? `${box[2]}px` : "" });
-  Object.assign(node, { source, stageAt: at, used: true });
+  Object.assign(node, { source, stage, used: true });
   if (!lesson) return;
   node.title = map.text.open;
   node.onclick = (event) => { event.stopPropagation(); map.send("opened", lesson); };
@@ -125,23 +125,23 @@ function placeLabels(map) {
   const first = g.blocks[0], last = g.blocks.at(-1);
   label(map, "blocks",
     [...words("head_blocks"), fitting(words("shape_blocks", "shape_patterns", ...(d_ff ? ["shape_mlp"] : [])), g)],
-    [first.x, g.wide ? 0 : g.firstBlock - 3 * g.em, last.x + last.w - first.x], { part: "blocks", at: 3 });
+    [first.x, g.wide ? 0 : g.firstBlock - 3 * g.em, last.x + last.w - first.x], { part: "blocks", stage: 3 });
   for (const block of g.blocks) placeBlockLabels(map, block);
   label(map, "h", words("head_h", "shape_h"), g.wide ? [g.h.x - 6, g.h.edges[n] + 4, g.h.w + g.fan]
-      : [0, g.h.edges[0] - 2.9 * g.em], { part: "h", at: map.stages.length - 4, name: g.wide ? "under" : "" });
+      : [0, g.h.edges[0] - 2.9 * g.em], { part: "h", stage: map.stages.length - 4, name: g.wide ? "under" : "" });
   if (g.wide) placeRowTitles(map);
   for (const [key, node] of map.nodes) if (!node.used) { node.remove(); map.nodes.delete(key); }
 }
 
 // The name of E, P or X above it, and the sign before it where it is the second or third of a sum.
 function placeImageLabels(map, { name, x, w }, words) {
-  const g = map.geometry, first = name === g.images[0].name, at = first ? 1 : 2;
+  const g = map.geometry, first = name === g.images[0].name, stage = first ? 1 : 2;
   const centre = (g.rows[0] + g.rows[map.n]) / 2;
   label(map, `head_${name}`, words(`head_${name}`, `shape_${name}`), [x - 2, 0, w + g.sign],
-    { part: name, at, name: name === "P" ? "position" : "" });
+    { part: name, stage, name: name === "P" ? "position" : "" });
   if (!first)
     label(map, `sign_${name}`, words(`sign_${name}`), [x - g.sign, centre - g.em * 0.7, g.sign],
-      { name: "sign", at });
+      { name: "sign", stage });
 }
 
 // As many of the shapes as fit over the blocks in one line.
@@ -151,30 +151,30 @@ function fitting(shapes, g) {
 }
 
 function placeBlockLabels(map, { l, x, w, top, inner, thin, writeTop, writeBottom, lanes }) {
-  const g = map.geometry, { text, n, position } = map, at = 3 + l * (map.d_ff ? 2 : 1);
+  const g = map.geometry, { text, n, position } = map, stage = 3 + l * (map.d_ff ? 2 : 1);
   if (thin) {
     if (l % Math.ceil((1.6 * g.em) / w) === 0)
-      label(map, `thin_${l}`, [String(l)], [x, top + 1, inner], { name: "block thin", at });
+      label(map, `thin_${l}`, [String(l)], [x, top + 1, inner], { name: "block thin", stage });
     return;
   }
   const wrote = (name) => [`+ ${significant(map[name][l * n + position])}`];
   label(map, `block_${l}`, [fill(text.block, { block: l })], [x + 5, top + 1, inner - 8],
-    { part: "attention", at, name: "block" });
+    { part: "attention", stage, name: "block" });
   label(map, `wrote_attention_${l}`, wrote("attention"), [x + 4, writeTop, inner - 8],
-    { name: "attention number", at });
+    { name: "attention number", stage });
   if (!map.d_ff) return;
   label(map, `wrote_mlp_${l}`, wrote("feed_forward"), [x + 4, writeBottom + 1, inner - 8],
-    { name: "mlp number", part: "feed_forward", at: at + 1 });
+    { name: "mlp number", part: "feed_forward", stage: stage + 1 });
   label(map, `stream_${l}`, [significant(map.stream[(l + 1) * n + position])],
     [x, middle(lanes, position) - 1.75 * g.em, inner + (g.wide ? 2 : -5)],
-    { name: "residual number right halo", part: "stream", at: at + 1 });
+    { name: "residual number right halo", part: "stream", stage: stage + 1 });
 }
 
 // The three rows of a block, named once at their left.
 function placeRowTitles(map) {
   const g = map.geometry, { parts } = g, { lanes, bottom, tiles } = g.blocks[0], tall = bottom - parts.mlp;
   const title = (name, word, y, height, meaning, part) => {
-    label(map, name, [map.text[word]], [g.fanTo - 2, y, g.gutter], { name: `row ${meaning}`, part, at: 3 });
+    label(map, name, [map.text[word]], [g.fanTo - 2, y, g.gutter], { name: `row ${meaning}`, part, stage: 3 });
     map.nodes.get(name).style.height = `${height}px`;
   };
   title("row_attention", "row_attention", parts.tiles, tiles.bottom - parts.tiles, "attention", "attention");
@@ -322,9 +322,9 @@ function showStage(map) {
 
 // Veil the parts of stages that are not reached yet, in the labels as on the canvas.
 function veil(map) {
-  const at = map.stage ?? Infinity, count = map.stages.length;
-  const later = (stage, ...nodes) => { for (const node of nodes) node.classList.toggle("later", stage > at); };
-  for (const node of map.nodes.values()) later(node.stageAt, node);
+  const current = map.stage ?? Infinity, count = map.stages.length;
+  const later = (stage, ...nodes) => { for (const node of nodes) node.classList.toggle("later", stage > current); };
+  for (const node of map.nodes.values()) later(node.stage, node);
   later(count - 3, map.heading.logits, map.sky);
   later(count - 2, map.heading.softmax, map.bars, map.actual);
   later(count - 1, map.dice, map.toLast);

@@ -176,6 +176,6 @@ export default function ({ parentElement, data, setTriggerValue }) {
 }
 
 function revealColumn({ column, width, left, right, scroller }, cell) {
-  const at = cell.column * column, view = width - left - right;
-  if (at < scroller.scrollLeft || at + column > scroller.scrollLeft + view) scroller.scrollLeft = at - view / 2;
+  const x = cell.column * column, view = width - left - right;
+  if (x < scroller.scrollLeft || x + column > scroller.scrollLeft + view) scroller.scrollLeft = x - view / 2;
 }

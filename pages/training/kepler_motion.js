@@ -53,7 +53,7 @@ export function pathOf(structure, numbers, trained, points = 240) {
 }
 
 /** How far one position is from another: rms over the three coordinates, as an angle at the Sun in minutes of arc. */
-export function apart(one, true_) {
-  const [dx, dy, dz] = one.map((value, c) => value - true_[c]);
+export function apart(position, true_) {
+  const [dx, dy, dz] = position.map((value, c) => value - true_[c]);
   return ((Math.hypot(dx, dy, dz) / Math.hypot(...true_)) * (180 / Math.PI) * 60) / Math.sqrt(3);
 }

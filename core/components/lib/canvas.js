@@ -35,20 +35,20 @@ export class Surface {
    * {places: [[x, y], …]}. Without it the picture has no keys, because ranges beside it do all that the pointer does.
    */
   point(handler, cells = null) {
+    const { canvas } = this;
     if (cells) this.keys(handler, cells);
-    else this.canvas.dataset.ranges = "";
+    else canvas.dataset.ranges = "";
     const point = (event) => {
-      const box = this.canvas.getBoundingClientRect();
+      const box = canvas.getBoundingClientRect();
       return [event.clientX - box.left, event.clientY - box.top];
     };
-    this.canvas.onpointerdown = (event) => {
-      this.canvas.setPointerCapture(event.pointerId);
+    canvas.onpointerdown = (event) => {
+      canvas.setPointerCapture(event.pointerId);
       handler(...point(event), "down");
     };
-    this.canvas.onpointermove = (event) => handler(...point(event), event.buttons ? "drag" : "hover");
-    this.canvas.onpointerup = (event) => handler(...point(event), "up");
-    this.canvas.onpointercancel = (event) => handler(...point(event), "out");
-    this.canvas.onpointerleave = (event) => handler(...point(event), "out");
+    canvas.onpointermove = (event) => handler(...point(event), event.buttons ? "drag" : "hover");
+    canvas.onpointerup = (event) => handler(...point(event), "up");
+    canvas.onpointercancel = canvas.onpointerleave = (event) => handler(...point(event), "out");
   }
 
   keys(handler, cells) {

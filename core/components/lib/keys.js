@@ -23,28 +23,28 @@ export const isStep = (key) => key in BY_KEYS;
 // handler(column, row, phase) shows the cell or acts on it, phase "hover", "press" or "out"; reading() is then what
 // is shown, in words.
 export function byKeys(node, grid, handler, reading) {
-  let at = null;
+  let cell = null;
   const spoken = make("div", "spoken");
   spoken.ariaLive = "polite";
   node.after(spoken);
   node.tabIndex = 0;
   node.role = "application";
   const show = (phase) => {
-    handler(...at, phase);
+    handler(...cell, phase);
     // after the picture has been redrawn
     requestAnimationFrame(() => requestAnimationFrame(() => { spoken.textContent = reading(); }));
   };
   node.onkeydown = (event) => {
     const { columns, rows, from = [0, 0] } = grid(), isMove = isStep(event.key);
     if (isShortcut(event) || !columns || !rows) return;
-    if (event.key === "Escape") { if (at) handler(...at, "out"); at = null; return; }
+    if (event.key === "Escape") { if (cell) handler(...cell, "out"); cell = null; return; }
     if (!isMove && event.key !== "Enter" && event.key !== " ") return;
     event.preventDefault();
     event.stopPropagation();
-    at = stepped(at && event.key, at ?? from, columns, rows);
+    cell = stepped(cell && event.key, cell ?? from, columns, rows);
     show(isMove ? "hover" : "press");
   };
-  node.onblur = () => { if (at) handler(...at, "out"); };
+  node.onblur = () => { if (cell) handler(...cell, "out"); };
 }
 
 /** Makes `node` a stop of the Tab key that has keys of its own: go(step) for each of those that steps() names. */

@@ -50,10 +50,10 @@ export const partsOf = (count, parts) =>
     their square root, or bytes that are levels already. */
 export function cellsOf({ first, last, offset }, values, head) {
   const side = first.length, levels = new Int16Array(side * side).fill(-1), leveled = values instanceof Uint8Array;
-  for (let i = 0, at = head * offset[side]; i < side; i++)
-    for (let k = i * side + first[i]; k <= i * side + last[i]; k++, at++)
-      if (leveled) levels[k] = values[at];
-      else if (!Number.isNaN(values[at])) levels[k] = Math.round(255 * Math.sqrt(values[at]));
+  for (let i = 0, index = head * offset[side]; i < side; i++)
+    for (let k = i * side + first[i]; k <= i * side + last[i]; k++, index++)
+      if (leveled) levels[k] = values[index];
+      else if (!Number.isNaN(values[index])) levels[k] = Math.round(255 * Math.sqrt(values[index]));
   return { levels, rows: side, columns: side };
 }
 
@@ -81,9 +81,9 @@ export function paintCells({ data, width: stride, height: most }, tiles, scale, 
     const { levels, rows, columns } = strongest(cells, height, width);
     const rowOf = partsOf(height, rows), columnOf = partsOf(width, columns);
     for (let y = 0; y < height; y++)
-      for (let x = 0, at = (top + y) * stride + left, row = rowOf[y] * columns; x < width; x++, at++) {
+      for (let x = 0, pixel = (top + y) * stride + left, row = rowOf[y] * columns; x < width; x++, pixel++) {
         const level = levels[row + columnOf[x]];
-        pixels[at] = level < 0 ? ground[x + y] : scale[level];
+        pixels[pixel] = level < 0 ? ground[x + y] : scale[level];
       }
   }
 }

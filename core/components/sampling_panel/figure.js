@@ -15,14 +15,14 @@ export function rankScale(size, left, width, pitch) {
   const linear = shown === size ? width : width * LINEAR_SHARE;
   const bar = linear / shown, tail = left + linear, right = left + width, span = Math.log(size / shown) || 1;
   const x = (rank) => (rank <= shown ? left + rank * bar : tail + ((width - linear) * Math.log(rank / shown)) / span);
-  const rank = (at) => (at <= tail ? (at - left) / bar
-    : Math.min(size, shown * Math.exp(((at - tail) / (width - linear)) * span)));
+  const rank = (px) => (px <= tail ? (px - left) / bar
+    : Math.min(size, shown * Math.exp(((px - tail) / (width - linear)) * span)));
   const places = [...Array(shown).keys()], edges = places.map(x);
-  for (let at = tail; at < right - 0.5; at++) {
-    const place = Math.min(size - 1, Math.floor(rank(at + 0.5)));
+  for (let px = tail; px < right - 0.5; px++) {
+    const place = Math.min(size - 1, Math.floor(rank(px + 0.5)));
     if (place > places[places.length - 1]) {
       places.push(place);
-      edges.push(at);
+      edges.push(px);
     }
   }
   edges.push(right);

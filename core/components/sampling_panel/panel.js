@@ -129,7 +129,7 @@ class Panel {
   /** Find the token that a reader types: its visible form, with or without the mark of a leading space. */
   _find(text, done) {
     const written = text.replace(/^ /, "·"), exact = [written, `·${text}`];
-    let id = text ? exact.map((form) => this.tokens.indexOf(form)).find((at) => at >= 0) : undefined;
+    let id = text ? exact.map((form) => this.tokens.indexOf(form)).find((index) => index >= 0) : undefined;
     if (text && id === undefined) id = this.tokens.findIndex((token) => exact.some((form) => token.startsWith(form)));
     this.unknown = id === -1 ? text : "";
     this.change({ named: id === undefined || id === -1 ? null : id });
