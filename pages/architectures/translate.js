@@ -126,7 +126,7 @@ class Translate {
     this.paint();
   }
 
-  /** The row that is looked at: under the pointer, else the last token written; in the encoder's own attention the
+  /** The highlighted row: the one under the pointer, or else the last token written; in the encoder's own attention the
       source's last. */
   row() {
     return this.hover ? this.hover.row : this.attention === "encoder" ? this.source.length - 1 : this.step - 1;
@@ -248,7 +248,7 @@ class Translate {
     this.mark();
   }
 
-  /** Frames the row that is looked at, names its strongest column or the one under the pointer, and writes it above. */
+  /** Frames the highlighted row, marks its strongest column or the one under the pointer, and names both above. */
   mark() {
     const [rows, columns] = this.axes(), row = Math.min(this.row(), rows.length - 1), { cell, above } = this;
     this.frame.setAttribute("y", above + row * cell);

@@ -102,7 +102,7 @@ class Scaling {
     words(svg, end, bottom + 2.05 * this.em, text, "sans", "end");
   }
 
-  /** The d_k axis, with a line where the slider stands. */
+  /** The d_k axis, with a line at the slider's d_k. */
   axis(frame) {
     const { svg, end, x, top, bottom } = frame, { em, left, at: now } = this;
     const every = (end + this.right - left) / this.d_ks.length < 2.4 * em ? 2 : 1;

@@ -66,7 +66,7 @@ class Steps extends Instrument {
     this.fillControls();
     this.work();
     const identity = JSON.stringify([header.question, header.chosen, header.tokens]);
-    if (identity !== this.identity) this.focus = null;      // another run's answer to a click leaves what was opened
+    if (identity !== this.identity) this.focus = null;      // a rerun of the same keeps the opened cell
     Object.assign(this, { identity, dirty: true });
   }
 
@@ -120,7 +120,7 @@ class Steps extends Instrument {
 
   get at() { return this.stages.indexOf(this.step); }
 
-  /** The picked key: the reader's, where it is in the window, else the one with the largest weight. */
+  /** The picked key: the reader's, if it is in the window, or else the one with the largest weight. */
   get picked() {
     return this.items.find((item) => item.j === this.settings.key)
       ?? this.items.reduce((best, item) => (item.alpha > best.alpha ? item : best));
@@ -159,7 +159,7 @@ class Steps extends Instrument {
     else this.changed({ key: items[Math.max(0, Math.min(items.length - 1, picked.r + row))].j }, focus);
   }
 
-  // ---- where everything stands --------------------------------------------------------------------------------------
+  // ---- layout and drawing -------------------------------------------------------------------------------------------
 
   /** The columns that are shown, by name: {x, w}. On a narrow page only those near the present step. */
   columns(width, names) {
@@ -364,7 +364,7 @@ class Steps extends Instrument {
     this.strip(columns.av, places.out, this.out, reaches.av, "out", open);
   }
 
-  /** The columns from X to α v as one, on which the strip of what the head writes stands. */
+  /** The columns from X to α v as one: the place of the strip of what the head writes. */
   get wholeWidth() {
     const { X, av } = this.layout.columns;
     return { x: X.x, w: av.x + av.w - X.x };
@@ -488,7 +488,7 @@ class Steps extends Instrument {
     else this.workedOut(this.opened, picked);
   }
 
-  /** The label that says what a step does, in this variant and of this score function. */
+  /** The name of the label that describes a step, in this variant and for this score function. */
   sentenceOf(step, masked) {
     if (step === "mask" && !masked) return "say_mask_none";
     if (this.simple) return `say_simple_${step}`;

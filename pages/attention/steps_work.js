@@ -5,7 +5,7 @@ export const product = (a, b) => a.reduce((sum, value, c) => sum + value * b[c],
 
 export const meanSquare = (values) => product(values, values) / values.length;
 
-/** a − b, and exactly 0 where sums taken in another order differ by rounding alone. */
+/** a − b, and exactly 0 where a and b differ only by the rounding of sums in another order. */
 const nearly = (a, b) => (Math.abs(a - b) < 1e-9 * Math.max(1, Math.abs(b)) ? 0 : a - b);
 
 /** A query or key over its root mean square, times the norm's gain: core/model/block.py's q_norm and k_norm. */

@@ -221,7 +221,7 @@ class Course {
     make("span", "", label, this.text.show_solution);
     const paper = make("iframe", "paper", this.root);
     paper.title = this.text.preview;
-    paper.sandbox = "allow-same-origin allow-modals";      // read and printed from here, and no script of its own runs
+    paper.sandbox = "allow-same-origin allow-modals";      // this page reads and prints it, but none of its scripts run
     paper.onload = () => { paper.style.height = `${paper.contentDocument.documentElement.scrollHeight + 4}px`; };
     paper.srcdoc = files[Number(solved)];
     tick.onchange = () => {

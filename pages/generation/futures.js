@@ -160,7 +160,7 @@ class Futures extends TitledView {
   }
 }
 
-/** A count that need not be whole, with one decimal. */
+/** A count, which may be fractional, with one decimal. */
 function counted(value) {
   return value < 0.05 && value > 0 ? "<0.1" : value.toFixed(1);
 }

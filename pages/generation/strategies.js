@@ -5,7 +5,7 @@ import { drawWritten } from "../../core/components/lib/tokens.js";
 import { mounted, redrawn } from "../../core/components/lib/view.js";
 
 // header: rows [{name, note, tokens, p, again [whether it belongs to an n-gram that came before], numbers [text], means
-// [text] or null}]; columns [text]; many: what the means are over.
+// [text] or null}]; columns [text]; many: the name of what the means are taken over.
 class Strategies {
   constructor(root) {
     this.root = root;

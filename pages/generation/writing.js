@@ -1,4 +1,4 @@
-// header: prompt [text], cut (more stands before it); steps [{token, p, surprisal, xi, hand, place, kept, mass,
+// header: prompt [text], cut (whether its start is left out); steps [{token, p, surprisal, xi, hand, place, kept, mass,
 // candidates [[id, text, place, y, renormalised, rule, start, end]]}]; texts [{from, tokens, p, log_prob}], active;
 // rules [text]; size |V|; ends, full; settings {written (−1: all), picked (−1: the last)}.
 import {
@@ -56,7 +56,7 @@ class Writing extends TitledView {
     event.preventDefault();
   }
 
-  /** The step that is looked at; −1 while nothing is written. */
+  /** The step that is shown; −1 while nothing is written. */
   get at() {
     return this.picked < 0 ? this.n - 1 : Math.min(this.picked, this.n - 1);
   }
@@ -143,7 +143,7 @@ class Writing extends TitledView {
     if (focused) (svg.querySelector(`.choosable[data-id="${focused}"]`) ?? this.place).focus({ preventScroll: true });
   }
 
-  /** One candidate's row: its token, its bar, and what becomes of its probability. */
+  /** One candidate's row: its token, its bar, and its probability before and after truncation. */
   candidate([id, text, place, prob, renormalised, rule, start, end], taken, { y, em, name, left, length }) {
     const row = draw("g", { class: taken ? "row taken" : "row" }, this.bars);
     draw("rect", { class: "hit", x: 0, y, width: this.chart.clientWidth, height: ROW * em, fill: "transparent" }, row);

@@ -1,4 +1,4 @@
-// header: cipher (the text), truth (the text that was enciphered, or null), keys ["what is read for a…z"], scores [ln p
+// header: cipher (the text), truth (the enciphered text, or null), keys ["the letters read for a…z"], scores [ln p
 // of each], steps [number of each in the search], goal (ln p of the true text, or null), used (the letters that the
 // ciphertext has, commonest first), shares {letter: per cent of the ciphertext}, language [per cent of a…z in the
 // training text], settings {step}; step −1 is the last.

@@ -159,7 +159,7 @@ class Game {
   }
 }
 
-/** A probability in two figures; what is below 1 never reads as 1. */
+/** A probability in two figures; a value below 1 never reads as 1. */
 function short(p) {
   const rounded = Number(p.toPrecision(2));
   return rounded >= 1 && p < 1 ? "> 0.99" : String(rounded);

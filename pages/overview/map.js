@@ -87,7 +87,7 @@ function arrange(map) {
   paintSky(map);
 }
 
-// Everything that depends on the picked token or on the stage.
+// Draw everything that depends on the picked token or on the stage.
 function show(map) {
   placeLabels(map);
   placeChips(map);

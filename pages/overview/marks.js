@@ -24,7 +24,7 @@ export function paintMarks(map) {
   if (map.stage !== null) paintStage(map);
 }
 
-// The picked row of h opens into the logits: it alone is compared with every row of E.
+// The picked row of h opens into the logits: only this row is compared with every row of E.
 function paintLast({ context, ink, sky, position, geometry: { h, out } }) {
   const from = h.x + h.w + 2, to = out.x - 3, bend = (from + to) / 2;
   const [y0, y1] = [h.edges[position], Math.max(h.edges[position] + 2, h.edges[position + 1])];

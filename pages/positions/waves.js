@@ -87,7 +87,7 @@ class Waves extends Panels {
     DRAW[name](this, context, this.cells(name));
   }
 
-  /** The ranges of i and j run along the panels' own axis: the thumb stands at its column. */
+  /** Align the ranges of i and j with the panels' axis: the thumb is at its column. */
   placeRanges() {
     const { left, width, columns } = this.cells("heat"), cell = width / columns;
     for (const name of ["i", "j"]) {

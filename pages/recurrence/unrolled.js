@@ -67,7 +67,7 @@ class Unrolled {
     else this.pick({ unit: clamp(unit + along, this.m) });
   }
 
-  // ---- where things stand ----
+  // ---- layout ----
 
   arrange() {
     const width = this.scroll.clientWidth, { scale, layers, directions, n } = this;
@@ -121,7 +121,7 @@ class Unrolled {
     this.names();
   }
 
-  /** Names stand above and below the strips that they name. */
+  /** Write a text centred at (x, y). */
   write(text, x, y, options = {}) {
     writeText(this, text, x, y, { align: "center", ...options });
   }

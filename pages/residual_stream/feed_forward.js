@@ -40,7 +40,7 @@ class Neurons {
     this.list();
   }
 
-  /** The neuron that is shown: under the hand, else the picked one, else the strongest. */
+  /** The marked neuron: the one under the pointer, or else the picked one, or else the strongest. */
   marked() {
     return this.hovered ?? (this.picked >= 0 ? this.picked : this.rows[0].neuron);
   }

@@ -119,7 +119,7 @@ function drawLine({ data: { type } }, context, kind, points) {
   for (const [x, y] of points) mark(context, kind, x, y, 4.2 * type);
 }
 
-/** A disc, a square or a triangle: kinds are told apart without colour. */
+/** A disc, a square or a triangle, so that the kinds can be told apart without colour. */
 function mark(context, kind, x, y, size) {
   context.beginPath();
   if (kind === "residual") context.arc(x, y, size, 0, 2 * Math.PI);

@@ -4,11 +4,10 @@ import { grouped, plain } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
 import { mounted, onWidth, TitledView } from "../../core/components/lib/view.js";
 
-// header: sizes [asked]; letters [[visible form of each character] per word]; order [word]; more: words of the text
-// that are not shown;
-// bpe, unigram: one entry a size, {size, tokens, cuts [[length of each piece] per word]}; bpe also {merge: [left,
-// right] or null, rank}, unigram {log: nats, scores [ln p of the word's best way]}; ends {tokens if every character is
-// one, if every word is one}; settings {size, word}.
+// header: sizes [wanted]; letters [[visible form of each character] per word]; order [word]; more: number of words of
+// the text that are not shown; bpe, unigram: one entry per size, {size, tokens, cuts [[length of each piece] per
+// word]}; bpe also {merge: [left, right] or null, rank}, unigram {log: nats, scores [ln p of the word's best
+// segmentation]}; ends {characters, words: the number of tokens if each of them is one}; settings {size, word}.
 class Training extends TitledView {
   constructor(root) {
     super(root);

@@ -51,8 +51,8 @@ class Vocabulary {
     this.send({ find: this.field.value, token: this.chosen ? this.token : null });
   }
 
-  /** Tokens that hold what is typed, spaces as they are shown; a number finds its id too. Whole matches first, then
-      beginnings, then by id. */
+  /** The ids of tokens that contain the typed text, with spaces as they are shown; a number also finds the token of
+      that id. Whole matches come first, then beginnings, then the rest by id. */
   matches() {
     const wanted = this.field.value.replaceAll(" ", "·").toLowerCase();
     if (!wanted) return this.names.map((_, id) => id);
@@ -122,7 +122,7 @@ class Vocabulary {
     this.spell();
   }
 
-  /** The bytes behind the characters of what is typed, or else of the picked token: UTF-8 written out in bits. */
+  /** The UTF-8 bytes, in bits, of the characters of the typed text, or else of the picked token. */
   spell() {
     if (this.token === undefined) return;
     const typed = this.field.value, hex = this.bytes[this.token] ? this.bytes[this.token].split(" ") : [];

@@ -113,7 +113,7 @@ class Forcing {
   }
 }
 
-/** Three significant digits, and more where these would say 100 % of what is less. */
+/** Three significant digits, or more if a smaller value would read as 100 % with these. */
 function percent(p) {
   let digits = 3;
   while (p < 1 && digits < 17 && Number((100 * p).toPrecision(digits)) >= 100) digits += 1;

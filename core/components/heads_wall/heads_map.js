@@ -1,6 +1,6 @@
-// Beside a wall too large to be seen whole: one cell a head, layers downwards, coloured by one measure. A frame shows
-// which part of the wall is in sight; a click or Enter brings a head into sight and picks it, dragging and the arrow
-// keys only bring it into sight.
+// The map beside a wall that is too large to be seen whole: one cell per head, layers downwards, coloured by one
+// measure. A frame shows the part of the wall in sight; a click or Enter scrolls to a head and picks it, dragging and
+// the arrow keys only scroll to it.
 import { sharpen, stroke, write } from "../lib/canvas.js";
 import { css } from "../lib/colours.js";
 import { make } from "../lib/dom.js";

@@ -189,8 +189,8 @@ function paint(wall) {
   writeLabels(wall, context);
 }
 
-// "3.5" and, where there is room, what the reader changed or what the head does. On the canvas, so that a saved
-// picture has it too. First all names, then all words: to change the font takes long.
+// "3.5" and, where there is room, what the reader changed or the head's role. On the canvas, so that a saved picture
+// has it too. First all names, then all words, since changing the font is slow.
 function writeLabels(wall, context) {
   const { buttons, selected, badges, roles, tile } = wall, { ink } = readTheme();
   const label = (text, head, after, meaning) => {

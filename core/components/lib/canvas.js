@@ -110,7 +110,7 @@ export function stroke(context, colour, width = 1, dash = []) {
   context.setLineDash(dash);
 }
 
-/** A text at a point; `halo` is the colour of a rim that sets it off from what it stands on.
+/** A text at a point; `halo` is the colour of a rim that sets it off from its background.
     @param {{baseline?: CanvasTextBaseline, font?: string, halo?: string}} options */
 export function write(context, text, x, y, colour, align = "left", options = {}) {
   const { baseline = "middle", font, halo } = options;

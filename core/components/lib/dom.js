@@ -76,7 +76,7 @@ export function labelled(node, label) {
   return node;
 }
 
-/** A button; `label` says what it does where its text alone does not. */
+/** A button; `label` describes it where its text is not enough. */
 export function button(parent, text, label, handler, name = "") {
   const node = make("button", name, parent, text);
   node.type = "button";

@@ -4,7 +4,7 @@ import { make, marked, unmarked } from "./dom.js";
 import { Echoes } from "./echo.js";
 import { readTheme, whenStyled } from "./theme.js";
 
-const REST = 120;      // ms until Python hears of what the hand has set
+const REST = 120;      // ms from the hand's last move until the settings are sent to Python
 
 /** A native range with its name and value; `input` while the hand moves, `commit` on release or key. */
 export class Range {

@@ -47,7 +47,7 @@ export function byKeys(node, grid, handler, reading) {
   node.onblur = () => { if (cell) handler(...cell, "out"); };
 }
 
-/** Makes `node` a stop of the Tab key that has keys of its own: go(step) for each of those that steps() names. */
+/** Makes `node` a stop of the Tab key that handles keys itself: go(steps()[key]) for each key of steps(). */
 export function steppedByKeys(node, steps, go) {
   node.tabIndex = 0;
   node.role = "group";

@@ -10,7 +10,7 @@ export function liveAsker(onAnswer, onRest) {
       try {
         const answer = await fetch(path, { method: "POST", body: JSON.stringify(question) });
         if (answer.ok) onAnswer(new Uint8Array(await answer.arrayBuffer()));
-      } catch { /* the server is away: what it knows is asked for again when the hand has let go */ }
+      } catch { /* the server is away: its state is asked for again when the hand has let go */ }
     }
     busy = false;
     onRest();

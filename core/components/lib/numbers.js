@@ -50,7 +50,7 @@ export function powerOfTen(value, digits) {
   return `${written(mantissa)}·10${[...exponent].map((sign) => SUPERSCRIPT[sign]).join("")}`;
 }
 
-/** `digits` significant digits, zeros at the end among them; a whole number where it has more before the point. */
+/** `digits` significant digits, with zeros at the end; a whole number if it has more digits before the point. */
 export function significant(value, digits = 3) {
   if (!Number.isFinite(value)) return special(value);
   if (value !== 0 && Math.abs(value) < LEAST) return scientific(value);
@@ -83,7 +83,7 @@ export function plain(value, places = 3) {
   return Number.isInteger(value) ? written(value) : decimals(value, places);
 }
 
-/** What is under a pointer: four significant digits, a whole number as it is, a power of ten if small or large. */
+/** A number under the pointer: four significant digits, a whole number as it is, a power of ten if small or large. */
 export function exact(value) {
   if (Number.isInteger(value)) return written(value);
   const text = precise(value, 4);

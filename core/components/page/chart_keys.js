@@ -35,7 +35,7 @@ function reached(key, marks, here) {
   return key in BY ? next(marks, here, BY[key]) ?? here : here;
 }
 
-// The titles of the axes, the picture's text twin where the page has one, and what the keys do.
+// The titles of the axes, the picture's description if the page has one, and the hint about the keys.
 function labelOf(chart, hint) {
   const axes = [...chart.querySelectorAll(
     ".role-axis-title text, .role-title-text text, .g-xtitle text, .g-ytitle text")].map((title) => title.textContent);

@@ -5,7 +5,7 @@ import keepFocus from "./kept_focus.js";
 import cutWhatIsPasted from "./pasted.js";
 import runAfterReconnection from "./reconnect.js";
 
-// data: hint of the keys of charts, field and most of what is pasted.
+// data: hint (about the keys of charts); field and most (the selector and the most characters of a field with pastes).
 export default function ({ data, parentElement, setTriggerValue }) {
   parentElement.end?.();          // Streamlit calls this again when the theme changes, but ends only the last call
   copyOverHttp();

@@ -13,7 +13,7 @@ const STEPS = [
   { name: "typical_p", symbol: "τ", rule: TYPICAL_P, values: [...spread(1, 99, (s) => s / 100), 1], neutral: 1 },
 ];
 
-// The methods of the lesson: each is one choice of the four cutting rules; temperature is left alone.
+// The methods of the lesson: each sets the four cutting rules; temperature is left unchanged.
 export const METHODS = {
   random: {}, greedy: { top_k: 1 }, top_k: { top_k: 40 }, top_p: { top_p: 0.9 }, both: { top_k: 40, top_p: 0.9 },
   min_p: { min_p: 0.1 }, typical: { typical_p: 0.9 },

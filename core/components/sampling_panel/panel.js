@@ -276,7 +276,7 @@ class Panel {
       picture.draw({ truncation, settings, words }, top);
   }
 
-  /** Under each context what k alone and p alone would keep of it, and what all rules do. */
+  /** Under each context: what k alone and p alone would keep of it, and what all rules together keep. */
   _writeContexts() {
     const { settings, words, labels } = this;
     for (const { lines, truncation } of this.small) {
