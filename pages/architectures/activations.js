@@ -46,7 +46,7 @@ export const SLOPE = {
 const MOST = 25;            // of the size of a gate's product
 const GATES = { swiglu: "swish", geglu: "gelu" };
 
-/** A place between the ends of an axis, as a share, and the value there, of two decimals. */
+/** The place of a value as a share of the axis, and the value at a share, to two decimals. */
 const shareOf = (value) => (value - LOW) / (HIGH - LOW);
 const valueAt = (share) => Number((LOW + Math.min(1, Math.max(0, share)) * (HIGH - LOW)).toFixed(2));
 
@@ -64,7 +64,7 @@ class Curves {
     this.table = make("table", "readings", right);
     const gate = make("div", "gate", right);
     this.surface = new Surface(make("div", "gate-picture", gate), "surface");
-    this.plots.slope.dataset.ranges = "";       // two ranges do what a hand does there
+    this.plots.slope.dataset.ranges = "";       // two ranges do all that the pointer does there
     this.surface.point((x, y, phase) => this.aim(x, y, phase));
     this.gateWords = make("div", "gate-words", gate);
     this.picks = make("div", "picks", this.gateWords);
@@ -134,8 +134,8 @@ class Curves {
     const { x, beta, second } = this.state;
     const shown = { x: decimals(x, 2), beta: String(beta), second: decimals(second, 2) };
     for (const [name, { node, value }] of Object.entries(this.sliders)) {
-      const stands = name === "beta" ? Math.log10(beta) : this.state[name];
-      if (Math.abs(Number(node.value) - stands) > 0.006) node.value = stands;
+      const place = name === "beta" ? Math.log10(beta) : this.state[name];
+      if (Math.abs(Number(node.value) - place) > 0.006) node.value = place;
       value.textContent = shown[name];
       node.ariaValueText = shown[name];
     }
@@ -147,34 +147,34 @@ class Curves {
     this.gated();
   }
 
-  /** The curves, the cursor at x with a dot on each, and below the values where the live model's inputs lie. */
+  /** The curves, the cursor at x with a dot on each, and, among the values, a histogram of the live model's inputs. */
   plot(name, curves, low, high) {
     const svg = this.plots[name], width = this.place.clientWidth, em = emOf(this.root);
-    const tall = name === "value" ? this.tall() * 0.62 : this.tall() * 0.38;
+    const height = name === "value" ? this.tall() * 0.62 : this.tall() * 0.38;
     const [left, margin, top, bottom] = [2.4 * em, 0.8 * em, 1.1 * em, 1.4 * em];
     Object.assign(this, { left, margin });
     svg.replaceChildren();
-    sized(svg, width, tall, this.text[`plot_${name}`]);
+    sized(svg, width, height, this.text[`plot_${name}`]);
     svg.setAttribute("font-size", 0.88 * em);
     const across = (x) => left + shareOf(x) * (width - left - margin);
-    const up = (y) => top + ((high - y) / (high - low)) * (tall - top - bottom);
+    const up = (y) => top + ((high - y) / (high - low)) * (height - top - bottom);
     for (const y of name === "value" ? [-1, 0, 1, 2, 3, 4, 5] : [0, 0.5, 1]) {
       drawLine(svg, left, up(y), width - margin, up(y), { class: y === 0 ? "zero" : "grid" });
       drawText(svg, left - 6, up(y) + 0.3 * em, decimals(y, name === "value" ? 0 : 1), { anchor: "end" });
     }
     for (let x = LOW; x <= HIGH; x++)
-      drawText(svg, across(x), tall - 2, decimals(x, 0), { anchor: "middle" });
+      drawText(svg, across(x), height - 2, decimals(x, 0), { anchor: "middle" });
     drawText(svg, left + 4, 0.8 * em, this.text[`plot_${name}`], { name: "sans strong" });
     if (name === "value" && this.histogram) this.bins(svg, across, up);
     for (const curve of ORDER) this.curve(svg, curve, curves[curve], across, up);
     const { x, beta } = this.state;
-    drawLine(svg, across(x), top, across(x), tall - bottom, { class: "cursor" });
+    drawLine(svg, across(x), top, across(x), height - bottom, { class: "cursor" });
     for (const curve of ORDER)
       draw("circle",
         { cx: across(x), cy: up(curves[curve](x, beta)), r: 4, class: `dot ${curve === this.own ? "own" : ""}` }, svg);
   }
 
-  /** Values and slopes share what the window leaves to them. */
+  /** The height that the window leaves for values and slopes together. */
   tall() {
     const room = roomBelow(this.place) - 5.2 * emOf(this.root) - (this.scale > 1 ? 84 : 0);
     return Math.max(260, Math.min(560, room));
@@ -205,11 +205,11 @@ class Curves {
       .map((name) => fill(this.text[`column_${name}`], { x: decimals(x, 2) })));
     for (const name of ORDER) {
       const row = tableRow(body, "", [decimals(VALUE[name](x, beta)), decimals(SLOPE[name](x, beta))]);
-      const own = name === this.own, [cell] = row.children;
-      row.classList.toggle("own", own);
+      const live = name === this.own, [cell] = row.children;
+      row.classList.toggle("own", live);
       const key = draw("svg", { width: 34, height: 10, "aria-hidden": "true" }, cell);
-      drawLine(key, 1, 5, 33, 5, { class: `curve ${name}${own ? " own" : ""}`, "stroke-dasharray": DASHES[name] });
-      cell.append(` ${fill(this.names[name], { beta })}${own ? ` ${this.text.own}` : ""}`);
+      drawLine(key, 1, 5, 33, 5, { class: `curve ${name}${live ? " own" : ""}`, "stroke-dasharray": DASHES[name] });
+      cell.append(` ${fill(this.names[name], { beta })}${live ? ` ${this.text.own}` : ""}`);
     }
   }
 
@@ -254,12 +254,12 @@ class Curves {
     this.swapTable.replaceChildren();
     if (!this.swaps.length) return;
     const body = tableBody(this.swapTable, [this.swap_title, this.text.column_kl, this.text.column_top]);
-    for (const one of this.swaps) {
-      const row = tableRow(body, one.name, [one.kl]);
-      row.classList.toggle("own", one.own);
+    for (const swap of this.swaps) {
+      const row = tableRow(body, swap.name, [swap.kl]);
+      row.classList.toggle("own", swap.own);
       const cell = make("td", "", row);
-      chip(cell, one.top);
-      cell.append(` ${one.p}`);
+      chip(cell, swap.top);
+      cell.append(` ${swap.p}`);
     }
   }
 }

@@ -52,28 +52,28 @@ class Blank {
     });
   }
 
-  /** One model's candidates: bars from 0 to 1, the true word told by its outline and sign; the encoder's with what the
-      class becomes. */
+  /** One model's candidates: bars from 0 to 1, the true word marked by its outline and sign; the encoder's with the
+      class that follows from each. */
   side(name, title, note) {
-    const box = make("div", `side ${name}`, this.picture), found = this[name];
+    const box = make("div", `side ${name}`, this.picture), model = this[name];
     make("div", "title", box, title);
     make("div", "muted note", box, note);
-    if (!found) return;
-    const classes = found.rows[0].class !== null;
+    if (!model) return;
+    const classes = model.rows[0].class !== null;
     const body = tableBody(make("table", "", box), [this.text.candidate, [this.text.p, "bar"],
       ...(classes ? [[this.text.class_with, "sure"]] : [])]);
-    for (const one of found.rows) {
-      const row = make("tr", one.true ? "true" : "", body), cell = make("td", "name", row);
-      chip(cell, one.token);
-      if (one.true) make("span", "mark", cell, fill(this.text.true_rank, { rank: grouped(one.rank) }));
-      this.bar(row, one.p, one.shown);
+    for (const entry of model.rows) {
+      const row = make("tr", entry.true ? "true" : "", body), cell = make("td", "name", row);
+      chip(cell, entry.token);
+      if (entry.true) make("span", "mark", cell, fill(this.text.true_rank, { rank: grouped(entry.rank) }));
+      this.bar(row, entry.p, entry.shown);
       if (classes)
-        make("td", `sure c${one.class}`, row,
-          `${one.class ? "+" : "−"} ${one.sure}`).title = this.verdict.names[one.class];
+        make("td", `sure c${entry.class}`, row,
+          `${entry.class ? "+" : "−"} ${entry.sure}`).title = this.verdict.names[entry.class];
     }
     const rest = make("tr", "rest", body);
-    make("td", "name muted", rest, fill(this.text.others, { n: grouped(found.others) }));
-    this.bar(rest, found.rest, found.rest_shown);
+    make("td", "name muted", rest, fill(this.text.others, { n: grouped(model.others) }));
+    this.bar(rest, model.rest, model.rest_shown);
     if (classes) make("td", "", rest);
   }
 
@@ -84,16 +84,16 @@ class Blank {
   }
 
   classify() {
-    const found = this.verdict;
+    const verdict = this.verdict;
     this.class.replaceChildren();
-    if (!found) return;
+    if (!verdict) return;
     rich(make("span", "", this.class), this.text.class_says,
-      { cls: { chip: found.place }, name: found.names[found.index], p: found.shown });
-    const scale = make("span", "scale", this.class), positive = found.index ? found.p : 1 - found.p;
-    make("span", "muted", scale, found.names[0]);
+      { cls: { chip: verdict.place }, name: verdict.names[verdict.index], p: verdict.shown });
+    const scale = make("span", "scale", this.class), positive = verdict.index ? verdict.p : 1 - verdict.p;
+    make("span", "muted", scale, verdict.names[0]);
     const track = make("span", "track", scale);
-    make("b", `at c${found.index}`, track).style.left = `${100 * positive}%`;
-    make("span", "muted", scale, found.names[1]);
+    make("b", `at c${verdict.index}`, track).style.left = `${100 * positive}%`;
+    make("span", "muted", scale, verdict.names[1]);
   }
 
   objective() {

@@ -25,7 +25,7 @@ class SparsePatterns {
 
   receive(header) {
     this.handles ??= header.hands.map(() => this.handle());
-    if (header.hands.map((hand, k) => this.handles[k].lay(hand)).every(Boolean)) this.show(header);
+    if (header.hands.map((hand, k) => this.handles[k].receive(hand)).every(Boolean)) this.show(header);
   }
 
   // One slider. While it moves, the route answers with the fields that the settings change.
@@ -52,7 +52,7 @@ class SparsePatterns {
     this.swatch(0, this.text.never);
     this.masks.replaceChildren();
     this.canvases = this.patterns.map((pattern) => this.figure(pattern));
-    if (this.width) this.paint();           // else as soon as it has one
+    if (this.width) this.paint();           // otherwise as soon as the width is known
   }
 
   swatch(layers, text) {

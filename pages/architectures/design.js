@@ -46,7 +46,7 @@ class DesignView {
     for (const cost of this.costs) tableRow(lines, cost.name, [cost.now_text, cost.base_text, cost.change_text]);
   }
 
-  /** The stacks beside each other, each from its tokens at the foot to its output. */
+  /** The stacks side by side, each from its tokens at the foot to its output. */
   diagram() {
     const width = this.place.clientWidth;
     if (!width || !this.stacks) return;
@@ -63,12 +63,12 @@ class DesignView {
         width: column - (this.stacks.length > 1 ? 2.5 : 3.2) * em, crossings };
       pen.middle = pen.x + pen.width / 2;
       this.words(pen.middle, height - 0.4 * em, stack.title, "middle");
-      const ends = k < this.stacks.length - 1;
+      const isEncoder = k < this.stacks.length - 1;
       const line = draw("line", { x1: pen.middle, x2: pen.middle, y1: height - 1.5 * em, class: "stream" }, this.svg);
       for (const item of stack.items) this.item(pen, item);
-      const top = ends ? pen.y - 0.4 * em : 1.1 * em;                    // an encoder ends where it is read from
+      const top = isEncoder ? pen.y - 0.4 * em : 1.1 * em;                    // where the decoder reads it
       line.setAttribute("y2", top);
-      if (ends) this.source = { x: pen.middle, y: top };
+      if (isEncoder) this.source = { x: pen.middle, y: top };
       this.words(pen.middle, top - 0.35 * em, stack.end, "middle");
     });
     for (const { x, y } of crossings) {
@@ -121,7 +121,7 @@ class DesignView {
     const label = this.words(pen.x + 12, middle, marked(name, changed), changed ? "central mark" : "central");
     const number = this.words(pen.x + pen.width - 6, middle, count, "central end number");
     draw("title", {}, label, `${name}: ${count}`);
-    // a narrow screen: the number goes, then what stands after a comma
+    // on a narrow screen the number is dropped, then the parts of the name after commas, the last one first
     if (label.getComputedTextLength() > pen.width - 22 - number.getComputedTextLength()) number.remove();
     for (let comma = name.lastIndexOf(","); comma > 0 && label.getComputedTextLength() > pen.width - 16;
         comma = name.lastIndexOf(",", comma - 1)) {

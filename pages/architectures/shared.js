@@ -12,7 +12,7 @@ export function amountColour(amount) {
   return `color-mix(in srgb, var(--tx-seq-${low + 1}) ${(100 * (place - low)).toFixed(1)}%, var(--tx-seq-${low}))`;
 }
 
-/** A table emptied, under a row of heads: texts, or [text, class]. Returns its body. */
+/** Empty a table and give it a row of heads: texts, or [text, class]. Returns its body. */
 export function tableBody(table, heads) {
   table.replaceChildren();
   const row = make("tr", "", make("thead", "", table));
@@ -39,7 +39,7 @@ export function drawCell(svg, x, y, size, name, hatched) {
   return rect;
 }
 
-/** A mask as a drawing of small cells: rows ask, columns answer; what is forbidden is empty and hatched. */
+/** A mask as a drawing of small cells: rows are queries, columns keys; forbidden cells are empty and hatched. */
 export function drawMask(parent, shape, size, attributes) {
   const columns = shape === "cross" ? CELLS + 2 : CELLS;
   const svg = draw("svg", { width: columns * size, height: CELLS * size, ...attributes }, parent);
@@ -52,8 +52,7 @@ export function drawMask(parent, shape, size, attributes) {
   return svg;
 }
 
-/** The three kinds side by side, the one that runs here lit; under each mask its shape with today's sizes where
-    they are known. */
+/** The three kinds side by side, the one that runs here lit; under its masks their shape with the present sizes. */
 export function drawKinds(parent, text, lit, sizes) {
   parent.replaceChildren();
   for (const [kind, shapes] of Object.entries(KINDS)) {

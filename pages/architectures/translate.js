@@ -7,11 +7,12 @@ import { button, chip, draw, fill, make, rich, sized } from "../../core/componen
 import { Echoes } from "../../core/components/lib/echo.js";
 import { probability } from "../../core/components/lib/numbers.js";
 import { Player } from "../../core/components/lib/player.js";
-import { emOf, monoFont, onFont, textWidth } from "../../core/components/lib/text.js";
-import { mounted, onWidth, roomBelow } from "../../core/components/lib/view.js";
+import { abridged, emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
+import { mounted, redrawn, roomBelow } from "../../core/components/lib/view.js";
 
 const SHAPES = { encoder: "full", cross: "cross", decoder: "triangle" };
-const PAUSE = 650;      // milliseconds a token while it plays
+const PAUSE = 650;      // milliseconds per token while it plays
+const LETTERS = 11;     // at most, of a label
 
 class Translate {
   constructor(root) {
@@ -36,8 +37,7 @@ class Translate {
     this.candidates = make("div", "candidates", left);
     this.verdictLine = make("p", "verdict", left);
     this.kinds = make("div", "kinds", left);
-    onWidth(this.place, () => this.paint());
-    onFont(() => { if (this.target) this.paint(); });
+    redrawn(() => this.paint(), this.place);
   }
 
   /** How many tokens are written. */
@@ -67,7 +67,7 @@ class Translate {
 
   // ---- what is picked ----
 
-  // As Python has it.
+  // The settings as Python names them.
   picked() {
     const { attention, block, head, player, step } = this;
     return { attention, block, head, step: player.ended ? -1 : step };
@@ -107,9 +107,10 @@ class Translate {
     const rows = attention === "encoder" ? this.source.length : this.target.length;
     const columns = attention === "decoder" ? this.target.length : this.source.length;
     const block = this.blockOf(attention);
-    const at = (head) => this.patterns[attention][((block * this.heads + head) * rows + row) * columns + column];
-    if (this.head >= 0) return at(Math.min(this.head, this.heads - 1));
-    return Array.from({ length: this.heads }, (_, head) => at(head)).reduce((sum, one) => sum + one) / this.heads;
+    const weightOf = (head) => this.patterns[attention][((block * this.heads + head) * rows + row) * columns + column];
+    if (this.head >= 0) return weightOf(Math.min(this.head, this.heads - 1));
+    return Array.from({ length: this.heads }, (_, head) => weightOf(head))
+      .reduce((sum, weight) => sum + weight) / this.heads;
   }
 
   headName() {
@@ -125,7 +126,7 @@ class Translate {
     this.paint();
   }
 
-  /** The row that is looked at: under the pointer, else the last token written; in the encoder's own attention the
+  /** The highlighted row: the one under the pointer, or else the last token written; in the encoder's own attention the
       source's last. */
   row() {
     return this.hover ? this.hover.row : this.attention === "encoder" ? this.source.length - 1 : this.step - 1;
@@ -135,7 +136,7 @@ class Translate {
     const step = this.attention === "encoder" ? this.step - 1 : this.row();
     this.count.textContent = fill(this.text.count, { step: this.step, n: this.target.length });
     this.player.value(this.count.textContent);
-    // one that is switched off loses the focus
+    // a disabled button would lose the focus
     for (const [name, node] of Object.entries(this.player.steps))
       node.ariaDisabled = String(name === "start" || name === "back" ? this.step === 1 : this.player.ended);
     this.sourceRow.replaceChildren();
@@ -166,11 +167,11 @@ class Translate {
   top(step) {
     this.candidates.replaceChildren();
     make("div", "muted", this.candidates, fill(this.text.candidates, { n: step + 1 }));
-    for (const one of this.tops[step]) {
+    for (const entry of this.tops[step]) {
       const line = make("div", "candidate", this.candidates);
-      chip(line, one.token);
-      make("i", "", make("span", "track", line)).style.width = `${100 * one.p}%`;
-      make("span", "number", line, one.shown);
+      chip(line, entry.token);
+      make("i", "", make("span", "track", line)).style.width = `${100 * entry.p}%`;
+      make("span", "number", line, entry.shown);
     }
   }
 
@@ -188,7 +189,7 @@ class Translate {
     const group = (label, entries) => {
       const box = make("div", "group", this.bars);
       make("span", "muted", box, label);
-      for (const [text, lit, act, title] of entries) press(button(box, text, title, act, "choice"), lit);
+      for (const [text, lit, handler, title] of entries) press(button(box, text, title, handler, "choice"), lit);
     };
     const block = this.blockOf(this.attention), aligned = this.attention === "cross" && this.aligned?.[block];
     const share = (k) => (aligned ? ` ${Math.round(100 * aligned[k])} %` : "");
@@ -207,7 +208,7 @@ class Translate {
     const room = this.place.clientWidth, em = emOf(this.root);
     if (!room || !this.target) return;
     const [rows, columns] = this.axes(), font = monoFont(0.95 * em);
-    const width = (names) => Math.max(...names.map((name) => textWidth(cutShort(name), font)));
+    const width = (names) => Math.max(...names.map((name) => textWidth(abridged(name, LETTERS), font)));
     const left = width(rows) + 1.2 * em, above = 0.75 * width(columns) + 1.4 * em;
     const tall = Math.max(150, roomBelow(this.place) - (this.scale > 1 ? 62 : 34) - above);
     const cell = Math.max(0.9 * em, Math.min(2.3 * em, (room - left - 2.2 * em) / columns.length, tall / rows.length));
@@ -223,7 +224,7 @@ class Translate {
 
   label(text, x, y, meaning, index, turned) {
     const node = draw("text", { x, y, class: `label ${meaning}`, "text-anchor": turned ? "start" : "end",
-      "dominant-baseline": turned ? "auto" : "central", "data-at": index }, this.svg, cutShort(text));
+      "dominant-baseline": turned ? "auto" : "central", "data-at": index }, this.svg, abridged(text, LETTERS));
     if (turned) node.setAttribute("transform", `rotate(-50 ${x} ${y})`);
     draw("title", {}, node, text);
   }
@@ -241,13 +242,13 @@ class Translate {
     });
   }
 
-  point(hover, again = true) {
+  point(hover, redraw = true) {
     this.hover = hover;
-    if (again) this.lists();
+    if (redraw) this.lists();
     this.mark();
   }
 
-  /** Frames the row that is looked at, names its strongest column or the one under the pointer, and writes it above. */
+  /** Frames the highlighted row, marks its strongest column or the one under the pointer, and names both above. */
   mark() {
     const [rows, columns] = this.axes(), row = Math.min(this.row(), rows.length - 1), { cell, above } = this;
     this.frame.setAttribute("y", above + row * cell);
@@ -263,15 +264,15 @@ class Translate {
   }
 
   walk(event) {
-    const by = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-    if (!by && event.key !== "Escape") return;
+    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (!step && event.key !== "Escape") return;
     event.preventDefault();
     event.stopPropagation();
-    if (!by) { this.point(null); return; }
+    if (!step) { this.point(null); return; }
     const [rows, columns] = this.axes(), most = this.attention === "encoder" ? rows.length : this.step;
-    const row = Math.min(most - 1, Math.max(0, this.row() + by[0]));
+    const row = Math.min(most - 1, Math.max(0, this.row() + step[0]));
     const last = this.attention === "decoder" ? row : columns.length - 1;
-    this.point({ row, column: Math.min(last, Math.max(0, (this.hover?.column ?? this.strongest) + by[1])) });
+    this.point({ row, column: Math.min(last, Math.max(0, (this.hover?.column ?? this.strongest) + step[1])) });
   }
 }
 
@@ -279,7 +280,5 @@ function press(node, lit) {
   node.classList.toggle("lit", lit);
   node.ariaPressed = lit;
 }
-
-const cutShort = (name) => ([...name].length > 11 ? `${[...name].slice(0, 10).join("")}…` : name);
 
 export default mounted(Translate);

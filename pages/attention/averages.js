@@ -12,9 +12,9 @@ const MOST_NAMES = 14;  // of tokens beside their dots
 
 /** softmax(s / τ) in float64. */
 export function weightsAt(scores, tau) {
-  const top = Math.max(...scores), e = Array.from(scores, (score) => Math.exp((score - top) / tau));
-  const total = e.reduce((sum, value) => sum + value, 0);
-  return e.map((value) => value / total);
+  const top = Math.max(...scores), powers = Array.from(scores, (score) => Math.exp((score - top) / tau));
+  const total = powers.reduce((sum, value) => sum + value, 0);
+  return powers.map((value) => value / total);
 }
 
 /** The corners of the smallest convex polygon around points [[x, y]], in order. */
@@ -35,7 +35,7 @@ export function hullOf(points) {
   return sorted.length < 3 ? sorted : [...half(sorted), ...half([...sorted].reverse())];
 }
 
-/** The radius in pixels of a value's dot, whose area grows with its weight. */
+/** The radius in pixels of a value vector's dot, whose area grows with its weight. */
 const radiusOf = (weight) => 2.5 + 17 * Math.sqrt(weight);
 
 const tauText = (log) => (log <= -REACH ? "2⁻⁶" : decimals(2 ** log, log < -2 ? 4 : 2));
@@ -59,7 +59,7 @@ class Average extends Instrument {
     const { tokens, positions, points, scores } = header;
     const pairs = tokens.map((_, j) => [points[2 * j], points[2 * j + 1]]);
     Object.assign(this, { tokens, positions, points: pairs, scores, hull: hullOf(pairs) });
-    this.way = Array.from({ length: 61 }, (_, k) => this.meanAt(2 ** (-REACH + (2 * REACH * k) / 60)));
+    this.path = Array.from({ length: 61 }, (_, k) => this.meanAt(2 ** (-REACH + (2 * REACH * k) / 60)));
     this.range.title(this.labels.temperature);
     this.ends.replaceChildren(...this.labels.ends.split("|").map((text) => make("span", "", null, text)));
   }
@@ -92,7 +92,7 @@ class Average extends Instrument {
     stroke(context, ink("value-ink"), 1, [4, 3]);
     context.stroke();
     stroke(context, ink("attention-ink"), 1.5, [2, 3]);
-    this.trace(context, this.way);
+    this.trace(context, this.path);
     context.stroke();
     this.points.forEach((p, j) => dot(context, ...this.place(p), radiusOf(weights[j]), ink("value"), ink("page")));
     const mean = this.place(this.meanAt(2 ** log)), alpha = Math.max(...weights);
@@ -102,13 +102,13 @@ class Average extends Instrument {
       token: this.tokens[weights.indexOf(alpha)], alpha: decimals(alpha) });
   }
 
-  /** The points of a line, as the context's path. */
+  /** Make the points of a line the context's path. */
   trace(context, points) {
     context.beginPath();
     for (const p of points) context.lineTo(...this.place(p));
   }
 
-  /** The output. @param {number[]} centre */
+  /** Draw the output, a diamond. @param {number[]} centre */
   diamond(context, centre) {
     const { ink } = this.theme, [x, y] = centre;
     context.beginPath();
@@ -120,26 +120,26 @@ class Average extends Instrument {
     context.stroke();
   }
 
-  /** The output's letter, then tokens by weight, as far as they find room.
-      @param {number[]} output where it stands */
+  /** Write the output's letter, then the tokens in the order of their weights, where there is room.
+      @param {number[]} output its place in pixels */
   names(context, weights, output) {
     const [x, y] = output;
     const taken = [[x - 10, y - 10, x + 10, y + 10]], { theme: { ink }, surface: { width, height }, fontSize } = this;
-    const put = (text, at, meaning, apart, size, weight = "") => {
+    const label = (text, point, meaning, gap, size, weight = "") => {
       context.font = `${weight}${size}px ${ink("mono")}`;
-      const w = context.measureText(text).width, [px, py] = at;
+      const w = context.measureText(text).width, [px, py] = point;
       const isFree = ([left, top]) => left >= 2 && top >= 2 && left + w <= width - 2 && top + size <= height - 2
         && !taken.some(([l, t, r, b]) => left < r && left + w > l && top < b && top + size > t);
-      const place = [[px + apart, py - size / 2], [px - apart - w, py - size / 2], [px - w / 2, py - apart - size],
-        [px - w / 2, py + apart]].find(isFree);
+      const place = [[px + gap, py - size / 2], [px - gap - w, py - size / 2], [px - w / 2, py - gap - size],
+        [px - w / 2, py + gap]].find(isFree);
       if (!place) return;
       const [left, top] = place;
       taken.push([left - 3, top - 1, left + w + 3, top + size + 1]);
       write(context, text, left, top + size / 2, ink(meaning), "left", { halo: ink("page") });
     };
-    put(this.labels.output, output, "attention-ink", 12, fontSize + 5, "700 ");
+    label(this.labels.output, output, "attention-ink", 12, fontSize + 5, "700 ");
     for (const j of [...weights.keys()].sort((a, b) => weights[b] - weights[a]).slice(0, MOST_NAMES))
-      put(this.tokens[j], this.place(this.points[j]), "text", radiusOf(weights[j]) + 2.5, fontSize);
+      label(this.tokens[j], this.place(this.points[j]), "text", radiusOf(weights[j]) + 2.5, fontSize);
   }
 
   pointed(x, y, phase) {

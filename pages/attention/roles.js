@@ -1,8 +1,8 @@
-// Matrices beside each other as heatmaps, each with its name, what is said of it, and its values under the pointer.
+// Matrices side by side as heatmaps, each with its name, a line about it, and its values under the pointer.
 //
-// header: tokens [N], the visible forms of the rows; panels [{name, said, meaning, rows, columns, keys: columns are
-// tokens, scale: "div" or "seq", reach: the value of the deepest colour, masked: whether what comes after the query is
-// hidden}]; arrays m0, m1, …: their values, row by row; lines: rows of panels.
+// header: tokens [N], the visible forms of the rows; panels [{name, said: the line about it, meaning, rows, columns,
+// keys: columns are tokens, scale: "div" or "seq", reach: the value of the deepest colour, masked: whether keys after
+// the query are hidden}]; arrays m0, m1, …: their values, row by row; lines: rows of panels.
 import { hatch, resize, stroke } from "../../core/components/lib/canvas.js";
 import { between, css } from "../../core/components/lib/colours.js";
 import { chip, fill, make, spokenLine } from "../../core/components/lib/dom.js";
@@ -63,8 +63,8 @@ class Matrices {
     const tall = (height - top - 1) / rows, room = (width - left - 1) / columns;
     const wide = keys ? Math.min(room, 2.6 * tall) : room, gap = Math.min(tall, wide) > 6 ? 1 : -0.4;
     Object.assign(panel, { left, top, tall, wide });
-    values.forEach((value, at) => {
-      const i = Math.floor(at / columns), j = at % columns, share = value / reach;
+    values.forEach((value, index) => {
+      const i = Math.floor(index / columns), j = index % columns, share = value / reach;
       if (masked && j > i) return;
       context.fillStyle = css(between(stops(scale), scale === "div" ? (share + 1) / 2 : share));
       context.fillRect(left + j * wide, top + i * tall, wide - gap, tall - gap);
@@ -79,7 +79,7 @@ class Matrices {
       context.fillText(this.tokens[i], left - 5, Math.min(height - 0.55 * em, top + (i + 0.5) * tall), left - 6);
   }
 
-  /** The panel's name and what is said of it; returns where the cells begin. */
+  /** Write the panel's name and the line about it; returns the y at which the cells begin. */
   headings(context, { name, said, meaning }, width, ink) {
     const em = emOf(this.root), family = ink("font");
     Object.assign(context, { textAlign: "left", textBaseline: "alphabetic" });
@@ -93,7 +93,7 @@ class Matrices {
   }
 
   read(event, { left, top, wide, tall, rows, columns, keys, masked }, values) {
-    const box = event.target.getBoundingClientRect(), around = this.root.getBoundingClientRect();
+    const box = event.target.getBoundingClientRect(), frame = this.root.getBoundingClientRect();
     const i = Math.floor((event.clientY - box.top - top) / tall);
     const j = Math.floor((event.clientX - box.left - left) / wide);
     this.tip.hidden = i < 0 || j < 0 || i >= rows || j >= columns;
@@ -101,11 +101,11 @@ class Matrices {
     const column = keys ? [" → ", chip(null, this.tokens[j])] : [` ${fill(this.text.dimension, { c: j })}`];
     const amount = masked && j > i ? this.text.masked : exact(values[i * columns + j]);
     showTip(this.tip, [chip(null, this.tokens[i]), ...column, make("b", "", null, ` ${amount}`)],
-      event.clientX - around.left, event.clientY - around.top - 4, 24);
+      event.clientX - frame.left, event.clientY - frame.top - 4, 24);
   }
 }
 
-/** What the mask hides is no zero: it is empty and faintly hatched. */
+/** Masked cells are not zeros: they stay empty, under a faint hatch. */
 function hatchMasked(context, { left, top, wide, tall, rows, columns }, ink) {
   context.save();
   context.beginPath();

@@ -91,25 +91,25 @@ class Scaling {
     for (const [key, value] of Object.entries({ viewBox: `0 0 ${width} ${height}`, "font-size": 0.88 * em,
       "aria-label": title })) svg.setAttribute(key, value);
     const heading = draw("text", { x: 0, y: 0.95 * em, class: "name", "font-size": em }, svg, title);
-    const wide = heading.getComputedTextLength?.() ?? 0, end = width - this.right;
-    if (wide > width) heading.setAttribute("font-size", (em * width) / wide);
-    const x = (at) => left + (at / (this.d_ks.length - 1)) * (end - left);
+    const length = heading.getComputedTextLength?.() ?? 0, end = width - this.right;
+    if (length > width) heading.setAttribute("font-size", (em * width) / length);
+    const x = (k) => left + (k / (this.d_ks.length - 1)) * (end - left);
     return { svg, end, x, top: this.upper, bottom: height - this.lower };
   }
 
-  /** What the numbers below a panel are. */
+  /** The name of a panel's horizontal axis. */
   axisName({ svg, end, bottom }, text) {
     words(svg, end, bottom + 2.05 * this.em, text, "sans", "end");
   }
 
-  /** The d_k axis, with a line where the slider stands. */
+  /** The d_k axis, with a line at the slider's d_k. */
   axis(frame) {
     const { svg, end, x, top, bottom } = frame, { em, left, at: now } = this;
     const every = (end + this.right - left) / this.d_ks.length < 2.4 * em ? 2 : 1;
     rule(svg, left, bottom, end, bottom, "axis");
     rule(svg, x(now), top, x(now), bottom, "guide");
-    this.d_ks.forEach((d, at) => {
-      if (at % every === 0 || at === now) words(svg, x(at), bottom + 1.05 * em, d, at === now ? "sans strong" : "sans");
+    this.d_ks.forEach((d, k) => {
+      if (k % every === 0 || k === now) words(svg, x(k), bottom + 1.05 * em, d, k === now ? "sans strong" : "sans");
     });
     this.axisName(frame, this.text.axis);
   }
@@ -120,16 +120,16 @@ class Scaling {
   }
 
   line({ svg, x }, values, y, name) {
-    draw("path", { d: values.map((v, at) => `${at ? "L" : "M"}${x(at)} ${y(v)}`).join(""), class: name }, svg);
+    draw("path", { d: values.map((v, k) => `${k ? "L" : "M"}${x(k)} ${y(v)}`).join(""), class: name }, svg);
   }
 
   /** A measured value and its error at every d_k. */
   dots({ svg, x }, { mean, error }, y, name) {
-    mean.forEach((v, at) => {
-      rule(svg, x(at), y(v + error[at]), x(at), y(Math.max(v - error[at], 1e-9)), `error ${name}`);
+    mean.forEach((v, k) => {
+      rule(svg, x(k), y(v + error[k]), x(k), y(Math.max(v - error[k], 1e-9)), `error ${name}`);
       const dot = draw("circle",
-        { cx: x(at), cy: y(v), r: at === this.at ? 5.5 : 3.4, class: name, "stroke-width": 1.6 }, svg);
-      draw("title", {}, dot, `d_k = ${this.d_ks[at]}: ${significant(v, 4)} ± ${significant(error[at], 2)}`);
+        { cx: x(k), cy: y(v), r: k === this.at ? 5.5 : 3.4, class: name, "stroke-width": 1.6 }, svg);
+      draw("title", {}, dot, `d_k = ${this.d_ks[k]}: ${significant(v, 4)} ± ${significant(error[k], 2)}`);
     });
   }
 
@@ -190,15 +190,15 @@ class Scaling {
   points({ svg, x }, measure, y, extra) {
     const { heads } = this;
     if (!heads) return;
-    const left = x(Math.log2(heads.d)), last = (k) => Number(k === heads.picked);
-    for (const k of [...heads.names.keys()].sort((a, b) => last(a) - last(b))) {
+    const cx = x(Math.log2(heads.d)), isPicked = (k) => Number(k === heads.picked);
+    for (const k of [...heads.names.keys()].sort((a, b) => isPicked(a) - isPicked(b))) {
       const value = heads[measure][k], chosen = k === heads.picked, name = heads.names[k];
       if (value === null || (measure === "variance" && value <= 0)) continue;
       const point = draw("path",
-        { d: diamond(left, y(value), chosen ? 6.5 : 3.6), class: `head ${extra} ${chosen ? "picked" : ""}` }, svg);
+        { d: diamond(cx, y(value), chosen ? 6.5 : 3.6), class: `head ${extra} ${chosen ? "picked" : ""}` }, svg);
       draw("title", {}, point, `${name}: ${significant(value, 4)}`);
       point.onclick = (event) => { event.stopPropagation(); heads.picked = k; this.paint(); this.settle(k); };
-      if (chosen && !extra) words(svg, left + 11, y(value) + 0.32 * this.em, name, "head-name", "start");
+      if (chosen && !extra) words(svg, cx + 11, y(value) + 0.32 * this.em, name, "head-name", "start");
     }
   }
 }

@@ -1,6 +1,6 @@
-// One head, one query, step by step. Rows are keys, columns are stages; what comes after the present step is faint and
-// empty. The vectors are the model's own float32; all that follows from them is worked out here in float64, as
-// core/analysis/attention_steps.py does.
+// One head, one query, step by step. Rows are keys, columns are stages; columns after the present step are faint and
+// empty. The vectors are the model's own float32; all numbers that follow from them are computed here in float64, as in
+// core/analysis/attention_steps.py.
 import { unpack } from "../../core/components/lib/bytes.js";
 import { hatch, line, matrixPicture, placePicture, stroke, Surface, write } from "../../core/components/lib/canvas.js";
 import { button, chip, fill, make, marked, unmarked } from "../../core/components/lib/dom.js";
@@ -9,13 +9,13 @@ import { liveAsker } from "../../core/components/lib/live.js";
 import { decimals } from "../../core/components/lib/numbers.js";
 import { showTip } from "../../core/components/lib/pattern.js";
 import { mounted, roomBelow } from "../../core/components/lib/view.js";
-import { meanSquare, onTheWay, product, worked } from "./steps_work.js";
+import { levelsOf, meanSquare, numbersOf, product } from "./steps_work.js";
 
 const NUMBERS = ["dot", "scale", "bias", "mask", "softmax"];
 const MEANING = { X: "residual", q: "query", k: "key", v: "value", av: "value", out: "value", written: "attention" };
 const BOLD_FRAMES = ["q", "out", "written"];
 
-// The columns that a step fills, where they have other names than the step; the kind of number that it works out.
+// For a step with another name than its columns: the columns that it fills, and the kind of number that it computes.
 const COLUMNS = { x: ["X"], qkv: ["k", "v"], norm: ["k"], turn: ["k"], sum: ["av"], write: ["av"], matrix: [] };
 const KINDS = { qkv: "q", norm: "q", turn: "k", matrix: "write" };
 
@@ -65,9 +65,9 @@ class Steps extends Instrument {
     Object.assign(this, rest, { data: header });
     this.fillControls();
     this.work();
-    const shown = JSON.stringify([header.question, header.chosen, header.tokens]);
-    if (shown !== this.shown) this.focus = null;      // another run's answer to a click leaves what was opened
-    Object.assign(this, { shown, dirty: true });
+    const identity = JSON.stringify([header.question, header.chosen, header.tokens]);
+    if (identity !== this.identity) this.focus = null;      // a rerun of the same keeps the opened cell
+    Object.assign(this, { identity, dirty: true });
   }
 
   fillControls() {
@@ -89,13 +89,13 @@ class Steps extends Instrument {
       button(this.variants, labels[`variant_${variant}`], "", () => this.changed({ variant }), "go").role = "radio";
   }
 
-  /** All numbers of the present variant, and how far the colours reach. */
+  /** Compute all numbers of the present variant, and the value of the deepest colour in each column. */
   work() {
     const { data } = this, simple = this.settings.variant === "simple";
-    const numbers = worked(data, simple), { q, items, out } = numbers;
+    const numbers = numbersOf(data, simple), { q, items, out } = numbers;
     this.stages = this.stageNames[simple ? "simple" : "head"];
-    this.ways = simple ? { qkv: { q, K: items.map((item) => item.K) } } : onTheWay(data, this.stages);
-    const now = this.ways[this.level], written = simple ? null : data.written;
+    this.levels = simple ? { qkv: { q, K: items.map((item) => item.K) } } : levelsOf(data, this.stages);
+    const now = this.levels[this.level], written = simple ? null : data.written;
     for (const item of items) Object.assign(item, { token: this.tokens[item.r], k: now.K[item.r] });
     const reaches = { X: reach(data.X), qk: simple ? 1 : Math.max(reach(now.q), ...now.K.map(reach)),
       v: reach(simple ? data.X : data.V), av: reach([...out, ...items.map((item) => reach(item.AV))]),
@@ -103,13 +103,13 @@ class Steps extends Instrument {
     Object.assign(this, numbers, { simple, written, reaches });
   }
 
-  /** The last of those steps that the reader has reached. */
+  /** The last step that the reader has reached of those that change q and k. */
   get level() {
-    return ["turn", "norm"].find((name) => this.ways[name] && this.stages.indexOf(name) <= this.at) ?? "qkv";
+    return ["turn", "norm"].find((name) => this.levels[name] && this.stages.indexOf(name) <= this.at) ?? "qkv";
   }
 
   /** The query as the reader sees it now. */
-  get query() { return this.ways[this.level].q; }
+  get query() { return this.levels[this.level].q; }
 
   get weighted() { return this.score === "multiplicative"; }
 
@@ -120,13 +120,13 @@ class Steps extends Instrument {
 
   get at() { return this.stages.indexOf(this.step); }
 
-  /** The picked key: the reader's, where it is in the window, else the one with the largest weight. */
+  /** The picked key: the reader's, if it is in the window, or else the one with the largest weight. */
   get picked() {
     return this.items.find((item) => item.j === this.settings.key)
       ?? this.items.reduce((best, item) => (item.alpha > best.alpha ? item : best));
   }
 
-  /** The kind of number that is worked out and its component: what was clicked, else what the step makes. */
+  /** The kind of number that is shown in detail and its component: the clicked one, else what the step makes. */
   get opened() {
     const { step, focus, settings, weighted } = this;
     const kind = step === "turn" && weighted ? "q" : KINDS[step] ?? step;
@@ -135,8 +135,8 @@ class Steps extends Instrument {
 
   move(by) { this.goTo(this.at + by); }
 
-  goTo(at) {
-    const step = this.stages[Math.max(0, Math.min(this.stages.length - 1, at))];
+  goTo(index) {
+    const step = this.stages[Math.max(0, Math.min(this.stages.length - 1, index))];
     if (step !== this.step) this.changed({ step });
   }
 
@@ -159,7 +159,7 @@ class Steps extends Instrument {
     else this.changed({ key: items[Math.max(0, Math.min(items.length - 1, picked.r + row))].j }, focus);
   }
 
-  // ---- where everything stands --------------------------------------------------------------------------------------
+  // ---- layout and drawing -------------------------------------------------------------------------------------------
 
   /** The columns that are shown, by name: {x, w}. On a narrow page only those near the present step. */
   columns(width, names) {
@@ -170,16 +170,16 @@ class Steps extends Instrument {
       matrix: ["softmax", "av"] }[step] ?? COLUMNS[step] ?? [(COLUMNS[before] ?? [before])[0], step];
     const shown = narrow ? all.filter((name) => near.includes(name)) : all;
     const fixed = (name) => (name in strips ? 0 : (name === "softmax" ? 1.55 : 1) * 68 * s);
-    const sum = (amount) => shown.reduce((total, name) => total + amount(name), 0);
+    const sum = (widthOf) => shown.reduce((total, name) => total + widthOf(name), 0);
     const free = width - names - gap * shown.length - 2 - sum(fixed), weight = sum((name) => strips[name] ?? 0);
-    const found = {};
+    const columns = {};
     let x = names + gap;
     for (const name of shown) {
       const w = fixed(name) || (free * strips[name]) / weight;
-      found[name] = { x, w };
+      columns[name] = { x, w };
       x += w + gap;
     }
-    return found;
+    return columns;
   }
 
   arrange() {
@@ -188,11 +188,11 @@ class Steps extends Instrument {
     const room = roomBelow(this.stage) - (this.root.classList.contains("present") ? 225 : 158);
     const height = Math.max(15 * s, Math.min(25 * s, (room - header - 8) / lines));
     let y = header;
-    const next = () => { const at = y; y += height; return at; };
+    const next = () => { const top = y; y += height; return top; };
     const places = { query: next(), rest: rest.count ? next() : null, keys: this.items.map(next) };
     y += 4;
     Object.assign(places, { out: next(), written: simple ? null : next() });
-    return { found: this.columns(width, names), names, places, height, header, total: Math.ceil(y + 4) };
+    return { columns: this.columns(width, names), names, places, height, header, total: Math.ceil(y + 4) };
   }
 
   draw() {
@@ -207,7 +207,7 @@ class Steps extends Instrument {
     Object.assign(range, { max: stages.length - 1, value: at });
     range.style.setProperty("--share", `${(100 * at) / (stages.length - 1)}%`);
     range.ariaValueText = unmarked(this.labels[`stage_${this.step}`]);
-    // one that is switched off loses the focus
+    // a disabled button would lose the focus
     this.back.ariaDisabled = String(at === 0);
     this.forward.ariaDisabled = String(at === stages.length - 1);
     [...this.variants.children]
@@ -215,15 +215,15 @@ class Steps extends Instrument {
     this.paint();
     if (this.dirty) this.say();
     this.dirty = false;
-    // the worked-out numbers take what is left of the first screen, and scroll where that is not enough
+    // the numbers in detail take the rest of the first screen, and scroll where that is not enough
     const room = roomBelow(this.detail) - (this.root.classList.contains("present") ? 75 : 40);
     this.detail.style.maxHeight = `${Math.max(118, room)}px`;
   }
 
   /** Whether a column's stage has been reached. */
   open(name) {
-    const made = this.simple ? "x" : "qkv";
-    const stage = { X: "x", k: made, v: made, av: "sum", out: "sum", written: "write" }[name] ?? name;
+    const source = this.simple ? "x" : "qkv";
+    const stage = { X: "x", k: source, v: source, av: "sum", out: "sum", written: "write" }[name] ?? name;
     return this.stages.indexOf(stage) <= this.at;
   }
 
@@ -232,15 +232,15 @@ class Steps extends Instrument {
   }
 
   paint() {
-    const { surface, layout: { found, places, height }, theme: { ink }, picked, chosen, tokens, i, reaches } = this;
+    const { surface, layout: { columns, places, height }, theme: { ink }, picked, chosen, tokens, i, reaches } = this;
     const context = (this.context = surface.begin());
     context.fillStyle = ink("panel");
     context.fillRect(0, places.keys[picked.r], surface.width, height);
-    for (const [name, column] of Object.entries(found)) this.paintHeading(name, column);
+    for (const [name, column] of Object.entries(columns)) this.paintHeading(name, column);
     this.font(11.5, true, true);
     this.name(`${this.labels.query_row} ${chosen.position} ${tokens[i]}`, places.query, "query-ink");
-    this.strip(found.X, places.query, this.items[i].X, reaches.X, "X");
-    this.strip(found.k, places.query, this.query, reaches.qk, "q", this.open("k"));
+    this.strip(columns.X, places.query, this.items[i].X, reaches.X, "X");
+    this.strip(columns.k, places.query, this.query, reaches.qk, "q", this.open("k"));
     if (places.rest !== null) this.restRow();
     for (const item of this.items) this.row(item, item === picked);
     this.outRows();
@@ -311,15 +311,15 @@ class Steps extends Instrument {
   }
 
   row(item, picked) {
-    const { found, places } = this.layout, { X, qk, v, av } = this.reaches, y = places.keys[item.r];
+    const { columns, places } = this.layout, { X, qk, v, av } = this.reaches, y = places.keys[item.r];
     this.font(11.5, picked, true);
     this.name(`${String(item.j).padStart(2)} ${item.token}`, y, picked ? "key-ink" : "text");
     const vectors = { X: [item.X, X], k: [item.k, qk], v: [item.V, v], av: [item.AV, av] };
     for (const [name, [vector, most]] of Object.entries(vectors))
-      this.strip(found[name], y, vector, most, name, this.open(name));
+      this.strip(columns[name], y, vector, most, name, this.open(name));
     this.font(11, picked, true);
     for (const name of NUMBERS) {
-      const column = found[name];
+      const column = columns[name];
       if (!column || !this.open(name)) continue;
       if (name === "mask" && !item.seen) this.hidden(column, y);
       else if (name === "softmax") this.weightBar(column, y, item.alpha, "kept");
@@ -327,7 +327,7 @@ class Steps extends Instrument {
     }
   }
 
-  /** A score that the mask takes away. */
+  /** A score that the mask removes. */
   hidden(column, y) {
     const { context, theme: { ink }, layout: { height }, s } = this, { x, w } = column, wide = 30 * s;
     hatch(context, x, y + 2, w, height - 4, ink("grid-ink"), 6);
@@ -338,45 +338,45 @@ class Steps extends Instrument {
 
   /** The keys outside the window, in one row. */
   restRow() {
-    const { context, layout: { found, places: { rest: y }, height } } = this, centre = y + height / 2;
+    const { context, layout: { columns, places: { rest: y }, height } } = this, centre = y + height / 2;
     this.font(11, false, true);
     this.name(this.rest.name, y, "muted");
     stroke(context, this.theme.ink("grid"), 1, [2, 4]);
-    for (const { x, w } of [found.X, found.k, found.v].filter(Boolean)) line(context, x, centre, x + w, centre);
+    for (const { x, w } of [columns.X, columns.k, columns.v].filter(Boolean)) line(context, x, centre, x + w, centre);
     context.setLineDash([]);
-    if (found.softmax && this.open("softmax")) this.weightBar(found.softmax, y, this.restAlpha, "excluded");
-    this.strip(found.av, y, this.restAV, this.reaches.av, "av", this.open("av"));
+    if (columns.softmax && this.open("softmax")) this.weightBar(columns.softmax, y, this.restAlpha, "excluded");
+    this.strip(columns.av, y, this.restAV, this.reaches.av, "av", this.open("av"));
   }
 
-  /** What the head puts out and, in a model's head, what it writes to the stream. */
+  /** The head's output and, in a model's head, what it writes to the stream. */
   outRows() {
-    const { layout: { found, places }, labels, simple, reaches, surface } = this, open = this.open("out");
+    const { layout: { columns, places }, labels, simple, reaches, surface } = this, open = this.open("out");
     this.font(11.5, true);
     this.name(labels[simple ? "row_out_simple" : "row_out"], places.out, open ? "value-ink" : "muted");
     if (places.written !== null) {
-      const shown = this.open("written"), { x } = found.X ?? Object.values(found)[0];
+      const shown = this.open("written"), { x } = columns.X ?? Object.values(columns)[0];
       this.name(labels.row_written, places.written, shown ? "attention-ink" : "muted");
-      const column = found.X && found.av ? this.wholeWidth : { x, w: surface.width - x - 4 };
+      const column = columns.X && columns.av ? this.wholeWidth : { x, w: surface.width - x - 4 };
       this.strip(column, places.written, this.written, reaches.written, "written", shown);
     }
     this.font(11, true, true);
-    if (found.softmax && this.open("softmax")) this.number(`${labels.sum_is} 1`, found.softmax, places.out);
-    this.strip(found.av, places.out, this.out, reaches.av, "out", open);
+    if (columns.softmax && this.open("softmax")) this.number(`${labels.sum_is} 1`, columns.softmax, places.out);
+    this.strip(columns.av, places.out, this.out, reaches.av, "out", open);
   }
 
-  /** The columns from X to α v as one, on which the strip of what the head writes stands. */
+  /** The columns from X to α v as one: the place of the strip of what the head writes. */
   get wholeWidth() {
-    const { X, av } = this.layout.found;
+    const { X, av } = this.layout.columns;
     return { x: X.x, w: av.x + av.w - X.x };
   }
 
-  /** The component that the detail speaks of, framed in the strips it stands in. */
+  /** Frame the component that is shown in detail, in every strip that contains it. */
   markComponent() {
-    const { context, layout: { found, places, height }, sizes: { d, d_k }, width, picked } = this;
-    const { kind, c } = this.opened, own = places.keys[picked.r];
+    const { context, layout: { columns, places, height }, sizes: { d, d_k }, width, picked } = this;
+    const { kind, c } = this.opened, row = places.keys[picked.r];
     const [name, count, ...rows] = { sum: ["av", width, ...places.keys, places.out], q: ["k", d_k, places.query],
-      k: ["k", d_k, own], v: ["v", width, own], x: ["X", d, own] }[kind] ?? [];
-    const column = found[name];
+      k: ["k", d_k, row], v: ["v", width, row], x: ["X", d, row] }[kind] ?? [];
+    const column = columns[name];
     if (!column || c >= count || !this.open(name)) return;
     stroke(context, this.theme.ink("text"), 1.5);
     for (const y of rows)
@@ -388,14 +388,14 @@ class Steps extends Instrument {
 
   /** The cell under the pointer: {kind, item, c} or null. */
   cellAt(x, y) {
-    const { layout: { found, places, height, names }, simple, width, sizes: { d, d_k } } = this;
-    const inside = (at) => at !== null && y >= at && y < at + height;
-    if (inside(places.written) && found.X && found.av) return this.writtenAt(x);
+    const { layout: { columns, places, height, names }, simple, width, sizes: { d, d_k } } = this;
+    const inside = (top) => top !== null && y >= top && y < top + height;
+    if (inside(places.written) && columns.X && columns.av) return this.writtenAt(x);
     const item = this.items[places.keys.findIndex(inside)];
     if (item && x < names) return { kind: "name", item };
-    const name = Object.keys(found).find((one) => isWithin(found[one], x));
+    const name = Object.keys(columns).find((key) => isWithin(columns[key], x));
     if (!name || !this.open(name)) return null;
-    const c = componentAt(found[name], x, { X: d, k: d_k, v: width, av: width }[name]);
+    const c = componentAt(columns[name], x, { X: d, k: d_k, v: width, av: width }[name]);
     if (inside(places.query))
       return { k: { kind: "q", c }, X: { kind: "x", item: this.items[this.i], c } }[name] ?? null;
     if (inside(places.out)) return name === "av" ? { kind: "sum", c } : null;
@@ -405,8 +405,8 @@ class Steps extends Instrument {
   }
 
   writtenAt(x) {
-    const column = this.wholeWidth, found = isWithin(column, x) && this.open("written");
-    return found ? { kind: "write", c: componentAt(column, x, this.sizes.d) } : null;
+    const column = this.wholeWidth, inside = isWithin(column, x) && this.open("written");
+    return inside ? { kind: "write", c: componentAt(column, x, this.sizes.d) } : null;
   }
 
   pointed(x, y, phase) {
@@ -445,8 +445,8 @@ class Steps extends Instrument {
       : `q${mark}_{${i}}${this.weighted ? " W_{S}" : ""}·k${mark}_{${j}}`;
   }
 
-  /** What marks the vectors that the scores take. */
-  get mark() { return MARKS[this.ways.turn && !this.weighted ? "turn" : this.ways.norm ? "norm" : "qkv"]; }
+  /** The mark of the vectors that the scores are made of. */
+  get mark() { return MARKS[this.levels.turn && !this.weighted ? "turn" : this.levels.norm ? "norm" : "qkv"]; }
 
   /** A component of q or k as it is now, by its name: q̂ after the norm, q′ after the turn. */
   component(name, row, c, level = this.level) {
@@ -470,15 +470,15 @@ class Steps extends Instrument {
     this.schedule();
   }
 
-  // ---- the numbers worked out ---------------------------------------------------------------------------------------
+  // ---- the numbers in detail ----------------------------------------------------------------------------------------
 
   say() {
     const { labels, step, picked, items, rest, restAlpha } = this, seen = items.filter((item) => item.seen).length;
     const values = { i: this.chosen.position, j: picked.j, query: this.tokens[this.i], key: picked.token,
       n: this.at + 1, all: this.stages.length, alpha: decimals(picked.alpha), score: decimals(picked.score), seen,
       masked: items.length - seen };
-    const saying = labels[this.sayingOf(step, values.masked)] ?? labels[`say_${step}`];
-    this.sentence(this.title, `${labels.count} ${saying}`, values);
+    const template = labels[this.sentenceOf(step, values.masked)] ?? labels[`say_${step}`];
+    this.sentence(this.title, `${labels.count} ${template}`, values);
     this.surface.canvas.ariaLabel = this.title.textContent;
     const alpha = restAlpha ? decimals(restAlpha) : "0";
     const outside = rest.count ? fill(labels.note_rest, { name: rest.name, n: rest.count, alpha }) : "";
@@ -488,8 +488,8 @@ class Steps extends Instrument {
     else this.workedOut(this.opened, picked);
   }
 
-  /** The label that says what a step does, in this variant and of this score function. */
-  sayingOf(step, masked) {
+  /** The name of the label that describes a step, in this variant and for this score function. */
+  sentenceOf(step, masked) {
     if (step === "mask" && !masked) return "say_mask_none";
     if (this.simple) return `say_simple_${step}`;
     if (step === "dot" && this.score === "additive") return "say_additive";
@@ -506,19 +506,20 @@ class Steps extends Instrument {
     }
   }
 
-  /** The sum that leads to a number: of component c, where the numbers of its kind have components. */
+  /** The sum that leads to a number; to its component c, if numbers of its kind are vectors. */
   workedOut({ kind, c }, item) {
-    const { sizes: { d, d_k }, chosen: { position: i }, ways, weighted, level, width } = this;
-    const bent = ["q", "k"].includes(kind) && level !== "qkv" && !(weighted && level === "turn");
-    if (["q", "k", "v", "write"].includes(kind) && !bent && !this.weights)
+    const { sizes: { d, d_k }, chosen: { position: i }, levels, weighted, level, width } = this;
+    const altered = ["q", "k"].includes(kind) && level !== "qkv" && !(weighted && level === "turn");
+    if (["q", "k", "v", "write"].includes(kind) && !altered && !this.weights)
       return this.formula("", this.labels.weights_wait);
     const at = Math.min(c, ({ q: d_k, k: d_k, v: width, sum: width, x: d, write: d }[kind] ?? c + 1) - 1);
-    const key = (name) => ways[name].K[item.r], query = (name) => ways[name].q;
+    const key = (name) => levels[name].K[item.r], query = (name) => levels[name].q;
     const details = {
       x: () => this.formula(`x_{${item.j},${at}} = ${decimals(item.X[at])}`, this.labels.x_says),
-      q: () => (bent ? this.bentDetail("q", i, query, at) : level === "turn" ? this.weightedDetail(at)
+      q: () => (altered ? this.alteredDetail("q", i, query, at) : level === "turn" ? this.weightedDetail(at)
         : this.projected("q", this.items[this.i].X, i, query("qkv"), at)),
-      k: () => (bent ? this.bentDetail("k", item.j, key, at) : this.projected("k", item.X, item.j, key("qkv"), at)),
+      k: () => (altered ? this.alteredDetail("k", item.j, key, at)
+        : this.projected("k", item.X, item.j, key("qkv"), at)),
       v: () => this.projected("v", item.X, item.j, item.V, at),
       dot: () => this.dotDetail(item), scale: () => this.scaleDetail(item), bias: () => this.biasDetail(item),
       mask: () => this.maskDetail(item), softmax: () => this.softmaxDetail(item), sum: () => this.sumDetail(at),
@@ -527,42 +528,42 @@ class Steps extends Instrument {
     return details[kind]();
   }
 
-  /** A component of a row times one of the head's matrices, of that name. */
-  timesMatrix(head, row, name, c, names, meanings, result) {
+  /** A component of a row times the head's matrix of that name. */
+  timesMatrix(left, row, name, c, names, meanings, result) {
     const W = this.weights[name], width = W.length / row.length;
-    this.terms(head, row, Float64Array.from(row, (_, r) => W[r * width + c]), names, meanings, result);
+    this.terms(left, row, Float64Array.from(row, (_, r) => W[r * width + c]), names, meanings, result);
   }
 
   /** A component of q, k or v as the head's projection makes it from x. */
   projected(name, X, row, vector, c) {
     const letter = name.toUpperCase(), bias = this.weights[`b_${letter}`]?.[c], symbol = `b_{${letter},${c}}`;
-    const [added, says] = bias === undefined ? ["", ""] : [` + ${symbol}`, `   (${symbol} = ${decimals(bias)})`];
-    this.timesMatrix(`${name}_{${row},${c}} = Σ_{c'} x_{${row},c'} W_{${letter},c',${c}}${added}`, X, `W_${letter}`, c,
-      ["x", `W_${letter}`], ["residual", MEANING[name]], `= ${decimals(vector[c])}${says}`);
+    const [term, note] = bias === undefined ? ["", ""] : [` + ${symbol}`, `   (${symbol} = ${decimals(bias)})`];
+    this.timesMatrix(`${name}_{${row},${c}} = Σ_{c'} x_{${row},c'} W_{${letter},c',${c}}${term}`, X, `W_${letter}`, c,
+      ["x", `W_${letter}`], ["residual", MEANING[name]], `= ${decimals(vector[c])}${note}`);
   }
 
-  /** A component of q or k as its norm or its turn leaves it; at(step) is the vector after that step. */
-  bentDetail(name, row, at, c) {
+  /** A component of q or k after its norm or its turn; at(step) is the vector after that step. */
+  alteredDetail(name, row, at, c) {
     if (this.level === "norm") return this.normedDetail(name, row, at("qkv"), at("norm"), c);
-    return this.turnedDetail(name, row, at(this.ways.norm ? "norm" : "qkv"), at("turn"), c);
+    return this.turnedDetail(name, row, at(this.levels.norm ? "norm" : "qkv"), at("turn"), c);
   }
 
   /** A component of the query times W_S, of a multiplicative score. */
   weightedDetail(c) {
     const i = this.chosen.position;
-    this.timesMatrix(`${this.component("q", i, c)} = Σ_a q_{${i},a} W_{S,a,${c}}`, this.ways.qkv.q, "W_S", c,
+    this.timesMatrix(`${this.component("q", i, c)} = Σ_a q_{${i},a} W_{S,a,${c}}`, this.levels.qkv.q, "W_S", c,
       ["q", "W_S"], ["query", "text"], `= ${decimals(this.q[c])}`);
   }
 
   dotDetail({ j, K, dot }) {
-    const i = this.chosen.position, head = `${this.dotSymbol(j)} = Σ_c`, result = `= ${decimals(dot)}`;
+    const i = this.chosen.position, left = `${this.dotSymbol(j)} = Σ_c`, result = `= ${decimals(dot)}`;
     if (this.simple)
-      return this.terms(`${head} x_{${i},c} x_{${j},c}`, this.q, K, ["x", "x"], ["residual", "residual"], result);
+      return this.terms(`${left} x_{${i},c} x_{${j},c}`, this.q, K, ["x", "x"], ["residual", "residual"], result);
     if (this.score === "additive")
-      return this.terms(`${head} v_c tanh(q_{${i},c} + k_{${j},c})`, this.data.v_S,
+      return this.terms(`${left} v_c tanh(q_{${i},c} + k_{${j},c})`, this.data.v_S,
         Float64Array.from(this.q, (value, at) => Math.tanh(value + K[at])), ["v", "tanh"], ["text", "key"], result);
-    const [q, k] = [`q${this.mark}`, `k${this.mark}`], asking = this.weighted ? `(q_{${i}} W_{S})_c` : `${q}_{${i},c}`;
-    return this.terms(`${head} ${asking} ${k}_{${j},c}`, this.q, K, [q, k], ["query", "key"], result);
+    const [q, k] = [`q${this.mark}`, `k${this.mark}`], query = this.weighted ? `(q_{${i}} W_{S})_c` : `${q}_{${i},c}`;
+    return this.terms(`${left} ${query} ${k}_{${j},c}`, this.q, K, [q, k], ["query", "key"], result);
   }
 
   scaleDetail(item) {
@@ -583,11 +584,11 @@ class Steps extends Instrument {
   }
 
   sumDetail(c) {
-    const i = this.chosen.position, rows = this.items.filter((one) => one.seen), name = this.simple ? "x" : "v";
+    const i = this.chosen.position, rows = this.items.filter((item) => item.seen), name = this.simple ? "x" : "v";
     const carried = this.restAlpha ? `+ ${decimals(this.restAV[c])} (${this.rest.name}) ` : "";
-    this.terms(`o_{${i},${c}} = Σ_j α_{${i},j} ${name}_{j,${c}}`, rows.map((one) => one.alpha),
-      rows.map((one) => one.V[c]), ["α", name], ["text", this.simple ? "residual" : "value"],
-      `${carried}= ${decimals(this.out[c])}`, rows.map((one) => one.j));
+    this.terms(`o_{${i},${c}} = Σ_j α_{${i},j} ${name}_{j,${c}}`, rows.map((item) => item.alpha),
+      rows.map((item) => item.V[c]), ["α", name], ["text", this.simple ? "residual" : "value"],
+      `${carried}= ${decimals(this.out[c])}`, rows.map((item) => item.j));
   }
 
   writtenDetail(c) {
@@ -595,25 +596,24 @@ class Steps extends Instrument {
       ["o", "W_O"], ["value", "attention"], `= ${decimals(this.written[c])}`);
   }
 
-  formula(text, says) {
+  formula(text, note) {
     marked(make("p", "formula", this.detail), text);
-    if (says) marked(make("p", "says", this.detail), says);
+    if (note) marked(make("p", "says", this.detail), note);
   }
 
   /** A sum of products: every term as two numbers and their product, then the result. */
-  terms(head, a, b, names, meanings, result, labels = [...a.keys()]) {
-    this.formula(`${head} ${result}`);
+  terms(left, a, b, names, meanings, result, labels = [...a.keys()]) {
+    this.formula(`${left} ${result}`);
     this.table(["", names[0], `× ${names[1]}`, "="],
       labels.map((label, k) => [label, ...[a[k], b[k], a[k] * b[k]].map((value) => decimals(value))]), meanings);
   }
 
-  /** Rows of texts that stand upright under their legend: a label, numbers, and what follows from them; one may be the
-      reader's `own`. */
-  table(legend, rows, meanings = [], own = -1) {
+  /** Columns of texts beside their legend: a label, numbers, and their result; column `picked` is the reader's. */
+  table(legend, rows, meanings = [], picked = -1) {
     const list = make("div", "terms", this.detail), first = make("span", "term legend", list);
     for (const text of legend) marked(make("span", "", first), text);
     rows.forEach(([label, ...numbers], k) => {
-      const term = make("span", `term ${k === own ? "own" : ""}`, list), last = numbers.pop();
+      const term = make("span", `term ${k === picked ? "own" : ""}`, list), last = numbers.pop();
       make("small", "", term, label);
       numbers.forEach((number, at) => make("span", meanings[at], term, number));
       make("b", "", term, last);
@@ -621,34 +621,34 @@ class Steps extends Instrument {
   }
 
   /** A component over the root mean square of its vector, times its gain; then the sum of squares. */
-  normedDetail(name, row, own, now, c) {
+  normedDetail(name, row, input, output, c) {
     const { norm: { epsilon }, sizes: { d_k }, data } = this, gain = data[`${name}_gain`][c];
-    const squares = product(own, own), rms = Math.sqrt(meanSquare(own) + epsilon);
-    const shown = `${decimals(gain, 6)} · ${decimals(own[c], 6)} / ${decimals(rms, 6)} = ${decimals(now[c])}`;
+    const squares = product(input, input), rms = Math.sqrt(meanSquare(input) + epsilon);
+    const shown = `${decimals(gain, 6)} · ${decimals(input[c], 6)} / ${decimals(rms, 6)} = ${decimals(output[c])}`;
     this.formula(`${this.component(name, row, c)} = g_{${c}} ${name}_{${row},${c}} / rms = ${shown}`,
       this.labels.norm_says);
-    this.terms(`rms^{2} = Σ_a ${name}_{${row},a}^{2} / d_k + ε`, own, own, [name, name], [MEANING[name], MEANING[name]],
-      `= ${decimals(squares, 6)} / ${d_k} + ${epsilon} = ${decimals(rms * rms, 6)}`);
+    this.terms(`rms^{2} = Σ_a ${name}_{${row},a}^{2} / d_k + ε`, input, input, [name, name],
+      [MEANING[name], MEANING[name]], `= ${decimals(squares, 6)} / ${d_k} + ${epsilon} = ${decimals(rms * rms, 6)}`);
   }
 
-  /** A component of q or k turned with the other of its pair, or left as it is where the model turns the first
-      components alone. */
-  turnedDetail(name, row, own, now, c) {
-    const { angles, labels } = this, half = angles.length, head = this.component(name, row, c, "turn");
-    const before = (at) => this.component(name, row, at, this.ways.norm ? "norm" : "qkv");
-    if (c >= 2 * half) return this.formula(`${head} = ${before(c)} = ${decimals(now[c])}`, labels.turn_left);
+  /** A component of q or k turned together with the other of its pair, or unchanged where the model turns only the
+      first components. */
+  turnedDetail(name, row, input, output, c) {
+    const { angles, labels } = this, half = angles.length, left = this.component(name, row, c, "turn");
+    const symbol = (at) => this.component(name, row, at, this.levels.norm ? "norm" : "qkv");
+    if (c >= 2 * half) return this.formula(`${left} = ${symbol(c)} = ${decimals(output[c])}`, labels.turn_left);
     const pair = c % half, angle = row * angles[pair];
-    const [a, b, cos, sin] = [own[pair], own[pair + half], Math.cos(angle), Math.sin(angle)]
+    const [a, b, cos, sin] = [input[pair], input[pair + half], Math.cos(angle), Math.sin(angle)]
       .map((value) => decimals(value, 6));
     const turn = c < half
-      ? `${before(pair)} cos θ − ${before(pair + half)} sin θ = ${a} · ${cos} − (${b} · ${sin})`
-      : `${before(pair)} sin θ + ${before(pair + half)} cos θ = ${a} · ${sin} + ${b} · ${cos}`;
-    this.formula(`${head} = ${turn} = ${decimals(now[c])}`,
+      ? `${symbol(pair)} cos θ − ${symbol(pair + half)} sin θ = ${a} · ${cos} − (${b} · ${sin})`
+      : `${symbol(pair)} sin θ + ${symbol(pair + half)} cos θ = ${a} · ${sin} + ${b} · ${cos}`;
+    this.formula(`${left} = ${turn} = ${decimals(output[c])}`,
       fill(labels.turn_says, { name, j: row, omega: decimals(angles[pair], 6), angle: decimals(angle, 6), half }));
   }
 
   softmaxDetail(item) {
-    const { restAlpha, total, rest } = this, seen = this.items.filter((one) => one.seen);
+    const { restAlpha, total, rest } = this, seen = this.items.filter((key) => key.seen);
     const quotient = `${decimals(item.exp, 6)} / ${decimals(total, 6)} = ${decimals(item.alpha)}`;
     const symbol = `α_{${this.chosen.position},${item.j}}`, top = decimals(this.top, 6);
     this.formula(`${symbol} = e^{s − m} / Σ = ${quotient}   (m = ${top})`);
@@ -683,7 +683,7 @@ class Steps extends Instrument {
     }
   }
 
-  /** One matrix of the form: its name and shape, and its cells; the query's row framed where the form says so. */
+  /** One matrix of the formula: its name and shape, and its cells; the query's row framed if `framed`. */
   matrixPicture(line, { symbol, shape, values, columns, cell, meaning, framed, shares }) {
     const figure = make("figure", "", line), name = `${symbol} [${shape[0]} × ${shape[1]}]`;
     marked(make("figcaption", meaning, figure), name);

@@ -9,7 +9,7 @@ const GIVEN = ["X", "W_Q", "W_K", "W_V"];
 const STEPS = ["Q", "K", "V", "products", "scaled", "masked", "weights", "output"];
 const MEANING = { X: "residual", W_Q: "query", W_K: "key", W_V: "value", Q: "query", K: "key", V: "value",
   weights: "attention", output: "attention" };
-const OF_A_CELL = ["mask", "hint", "show", "fill"];               // acts that need a cell
+const OF_A_CELL = ["mask", "hint", "show", "fill"];               // actions on the focused cell
 const BY_KEY = ["products", "scaled", "masked", "weights"];      // their columns are keys
 const FEWEST_DECIMALS = 2, REST = 500;
 
@@ -20,12 +20,12 @@ const numbersIn = (matrices) => Object.fromEntries(
 /** What was typed: {value, decimals}, or null where it is no number. A comma is a point, a/b a fraction, -inf
     and −∞ the mask. */
 export function parse(typed) {
-  const plain = typed.trim().replace(/[−–]/g, "-").replace(",", ".").replace(/\s+/g, "");
-  if (/^-(inf|infinity|∞|oo)$/i.test(plain)) return { value: -Infinity, decimals: Infinity };
-  const fraction = /^(-?\d{1,6})\/(\d{1,6})$/.exec(plain);
+  const text = typed.trim().replace(/[−–]/g, "-").replace(",", ".").replace(/\s+/g, "");
+  if (/^-(inf|infinity|∞|oo)$/i.test(text)) return { value: -Infinity, decimals: Infinity };
+  const fraction = /^(-?\d{1,6})\/(\d{1,6})$/.exec(text);
   if (fraction && Number(fraction[2])) return { value: Number(fraction[1]) / Number(fraction[2]), decimals: Infinity };
-  if (!/^[-+]?(\d+\.?\d*|\.\d+)$/.test(plain)) return null;
-  return { value: Number(plain), decimals: (plain.split(".")[1] ?? "").length };
+  if (!/^[-+]?(\d+\.?\d*|\.\d+)$/.test(text)) return null;
+  return { value: Number(text), decimals: (text.split(".")[1] ?? "").length };
 }
 
 /** Whether a typed number is `value`, rounded to as many decimals as were typed. */
@@ -35,12 +35,12 @@ export function matches({ value: typed, decimals }, value) {
   return Math.abs(typed - value) <= step * (1 + 1e-9) + 1e-9;
 }
 
-/** As the sheet asks for it: a whole number, or rounded to four decimals. */
+/** A number as the sheet asks for it: whole, or rounded to four decimals. */
 const rounded = (value) =>
   (Number.isFinite(value) ? written(Number.isInteger(value) ? value : value.toFixed(4)) : plain(value));
 const bracketed = (value) => (value < 0 ? `(${rounded(value)})` : rounded(value));
 
-/** The softmax of one score among those that are seen, as a sum to work out. */
+/** The softmax of one score among the visible ones, as a calculation to do by hand. */
 function softmaxSum(scores, j, seen) {
   const powers = seen.map((k) => `e^${bracketed(scores[k])}`).join(" + ");
   const total = seen.reduce((sum, k) => sum + Math.exp(scores[k]), 0);
@@ -130,7 +130,7 @@ class Worksheet {
     return fill(this.text[place], { name: this.text[`name_${step}`], row: this.tokens[i], column });
   }
 
-  /** Enter goes on to the next cell, the arrows to the neighbours; left and right only from the text's end. */
+  /** Enter goes to the next cell, the arrows to the neighbours; left and right only from the end of the text. */
   press(event, key) {
     const { input, step, i, j } = this.fields[key], keys = Object.keys(this.fields), pressed = event.key;
     const within = (pressed === "ArrowLeft" && input.selectionEnd > 0)
@@ -169,27 +169,27 @@ class Worksheet {
     const { step, i, j } = this.fields[key], [typed, shown] = this.cells[key] ?? ["", 0];
     if (!typed) return { state: "" };
     if (shown) return { state: "shown" };
-    const given = parse(typed), value = this.solution[step][i][j];
-    if (!given) return { state: "wrong", slip: "unreadable" };
-    if (matches(given, value))
-      return Number.isFinite(value) && given.decimals < FEWEST_DECIMALS && Math.abs(given.value - value) > 1e-9
+    const answer = parse(typed), value = this.solution[step][i][j];
+    if (!answer) return { state: "wrong", slip: "unreadable" };
+    if (matches(answer, value))
+      return Number.isFinite(value) && answer.decimals < FEWEST_DECIMALS && Math.abs(answer.value - value) > 1e-9
         ? { state: "coarse", slip: "coarse" } : { state: "right" };
-    return { state: "wrong", slip: this.slip(step, i, j, given) };
+    return { state: "wrong", slip: this.slip(step, i, j, answer) };
   }
 
-  slip(step, i, j, given) {
+  slip(step, i, j, answer) {
     const masked = j > i;
-    if (step === "masked" && masked) return given.value === 0 ? "zero" : "forbidden";
+    if (step === "masked" && masked) return answer.value === 0 ? "zero" : "forbidden";
     if (step === "weights" && masked) return "leak";
-    if (given.value === -Infinity)
+    if (answer.value === -Infinity)
       return BY_KEY.includes(step) && step !== "weights" ? (masked ? "later" : "allowed") : "infinite";
-    const found = this.mistakes[step].find(([, matrix]) => !Number.isNaN(matrix[i][j]) && matches(given, matrix[i][j])
-      && Math.abs(matrix[i][j] - this.solution[step][i][j]) > 1e-9);
-    if (found) return found[0];
-    return Math.abs(given.value - this.solution[step][i][j]) <= this.reach(step, i, j) ? "rounding" : "unknown";
+    const mistake = this.mistakes[step].find(([, matrix]) => !Number.isNaN(matrix[i][j])
+      && matches(answer, matrix[i][j]) && Math.abs(matrix[i][j] - this.solution[step][i][j]) > 1e-9);
+    if (mistake) return mistake[0];
+    return Math.abs(answer.value - this.solution[step][i][j]) <= this.reach(step, i, j) ? "rounding" : "unknown";
   }
 
-  /** How far off a number is where the steps before were rounded too early. */
+  /** The largest error of a number that comes from rounding earlier steps too early. */
   reach(step, i, j) {
     if (step !== "output") return { weights: 0.015, scaled: 0.02, masked: 0.02 }[step] ?? 0;
     return 0.01 * this.solution.V.slice(0, i + 1).reduce((sum, row) => sum + Math.abs(row[j]), 0);
@@ -209,13 +209,13 @@ class Worksheet {
   /** How many cells of each step and of the sheet are right, shown and wrong. */
   count() {
     const states = Object.entries(this.fields).map(([key, { step }]) => ({ step, state: this.judge(key).state }));
-    const number = (...wanted) => states.filter(({ state }) => wanted.includes(state)).length;
+    const countOf = (...wanted) => states.filter(({ state }) => wanted.includes(state)).length;
     for (const step of STEPS) {
-      const own = states.filter((cell) => cell.step === step), done = own.filter(({ state }) => state === "right");
-      this.counts[step].textContent = `${done.length}/${own.length}`;
-      this.counts[step].closest(".matrix").classList.toggle("whole", done.length === own.length);
+      const cells = states.filter((cell) => cell.step === step), done = cells.filter(({ state }) => state === "right");
+      this.counts[step].textContent = `${done.length}/${cells.length}`;
+      this.counts[step].closest(".matrix").classList.toggle("whole", done.length === cells.length);
     }
-    const all = states.length, [done, shown, wrong] = [number("right"), number("shown"), number("wrong", "coarse")];
+    const all = states.length, [done, shown, wrong] = [countOf("right"), countOf("shown"), countOf("wrong", "coarse")];
     const parts = done + shown === all ? ["finished"]
       : ["progress", ...(shown ? ["progress_shown"] : []), ...(wrong ? ["progress_wrong"] : [])];
     this.title.textContent = parts.map((name) => fill(this.text[name], { done, all, shown, wrong })).join(" · ");
@@ -250,7 +250,7 @@ class Worksheet {
   show() { this.put([this.at]); }
   fill() { this.put(Object.keys(this.fields).filter((key) => this.fields[key].step === this.fields[this.at].step)); }
 
-  /** Writes the solution into cells that are not right, as shown and not as found. */
+  /** Writes the solution into cells that are not right; they count as shown, not as solved. */
   put(keys) {
     for (const key of keys) {
       const { step, i, j } = this.fields[key];
@@ -271,7 +271,7 @@ class Worksheet {
     this.settle();
   }
 
-  /** The sheet as it stands, drawn for the download. */
+  /** Draws the present state of the sheet for the download. */
   paintPicture() {
     if (!this.fields) return;
     this.svg.replaceChildren();

@@ -20,21 +20,21 @@ class Course {
     this[header.kind]();
   }
 
-  /** Tells Python; the same thing said twice is new each time. */
+  /** Sends settings to Python; the time makes equal ones, sent twice, new each time. */
   tell(settings) {
     this.send({ ...settings, at: Date.now() });
   }
 
   /** A link to one of the places of the header; plain text where there is no such place yet. */
   link(parent, key, label, name = "go") {
-    const to = this.header.links[key];
-    if (!to) return make("span", `${name} absent`, parent, label);
+    const place = this.header.links[key];
+    if (!place) return make("span", `${name} absent`, parent, label);
     const node = make("a", name, parent);
     indexed(node, label);
     const query = new URLSearchParams(this.header.base);
     for (const key of [...query.keys()]) if (key.startsWith("course_")) query.delete(key);
-    for (const [name, value] of Object.entries(to.set)) value === null ? query.delete(name) : query.set(name, value);
-    node.href = `./${to.path}?${query.toString().replaceAll("+", "%20")}`;
+    for (const [name, value] of Object.entries(place.set)) value === null ? query.delete(name) : query.set(name, value);
+    node.href = `./${place.path}?${query.toString().replaceAll("+", "%20")}`;
     node.onclick = (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
       event.preventDefault();
@@ -51,12 +51,12 @@ class Course {
     const total = minutes(lessons), done = new Set(stored());
     make("b", "", bar,
       fill(this.text.total, { n: lessons.length, hours: Math.floor(total / 60), minutes: total % 60 }));
-    const track = make("div", "track", bar), said = make("span", "muted said", bar);
+    const track = make("div", "track", bar), status = make("span", "muted said", bar);
     const filled = make("div", "filled", track);
     const tell = () => {
       const rest = lessons.filter((lesson) => !done.has(lesson.id)), left = minutes(rest);
       filled.style.width = `${100 * (1 - left / total)}%`;
-      said.textContent = fill(this.text.done, { done: lessons.length - rest.length, n: lessons.length, left });
+      status.textContent = fill(this.text.done, { done: lessons.length - rest.length, n: lessons.length, left });
     };
     const list = make("div", "lessons", this.root);
     lessons.forEach((lesson, index) => {
@@ -123,13 +123,13 @@ class Course {
     for (const step of steps) {
       const row = make("li", "step", list);
       make("span", "when", row, `${step.from}–${fill(this.text.minute, { minute: step.to })}`);
-      const what = make("div", "what", row);
-      this.link(what, step.id, step.title);
-      make("span", "muted", what, step.lesson);
-      for (const [name, said] of [["ask", step.ask], ["look", step.look]]) {
+      const title = make("div", "what", row);
+      this.link(title, step.id, step.title);
+      make("span", "muted", title, step.lesson);
+      for (const [name, text] of [["ask", step.ask], ["look", step.look]]) {
         const line = make("p", name, row);
         make("b", "", line, `${this.text[name]}: `);
-        line.append(said);
+        line.append(text);
       }
     }
     make("h3", "section", this.root, this.text.weeks);
@@ -154,7 +154,7 @@ class Course {
       const pick = button(choice, text[group], text[group], () => this.tell({ group }));
       pick.ariaPressed = String(header.group === group);
     }
-    const said = make("span", "muted said", bar), list = make("div", "glossary", this.root);
+    const status = make("span", "muted said", bar), list = make("div", "glossary", this.root);
     const groups = this.groups().map((group) => this.group(list, group));
     const filter = () => {
       this.find = field.value;
@@ -166,25 +166,25 @@ class Course {
         node.hidden = !hits.length;
         shown += hits.length;
       }
-      said.textContent = shown ? fill(text.count, { n: shown }) : fill(text.none, { find: field.value });
+      status.textContent = shown ? fill(text.count, { n: shown }) : fill(text.none, { find: field.value });
     };
     field.oninput = filter;
     filter();
     const named = list.querySelector(".named");
-    // the page around finds its place first
+    // after the page around has settled
     if (named) setTimeout(() => named.scrollIntoView({ block: "center" }), 150);
   }
 
   groups() {
-    const { terms, lessons, group } = this.header, found = new Map();
-    if (group === "lessons") for (const lesson of lessons) found.set(lesson.name, []);
+    const { terms, lessons, group } = this.header, groups = new Map();
+    if (group === "lessons") for (const lesson of lessons) groups.set(lesson.name, []);
     for (const term of terms) {
       const name = group === "lessons" ? lessons.find((lesson) => lesson.id === term.lesson)?.name ?? this.text.missing
         : term.term[0].toUpperCase();
-      if (!found.has(name)) found.set(name, []);
-      found.get(name).push(term);
+      if (!groups.has(name)) groups.set(name, []);
+      groups.get(name).push(term);
     }
-    return [...found].filter(([, of]) => of.length);
+    return [...groups].filter(([, list]) => list.length);
   }
 
   group(list, [name, terms]) {
@@ -204,11 +204,11 @@ class Course {
     const foot = make("div", "row", card);
     make("span", "muted", foot, this.text.see);
     this.link(foot, term.term, term.where ?? this.text.missing);
-    const own = make("a", "own", foot, "#");
-    own.href = `./course?term=${encodeURIComponent(term.term)}`;
-    own.title = this.text.link;
-    own.ariaLabel = `${this.text.link}: ${term.term}`;
-    own.onclick = (event) => { event.preventDefault(); this.tell({ term: term.term }); };
+    const link = make("a", "own", foot, "#");
+    link.href = `./course?term=${encodeURIComponent(term.term)}`;
+    link.title = this.text.link;
+    link.ariaLabel = `${this.text.link}: ${term.term}`;
+    link.onclick = (event) => { event.preventDefault(); this.tell({ term: term.term }); };
     return card;
   }
 
@@ -221,7 +221,7 @@ class Course {
     make("span", "", label, this.text.show_solution);
     const paper = make("iframe", "paper", this.root);
     paper.title = this.text.preview;
-    paper.sandbox = "allow-same-origin allow-modals";      // read and printed from here, and no script of its own runs
+    paper.sandbox = "allow-same-origin allow-modals";      // this page reads and prints it, but none of its scripts run
     paper.onload = () => { paper.style.height = `${paper.contentDocument.documentElement.scrollHeight + 4}px`; };
     paper.srcdoc = files[Number(solved)];
     tick.onchange = () => {

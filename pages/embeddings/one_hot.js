@@ -50,7 +50,7 @@ function pick(view, row) {
 }
 
 function arrange(view) {
-  const { stage, canvas, scale } = view, width = stage.clientWidth, ratio = window.devicePixelRatio || 1;
+  const { stage, scale } = view, width = stage.clientWidth, ratio = window.devicePixelRatio || 1;
   if (!width) return;
   const height = fitHeight(stage, view.least, view.most, view.foot), names = 78 * scale, ids = 128 * scale;
   const room = width - names - 2 * GAP - ids;
@@ -60,12 +60,10 @@ function arrange(view) {
   Object.assign(view, { width, height, ratio, type: 12 * scale, names, left, middle, right, top: HEADING,
     inner: height - HEADING - FOOT });
   stage.style.height = `${height}px`;
-  Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
-  [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
   paint(view);
 }
 
-// Where row i of n rows stands: [top, height]. Few rows do not fill the height.
+// The place of row i of n rows: [top, height]. Few rows do not fill the height.
 function place(view, i, n) {
   const height = Math.min(view.inner / n, 48 * view.scale);
   return [view.top + i * height, height];
@@ -90,7 +88,7 @@ function headings(view) {
   }
 }
 
-// A line for each token, with its 1 where its id stands between 0 and |V|; all else on the line is 0.
+// A line for each token, with its 1 at the place of its id between 0 and |V|; all other entries are 0.
 function oneHot(view) {
   const { left, n } = view, [, height] = place(view, 0, n);
   const every = Math.max(1, Math.ceil((view.type * 1.15) / height));
@@ -138,13 +136,13 @@ function windowNames(view) {
   ids.forEach((id, i) => {
     const [top, height] = place(view, i, ids.length), y = top + height / 2, chosen = id === view.ids[view.picked];
     if (chosen) fillBox(view, "panel", from, top, middle.x - from - 2, height);
-    const look = { align: "right", mono: true, bold: chosen, meaning: chosen ? "text" : "muted" };
-    writeText(view, view.window_tokens[i], middle.x - 8 - 42 * scale, y, { ...look, room: 76 * scale });
-    writeText(view, String(id), middle.x - 8, y, look);
+    const style = { align: "right", mono: true, bold: chosen, meaning: chosen ? "text" : "muted" };
+    writeText(view, view.window_tokens[i], middle.x - 8 - 42 * scale, y, { ...style, room: 76 * scale });
+    writeText(view, String(id), middle.x - 8, y, style);
   });
 }
 
-// × and =, and the way from the 1 to the row of E and on to the product.
+// × and =, and the paths from the 1 to the row of E and on to the product.
 function signs(view) {
   const { context, left, middle, right, window_ids: ids } = view;
   const centre = (i, n) => { const [y, height] = place(view, i, n); return y + height / 2; };
@@ -161,10 +159,10 @@ function signs(view) {
     writeText(view, sign, part.end + GAP / 2, 12, { align: "center", bold: true, size: 1.5 });
 }
 
-// The part and the row under the pointer, how many rows there are, and where across it points; null between the parts.
+// The part and the row under the pointer, the pointer's x, and the height of a row; null between the parts.
 function cellAt(view, event) {
   const box = view.stage.getBoundingClientRect(), x = event.clientX - box.left, { left, middle, right } = view;
-  const part = x < left.end ? left : [middle, right].find((one) => x >= one.x && x < one.end);
+  const part = x < left.end ? left : [middle, right].find((other) => x >= other.x && x < other.end);
   const n = part === middle ? view.window_ids.length : view.n, [, height] = place(view, 0, n);
   const row = Math.floor((event.clientY - box.top - view.top) / height);
   return part && row >= 0 && row < n ? { part, row, x, height } : null;
@@ -174,15 +172,15 @@ function read(view, event) {
   const { left, middle, text, d } = view, cell = cellAt(view, event);
   view.tip.hidden = !cell;
   if (!cell) return;
-  const { part, row, x, height } = cell, of_E = part === middle;
-  const token = (of_E ? view.window_tokens : view.tokens)[row], id = (of_E ? view.window_ids : view.ids)[row];
+  const { part, row, x, height } = cell, ofE = part === middle;
+  const token = (ofE ? view.window_tokens : view.tokens)[row], id = (ofE ? view.window_ids : view.ids)[row];
   const words = [tokenChip(token, "")];
   if (part === left) {
     words.push(make("small", "", null, ` ${fill(text.column, { id })}`));
   } else {
-    const c = Math.floor(((x - part.x) / part.width) * d), symbol = of_E ? "E" : "X";
-    words.push(make("small", "", null, ` ${fill(text.entry, { symbol, id: of_E ? id : row, c })} `),
-      make("output", "", null, exact((of_E ? view.window : view.product)[row * d + c])));
+    const c = Math.floor(((x - part.x) / part.width) * d), symbol = ofE ? "E" : "X";
+    words.push(make("small", "", null, ` ${fill(text.entry, { symbol, id: ofE ? id : row, c })} `),
+      make("output", "", null, exact((ofE ? view.window : view.product)[row * d + c])));
   }
   showTip(view.tip, words, x - view.stage.parentElement.scrollLeft, view.top + row * height, height);
 }

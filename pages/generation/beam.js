@@ -8,7 +8,7 @@ import { plain, significant } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, shortened } from "../../core/components/lib/text.js";
 import { mounted, redrawn, TitledView } from "../../core/components/lib/view.js";
 
-// em: a row that is lower has token and number beside each other, in present mode
+// em: a row lower than LOW has token and number side by side, in present mode
 const ROW = 2.75, LEAST = 7.2, LOW = 2.3;
 
 class Beam extends TitledView {
@@ -27,20 +27,20 @@ class Beam extends TitledView {
     this.paint();
   }
 
-  pick(step, at) {
-    this.picked = [step, at];
+  pick(step, place) {
+    this.picked = [step, place];
     this.paint();
-    this.send({ hypothesis: `${step}.${at}` });
+    this.send({ hypothesis: `${step}.${place}` });
   }
 
   key(event) {
-    const [step, at] = this.picked, go =
-      { ArrowUp: [step, at - 1], ArrowDown: [step, at + 1], ArrowLeft: [step - 1, this.steps[step][at][1]] }[event.key]
+    const [step, place] = this.picked, parent = this.steps[step][place][1], next =
+      { ArrowUp: [step, place - 1], ArrowDown: [step, place + 1], ArrowLeft: [step - 1, parent] }[event.key]
       ?? (event.key === "ArrowRight"
-        ? [step + 1, (this.steps[step + 1] ?? []).findIndex((one) => at < this.width && one[1] === at)] : null);
-    if (!go) return;
+        ? [step + 1, (this.steps[step + 1] ?? []).findIndex((node) => place < this.width && node[1] === place)] : null);
+    if (!next) return;
     event.preventDefault();
-    if (this.steps[go[0]]?.[go[1]]) this.pick(...go);
+    if (this.steps[next[0]]?.[next[1]]) this.pick(...next);
   }
 
   paint() {
@@ -73,7 +73,7 @@ class Beam extends TitledView {
       });
     });
     this.steps.forEach((hypotheses, step) =>
-      hypotheses.forEach((one, place) => this.box(one, step, place, x(step), y(place), box, row, em)));
+      hypotheses.forEach((node, place) => this.box(node, step, place, x(step), y(place), box, row, em)));
     sized(this.svg, Math.max(width, n * column) - 2, y(most) + 0.2 * em, this.title.textContent);
     this.say();
   }

@@ -29,7 +29,7 @@ class Futures extends TitledView {
     this.paint();
   }
 
-  /** Where each node begins on the line of all draws: children follow each other from where their parent begins. */
+  /** The start of each node on the line of all draws: children follow each other from the start of their parent. */
   layout() {
     const used = new Float64Array(this.nodes.length);
     this.from = new Float64Array(this.nodes.length);
@@ -49,10 +49,10 @@ class Futures extends TitledView {
   key(event) {
     const [, parent, depth] = this.nodes[this.picked], level = this.nodes.map((node, place) => place)
       .filter((place) => this.nodes[place][2] === depth).sort((a, b) => this.from[a] - this.from[b]);
-    const at = level.indexOf(this.picked);
+    const index = level.indexOf(this.picked);
     const child = this.nodes.findIndex((node, place) => place && node[1] === this.picked);
-    // place 0 is the root, which is no beginning
-    const next = { ArrowUp: level[at - 1], ArrowDown: level[at + 1], ArrowLeft: parent, ArrowRight: child };
+    // place 0 is the root, which is not the beginning of a text
+    const next = { ArrowUp: level[index - 1], ArrowDown: level[index + 1], ArrowLeft: parent, ArrowRight: child };
     if (!(event.key in next)) return;
     event.preventDefault();
     if (next[event.key] > 0) this.pick(next[event.key]);
@@ -120,8 +120,8 @@ class Futures extends TitledView {
     sized(this.svg, width, top + height + 2, this.title.textContent);
   }
 
-  /** Of one depth, the most probable beginnings: the exact probability, two standard deviations around it, and
-      the frequency. */
+  /** The most probable beginnings of one depth: the exact probability, two standard deviations around it, and the
+      frequency. */
   compare() {
     const width = this.chart.clientWidth, em = emOf(this.root), svg = this.dots, depth = this.nodes[this.picked][2];
     const few = this.scale > 1 ? FEW : SHOWN;
@@ -160,12 +160,12 @@ class Futures extends TitledView {
   }
 }
 
-/** A count that need not be whole, with one decimal. */
+/** A count, which may be fractional, with one decimal. */
 function counted(value) {
   return value < 0.05 && value > 0 ? "<0.1" : value.toFixed(1);
 }
 
-/** The end of a text, as much as there is room for. */
+/** The end of a text, as long as there is room for. */
 function endOf(text, font, room) {
   const signs = [...text];
   let from = 0;

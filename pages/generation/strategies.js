@@ -5,7 +5,7 @@ import { drawWritten } from "../../core/components/lib/tokens.js";
 import { mounted, redrawn } from "../../core/components/lib/view.js";
 
 // header: rows [{name, note, tokens, p, again [whether it belongs to an n-gram that came before], numbers [text], means
-// [text] or null}]; columns [text]; many: what the means are over.
+// [text] or null}]; columns [text]; many: the name of what the means are taken over.
 class Strategies {
   constructor(root) {
     this.root = root;
@@ -44,15 +44,15 @@ class Strategies {
 
   words(row, x, y, width, em) {
     const items = row.tokens.map((text, i) => {
-      const said = row.again[i] ? this.text.hover_again : this.text.hover, p = row.p[i];
-      return { text, p, marks: row.again[i] ? "again" : "", title: fill(said, { token: text, p: probability(p) }) };
+      const template = row.again[i] ? this.text.hover_again : this.text.hover, p = row.p[i];
+      return { text, p, marks: row.again[i] ? "again" : "", title: fill(template, { token: text, p: probability(p) }) };
     });
     if (this.scale > 1) items.splice(...this.beyond(items, width, em));
     return drawWritten(this.svg, items, x, y, width, 0.93 * em, false).height;
   }
 
-  /** In present mode, whose type is larger, two lines of each text are shown: from where and how many tokens are left
-      out, and what stands for them. */
+  /** In present mode, whose type is larger, two lines of each text are shown: the arguments of splice, the first token
+      that is left out, their number, and the item in their place. */
   beyond(items, width, em) {
     const font = monoFont(0.93 * em), room = 2 * width - 8 * em;
     let used = 0;

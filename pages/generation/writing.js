@@ -1,4 +1,4 @@
-// header: prompt [text], cut (more stands before it); steps [{token, p, surprisal, xi, hand, place, kept, mass,
+// header: prompt [text], cut (whether its start is left out); steps [{token, p, surprisal, xi, hand, place, kept, mass,
 // candidates [[id, text, place, y, renormalised, rule, start, end]]}]; texts [{from, tokens, p, log_prob}], active;
 // rules [text]; size |V|; ends, full; settings {written (−1: all), picked (−1: the last)}.
 import {
@@ -20,7 +20,7 @@ class Writing extends TitledView {
     this.svg = draw("svg", { class: "written-text", role: "img" }, this.place);
     this.player = new Player(left, this.title,
       { show: () => this.paint(), rest: () => this.settle(), turn: () => { this.picked = -1; } });
-    // asked for twice, it is done twice
+    // the time makes a second press count too
     this.take = button(this.player.bar, "", "", () => { if (this.n) this.settle({ take: true, when: Date.now() }); },
       "take");
     this.hint = make("div", "muted hint", left);
@@ -49,14 +49,14 @@ class Writing extends TitledView {
   }
 
   key(event) {
-    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (by) this.pick(Math.min(this.n - 1, Math.max(0, this.at + by)));
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (step) this.pick(Math.min(this.n - 1, Math.max(0, this.at + step)));
     else if (event.key === " ") this.player.toggle();
     else return;
     event.preventDefault();
   }
 
-  /** The step that is looked at; −1 while nothing is written. */
+  /** The step that is shown; −1 while nothing is written. */
   get at() {
     return this.picked < 0 ? this.n - 1 : Math.min(this.picked, this.n - 1);
   }
@@ -80,7 +80,7 @@ class Writing extends TitledView {
   paint() {
     if (!this.steps) return;
     this.player.value(fill(this.text.value, { n: this.n, all: this.last }));
-    this.take.ariaDisabled = String(!this.n);       // one that is switched off loses the focus
+    this.take.ariaDisabled = String(!this.n);       // a disabled button would lose the focus
     this.write();
     this.say();
     this.distribution();
@@ -118,32 +118,32 @@ class Writing extends TitledView {
     rich(this.head, this.text.head, values);
   }
 
-  /** The candidates of the step as bars, above them the line from 0 to 1 that ξ decides on. */
+  /** The candidates of the step as bars, above them the line from 0 to 1 with ξ, which decides. */
   distribution() {
     const width = this.chart.clientWidth, em = emOf(this.root), step = this.steps[this.at], svg = this.bars;
     if (!width) return;
-    // a picture that is drawn anew does not take the keys from the hand
-    const held = svg.getRootNode().activeElement?.closest?.(".written-bars .row")?.dataset.id;
+    // redrawing must not take the focus away
+    const focused = svg.getRootNode().activeElement?.closest?.(".written-bars .row")?.dataset.id;
     svg.replaceChildren();
     if (!step) { sized(svg, width, em, ""); return; }
-    const shown = step.candidates.filter((one, k) => this.scale === 1 || k < FEW || one[2] === step.place);
+    const shown = step.candidates.filter((entry, k) => this.scale === 1 || k < FEW || entry[2] === step.place);
     hatching(svg, "cut", { size: 5, thick: 2 });
-    const name = 7.2 * em, left = name + 1.5 * em, right = 8.4 * em, most = Math.max(...shown.map((one) => one[3]));
-    const long = Math.max(10, width - left - right);
+    const name = 7.2 * em, left = name + 1.5 * em, right = 8.4 * em, most = Math.max(...shown.map((entry) => entry[3]));
+    const room = Math.max(10, width - left - right);
     let y = this.line(step, width, em);
-    for (const one of shown) {
-      this.candidate(one, one[2] === step.place, { y, em, name, left, length: (one[3] / most) * long });
+    for (const entry of shown) {
+      this.candidate(entry, entry[2] === step.place, { y, em, name, left, length: (entry[3] / most) * room });
       y += ROW * em;
     }
-    const others = this.size - shown.length, rest = Math.max(0, 1 - shown.reduce((sum, one) => sum + one[3], 0));
+    const others = this.size - shown.length, rest = Math.max(0, 1 - shown.reduce((sum, entry) => sum + entry[3], 0));
     drawText(svg, 0, y + 1.1 * em, fill(this.text.others, { n: grouped(Math.max(0, others)), mass: probability(rest) }),
       { size: 0.92 * em });
     sized(svg, width, y + 1.6 * em, fill(this.text.bars, { token: step.token, p: probability(step.p) }));
-    // one that has been taken is no choice any more: on with the text
-    if (held) (svg.querySelector(`.choosable[data-id="${held}"]`) ?? this.place).focus({ preventScroll: true });
+    // a token that has been taken cannot be chosen any more: the focus goes to the text
+    if (focused) (svg.querySelector(`.choosable[data-id="${focused}"]`) ?? this.place).focus({ preventScroll: true });
   }
 
-  /** One candidate's row: its token, its bar, and what becomes of its probability. */
+  /** One candidate's row: its token, its bar, and its probability before and after truncation. */
   candidate([id, text, place, prob, renormalised, rule, start, end], taken, { y, em, name, left, length }) {
     const row = draw("g", { class: taken ? "row taken" : "row" }, this.bars);
     draw("rect", { class: "hit", x: 0, y, width: this.chart.clientWidth, height: ROW * em, fill: "transparent" }, row);
@@ -155,9 +155,9 @@ class Writing extends TitledView {
       draw("circle", { class: "die", cx: name + 0.75 * em, cy: y + 0.82 * em, r: 0.42 * em, fill: "var(--tx-drawn)",
         stroke: "var(--tx-text)", "stroke-width": 1.5 }, row);
     const after = rule ? this.rules[rule] : probability(renormalised);
-    const told = rule || Math.abs(renormalised - prob) >= 5e-7, arrow = rule ? "" : "→ ";
+    const changed = rule || Math.abs(renormalised - prob) >= 5e-7, arrow = rule ? "" : "→ ";
     drawText(row, left + Math.max(1, length) + 0.4 * em, y + 1.12 * em,
-      `${probability(prob)} ${told ? arrow + after : ""}`, { size: 0.92 * em });
+      `${probability(prob)} ${changed ? arrow + after : ""}`, { size: 0.92 * em });
     draw("title", {}, row, fill(this.text.candidate, { token: text, place: place + 1, y: probability(prob), after,
       from: start.toFixed(4), to: end.toFixed(4) }));
     if (!taken && !this.full) this.choosable(row, id, text);
@@ -187,37 +187,37 @@ class Writing extends TitledView {
         "stroke-width": 1 }, svg);
       draw("title", {}, part, `${text} [${start.toFixed(4)}, ${end.toFixed(4)})`);
     }
-    const at = x(step.xi);
-    draw("path", { d: `M${at} ${top - 1} l${-0.4 * em} ${-0.6 * em} h${0.8 * em} z`, fill: "var(--tx-drawn)",
+    const tip = x(step.xi);
+    draw("path", { d: `M${tip} ${top - 1} l${-0.4 * em} ${-0.6 * em} h${0.8 * em} z`, fill: "var(--tx-drawn)",
       stroke: "var(--tx-text)", "stroke-width": 1.3 }, svg);
-    drawLine(svg, at, top - 1, at, top + 1.05 * em, { stroke: "var(--tx-text)", "stroke-width": 1.5 });
+    drawLine(svg, tip, top - 1, tip, top + 1.05 * em, { stroke: "var(--tx-text)", "stroke-width": 1.5 });
     const side = step.xi < 0.55;
-    drawText(svg, at + (side ? 0.7 : -0.7) * em, 0.95 * em, `ξ = ${step.xi.toFixed(4)}`,
+    drawText(svg, tip + (side ? 0.7 : -0.7) * em, 0.95 * em, `ξ = ${step.xi.toFixed(4)}`,
       { anchor: side ? "start" : "end", size: 0.95 * em, name: "sans strong" });
     return top + 1.35 * em;
   }
 
-  /** The texts that are kept, each from the step where it leaves another. */
+  /** The kept texts, each from the step at which it branches off another. */
   list() {
     this.branches.replaceChildren();
     if (this.texts.length < 2) return;
-    this.texts.forEach((one, number) => {
+    this.texts.forEach((text, number) => {
       const row = button(this.branches, "", "", () => {
         this.player.stop();
         this.active = number;
-        this.settle({ branch: number, written: -1, picked: number ? one.from : -1 });
+        this.settle({ branch: number, written: -1, picked: number ? text.from : -1 });
       }, number === this.active ? "branch active" : "branch");
       row.ariaPressed = String(number === this.active);
       const name = make("span", "name", row);
       rich(name, number ? this.text.branch : this.text.trunk,
-        { token: { chip: one.tokens[one.from] ?? "" }, step: one.from + 1, seed: this.seed });
+        { token: { chip: text.tokens[text.from] ?? "" }, step: text.from + 1, seed: this.seed });
       const cells = make("span", "cells", row);
-      one.p.forEach((p, i) => {
-        const cell = make("span", i < one.from ? "cell shared" : number && i === one.from ? "cell fork" : "cell",
+      text.p.forEach((p, i) => {
+        const cell = make("span", i < text.from ? "cell shared" : number && i === text.from ? "cell fork" : "cell",
           cells);
-        if (i >= one.from) cell.style.background = `var(--tx-seq-${Math.round(8 * p)})`;
+        if (i >= text.from) cell.style.background = `var(--tx-seq-${Math.round(8 * p)})`;
       });
-      make("span", "muted", row, `ln P = ${plain(one.log_prob, 2)}`);
+      make("span", "muted", row, `ln P = ${plain(text.log_prob, 2)}`);
     });
   }
 }

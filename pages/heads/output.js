@@ -1,7 +1,7 @@
-// Concatenate and W^O at one position. A row for each head: its piece of the concatenated vector, what its rows of W^O
-// make of it, how long that is.
+// Concatenate and W^O at one position. A row for each head: its piece of the concatenated vector, that piece times the
+// head's rows of W^O, and the length of this product.
 import { unpack } from "../../core/components/lib/bytes.js";
-import { beginDrawing, resize, writeText } from "../../core/components/lib/canvas.js";
+import { beginDrawing, writeText } from "../../core/components/lib/canvas.js";
 import { css } from "../../core/components/lib/colours.js";
 import { button, make } from "../../core/components/lib/dom.js";
 import { byKeys } from "../../core/components/lib/keys.js";
@@ -45,7 +45,7 @@ function arrange(sum) {
   const width = sum.stage.clientWidth, ratio = window.devicePixelRatio || 1;
   if (!width) return;
   const room = fitHeight(sum.scroll, sum.least, sum.most, sum.foot);
-  // of many heads the rows scroll
+  // the rows of many heads scroll
   sum.height = Math.max(room, HEADING + LEAST_ROW * sum.scale * sum.rowsOf.length);
   sum.scroll.style.maxHeight = sum.height > room ? `${room}px` : "";
   const between = width < NARROW ? 40 : 58, numbers = (width < NARROW ? 132 : 170) * sum.scale;
@@ -53,8 +53,6 @@ function arrange(sum) {
   Object.assign(sum, { ratio, row, half, between, numbers, type: 12 * sum.scale, right: LABEL + half + between,
     end: LABEL + 2 * half + between });
   sum.stage.style.height = `${sum.height}px`;
-  Object.assign(sum.canvas.style, { width: `${width}px`, height: `${sum.height}px` });
-  resize(sum.canvas, Math.round(width * ratio), Math.round(sum.height * ratio));
   sum.rows.replaceChildren(...sum.names.map((name, head) => rowButton(sum, name, head)));
   paint(sum);
 }
@@ -117,7 +115,7 @@ function read(sum, event) {
   readAt(sum, event.clientX - box.left, Math.floor((event.clientY - box.top - HEADING) / sum.row));
 }
 
-// A cell of both strips counted on from the left; a press picks the row's head.
+// Read a cell, counted from the left through both strips; a press picks the row's head.
 function readCell(sum, column, row, phase) {
   const pieces = sum.heads * sum.d_v, left = column < pieces;
   if (phase === "out") sum.tip.hidden = true;
@@ -131,11 +129,11 @@ function readAt(sum, x, row) {
   sum.tip.hidden = true;
   if (row < 0 || row >= sum.rowsOf.length) return;
   const [piece, start] = sum.pieces(row), left = x < LABEL + sum.half;
-  const at = Math.floor(((x - (left ? LABEL : sum.right)) / sum.half) * (left ? sum.heads * sum.d_v : sum.d))
+  const index = Math.floor(((x - (left ? LABEL : sum.right)) / sum.half) * (left ? sum.heads * sum.d_v : sum.d))
     - (left ? start : 0);
-  const value = (left ? piece : sum.vector(row))[at];
+  const value = (left ? piece : sum.vector(row))[index];
   if (value === undefined) return;
-  const words = [make("b", "", null, sum.rowsOf[row]), make("small", "", null, ` ${at}  `),
+  const words = [make("b", "", null, sum.rowsOf[row]), make("small", "", null, ` ${index}  `),
     make("output", "", null, exact(value))];
   showTip(sum.tip, words, x, sum.stage.offsetTop + HEADING + row * sum.row - sum.scroll.scrollTop, sum.row);
 }

@@ -1,8 +1,8 @@
-// header: tokens [{name, bits, start, end, sent, low, high}] (start, end of [0, 1); sent: bits that stand after it;
+// header: tokens [{name, bits, start, end, sent, low, high}] (start, end of [0, 1); sent: bits that are final after it;
 // low, high: next digits of the interval's ends), likely [[name, end of its share] per token], stream "0101…",
 // compared [{name, bits, shown, kind ("model" or "")}], settings {step}. Three bars, each a zoom into the one above;
-// two on a projector.
-import { button, draw, drawText, fill, hatching, make, sized } from "../../core/components/lib/dom.js";
+// two in present mode.
+import { button, chip, draw, drawText, fill, hatching, make, sized } from "../../core/components/lib/dom.js";
 import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
 import { mounted, onWidth, TitledView } from "../../core/components/lib/view.js";
 
@@ -56,8 +56,7 @@ class Coder extends TitledView {
       const choose = button(this.strip, "", `${token.name}: ${token.bits.toFixed(3)} ${this.text.bits}`,
         () => this.go(i));
       make("span", "bar", choose).style.height = `${(token.bits / most) * 2.6}em`;
-      const name = make("span", "name", choose, token.name);
-      name.dir = "auto";
+      chip(choose, token.name, "name");
     });
   }
 
@@ -81,13 +80,13 @@ class Coder extends TitledView {
     svg.replaceChildren();
     const height = shown * (bar + gap) - 0.6 * em;
     hatching(svg, "lm-hatch", { size: 6, thick: 1 });
-    const said = [];
+    const lines = [];
     for (let r = 0; r < rows; r++) {
       const i = this.step + r, token = this.tokens[i], y = 1.5 * em + r * (bar + gap);
       const font = monoFont(0.9 * em);
       const line = fill(this.text.share, { token: token.name, ...ends(token.start, token.end),
         bits: token.bits < 0.01 ? token.bits.toPrecision(2) : token.bits.toFixed(2) });
-      said.push(line);
+      lines.push(line);
       drawText(svg, 0, y - 0.45 * em, line, { name: r ? "sans" : "sans strong" });
       let from = 0;
       for (const [name, end] of this.likely[i]) {
@@ -98,32 +97,32 @@ class Coder extends TitledView {
         from = end;
       }
       draw("rect", { x: from * width, y, width: Math.max(0.5, (1 - from) * width), height: bar, class: "tail" }, svg);
-      const x = Math.min(token.start * width, width - 3), own = Math.max(2.5, (token.end - token.start) * width);
-      draw("rect", { x, y, width: own, height: bar, class: "taken" }, svg);
-      if (textWidth(token.name, font) + 6 < own)
-        drawText(svg, x + own / 2, y + 0.64 * bar, token.name,
+      const x = Math.min(token.start * width, width - 3), span = Math.max(2.5, (token.end - token.start) * width);
+      draw("rect", { x, y, width: span, height: bar, class: "taken" }, svg);
+      if (textWidth(token.name, font) + 6 < span)
+        drawText(svg, x + span / 2, y + 0.64 * bar, token.name,
           { anchor: "middle", size: 0.9 * em, name: "taken-name" });
       if (r < rows - 1)
         draw("polygon",
-          { points: `${x},${y + bar} ${x + own},${y + bar} ${width},${y + bar + gap} 0,${y + bar + gap}` }, svg);
+          { points: `${x},${y + bar} ${x + span},${y + bar} ${width},${y + bar + gap} 0,${y + bar + gap}` }, svg);
     }
-    sized(svg, width, height, said.join("; "));
+    sized(svg, width, height, lines.join("; "));
   }
 
   compare() {
     const em = emOf(this.root), width = this.sizes.parentElement.clientWidth, step = 1.75 * em;
-    const most = Math.max(...this.compared.map((one) => one.bits));
+    const most = Math.max(...this.compared.map((code) => code.bits));
     this.sizes.replaceChildren();
     const height = (this.compared.length + 1.2) * step;
-    sized(this.sizes, width, height, this.compared.map((one) => `${one.name} ${one.bits}`).join(", "));
+    sized(this.sizes, width, height, this.compared.map((code) => `${code.name} ${code.bits}`).join(", "));
     drawText(this.sizes, 0, 0.9 * em, this.text.sizes, { name: "sans strong" });
-    this.compared.forEach((one, k) => {
-      const y = (k + 1) * step, name = 7.2 * em, room = width - name - 4.4 * em;
-      drawText(this.sizes, 0, y + 0.95 * em, one.name, { name: one.kind ? "sans strong" : "sans" });
-      draw("rect", { x: name, y: y + 0.1 * em, width: Math.max(1, (one.bits / most) * room), height: 1.15 * em,
-        class: one.kind }, this.sizes);
-      drawText(this.sizes, name + (one.bits / most) * room + 0.4 * em, y + 0.95 * em, one.shown,
-        { name: one.kind ? "sans strong" : "sans" });
+    this.compared.forEach((code, k) => {
+      const y = (k + 1) * step, left = 7.2 * em, room = width - left - 4.4 * em;
+      drawText(this.sizes, 0, y + 0.95 * em, code.name, { name: code.kind ? "sans strong" : "sans" });
+      draw("rect", { x: left, y: y + 0.1 * em, width: Math.max(1, (code.bits / most) * room), height: 1.15 * em,
+        class: code.kind }, this.sizes);
+      drawText(this.sizes, left + (code.bits / most) * room + 0.4 * em, y + 0.95 * em, code.shown,
+        { name: code.kind ? "sans strong" : "sans" });
     });
   }
 
@@ -140,7 +139,7 @@ class Coder extends TitledView {
   }
 }
 
-/** The two ends of an interval in as few decimals, from four on, as tell them from each other, from 0 and from 1. */
+/** The two ends of an interval, with the fewest decimals, at least four, that tell them from each other, 0 and 1. */
 export function ends(start, end) {
   let places = 4;
   while (places < 9 && ((end - start) * 10 ** places < 2 || (start > 0 && Number(start.toFixed(places)) === 0)

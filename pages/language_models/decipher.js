@@ -1,4 +1,4 @@
-// header: cipher (the text), truth (the text that was enciphered, or null), keys ["what is read for a…z"], scores [ln p
+// header: cipher (the text), truth (the enciphered text, or null), keys ["the letters read for a…z"], scores [ln p
 // of each], steps [number of each in the search], goal (ln p of the true text, or null), used (the letters that the
 // ciphertext has, commonest first), shares {letter: per cent of the ciphertext}, language [per cent of a…z in the
 // training text], settings {step}; step −1 is the last.
@@ -34,7 +34,7 @@ class Cipher extends TitledView {
     this.player.receive(this.text, last, Math.min(700, Math.max(120, 9000 / Math.max(1, last))));
     this.player.begin(step, header.identity, this.echoes.moves(step, this.player.told));
     this.player.bar.hidden = last === 0;
-    this.tall = this.scale > 1 ? 1.9 : 6.2;     // em of the bars: on a projector the lines are large, and all must fit
+    this.tall = this.scale > 1 ? 1.9 : 6.2;     // em of the bars: in present mode the lines are large, and all must fit
     this.paint();
   }
 
@@ -79,8 +79,8 @@ class Cipher extends TitledView {
     });
   }
 
-  /** Each letter of the ciphertext, commonest first: its share as a bar, and beside it the share that the letter it is
-      read as has in the language. */
+  /** Each letter of the ciphertext, commonest first: its share as a bar, and beside it the share in the language of the
+      letter that it is read as. */
   drawKey(key) {
     const em = emOf(this.root), width = this.keyPlace.clientWidth, bar = this.tall * em, top = 1.6 * em;
     const column = width / Math.max(1, this.used.length), { key: svg } = this;
@@ -90,13 +90,13 @@ class Cipher extends TitledView {
       { pairs: [...this.used].map((letter) => `${letter} ${reading(letter, key)}`).join(", ") }));
     drawText(svg, 0, 0.95 * em, shortened(this.text.key, monoFont(0.92 * em), width), { name: "sans strong" });
     [...this.used].forEach((letter, i) => {
-      const x = i * column, read = reading(letter, key), own = (this.shares[letter] / most) * bar;
+      const x = i * column, read = reading(letter, key), height = (this.shares[letter] / most) * bar;
       const other = (this.language[LETTERS.indexOf(read)] / most) * bar, thick = Math.max(2, 0.36 * column);
       const wrong = this.isWrong(read, this.cipher.toLowerCase().indexOf(letter));
       const group = draw("g", { class: wrong ? "wrong" : "" }, svg);
       draw("title", {}, group, fill(this.text.key_hover,
         { letter, read, own: plain(this.shares[letter], 1), other: plain(this.language[LETTERS.indexOf(read)], 1) }));
-      draw("rect", { class: "own", x: x + 0.1 * column, y: top + bar - own, width: thick, height: own }, group);
+      draw("rect", { class: "own", x: x + 0.1 * column, y: top + bar - height, width: thick, height: height }, group);
       draw("rect", { class: "language", x: x + 0.1 * column + thick + 1, y: top + bar - other, width: thick,
         height: Math.max(1, other) }, group);
       drawText(group, x + column / 2, top + bar + 1.1 * em, letter, { anchor: "middle", name: "small" });
@@ -104,16 +104,16 @@ class Cipher extends TitledView {
     });
   }
 
-  /** Whether a sign that is read at a place is a wrong letter; of a text that only the reader knows none is. */
-  isWrong(sign, at) {
-    return this.truth !== null && isLetter(sign) && sign.toLowerCase() !== this.truth[at].toLowerCase();
+  /** Whether the sign read at an index is a wrong letter; never so if only the reader knows the text. */
+  isWrong(sign, index) {
+    return this.truth !== null && isLetter(sign) && sign.toLowerCase() !== this.truth[index].toLowerCase();
   }
 
   drawWalk(values) {
     this.walkPlace.hidden = this.keys.length < 2;
     const em = emOf(this.root), width = this.walkPlace.clientWidth, height = (this.tall + 4) * em, { walk: svg } = this;
-    const n = this.keys.length, every = [...this.scores, ...(this.goal === null ? [] : [this.goal])];
-    const low = Math.min(...every), high = Math.max(...every), span = high - low || 1, left = 4.6 * em;
+    const n = this.keys.length, all = [...this.scores, ...(this.goal === null ? [] : [this.goal])];
+    const low = Math.min(...all), high = Math.max(...all), span = high - low || 1, left = 4.6 * em;
     const room = { left, width: Math.max(1, width - left - 0.8 * em) };
     this.room = room;
     const x = (i) => left + (n > 1 ? i / (n - 1) : 1) * room.width;
@@ -138,8 +138,8 @@ class Cipher extends TitledView {
 }
 
 function reading(sign, key) {
-  const at = LETTERS.indexOf(sign.toLowerCase());
-  return at < 0 ? sign : sign === LETTERS[at] ? key[at] : key[at].toUpperCase();
+  const index = LETTERS.indexOf(sign.toLowerCase());
+  return index < 0 ? sign : sign === LETTERS[index] ? key[index] : key[index].toUpperCase();
 }
 
 export default mounted(Cipher);

@@ -1,14 +1,14 @@
 // header: signs "the text", symbols "abc… .", truth [symbol per sign], model [guess number per sign], likely [[[symbol,
 // p], …] per sign], own [p of the true symbol per sign], first: signs that are given, guesses [the reader's guess
-// numbers so far], identity, columns [name], unit, score [[name, value…]], settings {guesses "1-3-1"}. What the model
-// thought of a sign is shown only when the reader has found it.
+// numbers so far], identity, columns [name], unit, score [[name, value…]], settings {guesses "1-3-1"}. The model's
+// guesses of a sign are shown only when the reader has found it.
 import { button, draw, drawLine, fill, make, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { isShortcut } from "../../core/components/lib/keys.js";
 import { emOf } from "../../core/components/lib/text.js";
 import { mounted, onWidth } from "../../core/components/lib/view.js";
 
-const HARD = 5;     // guesses from which on a sign stands on a ground of its own
+const HARD = 5;     // guesses: more give a sign a coloured ground
 
 class Game {
   constructor(root) {
@@ -17,7 +17,7 @@ class Game {
     this.played = [];
     const place = make("div", "game", root), left = make("div", "", place);
     this.tiles = draw("svg", { class: "tiles game-chart", role: "img" }, left);
-    this.said = spokenLine(left, "said");
+    this.status = spokenLine(left, "said");
     this.keys = make("div", "keys", left);
     this.legend = make("div", "legend", left);
     this.table = make("table", "", make("div", "tables", place));
@@ -80,19 +80,19 @@ class Game {
     this.scores();
   }
 
-  /** The signs that are known in lines of equal cells, under each the reader's and the model's guess; a projector has
-      room for the last two lines. */
+  /** The known signs in lines of equal cells, under each the reader's and the model's guess; present mode has room for
+      the last two lines. */
   tile() {
     const width = this.tiles.parentElement.clientWidth;
     if (!width || !this.signs) return;
     const present = this.scale > 1, em = emOf(this.root), cell = { width: 1.5 * em, height: 3.5 * em };
     const columns = Math.max(1, Math.floor(width / cell.width));
-    const shown = Math.min(this.at + 1, this.signs.length), lines = Math.ceil(shown / columns);
+    const count = Math.min(this.at + 1, this.signs.length), lines = Math.ceil(count / columns);
     const skipped = present ? Math.max(0, lines - 2) : 0;
     const height = Math.max(lines - skipped, present ? 2 : 3) * cell.height;
     this.tiles.replaceChildren();
     sized(this.tiles, width, height, this.signs.slice(0, this.at));
-    for (let i = skipped * columns; i < shown; i++)
+    for (let i = skipped * columns; i < count; i++)
       this.cell(i, (i % columns) * cell.width, (Math.floor(i / columns) - skipped) * cell.height, cell, em);
   }
 
@@ -128,7 +128,7 @@ class Game {
         wrong ? "wrong" : k > 25 ? "words" : "");
       key.disabled = over || wrong;
     }
-    // one that is switched off loses the focus
+    // a disabled button would lose the focus
     button(this.keys, this.text.show, this.text.show, () => { if (!over) this.found(this.symbols.length); },
       "words").ariaDisabled = String(over);
     button(this.keys, this.text.restart, this.text.restart, () => { this.played = []; this.tried = []; this.build();
@@ -138,13 +138,13 @@ class Game {
   say() {
     const i = this.at - 1;
     if (this.tried.length) {
-      this.said.textContent = fill(this.text.wrong,
+      this.status.textContent = fill(this.text.wrong,
         { tried: this.tried.map((k) => this.name(k)).join(" "), n: this.tried.length });
     } else if (this.played.length) {
       const list = this.likely[i].map(([symbol, p]) => `${this.name(symbol)} ${short(p)}`).join(" · ");
-      this.said.textContent = fill(this.at < this.signs.length ? this.text.right : this.text.over, {
+      this.status.textContent = fill(this.at < this.signs.length ? this.text.right : this.text.over, {
         sign: this.name(this.truth[i]), yours: this.played.at(-1), model: this.model[i], p: short(this.own[i]), list });
-    } else this.said.textContent = this.text.begin;
+    } else this.status.textContent = this.text.begin;
   }
 
   scores() {
@@ -159,10 +159,10 @@ class Game {
   }
 }
 
-/** A probability in two figures; what is below 1 never reads as 1. */
+/** A probability in two figures; a value below 1 never reads as 1. */
 function short(p) {
-  const shown = Number(p.toPrecision(2));
-  return shown >= 1 && p < 1 ? "> 0.99" : String(shown);
+  const rounded = Number(p.toPrecision(2));
+  return rounded >= 1 && p < 1 ? "> 0.99" : String(rounded);
 }
 
 export default mounted(Game);

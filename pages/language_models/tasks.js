@@ -1,4 +1,4 @@
-import { draw, drawText, fill, make, sized } from "../../core/components/lib/dom.js";
+import { chip, draw, drawText, fill, make, sized } from "../../core/components/lib/dom.js";
 import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
 import { mounted, onWidth } from "../../core/components/lib/view.js";
 
@@ -28,7 +28,7 @@ class Tasks {
     this.root.querySelector(".bars-title").textContent = this.bars_title;
     this.list.ariaLabel = this.text.list;
     this.prompt.replaceChildren(this.shots + this.template[0]);
-    make("span", "own", this.prompt, this.template[1]).dir = "auto";
+    chip(this.prompt, this.template[1], "own");
     this.prompt.append(this.template[2]);
     make("span", "answer", this.prompt, this.answer);
     this.prompt.scrollTop = this.prompt.scrollHeight;
@@ -36,12 +36,12 @@ class Tasks {
     this.remark.textContent = header.note;
     this.confusion();
     this.list.replaceChildren();
-    for (const one of this.answers) {
-      const entry = make("div", one.right ? "entry" : "entry wrong", this.list);
-      make("span", "mark", entry, one.right ? "✓" : "✗").ariaLabel = one.right ? this.text.right : this.text.wrong;
-      make("span", "ask", entry, one.ask);
-      make("span", "said", entry, one.said);
-      if (!one.right) make("span", "should", entry, fill(this.text.should, { answer: one.should }));
+    for (const item of this.answers) {
+      const entry = make("div", item.right ? "entry" : "entry wrong", this.list);
+      make("span", "mark", entry, item.right ? "✓" : "✗").ariaLabel = item.right ? this.text.right : this.text.wrong;
+      make("span", "ask", entry, item.ask);
+      make("span", "said", entry, item.said);
+      if (!item.right) make("span", "should", entry, fill(this.text.should, { answer: item.should }));
     }
     this.plot();
   }
@@ -66,14 +66,14 @@ class Tasks {
     const height = Math.max(1, this.bars.length * step), font = monoFont(0.95 * em);
     this.svg.replaceChildren();
     sized(this.svg, width, height, this.bars.map((bar) => `${bar.name} ${bar.shown}`).join(", "));
-    const name = Math.min(0.4 * width, Math.max(...this.bars.map((bar) => textWidth(bar.name, font))) + em);
-    const room = width - name - 5.5 * em;
+    const left = Math.min(0.4 * width, Math.max(...this.bars.map((bar) => textWidth(bar.name, font))) + em);
+    const room = width - left - 5.5 * em;
     this.bars.forEach((bar, k) => {
       const y = k * step;
-      drawText(this.svg, name - 0.5 * em, y + 1.1 * em, bar.name, { anchor: "end", name: "" });
-      draw("rect", { x: name, y: y + 0.2 * em, width: Math.max(1, bar.p * room), height: 1.2 * em,
+      drawText(this.svg, left - 0.5 * em, y + 1.1 * em, bar.name, { anchor: "end", name: "" });
+      draw("rect", { x: left, y: y + 0.2 * em, width: Math.max(1, bar.p * room), height: 1.2 * em,
         class: bar.first ? "" : "rest" }, this.svg);
-      drawText(this.svg, name + bar.p * room + 0.4 * em, y + 1.1 * em, bar.shown,
+      drawText(this.svg, left + bar.p * room + 0.4 * em, y + 1.1 * em, bar.shown,
         { name: bar.first ? "sans strong" : "sans" });
     });
   }

@@ -5,8 +5,8 @@ import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
 import { mounted, redrawn } from "../../core/components/lib/view.js";
 
 // header: rows [{label, text, tokens [text], bits [number], summary}]; settings {row}; height of all rows together in
-// pixels. The height of a bar is the token's surprisal in bits, on one scale for all rows; the dearest token of a row
-// is told apart by an outline and a bold number.
+// pixels. The height of a bar is the token's surprisal in bits, on one scale for all rows; the token of a row with the
+// most bits has an outline and a bold number.
 class Sentences {
   constructor(root) {
     this.root = root;
@@ -38,9 +38,9 @@ class Sentences {
     const need = (row) => row.tokens.map((token) => Math.max(2.9 * em, textWidth(token, font) + 0.9 * em));
     const wide = Math.max(...this.rows.flatMap(need)), longest = Math.max(...this.rows.map((row) => row.tokens.length));
     const room = width - 2 * em;
-    // one width for all where there is room
+    // one width for all if there is room
     const equal = wide * longest <= room ? Math.min(room / longest, 1.6 * wide) : 0;
-    this.rows.forEach((row, k) => this.line(row, k, need(row).map((own) => equal || own), { em, most, height }));
+    this.rows.forEach((row, k) => this.line(row, k, need(row).map((least) => equal || least), { em, most, height }));
   }
 
   line(row, k, widths, { em, most, height }) {
@@ -50,7 +50,7 @@ class Sentences {
     name.dir = "auto";
     name.ariaPressed = String(k === this.row);
     make("span", "sums", head, row.summary);
-    const total = widths.reduce((sum, own) => sum + own, 0), place = make("div", "scroll", node);
+    const total = widths.reduce((sum, width) => sum + width, 0), place = make("div", "scroll", node);
     const tall = height + 3.4 * em;
     const svg = draw("svg", { width: Math.max(1, total), height: tall, class: "sentences-chart", role: "img",
       "font-size": "0.95em" }, place);
@@ -60,7 +60,7 @@ class Sentences {
     const dearest = row.bits.indexOf(Math.max(...row.bits));
     let left = 0;
     row.tokens.forEach((token, i) => {
-      const own = widths[i], bar = (row.bits[i] / most) * height, middle = left + own / 2;
+      const width = widths[i], bar = (row.bits[i] / most) * height, middle = left + width / 2;
       const group = draw("g", {}, svg);
       draw("title", {}, group, `${token}: ${row.bits[i]} ${this.text.bits}, p = ${significant(2 ** -row.bits[i], 4)}`);
       draw("rect", { x: middle - em, width: 2 * em, y: height + 1.5 * em - bar, height: bar,
@@ -69,7 +69,7 @@ class Sentences {
         row.bits[i] < 0.05 ? row.bits[i].toPrecision(1) : row.bits[i].toFixed(1),
         { anchor: "middle", name: i === dearest ? "sans strong" : "sans" });
       drawText(group, middle, height + 2.8 * em, token, { anchor: "middle", name: "" });
-      left += own;
+      left += width;
     });
   }
 }

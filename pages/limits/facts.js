@@ -1,17 +1,17 @@
 // header: rows [{group, name, ask, truth, bars [{name, p, shown, right, said (by the model)}], rest (p of all other
 // answers), picked (index of a dot or −1), own (p of a question that is no dot, or null), dots [[p, right,
 // relation, place, tip]]}], areas [text], note, title_line, settings {threshold}. A disc is a right answer and a
-// cross a wrong one; what lies left of the threshold is not said. The threshold moves here, and Python learns of it
-// when the hand rests.
-import { draw, drawLine, drawText, fill, make, sized, spokenLine } from "../../core/components/lib/dom.js";
+// cross a wrong one; answers left of the threshold are withheld. The threshold moves here, and Python hears of it when
+// the hand rests.
+import { chip, draw, drawLine, drawText, fill, make, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { probability } from "../../core/components/lib/numbers.js";
-import { emOf, monoFont, onFont, shortened, textWidth } from "../../core/components/lib/text.js";
-import { mounted, onWidth } from "../../core/components/lib/view.js";
+import { emOf, monoFont, shortened, textWidth } from "../../core/components/lib/text.js";
+import { mounted, redrawn } from "../../core/components/lib/view.js";
 
 const EDGE = 9;     // pixels at both ends of the axis: half a slider's knob
 const RESTS = 250;  // milliseconds after which a hand is at rest
-// columns of dots: as many as the slider has steps, so that the threshold always lies between two of them
+// columns of dots: as many as the slider has steps, so that the threshold is always between two of them
 const CELLS = 100;
 
 class Facts {
@@ -21,7 +21,7 @@ class Facts {
     this.title = make("div", "title", root);
     this.rows_place = make("div", "facts-rows", root);
     const foot = make("div", "foot", root), left = make("div", "", foot), right = make("div", "", foot);
-    this.said = spokenLine(left, "verdict");
+    this.verdict = spokenLine(left, "verdict");
     this.remark = make("div", "muted remark", left);
     this.slider = make("input", "", make("label", "", right));
     Object.assign(this.slider, { type: "range", min: 0, max: 1, step: 0.01 });
@@ -29,8 +29,7 @@ class Facts {
     this.slider.onchange = () => { clearTimeout(this.timer); this.timer = setTimeout(() => this.tell(null), RESTS); };
     this.value = make("span", "", right);
     this.areas_place = make("span", "muted", right);
-    onWidth(this.rows_place, () => this.build());
-    onFont(() => this.build());
+    redrawn(() => this.build(), this.rows_place);
   }
 
   receive(header) {
@@ -65,13 +64,13 @@ class Facts {
     const node = make("div", `group ${row.group}`, this.rows_place), left = make("div", "", node);
     const right = make("div", "", node), head = make("div", "", left);
     make("span", "name", head, row.name);
-    make("span", "ask", head, row.ask).dir = "auto";
+    chip(head, row.ask, "ask");
     this.bars(left, row);
     const counts = make("div", "counts", right);
     return { row, counts, ...this.strip(right, row) };
   }
 
-  /** The bars there is room for: on a projector two answers, and the others are part of the rest. */
+  /** The bars that there is room for: in present mode two answers; the others are part of the rest. */
   shown(row) {
     const kept = row.bars.filter((bar, k) => this.scale === 1 || k < 1 || bar.said || (k < 2 && row.bars[0].said));
     const others = row.bars.reduce((sum, bar) => sum + (kept.includes(bar) ? 0 : bar.p), row.rest);
@@ -98,12 +97,12 @@ class Facts {
 
   strip(place, row) {
     const { em } = this, width = place.clientWidth, height = (this.scale > 1 ? 3.6 : 5.2) * em;
-    const floor = height - 1.1 * em, at = (p) => EDGE + p * (width - 2 * EDGE);
+    const floor = height - 1.1 * em, xOf = (p) => EDGE + p * (width - 2 * EDGE);
     const svg = draw("svg", { role: "group", class: "facts-strip", "font-size": 0.85 * em }, place);
     sized(svg, width, height, `${row.name}, ${this.text.axis}`);
     const ground = draw("rect", { class: "held-ground", x: EDGE, y: 0, height: floor, width: 0 }, svg);
     for (const tick of [0, 0.25, 0.5, 0.75, 1])
-      drawText(svg, at(tick), height - 2, tick, { anchor: { 0: "start", 1: "end" }[tick] ?? "middle" });
+      drawText(svg, xOf(tick), height - 2, tick, { anchor: { 0: "start", 1: "end" }[tick] ?? "middle" });
     drawLine(svg, EDGE, floor, width - EDGE, floor, { class: "axis" });
     const tally = new Map();
     const places = row.dots.map(([p]) => {
@@ -114,7 +113,7 @@ class Facts {
     const rise = Math.min(0.55 * em, (floor - 0.4 * em) / Math.max(1, ...tally.values()));
     const size = Math.max(2, Math.min(0.24 * em, rise / 2, (0.55 * (width - 2 * EDGE)) / CELLS));
     const marks = row.dots.map(([p, right, relation, subject, tip], i) => {
-      const [cell, level] = places[i], x = at((cell + 0.5) / CELLS), y = floor - 0.35 * em - level * rise;
+      const [cell, level] = places[i], x = xOf((cell + 0.5) / CELLS), y = floor - 0.35 * em - level * rise;
       const mark = right ? draw("circle", { cx: x, cy: y, r: size, class: "dot right" }, svg) : draw("path",
         { d: `M${x - size} ${y - size}l${2 * size} ${2 * size}m${-2 * size} 0l${2 * size} ${-2 * size}`,
           class: "dot wrong" }, svg);
@@ -123,22 +122,22 @@ class Facts {
       if (i === row.picked) draw("circle", { cx: x, cy: y, r: size + 4, class: "ring" }, svg);
       return mark;
     });
-    if (row.own !== null) draw("circle", { cx: at(row.own), cy: floor, r: 6, class: "ring" }, svg);
-    return { marks, ground, at, limit: draw("line", { class: "limit", y1: 0, y2: floor + 4 }, svg) };
+    if (row.own !== null) draw("circle", { cx: xOf(row.own), cy: floor, r: 6, class: "ring" }, svg);
+    return { marks, ground, xOf, limit: draw("line", { class: "limit", y1: 0, y2: floor + 4 }, svg) };
   }
 
   /** What the threshold changes: lines, grounds, counts, and the sentence that sums them up. */
   mark() {
     let said = 0, wrong = 0, lost = 0;
     const x = this.threshold, threshold = x.toFixed(2);
-    for (const { row, counts, marks, ground, limit, at } of this.strips ?? []) {
+    for (const { row, counts, marks, ground, limit, xOf } of this.strips ?? []) {
       const tally = { right: 0, wrong: 0, kept_right: 0, kept_wrong: 0 };
       row.dots.forEach(([p, right], i) => {
         tally[`${p >= x ? "" : "kept_"}${right ? "right" : "wrong"}`]++;
         marks[i].classList.toggle("held", p < x);
       });
-      ground.setAttribute("width", at(x) - EDGE);
-      for (const end of ["x1", "x2"]) limit.setAttribute(end, at(x));
+      ground.setAttribute("width", xOf(x) - EDGE);
+      for (const end of ["x1", "x2"]) limit.setAttribute(end, xOf(x));
       counts.textContent = fill(this.text.counts, tally);
       said += tally.right + tally.wrong;
       wrong += tally.wrong;
@@ -147,7 +146,7 @@ class Facts {
     this.slider.value = x;
     this.slider.ariaValueText = threshold;
     this.value.textContent = fill(this.text.threshold_value, { threshold });
-    this.said.textContent = fill(said ? this.text.said : this.text.silent,
+    this.verdict.textContent = fill(said ? this.text.said : this.text.silent,
       { threshold, said, wrong, lost, share: ((100 * wrong) / said).toFixed(1) });
   }
 }

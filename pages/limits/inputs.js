@@ -1,6 +1,6 @@
 import { draw, drawLine, drawText, make, sized } from "../../core/components/lib/dom.js";
-import { emOf, monoFont, onFont, shortened, textWidth } from "../../core/components/lib/text.js";
-import { mounted, onWidth } from "../../core/components/lib/view.js";
+import { emOf, monoFont, shortened, textWidth } from "../../core/components/lib/text.js";
+import { mounted, redrawn } from "../../core/components/lib/view.js";
 
 // header: tokens [text], rows [{name, note, values [number or null], control [number] or null, shown [text],
 // control_shown [text]}], legend [text]; settings {token}. One column for each token, one band for each method; a bar
@@ -11,8 +11,7 @@ class Inputs {
     this.root = root;
     this.place = make("div", "scroll", root);
     this.legend = make("div", "legend", root);
-    onWidth(this.place, () => this.build());
-    onFont(() => this.build());
+    redrawn(() => this.build(), this.place);
   }
 
   receive(header) {
@@ -39,7 +38,7 @@ class Inputs {
     const texts = this.tokens.map((token) => shortened(token, font, 7 * em));
     const high = texts.map((text) => 0.72 * textWidth(text, font));
     // the last names lean out to the right
-    const beyond = Math.max(...high.map((own, i) => own - (n - 1 - i) * 1.25 * em));
+    const beyond = Math.max(...high.map((length, i) => length - (n - 1 - i) * 1.25 * em));
     const step = Math.max(1.25 * em, Math.min(4.5 * em, (width - side - beyond) / n));
     const head = Math.max(...high) + 1.6 * em;
     const over = narrow ? 2.7 * em : 0, band = this.band * em + over, tall = head + this.rows.length * band + 0.3 * em;
@@ -50,20 +49,20 @@ class Inputs {
     this.rows.forEach((row, k) => this.row(svg, row, { y: head + k * band, band, over, side, step, em, n }));
   }
 
-  /** What a token's column says: the token, and its value by each method. */
-  said(i, value) {
+  /** The texts about a token's column: the token, and its value by each method. */
+  describe(i, value) {
     return [this.tokens[i], ...this.rows.map((row) => `${row.name}: ${value(row)}`)];
   }
 
   column(svg, i, text, { x, step, head, tall, em }) {
     const { token } = this, last = this.tokens.length - 1;
     const group = draw("g", { class: i === token ? "column picked" : "column", tabindex: i === token ? 0 : -1,
-      role: "button", "data-token": i, "aria-label": this.said(i, (row) => row.shown[i]).join(", ") }, svg);
+      role: "button", "data-token": i, "aria-label": this.describe(i, (row) => row.shown[i]).join(", ") }, svg);
     draw("rect", { class: "ground", x: x + 1, y: head - 0.2 * em, width: step - 2, height: tall - head, rx: 3 }, group);
     const [left, y] = [x + step / 2 - 0.1 * em, head - 0.5 * em];
     draw("text", { x: left, y, transform: `rotate(-45 ${left} ${y})` }, group, text);
     const control = (row) => (row.control ? ` (${this.text.control}: ${row.control_shown[i]})` : "");
-    draw("title", {}, group, this.said(i, (row) => row.shown[i] + control(row)).join("\n"));
+    draw("title", {}, group, this.describe(i, (row) => row.shown[i] + control(row)).join("\n"));
     group.onclick = () => this.pick(i);
     group.onkeydown = (event) => {
       const to = { ArrowRight: i + 1, ArrowLeft: i - 1, Home: 0, End: last }[event.key];

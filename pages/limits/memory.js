@@ -1,11 +1,11 @@
 import { draw, make, sized } from "../../core/components/lib/dom.js";
-import { emOf, onFont } from "../../core/components/lib/text.js";
+import { emOf } from "../../core/components/lib/text.js";
 import { drawWritten } from "../../core/components/lib/tokens.js";
-import { keepFree, mounted, onWidth } from "../../core/components/lib/view.js";
+import { keepFree, mounted, redrawn } from "../../core/components/lib/view.js";
 
 // header: rows [{kind "passage" | "twin", name, sum, tokens [[text, kind "given" | "recited" | "strayed", p or null,
-// tip]], rest "how the passage itself goes on"}], key. The first token that is not the passage's own has a whole frame,
-// what the model makes up after it a dashed one.
+// tip]], rest "how the passage itself goes on"}], key. The first token that differs from the passage has a solid frame,
+// those that the model makes up after it a dashed one.
 class Recital {
   constructor(root) {
     this.root = root;
@@ -13,8 +13,7 @@ class Recital {
     this.place.tabIndex = 0;
     this.legend = make("div", "recital-key", root);
     keepFree(this.place, 170, 460);
-    onWidth(this.place, () => this.build());
-    onFont(() => this.build());
+    redrawn(() => this.build(), this.place);
   }
 
   receive(header) {

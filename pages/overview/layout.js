@@ -1,37 +1,37 @@
-// Where everything stands. Wide: one row a token, the whole pass from left to right. Narrow: the same parts
-// below each other.
+// The layout of the map. Wide: one row per token, the whole pass from left to right. Narrow: the same parts below each
+// other.
 
 const NARROW = 700, GAP = 8, LEAST_BLOCK = 60;
-// of more blocks than that those around the picked one are opened, where all together have no room
+// of more blocks than ALL_OPEN, if they do not all fit, only those around the picked one are open
 const ALL_OPEN = 8, OPEN_BLOCK = 78, THIN_BLOCK = 13;
 
-const within = (low, value, high) => Math.max(low, Math.min(high, value));
+const clamp = (low, value, high) => Math.max(low, Math.min(high, value));
 
-// The edges of n rows between top and top + height. Where rows of the least height do not all fit, those around `focus`
-// are opened and the others share the rest.
+// The edges of n rows between top and top + height. If rows of the least height do not all fit, those around `focus`
+// are open and the others share the rest.
 function rowEdges(n, top, height, focus, least, most, opened = least) {
   const edges = new Float64Array(n + 1), fits = n * least <= height;
   const open = fits ? n : Math.max(1, Math.floor((0.62 * height) / opened));
-  const from = fits ? 0 : within(0, focus - Math.floor(open / 2), n - open);
+  const from = fits ? 0 : clamp(0, focus - Math.floor(open / 2), n - open);
   const pitch = fits ? Math.min(most, height / n) : opened, thin = fits ? 0 : (height - open * opened) / (n - open);
   edges[0] = top + (fits ? (height - n * pitch) / 2 : 0);
   for (let i = 0; i < n; i++) edges[i + 1] = edges[i] + (i >= from && i < from + open ? pitch : thin);
   return edges;
 }
 
-// The widths of the blocks in the room they share, and which are opened.
+// The widths of the blocks in the room they share, and which of them are open.
 function blockWidths(layers, room, focus) {
   if (layers <= ALL_OPEN || room >= layers * LEAST_BLOCK)
     return { widths: Array(layers).fill(Math.max(LEAST_BLOCK, room / layers)), from: 0, to: layers };
-  const open = within(1, Math.floor((room - layers * THIN_BLOCK) / (OPEN_BLOCK - THIN_BLOCK)), layers);
-  const from = within(0, focus - (open >> 1), layers - open), to = from + open;
+  const open = clamp(1, Math.floor((room - layers * THIN_BLOCK) / (OPEN_BLOCK - THIN_BLOCK)), layers);
+  const from = clamp(0, focus - (open >> 1), layers - open), to = from + open;
   const thin = Math.max(THIN_BLOCK, (room - open * OPEN_BLOCK) / Math.max(1, layers - open));
   return { widths: Array.from({ length: layers }, (_, l) => (l >= from && l < to ? OPEN_BLOCK : thin)), from, to };
 }
 
 export const middle = (edges, i) => (edges[i] + edges[i + 1]) / 2;
 
-/** The row whose edges hold y; −1 for none. */
+/** The row whose edges enclose y; −1 for none. */
 export const rowAt = (edges, y) => (y < edges[0] ? -1 : edges.subarray(1).findIndex((end) => y < end));
 
 /**
@@ -50,7 +50,7 @@ function activations({ n, columns, position }, l, x, w, top, height, most) {
   return { name: "mlp", l, x, w, base: l * n, columns, edges: rowEdges(n, top, height, position, 2, most) };
 }
 
-// E, P and X, or X alone where nothing is added, with room for a sign between them; each as wide as `wide` says.
+// E, P and X, or X alone if nothing is added, with room for a sign between them; each is as wide as wide(their number).
 function imagesFrom(map, left, sign, rows, wide) {
   const names = map.P ? ["E", "P", "X"] : ["X"], w = wide(names.length);
   return names.map((name, i) => vectors(map, name, left + i * (w + sign), w, rows));
@@ -69,16 +69,16 @@ function tileGrid(heads, x, y, w, h) {
     bottom: Math.round(y + (h + tall) / 2) };
 }
 
-function layOutWide(map, asked, height) {
+function layOutWide(map, room, height) {
   const { scale, layers, n, position } = map, em = 13 * scale, line = 1.35 * em, top = 3.1 * em;
   const body = height - top - 2, rows = rowEdges(n, top + 2, body - 4, position, 1.1 * em, 2.9 * em, 1.9 * em);
-  const chipWidth = within(6.4 * em, asked * 0.085, 9.2 * em), imageWidth = within(34, asked * 0.041, 76);
+  const chipWidth = clamp(6.4 * em, room * 0.085, 9.2 * em), imageWidth = clamp(34, room * 0.041, 76);
   const images = imagesFrom(map, chipWidth + 6, 12 * scale, rows, () => imageWidth);
-  const fan = Math.max(30, asked * 0.028), fanFrom = images.at(-1).x + imageWidth, fanTo = fanFrom + fan;
+  const fan = Math.max(30, room * 0.028), fanFrom = images.at(-1).x + imageWidth, fanTo = fanFrom + fan;
   const gutter = 1.35 * em, left = fanTo + gutter;
-  const outWidth = within(14.5 * em, asked * 0.2, 23 * em), hWidth = Math.max(20, imageWidth * 0.5);
+  const outWidth = clamp(14.5 * em, room * 0.2, 23 * em), hWidth = Math.max(20, imageWidth * 0.5);
   const right = 6 + hWidth + fan * 0.8 + outWidth;
-  const { widths, from, to } = blockWidths(layers, asked - left - right, map.focus);
+  const { widths, from, to } = blockWidths(layers, room - left - right, map.focus);
   const starts = widths.reduce((all, w) => [...all, all.at(-1) + w], [left]);
   const grid = tileGrid(map.heads, 0, 0, Math.max(...widths) - GAP - 10, body * 0.4);
   const rest = body - 3 * line - grid.tall - 8, lanesTop = top + line + grid.tall + 5;
@@ -87,7 +87,7 @@ function layOutWide(map, asked, height) {
     7 * scale);
   const blocks = widths.map((w, l) => wideBlock(map, l, starts[l], w, parts, lanes, height - 4, l < from || l >= to));
   const h = vectors(map, "h", starts[layers] + 6, hWidth, lanes);
-  return { wide: true, width: Math.max(asked, starts[layers] + right), height, top, em, line, parts, rows, images,
+  return { wide: true, width: Math.max(room, starts[layers] + right), height, top, em, line, parts, rows, images,
     sign: 12 * scale, fan, gutter, blocks, h, chips: { x: 0, w: chipWidth },
     out: { x: h.x + h.w + fan * 0.8, y: 0, w: outWidth }, fanFrom, fanTo };
 }
@@ -107,7 +107,7 @@ function layOutNarrow(map, width) {
   const images = imagesFrom(map, chipWidth + 8, sign, rows,
     (count) => (width - chipWidth - 11 - (count - 1) * sign) / count);
   const small = layers > ALL_OPEN ? 0.45 : 1;                // many blocks below each other are flatter
-  const lanesTall = small * within(40, n * 13, 150), mlpTall = small * within(16, n * 5, 60);
+  const lanesTall = small * clamp(40, n * 13, 150), mlpTall = small * clamp(16, n * 5, 60);
   const perRow = Math.min(heads, Math.ceil(heads / Math.ceil((heads * (small < 1 ? 20 : 30)) / (width - 10))));
   const tileTall = Math.ceil(heads / perRow) * ((width - 10) / perRow);
   const blockTall = tileTall + lanesTall + mlpTall + 3 * line + 16, first = top + tall + line * 2.4;
@@ -119,7 +119,7 @@ function layOutNarrow(map, width) {
       lanes: rowEdges(n, writeTop + line, lanesTall, position, 6, 2 * em),
       mlp: activations(map, l, 5, width - 10, mlpTop + 1, mlpTall, 16) };
   });
-  const hTop = first + layers * (blockTall + GAP) + line * 2.4, hTall = within(16, n * 6, 80);
+  const hTop = first + layers * (blockTall + GAP) + line * 2.4, hTall = clamp(16, n * 6, 80);
   return { wide: false, width, height: hTop + hTall + 6, top, em, line, rows, images,
     sign, blocks, chips: { x: 0, w: chipWidth }, firstBlock: first,
     h: vectors(map, "h", 0, width, rowEdges(n, hTop, hTall, position, 2, 16)) };
@@ -139,16 +139,16 @@ export function regionsOf(map) {
   const tall = (edges) => [edges[0] - 3, edges.at(-1) - edges[0] + 6], [top, height] = tall(g.rows);
   for (const image of g.images) box(image.name === "E" ? 1 : 2, image.x - 3, top, image.w + 6, height);
   if (g.wide) box(3, g.fanFrom + 3, g.top - 4, g.blocks[0].x - g.fanFrom - 3, g.height - g.top + 4);
-  const each = map.d_ff ? 2 : 1;
+  const perBlock = map.d_ff ? 2 : 1;
   for (const b of g.blocks) {
-    const at = 3 + b.l * each, [y, h] = tall(b.lanes), cut = (b.xa + b.xm) / 2;
-    box(at, b.x - 1, b.top, b.inner + 2, b.writeTop - b.top + g.line - 2);
-    box(at, b.x - 1, b.writeTop + g.line - 2, cut - b.x + 1, b.writeBottom - b.writeTop - g.line + 4);
+    const stage = 3 + b.l * perBlock, [y, h] = tall(b.lanes), cut = (b.xa + b.xm) / 2;
+    box(stage, b.x - 1, b.top, b.inner + 2, b.writeTop - b.top + g.line - 2);
+    box(stage, b.x - 1, b.writeTop + g.line - 2, cut - b.x + 1, b.writeBottom - b.writeTop - g.line + 4);
     if (!map.d_ff) continue;
-    box(at + 1, cut, y, b.x + b.w - cut, h);
-    box(at + 1, b.x - 1, b.writeBottom, b.inner + 2, b.bottom - b.writeBottom + 2);
+    box(stage + 1, cut, y, b.x + b.w - cut, h);
+    box(stage + 1, b.x - 1, b.writeBottom, b.inner + 2, b.bottom - b.writeBottom + 2);
   }
-  const last = 3 + map.layers * each, [y, h] = tall(g.h.edges), end = g.blocks.at(-1), right = g.h.x + g.h.w + 4;
+  const last = 3 + map.layers * perBlock, [y, h] = tall(g.h.edges), end = g.blocks.at(-1), right = g.h.x + g.h.w + 4;
   const from = g.wide ? end.x + end.inner + 1 : g.h.x;
   box(last, from, y, right - from, h);
   if (g.wide) box(last + 1, right, 0, g.out.x - right, g.height);

@@ -1,4 +1,4 @@
-// The map's life: what Python sent, labels and chips, pointer and keys, and the walk through the stages.
+// The map: Python's header, labels and chips, pointer and keys, and the walk through the stages.
 import { alike, unpack } from "../../core/components/lib/bytes.js";
 import { fill, labelled, make, rich } from "../../core/components/lib/dom.js";
 import { byKeys } from "../../core/components/lib/keys.js";
@@ -19,14 +19,14 @@ export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const root = parentElement.querySelector(".map");
   const map = (root.map ??= build(root));
-  const given = unpack(data);
+  const header = unpack(data);
   map.send = setTriggerValue;
-  if (!alike(map, given)) receive(map, given);
+  if (!alike(map, header)) receive(map, header);
 }
 
-// All that Python sent.
-function receive(map, given) {
-  Object.assign(map, { P: null, X: null, mlp: null, images: {}, limits: {} }, given);
+// Take over Python's header.
+function receive(map, header) {
+  Object.assign(map, { P: null, X: null, mlp: null, images: {}, limits: {} }, header);
   const [first, last] = [map.cell_first, map.cell_last];
   Object.assign(map, { sent: map.position, focus: map.layer, offset: rowOffsets(map.first, map.last),
     cells: { first, last, offset: rowOffsets(first, last) }, stages: stagesOf(map) });
@@ -55,14 +55,14 @@ function build(root) {
   return map;
 }
 
-// The map ends where the first screen ends, as long as that leaves it a readable height.
+// The map ends at the foot of the first screen, as long as it stays tall enough to read.
 function heightFor(map) {
   const room = roomBelow(map.scroll) - (map.scale > 1 ? 48 : 14);
   const height = Math.max(350 + 40 * map.scale, Math.min(820 * map.scale, room));
   return 4 * Math.floor(height / 4);
 }
 
-// Arranged anew where the window, what stands above the map, or the theme has changed.
+// Arrange the map again if the window, the content above it, or the theme has changed.
 function fit(map) {
   if (!map.first || !map.scroll.clientWidth) return;
   const resized = map.shownWidth !== map.scroll.clientWidth
@@ -87,29 +87,29 @@ function arrange(map) {
   paintSky(map);
 }
 
-// Everything that depends on the picked token or on the stage.
+// Draw everything that depends on the picked token or on the stage.
 function show(map) {
   placeLabels(map);
   placeChips(map);
   drawOutput(map);
   veil(map);
   say(map);
-  // last: it asks where a part stands, and the browser then lays out all that was changed before
+  // last, since it reads a position: the browser then lays out all that was changed before
   paintMarks(map);
   printSoon(map);
 }
 
-// ---- labels: what each part is, its shape today, and the way to its lesson ----
+// ---- labels: each part's name, its present shape, and the link to its lesson ----
 
-function label(map, key, words, box, { name = "", part = null, at = 0 } = {}) {
+function label(map, key, words, box, { name = "", part = null, stage = 0 } = {}) {
   const lesson = map.lessons[part];
   if (!map.nodes.has(key)) map.nodes.set(key, make(lesson ? "button" : "span", "", map.labels));
   const node = map.nodes.get(key);
   node.className = `label ${name}`;
-  const said = words.join("\n");
-  if (node.said !== said) node.replaceChildren(...words.map((word, k) => make(k ? "small" : "b", "", null, word)));
+  const source = words.join("\n");
+  if (node.source !== source) node.replaceChildren(...words.map((word, k) => make(k ? "small" : "b", "", null, word)));
   Object.assign(node.style, { left: `${box[0]}px`, top: `${box[1]}px`, width: box[2] ? `${box[2]}px` : "" });
-  Object.assign(node, { said, stageAt: at, used: true });
+  Object.assign(node, { source, stage, used: true });
   if (!lesson) return;
   node.title = map.text.open;
   node.onclick = (event) => { event.stopPropagation(); map.send("opened", lesson); };
@@ -125,56 +125,56 @@ function placeLabels(map) {
   const first = g.blocks[0], last = g.blocks.at(-1);
   label(map, "blocks",
     [...words("head_blocks"), fitting(words("shape_blocks", "shape_patterns", ...(d_ff ? ["shape_mlp"] : [])), g)],
-    [first.x, g.wide ? 0 : g.firstBlock - 3 * g.em, last.x + last.w - first.x], { part: "blocks", at: 3 });
+    [first.x, g.wide ? 0 : g.firstBlock - 3 * g.em, last.x + last.w - first.x], { part: "blocks", stage: 3 });
   for (const block of g.blocks) placeBlockLabels(map, block);
   label(map, "h", words("head_h", "shape_h"), g.wide ? [g.h.x - 6, g.h.edges[n] + 4, g.h.w + g.fan]
-      : [0, g.h.edges[0] - 2.9 * g.em], { part: "h", at: map.stages.length - 4, name: g.wide ? "under" : "" });
+      : [0, g.h.edges[0] - 2.9 * g.em], { part: "h", stage: map.stages.length - 4, name: g.wide ? "under" : "" });
   if (g.wide) placeRowTitles(map);
   for (const [key, node] of map.nodes) if (!node.used) { node.remove(); map.nodes.delete(key); }
 }
 
 // The name of E, P or X above it, and the sign before it where it is the second or third of a sum.
 function placeImageLabels(map, { name, x, w }, words) {
-  const g = map.geometry, first = name === g.images[0].name, at = first ? 1 : 2;
+  const g = map.geometry, first = name === g.images[0].name, stage = first ? 1 : 2;
   const centre = (g.rows[0] + g.rows[map.n]) / 2;
   label(map, `head_${name}`, words(`head_${name}`, `shape_${name}`), [x - 2, 0, w + g.sign],
-    { part: name, at, name: name === "P" ? "position" : "" });
+    { part: name, stage, name: name === "P" ? "position" : "" });
   if (!first)
     label(map, `sign_${name}`, words(`sign_${name}`), [x - g.sign, centre - g.em * 0.7, g.sign],
-      { name: "sign", at });
+      { name: "sign", stage });
 }
 
-// As many of the shapes as stand over the blocks in one line.
+// As many of the shapes as fit over the blocks in one line.
 function fitting(shapes, g) {
   const most = (g.wide ? g.out.x - g.blocks[0].x : g.width) / (0.53 * g.em);
   return shapes.reduce((line, shape) => (line.length + shape.length + 3 <= most ? `${line}   ${shape}` : line));
 }
 
 function placeBlockLabels(map, { l, x, w, top, inner, thin, writeTop, writeBottom, lanes }) {
-  const g = map.geometry, { text, n, position } = map, at = 3 + l * (map.d_ff ? 2 : 1);
+  const g = map.geometry, { text, n, position } = map, stage = 3 + l * (map.d_ff ? 2 : 1);
   if (thin) {
     if (l % Math.ceil((1.6 * g.em) / w) === 0)
-      label(map, `thin_${l}`, [String(l)], [x, top + 1, inner], { name: "block thin", at });
+      label(map, `thin_${l}`, [String(l)], [x, top + 1, inner], { name: "block thin", stage });
     return;
   }
   const wrote = (name) => [`+ ${significant(map[name][l * n + position])}`];
   label(map, `block_${l}`, [fill(text.block, { block: l })], [x + 5, top + 1, inner - 8],
-    { part: "attention", at, name: "block" });
+    { part: "attention", stage, name: "block" });
   label(map, `wrote_attention_${l}`, wrote("attention"), [x + 4, writeTop, inner - 8],
-    { name: "attention number", at });
+    { name: "attention number", stage });
   if (!map.d_ff) return;
   label(map, `wrote_mlp_${l}`, wrote("feed_forward"), [x + 4, writeBottom + 1, inner - 8],
-    { name: "mlp number", part: "feed_forward", at: at + 1 });
+    { name: "mlp number", part: "feed_forward", stage: stage + 1 });
   label(map, `stream_${l}`, [significant(map.stream[(l + 1) * n + position])],
     [x, middle(lanes, position) - 1.75 * g.em, inner + (g.wide ? 2 : -5)],
-    { name: "residual number right halo", part: "stream", at: at + 1 });
+    { name: "residual number right halo", part: "stream", stage: stage + 1 });
 }
 
 // The three rows of a block, named once at their left.
 function placeRowTitles(map) {
   const g = map.geometry, { parts } = g, { lanes, bottom, tiles } = g.blocks[0], tall = bottom - parts.mlp;
   const title = (name, word, y, height, meaning, part) => {
-    label(map, name, [map.text[word]], [g.fanTo - 2, y, g.gutter], { name: `row ${meaning}`, part, at: 3 });
+    label(map, name, [map.text[word]], [g.fanTo - 2, y, g.gutter], { name: `row ${meaning}`, part, stage: 3 });
     map.nodes.get(name).style.height = `${height}px`;
   };
   title("row_attention", "row_attention", parts.tiles, tiles.bottom - parts.tiles, "attention", "attention");
@@ -187,18 +187,18 @@ function placeRowTitles(map) {
 
 function placeChips(map) {
   const g = map.geometry, { chips, n } = map, nodes = chips.children;
-  chips.setAttribute("aria-label", map.text.chips);
+  chips.ariaLabel = map.text.chips;
   while (nodes.length > n) chips.lastChild.remove();
   while (nodes.length < n) chips.append(newChip(map, nodes.length));
   [...nodes].forEach((node, i) => {
     const pitch = g.rows[i + 1] - g.rows[i], picked = i === map.position;
     node.hidden = pitch < 11 && !picked;
-    node.setAttribute("aria-checked", picked);
+    node.ariaChecked = picked;
     node.tabIndex = picked ? 0 : -1;
     if (node.hidden) return;
     node.className = `chip${picked ? " query" : pitch < 1.8 * g.em ? " plain" : ""}`;
     node.textContent = map.tokens[i];
-    node.setAttribute("aria-label", `${map.tokens[i]} ${chipHint(map, i)}`);
+    node.ariaLabel = `${map.tokens[i]} ${chipHint(map, i)}`;
     Object.assign(node.style, { fontSize: picked ? "" : `${Math.min(1.1 * g.em, 0.78 * pitch)}px`,
       top: `${middle(g.rows, i)}px`, maxWidth: `${g.chips.w}px`, right: `calc(100% - ${g.chips.w}px)` });
   });
@@ -206,14 +206,14 @@ function placeChips(map) {
 
 function newChip(map, i) {
   const node = tokenChip("");
-  node.setAttribute("role", "radio");
+  node.role = "radio";
   node.onclick = (event) => { event.stopPropagation(); pick(map, i); };
   return node;
 }
 
 const chipHint = (map, i) => fill(map.text.chip_hint, { id: map.ids[i], position: i });
 
-// The browser answers at once with what it has; Python follows with the logits of the new position.
+// The browser shows at once what it has; Python follows with the logits of the new position.
 function pick(map, position) {
   if (position < 0 || position >= map.n || position === map.position) return;
   map.position = position;
@@ -245,9 +245,9 @@ function point(map, event) {
   map.tip.hidden = !map.pointer && token < 0;
   map.area.style.cursor = map.pointer ? "pointer" : "";
   if (!map.tip.hidden) {
-    const [what, value] = map.pointer ? readingOf(map, map.pointer) : [named(map, token), chipHint(map, token)];
+    const [name, value] = map.pointer ? readingOf(map, map.pointer) : [named(map, token), chipHint(map, token)];
     const frame = map.root.getBoundingClientRect();
-    showTip(map.tip, [make("span", "", null, what), make("b", "", null, value)], event.clientX - frame.left,
+    showTip(map.tip, [make("span", "", null, name), make("b", "", null, value)], event.clientX - frame.left,
       event.clientY - frame.top - 10, 30);
   }
   cancelAnimationFrame(map.marking);
@@ -272,7 +272,7 @@ function clicked(map, event) {
   pick(map, part.row);
 }
 
-// A thin block under the hand or in the walk is opened, and those beside it.
+// Open a thin block that was clicked or is reached by the walk, and its neighbours.
 function openBlock(map, l) {
   map.focus = l;
   arrange(map);
@@ -303,14 +303,14 @@ function next(map) {
   requestAnimationFrame(frame);
 }
 
-// The walk stands still at a stage; null: the whole pass is shown.
+// Stop the walk at a stage; null: show the whole pass.
 function rest(map, stage) {
   Object.assign(map, { playing: false, moved: 1, stage });
   showStage(map);
 }
 
-function stepBy(map, way) {
-  const to = (map.stage ?? (way > 0 ? -1 : map.stages.length)) + way;
+function stepBy(map, step) {
+  const to = (map.stage ?? (step > 0 ? -1 : map.stages.length)) + step;
   rest(map, to in map.stages ? to : null);
 }
 
@@ -320,20 +320,20 @@ function showStage(map) {
   show(map);
 }
 
-// What stands for stages not reached yet is veiled, in the labels as on the canvas.
+// Veil the parts of stages that are not reached yet, in the labels as on the canvas.
 function veil(map) {
-  const at = map.stage ?? Infinity, count = map.stages.length;
-  const later = (stage, ...nodes) => { for (const node of nodes) node.classList.toggle("later", stage > at); };
-  for (const node of map.nodes.values()) later(node.stageAt, node);
+  const current = map.stage ?? Infinity, count = map.stages.length;
+  const later = (stage, ...nodes) => { for (const node of nodes) node.classList.toggle("later", stage > current); };
+  for (const node of map.nodes.values()) later(node.stage, node);
   later(count - 3, map.heading.logits, map.sky);
   later(count - 2, map.heading.softmax, map.bars, map.actual);
   later(count - 1, map.dice, map.toLast);
   map.play.textContent = map.playing ? map.text.pause : map.text.play;
-  map.play.setAttribute("aria-pressed", Boolean(map.playing));
+  map.play.ariaPressed = Boolean(map.playing);
   for (const name of ["back", "forth"]) labelled(map[name], map.text[name]);
 }
 
-// The sentence over the map: what is seen, or what the stage being walked through does to the picked token.
+// The sentence over the map: what it shows, or what the present stage of the walk does to the picked token.
 function say(map) {
   const { text, position, draw } = map, [token, , p] = map.candidates[position][0];
   const { name, l } = map.stages[map.stage] ?? {};
@@ -347,5 +347,5 @@ function say(map) {
   }
   const key = name ? `stage_${name}${name === "draw" && !draw ? "_none" : ""}` : map.long ? "title_long" : "title";
   rich(map.caption, text[key], values);
-  map.over.setAttribute("aria-label", map.caption.textContent);
+  map.over.ariaLabel = map.caption.textContent;
 }

@@ -9,7 +9,7 @@ import { begin, fillBands, rowWeights, strongestColumn, tileCorner, valueAt } fr
 
 const LEAST_FLOW = 0.03;    // of attention: thinner flows are not drawn
 
-/** A token isolated, so that right-to-left letters do not turn the sentence. */
+/** A token in Unicode isolates, so that right-to-left letters do not turn the sentence around. */
 export const named = (map, i) => `\u2068${map.tokens[i]}\u2069`;
 
 export function paintMarks(map) {
@@ -24,7 +24,7 @@ export function paintMarks(map) {
   if (map.stage !== null) paintStage(map);
 }
 
-// The picked row of h opens into the logits: it alone is compared with every row of E.
+// The picked row of h opens into the logits: only this row is compared with every row of E.
 function paintLast({ context, ink, sky, position, geometry: { h, out } }) {
   const from = h.x + h.w + 2, to = out.x - 3, bend = (from + to) / 2;
   const [y0, y1] = [h.edges[position], Math.max(h.edges[position] + 2, h.edges[position + 1])];
@@ -47,8 +47,8 @@ function outlineRow({ context, ink, position }, { x, w, edges }) {
 }
 
 function markBlock(map, block) {
-  const part = map.stage === null ? 1 : attentionShare(map, block.l), y = middle(block.lanes, map.position);
-  if (part > 0) paintFlows(map, block, part);
+  const share = map.stage === null ? 1 : attentionShare(map, block.l), y = middle(block.lanes, map.position);
+  if (share > 0) paintFlows(map, block, share);
   paintWriting(map, "attention-ink", [5, 3], block.xa, block.tiles.bottom + 2, y);
   for (let head = 0; head < map.heads; head++) markTile(map, block, head);
   if (!map.d_ff) return;
@@ -86,7 +86,7 @@ function paintWriting({ context, ink }, meaning, dash, x, from, to) {
 
 // Attention as flows from the rows of the keys into the picked row: width is the weight, the mean over the heads or the
 // one under the pointer.
-function paintFlows(map, block, part) {
+function paintFlows(map, block, share) {
   const { context, position } = map, { lanes, xa: end } = block, to = middle(lanes, position);
   const weights = rowWeights(map, block.l, position, isPointed(map, block) ? map.pointer.head : null);
   const start = block.x + block.inner * 0.08, bend = (start + end) / 2;
@@ -95,7 +95,7 @@ function paintFlows(map, block, part) {
     if (j === position || weight < LEAST_FLOW) return;
     const from = middle(lanes, j);
     context.globalAlpha = 0.4 + 0.6 * Math.min(1, weight * 2);
-    stroke(context, map.ink("attention-ink"), Math.max(1, weight * widest), part < 1 ? [part * 300, 600] : []);
+    stroke(context, map.ink("attention-ink"), Math.max(1, weight * widest), share < 1 ? [share * 300, 600] : []);
     context.beginPath();
     context.moveTo(start, from);
     context.bezierCurveTo(bend + 8, from, bend - 4, to, end, to);
@@ -108,12 +108,12 @@ function paintFlows(map, block, part) {
 
 // How much of a block's attention is done while the pass plays: 0 before, 1 after.
 function attentionShare(map, l) {
-  const at = map.stages.findIndex((stage) => stage.name === "attention" && stage.l === l);
-  return map.stage > at ? 1 : map.stage < at ? 0 : map.moved;
+  const index = map.stages.findIndex((stage) => stage.name === "attention" && stage.l === l);
+  return map.stage > index ? 1 : map.stage < index ? 0 : map.moved;
 }
 
-// What has not been computed yet is veiled; along the lanes of the stage being computed a light runs from
-// left to right.
+// Parts that are not computed yet are veiled; along the lanes of the stage being computed a light runs from left to
+// right.
 function paintStage(map) {
   const { context, ink } = map, { name, l } = map.stages[map.stage], block = map.geometry.blocks[l];
   context.fillStyle = ink("page");
@@ -143,9 +143,9 @@ function paintLight({ context, ink, n, moved }, lanes, from, to) {
 
 // ---- the value under the pointer ----
 
-const within = (at, from, size) => at >= from && at < from + size;
+const within = (value, from, size) => value >= from && value < from + size;
 
-/** What lies at a place of the stage: a number of a strip, a tile's cell, a band, or nothing. */
+/** The part at a point of the stage: a number of a strip, a tile's cell, a band, or null. */
 export function findAt(map, x, y) {
   for (const place of map.geometry.strips) {
     const row = within(x, place.x, place.w) ? rowAt(place.edges, y) : -1;
@@ -171,8 +171,8 @@ function paintPointer({ context, ink, n, geometry }, { l, head, row, column }) {
   context.strokeRect(x + column * unit, y, Math.max(unit, 1.5), size);
 }
 
-/** The places that the arrow keys go to, left to right as the numbers do: of a strip the largest entry, of a head the
-    key with the largest weight. */
+/** The points that the arrow keys go to, from left to right: in a strip the largest entry, in a head the key with the
+    largest weight. */
 export function keyPlaces(map) {
   const { images, blocks, h } = map.geometry;
   const largest = (place) => (row) =>
@@ -183,21 +183,21 @@ export function keyPlaces(map) {
   };
   const inBlock = (block) => [...Array.from({ length: map.heads }, heaviest(block)),
     ...[block.x + block.xa, block.xa + block.xm, block.xm + block.x + block.w]
-      .map((twice) => (row) => [twice / 2, middle(block.lanes, row)]), ...(map.d_ff ? [largest(block.mlp)] : [])];
+      .map((sum) => (row) => [sum / 2, middle(block.lanes, row)]), ...(map.d_ff ? [largest(block.mlp)] : [])];
   return [...images.map(largest), ...blocks.flatMap(inBlock), largest(h)];
 }
 
-/** The reading as [what, value]: the words come from Python, the numbers from the bytes. */
-export function readingOf(map, at) {
-  const { text, n } = map, { l, row } = at, token = named(map, row);
-  if (at.kind === "strip") return stripReading(map, at, token);
-  if (at.kind === "lane") {
-    const norm = [map.stream[l * n + row], map.middle[l * n + row], map.stream[(l + 1) * n + row]][at.after];
-    return [fill(text[`tip_lane_${at.after}`], { block: l, token }),
+/** The reading as [name, value]: the words come from Python, the numbers from the bytes. */
+export function readingOf(map, hit) {
+  const { text, n } = map, { l, row } = hit, token = named(map, row);
+  if (hit.kind === "strip") return stripReading(map, hit, token);
+  if (hit.kind === "lane") {
+    const norm = [map.stream[l * n + row], map.middle[l * n + row], map.stream[(l + 1) * n + row]][hit.after];
+    return [fill(text[`tip_lane_${hit.after}`], { block: l, token }),
       norm > map.full ? fill(text.clipped, { norm: exact(norm) }) : exact(norm)];
   }
-  return [fill(text.tip_tile, { block: l, head: at.head, query: token, key: named(map, at.column) }),
-    weightReading(map, at)];
+  return [fill(text.tip_tile, { block: l, head: hit.head, query: token, key: named(map, hit.column) }),
+    weightReading(map, hit)];
 }
 
 function stripReading(map, { place, l, row, x }, token) {

@@ -1,10 +1,10 @@
 // The right end of the map: the logits as a skyline over the vocabulary, the likeliest next tokens as bars, and the
-// throw that picks one.
+// random draw of one.
 import { button, fill, make, rich } from "../../core/components/lib/dom.js";
 import { exact, significant } from "../../core/components/lib/numbers.js";
 import { tokenChip } from "../../core/components/lib/pattern.js";
 
-/** Build the parts, which stand on the map by their names. toLast() picks the last token. */
+/** Build the parts and store them on the map by their names. toLast() picks the last token. */
 export function buildOutput(map, toLast) {
   const { out } = map;
   const heading = (name) => button(out, "", "", () => map.send("opened", map.lessons[name]), "head");
@@ -15,11 +15,11 @@ export function buildOutput(map, toLast) {
   map.actual = make("p", "actual", out);
   map.dice = make("div", "dice", out);
   map.stick = make("div", "stick", map.dice);
-  map.said = make("p", "said", map.dice);
+  map.sentence = make("p", "said", map.dice);
   const row = make("div", "row", map.dice);
-  const acts = { append: () => map.send("appended", map.draw.id), throw: () => map.send("thrown", true),
+  const handlers = { append: () => map.send("appended", map.draw.id), throw: () => map.send("thrown", true),
     undo: () => { if (map.canUndo) map.send("undone", true); } };
-  for (const [name, act] of Object.entries(acts)) map[name] = button(row, "", "", act, `do ${name}`);
+  for (const [name, handler] of Object.entries(handlers)) map[name] = button(row, "", "", handler, `do ${name}`);
   map.toLast = button(out, "", "", toLast, "do last");
 }
 
@@ -32,16 +32,16 @@ export function drawOutput(map) {
     node.title = lessons[name] ? text.open : "";
   }
   map.sky.classList.toggle("waiting", position !== map.sent);
-  map.sky.setAttribute("aria-label", text.sky);
+  map.sky.ariaLabel = text.sky;
   drawBars(map, atEnd);
-  // what is predicted at a position: the token that stands there, or the one after it
-  const foretold = position + (here ? 0 : 1);
-  map.actual.hidden = !(foretold in map.tokens) || map.blanks.includes(foretold);
+  // the position whose token is predicted: this one, or the one after it
+  const predicted = position + (here ? 0 : 1);
+  map.actual.hidden = !(predicted in map.tokens) || map.blanks.includes(predicted);
   map.toLast.hidden = here || atEnd;
   map.toLast.textContent = text.last;
   if (!map.actual.hidden)
-    map.actual.replaceChildren(text.actual, " ", tokenChip(map.tokens[foretold]), " ",
-      probabilityOf(map, map.ids[foretold]));
+    map.actual.replaceChildren(text.actual, " ", tokenChip(map.tokens[predicted]), " ",
+      probabilityOf(map, map.ids[predicted]));
   map.dice.hidden = !atEnd || !draw;
   if (!map.dice.hidden) drawDice(map, draw);
 }
@@ -68,7 +68,7 @@ function drawBars(map, atEnd) {
     bar.fill.style.width = `${100 * p}%`;
     bar.number.textContent = significant(p);
     bar.className = id === drawn ? "drawn" : "";
-    bar.button.setAttribute("aria-label", hint);
+    bar.button.ariaLabel = hint;
     Object.assign(bar.button, { title: hint, disabled: here || !atEnd, onclick: () => map.send("appended", id) });
   });
 }
@@ -93,11 +93,11 @@ function drawDice(map, draw) {
   let digits = 4;
   while (digits < 15 && draw.from.toFixed(digits) === draw.to.toFixed(digits)) digits++;
   const [xi, from, to] = [draw.xi, draw.from, draw.to].map((value) => value.toFixed(digits));
-  rich(map.said, text.drawn, { xi, from, to, drawn: { chip: draw.token } });
+  rich(map.sentence, text.drawn, { xi, from, to, drawn: { chip: draw.token } });
   map.append.replaceChildren(`${text.append} `, tokenChip(draw.token));
   map.throw.textContent = text.throw;
   map.undo.textContent = text.undo;
-  map.undo.ariaDisabled = String(!map.canUndo);       // one that is switched off loses the focus
+  map.undo.ariaDisabled = String(!map.canUndo);       // a disabled button would lose the focus
 }
 
 /** The logits of the picked position in the order of the ids: each pixel column reaches from the smallest to the

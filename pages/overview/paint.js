@@ -4,33 +4,33 @@ import { sharpen } from "../../core/components/lib/canvas.js";
 import { cellsOf, paintCells, partsOf } from "../../core/components/lib/pattern.js";
 import { middle } from "./layout.js";
 
-/** Make one of the map's canvases ready: `map.context` draws on it in CSS pixels, and the last picture is gone. */
+/** Clear one of the map's canvases and make `map.context` draw on it in CSS pixels. */
 export function begin(map, canvas) {
   map.context = sharpen(canvas, map.geometry.width, map.geometry.height, map.ratio);
 }
 
 // ---- strips of numbers ----
 
-// All values of a strip's array, row after row; about right in a long prompt, where a byte stands for a value. Made
-// once for a text.
+// All values of a strip's array, row by row; approximate in a long prompt, where each value is one byte. Computed once
+// for a text.
 function valuesOf(map, name) {
   return (map.images[name] ??= name === "X" && !map.X ? sumOf(map) : map.exact ? map[name]
     : decoded(map[name], map.scales[name]));
 }
 
 function decoded(bytes, scale) {
-  const meant = Float64Array.from({ length: 256 }, (_, byte) => ((byte - 128) / 127) * scale);
-  return new Float32Array(bytes).map((byte) => meant[byte]);
+  const values = Float64Array.from({ length: 256 }, (_, byte) => ((byte - 128) / 127) * scale);
+  return new Float32Array(bytes).map((byte) => values[byte]);
 }
 
 function sumOf(map) {
   const E = valuesOf(map, "E"), P = map.P && valuesOf(map, "P");
-  return P ? E.map((value, at) => value + P[at]) : E;
+  return P ? E.map((value, k) => value + P[k]) : E;
 }
 
 export const valueAt = (map, { name, base, columns }, row, c) => valuesOf(map, name)[(base + row) * columns + c];
 
-// Where the value furthest from zero stands, from one place to before another.
+// The index of the value furthest from zero, from `from` to before `to`.
 function furthest(values, from, to) {
   let best = from;
   for (let k = from + 1; k < to; k++) if (Math.abs(values[k]) > Math.abs(values[best])) best = k;
@@ -43,22 +43,22 @@ export function strongestColumn(map, { name, base, columns }, row, bin, bins) {
   return furthest(valuesOf(map, name), start + edges[bin], start + edges[bin + 1]) - start;
 }
 
-// Where the colours end: 99 of 100 values lie within, the rest take the last colour.
+// The size of the deepest colour: 99 of 100 values are within it, the rest take the same colour.
 function limitOf(values) {
   const step = Math.max(1, Math.floor(values.length / 4000)), count = Math.ceil(values.length / step);
   const sizes = new Float32Array(count).map((_, k) => Math.abs(values[k * step])).sort();
   return sizes[Math.floor(count * 0.99)] || sizes[count - 1] || 1;
 }
 
-// What colours the numbers of a strip; activations are read from zero on.
+// The function that colours the numbers of a strip; the scale of activations begins at zero.
 function colouring(map, name) {
   // E, P and their sum share a scale, unless a norm makes X of the sum
-  const own = ["E", "P"].includes(name) && !map.X ? "X" : name, least = name === "mlp" ? 0 : -1;
-  const limit = (map.limits[own] ??= limitOf(valuesOf(map, own))), table = map.theme.table(least ? "div" : "seq");
+  const source = ["E", "P"].includes(name) && !map.X ? "X" : name, least = name === "mlp" ? 0 : -1;
+  const limit = (map.limits[source] ??= limitOf(valuesOf(map, source))), table = map.theme.table(least ? "div" : "seq");
   return (value) => table[Math.round((255 * (Math.max(least, Math.min(1, value / limit)) - least)) / (1 - least))];
 }
 
-// Rows stand between the edges, columns are binned to device pixels, and a line of the page's colour parts rows that
+// Rows are between the edges, columns are binned to device pixels, and a line in the page's colour separates rows that
 // are tall enough.
 function paintStrip(map, place) {
   const { ratio, context, theme } = map, { x, w, edges, base, columns, name } = place, colourOf = colouring(map, name);
@@ -83,13 +83,13 @@ function paintStrip(map, place) {
 
 // ---- patterns ----
 
-// What token i reads in block l: one head's row of weights, or the mean over the block's heads.
+// The weights with which token i reads in block l: one head's row, or the mean over the block's heads.
 export function rowWeights(map, l, i, head) {
   const row = new Float64Array(map.n), cells = map.offset[map.n];
   const heads = head === null ? [...Array(map.heads).keys()] : [head];
   for (let j = map.first[i], cell = map.offset[i]; j <= map.last[i]; j++, cell++)
     if (map.exact)
-      for (const a of heads) row[j] += (map.patterns[(l * map.heads + a) * cells + cell] || 0) / heads.length;
+      for (const h of heads) row[j] += (map.patterns[(l * map.heads + h) * cells + cell] || 0) / heads.length;
     else row[j] = (map.mean[l * cells + cell] / 255) ** 2;
   return row;
 }
@@ -101,7 +101,7 @@ export function tileCorner({ x, y, size, columns }, head) {
 // The tiles of a block in one image, on the block's ground.
 function paintTiles(map, { l, tiles }) {
   const { context, ratio, cells, patterns, theme: { table, packed } } = map, size = Math.round(tiles.size * ratio);
-  const corner = (head) => tileCorner(tiles, head).map((at) => Math.round(at * ratio));
+  const corner = (head) => tileCorner(tiles, head).map((value) => Math.round(value * ratio));
   const [left, top] = corner(0), [right, bottom] = corner(tiles.rows * tiles.columns - 1);
   const image = context.createImageData(right + size - left, bottom + size - top);
   new Uint32Array(image.data.buffer).fill(packed("panel"));
@@ -114,12 +114,12 @@ function paintTiles(map, { l, tiles }) {
 
 // ---- the residual stream ----
 
-// The norm whose band is as thick as its row. Position 0 may have a stream many times as long as all others: it does
-// not count beyond twice theirs.
+// The norm whose band is as thick as its row: the largest one. Position 0 may have a stream many times as long as all
+// others; if it is more than twice theirs, it does not count.
 function fullWidth({ stream, n }) {
   let first = 0, most = 0;
-  stream.forEach((norm, at) => {
-    if (at % n) most = Math.max(most, norm);
+  stream.forEach((norm, k) => {
+    if (k % n) most = Math.max(most, norm);
     else first = Math.max(first, norm);
   });
   return (n === 1 || first <= 2 * most ? Math.max(first, most) : most) || 1;

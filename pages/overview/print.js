@@ -1,5 +1,5 @@
-// The words of the map on a canvas of their own, which nobody sees: it is there so that the downloaded picture, made of
-// canvases, has them.
+// The words of the map on a hidden canvas of their own, so that the downloaded picture, which is made of canvases, has
+// them too.
 import { sharpen } from "../../core/components/lib/canvas.js";
 
 const FRAMED = ".chips .chip:not([hidden]), .do, .track, .track i, .stick, .stick i";

@@ -1,5 +1,5 @@
-// Past the trained length: what each scheme has to offer at positions that training never showed. Geometry alone; the
-// browser computes it.
+// Beyond the trained length: what each scheme offers at positions that training never showed. Only geometry, computed
+// in the browser.
 import { hatch, line, matrixPicture, placePicture, stroke } from "../../core/components/lib/canvas.js";
 import { fill, marked } from "../../core/components/lib/dom.js";
 import { decimals } from "../../core/components/lib/numbers.js";
@@ -36,10 +36,10 @@ class Beyond extends Panels {
 
   describe() {
     const { trained, read, clip } = this.settings;
-    this.lay("trained", 8, 512, { step: 8 });
-    this.lay("read", 8, 2048, { step: 8 });
-    this.layBase();
-    this.lay("clip", 2, 256, { step: 2 });
+    this.show("trained", 8, 512, { step: 8 });
+    this.show("read", 8, 2048, { step: 8 });
+    this.showBase();
+    this.show("clip", 2, 256, { step: 2 });
     const open = this.omega.filter((omega) => trained * omega < 2 * Math.PI).length;
     this.caption({ trained, read, last: trained - 1, missing: read - trained, open, pairs: this.pairs,
       heads: this.slopes.length, clip });

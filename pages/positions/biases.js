@@ -1,5 +1,5 @@
-// Biases on the scores: ALiBi's straight lines, one slope a head, and a relative table r_{i−j} that the reader bends by
-// hand. Each beside its matrix and beside the attention it makes where all q · k are equal.
+// Biases on the scores: ALiBi's straight lines, one slope per head, and a relative table r_{i−j} that the reader bends
+// by hand. Each is beside its matrix and the attention that it makes if all q · k are equal.
 import { dot, hatch, line, matrixPicture, placePicture, stroke, wholeTicks } from "../../core/components/lib/canvas.js";
 import { fill, make, marked } from "../../core/components/lib/dom.js";
 import { decimals, significant, written } from "../../core/components/lib/numbers.js";
@@ -9,7 +9,7 @@ import { attention, slopes } from "./schemes.js";
 
 const STRONGEST = 4;
 const LOWER = 4;      // pixels between the lowest entry of the table and the picture's lower edge
-const within = (most, value) => Math.max(-most, Math.min(most, value));
+const clamp = (most, value) => Math.max(-most, Math.min(most, value));
 
 class Biases extends Panels {
   constructor(root) {
@@ -28,9 +28,9 @@ class Biases extends Panels {
     else super.set(name, value);
   }
 
-  /** The place in the table of a distance i − j; longer distances share the last one. */
+  /** The index in the table of a distance i − j; longer distances share the last entry. */
   placeOf(distance) {
-    return within(this.settings.clip, distance) + (this.r.length - 1) / 2;
+    return clamp(this.settings.clip, distance) + (this.r.length - 1) / 2;
   }
 
   entry(distance) {
@@ -57,7 +57,7 @@ class Biases extends Panels {
     if (name !== "table") return;
     this.settings.distance = column - this.settings.clip;
     const { height } = this.cells(name);
-    this.bend(within(STRONGEST, STRONGEST * (1 - (2 * share * height) / (height - LOWER))));
+    this.bend(clamp(STRONGEST, STRONGEST * (1 - (2 * share * height) / (height - LOWER))));
   }
 
   compute() {
@@ -65,7 +65,7 @@ class Biases extends Panels {
     s.head = Math.min(s.head, s.heads - 1);
     this.r = s.r.split(",").map(Number);
     s.clip = Math.min(s.clip, (this.r.length - 1) / 2);
-    s.distance = within(s.clip, s.distance);
+    s.distance = clamp(s.clip, s.distance);
     this.slopes = slopes(s.heads);
     this.slope = this.slopes[s.head];
     this.bias = { alibi: (i, j) => -this.slope * (i - j), relative: (i, j) => this.entry(i - j) };
@@ -75,12 +75,12 @@ class Biases extends Panels {
 
   describe() {
     const { heads, head, n, clip, distance } = this.settings, entry = this.entry(distance);
-    this.lay("heads", 1, 32);
-    this.lay("head", 0, heads - 1);
-    this.lay("n", 4, 96);
-    this.lay("clip", 1, (this.r.length - 1) / 2);
-    this.lay("distance", -clip, clip);
-    this.lay("value", -STRONGEST, STRONGEST, { step: 0.05, value: entry, text: decimals(entry, 2) });
+    this.show("heads", 1, 32);
+    this.show("head", 0, heads - 1);
+    this.show("n", 4, 96);
+    this.show("clip", 1, (this.r.length - 1) / 2);
+    this.show("distance", -clip, clip);
+    this.show("value", -STRONGEST, STRONGEST, { step: 0.05, value: entry, text: decimals(entry, 2) });
     this.caption({ head, heads, slope: significant(this.slope), half: significant(Math.LN2 / this.slope), n, clip });
     marked(this.reading, this.hover ? this.hoverText() : this.labels.hint);
   }
@@ -142,12 +142,12 @@ class Biases extends Panels {
     const { left, top, width, height } = box, { clip, distance } = this.settings;
     const y = (value) => top + (1 - value / STRONGEST) * ((height - LOWER) / 2), step = width / (2 * clip + 1);
     this.levels(context, box, [-STRONGEST, 0, STRONGEST], y);
-    for (let at = -clip; at <= clip; at += 1) {
-      const x = left + (at + clip + 0.5) * step, high = y(this.entry(at));
+    for (let delta = -clip; delta <= clip; delta += 1) {
+      const x = left + (delta + clip + 0.5) * step, high = y(this.entry(delta));
       context.fillStyle = this.ink("position");
       context.fillRect(x - step * 0.35, Math.min(y(0), high), step * 0.7, Math.abs(high - y(0)));
-      dot(context, x, high, Math.min(5, step / 3), this.ink("position-ink"), this.ink("page"), at !== distance);
-      if (clip <= 10 || at % 4 === 0) this.tick(context, at, x, top + height + 10, "center");
+      dot(context, x, high, Math.min(5, step / 3), this.ink("position-ink"), this.ink("page"), delta !== distance);
+      if (clip <= 10 || delta % 4 === 0) this.tick(context, delta, x, top + height + 10, "center");
     }
   }
 }

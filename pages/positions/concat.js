@@ -1,5 +1,5 @@
-// Adding against concatenating: the row vector above Wᵀ, entry over column, and each output as the sum of a part from x
-// and a part from p. float64.
+// Adding or concatenating: the row vector above Wᵀ, entry over column, and each output as the sum of a part from x and
+// a part from p. float64.
 import { dot, hatch, line, matrixPicture, placePicture, stroke, write } from "../../core/components/lib/canvas.js";
 import { button, fill, make, marked } from "../../core/components/lib/dom.js";
 import { decimals, grouped, scientific, significant } from "../../core/components/lib/numbers.js";
@@ -68,8 +68,8 @@ class Concat extends Panels {
 
   describe() {
     const { labels, adding, row, k, worst } = this, { i, width, mode } = this.settings;
-    this.lay("i", 0, 255);
-    this.lay("width", 2, 256, { step: 2, text: adding ? labels.same : String(width) });
+    this.show("i", 0, 255);
+    this.show("width", 2, 256, { step: 2, text: adding ? labels.same : String(width) });
     this.ranges.width.node.disabled = adding;
     for (const [name, choice] of this.modes) {
       choice.textContent = labels[name];
@@ -99,12 +99,12 @@ class Concat extends Panels {
     this.framed(context, picture, left, top, width, height, colour);
   }
 
-  /** The row vector above, the rows of W below its entries: x and its rows violet, p and its own sky. */
+  /** The row vector above, the rows of W below its entries: x and its rows violet, p and its rows sky blue. */
   drawProduct(context) {
     const { ink, adding, p, x, d } = this, { surface } = this.panels.picture;
-    const left = 34, width = surface.width - 44, own = adding ? width : (width * d) / (d + p.length) - 2;
+    const left = 34, width = surface.width - 44, xWidth = adding ? width : (width * d) / (d + p.length) - 2;
     const [violet, sky, most] = [ink("residual-ink"), ink("position-ink"), 2.5 * rootMeanSquare(x) || 1];
-    const right = left + own + 4, rest = width - own - 4;
+    const right = left + xWidth + 4, rest = width - xWidth - 4;
     if (adding) {
       [["x", x, violet, most], ["+ p", p, sky, 1], ["=", this.row, ink("text"), Math.max(most, 1)]].forEach(
         ([name, values, colour, limit], k) => {
@@ -114,10 +114,10 @@ class Concat extends Panels {
     } else {
       write(context, `x (${d})`, left, 10, violet);
       if (rest > 44) write(context, `p (${p.length})`, right + 2, 10, sky);
-      this.strip(context, x, left, 22, own, 26, violet, most);
+      this.strip(context, x, left, 22, xWidth, 26, violet, most);
       this.strip(context, p, right, 22, rest, 26, sky, 1);
     }
-    this.drawWeights(context, this.W_X, d, left, own, violet);
+    this.drawWeights(context, this.W_X, d, left, xWidth, violet);
     if (!adding) this.drawWeights(context, this.W_P, p.length, right, rest, sky);
     write(context, "Wᵀ", left - 6, HEAD + 10, ink("text"), "right");
     if (!this.hover) return;
@@ -151,7 +151,7 @@ class Concat extends Panels {
     for (let o = 0; o < k; o += 1) this.drawBar(context, o, HEAD + o * row, row, x);
   }
 
-  /** The part from x, then the part from p laid on its end: they arrive at the dot, the whole product. */
+  /** The part from x, then the part from p starting at its end: they arrive at the dot, the whole product. */
   drawBar(context, o, y, row, x) {
     const { ink, hover } = this, thick = Math.max(1.5, row * 0.36);
     const [start, turn, end] = [x(0), x(this.fromX[o]), x(this.fromX[o] + this.fromP[o])];

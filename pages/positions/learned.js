@@ -8,7 +8,7 @@ import { Panels, polyline } from "./panels.js";
 import { cosines, sinusoids } from "./schemes.js";
 
 const BASE = 10000;
-const WHICH = ["learned", "sinusoidal"];
+const KINDS = ["learned", "sinusoidal"];
 const isSquare = (name) => name.endsWith("cosines");
 const isLine = (name) => name === "lengths" || name === "spectrum";
 
@@ -40,15 +40,15 @@ class Learned extends Panels {
     return this.settings.principal ? this.shownAxes : this.d;
   }
 
-  matrix(which) {
-    return (this.settings.principal ? this.turned : this.stored)[which];
+  matrix(kind) {
+    return (this.settings.principal ? this.turned : this.stored)[kind];
   }
 
   /** Where the colours end: at 1 for sinusoids, at three times the root mean square for learned entries, so that a few
       large ones do not wash out the rest. */
-  limit(which) {
-    if (which === "sinusoidal" && !this.settings.principal) return 1;
-    const M = this.matrix(which);
+  limit(kind) {
+    if (kind === "sinusoidal" && !this.settings.principal) return 1;
+    const M = this.matrix(kind);
     return 3 * Math.sqrt(M.reduce((sum, value) => sum + value * value, 0) / M.length) || 1;
   }
 
@@ -71,21 +71,21 @@ class Learned extends Panels {
     this.picturesTheme = this.theme;
     const { n } = this, rows = this.rows(), table = this.theme.table("div");
     this.pictures = {};
-    for (const which of WHICH) {
-      const M = this.matrix(which), most = this.limit(which);
-      this.pictures[which] = matrixPicture(rows, n, (r, c) => M[c * rows + r], table, -most, most);
-      this.pictures[`${which}-cosines`] = matrixPicture(n, n, (r, c) => this.cos[which][r * n + c], table, -1, 1);
+    for (const kind of KINDS) {
+      const M = this.matrix(kind), most = this.limit(kind);
+      this.pictures[kind] = matrixPicture(rows, n, (r, c) => M[c * rows + r], table, -most, most);
+      this.pictures[`${kind}-cosines`] = matrixPicture(n, n, (r, c) => this.cos[kind][r * n + c], table, -1, 1);
     }
   }
 
   describe() {
     const { n, stats } = this, { i, principal } = this.settings, rows = this.rows(), rank = stats.rank.learned;
-    this.lay("i", 0, n - 1);
+    this.show("i", 0, n - 1);
     const values = { n, d: rows, rank, sinusoidal_rank: stats.rank.sinusoidal,
       sinusoidal_length: significant(stats.lengths.sinusoidal[0], 4) };
     for (const [name, { say }] of Object.entries(this.panels)) {
       const limit = significant(this.limit(name === "sinusoidal" ? name : "learned"));
-      const key = principal && WHICH.includes(name) ? `${name}_turned` : name.replace("-", "_");
+      const key = principal && KINDS.includes(name) ? `${name}_turned` : name.replace("-", "_");
       say(fill(this.labels[key], { ...values, limit }));
     }
     marked(this.reading, this.hover ? this.hoverText() : fill(this.labels.reading, { i, ...this.values(i) }));
@@ -98,16 +98,16 @@ class Learned extends Panels {
   }
 
   hoverText() {
-    const { name, column, row } = this.hover, { labels } = this, [which] = name.split("-");
+    const { name, column, row } = this.hover, { labels } = this, [kind] = name.split("-");
     if (isSquare(name))
-      return fill(labels.tip_cosine, { i: row, j: column, value: decimals(this.cos[which][row * this.n + column]) });
+      return fill(labels.tip_cosine, { i: row, j: column, value: decimals(this.cos[kind][row * this.n + column]) });
     if (isLine(name)) {
-      const [value, other] = WHICH.map((kind) => decimals(this.stats[name][kind][column]));
+      const [value, other] = KINDS.map((kind) => decimals(this.stats[name][kind][column]));
       return fill(name === "lengths" ? labels.tip_length : labels.tip_spectrum,
         { i: column, k: column + 1, value, other });
     }
     return fill(this.settings.principal ? labels.tip_turned : labels.tip,
-      { i: column, dimension: row, value: decimals(this.matrix(which)[column * this.rows() + row]) });
+      { i: column, dimension: row, value: decimals(this.matrix(kind)[column * this.rows() + row]) });
   }
 
   drawPanel(name, context) {
@@ -134,8 +134,8 @@ class Learned extends Panels {
     stroke(context, this.ink("grid"));
     line(context, left, y(0), left + width, y(0));
     for (const value of [0, most / 1.08]) this.tick(context, value ? decimals(value, 2) : "0", left - 6, y(value));
-    for (const [which, values] of Object.entries(series)) {
-      const [thick, dash] = which === "learned" ? [2, []] : [1.5, [5, 4]];
+    for (const [kind, values] of Object.entries(series)) {
+      const [thick, dash] = kind === "learned" ? [2, []] : [1.5, [5, 4]];
       stroke(context, this.ink("position-ink"), thick, dash);
       polyline(context, values.map((value, k) => [left + ((k + 0.5) / columns) * width, y(value)]));
     }

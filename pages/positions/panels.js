@@ -4,7 +4,7 @@ import { fill, make } from "../../core/components/lib/dom.js";
 import { Instrument, panelIn, Range } from "../../core/components/lib/instrument.js";
 import { grouped, written } from "../../core/components/lib/numbers.js";
 
-/** The cell, of 0 to `count` - 1, that lies at a share (0 … 1) of the way across them. */
+/** The cell, of `count`, that is at a share (0 … 1) of the way across them. */
 const cellAt = (share, count) => Math.max(0, Math.min(count - 1, Math.floor(share * count)));
 
 /** The base at a range's exponent, of three significant digits, so that Python gets the very same number. */
@@ -26,9 +26,10 @@ export function circle(context, x, y, radius) {
 /**
  * An instrument of ranges and panels, each known by its name.
  *
- * A picture defines compute(): what the settings make, describe(): all that is said in words, drawPanel(name, context),
- * and cells(name): where a panel's picture lies, {left, top, width, height, columns, rows, from}, as Surface.point has
- * it. pick(cell, share), where there is one, takes over the cell that is pressed or dragged over; share: of the height.
+ * A picture defines compute(): what follows from the settings, describe(): all words, drawPanel(name, context), and
+ * cells(name): the box and grid of a panel's picture, {left, top, width, height, columns, rows, from}, as for
+ * Surface.point. pick(cell, share), if there is one, gets the cell that is pressed or dragged over, and the share of
+ * the height at which.
  */
 export class Panels extends Instrument {
   constructor(root) {
@@ -55,16 +56,16 @@ export class Panels extends Instrument {
     this.schedule();
   }
 
-  /** Where a range stands, and what it says there. */
-  lay(name, low, high, { step = 1, value = this.settings[name], text = written(value), hint = "" } = {}) {
+  /** Show a range: its label, bounds, value, and the value's text. */
+  show(name, low, high, { step = 1, value = this.settings[name], text = written(value), hint = "" } = {}) {
     this.ranges[name].title(this.labels[name], hint);
     this.ranges[name].set(low, high, step, value, text);
   }
 
-  /** The same of the base b, by its exponent. */
-  layBase(hint) {
+  /** The same for the base b, by its exponent. */
+  showBase(hint) {
     const { base } = this.settings;
-    this.lay("base", 0, 6, { step: 0.05, value: Number(Math.log10(base).toFixed(6)), text: grouped(base), hint });
+    this.show("base", 0, 6, { step: 0.05, value: Number(Math.log10(base).toFixed(6)), text: grouped(base), hint });
   }
 
   /** A checkbox of the setting `name`; its text is the label of that name. */
@@ -79,7 +80,7 @@ export class Panels extends Instrument {
     };
   }
 
-  /** A panel with pointer and keys; without keys where ranges do all that the pointer does. */
+  /** A panel with pointer and keys; without keys if ranges do all that the pointer does. */
   panel(name, hasKeys = true) {
     const panel = this.panels[name] = panelIn(this.grid, name);
     panel.surface.point((x, y, phase) => this.pointed(name, x, y, phase), hasKeys ? () => this.cells(name) : null);

@@ -33,7 +33,7 @@ class Rotary extends Panels {
     return { left: 52, width: surface.width - 62, height: surface.height - 18, columns: 2 * FARTHEST + 1, rows: 1 };
   }
 
-  /** Pressing in the curve sets the distance: i moves, j stays. */
+  /** A press on the curve sets the distance: i moves, j stays. */
   pick({ x }) {
     const { left, width } = this.cells(), distance = Math.round((((x - left) / width) * 2 - 1) * FARTHEST);
     this.settings.i = Math.max(0, Math.min(FARTHEST, this.settings.j + distance));
@@ -57,10 +57,10 @@ class Rotary extends Panels {
 
   describe() {
     const { i, j, shift } = this.settings, difference = Math.abs(this.shifted - this.unshifted);
-    this.lay("i", 0, FARTHEST);
-    this.lay("j", 0, FARTHEST);
-    this.lay("shift", 0, 4096);
-    this.layBase();
+    this.show("i", 0, FARTHEST);
+    this.show("j", 0, FARTHEST);
+    this.show("shift", 0, 4096);
+    this.showBase();
     const values = { ...this.names, i, j, shift, distance: written(i - j),
       ishift: i + shift, jshift: j + shift, pairs: this.omega.length,
       score: written(this.unshifted.toFixed(15)), shifted: written(this.shifted.toFixed(15)),
@@ -89,7 +89,7 @@ class Rotary extends Panels {
     const [cx, cy] = [left + width / 2, top + radius + 6], below = cy + radius + 6;
     const longest = Math.max(Math.hypot(q[m], q[m + half]), Math.hypot(k[m], k[m + half])) || 1;
     const tip = (x) => [cx + (x[m] / longest) * radius, cy - (x[m + half] / longest) * radius];
-    const hand = (x, ...look) => { stroke(context, ...look); line(context, cx, cy, ...tip(x)); };
+    const hand = (x, ...style) => { stroke(context, ...style); line(context, cx, cy, ...tip(x)); };
     stroke(context, ink("grid"));
     circle(context, cx, cy, radius);
     for (const unturned of [this.q, this.k]) hand(unturned, ink("muted"), 1, [1, 3]);

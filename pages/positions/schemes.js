@@ -74,7 +74,7 @@ export function slopes(heads) {
   return [...powers(below), ...powers(2 * below).filter((_, k) => k % 2 === 0).slice(0, heads - below)];
 }
 
-/** Softmax of the biases in each row i over its keys: 0 … i under a causal mask, else all n. */
+/** Softmax of the biases in each row i over its keys: 0 … i under a causal mask, otherwise all n. */
 export function attention(bias, n, causal) {
   const out = new Float64Array(n * n).fill(NaN);
   for (let i = 0; i < n; i += 1) {

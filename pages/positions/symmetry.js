@@ -1,5 +1,5 @@
-// The symmetry experiment: the outputs of a prompt and of the same tokens in another order, row by row, tied by token.
-// Four cases, positions on or off by mask on or off; the one picked is drawn.
+// The symmetry experiment: the outputs for a prompt and for the same tokens in another order, row by row, linked by
+// token. Four cases: positions on or off, mask on or off; the picked one is drawn.
 import { clipped, matrixPicture, stroke, write } from "../../core/components/lib/canvas.js";
 import { button, fill, make, marked } from "../../core/components/lib/dom.js";
 import { significant } from "../../core/components/lib/numbers.js";
@@ -8,7 +8,7 @@ import { Panels } from "./panels.js";
 
 const MOTION = 350;      // ms
 
-const shown = (difference) => (difference === 0 ? "0" : significant(difference, 2));
+const written = (difference) => (difference === 0 ? "0" : significant(difference, 2));
 
 class Symmetry extends Panels {
   constructor(root) {
@@ -67,7 +67,7 @@ class Symmetry extends Panels {
     return { n, chip, gap, last, strip, row: Math.min(26, (height - 2) / n), right: chip + strip + gap };
   }
 
-  /** Of the two columns of rows the keys go through the left one. */
+  /** The keys walk the left of the two columns of rows. */
   cells() {
     const { n, row } = this.geometry();
     return { left: 0, width: 2, height: n * row, columns: 1, rows: n };
@@ -99,7 +99,7 @@ class Symmetry extends Panels {
     this.caption({ shown: this.width }, () => "caption");
     const t = this.token;
     marked(this.reading, t === null ? this.labels.hint : fill(this.labels.row,
-      { token: this.tokens[t], from: t, to: this.target[t], difference: shown(this.differences[t]) }));
+      { token: this.tokens[t], from: t, to: this.target[t], difference: written(this.differences[t]) }));
   }
 
   drawPanel(_, context) {
@@ -135,7 +135,7 @@ class Symmetry extends Panels {
     const left = g.right + g.strip + g.chip;
     context.fillStyle = this.ink("excluded");
     context.fillRect(left, y - Math.min(5, g.row / 3), length, Math.min(10, g.row / 1.5));
-    if (isNamed) write(context, shown(value), left + length + 5, y, this.ink("text"));
+    if (isNamed) write(context, written(value), left + length + 5, y, this.ink("text"));
   }
 }
 

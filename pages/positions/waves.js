@@ -9,7 +9,7 @@ import { baseAt, Panels } from "./panels.js";
 import { drawDial, drawGram, drawHeat, drawLengths, drawProducts, drawWave, wavelength } from "./waves_panels.js";
 import { byDistance, productsWith, sinusoids } from "./schemes.js";
 
-const DRAWN = { heat: drawHeat, lengths: drawLengths, wave: drawWave, dial: drawDial, products: drawProducts,
+const DRAW = { heat: drawHeat, lengths: drawLengths, wave: drawWave, dial: drawDial, products: drawProducts,
   gram: drawGram };
 const LEFT = 52, RIGHT = 10;      // pixels beside a picture over positions
 
@@ -20,7 +20,7 @@ class Waves extends Panels {
     this.range("d");
     this.range("base", { convert: baseAt });
     this.range("pair");
-    for (const name of Object.keys(DRAWN)) this.panel(name);
+    for (const name of Object.keys(DRAW)) this.panel(name);
     this.range("i", { parent: this.panels.heat.cell, className: "cursor i" });
     this.range("j", { parent: this.panels.products.cell, className: "cursor j" });
     this.tip = make("div", "tip", root);
@@ -30,7 +30,7 @@ class Waves extends Panels {
   /** Where a panel's picture lies; the keys begin at the picked position, dimension and key. */
   cells(name) {
     const { n, d, i, j, pair } = this.settings, { surface } = this.panels[name];
-    // the waves read the numbers of their axis off the panels above and below
+    // the waves share the axis numbers of the panels above and below
     const height = surface.height - (name === "wave" || name === "dial" ? 2 : 18);
     const box = { left: LEFT, top: 0, width: surface.width - LEFT - RIGHT, height, columns: n, rows: 1, from: [i, 0] };
     if (name === "heat") return { ...box, rows: d, from: [i, 2 * pair] };
@@ -48,30 +48,30 @@ class Waves extends Panels {
   }
 
   /** The position, key and dimension at a panel's cell. */
-  at({ name, column, row }) {
+  target({ name, column, row }) {
     return { heat: { i: column, dimension: row }, lengths: { dimension: 2 * row }, wave: { i: column },
       products: { j: column }, gram: { i: row, j: column } }[name];
   }
 
   pick(cell) {
-    const { dimension, ...positions } = this.at(cell);
+    const { dimension, ...positions } = this.target(cell);
     Object.assign(this.settings, positions);
     if (dimension !== undefined) this.settings.pair = dimension >> 1;
   }
 
   compute() {
-    const s = this.settings, { n, d, base } = s, made = `${n} ${d} ${base}`;
+    const s = this.settings, { n, d, base } = s, key = `${n} ${d} ${base}`;
     s.pair = Math.min(s.pair, d / 2 - 1);
     s.i = Math.min(s.i, n - 1);
     s.j = Math.min(s.j, n - 1);
-    if (this.made !== made) {
+    if (this.key !== key) {
       Object.assign(this, sinusoids(n, d, base));
       this.distances = byDistance(this.P, n, d);
       this.lowest = Math.min(0, ...this.distances);
     }
     this.row = productsWith(this.P, n, d, s.i);
-    if (this.made === made && this.picturesTheme === this.theme) return;
-    Object.assign(this, { made, picturesTheme: this.theme });
+    if (this.key === key && this.picturesTheme === this.theme) return;
+    Object.assign(this, { key, picturesTheme: this.theme });
     const colours = this.theme.table("div"), product = (r, c) => this.distances[Math.abs(r - c)];
     this.heatPicture = matrixPicture(d, n, (r, c) => this.P[c * d + r], colours, -1, 1, this.heatPicture);
     this.gramPicture = matrixPicture(n, n, product, colours, -d / 2, d / 2, this.gramPicture);
@@ -84,10 +84,10 @@ class Waves extends Panels {
   }
 
   drawPanel(name, context) {
-    DRAWN[name](this, context, this.cells(name));
+    DRAW[name](this, context, this.cells(name));
   }
 
-  /** The ranges of i and j run along the panels' own axis: the thumb stands at its column. */
+  /** Align the ranges of i and j with the panels' axis: the thumb is at its column. */
   placeRanges() {
     const { left, width, columns } = this.cells("heat"), cell = width / columns;
     for (const name of ["i", "j"]) {
@@ -100,10 +100,10 @@ class Waves extends Panels {
   /** Every number in words: slider values, captions, the reading under the panels. */
   describe() {
     const { n, d, pair, i, j } = this.settings, { labels, row, distances } = this;
-    const hinted = (name, low, high, step = 1) => this.lay(name, low, high, { step, hint: labels[`${name}_hint`] });
+    const hinted = (name, low, high, step = 1) => this.show(name, low, high, { step, hint: labels[`${name}_hint`] });
     hinted("n", 4, 256, 4);
     hinted("d", 2, 512, 2);
-    this.layBase(labels.base_hint);
+    this.showBase(labels.base_hint);
     hinted("pair", 0, d / 2 - 1);
     hinted("i", 0, n - 1);
     hinted("j", 0, n - 1);
@@ -122,7 +122,7 @@ class Waves extends Panels {
     const { hover, tip } = this;
     tip.hidden = !hover;
     if (!hover) return;
-    marked(tip, this.hoverText(hover.name, this.at(hover)));
+    marked(tip, this.hoverText(hover.name, this.target(hover)));
     const box = this.panels[hover.name].surface.canvas.getBoundingClientRect();
     const home = this.root.getBoundingClientRect(), left = box.left - home.left + hover.x + 14;
     tip.style.left = `${Math.max(0, Math.min(left, home.width - tip.offsetWidth - 4))}px`;

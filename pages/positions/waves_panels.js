@@ -1,4 +1,4 @@
-// The six panels of the waves, one function each; `view` is the Waves instrument, `box` where the panel's picture lies.
+// The six panels of the waves, one function each; `view` is the Waves instrument, `box` the place of the picture.
 import { dot, line, placePicture, stroke, write } from "../../core/components/lib/canvas.js";
 import { decimals, grouped, significant } from "../../core/components/lib/numbers.js";
 import { circle, polyline } from "./panels.js";
@@ -21,8 +21,8 @@ function pickedDots(view, context, i, j) {
 /** The cursor of all panels over positions: i solid, j dashed, the hovered one thin. */
 function drawCursors(view, context, box) {
   const { ink, hover, settings: { i, j } } = view;
-  const upright = (column, ...look) => {
-    stroke(context, ...look);
+  const upright = (column, ...style) => {
+    stroke(context, ...style);
     line(context, centre(box, column), 0, centre(box, column), box.height);
   };
   upright(i, ink("text"), 1.5);
@@ -79,7 +79,7 @@ export function drawLengths(view, context, { height }) {
   const isRight = x(n) > left + width - 50;
   view.tick(context, `N = ${n}`, x(n) + (isRight ? -4 : 4), height - 7, isRight ? "right" : "left");
   stroke(context, ink("position-ink"), 2);
-  polyline(context, [...omega].map((each, k) => [x(2 * Math.PI / each), y(k)]));
+  polyline(context, [...omega].map((frequency, k) => [x(2 * Math.PI / frequency), y(k)]));
   const picked = [x(2 * Math.PI / omega[pair]), y(pair)];
   stroke(context, ink("position-ink"));
   line(context, 0, y(pair), ...picked);
@@ -112,7 +112,7 @@ export function drawDial(view, context, { height }) {
   const { i, j, pair, d, n } = view.settings, { ink, P } = view, { width } = view.panels.dial.surface;
   const radius = height / 2 - 6, [cx, cy] = [Math.min(width / 2, radius + 30), height / 2];
   const at = (k) => [cx + radius * P[k * d + 2 * pair + 1], cy - radius * P[k * d + 2 * pair]];
-  const hand = (k, ...look) => { stroke(context, ink("position-ink"), ...look); line(context, cx, cy, ...at(k)); };
+  const hand = (k, ...style) => { stroke(context, ink("position-ink"), ...style); line(context, cx, cy, ...at(k)); };
   stroke(context, ink("grid"));
   line(context, cx - radius, cy, cx + radius, cy);
   line(context, cx, cy - radius, cx, cy + radius);
@@ -131,10 +131,10 @@ export function drawDial(view, context, { height }) {
 /** The angle between the two hands, filled: its cosine is this pair's part of P_i · P_j. */
 function drawArc(view, context, cx, cy, radius) {
   const { i, j, pair } = view.settings, omega = view.omega[pair], turn = (i - j) * omega;
-  const shown = turn - 2 * Math.PI * Math.round(turn / (2 * Math.PI));
+  const angle = turn - 2 * Math.PI * Math.round(turn / (2 * Math.PI));
   context.beginPath();
   context.moveTo(cx, cy);
-  context.arc(cx, cy, radius * 0.45, -j * omega, -(j * omega + shown), shown > 0);
+  context.arc(cx, cy, radius * 0.45, -j * omega, -(j * omega + angle), angle > 0);
   context.closePath();
   context.globalAlpha = 0.35;
   context.fillStyle = view.ink("position");
@@ -155,8 +155,8 @@ export function drawProducts(view, context, box) {
   const y = (value) => 8 + ((most - value) / (most - lowest || 1)) * (box.height - 14), product = (k) => y(row[k]);
   view.levels(context, box, lowest < -0.15 * most ? [0, most] : [0, most / 2, most], y);
   drawCursors(view, context, box);
-  const between = (at) => omega.reduce((sum, each) => sum + Math.cos((at - i) * each), 0);
-  if (n * d <= SMOOTH) drawCurve(view, context, box, (at) => y(between(at)), 1.5);
+  const productAt = (at) => omega.reduce((sum, frequency) => sum + Math.cos((at - i) * frequency), 0);
+  if (n * d <= SMOOTH) drawCurve(view, context, box, (at) => y(productAt(at)), 1.5);
   else {
     stroke(context, view.ink("position-ink"), 1.5);
     polyline(context, [...row].map((value, k) => [centre(box, k), y(value)]));

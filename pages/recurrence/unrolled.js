@@ -1,7 +1,7 @@
 // A recurrent network unrolled: tokens below, a strip of m hidden units above each, layer over layer; arrows carry the
 // state from step to step. A click on a strip picks a step and a unit, a click on a token the start of the path; arrow
 // keys move step and unit, with shift the start.
-import { beginDrawing, clipped, line, resize, stroke, writeText } from "../../core/components/lib/canvas.js";
+import { beginDrawing, clipped, line, stroke, writeText } from "../../core/components/lib/canvas.js";
 import { css } from "../../core/components/lib/colours.js";
 import { fill, make, spokenLine } from "../../core/components/lib/dom.js";
 import { exact } from "../../core/components/lib/numbers.js";
@@ -67,7 +67,7 @@ class Unrolled {
     else this.pick({ unit: clamp(unit + along, this.m) });
   }
 
-  // ---- where things stand ----
+  // ---- layout ----
 
   arrange() {
     const width = this.scroll.clientWidth, { scale, layers, directions, n } = this;
@@ -81,9 +81,7 @@ class Unrolled {
     // the last layer highest; of two directions the backward one above
     this.strips = Array.from({ length: count }, (_, k) => ({ layer: Math.floor(k / directions),
       direction: k % directions, top: top + (count - 1 - k) * (strip + gap) }));
-    for (const { style } of [this.stage, this.canvas])
-      Object.assign(style, { width: `${whole}px`, height: `${height}px` });
-    resize(this.canvas, Math.round(whole * ratio), Math.round(height * ratio));
+    Object.assign(this.stage.style, { width: `${whole}px`, height: `${height}px` });
     this.paint();
   }
 
@@ -110,8 +108,9 @@ class Unrolled {
   paint() {
     const { source, picked, directions } = this;
     beginDrawing(this, this.whole);
-    // the direction that carries token `source` to the picked step; null where that comes before and nothing runs back
-    this.way = picked.step >= source ? 0 : directions > 1 ? 1 : null;
+    // the direction that carries token `source` to the picked step; null if the step comes before it and no layer runs
+    // backwards
+    this.route = picked.step >= source ? 0 : directions > 1 ? 1 : null;
     for (const strip of this.strips) this.arrowsAlong(strip);
     for (let step = 0; step < this.n; step++)
       for (let layer = 0; layer < this.layers; layer++) this.arrowUp(step, layer);
@@ -122,7 +121,7 @@ class Unrolled {
     this.names();
   }
 
-  /** Names stand above and below the strips that they name. */
+  /** Write a text centred at (x, y). */
   write(text, x, y, options = {}) {
     writeText(this, text, x, y, { align: "center", ...options });
   }
@@ -146,12 +145,12 @@ class Unrolled {
 
   /** From step to step of one layer, in one direction. */
   arrowsAlong({ layer, direction, top }) {
-    const { n, thick, way, source, picked } = this, y = top + this.strip / 2;
+    const { n, thick, route, source, picked } = this, y = top + this.strip / 2;
     const low = Math.min(source, picked.step), high = Math.max(source, picked.step);
     for (let step = 0; step + 1 < n; step++) {
       const ends = [this.centre(step) + thick / 2 + 2, this.centre(step + 1) - thick / 2 - 2];
       const [from, to] = direction ? ends.reverse() : ends;
-      this.arrow(from, y, to, y, way === direction && layer === 0 && step >= low && step < high);
+      this.arrow(from, y, to, y, route === direction && layer === 0 && step >= low && step < high);
     }
     if (n > 1 && this.column - thick > 30) this.write("Wₕ", (this.centre(0) + this.centre(1)) / 2, y - 10, WEIGHT);
   }
@@ -161,7 +160,7 @@ class Unrolled {
     const { source, picked } = this, x = this.centre(step), to = this.topOf(layer, 0) + this.strip + 3;
     const from = layer === 0 ? this.height - this.foot + 2 : this.topOf(layer - 1, this.directions - 1) - 2;
     const carries = layer === 0 ? step === source : layer <= picked.layer && step === picked.step;
-    this.arrow(x, from, x, to, this.way !== null && carries);
+    this.arrow(x, from, x, to, this.route !== null && carries);
     if (layer === 0 && step === 0) this.write("Wₓ", x + 8, (from + to) / 2, { ...WEIGHT, align: "left" });
   }
 
@@ -179,17 +178,17 @@ class Unrolled {
     }
   }
 
-  /** What each row is, at the left edge of what is seen, however far it is scrolled. */
+  /** The names of the rows, at the left edge of the visible part, however far it is scrolled. */
   names() {
     const { context, text, height, foot, scale } = this, left = this.scroll.scrollLeft;
     const write = (name, y, more) => this.write(name, left + 4, y, { align: "left", bold: true, ...more });
     context.fillStyle = this.ink("page");
     context.fillRect(left, this.top - 2, this.left - 6, height - this.top);
     for (const { layer, direction, top } of this.strips) {
-      const y = top + this.strip / 2, tight = this.column - this.thick <= 30, look = { meaning: "residual-ink" };
+      const y = top + this.strip / 2, tight = this.column - this.thick <= 30, style = { meaning: "residual-ink" };
       const arrow = this.directions > 1 ? "→←"[direction] : "";
-      write(`${text.hidden}${this.layers > 1 ? layer + 1 : ""}${arrow}`, y - (tight ? 8 * scale : 0), look);
-      if (tight) write("Wₕ", y + 8 * scale, look);
+      write(`${text.hidden}${this.layers > 1 ? layer + 1 : ""}${arrow}`, y - (tight ? 8 * scale : 0), style);
+      if (tight) write("Wₕ", y + 8 * scale, style);
     }
     write(text.input, height - foot + 4 + (foot - 10) / 2);
   }
@@ -198,8 +197,8 @@ class Unrolled {
     const { context, ink, column, source, picked } = this, top = this.height - this.foot + 4, tall = this.foot - 10;
     this.tokens.forEach((token, step) => {
       context.font = `${this.type}px ${ink("mono")}`;
-      const shown = clipped(context, token, column - 12), x = this.centre(step);
-      const wide = Math.min(column - 4, context.measureText(shown).width + 12);
+      const name = clipped(context, token, column - 12), x = this.centre(step);
+      const wide = Math.min(column - 4, context.measureText(name).width + 12);
       const chosen = step === source || step === picked.step;
       context.fillStyle = ink("panel");
       stroke(context, ink(step === source ? "key" : chosen ? "query" : "grid-ink"), chosen ? 2.5 : 1);
@@ -207,13 +206,13 @@ class Unrolled {
       context.roundRect(x - wide / 2, top, wide, tall, 4);
       context.fill();
       context.stroke();
-      this.write(shown, x, top + tall / 2 + 0.5, { mono: true, bold: chosen, room: wide - 4 });
+      this.write(name, x, top + tall / 2 + 0.5, { mono: true, bold: chosen, room: wide - 4 });
     });
   }
 
-  /** What attention does over the same distance: one arc from the picked step to the token, above everything. */
+  /** The path of attention over the same distance: one arc from the token to the picked step, above everything. */
   attention() {
-    const { context, ink, source, picked, text, scale } = this, backward = this.way === null;
+    const { context, ink, source, picked, text, scale } = this, backward = this.route === null;
     const from = this.centre(source), to = this.centre(picked.step), base = this.top - 4, peak = 20 * scale - 12;
     if (source !== picked.step) {
       stroke(context, ink(backward ? "excluded-ink" : "attention-ink"), 2.5, backward ? [2, 5] : [7, 4]);

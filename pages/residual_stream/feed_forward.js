@@ -8,9 +8,9 @@ import { niceStep, significant, written } from "../../core/components/lib/number
 import { emOf } from "../../core/components/lib/text.js";
 import { mounted, onWidth } from "../../core/components/lib/view.js";
 
-const RUG = -0.65, FLOOR = -0.9;     // of the curves' axis: where the ticks of the neurons stand, and its lower end
-const NEAR = 4;                      // pixels to both sides of the hand, in which the strongest neuron is taken
-const APART = 20;                    // a name needs a twentieth of the width
+const RUG = -0.65, FLOOR = -0.9;     // on the curves' axis: the place of the neurons' ticks, and the lower end
+const NEAR = 4;                      // pixels on both sides of the pointer: the strongest neuron within is taken
+const APART = 20;                    // a neuron's number needs a twentieth of the width
 
 class Neurons {
   constructor(root) {
@@ -34,20 +34,20 @@ class Neurons {
 
   receive(header) {
     Object.assign(this, header);
-    this.over = null;
+    this.hovered = null;
     rich(this.title, header.title_line, { token: { chip: header.token } });
     this.build();
     this.list();
   }
 
-  /** The neuron that is shown: under the hand, else the picked one, else the strongest. */
+  /** The marked neuron: the one under the pointer, or else the picked one, or else the strongest. */
   marked() {
-    return this.over ?? (this.picked >= 0 ? this.picked : this.rows[0].neuron);
+    return this.hovered ?? (this.picked >= 0 ? this.picked : this.rows[0].neuron);
   }
 
   hover(neuron) {
-    if (neuron === this.over) return;
-    this.over = neuron;
+    if (neuron === this.hovered) return;
+    this.hovered = neuron;
     this.mark();
   }
 
@@ -55,11 +55,11 @@ class Neurons {
     if (neuron !== null) this.send({ neuron: neuron === this.picked ? -1 : neuron });
   }
 
-  /** Of the neurons near to the pointer the strongest. */
+  /** The strongest of the neurons near the pointer. */
   under(event) {
     const { left } = this.bars_svg.getBoundingClientRect(), { from, to } = this.frame, n = this.post.length;
-    const at = (x) => ((x - from) / (to - from)) * n - 0.5, x = event.clientX - left;
-    const first = Math.max(0, Math.round(at(x - NEAR))), last = Math.min(n - 1, Math.round(at(x + NEAR)));
+    const indexAt = (x) => ((x - from) / (to - from)) * n - 0.5, x = event.clientX - left;
+    const first = Math.max(0, Math.round(indexAt(x - NEAR))), last = Math.min(n - 1, Math.round(indexAt(x + NEAR)));
     let best = null;
     for (let i = first; i <= last; i++)
       if (best === null || Math.abs(this.post[i]) > Math.abs(this.post[best])) best = i;
@@ -92,13 +92,13 @@ class Neurons {
     for (let z = low; z <= high; z += 2) this.write(svg, x(z), floor + 1.1 * em, written(z));
     this.write(svg, (left + width) / 2, height - 0.35 * em, this.text.input);
     this.upright(svg, this.text.output, (top + floor) / 2);
-    names.forEach((name, which) => {
-      const points = Array.from(inputs, (z, i) => `${x(z).toFixed(1)} ${y(curves[which * k + i]).toFixed(1)}`);
-      const look = { class: which ? "curve" : "curve own", "stroke-dasharray": dashes[which] };
-      const at = top + (0.9 + 1.35 * which) * em;
-      draw("path", { d: `M${points.join("L")}`, ...look }, svg);
-      drawLine(svg, left + 0.6 * em, at, left + 3.2 * em, at, look);
-      drawText(svg, left + 3.7 * em, at + 0.32 * em, name, { name: which ? "sans" : "sans strong" });
+    names.forEach((name, row) => {
+      const points = Array.from(inputs, (z, i) => `${x(z).toFixed(1)} ${y(curves[row * k + i]).toFixed(1)}`);
+      const style = { class: row ? "curve" : "curve own", "stroke-dasharray": dashes[row] };
+      const lineY = top + (0.9 + 1.35 * row) * em;
+      draw("path", { d: `M${points.join("L")}`, ...style }, svg);
+      drawLine(svg, left + 0.6 * em, lineY, left + 3.2 * em, lineY, style);
+      drawText(svg, left + 3.7 * em, lineY + 0.32 * em, name, { name: row ? "sans" : "sans strong" });
     });
     const tall = 0.65 * em, ticks = Array.from(this.pre).filter((z) => z >= low && z <= high)
       .map((z) => `M${x(z).toFixed(1)} ${(y(RUG) - tall).toFixed(1)}v${(2 * tall).toFixed(1)}`);
@@ -132,7 +132,7 @@ class Neurons {
     drawText(svg, x, y, text, { anchor: "middle", name });
   }
 
-  /** A line across at a value, which stands left of it. */
+  /** A horizontal line at a value, with the value at its left. */
   level(svg, value, [x1, x2], y, text) {
     drawLine(svg, x1, y, x2, y, { class: value ? "grid" : "zero" });
     drawText(svg, x1 - 0.5 * this.em, y + 0.3 * this.em, text, { anchor: "end" });
@@ -143,28 +143,29 @@ class Neurons {
       svg, text);
   }
 
-  /** The marked neuron in both pictures, the names of the strongest, and what is read of the marked one. */
+  /** Mark the neuron in both pictures, write the numbers of the strongest ones and the reading of the marked one. */
   mark() {
     const neuron = this.marked(), { x, y } = this.frame, { em } = this, z = this.pre[neuron], a = this.post[neuron];
     this.on_bars.replaceChildren();
     drawLine(this.on_bars, x(neuron), y(0), x(neuron), y(a), { class: "at bar" });
     const named = [];
-    for (const one of [neuron, ...this.rows.map((row) => row.neuron)])
-      if (named.every((other) => Math.abs(one - other) > this.post.length / APART)) named.push(one);
-    for (const one of named)
-      this.write(this.on_bars, x(one), y(this.post[one]) + (this.post[one] < 0 ? 0.95 : -0.3) * em, one, "sans strong");
+    for (const unit of [neuron, ...this.rows.map((row) => row.neuron)])
+      if (named.every((other) => Math.abs(unit - other) > this.post.length / APART)) named.push(unit);
+    for (const unit of named)
+      this.write(this.on_bars, x(unit), y(this.post[unit]) + (this.post[unit] < 0 ? 0.95 : -0.3) * em, unit,
+        "sans strong");
     this.on_curve.replaceChildren();
     if (z >= this.inputs[0] && z <= this.inputs.at(-1)) {
-      const on = this.gated ? this.own_at(z) : a;
-      drawLine(this.on_curve, this.x(z), this.y(RUG) + 0.65 * em, this.x(z), this.y(on), { class: "at" });
-      draw("circle", { cx: this.x(z), cy: this.y(on), r: 0.36 * em, class: "dot" }, this.on_curve);
+      const level = this.gated ? this.curveAt(z) : a;
+      drawLine(this.on_curve, this.x(z), this.y(RUG) + 0.65 * em, this.x(z), this.y(level), { class: "at" });
+      draw("circle", { cx: this.x(z), cy: this.y(level), r: 0.36 * em, class: "dot" }, this.on_curve);
     }
     this.read.textContent = fill(this.text.read, { neuron, z: significant(z, 4), a: significant(a, 4) });
   }
 
   /** The model's own curve at z, between two of its points: a gated neuron's activation is that times
       something else. */
-  own_at(z) {
+  curveAt(z) {
     const { inputs, curves } = this, last = inputs.length - 1;
     const place = ((z - inputs[0]) / (inputs[last] - inputs[0])) * last, i = Math.min(last - 1, Math.floor(place));
     return curves[i] + (place - i) * (curves[i + 1] - curves[i]);
@@ -178,9 +179,9 @@ class Neurons {
       make("th", name === "activation" ? "number" : "", head, text[name]).scope = "col";
     const body = make("tbody", "", table);
     for (const listed of this.rows) {
-      const { neuron } = listed, is_picked = neuron === this.picked, row = make("tr", is_picked ? "picked" : "", body);
+      const { neuron } = listed, isPicked = neuron === this.picked, row = make("tr", isPicked ? "picked" : "", body);
       const node = button(make("td", "", row), neuron, fill(text.pick, { neuron }), () => this.pick(neuron));
-      node.ariaPressed = String(is_picked);
+      node.ariaPressed = String(isPicked);
       row.onpointerenter = () => this.hover(neuron);
       row.onpointerleave = () => this.hover(null);
       make("td", "number", row, significant(this.post[neuron]));
@@ -192,14 +193,14 @@ class Neurons {
     this.clip();
   }
 
-  /** Tokens for which a line has no room are left out, the last first; the first stays. */
+  /** Hide the tokens that do not fit on their line, the last ones first; the first one stays. */
   clip() {
     const cells = [...this.table.querySelectorAll("td:nth-child(n + 3)")];
-    for (const cell of cells) for (const one of cell.children) one.hidden = false;
+    for (const cell of cells) for (const node of cell.children) node.hidden = false;
     const ends = cells.map((cell) =>
-      [cell.getBoundingClientRect().right, [...cell.children].map((one) => one.getBoundingClientRect().right)]);
-    cells.forEach((cell, i) => [...cell.children].forEach((one, k) => {
-      one.hidden = k > 0 && ends[i][1][k] > ends[i][0];
+      [cell.getBoundingClientRect().right, [...cell.children].map((node) => node.getBoundingClientRect().right)]);
+    cells.forEach((cell, i) => [...cell.children].forEach((node, k) => {
+      node.hidden = k > 0 && ends[i][1][k] > ends[i][0];
     }));
   }
 }

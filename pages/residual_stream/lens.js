@@ -1,5 +1,5 @@
-// A slider over the rows of the grid: it, the grid's picked row, the sentence above and the guesses beside it move
-// together in the browser, and Python hears when the hand has let go.
+// A slider over the rows of the grid: slider, picked row, the sentence above and the guesses beside it move together in
+// the browser; Python hears of it when the hand has let go.
 import { draw, reveal, show } from "../../core/components/residual_grid/grid.js";
 import { rich } from "../../core/components/lib/dom.js";
 import { significant } from "../../core/components/lib/numbers.js";

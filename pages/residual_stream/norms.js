@@ -1,6 +1,6 @@
-// Beside the grid, the lines of one token: its stream, what attention and what the feed-forward part add, with every
-// other token faint behind. Both follow one hover: a cell of the grid shows its token's lines, the nearest line of the
-// chart shows its cell.
+// Beside the grid, the lines of one token: its stream, and what attention and the feed-forward part add, with all other
+// tokens faint behind. Grid and chart share one hover: a cell of the grid shows its token's lines, the nearest line of
+// the chart shows its cell.
 import { draw, fontOf, hoverCell, pick, show } from "../../core/components/residual_grid/grid.js";
 import { clipped, line, resize, stroke, write } from "../../core/components/lib/canvas.js";
 import { niceStep, significant } from "../../core/components/lib/numbers.js";
@@ -27,7 +27,7 @@ function markedDepth({ data, hover, picked }, otherwise) {
   return cell ? cell.row + rowShift(data) : otherwise;
 }
 
-/** The edges of the plot, and where a depth and a length stand in it. */
+/** The edges of the plot, and its scales x(depth) and y(length). */
 function layOut(state, context, width, height) {
   const { data } = state, { type, lengths: [low, high] } = data;
   context.font = fontOf(state, 13, "font", "600");
@@ -119,7 +119,7 @@ function drawLine({ data: { type } }, context, kind, points) {
   for (const [x, y] of points) mark(context, kind, x, y, 4.2 * type);
 }
 
-/** A disc, a square or a triangle: kinds are told apart without colour. */
+/** A disc, a square or a triangle, so that the kinds can be told apart without colour. */
 function mark(context, kind, x, y, size) {
   context.beginPath();
   if (kind === "residual") context.arc(x, y, size, 0, 2 * Math.PI);
@@ -132,7 +132,7 @@ function mark(context, kind, x, y, size) {
   context.fill();
 }
 
-/** The name and, for the depth under the hand, the value of each line, at its end and clear of each other. */
+/** At the end of each line its name and its value at the marked depth, without overlaps. */
 function drawEndLabels(state, context, token) {
   const { data, plot } = state, last = data.depths.length - 1, step = 32 * data.type, depth = markedDepth(state, last);
   const labels = data.kinds.map((kind) => ({ kind, y: plot.y(lengthAt(state, kind, last, token)) }))
@@ -140,10 +140,10 @@ function drawEndLabels(state, context, token) {
   labels.forEach((label, i) => { if (i) label.y = Math.max(label.y, labels[i - 1].y + step); });
   labels.reverse().forEach((label, i) => { label.y = Math.min(label.y, plot.bottom - 8 - i * step); });
   for (const { kind, y } of labels) {
-    const at = plot.right + 12, value = significant(lengthAt(state, kind, depth, token));
-    write(context, data.names[kind], at, y - 7 * data.type, inkOf(kind), "left",
+    const left = plot.right + 12, value = significant(lengthAt(state, kind, depth, token));
+    write(context, data.names[kind], left, y - 7 * data.type, inkOf(kind), "left",
       { font: fontOf(state, 13, "font", "600") });
-    write(context, value, at, y + 8 * data.type, inkOf(kind), "left", { font: fontOf(state, 13) });
+    write(context, value, left, y + 8 * data.type, inkOf(kind), "left", { font: fontOf(state, 13) });
   }
 }
 
@@ -154,9 +154,9 @@ function nearest(state, event) {
   if (px < plot.left - 20 || px > plot.right + 20 || py < plot.top - 10 || py > plot.bottom + 10) return null;
   const place = Math.round(((px - plot.left) / (plot.right - plot.left)) * steps);
   const depth = Math.min(steps, Math.max(firstDepth(data.faint), place));
-  const apart = (token) => Math.abs(plot.y(lengthAt(state, data.faint, depth, token)) - py);
+  const distance = (token) => Math.abs(plot.y(lengthAt(state, data.faint, depth, token)) - py);
   let column = 0;
-  for (let token = 1; token < data.columns; token++) if (apart(token) < apart(column)) column = token;
+  for (let token = 1; token < data.columns; token++) if (distance(token) < distance(column)) column = token;
   return { row: Math.max(0, depth - rowShift(data)), column };
 }
 
@@ -176,6 +176,6 @@ export default function ({ parentElement, data, setTriggerValue }) {
 }
 
 function revealColumn({ column, width, left, right, scroller }, cell) {
-  const at = cell.column * column, view = width - left - right;
-  if (at < scroller.scrollLeft || at + column > scroller.scrollLeft + view) scroller.scrollLeft = at - view / 2;
+  const x = cell.column * column, view = width - left - right;
+  if (x < scroller.scrollLeft || x + column > scroller.scrollLeft + view) scroller.scrollLeft = x - view / 2;
 }

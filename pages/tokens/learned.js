@@ -4,11 +4,10 @@ import { grouped, plain } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
 import { mounted, onWidth, TitledView } from "../../core/components/lib/view.js";
 
-// header: sizes [asked]; letters [[visible form of each character] per word]; order [word]; more: words of the text
-// that are not shown;
-// bpe, unigram: one entry a size, {size, tokens, cuts [[length of each piece] per word]}; bpe also {merge: [left,
-// right] or null, rank}, unigram {log: nats, scores [ln p of the word's best way]}; ends {tokens if every character is
-// one, if every word is one}; settings {size, word}.
+// header: sizes [wanted]; letters [[visible form of each character] per word]; order [word]; more: number of words of
+// the text that are not shown; bpe, unigram: one entry per size, {size, tokens, cuts [[length of each piece] per
+// word]}; bpe also {merge: [left, right] or null, rank}, unigram {log: nats, scores [ln p of the word's best
+// segmentation]}; ends {characters, words: the number of tokens if each of them is one}; settings {size, word}.
 class Training extends TitledView {
   constructor(root) {
     super(root);
@@ -45,7 +44,7 @@ class Training extends TitledView {
     this.paint();
   }
 
-  /** Every word of the text as one button, once for each method; the pieces inside change with the slider. */
+  /** Every word of the text as one button, for each method; its pieces change with the slider. */
   buildBodies() {
     for (const column of this.columns) {
       column.body.replaceChildren();
@@ -67,15 +66,15 @@ class Training extends TitledView {
   settle() {
     const size = this.sizes[this.at];
     this.echoes.tell(size);
-    this.send({ size, word: this.chosen ? this.word : -1 });     // what nobody has picked is not kept
+    this.send({ size, word: this.chosen ? this.word : -1 });     // only a picked word is kept
   }
 
   split(w, lengths) {
     const pieces = [];
-    let at = 0;
+    let start = 0;
     for (const length of lengths) {
-      pieces.push(this.letters[w].slice(at, at + length).join(""));
-      at += length;
+      pieces.push(this.letters[w].slice(start, start + length).join(""));
+      start += length;
     }
     return pieces;
   }
@@ -112,8 +111,8 @@ class Training extends TitledView {
       make("span", "muted", foot, ` ${fill(this.text.score, { score: plain(entry.scores[this.word], 4) })}`);
   }
 
-  /** Tokens of the whole text against the size of the vocabulary, a line for each method, the slider's
-      place as a rule. */
+  /** Tokens of the whole text against the size of the vocabulary, a curve for each method, and an upright line at the
+      slider's size. */
   plot() {
     const width = this.chart.clientWidth, em = emOf(this.root);
     if (!width || !this.bpe) return;

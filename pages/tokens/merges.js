@@ -1,6 +1,6 @@
 // header: names, bytes {id: text}; rules {id: rank of the rule that made it}; leaves [id]; words [first leaf of each];
 // steps [[rank, left id, right id, id]]; nodes [[step, start, middle, end, id]] in the order of the steps, leaves start
-// to end; pairs {"left,right": rank} of all that ever stand side by side;
+// to end; pairs {"left,right": rank} of all that are ever side by side;
 // first: the prompt's position of the first token; settings {step, position}; step counts the steps done.
 import { chip, draw, drawText, fill, keyPlace, make, rich, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { grouped } from "../../core/components/lib/numbers.js";
@@ -35,11 +35,11 @@ class Merges extends TitledView {
   }
 
   key(event) {
-    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (by) {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (step) {
       const pieces = this.pieces();
-      const at = pieces.findIndex((piece) => piece === this.pickedPiece(pieces));
-      this.pick(pieces[Math.min(pieces.length - 1, Math.max(0, at + by))]);
+      const index = pieces.findIndex((piece) => piece === this.pickedPiece(pieces));
+      this.pick(pieces[Math.min(pieces.length - 1, Math.max(0, index + step))]);
     } else if (event.key === "Home" || event.key === "End") this.player.go(event.key === "Home" ? 0 : this.last);
     else if (event.key === " ") this.player.toggle();
     else return;
@@ -53,33 +53,33 @@ class Merges extends TitledView {
   settle() {
     const step = this.player.told;
     this.echoes.tell(step);
-    // what nobody has picked is not kept
+    // only a picked position is kept
     this.send({ step, position: this.chosen === undefined ? null : this.position });
   }
 
   /** The pieces after `step` steps, as trees: {id, start, end, children, made}. */
   pieces(step = this.step) {
-    const at = this.leaves.map((id, i) => ({ id, start: i, end: i + 1, text: this.names[id], children: null }));
+    const trees = this.leaves.map((id, i) => ({ id, start: i, end: i + 1, text: this.names[id], children: null }));
     for (const [when, start, middle, end, id] of this.nodes) {
       if (when >= step) break;
-      at[start] = { id, start, end, text: this.names[id], children: [at[start], at[middle]], made: when === step - 1 };
+      const children = [trees[start], trees[middle]];
+      trees[start] = { id, start, end, text: this.names[id], children, made: when === step - 1 };
     }
-    const found = [];
-    for (let i = 0; i < at.length; i = at[i].end) found.push(at[i]);
-    return found;
+    const pieces = [];
+    for (let i = 0; i < trees.length; i = trees[i].end) pieces.push(trees[i]);
+    return pieces;
   }
 
   /** The prompt's position of every leaf, once all is merged. */
   positions() {
-    const of = new Int32Array(this.leaves.length);
-    this.pieces(this.last).forEach((piece, k) => of.fill(this.first + k, piece.start, piece.end));
-    return of;
+    const position = new Int32Array(this.leaves.length);
+    this.pieces(this.last).forEach((piece, k) => position.fill(this.first + k, piece.start, piece.end));
+    return position;
   }
 
   pickedPiece(pieces) {
-    const of = this.positionOf;
     return this.chosen !== undefined && pieces.find((piece) => piece.start <= this.chosen && this.chosen < piece.end)
-      || pieces.find((piece) => of[piece.start] === this.position) || pieces[pieces.length - 1];
+      || pieces.find((piece) => this.positionOf[piece.start] === this.position) || pieces[pieces.length - 1];
   }
 
   pick(piece) {
@@ -95,7 +95,7 @@ class Merges extends TitledView {
     return pieces.filter((piece) => piece.start >= this.words[w] && piece.start < end);
   }
 
-  /** Where each word stands: rows as wide as the place, each as high as its deepest tree will be in the end. */
+  /** The place of each word: rows as wide as the picture, each as high as its deepest tree will be in the end. */
   layout() {
     const em = LARGER * emOf(this.root), font = monoFont(em), width = this.place.clientWidth;
     const gap = 0.55 * em;
@@ -130,10 +130,10 @@ class Merges extends TitledView {
     sized(this.svg, ...this.size, "");
     this.svg.replaceChildren();
     this.words.forEach((_, w) => {
-      const own = this.ofWord(pieces, w).map((piece) => measureTree(piece, em, font));
-      const spot = this.spots[w], total = own.reduce((sum, piece) => sum + piece.width, 0);
+      const word = this.ofWord(pieces, w).map((piece) => measureTree(piece, em, font));
+      const spot = this.spots[w], total = word.reduce((sum, piece) => sum + piece.width, 0);
       let x = spot.x + (spot.room - total) / 2;
-      for (const piece of own) {
+      for (const piece of word) {
         piece.marks = [piece.made && this.step < this.last && "made", piece === picked && "picked",
           isNext.has(piece.start) && "next"].filter(Boolean).join(" ");
         const group = drawTree(this.svg, piece, x, spot.y + em, em);
@@ -169,18 +169,18 @@ class Merges extends TitledView {
 
   /** The pairs that a rule joins, lowest rank first: the algorithm takes the first of them. */
   queue(pieces) {
-    const starts = new Set(this.words), found = new Map();
+    const starts = new Set(this.words), pairs = new Map();
     for (let i = 1; i < pieces.length; i++) {
       if (starts.has(pieces[i].start)) continue;
       const rank = this.pairs[`${pieces[i - 1].id},${pieces[i].id}`];
-      if (rank) found.set(rank, [pieces[i - 1].text, pieces[i].text, (found.get(rank)?.[2] ?? 0) + 1]);
+      if (rank) pairs.set(rank, [pieces[i - 1].text, pieces[i].text, (pairs.get(rank)?.[2] ?? 0) + 1]);
     }
-    const ranks = [...found.keys()].sort((a, b) => a - b);
+    const ranks = [...pairs.keys()].sort((a, b) => a - b);
     this.waiting.replaceChildren();
     make("span", "muted", this.waiting,
       fill(ranks.length ? this.text.waiting : this.text.none_waiting, { n: ranks.length }));
     for (const rank of ranks.slice(0, SHOWN_PAIRS)) {
-      const [left, right, times] = found.get(rank);
+      const [left, right, times] = pairs.get(rank);
       const item = make("span", rank === ranks[0] ? "pair first" : "pair", this.waiting);
       chip(item, left);
       chip(item, right);

@@ -74,8 +74,8 @@ class Methods extends TitledView {
         least_method: this.methods[counts.indexOf(least)].name, most_method: this.methods[counts.indexOf(most)].name });
   }
 
-  /** Tokens of the picked example against the size of the vocabulary: few kinds and many tokens on the left, many kinds
-      and few tokens on the right. */
+  /** Tokens of the picked example against the size of the vocabulary: small vocabularies and many tokens on the left,
+      large ones and few tokens on the right. */
   plot() {
     const width = this.chart.clientWidth, em = emOf(this.root);
     if (!width || !this.methods) return;

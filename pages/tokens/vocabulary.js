@@ -47,12 +47,12 @@ class Vocabulary {
 
   settle() {
     this.known = this.field.value;
-    // what nobody has picked is not kept
+    // only a picked token is kept
     this.send({ find: this.field.value, token: this.chosen ? this.token : null });
   }
 
-  /** Tokens that hold what is typed, spaces as they are shown; a number finds its id too. Whole matches first, then
-      beginnings, then by id. */
+  /** The ids of tokens that contain the typed text, with spaces as they are shown; a number also finds the token of
+      that id. Whole matches come first, then beginnings, then the rest by id. */
   matches() {
     const wanted = this.field.value.replaceAll(" ", "·").toLowerCase();
     if (!wanted) return this.names.map((_, id) => id);
@@ -67,13 +67,13 @@ class Vocabulary {
   }
 
   search() {
-    const found = this.matches();
-    this.count.textContent = fill(found.length ? this.text.found : this.text.none,
-      { n: grouped(found.length), size: grouped(this.names.length), shown: Math.min(found.length, MOST_SHOWN) });
+    const ids = this.matches();
+    this.count.textContent = fill(ids.length ? this.text.found : this.text.none,
+      { n: grouped(ids.length), size: grouped(this.names.length), shown: Math.min(ids.length, MOST_SHOWN) });
     this.list.replaceChildren();
     const bytes = new Set(utf8(this.field.value)
       .map((byte) => this.bytes.indexOf(hexOf(byte))));
-    for (const id of found.length ? found.slice(0, MOST_SHOWN) : bytes) {
+    for (const id of ids.length ? ids.slice(0, MOST_SHOWN) : bytes) {
       const entry = button(this.list, "", "", () => {
         Object.assign(this, { token: id, chosen: true });
         this.mark();
@@ -122,7 +122,7 @@ class Vocabulary {
     this.spell();
   }
 
-  /** The bytes behind the characters of what is typed, or else of the picked token: UTF-8 written out in bits. */
+  /** The UTF-8 bytes, in bits, of the characters of the typed text, or else of the picked token. */
   spell() {
     if (this.token === undefined) return;
     const typed = this.field.value, hex = this.bytes[this.token] ? this.bytes[this.token].split(" ") : [];
@@ -131,7 +131,7 @@ class Vocabulary {
       { n: bytes.length, token: { chip: typed || this.names[this.token] } });
     const all = characters(bytes);
     this.characters.replaceChildren();
-    for (const one of all.slice(0, MOST_CHARACTERS)) this.character(one);
+    for (const character of all.slice(0, MOST_CHARACTERS)) this.character(character);
     if (all.length > MOST_CHARACTERS) make("div", "muted", this.characters, `… +${all.length - MOST_CHARACTERS}`);
   }
 
@@ -158,22 +158,22 @@ class Vocabulary {
 const utf8 = (text) => [...new TextEncoder().encode(text)];
 const hexOf = (byte) => byte.toString(16).toUpperCase().padStart(2, "0");
 
-/** Bytes as characters [{text, bytes}]; bytes that are no whole character stand by themselves with text null. */
+/** Bytes as characters [{text, bytes}]; a byte that belongs to no whole character is an entry of its own, text null. */
 function characters(bytes) {
-  const found = [];
+  const list = [];
   for (let i = 0; i < bytes.length;) {
-    const wide = bytes[i] < 0x80 ? 1 : bytes[i] >= 0xf0 ? 4 : bytes[i] >= 0xe0 ? 3 : bytes[i] >= 0xc0 ? 2 : 1;
-    const own = bytes.slice(i, i + wide);
+    const count = bytes[i] < 0x80 ? 1 : bytes[i] >= 0xf0 ? 4 : bytes[i] >= 0xe0 ? 3 : bytes[i] >= 0xc0 ? 2 : 1;
+    const unit = bytes.slice(i, i + count);
     let text = null;
     try {
-      text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(new Uint8Array(own));
+      text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(new Uint8Array(unit));
     } catch {
-      own.length = 1;
+      unit.length = 1;
     }
-    found.push({ text, bytes: own });
-    i += own.length;
+    list.push({ text, bytes: unit });
+    i += unit.length;
   }
-  return found;
+  return list;
 }
 
 export default mounted(Vocabulary);

@@ -1,8 +1,8 @@
 import { draw, drawLine, drawText, fill, make, spokenLine } from "../../core/components/lib/dom.js";
 import { steppedByKeys } from "../../core/components/lib/keys.js";
 import { readable } from "../../core/components/lib/numbers.js";
-import { emOf, monoFont, onFont, textWidth } from "../../core/components/lib/text.js";
-import { mounted, onWidth } from "../../core/components/lib/view.js";
+import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
+import { mounted, redrawn } from "../../core/components/lib/view.js";
 
 // header: tokens [text]; guesses [text], p_guess [n + 1]; p_true, losses [n] (in the unit shown); right [bool, n];
 // mean; text (labels); picked; height (of the bars, px). A column for each token that was read. The last one has a
@@ -16,8 +16,7 @@ class Forcing {
       (step) => this.pick(Math.max(0, Math.min(this.losses.length - 1, this.picked + step))));
     this.svg = draw("svg", { class: "forcing-chart", role: "img" }, this.place);
     this.spoken = spokenLine(root, "spoken");
-    onWidth(this.place, () => this.tokens && this.plot());
-    onFont(() => this.tokens && this.plot());
+    redrawn(() => this.tokens && this.plot(), this.place);
   }
 
   receive(header) {
@@ -42,10 +41,10 @@ class Forcing {
   }
 
   reveal() {
-    const at = this.picked * this.column, seen = this.place.scrollLeft;
-    if (at < seen) this.place.scrollLeft = at - this.column;
-    else if (at + this.column > seen + this.place.clientWidth)
-      this.place.scrollLeft = at + 2 * this.column - this.place.clientWidth;
+    const left = this.picked * this.column, scrolled = this.place.scrollLeft;
+    if (left < scrolled) this.place.scrollLeft = left - this.column;
+    else if (left + this.column > scrolled + this.place.clientWidth)
+      this.place.scrollLeft = left + 2 * this.column - this.place.clientWidth;
   }
 
   plot() {
@@ -103,18 +102,18 @@ class Forcing {
 
   token(parent, text, x, y, em, name) {
     const group = draw("g", { class: `token ${name}` }, parent);
-    const own = textWidth(text, monoFont(em)), width = Math.min(this.column - 0.6 * em, own + 0.7 * em);
+    const length = textWidth(text, monoFont(em)), width = Math.min(this.column - 0.6 * em, length + 0.7 * em);
     const room = width - 0.5 * em;
     draw("rect", { x: x - width / 2, y: y - 0.85 * em, width, height: 1.7 * em, rx: 4 }, group);
     const label = draw("text", { x, y, "text-anchor": "middle", "dominant-baseline": "central", direction: "auto" },
       group, text);
-    if (own <= room + 1) return;
+    if (length <= room + 1) return;
     label.setAttribute("textLength", room);
     label.setAttribute("lengthAdjust", "spacingAndGlyphs");
   }
 }
 
-/** Three significant digits, and more where these would say 100 % of what is less. */
+/** Three significant digits, or more if a smaller value would read as 100 % with these. */
 function percent(p) {
   let digits = 3;
   while (p < 1 && digits < 17 && Number((100 * p).toPrecision(digits)) >= 100) digits += 1;

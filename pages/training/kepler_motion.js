@@ -1,4 +1,4 @@
-// Where each structure says a planet is at a time: as core/learning/kepler.py, number for number.
+// The position of a planet at a time, as each structure predicts it, with the numbers of core/learning/kepler.py.
 
 export const TURN = 2 * Math.PI;
 
@@ -35,25 +35,25 @@ export const MOTIONS = {
     return inSpace(a * Math.cos(angle), a * Math.sin(angle), p, q);
   },
   polynomial(numbers, t, trained) {
-    const s = (2 * t) / trained - 1, at = [0, 0, 0];
+    const s = (2 * t) / trained - 1, point = [0, 0, 0];
     let [before, now] = [1, s];
     for (let n = 0; 3 * n < numbers.length; n += 1) {
       const power = n === 0 ? 1 : now;
-      for (let c = 0; c < 3; c += 1) at[c] += power * numbers[3 * n + c];
+      for (let c = 0; c < 3; c += 1) point[c] += power * numbers[3 * n + c];
       if (n > 0) [before, now] = [now, ((2 * n + 1) * s * now - n * before) / (n + 1)];
     }
-    return at;
+    return point;
   },
 };
 
-/** Once round the path, or over the years that it was fitted to. */
+/** Points of one revolution, or of the years that the path was fitted to. */
 export function pathOf(structure, numbers, trained, points = 240) {
   const period = structure === "polynomial" ? trained : numbers.at(-1);
   return Array.from({ length: points + 1 }, (_, i) => MOTIONS[structure](numbers, (period * i) / points, trained));
 }
 
 /** How far one position is from another: rms over the three coordinates, as an angle at the Sun in minutes of arc. */
-export function apart(one, true_) {
-  const [dx, dy, dz] = one.map((value, c) => value - true_[c]);
+export function apart(position, true_) {
+  const [dx, dy, dz] = position.map((value, c) => value - true_[c]);
   return ((Math.hypot(dx, dy, dz) / Math.hypot(...true_)) * (180 / Math.PI) * 60) / Math.sqrt(3);
 }

@@ -1,8 +1,8 @@
 import { draw, drawLine, fill, make, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { steppedByKeys } from "../../core/components/lib/keys.js";
-import { emOf, monoFont, onFont, shortened } from "../../core/components/lib/text.js";
-import { mounted, onWidth } from "../../core/components/lib/view.js";
+import { emOf, monoFont, shortened } from "../../core/components/lib/text.js";
+import { mounted, redrawn } from "../../core/components/lib/view.js";
 
 // header: n; rows [{cells [text], only (text of the target behind the last place), counted [bool], documents [number,
 // −1 for end of text], first [bool]}]; lengths {packed [[bool]], padded [number]}; picked [row, place]; height (px);
@@ -19,15 +19,14 @@ class Packing {
     this.svg = draw("svg", { class: "rows-chart", role: "img" }, this.place);
     this.small = ["packed", "padded"]
       .map((name) => [name, make("p", "", this.aside), draw("svg", { role: "img" }, this.aside)]);
-    onWidth(root, () => this.rows && this.plot());
-    onFont(() => this.rows && this.plot());
+    redrawn(() => this.rows && this.plot(), root);
   }
 
   receive(header) {
     const { picked, ...rest } = header, moved = this.echoes.moves(String(picked), String(this.picked));
-    const other = this.n !== header.n || this.rows?.length !== header.rows.length;
+    const changed = this.n !== header.n || this.rows?.length !== header.rows.length;
     Object.assign(this, rest);
-    if (moved || other) this.picked = picked;
+    if (moved || changed) this.picked = picked;
     this.root.style.setProperty("--free", `${header.height}px`);
     this.place.ariaLabel = this.text.keys;
     this.plot();
@@ -39,9 +38,9 @@ class Packing {
     this.maps();
   }
 
-  step(by) {
-    const at = this.picked[0] * this.n + this.picked[1] + by;
-    if (at >= 0 && at < this.rows.length * this.n) this.pick(Math.floor(at / this.n), at % this.n);
+  step(delta) {
+    const index = this.picked[0] * this.n + this.picked[1] + delta;
+    if (index >= 0 && index < this.rows.length * this.n) this.pick(Math.floor(index / this.n), index % this.n);
   }
 
   pick(row, place) {
@@ -51,7 +50,7 @@ class Packing {
     this.send({ row_place: row * this.n + place });
   }
 
-  /** One line of cells for each row, the last of them, apart, for what is a target only. */
+  /** One line of cells for each row; the last cell, set apart, is only a target. */
   build() {
     const em = emOf(this.root), left = 1.6 * em;
     const wide = Math.max(3.1 * em, (this.place.clientWidth - left - 0.8 * em) / (this.n + 1)), high = 2.2 * em;

@@ -21,7 +21,7 @@ class Head {
   }
 
   receive(header) {
-    if (this.handle.lay(header.hand)) this.take(header);
+    if (this.handle.receive(header.hand)) this.take(header);
   }
 
   take(header) {

@@ -1,5 +1,5 @@
-// The lines: queries left, keys right, the thickness of a line is its weight. The query under the pointer, else the
-// picked one, stands out.
+// The lines: queries left, keys right, the thickness of a line is its weight. The query under the pointer, or else the
+// picked one, is highlighted.
 import { sharpen } from "../lib/canvas.js";
 import { button, make } from "../lib/dom.js";
 import { exact } from "../lib/numbers.js";

@@ -1,5 +1,5 @@
-// The matrix: queries are rows, top down; keys are columns. Drag a rectangle to come nearer, double click or Escape to
-// see all again.
+// The matrix: queries are rows, top down; keys are columns. Drag a rectangle to zoom in, double click or Escape to see
+// all again.
 import { sharpen, screenRatio, stroke, write } from "../lib/canvas.js";
 import { exact } from "../lib/numbers.js";
 import { isStep, stepped } from "../lib/keys.js";
@@ -7,7 +7,7 @@ import { paintCells, reading, showTip } from "../lib/pattern.js";
 import { abridged } from "../lib/text.js";
 import { readTheme } from "../lib/theme.js";
 
-// letters of a label; pixels it needs; pixels of a cell from which its outline fits
+// most letters of a label; pixels of its line; least pixels of a cell in which the label's outline fits
 const LETTERS = 11, LINE = 12, CHIP_FROM = 17;
 const OVERHANG = 34;      // px right of the cells, for the slanted labels
 
@@ -63,7 +63,7 @@ function levelsOf(view) {
   return { levels, rows, columns, zero: signed ? 127.5 : 0 };
 }
 
-// Labels of the picked query and key always stand; the others thin out until none overlaps.
+// The labels to draw: always that of the picked query or key, and of the others as many as do not overlap.
 function labelled(from, to, cell, line, picked) {
   const step = Math.max(1, Math.ceil(line / cell)), places = [];
   for (let i = from; i < to; i += step)
@@ -112,11 +112,11 @@ function drawOverlay(view) {
   const { cell, left, above, window: [top, bottom, start, end] } = view, { ink } = readTheme();
   const context = sharpen(view.overlay, view.across, view.down);
   const box = (query, key) => [left + (key - start) * cell, above + (query - top) * cell];
-  const inside = (at) => at.query >= top && at.query < bottom && at.key >= start && at.key < end;
-  // of cells too fine for a frame the middle is marked
+  const inside = (place) => place.query >= top && place.query < bottom && place.key >= start && place.key < end;
+  // in cells too fine for a frame the middle is marked
   const size = cell < 4 ? 0 : cell, shift = (cell - size) / 2, rim = size ? 0 : 2;
-  const frame = (at, thickness) => {
-    const [x, y] = box(at.query, at.key);
+  const frame = (place, thickness) => {
+    const [x, y] = box(place.query, place.key);
     stroke(context, ink("query-ink"), thickness);
     context.strokeRect(left, y + shift, cell * (end - start), size);
     stroke(context, ink("key-ink"), thickness);
@@ -143,28 +143,29 @@ function cellAt(view, event) {
 }
 
 function hover(view, event) {
-  const at = cellAt(view, event);
-  if (view.drag && at) view.drag.to = at.query !== view.drag.from.query && at.key !== view.drag.from.key ? at : null;
-  aim(view, at);
+  const cell = cellAt(view, event);
+  const { drag } = view;
+  if (drag && cell) drag.to = cell.query !== drag.from.query && cell.key !== drag.from.key ? cell : null;
+  aim(view, cell);
 }
 
-// The cursor moves to a cell (null: away); labels are drawn again only when it has moved.
-function aim(view, at) {
+// Move the cursor to a cell (null: away); the labels are redrawn only if it has moved.
+function aim(view, cell) {
   if (view.shows === "lines") return;
-  const same = at?.query === view.cursor?.query && at?.key === view.cursor?.key;
-  view.cursor = at;
+  const same = cell?.query === view.cursor?.query && cell?.key === view.cursor?.key;
+  view.cursor = cell;
   if (!same) relabel(view);
   drawOverlay(view);
-  if (!at) { view.tip.hidden = true; return; }
-  const value = view.valueOf(at.query, at.key), amount = Number.isNaN(value) ? view.text.masked : exact(value);
-  const [top, , start] = view.window, query = view.tokens[at.query], key = view.tokens[at.key];
-  const x = view.matrix.offsetLeft + view.left + (at.key - start + 0.5) * view.cell;
-  const y = view.matrix.offsetTop + view.above + (at.query - top) * view.cell;
-  showTip(view.tip, reading(view.label, query, key, amount, `${at.query} → ${at.key}`), x, y - 6, view.cell + 16);
+  if (!cell) { view.tip.hidden = true; return; }
+  const value = view.valueOf(cell.query, cell.key), amount = Number.isNaN(value) ? view.text.masked : exact(value);
+  const [top, , start] = view.window, query = view.tokens[cell.query], key = view.tokens[cell.key];
+  const x = view.matrix.offsetLeft + view.left + (cell.key - start + 0.5) * view.cell;
+  const y = view.matrix.offsetTop + view.above + (cell.query - top) * view.cell;
+  showTip(view.tip, reading(view.label, query, key, amount, `${cell.query} → ${cell.key}`), x, y - 6, view.cell + 16);
   view.spoken.textContent = `${query} → ${key} ${amount}`;
 }
 
-// Only the two margins are cleared and drawn again; the cells stay.
+// Clear and redraw only the two margins; the cells stay.
 function relabel(view) {
   const context = view.cells.getContext("2d");
   context.clearRect(0, 0, view.across, view.above - 1);
@@ -180,11 +181,11 @@ function startDrag(view, event) {
 }
 
 function endDrag(view, event) {
-  const { drag, pressed } = view, at = cellAt(view, event);
+  const { drag, pressed } = view, cell = cellAt(view, event);
   view.drag = view.pressed = null;
   if (drag?.to) zoom(view, rectangle(drag));
-  else if (at && pressed && at.query === pressed.query && at.key === pressed.key)
-    view.trigger("picked", [at.query, at.key]);
+  else if (cell && pressed && cell.query === pressed.query && cell.key === pressed.key)
+    view.trigger("picked", [cell.query, cell.key]);
 }
 
 function rectangle({ from, to }) {
@@ -200,11 +201,11 @@ function zoom(view, window) {
 }
 
 function press(view, event) {
-  const at = view.cursor ?? { query: view.query ?? 0, key: view.key ?? 0 }, [top, bottom, start, end] = view.window;
+  const cell = view.cursor ?? { query: view.query ?? 0, key: view.key ?? 0 }, [top, bottom, start, end] = view.window;
   if (event.key === "Escape") zoom(view, [0, view.n, 0, view.n]);
-  else if (event.key === "Enter") view.trigger("picked", [at.query, at.key]);
+  else if (event.key === "Enter") view.trigger("picked", [cell.query, cell.key]);
   else if (isStep(event.key)) {
-    const [key, query] = stepped(event.key, [at.key - start, at.query - top], end - start, bottom - top);
+    const [key, query] = stepped(event.key, [cell.key - start, cell.query - top], end - start, bottom - top);
     aim(view, { query: top + query, key: start + key });
   } else return;
   event.preventDefault();

@@ -1,6 +1,6 @@
-// Beside a wall too large to be seen whole: one cell a head, layers downwards, coloured by one measure. A frame shows
-// which part of the wall is in sight; a click or Enter brings a head into sight and picks it, dragging and the arrow
-// keys only bring it into sight.
+// The map beside a wall that is too large to be seen whole: one cell per head, layers downwards, coloured by one
+// measure. A frame shows the part of the wall in sight; a click or Enter scrolls to a head and picks it, dragging and
+// the arrow keys only scroll to it.
 import { sharpen, stroke, write } from "../lib/canvas.js";
 import { css } from "../lib/colours.js";
 import { make } from "../lib/dom.js";
@@ -43,7 +43,7 @@ export function thinned(n, most) {
 
 const within = (low, value, high) => Math.max(low, Math.min(high, Math.floor(value)));
 
-// Where a head's cell begins on the map.
+// The upper left corner of a head's cell on the map.
 const cornerOnMap = ({ cell: [w, h], heads }, head) =>
   [MAP_LEFT + (head % heads) * w, MAP_TOP + Math.floor(head / heads) * h];
 
@@ -75,7 +75,7 @@ export function describeMap(wall) {
   const option = (name, i) => Object.assign(make("option", "", null, labels[i]), { value: name });
   if (select.children.length !== names.length) select.replaceChildren(...names.map(option));
   select.value = wall.map.shown;
-  places.setAttribute("aria-label", wall.text.map);
+  places.ariaLabel = wall.text.map;
 }
 
 export function paintMap(wall) {
@@ -145,10 +145,10 @@ function overMap(wall, event) {
 function readOnMap(wall, head) {
   const { places } = wall.summary, [w, h] = wall.cell, [x, y] = cornerOnMap(wall, head);
   const value = measureOf(wall, head), amount = Number.isNaN(value) ? "–" : exact(value);
-  const said = `${wall.map.labels[shownMeasure(wall)]}: ${amount}`;
+  const text = `${wall.map.labels[shownMeasure(wall)]}: ${amount}`;
   markOnMap(wall);
-  places.setAttribute("aria-label", `${name(wall, head)} ${said}. ${wall.text.map}`);
-  showTip(wall.tip, wall.words(head, said), places.offsetLeft + x + w / 2, places.offsetTop + y, h + 4);
+  places.ariaLabel = `${name(wall, head)} ${text}. ${wall.text.map}`;
+  showTip(wall.tip, wall.words(head, text), places.offsetLeft + x + w / 2, places.offsetTop + y, h + 4);
 }
 
 function chooseMeasure(wall, measure) {
@@ -164,9 +164,9 @@ function goTo(wall, head) {
 }
 
 function stepOnMap(wall, event) {
-  const at = wall.cursor ?? wall.selected;
-  if (event.key === "Enter" || event.key === " ") { event.preventDefault(); goTo(wall, at); return; }
-  const to = neighbour(wall, at, event.key);
+  const from = wall.cursor ?? wall.selected;
+  if (event.key === "Enter" || event.key === " ") { event.preventDefault(); goTo(wall, from); return; }
+  const to = neighbour(wall, from, event.key);
   if (to === undefined) return;
   event.preventDefault();
   event.stopPropagation();

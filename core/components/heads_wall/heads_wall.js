@@ -21,7 +21,7 @@ class Wall {
     Object.assign(this, { root, title: part(".title"), scale: part(".scale"), scroll: part(".scroll"),
       stage: part(".stage"), cells: part(".cells"), rails: part(".rail"), canvas: part("canvas.tiles"),
       overlay: part("canvas.overlay"), tip: part(".tip"), buttons: [], known: new Map() });
-    // the rest of the page follows when it rests
+    // the rest of the page follows when the hand rests
     const moved = (factor) => { this.asked = true; this.trigger("moved", factor); rest(this); };
     this.handle = buildHand(part(".hand"), (bytes) => this.take(unpack(bytes)), moved,
       () => ({ exact_heads: [this.selected] }));
@@ -33,7 +33,7 @@ class Wall {
   }
 
   receive(header) {
-    if (!this.handle.lay(header.hand)) return;
+    if (!this.handle.receive(header.hand)) return;
     this.take(header);
     followUp(this);
   }
@@ -47,7 +47,7 @@ class Wall {
     describeMap(this);
     layOut(this);
     const { head, query, key } = this.pointer ?? {};
-    // another text is shorter, another model smaller
+    // the new text may be shorter, the new model smaller
     if (Math.max(query, key) >= this.n || head >= this.notes.length) this.forget();
     else if (this.pointer) showReading(this);
   }
@@ -61,14 +61,14 @@ class Wall {
     this.exactRows = { first, last, offset: rowOffsets(first, last) };
   }
 
-  /** The exact value of a cell: NaN where masked, undefined while it is not here yet. */
+  /** The exact value of a cell: NaN where masked, undefined until it has arrived. */
   valueOf(head, query, key) {
     if (this.whole) return valueIn(this, this.values.subarray(head * this.offset[this.n]), query, key);
     const known = this.known.get(head);
     return known && valueIn(this.exactRows, known, query, key);
   }
 
-  /** An opened head is marked at once; the wall itself hears of it when the hand rests. */
+  /** A head that opens is marked at once; the rest of the page hears of it when the hand rests. */
   pick(head) {
     if (this.opens) {
       Object.assign(this, { selected: head, asked: true, fresh: true });
@@ -85,17 +85,17 @@ class Wall {
     if (this.first) mark(this);
   }
 
-  /** A head's name and what is said of it, for the tip. */
-  words(head, said) {
-    return [make("b", "", null, name(this, head)), make("small", "", null, ` ${said}`)];
+  /** A head's name and the note about it, for the tip. */
+  words(head, note) {
+    return [make("b", "", null, name(this, head)), make("small", "", null, ` ${note}`)];
   }
 }
 
 export default (component) => mount(component, Wall);
 
-// What depends on the wall's state elsewhere on the page is asked for when the tiles stand ("stands") and when the hand
-// rests ("rested"), so that it never holds up the picture. The answer to a pick or a hand of this wall's own follows
-// nothing, and all that a whole run of the page draws is there already.
+// The parts of the page that depend on the wall's state are asked for when the tiles are drawn ("stands") and when the
+// hand rests ("rested"), so that they never delay the picture. Nothing is asked for after the answer to a pick or a
+// hand of this wall itself, nor after a whole run of the page, which draws all parts.
 function followUp(wall) {
   cancelAnimationFrame(wall.standing);
   const news = wall.followed !== undefined && wall.follow !== wall.followed && !wall.asked && wall.alone;
@@ -115,17 +115,16 @@ function rest(wall) {
 
 function describe(wall) {
   wall.title.textContent = wall.heading;
-  wall.scale.setAttribute("aria-label", wall.text.scale);
-  wall.cells.setAttribute("aria-label", wall.heading);
+  wall.scale.ariaLabel = wall.text.scale;
+  wall.cells.ariaLabel = wall.heading;
   const count = wall.layers * wall.heads;
   while (wall.buttons.length > count) wall.buttons.pop().remove();
   while (wall.buttons.length < count) addButton(wall, wall.buttons.length);
   wall.buttons.forEach((node, head) => {
     const selected = head === wall.selected;
     node.className = selected ? "head selected" : "head";
-    node.setAttribute("aria-label",
-      `${name(wall, head)} ${wall.badges[head] || wall.roles[head] || ""} ${noteOf(wall, head)}`);
-    node.setAttribute("aria-pressed", selected);
+    node.ariaLabel = `${name(wall, head)} ${wall.badges[head] || wall.roles[head] || ""} ${noteOf(wall, head)}`;
+    node.ariaPressed = selected;
     node.tabIndex = selected ? 0 : -1;
   });
 }
@@ -139,8 +138,8 @@ function addButton(wall, head) {
 
 const noteOf = (wall, head) => wall.notes[head] || "";
 
-// Tiles are as large as the width and the height asked for allow; under the least size the wall scrolls inside itself.
-// A wall with a map scrolls anyhow.
+// Tiles are as large as the width and the wanted height allow; below the least size the wall scrolls inside itself. A
+// wall with a map always scrolls.
 function tileSize(wall) {
   const across = (wall.scroll.clientWidth - wall.rail - GAP * (wall.heads - 1) - 4) / wall.heads;
   if (wall.map) return Math.max(wall.least, Math.min(Math.floor(across), MAPPED_TILE));
@@ -172,7 +171,7 @@ function layOut(wall) {
   frameWindow(wall);
 }
 
-// The layers' numbers, which stay in sight while the wall scrolls sideways.
+// The numbers of the layers, which stay in sight while the wall scrolls sideways.
 function layRail(wall) {
   wall.rails.replaceChildren(...Array.from({ length: wall.map ? wall.layers : 0 }, (_, layer) =>
     place(make("span", "", null, String(layer)), 0, corner(wall, layer * wall.heads)[1], RAIL - 4, wall.tile)));
@@ -184,14 +183,14 @@ function paint(wall) {
   const context = sharpen(canvas, wall.width, wall.tall, ratio);
   const image = context.createImageData(canvas.width, canvas.height);
   paintCells(image, wall.buttons.map((_, head) =>
-    [[...corner(wall, head).map((at) => Math.round(at * ratio)), size, size], cellsOf(wall, values, head)]),
+    [[...corner(wall, head).map((value) => Math.round(value * ratio)), size, size], cellsOf(wall, values, head)]),
   table("seq"), Math.round(5 * ratio));
   context.putImageData(image, 0, 0);
   writeLabels(wall, context);
 }
 
-// "3.5" and, where there is room, what the reader changed or what the head does. On the canvas, so that a saved
-// picture has it too. First all names, then all words: to change the font takes long.
+// "3.5" and, where there is room, what the reader changed or the head's role. On the canvas, so that a saved picture
+// has it too. First all names, then all words, since changing the font is slow.
 function writeLabels(wall, context) {
   const { buttons, selected, badges, roles, tile } = wall, { ink } = readTheme();
   const label = (text, head, after, meaning) => {
@@ -217,7 +216,7 @@ function mark(wall) {
   const { tile, pointer, query, layers, heads } = wall, { ink } = readTheme(), unit = tile / wall.n;
   const context = sharpen(wall.overlay, wall.width, wall.tall, wall.ratio);
   for (let head = 0; head < layers * heads; head++) {
-    const [x, y] = corner(wall, head), centre = (at) => (at + 0.5) * unit;
+    const [x, y] = corner(wall, head), centre = (index) => (index + 0.5) * unit;
     if (query !== null) {
       context.fillStyle = ink("query");
       context.fillRect(x - 3, y + query * unit, 3, Math.max(2, unit));
@@ -288,12 +287,12 @@ function tell(wall, head, content) {
 }
 
 function step(wall, event) {
-  const at = wall.buttons.indexOf(wall.root.getRootNode().activeElement), to = neighbour(wall, at, event.key);
-  if (at < 0 || to === undefined) return;
+  const from = wall.buttons.indexOf(wall.root.getRootNode().activeElement), to = neighbour(wall, from, event.key);
+  if (from < 0 || to === undefined) return;
   event.preventDefault();
   event.stopPropagation();
-  if (to === at) return;
-  wall.buttons[at].tabIndex = -1;
+  if (to === from) return;
+  wall.buttons[from].tabIndex = -1;
   wall.buttons[to].tabIndex = 0;
   if (wall.map) bringIntoSight(wall, to, false);
   wall.buttons[to].focus();

@@ -15,21 +15,21 @@ export function unpack(bytes) {
   const { buffer, byteOffset } = bytes.byteOffset % ALIGNMENT ? bytes.slice() : bytes;
   const length = new DataView(buffer, byteOffset).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, byteOffset + 4, length)));
-  let at = padded(4 + length);
+  let offset = padded(4 + length);
   for (const [name, kind, count] of header.arrays) {
-    header[name] = new KINDS[kind](buffer, byteOffset + at, count);
-    at += padded(header[name].byteLength);
+    header[name] = new KINDS[kind](buffer, byteOffset + offset, count);
+    offset += padded(header[name].byteLength);
   }
   return header;
 }
 
-const sameArray = (a, b) => a?.length === b.length && b.every((value, at) => Object.is(value, a[at]));
+const sameArray = (a, b) => a?.length === b.length && b.every((value, index) => Object.is(value, a[index]));
 const same = (a, b) => (ArrayBuffer.isView(b) ? sameArray(a, b) : JSON.stringify(a) === JSON.stringify(b));
 
 /**
- * Whether `state` holds all that a message says, but for the fields named in `but`.
- * Streamlit gives a component its data anew with every run.
+ * Whether `state` equals a message in all fields but those named in `except`.
+ * Streamlit passes a component its data anew with every run.
  */
-export function alike(state, given, ...but) {
-  return Object.entries(given).every(([name, value]) => but.includes(name) || same(state[name], value));
+export function alike(state, message, ...except) {
+  return Object.entries(message).every(([name, value]) => except.includes(name) || same(state[name], value));
 }

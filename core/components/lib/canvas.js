@@ -28,47 +28,46 @@ export class Surface {
   }
 
   /**
-   * Call `act(x, y, phase)`, in CSS pixels, when the pointer moves ("hover", "drag"), is pressed ("down") or released
-   * ("up"), and when it leaves ("out").
+   * Call `handler(x, y, phase)`, in CSS pixels, when the pointer moves ("hover", "drag"), is pressed ("down") or
+   * released ("up"), and when it leaves ("out").
    *
-   * cells() is {left, top, width, height, columns, rows, from}, or {places: [[x, y], …]}: where the arrow keys take
-   * what a hover reads, beginning at the cell `from`. Without it the picture has no keys, because ranges beside it do
-   * all that the pointer does.
+   * cells() is the grid that the arrow keys walk, {left, top, width, height, columns, rows, from: the first cell}, or
+   * {places: [[x, y], …]}. Without it the picture has no keys, because ranges beside it do all that the pointer does.
    */
-  point(act, cells = null) {
-    if (cells) this.keys(act, cells);
-    else this.canvas.dataset.ranges = "";
-    const at = (event) => {
-      const box = this.canvas.getBoundingClientRect();
+  point(handler, cells = null) {
+    const { canvas } = this;
+    if (cells) this.keys(handler, cells);
+    else canvas.dataset.ranges = "";
+    const point = (event) => {
+      const box = canvas.getBoundingClientRect();
       return [event.clientX - box.left, event.clientY - box.top];
     };
-    this.canvas.onpointerdown = (event) => {
-      this.canvas.setPointerCapture(event.pointerId);
-      act(...at(event), "down");
+    canvas.onpointerdown = (event) => {
+      canvas.setPointerCapture(event.pointerId);
+      handler(...point(event), "down");
     };
-    this.canvas.onpointermove = (event) => act(...at(event), event.buttons ? "drag" : "hover");
-    this.canvas.onpointerup = (event) => act(...at(event), "up");
-    this.canvas.onpointercancel = (event) => act(...at(event), "out");
-    this.canvas.onpointerleave = (event) => act(...at(event), "out");
+    canvas.onpointermove = (event) => handler(...point(event), event.buttons ? "drag" : "hover");
+    canvas.onpointerup = (event) => handler(...point(event), "up");
+    canvas.onpointercancel = canvas.onpointerleave = (event) => handler(...point(event), "out");
   }
 
-  keys(act, cells) {
-    const walk = () => { const one = cells(); return one.places ? { columns: one.places.length, rows: 1 } : one; };
+  keys(handler, cells) {
+    const grid = () => { const area = cells(); return area.places ? { columns: area.places.length, rows: 1 } : area; };
     const place = (column, row) => {
       const { places, left, top = 0, width, height, columns, rows } = cells();
       return places ? places[column] : [left + ((column + 0.5) * width) / columns, top + ((row + 0.5) * height) / rows];
     };
-    byKeys(this.canvas, walk, (column, row, phase) => {
-      if (phase !== "press") act(...place(column, row), phase);
-      else for (const one of ["down", "up", "hover"]) act(...place(column, row), one);
-    // a reading below the picture speaks for itself
+    byKeys(this.canvas, grid, (column, row, phase) => {
+      if (phase !== "press") handler(...place(column, row), phase);
+      else for (const step of ["down", "up", "hover"]) handler(...place(column, row), step);
+    // a picture with a reading below it has no tip: the reading is spoken already
     }, () => this.canvas.closest(".component").querySelector(".tip:not([hidden])")?.textContent ?? "");
   }
 }
 
 /** Values (rows × columns) as an off-screen picture, one pixel a cell; `at(row, column)` in [low, high].
     NaN stays empty. */
-export function matrixPicture(rows, columns, at, table, low, high, reuse) {
+export function matrixPicture(rows, columns, valueAt, table, low, high, reuse) {
   const canvas = reuse ?? document.createElement("canvas");
   resize(canvas, columns, rows);
   const context = canvas.getContext("2d");
@@ -77,7 +76,7 @@ export function matrixPicture(rows, columns, at, table, low, high, reuse) {
   const scale = 255 / (high - low || 1);
   for (let r = 0; r < rows; r += 1) {
     for (let c = 0; c < columns; c += 1) {
-      const value = at(r, c);
+      const value = valueAt(r, c);
       if (value === value)
         pixels[r * columns + c] = table[Math.max(0, Math.min(255, Math.round((value - low) * scale)))];
     }
@@ -111,7 +110,7 @@ export function stroke(context, colour, width = 1, dash = []) {
   context.setLineDash(dash);
 }
 
-/** A text at a point; `halo` is the colour of a rim that sets it off from what it stands on.
+/** A text at a point; `halo` is the colour of a rim that sets it off from its background.
     @param {{baseline?: CanvasTextBaseline, font?: string, halo?: string}} options */
 export function write(context, text, x, y, colour, align = "left", options = {}) {
   const { baseline = "middle", font, halo } = options;
@@ -133,7 +132,7 @@ export function clipped(context, text, room) {
   return cut(text, (shown) => context.measureText(shown).width <= room);
 }
 
-/** A dot with a rim of the page's colour; hollow ones are told apart from full ones without colour. */
+/** A dot with a rim of the page's colour; hollow and full dots can be told apart without colour. */
 export function dot(context, x, y, radius, colour, page, hollow = false) {
   stroke(context, hollow ? colour : page, hollow ? 2 : 1.5);
   context.beginPath();
@@ -151,22 +150,22 @@ export function hatch(context, x, y, width, height, colour, spacing = 7) {
   context.clip();
   stroke(context, colour);
   context.beginPath();
-  for (let at = -height; at < width; at += spacing) {
-    context.moveTo(x + at, y + height);
-    context.lineTo(x + at + height, y);
+  for (let shift = -height; shift < width; shift += spacing) {
+    context.moveTo(x + shift, y + height);
+    context.lineTo(x + shift + height, y);
   }
   context.stroke();
   context.restore();
 }
 
-/** Set the device pixels of a canvas. One that has them already keeps its memory, which is slow to get, and what it
-    holds. */
+/** Set the size of a canvas in device pixels. A canvas of that size already keeps its contents and its memory, which
+    is slow to allocate. */
 export function resize(canvas, width, height) {
   if (canvas.width !== width) canvas.width = width;
   if (canvas.height !== height) canvas.height = height;
 }
 
-/** Device pixels a CSS pixel, at most 3: more cost time and show nothing. */
+/** Device pixels per CSS pixel, at most 3: more would cost time and show nothing. */
 export const screenRatio = () => Math.min(3, window.devicePixelRatio || 1);
 
 /** Empty a canvas of a size in CSS pixels, sharp on the screen; returns its context, which measures in CSS pixels. */
@@ -179,7 +178,8 @@ export function sharpen(canvas, width, height, ratio = screenRatio()) {
   return context;
 }
 
-/** Empty a view's canvas, and put on the view its context, the page's colours by name, and the diverging scale. */
+/** Clear a view's canvas, and set the view's context, ink (the page's colours by name) and colours (the diverging
+    scale). */
 export function beginDrawing(view, width = view.width) {
   const { ink, table } = readTheme(), context = sharpen(view.canvas, width, view.height, view.ratio);
   Object.assign(view, { context, ink, colours: table("div") });

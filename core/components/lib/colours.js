@@ -4,7 +4,7 @@ const LEVELS = 256;
 
 /** [r, g, b] of #rrggbb. */
 export function rgb(hex) {
-  return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+  return [1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16));
 }
 
 /** [r, g, b] at a share (0 … 1) of the way through a scale's stops; beyond it the nearest end, for NaN the first. */

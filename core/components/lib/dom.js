@@ -1,5 +1,5 @@
-// Nodes of the document, drawings of SVG, and texts with places for values. What a reader has typed reaches the page as
-// textContent alone.
+// Nodes of the document, SVG drawings, and text templates. What a reader has typed reaches the page as textContent
+// alone.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -21,13 +21,13 @@ export function draw(tag, attributes, parent, text) {
   return node;
 }
 
-/** Size of a drawing, and the words that stand for it. */
+/** Set the size of a drawing, and its label for screen readers. */
 export function sized(svg, width, height, label) {
   for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`, "aria-label": label }))
     svg.setAttribute(name, value);
 }
 
-/** Change a text only where it differs: one that stays costs the browser nothing. */
+/** Set a text only if it differs: an unchanged text costs the browser nothing. */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
@@ -76,15 +76,15 @@ export function labelled(node, label) {
   return node;
 }
 
-/** A button; `label` says what it does where its text alone does not. */
-export function button(parent, text, label, act, name = "") {
+/** A button; `label` describes it where its text is not enough. */
+export function button(parent, text, label, handler, name = "") {
   const node = make("button", name, parent, text);
   node.type = "button";
-  node.onclick = act;
+  node.onclick = handler;
   return label ? labelled(node, label) : node;
 }
 
-/** A text of a drawing at (x, y): it begins there, or as `anchor` says has its middle or its end there. */
+/** A text of a drawing whose start, middle or end, as `anchor` says, is at (x, y). */
 export function drawText(parent, x, y, text, { anchor = "start", size = undefined, name = "sans" } = {}) {
   const node = draw("text", { x, y, class: name, "text-anchor": anchor }, parent, text);
   if (size !== undefined) node.setAttribute("font-size", size);
@@ -96,7 +96,7 @@ export function drawLine(parent, x1, y1, x2, y2, attributes = {}) {
   return draw("line", { x1, y1, x2, y2, ...attributes }, parent);
 }
 
-/** A ground of diagonal lines, each `thick` pixels of `size`, for fill: url(#id). */
+/** Define a pattern for fill: url(#id): diagonal lines, `thick` pixels wide, one every `size` pixels. */
 export function hatching(svg, id, { size, thick }) {
   const pattern = draw("pattern",
     { id, width: size, height: size, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
@@ -111,7 +111,7 @@ export function spokenLine(parent, name) {
   return node;
 }
 
-/** A place that the Tab key reaches and that has keys of its own. */
+/** An element that the Tab key reaches and that handles keys itself. */
 export function keyPlace(parent, name, onkeydown) {
   const node = make("div", name, parent);
   node.tabIndex = 0;

@@ -1,6 +1,6 @@
-// What the hand has set and Python is still to hear of.
+// Settings that the hand has made and Python has not heard of yet.
 
-/** Python says each setting back when its run is over; such an echo, late, must not move a hand that is further on. */
+/** Python sends each setting back when its run is over. A late echo must not move a hand that has gone on. */
 export class Echoes {
   constructor() {
     this.sent = new Set();
@@ -10,8 +10,8 @@ export class Echoes {
     this.sent.add(value);
   }
 
-  /** Whether Python's `value` moves the hand: it is neither what Python said before nor an echo. `now` is where
-      the hand stands. */
+  /** Whether Python's `value` should move the hand: it is neither Python's last value nor an echo. `now` is the
+      hand's own value. */
   moves(value, now) {
     const moved = value !== this.known && !this.sent.has(value);
     this.known = value;

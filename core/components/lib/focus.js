@@ -1,33 +1,33 @@
-// The focus stays where the reader put it when what has it is taken away or switched off.
+// Keeps the focus where the reader put it when the focused control is removed or disabled.
 
-const PATIENCE = 10_000;    // ms in which it may come back
+const PATIENCE = 10_000;    // ms within which the control may come back
 
 /**
- * Keep the focus inside `root`, the document or a part of it. placeOf(node) says where a control stands, and
- * heirOf(place) what stands there now. Returns the function that ends it.
+ * Keep the focus inside `root`, the document or a part of it. placeOf(node) is the place of a control, heirOf(place)
+ * the control at that place now. Returns a function that stops it.
  */
 export function keepFocus(root, placeOf, heirOf) {
-  let held = null, since = 0;      // since: when it was taken away
-  const forget = () => { held = null; since = 0; };
+  let focused = null, since = 0;      // since: when it was taken away
+  const forget = () => { focused = null; since = 0; };
   const listeners = {
-    focusin: ({ target }) => { held = { node: target, place: placeOf(target) }; since = 0; },
+    focusin: ({ target }) => { focused = { node: target, place: placeOf(target) }; since = 0; },
     // the reader went elsewhere
     focusout: ({ target }) => queueMicrotask(() => {
-      if (held?.node === target && target.isConnected && !target.disabled) forget();
+      if (focused?.node === target && target.isConnected && !target.disabled) forget();
     }),
     pointerdown: () => { if (document.activeElement === document.body) forget(); },
   };
-  const watch = new MutationObserver(() => {
-    if (held && (!held.node.isConnected || held.node.disabled)) since ||= performance.now();
+  const observer = new MutationObserver(() => {
+    if (focused && (!focused.node.isConnected || focused.node.disabled)) since ||= performance.now();
     if (!since || document.activeElement !== document.body) return;
     if (performance.now() - since > PATIENCE) { forget(); return; }
-    const heir = held.node.isConnected ? held.node : heirOf(held.place);
-    if (heir?.tagName === held.node.tagName && !heir.disabled) heir.focus({ preventScroll: true });
+    const heir = focused.node.isConnected ? focused.node : heirOf(focused.place);
+    if (heir?.tagName === focused.node.tagName && !heir.disabled) heir.focus({ preventScroll: true });
   });
   for (const [name, listener] of Object.entries(listeners)) root.addEventListener(name, listener);
-  watch.observe(root, { subtree: true, childList: true, attributes: true, attributeFilter: ["disabled"] });
+  observer.observe(root, { subtree: true, childList: true, attributes: true, attributeFilter: ["disabled"] });
   return () => {
-    watch.disconnect();
+    observer.disconnect();
     for (const [name, listener] of Object.entries(listeners)) root.removeEventListener(name, listener);
   };
 }

@@ -1,13 +1,13 @@
 import { liveAsker } from "./live.js";
 
-// A slider on a picture that answers while it moves: Python is asked over HTTP, and hears of the value when the hand
-// has let go and the picture stands.
+// A slider over a picture that follows while it moves: it asks Python over HTTP, and reports its value when the hand
+// has let go and the picture is drawn.
 // node: .hand of hand.css, a label with a span, a range and an output. answered(bytes) gets each answer, moved(value)
-// the value in the end, present() says what to ask with besides.
-export function buildHand(node, answered, moved, present = () => ({})) {
+// the final value; context() gives further fields of each question.
+export function buildHand(node, answered, moved, context = () => ({})) {
   const [label, input, amount] = node.children;
-  let given = null, held, released = true;
-  const tell = (value) => { amount.textContent = value.toFixed(given.digits); };
+  let config = null, held, released = true;
+  const showValue = (value) => { amount.textContent = value.toFixed(config.digits); };
   // After the frame that shows the last answer.
   const letGo = () => {
     if (!released || held === undefined) return;
@@ -18,23 +18,23 @@ export function buildHand(node, answered, moved, present = () => ({})) {
   input.oninput = () => {
     held = Number(input.value);
     released = false;
-    tell(held);
-    asker.ask(given.path, { ...given.question, [given.name]: held, ...present() });
+    showValue(held);
+    asker.ask(config.path, { ...config.question, [config.name]: held, ...context() });
   };
   input.onchange = () => { released = true; if (!asker.busy) letGo(); };
   return {
-    // Takes over what Python says of the slider, null for none. False where the hand is ahead of it: what was drawn for
-    // an earlier value must not undo it.
-    lay(hand) {
+    // Takes over Python's description of the slider, null for none. Returns false if the hand is ahead of it: what was
+    // drawn for an earlier value must not undo the hand's.
+    receive(hand) {
       if (held !== undefined && hand && hand.value !== held) return false;
-      given = hand;
+      config = hand;
       held = undefined;
       node.hidden = !hand;
       if (!hand) return true;
       label.textContent = hand.label;
       Object.assign(input, { min: hand.low, max: hand.high, step: hand.step });
       input.value = hand.value;
-      tell(Number(hand.value));
+      showValue(Number(hand.value));
       return true;
     },
   };

@@ -1,10 +1,10 @@
-// Instruments on sharp canvases: ranges and panels, drawn once a frame, while the hand moves.
+// Instruments on sharp canvases: ranges and panels, drawn at most once a frame while the hand moves.
 import { Surface } from "./canvas.js";
 import { make, marked, unmarked } from "./dom.js";
 import { Echoes } from "./echo.js";
 import { readTheme, whenStyled } from "./theme.js";
 
-const REST = 120;      // ms until Python hears of what the hand has set
+const REST = 120;      // ms from the hand's last move until the settings are sent to Python
 
 /** A native range with its name and value; `input` while the hand moves, `commit` on release or key. */
 export class Range {
@@ -59,7 +59,7 @@ export class Instrument {
     });
   }
 
-  /** Takes over what Python says, but for settings that are an echo of the hand's own. */
+  /** Takes over Python's header, except settings that only echo the hand's own. */
   receive(header) {
     this.labels = header.labels;
     this.root.classList.toggle("present", Boolean(header.present));
@@ -72,7 +72,7 @@ export class Instrument {
     this.schedule();
   }
 
-  /** Tell Python what stands, once the hand rests. */
+  /** Send the settings to Python once the hand rests. */
   commit() {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {

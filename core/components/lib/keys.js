@@ -1,5 +1,5 @@
-// The keys read in a picture what the pointer reads, and a screen reader says it: arrows go from place to place, Home
-// and End to the ends of a row, Enter or Space does what a press does there, Escape lets go.
+// In a picture the keys read what the pointer reads, and a screen reader speaks it: arrows go from cell to cell, Home
+// and End to the ends of a row, Enter or Space acts as a press there, Escape leaves.
 import { make } from "./dom.js";
 import { showTip } from "./pattern.js";
 
@@ -19,34 +19,35 @@ export function stepped(key, [column, row], columns, rows) {
 
 export const isStep = (key) => key in BY_KEYS;
 
-// Makes `node` a stop of the Tab key. walk() is {columns, rows, from: [column, row] to begin at}; act(column, row,
-// "hover", "press" or "out") shows and does; said() is what is shown then, in words.
-export function byKeys(node, walk, act, said) {
-  let at = null;
+// Makes `node` a stop of the Tab key. grid() is {columns, rows, from: [column, row] of the first cell};
+// handler(column, row, phase) shows the cell or acts on it, phase "hover", "press" or "out"; reading() is then what
+// is shown, in words.
+export function byKeys(node, grid, handler, reading) {
+  let cell = null;
   const spoken = make("div", "spoken");
   spoken.ariaLive = "polite";
   node.after(spoken);
   node.tabIndex = 0;
   node.role = "application";
   const show = (phase) => {
-    act(...at, phase);
-    // once the picture is drawn anew
-    requestAnimationFrame(() => requestAnimationFrame(() => { spoken.textContent = said(); }));
+    handler(...cell, phase);
+    // after the picture has been redrawn
+    requestAnimationFrame(() => requestAnimationFrame(() => { spoken.textContent = reading(); }));
   };
   node.onkeydown = (event) => {
-    const { columns, rows, from = [0, 0] } = walk(), moves = isStep(event.key);
+    const { columns, rows, from = [0, 0] } = grid(), isMove = isStep(event.key);
     if (isShortcut(event) || !columns || !rows) return;
-    if (event.key === "Escape") { if (at) act(...at, "out"); at = null; return; }
-    if (!moves && event.key !== "Enter" && event.key !== " ") return;
+    if (event.key === "Escape") { if (cell) handler(...cell, "out"); cell = null; return; }
+    if (!isMove && event.key !== "Enter" && event.key !== " ") return;
     event.preventDefault();
     event.stopPropagation();
-    at = stepped(at && event.key, at ?? from, columns, rows);
-    show(moves ? "hover" : "press");
+    cell = stepped(cell && event.key, cell ?? from, columns, rows);
+    show(isMove ? "hover" : "press");
   };
-  node.onblur = () => { if (at) act(...at, "out"); };
+  node.onblur = () => { if (cell) handler(...cell, "out"); };
 }
 
-/** Makes `node` a stop of the Tab key that has keys of its own: go(step) for each of those that steps() names. */
+/** Makes `node` a stop of the Tab key that handles keys itself: go(steps()[key]) for each key of steps(). */
 export function steppedByKeys(node, steps, go) {
   node.tabIndex = 0;
   node.role = "group";
@@ -59,9 +60,9 @@ export function steppedByKeys(node, steps, go) {
   };
 }
 
-// The same for pictures that listen to the pointer alone: the keys send its events at the middle of a cell. grid() is
+// The same for pictures that only listen to the pointer: the keys send its events at the middle of a cell. grid() is
 // {left, top, width, height, columns, rows} in the node's pixels.
-export function pointedByKeys(node, grid, said) {
+export function pointedByKeys(node, grid, reading) {
   const send = (kind, x, y) => {
     const box = node.getBoundingClientRect();
     node.dispatchEvent(new PointerEvent(kind,
@@ -71,23 +72,23 @@ export function pointedByKeys(node, grid, said) {
     const { left, top, width, height, columns, rows } = grid();
     send({ hover: "pointermove", press: "click", out: "pointerleave" }[phase],
       left + ((column + 0.5) * width) / columns, top + ((row + 0.5) * height) / rows);
-  }, said);
+  }, reading);
 }
 
-/** Let the keys read every drawing whose marks have titles and that has no keys of its own: they go from mark to mark,
-    whose title is shown and spoken; Enter clicks it. */
+/** Let the keys read every drawing whose marks have titles and that has no keys of its own: they go from mark to mark
+    and show and speak its title; Enter clicks it. */
 export function marksByKeys(root) {
   let tip = null;
   const marks = (svg) => [...svg.querySelectorAll("title")].map((title) => title.parentNode);
-  const tell = (svg, k, phase) => {
-    const mark = marks(svg)[k];
+  const showMark = (svg, index, phase) => {
+    const mark = marks(svg)[index];
     tip ??= make("div", "tip", root);
     svg.querySelector(".by-keys")?.classList.remove("by-keys");
     tip.hidden = phase === "out" || !mark;
     if (tip.hidden) return;
     if (phase === "press") mark.dispatchEvent(new MouseEvent("click", { bubbles: true }));
-    // a click may have drawn it anew
-    const shown = marks(svg)[k] ?? mark, home = root.getBoundingClientRect(), box = shown.getBoundingClientRect();
+    // the click may have redrawn the mark
+    const shown = marks(svg)[index] ?? mark, home = root.getBoundingClientRect(), box = shown.getBoundingClientRect();
     shown.classList.add("by-keys");
     showTip(tip, [shown.querySelector("title").textContent], box.left + box.width / 2 - home.left,
       box.top - home.top - 2, box.height + 8);
@@ -98,18 +99,18 @@ export function marksByKeys(root) {
       let inside = svg.parentNode;
       while (inside !== root && !inside.onkeydown) inside = inside.parentNode;
       if (inside === root)
-        byKeys(svg, () => ({ columns: marks(svg).length, rows: 1 }), (k, _row, phase) => tell(svg, k, phase),
-          () => (tip.hidden ? "" : tip.textContent));
+        byKeys(svg, () => ({ columns: marks(svg).length, rows: 1 }),
+          (index, _row, phase) => showMark(svg, index, phase), () => (tip.hidden ? "" : tip.textContent));
     }
   };
   new MutationObserver(wire).observe(root, { childList: true, subtree: true });
   wire();
 }
 
-/** A key of `by` moves the focus by so many among nodes of which one has it. */
-export function focusNext(event, nodes, by) {
-  const step = by[event.key], at = nodes.indexOf(event.target);
-  if (!step || at < 0) return;
+/** Move the focus among `nodes`, one of which has it: steps[event.key] is by how many. */
+export function focusNext(event, nodes, steps) {
+  const step = steps[event.key], index = nodes.indexOf(event.target);
+  if (!step || index < 0) return;
   event.preventDefault();
-  nodes[clamped(at + step, nodes.length)].focus();
+  nodes[clamped(index + step, nodes.length)].focus();
 }

@@ -1,6 +1,6 @@
 // A hand that moves asks Python over HTTP, without a rerun: one question at a time, and the last one wins.
-// answered(bytes) gets each answer; rested() is called when nothing more is to be asked, also where the answer failed.
-export function liveAsker(answered, rested) {
+// onAnswer(bytes) gets each answer; onRest() is called when nothing more is to be asked, even after a failed answer.
+export function liveAsker(onAnswer, onRest) {
   let next = null, busy = false;
   async function ask() {
     busy = true;
@@ -9,11 +9,11 @@ export function liveAsker(answered, rested) {
       next = null;
       try {
         const answer = await fetch(path, { method: "POST", body: JSON.stringify(question) });
-        if (answer.ok) answered(new Uint8Array(await answer.arrayBuffer()));
-      } catch { /* the server is away: what it knows is asked for again when the hand has let go */ }
+        if (answer.ok) onAnswer(new Uint8Array(await answer.arrayBuffer()));
+      } catch { /* the server is away: its state is asked for again when the hand has let go */ }
     }
     busy = false;
-    rested();
+    onRest();
   }
   return { ask(path, question) { next = { path, question }; if (!busy) ask(); }, get busy() { return busy; } };
 }

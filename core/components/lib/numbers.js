@@ -3,14 +3,14 @@
 
 const MINUS = "\u2212";
 
-const LEAST = 5e-4;               // in size; what has significant digits is written with its power of ten below it
+const LEAST = 5e-4;               // a smaller size, in significant digits, is written with its power of ten
 const LEAST_DECIMAL = 1e-4;       // the same for decimals, where rounding would leave nothing
-const MOST_DIGITS = 17;           // tell any two float64 numbers apart
+const MOST_DIGITS = 17;           // enough to tell any two float64 numbers apart
 const SUPERSCRIPT = {
   "-": "⁻", "+": "", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹",
 };
 
-/** write(digits), or write of as many more digits as it takes until the size that it says claims nothing untrue. */
+/** write(digits), with more digits as long as claims(size) finds the written size untrue. */
 function honest(write, digits, claims) {
   let text = write(digits);
   for (let more = digits + 1; more <= MOST_DIGITS && claims(Math.abs(Number(text))); more += 1) text = write(more);
@@ -31,7 +31,7 @@ export function written(value) {
   return String(value).replaceAll("-", MINUS);
 }
 
-/** A number as it is, its thousands set apart by thin spaces. */
+/** A number as it is, its thousands separated by thin spaces. */
 export function grouped(value) {
   const [whole, decimal] = written(value).split(".");
   return whole.replace(/\B(?=(\d{3})+$)/g, "\u202f") + (decimal ? `.${decimal}` : "");
@@ -50,7 +50,7 @@ export function powerOfTen(value, digits) {
   return `${written(mantissa)}·10${[...exponent].map((sign) => SUPERSCRIPT[sign]).join("")}`;
 }
 
-/** `digits` significant digits, zeros at the end among them; a whole number where it has more before the point. */
+/** `digits` significant digits, with zeros at the end; a whole number if it has more digits before the point. */
 export function significant(value, digits = 3) {
   if (!Number.isFinite(value)) return special(value);
   if (value !== 0 && Math.abs(value) < LEAST) return scientific(value);
@@ -64,7 +64,7 @@ export function readable(value, digits = 3) {
   return /^\D?\d+\.\d+$/.test(text) ? text.replace(/\.?0+$/, "") : text;
 }
 
-/** A probability, by rounding perhaps a little above 1: `digits` significant digits, a bare 0 or 1 where it is that. */
+/** A probability, which rounding may have left a little above 1: `digits` significant digits, or a bare 0 or 1. */
 export function probability(p, digits = 3) {
   if (p === 0) return "0";
   return p >= 1 ? "1" : significant(p, digits);
@@ -83,7 +83,7 @@ export function plain(value, places = 3) {
   return Number.isInteger(value) ? written(value) : decimals(value, places);
 }
 
-/** What is under a pointer: four significant digits, a whole number as it is, a power of ten if small or large. */
+/** A number under the pointer: four significant digits, a whole number as it is, a power of ten if small or large. */
 export function exact(value) {
   if (Number.isInteger(value)) return written(value);
   const text = precise(value, 4);

@@ -2,8 +2,7 @@
 import { chip, make } from "./dom.js";
 import { readTheme } from "./theme.js";
 
-// The keys that each query may see stand from first[i] to last[i]; offset[i] is where row i begins among the
-// packed values.
+// Query i may see the keys first[i] to last[i]; offset[i] is where its row begins among the packed values.
 export function rowOffsets(first, last) {
   const offset = new Uint32Array(first.length + 1);
   for (let i = 0; i < first.length; i++) offset[i + 1] = offset[i] + last[i] - first[i] + 1;
@@ -17,7 +16,7 @@ export function valueIn({ first, last, offset }, values, query, key) {
 
 const LONG_TOKEN = 12;
 
-// A token as a chip that may be cut: a long one says itself in full under the pointer.
+// A token as a chip that may be cut off: the title of a long one has it in full.
 export function tokenChip(token, meaning) {
   const node = chip(null, token, `chip ${meaning || ""}`);
   if (token.length > LONG_TOKEN) node.title = token;
@@ -51,23 +50,23 @@ export const partsOf = (count, parts) =>
     their square root, or bytes that are levels already. */
 export function cellsOf({ first, last, offset }, values, head) {
   const side = first.length, levels = new Int16Array(side * side).fill(-1), leveled = values instanceof Uint8Array;
-  for (let i = 0, at = head * offset[side]; i < side; i++)
-    for (let k = i * side + first[i]; k <= i * side + last[i]; k++, at++)
-      if (leveled) levels[k] = values[at];
-      else if (!Number.isNaN(values[at])) levels[k] = Math.round(255 * Math.sqrt(values[at]));
+  for (let i = 0, index = head * offset[side]; i < side; i++)
+    for (let k = i * side + first[i]; k <= i * side + last[i]; k++, index++)
+      if (leveled) levels[k] = values[index];
+      else if (!Number.isNaN(values[index])) levels[k] = Math.round(255 * Math.sqrt(values[index]));
   return { levels, rows: side, columns: side };
 }
 
-// Of levels (rows × columns) at most down × across: of those that become one the furthest from `zero`.
+// Levels (rows × columns) reduced to at most down × across: of cells that merge, the level furthest from `zero`.
 function strongest({ levels, rows, columns, zero = 0 }, down, across) {
   if (rows <= down && columns <= across) return { levels, rows, columns };
   const fewer = { rows: Math.min(rows, down), columns: Math.min(columns, across) };
-  const held = (fewer.levels = new Int16Array(fewer.rows * fewer.columns).fill(-1));
+  const kept = (fewer.levels = new Int16Array(fewer.rows * fewer.columns).fill(-1));
   const rowOf = partsOf(rows, fewer.rows), columnOf = partsOf(columns, fewer.columns);
   for (let r = 0, k = 0; r < rows; r++)
     for (let c = 0; c < columns; c++, k++) {
-      const level = levels[k], at = rowOf[r] * fewer.columns + columnOf[c];
-      if (level >= 0 && (held[at] < 0 || Math.abs(level - zero) > Math.abs(held[at] - zero))) held[at] = level;
+      const level = levels[k], index = rowOf[r] * fewer.columns + columnOf[c];
+      if (level >= 0 && (kept[index] < 0 || Math.abs(level - zero) > Math.abs(kept[index] - zero))) kept[index] = level;
     }
   return fewer;
 }
@@ -82,9 +81,9 @@ export function paintCells({ data, width: stride, height: most }, tiles, scale, 
     const { levels, rows, columns } = strongest(cells, height, width);
     const rowOf = partsOf(height, rows), columnOf = partsOf(width, columns);
     for (let y = 0; y < height; y++)
-      for (let x = 0, at = (top + y) * stride + left, row = rowOf[y] * columns; x < width; x++, at++) {
+      for (let x = 0, pixel = (top + y) * stride + left, row = rowOf[y] * columns; x < width; x++, pixel++) {
         const level = levels[row + columnOf[x]];
-        pixels[at] = level < 0 ? ground[x + y] : scale[level];
+        pixels[pixel] = level < 0 ? ground[x + y] : scale[level];
       }
   }
 }

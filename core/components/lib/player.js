@@ -1,4 +1,4 @@
-// Going through states one by one.
+// Stepping through states.
 import { button, labelled, make } from "./dom.js";
 
 /** A bar to go through the states 0 to `last`: to the next, to an end, by a slider, or by itself. `show()` draws state
@@ -24,7 +24,7 @@ export class Player {
     this.slider.onchange = () => this.rest();
   }
 
-  /** Names the parts by `text`, and sets the last state and the milliseconds that one stands while it plays. */
+  /** Sets the labels, the last state, and the milliseconds that each state is shown while it plays. */
   receive(text, last, pause) {
     Object.assign(this, { text, last, pause });
     this.slider.max = last;
@@ -34,8 +34,8 @@ export class Player {
     this.label();
   }
 
-  /** Begins at Python's `step`, −1 for the last: at first, in a picture of another identity, and where Python has
-   * `moved` it. Returns whether it did. */
+  /** Goes to Python's `step`, −1 for the last: the first time, for another identity, and where Python has `moved` it.
+   * Returns whether it did. */
   begin(step, identity, moved) {
     const begins = this.at === undefined || this.identity !== identity || moved;
     this.identity = identity;
@@ -87,9 +87,9 @@ export class Player {
     this.label();
   }
 
-  /** The slider where it stands, and what it says there. */
-  value(said) {
+  /** Sets the slider to the present state, and `text` as its value for screen readers. */
+  value(text) {
     this.slider.value = this.at;
-    this.slider.ariaValueText = said;
+    this.slider.ariaValueText = text;
   }
 }

@@ -1,4 +1,4 @@
-// The width of texts, in drawings that place them.
+// Measuring texts, for drawings that place them.
 import { readTheme } from "./theme.js";
 
 const MOST_WIDTHS = 20000;

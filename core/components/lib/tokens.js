@@ -2,15 +2,15 @@
 import { draw } from "./dom.js";
 import { monoFont, textWidth } from "./text.js";
 
-/** How wide and deep a tree of {text, children: [left, right] or null} stands: each leaf as wide as its text, a parent
-    as its children or its own text. */
+/** Measure the width and depth of a tree of {text, children: [left, right] or null}: each leaf is as wide as its text,
+    a parent as its children or its own text. */
 export function measureTree(node, em, font) {
-  const own = Math.max(0.95 * em, textWidth(node.text, font) + 0.5 * em);
-  if (!node.children) return Object.assign(node, { width: own, depth: 1 });
+  const width = Math.max(0.95 * em, textWidth(node.text, font) + 0.5 * em);
+  if (!node.children) return Object.assign(node, { width: width, depth: 1 });
   node.children.forEach((child) => measureTree(child, em, font));
   const inner = node.children.reduce((sum, child) => sum + child.width, 0);
   return Object.assign(node,
-    { width: Math.max(own, inner), inner, depth: 1 + Math.max(...node.children.map((child) => child.depth)) });
+    { width: Math.max(width, inner), inner, depth: 1 + Math.max(...node.children.map((child) => child.depth)) });
 }
 
 /** Draws a measured tree hanging from (x, y): the token on the line, under it the pieces it was made of. Returns the
@@ -38,28 +38,28 @@ export function treeHeight(depth, em) {
 }
 
 /**
- * Written tokens from (x, y) on, in lines of `width`: items {text, p, marks, title}. A token's probability p is its
- * ground, and the length of the line under it for who cannot tell the shades; without p it is plain. A line break in
- * the text is one here where `breaks` says so. Returns {height, groups}.
+ * Written tokens from (x, y) on, in lines of `width`: items {text, p, marks, title}. A token's probability p is the
+ * colour of its ground, and the length of the line under it for readers who cannot tell the shades apart; without p it
+ * is plain. Line breaks of the text are kept if `breaks` is set. Returns {height, groups}.
  */
 export function drawWritten(svg, items, x, y, width, em, breaks = true) {
   const font = monoFont(em), line = 1.75 * em, groups = [];
-  let at = x;
+  let left = x;
   for (const item of items) {
-    const own = Math.min(width, textWidth(item.text, font) + 0.4 * em);
-    if (at > x && at + own > x + width) { at = x; y += line; }
+    const advance = Math.min(width, textWidth(item.text, font) + 0.4 * em);
+    if (left > x && left + advance > x + width) { left = x; y += line; }
     const group = draw("g", { class: `token ${item.marks || ""}` }, svg), shade = Math.round(8 * (item.p ?? 0));
-    draw("rect", { class: "ground", x: at, y, width: own - 2, height: 1.5 * em, rx: 3,
+    draw("rect", { class: "ground", x: left, y, width: advance - 2, height: 1.5 * em, rx: 3,
       fill: item.p === undefined ? "none" : `var(--tx-seq-${shade})` }, group);
     if (item.p !== undefined)
-      draw("rect", { class: "share", x: at, y: y + 1.5 * em - 3, width: (own - 2) * item.p, height: 3,
+      draw("rect", { class: "share", x: left, y: y + 1.5 * em - 3, width: (advance - 2) * item.p, height: 3,
         fill: "var(--tx-kept-ink)" }, group);
-    draw("text", { x: at + own / 2 - 1, y: y + 0.98 * em, "text-anchor": "middle", "font-size": em,
+    draw("text", { x: left + advance / 2 - 1, y: y + 0.98 * em, "text-anchor": "middle", "font-size": em,
       style: `fill: var(--tx-${item.p === undefined ? "muted-ink" : shade > 4 ? "page" : "text"})` }, group, item.text);
     if (item.title) draw("title", {}, group, item.title);
     groups.push(group);
-    at += own;
-    if (breaks && item.text.endsWith("⏎")) { at = x; y += line; }
+    left += advance;
+    if (breaks && item.text.endsWith("⏎")) { left = x; y += line; }
   }
-  return { height: y + (at > x ? line : 0), groups };
+  return { height: y + (left > x ? line : 0), groups };
 }

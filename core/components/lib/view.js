@@ -7,7 +7,7 @@ import { marksByKeys } from "./keys.js";
 import { onFont } from "./text.js";
 import { pageScale, whenStyled } from "./theme.js";
 
-const FOUND_ITS_PLACE = [400, 1500];      // ms after which the page around stands, on a first visit too
+const SETTLED = [400, 1500];      // ms after which the layout around has settled, even on a first visit
 
 /**
  * The body of a component's default export: one View on its root, built once and fed again at every run.
@@ -22,7 +22,7 @@ export function mount({ parentElement, data, setStateValue, setTriggerValue }, V
       root.view = new View(root);
       followFocus(root);
       marksByKeys(root);
-      // where a picture is built anew, what then stands in the same place has the focus
+      // when a picture is rebuilt, the node that is then in the same place gets the focus
       keepFocus(root, (node) => pathTo(root, node),
         (path) => path.reduce((node, place) => node?.children[place], root));
     }
@@ -47,7 +47,7 @@ export function mount({ parentElement, data, setStateValue, setTriggerValue }, V
 /** The default export of a picture that is one View. */
 export const mounted = (View) => (component) => mount(component, View);
 
-/** What most pictures of tokens begin with: a title that is read out, and the echoes of what the hand has set. */
+/** The base of most pictures of tokens: a title that is read out, and the echoes of what the hand has set. */
 export class TitledView {
   constructor(root) {
     Object.assign(this, { root, echoes: new Echoes(), title: spokenLine(root, "title") });
@@ -65,7 +65,7 @@ function followFocus(root) {
   }));
 }
 
-/** A picture that left the page while its result was computed gives the focus to the one that comes in its place. */
+/** A picture that left the page while its result was computed passes the focus to its replacement. */
 function takeFocusOver(root) {
   if (!focused || focused.isConnected || focused.className !== root.className) return;
   if (document.activeElement === document.body) root.querySelector("[tabindex='0']")?.focus({ preventScroll: true });
@@ -96,7 +96,7 @@ const hostOf = (node) => node.getRootNode().host ?? node;
 /** The pixels from the top of a node to the bottom of the window, on a page that is not scrolled. */
 export function roomBelow(node) {
   let scrolled = 0;
-  for (let at = hostOf(node).parentElement; at; at = at.parentElement) scrolled += at.scrollTop;
+  for (let box = hostOf(node).parentElement; box; box = box.parentElement) scrolled += box.scrollTop;
   return window.innerHeight - node.getBoundingClientRect().top - scrolled;
 }
 
@@ -108,7 +108,8 @@ export function fitHeight(node, least, most, foot = 0) {
 /** The contents that scroll with a node: of every scrollable box around it, the child that holds the node. */
 function contentsAround(node) {
   const contents = [], scrolls = (place) => ["auto", "scroll"].includes(getComputedStyle(place).overflowY);
-  for (let at = hostOf(node); at.parentElement; at = at.parentElement) if (scrolls(at.parentElement)) contents.push(at);
+  for (let box = hostOf(node); box.parentElement; box = box.parentElement)
+    if (scrolls(box.parentElement)) contents.push(box);
   return contents;
 }
 
@@ -120,10 +121,10 @@ export function keepFree(node, least, most) {
     node.style.setProperty("--free", `${Math.round(Math.max(least, Math.min(most, free)))}px`);
   };
   const watch = new ResizeObserver(fit);
-  // what stands above finds its place later: the page then has another height
-  for (const one of [node, ...contentsAround(node)]) watch.observe(one);
+  // what is above may settle later and change the height of the page
+  for (const box of [node, ...contentsAround(node)]) watch.observe(box);
   window.addEventListener("resize", () => node.isConnected && fit());
-  for (const later of FOUND_ITS_PLACE) setTimeout(fit, later);
+  for (const later of SETTLED) setTimeout(fit, later);
 }
 
 /** Call draw() when a node changes its size, when the window does, and when the page around has found its place. */
@@ -131,5 +132,5 @@ export function keepFitted(node, draw) {
   const fit = () => whenStyled(node, draw);
   new ResizeObserver(fit).observe(node);
   window.addEventListener("resize", () => node.isConnected && fit());
-  for (const later of FOUND_ITS_PLACE) setTimeout(fit, later);
+  for (const later of SETTLED) setTimeout(fit, later);
 }

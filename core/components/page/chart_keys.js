@@ -1,4 +1,4 @@
-// The keys walk through the marks of a chart as the pointer does, and press them.
+// The keys go through the marks of a chart as the pointer does, and press them.
 import { isShortcut } from "../lib/keys.js";
 import { CHARTS, marksOf } from "./chart_marks.js";
 
@@ -6,9 +6,9 @@ const BY = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown
 const SOON = 60;        // ms after a change of the page
 const NEAR = 0.5;       // pixels: less is the same place
 
-// The next mark in a direction: the nearest along it, and of those beside each other the one most nearly straight on.
-// Points above each other, as those of several lines, are gone through by up and down, and to the sides a point's own
-// line is followed. In a crowd it is the nearest of those that lie more along than across.
+// The next mark in a direction: the nearest along it, and of several side by side the one that is most nearly straight
+// ahead. Up and down go through points above each other, as those of several lines; left and right follow a point's own
+// line. In a crowd it is the nearest of the marks that are more along the direction than across it.
 function next(marks, from, [dx, dy]) {
   const along = (mark) => (dx ? dx * (mark.x - from.x) : dy * (mark.y - from.y));
   const across = (mark) => Math.abs(dx ? mark.y - from.y : mark.x - from.x);
@@ -19,15 +19,15 @@ function next(marks, from, [dx, dy]) {
   if (dy && from.point && marks.filter((mark) => across(mark) <= NEAR).length > 1)
     ahead = ahead.filter((mark) => across(mark) <= NEAR);
   const first = nearest(ahead, along), beside = ahead.filter((mark) => along(mark) <= along(first) + NEAR);
-  const own = beside.filter((mark) => dx && from.point && mark.tone === from.tone);
-  return nearest(own.length ? own : beside, across);
+  const line = beside.filter((mark) => dx && from.point && mark.tone === from.tone);
+  return nearest(line.length ? line : beside, across);
 }
 
 function nearest(marks, distance) {
   return marks.reduce((best, mark) => (best && distance(best) <= distance(mark) ? best : mark), undefined);
 }
 
-// Where a key leads from the mark that is shown; the first key shows where the picture begins.
+// The mark that a key leads to from the one that is shown; the first key shows the picture's first mark.
 function reached(key, marks, here) {
   if (key === "Home") return marks[0];
   if (key === "End") return marks.at(-1);
@@ -35,18 +35,18 @@ function reached(key, marks, here) {
   return key in BY ? next(marks, here, BY[key]) ?? here : here;
 }
 
-// The titles of the axes, the picture's text twin where the page has one, and what the keys do.
-function named(chart, hint) {
+// The titles of the axes, the picture's description if the page has one, and the hint about the keys.
+function labelOf(chart, hint) {
   const axes = [...chart.querySelectorAll(
     ".role-axis-title text, .role-title-text text, .g-xtitle text, .g-ytitle text")].map((title) => title.textContent);
   return [axes.join(", "), document.querySelector(".st-key-lesson_twin")?.innerText, hint].filter(Boolean)
     .map((part) => part.replace(/[.\s]*$/, ".")).join(" ");
 }
 
-let lost = null;        // the box that was taken from the page with the focus in it
+let lost = null;        // the box that was removed from the page with the focus in it
 
-// The focus goes on to the box that stands in its place. The new box may come before the old one goes, and on a slow
-// machine be made readable before that.
+// Pass the focus on to the box that replaces it. The new box may come before the old one goes, and on a slow machine
+// become readable before that.
 function handOn() {
   if (!lost || lost.isConnected || document.activeElement !== document.body) return;
   const heir = document.querySelector(`.chart-keys[data-place="${lost.dataset.place}"]`);
@@ -54,12 +54,11 @@ function handOn() {
   heir?.focus({ preventScroll: true });
 }
 
-// A chart's box becomes a stop of the Tab key. It stays where the chart in it is drawn anew, so what is kept of the
-// mark is its place in the box; where Streamlit replaces the box too, as it does with Plotly's, the new one takes
-// the focus over.
+// A chart's box becomes a stop of the Tab key. The box stays when the chart in it is redrawn, so the mark is kept as a
+// place in the box; when Streamlit replaces the box too, as it does Plotly's, the new box takes over the focus.
 function readable(box, hint) {
   const chart = box.querySelector(CHARTS), ring = document.createElement("div"), label = document.createElement("div");
-  let at = null;
+  let spot = null;
   ring.className = "chart-ring";
   label.className = "chart-label";
   label.role = "status";
@@ -67,15 +66,15 @@ function readable(box, hint) {
   box.classList.add("chart-keys");
   box.tabIndex = 0;
   box.role = "application";
-  const name = () => { box.ariaLabel = named(chart, hint); };
-  const leave = () => { at = null; ring.hidden = true; label.textContent = ""; };
+  const name = () => { box.ariaLabel = labelOf(chart, hint); };
+  const leave = () => { spot = null; ring.hidden = true; label.textContent = ""; };
   const show = (mark) => {
     const { left, top, width } = box.getBoundingClientRect();
-    at = { x: mark.x - left, y: mark.y - top };
+    spot = { x: mark.x - left, y: mark.y - top };
     ring.hidden = false;
-    for (const part of [ring, label]) Object.assign(part.style, { left: `${at.x}px`, top: `${at.y}px` });
-    label.classList.toggle("before", at.x > width / 2);
-    label.textContent = mark.said;
+    for (const part of [ring, label]) Object.assign(part.style, { left: `${spot.x}px`, top: `${spot.y}px` });
+    label.classList.toggle("before", spot.x > width / 2);
+    label.textContent = mark.text;
   };
   name();
   leave();
@@ -97,7 +96,7 @@ function readable(box, hint) {
     event.preventDefault();
     const marks = marksOf(box.querySelector(CHARTS)), { left, top } = box.getBoundingClientRect();
     if (!marks.length) return;
-    const here = at && nearest(marks, (mark) => Math.hypot(mark.x - left - at.x, mark.y - top - at.y));
+    const here = spot && nearest(marks, (mark) => Math.hypot(mark.x - left - spot.x, mark.y - top - spot.y));
     const to = reached(event.key, marks, here);
     show(to);
     if (here && (event.key === "Enter" || event.key === " ")) to.press();

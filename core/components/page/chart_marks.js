@@ -1,12 +1,12 @@
-// Where the marks of a chart stand on the screen, and what hover says of each. Neither Vega nor Plotly documents this,
-// so this file alone reads what they keep for themselves: Vega's marks as data of its elements, Plotly's points as
+// The places of a chart's marks on the screen, and the hover text of each. Neither Vega nor Plotly documents them, so
+// only this file reads what they keep for themselves: Vega's marks as data of its elements, Plotly's points as
 // `_fullData`, its axes and camera as `_fullLayout`. tests/browser/test_embeddings_page.py walks both kinds by keys and
 // fails where a version keeps them elsewhere.
 const VEGA = ".vega-embed";
 export const CHARTS = `${VEGA}, .js-plotly-plot`;
 
-// The marks in sight that hover says something of: {x, y, said, press}, the middle in pixels of the window. Of layers
-// that say the same of the same the first counts.
+// The marks in sight that have a hover text: {x, y, text, press}, the middle in pixels of the window. If several layers
+// have the same text, the first one counts.
 export function marksOf(chart) {
   const { left, right, top, bottom } = chart.getBoundingClientRect();
   return (chart.matches(VEGA) ? vegaMarks(chart) : plotlyMarks(chart))
@@ -14,21 +14,21 @@ export function marksOf(chart) {
 }
 
 function vegaMarks(chart) {
-  const found = [], groups = new Map();
+  const marks = [], groups = new Map();
   for (const group of chart.querySelectorAll("svg.marks g.role-mark:not(.mark-line, .mark-area)")) {
     for (const element of group.children) {
-      const said = words(element.__data__?.tooltip);
-      if (!said || (groups.get(said) ?? group) !== group) continue;
-      groups.set(said, group);
+      const text = words(element.__data__?.tooltip);
+      if (!text || (groups.get(text) ?? group) !== group) continue;
+      groups.set(text, group);
       const { left, top, width, height } = element.getBoundingClientRect(), x = left + width / 2, y = top + height / 2;
       const press = () => element.dispatchEvent(new MouseEvent("click",
         { clientX: x, clientY: y, bubbles: true, cancelable: true, view: window }));
       const point = !group.classList.contains("mark-rect");
       const tone = `${element.getAttribute("fill")} ${element.getAttribute("stroke")}`;
-      found.push({ x, y, said, press, point, tone });
+      marks.push({ x, y, text, press, point, tone });
     }
   }
-  return found;
+  return marks;
 }
 
 function words(tooltip) {
@@ -45,17 +45,17 @@ function plotlyMarks(chart) {
     const [across, down] = place(x, trace.y[pointNumber], trace.z?.[pointNumber]);
     const press = () => chart.emit("plotly_selected", { points: [{ curveNumber, pointNumber, pointIndex: pointNumber, x,
       y: trace.y[pointNumber], customdata: trace.customdata[pointNumber], data: trace._input }] });
-    return { x: box.left + across, y: box.top + down, said: plain(trace.text[pointNumber]), press, crowded: true,
+    return { x: box.left + across, y: box.top + down, text: plain(trace.text[pointNumber]), press, crowded: true,
       begins: begin?.x === x && begin?.y === trace.y[pointNumber] };
   }));
 }
 
 // Where Plotly's camera puts a point of a 3-D scene, in pixels of the scene.
 function inSpace({ dataScale, glplot: { cameraParams, canvas } }, ...point) {
-  let at = [...point.map((value, axis) => value * dataScale[axis]), 1];
+  let p = [...point.map((value, axis) => value * dataScale[axis]), 1];
   for (const matrix of [cameraParams.model, cameraParams.view, cameraParams.projection])
-    at = [0, 1, 2, 3].map((row) => at.reduce((sum, value, column) => sum + matrix[4 * column + row] * value, 0));
-  return [(0.5 + at[0] / at[3] / 2) * canvas.clientWidth, (0.5 - at[1] / at[3] / 2) * canvas.clientHeight];
+    p = [0, 1, 2, 3].map((row) => p.reduce((sum, value, column) => sum + matrix[4 * column + row] * value, 0));
+  return [(0.5 + p[0] / p[3] / 2) * canvas.clientWidth, (0.5 - p[1] / p[3] / 2) * canvas.clientHeight];
 }
 
 // Plotly reads the texts of points as HTML.

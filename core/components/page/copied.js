@@ -1,5 +1,5 @@
-// Browsers give navigator.clipboard to pages of https and of their own machine alone; Streamlit's buttons ask for
-// nothing else. What is selected by a press may be copied anywhere.
+// Browsers give navigator.clipboard only to pages of https and of their own machine, and Streamlit's buttons know no
+// other way. A selection that a press makes may be copied on any page.
 export default function () {
   if (!navigator.clipboard) Object.defineProperty(navigator, "clipboard", { configurable: true, value: { writeText } });
 }

@@ -1,11 +1,11 @@
 import { keepFocus } from "../lib/focus.js";
 
 const KEY = "st-key-";      // Streamlit's class of an element with a key
-const LEVELS = 3;           // places around a control in which its heir is looked for: its own, its row, the rows
+const LEVELS = 3;           // places around a control in which its heir is searched: its own, its row, the rows
 const CONTROL = "button, input, textarea, a[href], summary, [tabindex]";
 
-// Where a control stands: the selectors of the innermost places that have a key, each with its rank among the
-// controls there.
+// The places of a control: the selectors of the innermost elements around it that have a key, each with the control's
+// rank among the controls there.
 function placesOf(node) {
   const places = [];
   for (let place = node.closest(`[class*="${KEY}"]`); place && places.length < LEVELS;

@@ -1,13 +1,13 @@
-// What helps on every page and draws nothing: one component, since each costs the server a millisecond of every run.
+// Helpers of every page that draw nothing: one component, since each costs the server a millisecond of every run.
 import readChartsByKeys from "./chart_keys.js";
 import copyOverHttp from "./copied.js";
 import keepFocus from "./kept_focus.js";
 import cutWhatIsPasted from "./pasted.js";
 import runAfterReconnection from "./reconnect.js";
 
-// data: hint of the keys of charts, field and most of what is pasted.
+// data: hint (about the keys of charts); field and most (the selector and the most characters of a field with pastes).
 export default function ({ data, parentElement, setTriggerValue }) {
-  parentElement.end?.();          // Streamlit calls anew when the theme changes, and ends the last call alone
+  parentElement.end?.();          // Streamlit calls this again when the theme changes, but ends only the last call
   copyOverHttp();
   const ends = [readChartsByKeys({ data: data.hint }), keepFocus(), cutWhatIsPasted({ data, setTriggerValue }),
     runAfterReconnection({ setTriggerValue })];

@@ -16,7 +16,7 @@ export default function ({ data, setTriggerValue }) {
     document.execCommand("insertText", false, Array.from(whole.slice(-2 * data.most)).slice(-data.most).join(""));
     setTriggerValue("characters", characters);
   };
-  // Before Streamlit's own listeners; through the prototype, or they would take the value for one that they have seen.
+  // Before Streamlit's own listeners; through the prototype, or they would think that they have seen the value already.
   const input = ({ target, isComposing }) => {
     if (isComposing || typeof target.value !== "string" || target.value.isWellFormed?.() !== false) return;
     Object.getOwnPropertyDescriptor(Object.getPrototypeOf(target), "value").set.call(target,

@@ -1,4 +1,4 @@
-// Streamlit says the state of its connection on the app's element.
+// The attribute of the app's element in which Streamlit keeps the state of its connection.
 const STATE = "data-test-connection-state";
 
 export default function ({ setTriggerValue }) {

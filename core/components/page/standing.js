@@ -1,17 +1,17 @@
-// ms until it speaks again, then twice as long each time: what was said may have been lost with the connection
+// ms until the signal is sent again, then twice as long each time: it may have been lost with the connection
 const PATIENCE = 5000;
 
-// Mounted with the picture above it. It speaks when the browser has nothing left to do, the picture's first painting
-// included, and is gone when it has been heard.
+// Mounted with the picture above it. Sends the signal when the browser is idle, after the picture's first painting, and
+// is removed when Python has received it.
 export default function ({ setTriggerValue }) {
-  let timer, wait = PATIENCE, heard = false;
-  const speak = () => {
-    if (heard) return;
+  let timer, wait = PATIENCE, done = false;
+  const signal = () => {
+    if (done) return;
     setTriggerValue("stands", true);
-    timer = setTimeout(speak, wait);
+    timer = setTimeout(signal, wait);
     wait *= 2;
   };
-  if (window.requestIdleCallback) requestIdleCallback(speak, { timeout: 1000 });
-  else setTimeout(speak, 200);
-  return () => { heard = true; clearTimeout(timer); };
+  if (window.requestIdleCallback) requestIdleCallback(signal, { timeout: 1000 });
+  else setTimeout(signal, 200);
+  return () => { done = true; clearTimeout(timer); };
 }

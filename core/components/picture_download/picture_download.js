@@ -1,6 +1,6 @@
 // A picture is every canvas and top-level SVG inside the selected element, each at its place: plotly stacks several
-// SVGs, a component may stack canvases. SVG styles are written into the copy, since style sheets and custom properties
-// do not travel with it.
+// SVGs, a component may stack canvases. SVG styles are written into the copy, which has no style sheets and custom
+// properties of its own.
 import { button, draw, make, sized } from "../lib/dom.js";
 import { readTheme } from "../lib/theme.js";
 
@@ -9,7 +9,7 @@ const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacit
   "dominant-baseline", "visibility", "display", "paint-order", "mix-blend-mode"];
 const SVG = "http://www.w3.org/2000/svg";
 const PNG_SCALE = 2;
-const ICON = 24;        // px: what is no larger is a button of a chart, and no picture
+const ICON = 24;        // px: a node no larger than this is a button of a chart, not a picture
 const KINDS = { PNG: toPng, SVG: async (svg) => new Blob([svg], { type: "image/svg+xml" }), HTML: toHtml };
 
 export default function ({ data, parentElement }) {
@@ -31,8 +31,8 @@ function build(parent) {
 }
 
 function find(root, selector) {
-  const own = root.querySelector(selector);
-  if (own) return own;
+  const match = root.querySelector(selector);
+  if (match) return match;
   for (const host of root.querySelectorAll("*")) {
     const inside = host.shadowRoot && find(host.shadowRoot, selector);
     if (inside) return inside;
@@ -42,13 +42,13 @@ function find(root, selector) {
 
 function layers(root) {
   if (root.matches?.("canvas, svg")) return [root];
-  const found = [];
+  const list = [];
   for (const node of root.children) {
-    if (node.matches("canvas, svg")) found.push(node);
-    else found.push(...layers(node));
-    if (node.shadowRoot) found.push(...layers(node.shadowRoot));
+    if (node.matches("canvas, svg")) list.push(node);
+    else list.push(...layers(node));
+    if (node.shadowRoot) list.push(...layers(node.shadowRoot));
   }
-  return found;
+  return list;
 }
 
 function visible(node) {

@@ -25,7 +25,7 @@ function create(root) {
   state.canvas.onmouseleave = () => hoverCell(state, null);
   state.canvas.onclick = (event) => { const cell = cellAt(state, event); if (cell) pick(state, cell, 0); };
   state.scroller.onkeydown = (event) => move(state, event);
-  // It is called once when it begins, too: what stands drawn for the size that there is need not be drawn again.
+  // The observer also fires once at its start: a grid already drawn for this size is not drawn again.
   new ResizeObserver(() => {
     if (!state.theme || sizeOf(state) === state.fitted) return;
     layOut(state);
@@ -97,17 +97,17 @@ function layOutColumns(state, context, width) {
   state.top = state.slanted ? widest * 0.71 + 14 : 24 * data.type;
 }
 
-// Scrolls inside the grid until the picked cell is in sight, with one more before or after it.
+// Scrolls inside the grid until the picked cell is in sight, with one more cell before or after it.
 export function reveal(state) {
-  const { picked, scroller, column, row } = state, into = (at, size, now, room) =>
-    at < now ? at - size : at + size > now + room ? at + 2 * size - room : now;
+  const { picked, scroller, column, row } = state, into = (start, size, now, room) =>
+    start < now ? start - size : start + size > now + room ? start + 2 * size - room : now;
   if (!picked) return;
   scroller.scrollLeft = into(picked.column * column, column, scroller.scrollLeft,
     state.width - state.left - state.right);
   scroller.scrollTop = into(picked.row * row, row, scroller.scrollTop, rowsEnd(state) - state.top);
 }
 
-// Where the rows in sight end: above the legend, which stays.
+// The y at which the visible rows end: above the legend, which does not scroll.
 const rowsEnd = (state) => state.height - LEGEND_HEIGHT * state.data.type;
 
 function box(state, row, column) {
@@ -119,7 +119,7 @@ export function draw(state) {
   const { data, canvas } = state;
   if (!state.width) return;
   const context = sharpen(canvas, state.width, state.height);
-  // asked for once: the browser may lay out the page for each answer
+  // read once: the browser may lay out the page for each reading
   state.scrolled = { x: state.scroller.scrollLeft, y: state.scroller.scrollTop };
   const first = Math.max(0, Math.floor(state.scrolled.x / state.column));
   const last = Math.min(data.columns - 1, Math.ceil((state.scrolled.x + state.width - state.left) / state.column));
@@ -205,7 +205,7 @@ function drawColumnLabels(state, context, first, last) {
       context.translate(x - 2, state.top - 6);
       context.rotate(-Math.PI / 4);
       write(context, text, 0, 0, colour);
-    // the last number stands on its column's edge
+    // the last number must not reach beyond the edge
     } else
       write(context, text, Math.min(x, state.width - context.measureText(text).width / 2), state.top - 11 * data.type,
         colour, "center");
@@ -302,7 +302,7 @@ export function show(root, bytes, setTriggerValue, more) {
   const { values, texts, marks } = data;
   Object.assign(state, { data, values, texts, marks, send: setTriggerValue }, more);
   state.picked = data.picked ? { row: data.picked[0], column: data.picked[1] } : null;
-  // another text is shorter
+  // the new text may be shorter
   if (state.hover && !(state.hover.row < data.rows && state.hover.column < data.columns)) {
     state.hover = null;
     state.tip.hidden = true;

@@ -13,7 +13,7 @@ const STEPS = [
   { name: "typical_p", symbol: "τ", rule: TYPICAL_P, values: [...spread(1, 99, (s) => s / 100), 1], neutral: 1 },
 ];
 
-// The methods of the lesson: each is one choice of the four cutting rules; temperature is left alone.
+// The methods of the lesson: each sets the four cutting rules; temperature is left unchanged.
 export const METHODS = {
   random: {}, greedy: { top_k: 1 }, top_k: { top_k: 40 }, top_p: { top_p: 0.9 }, both: { top_k: 40, top_p: 0.9 },
   min_p: { min_p: 0.1 }, typical: { typical_p: 0.9 },
@@ -24,7 +24,7 @@ export function spread(first, last, value) {
   return Array.from({ length: last - first + 1 }, (_, i) => value(first + i));
 }
 
-/** 1, 2, 3, ... and then 24 steps to a power of ten, up to the vocabulary; the last place is "no limit". */
+/** 1, 2, 3, ... and then 24 steps per power of ten, up to the vocabulary; the last value is "no limit". */
 export function topKValues(size) {
   const steps = spread(0, Math.ceil(24 * Math.log10(size)), (s) => Math.round(10 ** (s / 24)));
   return [...new Set([...spread(1, Math.min(20, size), (k) => k), ...steps.filter((k) => k > 20 && k < size)]), null];
@@ -32,8 +32,8 @@ export function topKValues(size) {
 
 function nearest(values, value) {
   if (value === null) return values.length - 1;
-  const distance = (one) => (one === null ? Infinity : Math.abs(one - value));
-  return values.reduce((best, one, i) => (distance(one) < distance(values[best]) ? i : best), 0);
+  const distance = (entry) => (entry === null ? Infinity : Math.abs(entry - value));
+  return values.reduce((best, entry, i) => (distance(entry) < distance(values[best]) ? i : best), 0);
 }
 
 export class Controls {
@@ -108,7 +108,7 @@ export class Controls {
     for (const row of this.rows) {
       const value = settings[row.name], text = this._valueText(row, value), left = truncation.left[row.rule];
       row.range.value = nearest(this.valuesOf(row), value);
-      row.range.setAttribute("aria-valuetext", text);
+      row.range.ariaValueText = text;
       setText(row.value, text);
       setText(row.left, words.count(left));
       row.left.style.setProperty("--share", Math.log(left + 1) / Math.log(this.size + 1));
@@ -119,7 +119,7 @@ export class Controls {
     setText(this.xi.value, settings.xi.toFixed(4));
     this.drawnToken = truncation.tokenIds[place];
     setText(this.drawn, words.token(this.drawnToken, 16));
-    this.thousand.setAttribute("aria-pressed", settings.thousand);
+    this.thousand.ariaPressed = settings.thousand;
     setText(this.seed, fill(this.labels.seed, { seed: settings.seed }));
     setText(this.tail, tailText);
   }
@@ -132,8 +132,8 @@ export class Controls {
 
 /** The name of the method that the settings amount to, or undefined. */
 export function methodOf(settings) {
-  const on = (values) => Object.keys(ALL_OFF).filter((name) => values[name] !== ALL_OFF[name]).sort().join();
+  const active = (values) => Object.keys(ALL_OFF).filter((name) => values[name] !== ALL_OFF[name]).sort().join();
   if (settings.top_k === 1 || settings.temperature === 0) return "greedy";
   return Object.keys(METHODS)
-    .find((name) => name !== "greedy" && on({ ...ALL_OFF, ...METHODS[name] }) === on(settings));
+    .find((name) => name !== "greedy" && active({ ...ALL_OFF, ...METHODS[name] }) === active(settings));
 }

@@ -9,20 +9,20 @@ import { KEPT, TOP_K } from "./truncation.js";
 const LINEAR_SHARE = 0.76, MOST_BARS = 40, LEAST_BARS = 8;
 export const LOG_FLOOR = 1e-8;
 
-/** The axis: x(rank) for rank in 0..size, its inverse, and the places to draw, one a bar and then one a pixel. */
+/** The axis: x(rank) for rank in 0..size, its inverse, and the places to draw, one per bar and then one per pixel. */
 export function rankScale(size, left, width, pitch) {
   const shown = Math.min(size, MOST_BARS, Math.max(LEAST_BARS, Math.floor((width * LINEAR_SHARE) / pitch)));
   const linear = shown === size ? width : width * LINEAR_SHARE;
   const bar = linear / shown, tail = left + linear, right = left + width, span = Math.log(size / shown) || 1;
   const x = (rank) => (rank <= shown ? left + rank * bar : tail + ((width - linear) * Math.log(rank / shown)) / span);
-  const rank = (at) => (at <= tail ? (at - left) / bar
-    : Math.min(size, shown * Math.exp(((at - tail) / (width - linear)) * span)));
+  const rank = (px) => (px <= tail ? (px - left) / bar
+    : Math.min(size, shown * Math.exp(((px - tail) / (width - linear)) * span)));
   const places = [...Array(shown).keys()], edges = places.map(x);
-  for (let at = tail; at < right - 0.5; at++) {
-    const place = Math.min(size - 1, Math.floor(rank(at + 0.5)));
+  for (let px = tail; px < right - 0.5; px++) {
+    const place = Math.min(size - 1, Math.floor(rank(px + 0.5)));
     if (place > places[places.length - 1]) {
       places.push(place);
-      edges.push(at);
+      edges.push(px);
     }
   }
   edges.push(right);
@@ -42,7 +42,7 @@ function hatchOf(colour) {
   return pattern;
 }
 
-/** A probability in three decimals that never claims a certainty or an impossibility that is not there. */
+/** A probability in three decimals that never reads as 0 or 1 unless it is exactly that. */
 export function probabilityText(p) {
   if (p === 0 || p === 1) return String(p);
   return p < 0.001 ? powerOfTen(p, 2) : decimals(p, 3);
@@ -50,8 +50,8 @@ export function probabilityText(p) {
 
 export const wholeNumber = new Intl.NumberFormat("en").format;
 
-/** The smallest round number that is at least the value, at most 1: it moves in steps, so that the
-    axis stands still. */
+/** The smallest round number that is at least the value, but at most 1: it changes in steps, so that the axis does not
+    move all the time. */
 export function niceTop(value) {
   const power = 10 ** Math.floor(Math.log10(value));
   return Math.min(1,
@@ -60,8 +60,8 @@ export function niceTop(value) {
 
 /** One truncation drawn: its cumulative curve above its bars. */
 export class Figure extends Surface {
-  /** Take a place of width × height pixels: the axis of `size` tokens from left to right, curve and bars at {top,
-      height}, all `unit` times as large as usual. */
+  /** Lay out width × height pixels: the axis of `size` tokens from left to right, curve and bars at {top, height}, all
+      `unit` times as large as usual. */
   layOut(size, unit, { right, ...place }) {
     const { ink } = readTheme(), type = 12.5 * unit, font = (weight, family) => `${weight} ${type}px ${ink(family)}`;
     if (ink !== this.ink) this.hatch = hatchOf(ink("excluded-ink"));
@@ -72,7 +72,7 @@ export class Figure extends Surface {
       scale: rankScale(size, place.left, right - place.left, 15 * unit) });
   }
 
-  /** Where the bars stand. */
+  /** The y of the foot of the bars. */
   get ground() {
     return this.bars.top + this.bars.height;
   }
@@ -85,19 +85,19 @@ export class Figure extends Surface {
       { font: this.fonts[font], halo: halo && this.ink(halo), baseline });
   }
 
-  /** A text that stands on its line. */
+  /** A text with its baseline at y. */
   say(text, x, y, meaning, align, options) {
     this.write(text, x, y, meaning, align, { baseline: "alphabetic", ...options });
   }
 
-  /** A line of a meaning's colour; nothing after it is dashed. */
+  /** A line in a meaning's colour; its dashes end with it. */
   rule(x1, y1, x2, y2, meaning, width = 1, dash = []) {
     stroke(this.context, this.ink(meaning), width, dash);
     line(this.context, x1, y1, x2, y2);
     this.context.setLineDash([]);
   }
 
-  /** A box of a colour, of which `alpha` covers what lies below. */
+  /** A box in a colour, of opacity `alpha`. */
   box(x, y, width, height, colour, alpha = 1) {
     const c = this.context;
     c.globalAlpha = alpha;
@@ -127,7 +127,7 @@ export class Figure extends Surface {
     return p > LOG_FLOOR ? (Math.log10(p / LOG_FLOOR) / Math.log10(top / LOG_FLOOR)) * height : 0;
   }
 
-  /** Where the lines of the two settings stand: k from the left, p of what k leaves from the foot of the curve. */
+  /** The places of the lines of k (x) and of p (y), which is a share of the mass `allowed` that k leaves. */
   cutPlaces() {
     const { scale, curve, truncation, settings } = this, left = truncation.left[TOP_K];
     const allowed = left > 0 ? truncation.cumulative[left - 1] : 1;
@@ -135,7 +135,7 @@ export class Figure extends Surface {
       p: curve.top + curve.height * (1 - settings.top_p * allowed) };
   }
 
-  /** Walk over runs of neighbouring samples that share their fate: visit(first sample, one past the last, rule). */
+  /** Walk over runs of neighbouring samples with the same rule: visit(first sample, one past the last, rule). */
   eachRun(visit) {
     const { scale: { places }, truncation: { cutBy } } = this;
     for (let first = 0, last; first < places.length; first = last) {
@@ -190,8 +190,8 @@ export class Figure extends Surface {
     }
   }
 
-  /** Bars of the sorted distribution: kept ones filled up to y, with what renormalising adds in outline;
-      cut ones hatched. */
+  /** Bars of the sorted distribution: kept ones filled up to y, with the gain of renormalising in outline; cut ones
+      hatched. */
   _bars() {
     const { context: c, ground, ink, scale, scale: { places, edges }, truncation } = this, hatched = new Path2D();
     places.forEach((i, s) => {
@@ -242,7 +242,7 @@ export class Figure extends Surface {
   }
 }
 
-/** A context beside another: the same k and p on its own distribution. */
+/** The figure of a further context: the same k and p on its own distribution. */
 export class SmallPicture extends Figure {
   measure(size, unit) {
     const width = Math.max(260, this.canvas.parentElement.clientWidth);

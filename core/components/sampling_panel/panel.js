@@ -12,7 +12,7 @@ import { niceTop, probabilityText, SmallPicture, wholeNumber } from "./figure.js
 import { Picture } from "./picture.js";
 import { firstAbove, KEPT, RULES, seededUniforms, TOLERANCE, Truncation } from "./truncation.js";
 
-const CANDIDATES = 40, DRAWS = 1000, TWIN_DELAY = 500;
+const CANDIDATES = 40, DRAWS = 1000, SPEAK_DELAY = 500;
 // px at the foot of the window that present mode keeps for the step of "Try this"
 const PRESENT_FOOT = 60;
 
@@ -22,7 +22,7 @@ class Panel {
     this.frame = this.moves = 0;
   }
 
-  /** New data from Python: logits only where they changed, settings only where Python set them anew. */
+  /** New data from Python: takes over logits only if they changed, settings only if Python set them again. */
   receive(header) {
     if (!this.labels) {
       this.labels = header.labels;
@@ -45,7 +45,7 @@ class Panel {
     this._measure();
   }
 
-  /** A context that stays as it was, as the two below do under another prompt, is not sorted again. */
+  /** An unchanged context, as the two below are under another prompt, is not sorted again. */
   _truncate({ tokens: { length: size }, contexts, logits }) {
     this.truncations = contexts.map((_, row) => {
       const given = logits.subarray(row * size, (row + 1) * size), before = this.truncations?.[row] ?? {};
@@ -61,7 +61,7 @@ class Panel {
   }
 
   commit() {
-    // counted, so that settings sent a second time are heard again
+    // numbered, so that the same settings sent again count as new
     this.send({ ...this.settings, move: ++this.moves });
   }
 
@@ -92,8 +92,8 @@ class Panel {
     this.tip.hidden = true;
     this._side(make("div", "side", grid));
     this.contexts = make("div", "contexts", grid);
-    this.twin = make("p", "twin spoken", root);
-    this.twin.setAttribute("aria-live", "polite");
+    this.spoken = make("p", "twin spoken", root);
+    this.spoken.ariaLive = "polite";
     this.picture.point((x, y, phase) => this._point(x, y, phase));
     this._readByKeys(this.picture.canvas);
   }
@@ -113,9 +113,9 @@ class Panel {
     this.find.oninput = () => this._find(this.find.value, false);
     this.find.onchange = () => this._find(this.find.value, true);
     this.found = make("p", "found", side);
-    this.found.setAttribute("aria-live", "polite");
+    this.found.ariaLive = "polite";
     const list = make("ol", "candidates", side);
-    list.setAttribute("aria-label", labels.candidates_title);
+    list.ariaLabel = labels.candidates_title;
     this.rows = spread(0, CANDIDATES - 1, (i) => this._candidate(list, i));
   }
 
@@ -126,20 +126,20 @@ class Panel {
     return { node, parts };
   }
 
-  /** Find the token that a reader writes: its visible form, with or without the mark of a leading space. */
+  /** Find the token that a reader types: its visible form, with or without the mark of a leading space. */
   _find(text, done) {
     const written = text.replace(/^ /, "·"), exact = [written, `·${text}`];
-    let id = text ? exact.map((form) => this.tokens.indexOf(form)).find((at) => at >= 0) : undefined;
+    let id = text ? exact.map((form) => this.tokens.indexOf(form)).find((index) => index >= 0) : undefined;
     if (text && id === undefined) id = this.tokens.findIndex((token) => exact.some((form) => token.startsWith(form)));
     this.unknown = id === -1 ? text : "";
     this.change({ named: id === undefined || id === -1 ? null : id });
     if (done) this.commit();
   }
 
-  /** The contexts below, built once for what they are called and follow. */
+  /** The contexts below, rebuilt only for other names or texts. */
   _contexts([, ...shown]) {
     if (!alike(this, { shown })) this._buildContexts(shown);
-    this.small.forEach((one, i) => { one.truncation = this.truncations[i + 1]; });
+    this.small.forEach((context, i) => { context.truncation = this.truncations[i + 1]; });
   }
 
   _buildContexts(shown) {
@@ -163,7 +163,7 @@ class Panel {
       count: wholeNumber,
       ruleNames: Object.fromEntries(RULES.map((name) => [name, this.labels[`rule_${name}`] ?? ""])),
     };
-    // larger, as far as it stays on one screen
+    // larger, as far as it fits on one screen
     const scale = Math.min(this.largest, Math.max(1, (window.innerHeight - 340) / 400));
     this.root.style.setProperty("--scale", scale);
     const size = this.tokens.length;
@@ -190,9 +190,9 @@ class Panel {
     this._candidates(model);
     this._writeContexts();
     const method = methodOf(settings);
-    for (const node of this.methods) node.setAttribute("aria-pressed", node.method === method);
-    this.logarithmic.setAttribute("aria-pressed", settings.logarithmic);
-    this.pin.setAttribute("aria-pressed", Boolean(settings.pinned));
+    for (const node of this.methods) node.ariaPressed = node.method === method;
+    this.logarithmic.ariaPressed = settings.logarithmic;
+    this.pin.ariaPressed = Boolean(settings.pinned);
     setText(this.pin, labels[settings.pinned ? "unpin" : "pin"]);
     this._speak(model);
   }
@@ -211,7 +211,7 @@ class Panel {
     Object.assign(model, { counts: this.counts, draws: DRAWS, inTail });
   }
 
-  /** What the tail holds: of the tokens that are cut, or, where none is, of those past the bars. */
+  /** The mass of the tail: of the tokens that are cut or, if there are none, of those beyond the bars. */
   _tailText({ truncation, settings, inTail, words }) {
     const cut = truncation.size - truncation.nKept, { shown } = this.picture.scale, far = truncation.size - shown;
     if (!cut && far <= 0) return "";
@@ -231,9 +231,9 @@ class Panel {
         probabilityText(tail)];
       texts.forEach((text, row) => setText(this.numbers[row][column], text));
     });
-    const which = truncation.nKept === 1 ? "headline_one" : truncation.nKept === truncation.size ? "headline_all"
+    const key = truncation.nKept === 1 ? "headline_one" : truncation.nKept === truncation.size ? "headline_all"
       : "headline";
-    setText(this.headline, fill(this.labels[which], this._values(truncation)));
+    setText(this.headline, fill(this.labels[key], this._values(truncation)));
   }
 
   _values(truncation) {
@@ -276,34 +276,34 @@ class Panel {
       picture.draw({ truncation, settings, words }, top);
   }
 
-  /** Under each context what k alone and p alone would keep of it, and what all rules do. */
+  /** Under each context: what k alone and p alone would keep of it, and what all rules together keep. */
   _writeContexts() {
     const { settings, words, labels } = this;
     for (const { lines, truncation } of this.small) {
-      const first = (count) => ({ size: words.count(truncation.size), kept: words.count(count),
+      const values = (count) => ({ size: words.count(truncation.size), kept: words.count(count),
         mass: probabilityText(truncation.cumulative[count - 1]) });
       const byK = Math.min(settings.top_k ?? truncation.size, truncation.possible);
       const byP = settings.top_p < 1
         ? 1 + firstAbove(truncation.cumulative, settings.top_p - 2 * TOLERANCE, truncation.size) : truncation.possible;
       setText(lines[0], settings.top_k === null ? labels.by_k_off
-          : fill(labels.by_k, { ...first(byK), k: words.count(settings.top_k) }));
+          : fill(labels.by_k, { ...values(byK), k: words.count(settings.top_k) }));
       setText(lines[1], settings.top_p === 1 ? labels.by_p_off
-        : fill(labels.by_p, { ...first(byP), p: settings.top_p }));
+        : fill(labels.by_p, { ...values(byP), p: settings.top_p }));
       setText(lines[2], fill(labels.by_all, { size: words.count(truncation.size), kept: words.count(truncation.nKept),
         mass: probabilityText(truncation.keptMass) }));
     }
   }
 
-  /** The sentence for screen readers follows when the hand rests, so that it is not spoken sixty times a second. */
+  /** Sets the sentence for screen readers once the hand rests, so that it is not spoken sixty times a second. */
   _speak({ truncation }) {
     clearTimeout(this.speaking);
     this.speaking = setTimeout(() => {
       const sentence = fill(this.labels.twin, this._values(truncation));
-      setText(this.twin, sentence);
-      this.picture.canvas.setAttribute("aria-label", sentence);
+      setText(this.spoken, sentence);
+      this.picture.canvas.ariaLabel = sentence;
       for (const { picture, lines } of this.small)
-        picture.canvas.setAttribute("aria-label", lines.map((line) => line.textContent).join(" "));
-    }, TWIN_DELAY);
+        picture.canvas.ariaLabel = lines.map((line) => line.textContent).join(" ");
+    }, SPEAK_DELAY);
   }
 
   _pin() {
@@ -340,12 +340,12 @@ class Panel {
     };
   }
 
-  /** The token at a rank, from 0, is the named one. */
+  /** Name the token at a rank, counted from 0. */
   _name(place) {
     this._set({ named: this.truncations[0].tokenIds[place] });
   }
 
-  /** What is said of the token at a rank, from 0, and whether it is cut. */
+  /** The texts about the token at a rank, counted from 0, and whether it is cut. */
   _facts(place) {
     const truncation = this.truncations[0], id = truncation.tokenIds[place], rule = RULES[truncation.cutBy[place]];
     return { id, cut: Boolean(rule), token: this.tokens[id], rank: this.words.count(place + 1),
@@ -353,7 +353,7 @@ class Panel {
       after: probabilityText(truncation.renormalised[place]) };
   }
 
-  /** The tip of the bar at a rank, from 0; of none it is hidden. */
+  /** Shows the tip of the bar at a rank, counted from 0; without a rank the tip is hidden. */
   _tell(place, x, y) {
     this.tip.hidden = place === undefined;
     if (place === undefined) return;

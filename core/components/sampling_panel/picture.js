@@ -1,4 +1,4 @@
-// The main picture: what stands where, and what lies under the hand.
+// The main picture: its layout, and what is under the hand.
 import { Figure, LOG_FLOOR, niceTop, probabilityText } from "./figure.js";
 import { KEPT, RULES } from "./truncation.js";
 import { dot, stroke } from "../lib/canvas.js";
@@ -11,8 +11,8 @@ const FIXED = 238;
 export class Picture extends Figure {
   grips = {};
 
-  /** Take the width of the element and the height that the window leaves. Called on resize, new logits and new theme.
-      What is over goes to the two plots. */
+  /** Lay out the width of the element and the height that the window leaves, on resize, new logits and new theme. The
+      two plots get the height that the rest does not need. */
   measure(size, unit, room) {
     const width = Math.max(280, this.canvas.parentElement.clientWidth), px = (n) => n * unit;
     const margin = px(width < 460 ? 62 : MARGIN.right), plots = Math.min(px(360), Math.max(px(200), room - px(FIXED)));
@@ -85,7 +85,7 @@ export class Picture extends Figure {
     });
   }
 
-  /** The lines the hand can take: p across the curve, k down both plots, min-p across the bars when it is on. */
+  /** The lines that can be dragged: p across the curve, k down both plots, min-p across the bars if it is on. */
   _cutLines() {
     const { truncation, settings, labels, curve, left, scale, ground, unit, words } = this;
     const { allowed, k, p } = this.cutPlaces(), right = scale.right + 6 * unit;
@@ -111,7 +111,7 @@ export class Picture extends Figure {
     }
   }
 
-  /** A labelled grip on a line: what the hand takes hold of. */
+  /** A labelled grip by which a line is dragged. */
   _grip(text, x, y, align) {
     const c = this.context;
     c.font = this.fonts.bold;
@@ -146,7 +146,7 @@ export class Picture extends Figure {
     for (let i = 0; i < truncation.prefix; i++) {
       if (cutBy[i] !== KEPT) continue;
       const width = renormalised[i] * strip.width, from = x(intervalEnds[i]) - width;
-      // from here on the intervals are finer than a pixel: one tint stands for them
+      // from here on the intervals are finer than a pixel: one tint for all of them
       if (width < 1.5) {
         this.box(from, strip.top, left + strip.width - from, strip.height, kept, 0.5);
         break;
@@ -164,7 +164,7 @@ export class Picture extends Figure {
     }
   }
 
-  /** Where ξ falls, the token it lands on, and that token's bar. */
+  /** The place of ξ, the token that it draws, and that token's bar. */
   _throw(place) {
     const { context: c, truncation, settings, strip, scale, unit } = this;
     const x = this.left + settings.xi * strip.width, foot = strip.top + strip.height;
@@ -196,7 +196,7 @@ export class Picture extends Figure {
     c.stroke();
   }
 
-  /** A share of the thousand draws: yellow, dark outline, round. */
+  /** The mark of a share of the thousand draws: yellow, dark outline, round. */
   _ring(x, y, radius) {
     dot(this.context, x, y, radius, this.ink("drawn"), this.outline);
   }
@@ -232,7 +232,7 @@ export class Picture extends Figure {
       right ? "right" : "left", { font: "boldMono", halo: "page" });
   }
 
-  /** What a point of the canvas is for: a line to drag, the strip, a bar, or nothing. */
+  /** What is at a point of the canvas: a line to drag, the strip, a bar, or nothing. */
   under(x, y) {
     const near = (grip) => x >= grip.left - 4 && x <= grip.right + 4 && y >= grip.top - 4 && y <= grip.bottom + 4;
     for (const [name, grip] of Object.entries(this.grips)) if (near(grip)) return { drag: name };
@@ -247,7 +247,7 @@ export class Picture extends Figure {
     return drag ? { drag } : { place: Math.min(scale.size - 1, Math.floor(scale.rank(x))) };
   }
 
-  /** The setting that a line has when the hand holds it at (x, y). */
+  /** The setting's value when its line is dragged to (x, y). */
   valueAt(name, x, y, truncation) {
     if (name === "xi")
       return Math.min(0.9999, Math.max(0, Math.round(((x - this.left) / this.strip.width) * 1e4) / 1e4));

@@ -90,7 +90,7 @@ export class Truncation {
     keepFirst(config.top_p < 1 ? this._reachTopP(n, config.top_p) : n, TOP_P);
     keepFirst(this._reachMinP(n, config.min_p), MIN_P);
     left[TYPICAL_P] = config.typical_p < 1 ? this._cutUntypical(n, config.typical_p) : n;
-    this.prefix = n;                               // places that every rule but the last left
+    this.prefix = n;                               // places that all rules but the last one left
     this.nKept = left[TYPICAL_P];
   }
 
@@ -109,7 +109,7 @@ export class Truncation {
     return n;
   }
 
-  /** Cut what lies further from the entropy than the bound; returns how many stay. */
+  /** Cut the tokens whose surprisal is further from the entropy than the bound; returns how many stay. */
   _cutUntypical(n, typicalP) {
     const { z, distance, cutBy } = this;
     let total = 0;
@@ -126,7 +126,7 @@ export class Truncation {
   }
 
   /** The distance at which the mass reaches typicalP. Surprisal rises with i, so distances fall and then rise: two
-      hands walk outwards from the turn in rising order of distance, and no sort is needed. */
+      pointers walk outwards from the minimum in rising order of distance, and no sort is needed. */
   _typicalBound(n, total, typicalP, typicalZ) {
     const { z, w, distance } = this;
     let right = 0;
@@ -170,7 +170,7 @@ export class Truncation {
   }
 }
 
-/** The first of `size` places whose value in a rising array lies above x; the last where none does. */
+/** The first of `size` places whose value in a rising array is above x; the last one if none is. */
 export function firstAbove(rising, x, size) {
   let low = 0, high = size - 1;
   while (low < high) {

@@ -1,5 +1,5 @@
-// The row is rebuilt only when its data has changed; a stage with a lesson is a real link, so it can be copied or
-// opened in a new tab.
+// The row is rebuilt only if its data has changed; a stage with a lesson is a real link, which can be copied or opened
+// in a new tab.
 import { make } from "../lib/dom.js";
 import { isShortcut } from "../lib/keys.js";
 
