@@ -62,7 +62,9 @@ class PassSettings:
 
 
 class KVCache:
-    """The keys and values of the tokens read so far, a pair (h_kv, M, d) a block; `logits` reads and extends it."""
+    """The keys and values of the tokens read so far, a pair (h_kv, M, d) a block, or (B, h_kv, M, d) of B texts;
+    `logits` reads and extends it.
+    """
 
     def __init__(self) -> None:
         self.keys_and_values: dict[int, tuple[Tensor, Tensor]] = {}
@@ -70,6 +72,10 @@ class KVCache:
     @property
     def n_tokens(self) -> int:
         return self.keys_and_values[0][0].shape[-2] if self.keys_and_values else 0
+
+    @property
+    def n_texts(self) -> int:
+        return self.keys_and_values[0][0].shape[0] if self.keys_and_values else 0
 
     def extend(self, layer: int, K: Tensor, V: Tensor) -> tuple[Tensor, Tensor]:
         """All keys and values of this layer, the new ones last."""
