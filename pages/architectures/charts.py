@@ -157,7 +157,7 @@ def power_law(curve: pd.DataFrame, point: tuple[float, float], axis_titles: tupl
 def amounts(rows: pd.DataFrame, axis_title: str, *, theme: str, scale: float, height: int) -> alt.TopLevelMixin:
     """Amounts as bars on a logarithmic axis, in the given order, each with its value. rows: name, value, shown."""
     base = alt.Chart(rows.assign(**{"from": 1.0})).encode(
-        y=alt.Y("name:N", title=None, sort=[*rows["name"]], scale=alt.Scale(paddingInner=0.3)))
+        y=alt.Y("name:N", title=None, sort=None, scale=alt.Scale(paddingInner=0.3)))
     bars = base.mark_bar(color=colour("kept", theme)).encode(
         x=_logarithmic(alt.X, "from", axis_title, nice=False, axis=alt.Axis(values=[1, 10, 100, 1000], format="~s")),
         x2=alt.X2("value:Q"), tooltip=untitled("name", "shown"))
