@@ -107,7 +107,7 @@ def timeline(rows: pd.DataFrame, axis_title: str, *, theme: str, scale: float, h
     placed = _placed(rows, pd.to_datetime(rows["date"]).astype("int64"), np.log(rows["value"]))
     base = alt.Chart(placed).encode(
         x=alt.X("date:T", title=None, scale=alt.Scale(padding=36), axis=alt.Axis(format="%Y", tickCount="year")),
-        y=_logarithmic(alt.Y, "value", axis_title, nice=True,
+        y=_logarithmic(alt.Y, "value", axis_title,
                        axis=alt.Axis(grid=True, values=_powers(rows["value"]), labelExpr=POWER_OF_TEN)))
     points = base.mark_point(size=80 * scale, opacity=1, filled=True, strokeWidth=1.8).encode(
         fill=kinds(alt.Fill, "access", {"open": colour("value", theme), "closed": colour("page", theme)}),
@@ -157,9 +157,9 @@ def power_law(curve: pd.DataFrame, point: tuple[float, float], axis_titles: tupl
 def amounts(rows: pd.DataFrame, axis_title: str, *, theme: str, scale: float, height: int) -> alt.TopLevelMixin:
     """Amounts as bars on a logarithmic axis, in the given order, each with its value. rows: name, value, shown."""
     base = alt.Chart(rows.assign(**{"from": 1.0})).encode(
-        y=alt.Y("name:N", title=None, sort=[*rows["name"]], scale=alt.Scale(paddingInner=0.3)))
+        y=alt.Y("name:N", title=None, sort=None, scale=alt.Scale(paddingInner=0.3)))
     bars = base.mark_bar(color=colour("kept", theme)).encode(
-        x=_logarithmic(alt.X, "from", axis_title, axis=alt.Axis(values=[1, 10, 100, 1000], format="~s")),
+        x=_logarithmic(alt.X, "from", axis_title, nice=False, axis=alt.Axis(values=[1, 10, 100, 1000], format="~s")),
         x2=alt.X2("value:Q"), tooltip=untitled("name", "shown"))
     texts = base.mark_text(align="left", dx=5, fontSize=12 * scale, color=colour("muted", theme)).encode(
         x=alt.X("value:Q"), text=alt.Text("shown:N"))

@@ -34,25 +34,33 @@ UNPAINTED = "(place) => {" + WALK + """
   }).length;
 }"""
 
+# Streamlit's own boxes clip or scroll too, its whole page among them, and nobody scrolls those sideways: a scroller is
+# what a component or our rules make one, and what holds a table. A chart clips its curves at its axes. What is not in
+# the window has the lines of another width until it is laid out.
 CUT_OFF = "() => {" + WALK + """
   const width = document.documentElement.clientWidth, cut = [];
+  const parts = [...document.querySelectorAll("[class*=st-key-lesson_]")];
+  for (const part of parts) part.style.contentVisibility = "visible";
+  document.querySelector("[data-testid=stMain]").scrollLeft = 0;
   const scrolls = (e) => {
     for (let at = e; at; at = at.parentElement
         || (at.getRootNode() instanceof ShadowRoot ? at.getRootNode().host : null)) {
-      if (at !== document.documentElement && at !== document.body
-          && /(auto|scroll|hidden|clip)/.test(getComputedStyle(at).overflowX) && at.clientWidth <= width
+      const style = getComputedStyle(at);
+      if (style.clipPath !== "none" || at !== document.documentElement && at !== document.body
+          && !at.dataset.testid?.startsWith("st") && /(auto|scroll|hidden|clip)/.test(style.overflowX)
           && at.getBoundingClientRect().right <= width + 1) return true;
     }
     return false;
   };
-  for (const e of walk(document.body, [])) {
+  for (const e of walk(document.body, []).filter(({tagName}) => tagName !== "g")) {
     const box = e.getBoundingClientRect();
     if (box.width > 1 && box.height > 1 && box.left < width && box.right > width + 1
         && getComputedStyle(e).visibility === "visible" && !scrolls(e)) {
-      cut.push(`${e.tagName}.${e.className} ${(e.textContent || "").trim().slice(0, 40)} ` +
-        `ends at ${Math.round(box.right)}`);
+      cut.push(`${e.tagName}.${e.dataset.testid ?? e.getAttribute("class")} ` +
+        `${(e.textContent || "").trim().slice(0, 40)} ends at ${Math.round(box.right)}`);
     }
   }
+  for (const part of parts) part.style.contentVisibility = "";
   return cut;
 }"""
 

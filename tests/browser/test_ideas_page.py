@@ -9,6 +9,8 @@ from core.app.base import catalogue, prose
 from pages.course import tables
 from tests.browser.serving import go_to
 
+ENOUGH = 3        # missing ideas: one broken page has dozens, and each is waited for
+
 
 def one_of_each() -> list[tables.Idea]:
     """The ideas whose place exists, one for each picture: a view of a lesson and an element in it.
@@ -28,12 +30,13 @@ def test_every_idea_stands_where_the_table_says(open_page, server):
             (page.locator(f".st-key-lesson_head >> text={prose.load(idea.place.lesson).section('title')}").first
              .wait_for(timeout=30_000))
             page.locator(idea.element).first.wait_for(timeout=30_000)
-        except Error as error:      # all that is missing is told at once
+        except Error as error:
             missing.append(f"{idea.id} at {idea.place.lesson}?{idea.place.query}: {idea.element} "
                            f"({type(error).__name__})")
-        assert page.get_by_test_id("stAlertContentError").count() == 0, idea.id
+        assert page.get_by_test_id("stAlertContentError").count() == 0, (idea.id, page.errors, missing)
+        if page.errors or len(missing) == ENOUGH:
+            break
         # the server drops those of a page that was left
         page.evaluate("Promise.all([...document.images].filter((image) => !image.complete).map((image) => new "
                       "Promise((ended) => { image.onload = image.onerror = ended; })))")
-    assert missing == []
-    assert page.errors == []
+    assert (page.errors, missing) == ([], [])
