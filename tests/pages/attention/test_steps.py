@@ -201,7 +201,7 @@ def in_browser(header: dict, arrays: dict[str, np.ndarray]) -> list[dict]:
     """What the component's script works out of its message: weights and output of the head, and of the simple variant.
     """
     read = "Object.fromEntries(Object.entries(arrays).map(([name, values]) => [name, Float32Array.from(values)]))"
-    worked = f"((given) => [false, true].map((simple) => m.worked(given, simple)))({{ ...header, ...{read} }})"
+    worked = f"((given) => [false, true].map((simple) => m.numbersOf(given, simple)))({{ ...header, ...{read} }})"
     return evaluate("pages/attention/steps_work.js",
                     f"{worked}.map(({{ items, out }}) => ({{ alpha: items.map((item) => item.alpha), out }}))",
                     header=header, arrays={name: values.tolist() for name, values in arrays.items()})
