@@ -94,8 +94,7 @@ def continuation_log_probs(model: Transformer, contexts: Sequence[Sequence[int]]
     by_length = sorted(range(len(contexts)), key=lambda i: len(contexts[i]))
     for _, group in itertools.groupby(by_length, key=lambda i: len(contexts[i])):
         places = list(group)
-        batches = _batches([contexts[i] for i in places])
-        for batch in batches:
+        for batch in _batches([contexts[i] for i in places]):
             here, places = places[:len(batch)], places[len(batch):]
             totals |= zip(here, _continued(model, batch, [continuations[i] for i in here]))
     return [totals[i] for i in range(len(contexts))]
@@ -103,19 +102,21 @@ def continuation_log_probs(model: Transformer, contexts: Sequence[Sequence[int]]
 
 def _continued(model: Transformer, contexts: Sequence[Sequence[int]],
                continuations: Sequence[Sequence[Sequence[int]]]) -> list[list[float]]:
-    """`continuation_log_probs` of contexts of one length."""
+    """`continuation_log_probs` of contexts of one length. A continuation's first token is read from its context's last
+    vector, its further tokens from a second pass, which all that have any share.
+    """
     cache = KVCache()
     last = model.final_vectors(torch.tensor(contexts, device=model.device), cache)[:, -1]
     rows = [row for row, each in enumerate(continuations) for _ in each]
-    each_ids = [ids for each in continuations for ids in each]
-    vectors = list(last[rows, None])
-    if longer := [k for k, ids in enumerate(each_ids) if len(ids) > 1]:
-        further = model.final_vectors(_padded(model, [each_ids[k][:-1] for k in longer]),
+    flat = [ids for each in continuations for ids in each]
+    vectors = list(last[rows, None])            # of each continuation (its number of tokens, d)
+    if longer := [k for k, ids in enumerate(flat) if len(ids) > 1]:
+        further = model.final_vectors(_padded(model, [flat[k][:-1] for k in longer]),
                                       cache.of([rows[k] for k in longer]))
         for k, after in zip(longer, further):
-            vectors[k] = torch.cat([vectors[k], after[:len(each_ids[k]) - 1]])
-    log_probs = _log_probs(model, torch.cat(vectors), [token_id for ids in each_ids for token_id in ids])
-    sums = iter([float(part.sum()) for part in np.split(log_probs, np.cumsum([*map(len, each_ids)])[:-1])])
+            vectors[k] = torch.cat([vectors[k], after[:len(flat[k]) - 1]])
+    log_probs = _log_probs(model, torch.cat(vectors), [token_id for ids in flat for token_id in ids])
+    sums = iter([float(part.sum()) for part in np.split(log_probs, np.cumsum([*map(len, flat)])[:-1])])
     return [[next(sums) for _ in each] for each in continuations]
 
 
