@@ -16,7 +16,7 @@ import axe_playwright_python
 from playwright.sync_api import Page
 
 from tests.browser.pictures import WALK
-from tests.browser.serving import STILL, chromium, rest, serve, settle
+from tests.browser.serving import chromium, prepare, rest, serve, settle
 from tests.browser.views import LESSONS, reach
 
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")      # axe-core 4.12, as it comes
@@ -176,7 +176,7 @@ def main() -> None:
     with serve() as server, chromium() as browser:
         for theme in chosen.themes:
             page = browser.new_page(bypass_csp=True, viewport={"width": 1280, "height": 900}, color_scheme=theme)
-            page.add_init_script(STILL)
+            prepare(page)
             for k, name in enumerate(walk(page, server.url, chosen.only)):
                 if chosen.pictures:
                     see(page, chosen.pictures, f"{name or 'first page'} {theme}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request
 
-from tests.browser.serving import STILL, Server, chromium, serve, settle
+from tests.browser.serving import Server, chromium, prepare, serve, settle
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +38,7 @@ class Tab:
     def __init__(self, browser: Browser) -> None:
         # Playwright's waits are evaluated as text, which the app's policy forbids; test_door.py holds the policy.
         self.page = browser.new_context(bypass_csp=True).new_page()
-        self.page.add_init_script(STILL)
+        prepare(self.page)
         self.page.errors, self._watch = [], None
         self.page.on("console", lambda message: self.page.errors.append(f"{message.text} {message.location['url']}")
                                                 if is_error(message) else None)

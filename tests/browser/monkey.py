@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, Error, Page
 
 from core.app.base import catalogue, prose
 from tests.browser.conftest import is_error
-from tests.browser.serving import READY, STILL, chromium, serve, settle
+from tests.browser.serving import READY, chromium, prepare, serve, settle
 from tests.helpers import hostile
 
 PAGES = tuple(sorted(catalogue.pages()))
@@ -191,7 +191,7 @@ def let_loose(browser: Browser, url: str, seconds: float, seed: int) -> Monkey:
     # as a reader who presses has them
     context = browser.new_context(bypass_csp=True, viewport={"width": SIZES[0][0], "height": SIZES[0][1]},
                                   accept_downloads=True, permissions=["clipboard-read", "clipboard-write"])
-    context.add_init_script(STILL)
+    prepare(context)
     page = context.new_page()
     page.set_default_timeout(20_000)
     monkey = Monkey(page, url, random.Random(seed))

@@ -28,7 +28,7 @@ from playwright.sync_api import Browser, Error, Page
 
 from tests.browser.accessibility import OTHERS, THEMES
 from tests.browser.differences import Photograph, difference, marked, save, write_report
-from tests.browser.serving import ROOT, STILL, chromium, go_to, rest, serve, settle
+from tests.browser.serving import ROOT, chromium, go_to, prepare, rest, serve, settle
 from tests.browser.views import LESSONS
 
 INTO = ROOT / "runs" / "photographs"
@@ -74,7 +74,7 @@ class Frame:
         """A page of this size and theme at the app's first page, for a reader who wants no motion."""
         size = {"width": self.width, "height": self.height}
         page = browser.new_page(bypass_csp=True, viewport=size, color_scheme=self.theme, reduced_motion="reduce")
-        page.add_init_script(STILL)
+        prepare(page)
         page.add_init_script(STYLE)
         page.goto(url)
         settle(page)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from playwright.sync_api import Browser, Page
 
 from assets.deploy.replicas import Replicas, running
-from tests.browser.serving import READY, STILL, chromium, settle
+from tests.browser.serving import READY, chromium, prepare, settle
 
 LESSONS = ("heads?layer=2&head=1", "tokens", "next_token?position=2", "positions?positions_view=rotary", "embeddings",
            "attention?attention_view=averages", "residual_stream?layer=3", "generation?generation_view=beam")
@@ -61,7 +61,7 @@ class Reader:
 def opened(browser: Browser, url: str, path: str) -> Reader:
     """A new reader at an address."""
     context = browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 900})
-    context.add_init_script(STILL)
+    prepare(context)
     reader = Reader(context.new_page())
     reader.page.on("pageerror", lambda error: reader.errors.append(str(error)))
     reader.page.on("websocket", lambda _: setattr(reader, "sockets", reader.sockets + 1))

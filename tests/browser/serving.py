@@ -17,26 +17,31 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from assets.deploy.replicas import end, free_ports
 
 ROOT = Path(__file__).parent.parent.parent
 CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
                   "--disable-background-networking", "--disable-component-update", "--disable-sync"]
-READY = "[data-testid=stApp][data-test-script-state=notRunning][data-test-connection-state=CONNECTED]"
+READY = ("html:not([data-asked]) [data-testid=stApp]"
+         "[data-test-script-state=notRunning][data-test-connection-state=CONNECTED]")
 # Told by the page's own changes: to ask at every frame, as playwright's waits do, keeps a browser without a GPU drawing
-# all the while.
-SETTLED = """([ready, milliseconds]) => new Promise((settled, failed) => {
+# all the while. It must hold for a while, since between two runs of the script the page says for a moment that none is.
+SETTLED = """([ready, milliseconds, quiet]) => new Promise((settled, failed) => {
     const unfinished = "[data-testid=stSkeleton], .st-key-working [data-testid=stProgress], .st-key-standing";
-    const look = () => document.querySelector(ready) && !document.querySelector(unfinished) && (watch.disconnect(),
-        settled());
+    let timer;
+    const look = () => {
+        if (!document.querySelector(ready) || document.querySelector(unfinished)) timer = clearTimeout(timer);
+        else timer ??= setTimeout(() => (watch.disconnect(), settled()), quiet);
+    };
     const watch = new MutationObserver(look);
     watch.observe(document, {subtree: true, childList: true, attributes: true,
-        attributeFilter: ["data-test-script-state", "data-test-connection-state"]});
+        attributeFilter: ["data-test-script-state", "data-test-connection-state", "data-asked"]});
     const state = () => JSON.stringify([{...document.querySelector("[data-testid=stApp]")?.dataset},
+        {...document.documentElement.dataset},
         [...document.querySelectorAll(unfinished)].map((node) => node.outerHTML.slice(0, 200))]);
-    setTimeout(() => failed(new Error(`The page did not settle within ${milliseconds} ms: ${state()}`)), milliseconds);
+    setTimeout(() => failed(new Error(`It did not settle within ${milliseconds} ms: ${state()}`)), milliseconds);
     look();
 })"""
 # Nothing in the page or in a component's own tree has changed for so long, and what moves has come to its end. A chart
@@ -62,6 +67,18 @@ QUIET = 250        # ms
 STILL = """document.addEventListener("DOMContentLoaded", () =>
     document.head.append(Object.assign(document.createElement("style"),
         {textContent: "[data-testid=stSkeleton] {animation: none !important}"})))"""
+# data-asked: the server has not answered what was sent last. On a busy machine that takes a while, and until then
+# Streamlit calls its script finished.
+ASKED = """(() => {
+    const send = WebSocket.prototype.send;
+    WebSocket.prototype.send = function (message) {
+        const {dataset} = document.documentElement;
+        dataset.asked = "";
+        for (const answer of ["message", "close"])
+            this.addEventListener(answer, () => delete dataset.asked, {once: true});
+        return send.call(this, message);
+    };
+})()"""
 
 
 @dataclass(frozen=True)
@@ -128,13 +145,17 @@ def chromium() -> Iterator[Browser]:
             browser.close()
 
 
+def prepare(context: BrowserContext | Page) -> None:
+    """Let every page opened here, or this one, be waited for by `settle`."""
+    for script in (STILL, ASKED):
+        context.add_init_script(script)
+
+
 def settle(page: Page, milliseconds: int = 60_000) -> None:
-    """Wait until the script has run to its end, nothing is on its way to the page, nothing on it still grows or waits
-    for its picture, and every component stands where its grey stand-in was.
+    """Wait until the server has answered, the script has run to its end, nothing is on its way to the page, nothing on
+    it still grows or waits for its picture, and every component stands where its grey stand-in was.
     """
-    for _ in range(2):
-        page.evaluate(SETTLED, [READY, milliseconds])
-        page.wait_for_timeout(150)
+    page.evaluate(SETTLED, [READY, milliseconds, QUIET])
 
 
 def rest(page: Page, milliseconds: int = 30_000) -> None:

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, WebSocketRoute
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from core.app.base import prose
-from tests.browser.serving import STILL, Server, go_to, rest, settle
+from tests.browser.serving import Server, go_to, prepare, rest, settle
 from tests.browser.views import LESSONS, stand
 
 PRESSED = "(buttons) => buttons.findIndex((button) => button.ariaPressed === 'true')"
@@ -97,7 +97,7 @@ class Line:
 @pytest.fixture(scope="module")
 def reader(browser: Browser) -> Iterator[tuple[Page, Line]]:
     page = browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 900}).new_page()
-    page.add_init_script(STILL)
+    prepare(page)
     yield page, Line(page)
     page.context.close()
 

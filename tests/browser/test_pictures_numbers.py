@@ -18,7 +18,7 @@ from core.app.base import deployment
 from core.model.trace import BlockTrace
 from core.model.transformer import Transformer
 from tests.browser.readings import Picture, Reading, faults, label
-from tests.browser.serving import STILL, go_to, rest, serve, settle
+from tests.browser.serving import go_to, prepare, rest, serve, settle
 from tests.browser.test_models_page import load
 from tests.helpers import shapes
 from tests.helpers.shapes import Shown
@@ -193,7 +193,7 @@ def page(browser: Browser, folder: str, shown: Shown) -> Iterator[Page]:
     with serve(env={deployment.ROOTS: folder}) as server:
         page = browser.new_page(bypass_csp=True, viewport={"width": 1280, "height": 900}, reduced_motion="reduce",
                                 base_url=server.url)
-        page.add_init_script(STILL)
+        prepare(page)
         page.goto("/?model=folder:learned")
         load(page, page.locator(".st-key-model_drawer", has_text="learned"))
         yield page
