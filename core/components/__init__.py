@@ -1,7 +1,10 @@
 """Small pictures and controls of hand-written JavaScript and CSS, each beside its Python face."""
+import contextlib
+import functools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -16,17 +19,18 @@ from core.app.base import scripts
 # Streamlit would show the failure in the picture's place until the reader leaves the page.
 _LOADER = """const script = new URL("ADDRESS", location), last = new WeakMap();
 for (const file of FILES) import(new URL(file, script)).catch(() => {});
-const load = () => import(script).catch(() => new Promise((go) => setTimeout(go, 1000)).then(() => import(script)));
+const get = () => Promise.all([import(script), import(new URL("EVENTS", location))]);
+const load = () => get().catch(() => new Promise((go) => setTimeout(go, 1000)).then(get));
 export default async (component) => {
   const { parentElement } = component, isLast = () => last.get(parentElement) === component;
   last.set(parentElement, component);
-  const module = await load();
-  const end = isLast() && module.default(component);
+  const [module, { tellingAll }] = await load();
+  const end = isLast() && module.default(tellingAll(component));
   return () => { if (end && isLast()) end(); };
 };"""
 
 
-_STYLE = Path(__file__).parent / "lib" / "component.css"
+_LIB = Path(__file__).parent / "lib"
 
 
 def declare(name: str, script: Path, *, html: str = "", styles: Sequence[Path] = ()) -> Callable:
@@ -35,26 +39,40 @@ def declare(name: str, script: Path, *, html: str = "", styles: Sequence[Path] =
     script: the ES module whose default export draws it; Streamlit's documentation of components says what that is given
     and may return. html: what the component's root holds at first. styles: CSS files, after the one that all share.
 
-    Callbacks are called only while the component has a state to read. A picture tells of a pick with a little
-    delay: what a reader does meanwhile may have taken the picture off the page, and its state with it; the pick
-    comes nevertheless.
+    The function takes `key`, what Streamlit's takes, and what to call, as callbacks: `events`, by the name of a
+    trigger, with the value of each event, once for each and in their order; `on_settings` with the state "settings".
+
+    A picture tells of a pick with a little delay: what a reader does meanwhile may have taken the picture off the page,
+    and its state with it. Then nothing is called.
     """
-    css = "\n".join(path.read_text(encoding="utf-8") for path in (_STYLE, *styles)) if styles else None
-    loader = _LOADER.replace("ADDRESS", scripts.address(script)).replace("FILES", json.dumps(scripts.imported(script)))
+    css = "\n".join(path.read_text(encoding="utf-8") for path in (_LIB / "component.css", *styles)) if styles else None
+    loader = (_LOADER.replace("ADDRESS", scripts.address(script)).replace("FILES", json.dumps(scripts.imported(script)))
+              .replace("EVENTS", scripts.address(_LIB / "events.js")))
     component = st.components.v2.component(name, html=html or None, css=css, js=loader)
 
-    def mounted(*, key: str, **arguments):
-        for argument, value in arguments.items():
-            if argument.startswith("on_"):
-                arguments[argument] = _while_it_stands(key, value)
-        return component(key=key, **arguments)
+    def mounted(*, key: str, events: Mapping[str, Callable[[Any], None]] | None = None,
+                on_settings: Callable[[dict], None] | None = None, **arguments) -> None:
+        if events:
+            arguments["on_told_change"] = functools.partial(_pass_on, key, events)
+        if on_settings:
+            arguments["on_settings_change"] = functools.partial(_settle, key, on_settings)
+        component(key=key, **arguments)
 
     return mounted
 
 
-def _while_it_stands(key: str, callback: Callable[[], None]) -> Callable[[], None]:
-    def call() -> None:
-        if key in st.session_state:
-            callback()
+def _pass_on(key: str, events: Mapping[str, Callable[[Any], None]]) -> None:
+    heard = f"{key}_heard"
+    told = st.session_state[key].told or () if key in st.session_state else ()
+    news = [event for event in told if event[0] > st.session_state.get(heard, 0)]
+    if news:
+        st.session_state[heard] = news[-1][0]
+    # all are called; of several that ask for a run, the last decides which
+    with contextlib.ExitStack() as calls:
+        for _, name, value in reversed(news):
+            calls.callback(events[name], value)
 
-    return call
+
+def _settle(key: str, on_settings: Callable[[dict], None]) -> None:
+    if key in st.session_state:
+        on_settings(dict(st.session_state[key].settings or {}))

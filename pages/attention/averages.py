@@ -94,7 +94,7 @@ def _draw_plane(page: Lesson, run: Run, plane: Plane) -> None:
               "present": reader.present()}
     arrays = {"points": plane.points.astype(np.float32), "scores": plane.scores.astype(np.float32)}
     _picture(key=PICTURE, data=pack(header, arrays),
-             on_settings_change=lambda: keep(temperature=st.session_state[PICTURE].settings["temperature"]))
+             on_settings=lambda settings: keep(temperature=settings["temperature"]))
 
 
 def alike(run: Run) -> dict[str, np.ndarray]:

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 
 from core.analysis.arrays import to_numpy
 from core.analysis.attention_steps import Steps, head_steps, is_scaled, simple_steps
@@ -41,7 +40,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     both = {"head": head_steps(block, weights, chosen.head, i), "simple": simple_steps(block.X, i, block.allowed[i])}
     keys = window(len(run.tokens), i, WINDOW_PRESENT if reader.present() else WINDOW, both_ways=run.is_encoder)
     header, arrays = _message(page, run, both, keys)
-    _picture(key=PICTURE, data=pack(header, arrays), on_settings_change=_settled, on_picked_change=_select)
+    _picture(key=PICTURE, data=pack(header, arrays), on_settings=_settled,
+             events={"picked": lambda picked: reader.select(**picked)})
     steps = both[variant]
     key, best = picked_key(steps, keys), int(steps.weights.argmax())
     alpha = probability(float(steps.weights[best]))
@@ -57,15 +57,9 @@ def draw(page: Lesson, run: Run) -> Reading:
                    table, {page.label("pin_head"): name, "i": str(i), page.label("pin_key"): str(best), "α": alpha})
 
 
-def _settled() -> None:
+def _settled(settings: dict) -> None:
     """Callback: keep the settings of the picture, sent when the hand rests."""
-    settings = st.session_state[PICTURE].settings or {}
     keep(**{name: settings[name] for name in KEPT if name in settings})
-
-
-def _select() -> None:
-    """Callback: select the picked layer, head or position."""
-    reader.select(**st.session_state[PICTURE].picked or {})
 
 
 def window(n: int, query: int, most: int = WINDOW, both_ways: bool = False) -> range:

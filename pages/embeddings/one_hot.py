@@ -57,7 +57,7 @@ def _draw_product(page: Lesson, run: Run, E: torch.Tensor, window: list[int], pr
               "foot": NOTE if reader.present() else 0, "scale": reader.scale(), "theme": reader.theme()}
     arrays = {"window": E[window].float().numpy(), "product": product.float().numpy()}
     _picture(key=PICTURE, data=pack(header, arrays),
-             on_picked_change=lambda: reader.select(position=int(st.session_state[PICTURE].picked)))
+             events={"picked": lambda at: reader.select(position=at)})
 
 
 def _lines(page: Lesson, run: Run, E: torch.Tensor, at: int) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from core.app.frame import Lesson, Reading
 from core.app.frame.guard import guard
 from core.app.server import routes
 from core.app.state import Run, reader
-from core.app.state.fragments import BELOW, rerun
+from core.app.state.fragments import rerun_in_turn
 from core.components.heads_wall import heads_wall
 from core.figures.heads import head_name
 from core.model.intervention import NOTHING
@@ -25,7 +25,7 @@ from pages.heads.shared import (
     picked_pair,
     read,
     redraw,
-    redraw_only,
+    redraw_in_turn,
 )
 from pages.heads.words import summary, title, wall_words
 
@@ -41,19 +41,17 @@ def draw(page: Lesson, run: Run) -> Callable[[], Reading]:
     Present mode shows one picture at a time; but while heads are switched off, the wall that is clicked
     stays beside it.
     """
-    drawn: list[bool] = []
     _controls(page, run)
     if not reader.present() or read("panel") == "change":
         left, right = st.columns([2, 3] if reader.present() else [6, 7], gap="medium")
         with left:
-            _wall(page, run, drawn)
+            _wall(page, run)
         with right:
             _panel(page, run)
     elif read("panel") == "wall":
-        _wall(page, run, drawn)
+        _wall(page, run)
     else:
         _panel(page, run)
-    drawn.append(True)
     return functools.partial(below.reading, page, run)
 
 
@@ -99,16 +97,13 @@ def _panel(page: Lesson, run: Run) -> None:
 
 
 @st.fragment(key="heads_wall")
-def _wall(page: Lesson, run: Run, drawn: list[bool]) -> None:
-    """Every head; while heads are being changed, as they are after the change, and a click changes one more.
-
-    drawn: empty while the rest of the instrument is drawn too.
-    """
+def _wall(page: Lesson, run: Run) -> None:
+    """Every head; while heads are being changed, as they are after the change, and a click changes one more."""
     with guard():
-        _draw_wall(page, run, change_now() if read("panel") == "change" else None, bool(drawn))
+        _draw_wall(page, run, change_now() if read("panel") == "change" else None)
 
 
-def _draw_wall(page: Lesson, run: Run, change: Change | None, alone: bool) -> None:
+def _draw_wall(page: Lesson, run: Run, change: Change | None) -> None:
     pair = picked_pair(run)
     shown = patterns_of(run, change.intervention(run) if change else NOTHING)
     text = {"title": title(page.words, change, shown)} | {name: page.label(name)
@@ -117,10 +112,8 @@ def _draw_wall(page: Lesson, run: Run, change: Change | None, alone: bool) -> No
     heads_wall(shown.values, shown.allowed, run.tokens, key=f"{PREFIX}wall", text=text,
                summary=summary(page.words, change, shown, read("map")), on_measure=_measure,
                selected=(pair.layer, pair.head), query=pair.query, **wall_words(page.words, run, change, shown),
-               height=HEIGHT, theme=reader.theme(), follow=f"{pair} {change_now()}",
-               alone=alone, hand=_hand(page, run, change), on_hand=_scale,
-               opens=not change and not reader.present(), on_pick=functools.partial(_toggle, run) if change else _open,
-               on_stand=lambda: rerun("heads_panel"), on_rest=lambda: rerun("heads_wall", BELOW))
+               height=HEIGHT, theme=reader.theme(), hand=_hand(page, run, change), on_hand=_scale,
+               opens=not change and not reader.present(), on_pick=functools.partial(_toggle, run) if change else _open)
 
 
 def _hand(page: Lesson, run: Run, change: Change | None) -> dict | None:
@@ -135,7 +128,7 @@ def _hand(page: Lesson, run: Run, change: Change | None) -> dict | None:
 def _scale(factor: float) -> None:
     """The hand has let go: the wall stands already, the panel follows."""
     keep(factor=factor)
-    rerun("heads_panel")
+    rerun_in_turn(("heads_panel",), ("heads_wall",))
 
 
 def _measure(name: str) -> None:
@@ -148,16 +141,16 @@ def _open(layer: int, head: int) -> None:
     reader.select(layer=layer, head=head)
     if reader.present() and read("panel") == "wall":
         keep(panel="head")
-    redraw_only("heads_panel")
+    redraw_in_turn(("heads_panel",), ("heads_wall",))
 
 
 def _toggle(run: Run, layer: int, head: int) -> None:
-    """Puts a head into the changed set, or takes it out; the set before is kept for undo."""
+    """Puts a head into the changed set, or takes it out."""
     reader.let_url_wait()
-    panels.remember()
     changed = set(change_now().heads(run)) ^ {(layer, head)}
-    keep(changed=" ".join(head_name(*pair) for pair in sorted(changed)))
+    panels.change_heads(" ".join(head_name(*pair) for pair in sorted(changed)))
     reader.select(layer=layer, head=head)
+    rerun_in_turn(("heads_wall",), ("heads_panel",))
 
 
 def _show(widget: str, value: int | str | None) -> None:

@@ -33,7 +33,7 @@ def draw(page: Lesson, run: Run, pair: Pair) -> None:
     header |= {"names": names, "selected": pair.head, "text": _text(page, run, pair, written)}
     header |= {"least": HEIGHT[0], "most": HEIGHT[1], "foot": foot(), "scale": reader.scale(), "theme": reader.theme()}
     _picture(key=PICTURE, data=pack(header, arrays),
-             on_picked_change=lambda: pick_head(pair.layer, int(st.session_state[PICTURE].picked)))
+             events={"picked": lambda head: pick_head(pair.layer, head)})
     difference = np.abs(written.astype(np.float64).sum(0) - (total.astype(np.float64) - bias)).max()
     st.caption(page.label("write_check", difference=f"{difference:.1e}", largest=f"{np.abs(total).max():.3g}"))
 

@@ -1,5 +1,6 @@
 """The panels beside the wall: one head large, what each head does, heads changed, two prompts, rollout."""
 import math
+import time
 
 import numpy as np
 import streamlit as st
@@ -38,6 +39,8 @@ from pages.heads.shared import (
 PICTURE = (300, 620)        # least and most pixels of a picture that ends with the window
 CHART = 300                 # pixels of an altair chart
 TOKENS_COMPARED = 10
+REPLACED = f"{PREFIX}replaced"      # in the session: the names of changed heads, and when others were set elsewhere
+LATE = 5.0                          # seconds in which a browser may not have heard of that, and still say the old ones
 
 
 def one_head(page: Lesson, run: Run, pair: Pair) -> None:
@@ -73,8 +76,7 @@ def change(page: Lesson, run: Run, pair: Pair) -> None:
     """Heads switched off, set to their mean, scaled or made uniform, and the next token before and after."""
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         choose(page, "action")
-        st.text_input(page.label("changed"), **attached("changed"), placeholder=page.label("changed_none"),
-                      help=page.label("changed_help"), label_visibility="collapsed", width=170)
+        _changed_field(page)
         st.button(page.label("undo"), key=f"{PREFIX}undo",
                   disabled=not st.session_state.get(f"{PREFIX}history"), on_click=_undo)
         st.button(page.label("clear"), key=f"{PREFIX}clear", disabled=not change_now().heads(run), on_click=_clear)
@@ -97,6 +99,18 @@ def change(page: Lesson, run: Run, pair: Pair) -> None:
     chart = figures.before_after([run.tokenizer.visible(int(i)) for i in ids], p[ids], q[ids], titles, reader.theme(),
                                  reader.scale(), CHART + 50 * reader.present())
     charts.show(chart, f"{PREFIX}before_after")
+
+
+def _changed_field(page: Lesson) -> None:
+    """The names of the changed heads, to be typed."""
+    arguments = attached("changed")
+
+    def typed() -> None:
+        since = time.monotonic() - st.session_state.get(REPLACED, {}).get(st.session_state[arguments["key"]], -LATE)
+        (redraw if since < LATE else arguments["on_change"])()
+
+    st.text_input(page.label("changed"), **arguments | {"on_change": typed}, placeholder=page.label("changed_none"),
+                  help=page.label("changed_help"), label_visibility="collapsed", width=170)
 
 
 def _change_title(page: Lesson, run: Run, pair: Pair, key: str, **values) -> str:
@@ -139,9 +153,17 @@ def _follow(block: float) -> None:
     rerun("heads_panel")
 
 
-def remember() -> None:
-    """Keeps the changed set as it is, for undo."""
+def change_heads(names: str) -> None:
+    """Callback: these heads are changed, not by typing; the set before is kept for undo."""
     st.session_state.setdefault(f"{PREFIX}history", []).append(read("changed"))
+    _set(names)
+
+
+def _set(names: str) -> None:
+    now = time.monotonic()
+    recent = {old: at for old, at in st.session_state.get(REPLACED, {}).items() if now - at < LATE}
+    st.session_state[REPLACED] = recent | {read("changed"): now}
+    keep(changed=names)
 
 
 def _view(page: Lesson, values: np.ndarray, allowed: np.ndarray, tokens: list[str], name: str, title: str, label: str,
@@ -187,11 +209,10 @@ def _pick_point() -> None:
 
 
 def _undo() -> None:
-    keep(changed=st.session_state[f"{PREFIX}history"].pop())
+    _set(st.session_state[f"{PREFIX}history"].pop())
     redraw()
 
 
 def _clear() -> None:
-    remember()
-    keep(changed="")
+    change_heads("")
     redraw()

@@ -4,6 +4,7 @@ reader changed.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,7 @@ from core.app.base.prose import TextFile
 from core.app.compute import cache
 from core.app.frame import Lesson
 from core.app.state import Run, reader
-from core.app.state.fragments import rerun
+from core.app.state.fragments import rerun, rerun_in_turn
 from core.app.state.lesson_settings import Setting, Settings
 from core.figures.heads import head_name, roles
 from core.figures.numbers import probability
@@ -45,7 +46,6 @@ SETTINGS = Settings("heads", {
     "block": Setting(-1, low=-1),              # the last block that rollout follows; −1: all
 })
 read, keep = SETTINGS.read, SETTINGS.keep
-ON_THE_WALL = ("changed", "action")
 CAPTION = 90                # pixels of up to two lines in present mode, and the air around them
 
 
@@ -163,7 +163,7 @@ def attached(name: str) -> dict:
     the wall again.
     """
     arguments = SETTINGS.attached(name, lambda: None)       # what it is in is a fragment of its own
-    if name not in ON_THE_WALL:
+    if name not in ("changed", "action"):
         return arguments
 
     def changed() -> None:
@@ -175,17 +175,17 @@ def attached(name: str) -> dict:
 
 
 def redraw(*also: str) -> None:
-    """Callback: draw the wall again, and the named fragments; the panel follows when the tiles stand, the parts below
-    when the hand rests.
-    """
-    redraw_only("heads_wall", *also)
+    """Callback: draw the wall again, and the named fragments; the panel follows."""
+    redraw_in_turn(("heads_wall", *also), ("heads_panel",))
 
 
-def redraw_only(*keys: str) -> None:
-    """Callback: draw the named fragments again; in present mode the whole page, since there the choice decides what
-    stands on it.
+def redraw_in_turn(first: Sequence[str], later: Sequence[str]) -> None:
+    """Callback: draw the fragments `first` again, and then `later`; in present mode the whole page, since there the
+    choice decides what stands on it.
     """
-    rerun(*(() if reader.present() else keys))
+    if reader.present():
+        rerun()
+    rerun_in_turn(first, later)
 
 
 def pick_head(layer: int, head: int) -> None:

@@ -27,7 +27,7 @@ def draw(page: Lesson, run: Run) -> Reading:
             st.caption(earlier(page, run, position))
         sent = message(contexts(page, run, position, others), vocabulary(run), panel_labels(page), settings, version,
                        named, reader.scale())
-        sampling_panel(sent, PANEL, take_settings, lambda: append(run, position))
+        sampling_panel(sent, PANEL, take_settings, lambda token: append(run, position, token))
     return below.reading(page, run, position, row)
 
 
@@ -45,11 +45,8 @@ def _fields(page: Lesson, place: DeltaGenerator) -> dict[str, str]:
                 for name in ("flat", "peaked")}
 
 
-def append(run: Run, position: int) -> None:
+def append(run: Run, position: int, token: int) -> None:
     """Callback of a clicked candidate: append it to the prompt, after `position` if that is not the end."""
-    token = st.session_state[PANEL]["append"]
-    if token is None:
-        return
     if position == len(run.token_ids) - 1:
         reader.append_token(token)
     reader.apply({"prompt": run.tokenizer.decode([*run.own_ids_until(position), token]), "position": None})

@@ -33,9 +33,8 @@ def initial(anew: bool) -> tuple[PanelSettings, int | None, int]:
     return last
 
 
-def take_settings() -> None:
+def take_settings(sent: dict) -> None:
     """Callback of the panel: store its settings."""
-    sent = st.session_state[PANEL]["settings"]
     new = PanelSettings.from_browser(sent)
     st.session_state[SETTINGS] = new.to_link()
     if sent["named"] != reader.selection().target:

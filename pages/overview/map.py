@@ -6,6 +6,7 @@ appends it; playing walks the pass stage by stage in the browser, without Python
 import functools
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -63,7 +64,7 @@ def _draw_map(page: Lesson, run: Run, seed: int | None) -> None:
               "lessons": {part: lesson for part, lesson in LESSONS.items() if lesson in existing},
               "scale": reader.scale(), "theme": reader.theme()}
     arrays = {**arrays, "logits": run.logits(selection.position).astype(np.float32)}
-    _map(key=MAP, data=pack(header, arrays), **callbacks(run.asked))
+    _map(key=MAP, data=pack(header, arrays), events=events(run.asked))
 
 
 def of_position(run: Run, position: int, seed: int | None) -> dict:
@@ -94,23 +95,23 @@ def own_words(page: Lesson, run: Run) -> dict[str, str]:
     return {name: page.label(f"{name}_{which}") for name, which in holds.items() if which}
 
 
-def callbacks(asked: int) -> dict[str, Callable[[], None]]:
-    """What a click in the map does, by the component's arguments.
+def events(asked: int) -> dict[str, Callable[[Any], None]]:
+    """What a click in the map does, by its event.
 
     A pick of the `asked` token, the last one, follows the end of the text from then on; in an encoder its blank.
     """
-    acts = {"picked": lambda at: reader.select(position=None if at == asked else int(at)),
-            "layer": lambda layer: reader.select(layer=int(layer)),
+    acts = {"picked": lambda at: reader.select(position=None if at == asked else at),
+            "layer": lambda layer: reader.select(layer=layer),
             "opened": lambda lesson: st.session_state.update({OPEN: lesson}),
-            "appended": lambda token_id: append(int(token_id)),
+            "appended": append,
             "thrown": lambda _: SETTINGS.keep(seed=(SETTINGS.read("seed") + 1) % (MOST_SEED + 1)),
             "undone": lambda _: undo()}
 
-    def call(event: str) -> None:
-        acts[event](getattr(st.session_state[MAP], event))
+    def call(act: Callable, value: Any) -> None:
+        act(value)
         redraw()
 
-    return {f"on_{event}_change": functools.partial(call, event) for event in acts}
+    return {event: functools.partial(call, act) for event, act in acts.items()}
 
 
 # ---- appending, and taking back --------------------------------------------------------------------------------------

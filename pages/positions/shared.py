@@ -3,7 +3,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-import streamlit as st
 
 from core.app.frame import Lesson
 from core.app.state import lesson_settings, reader
@@ -36,8 +35,8 @@ class Instrument:
         key = f"{self._prefix}_instrument"
         data = pack({**(header or {}), "settings": values, "labels": page.labels(self._labels),
                      "present": reader.present()}, arrays)
-        self._component(key=key, data=data, on_settings_change=lambda: lesson_settings.keep(
-            self._prefix, self._settings, st.session_state[key].settings or {}))
+        self._component(key=key, data=data, on_settings=lambda settings: lesson_settings.keep(
+            self._prefix, self._settings, settings))
 
 
 def closest(options: Sequence[float], value: float) -> int:

@@ -86,15 +86,14 @@ def _draw_states(page: Lesson, run: Run, states: np.ndarray, at: dict[str, int],
     header = {"layers": n_layers, "directions": n_directions, "n": n, "m": m, "tokens": list(run.tokens), "picked": at,
               "source": source, "text": page.labels("unrolled_text"), "least": HEIGHT[0], "most": HEIGHT[1],
               "below": NOTE if reader.present() else 0, "scale": reader.scale(), "theme": reader.theme()}
-    _picture(key=PICTURE, data=pack(header, {"states": states.astype(np.float32)}), on_picked_change=_pick,
-             on_source_change=lambda: keep(**{"from": int(st.session_state[PICTURE].source)}))
+    _picture(key=PICTURE, data=pack(header, {"states": states.astype(np.float32)}), 
+             events={"picked": _pick, "source": lambda source: keep(**{"from": source})})
 
 
-def _pick() -> None:
+def _pick(chosen: dict) -> None:
     """Callback: keep the strip and unit picked by a click or an arrow key."""
-    if chosen := st.session_state[PICTURE].picked:
-        keep(layer=int(chosen["layer"]), backward=bool(chosen["direction"]), unit=int(chosen["unit"]))
-        reader.select(position=int(chosen["step"]))
+    keep(layer=chosen["layer"], backward=bool(chosen["direction"]), unit=chosen["unit"])
+    reader.select(position=chosen["step"])
 
 
 def _title(page: Lesson, run: Run, kind: str, source: int, step: int, both: bool) -> str:

@@ -92,19 +92,14 @@ def _grid(page: Lesson, run: Run, reading: LensReading, depth: int, title: str) 
         fit=screen_taken(30), present=reader.present())
     header |= {"slider": (page.label("depth_slider"), page.label("depth_help")),
                "titles": (page.words.labels["title_lens"], page.words.labels["title_lens_end"])}
-    _lens(key=GRID, data=pack(header, arrays), on_picked_change=_pick, on_depth_change=_move, height="content")
+    _lens(key=GRID, data=pack(header, arrays), height="content",
+          events={"picked": _pick, "depth": lambda depth: keep(depth=depth)})
 
 
-def _pick() -> None:
+def _pick(cell: dict) -> None:
     """Callback: select the depth and position of the picked cell."""
-    row, column = (int(st.session_state[GRID].picked[name]) for name in ("row", "column"))
-    keep(depth=row)
-    reader.select(layer=max(row - 1, 0), position=column)
-
-
-def _move() -> None:
-    """Callback: keep the depth of the slider when the hand lets go."""
-    keep(depth=int(st.session_state[GRID].depth))
+    keep(depth=cell["row"])
+    reader.select(layer=max(cell["row"] - 1, 0), position=cell["column"])
 
 
 def _guesses(page: Lesson, run: Run, logits: torch.Tensor, depth: int, target: int) -> None:

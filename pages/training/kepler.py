@@ -63,7 +63,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     header = {"settings": {name: read(name) for name in MOVED}, "fit": _picture_data(fit, data),
               "labels": page.labels("orbit"), "height": chart_height(35 if reader.present() else 42),
               "present": reader.present()}
-    _picture(key=KEY, data=pack(header), on_settings_change=_settled)
+    _picture(key=KEY, data=pack(header), on_settings=_settled)
     if not reader.present():
         st.markdown(phases(page, run, fit))
     return Reading(_lines(page, fit, at), _question(page),
@@ -72,9 +72,8 @@ def draw(page: Lesson, run: Run) -> Reading:
                    title, comparison(page))
 
 
-def _settled() -> None:
+def _settled(settings: dict) -> None:
     """Callback: keep the settings of the picture, sent when the hand rests."""
-    settings = st.session_state[KEY].settings or {}
     keep(**{name: settings[name] for name in MOVED if name in settings})
 
 

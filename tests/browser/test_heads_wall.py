@@ -16,11 +16,20 @@ from core.app.compute import cache
 from core.app.state import reader
 from core.app.state.run import Run, read
 from core.figures import style
+from core.figures.heads import head_name
 from tests.browser.pictures import cut_off, pictures
 from tests.browser.serving import go_to, rest, settle
 
 WORDS = prose.load("heads")
 LONG = "The dog ran to the park and saw a bird. " * 12          # more tokens than travel whole
+# Clicks heads of the wall, with so many milliseconds from one to the next.
+SWITCH = """async ([heads, milliseconds]) => {
+  const [wall] = [...document.querySelectorAll("*")].map((e) => e.shadowRoot?.querySelector(".wall")).filter(Boolean);
+  for (const head of heads) {
+    wall.querySelectorAll("button.head")[head].click();
+    await new Promise((go) => setTimeout(go, milliseconds));
+  }
+}"""
 HOSTILE = "<img src=x onerror=alert(1)> <b>bold</b> שלום"
 
 
@@ -43,6 +52,11 @@ def heads_page(open_page, prompt: str | None = None, **query) -> Page:
         run_on().model.config.n_layers * run_on().model.config.n_heads)
     rest(page)
     return page
+
+
+def named(heads: set[int]) -> str:
+    """The names of heads counted through the whole model."""
+    return " ".join(head_name(*divmod(head, run_on().model.config.n_heads)) for head in sorted(heads))
 
 
 def tile(page: Page, layer: int, head: int) -> dict:
@@ -248,3 +262,16 @@ def test_a_shorter_text_leaves_no_hand_on_a_token_that_is_gone(open_page):
     page.wait_for_url("**prompt=Mia**")
     settle(page)
     assert page.locator(".wall .tip").is_hidden() and page.errors == []
+
+
+def test_every_head_is_switched_however_fast_the_hand(open_page):
+    """What the browser still says of the names typed puts none back, nor does a click take the place of another."""
+    page, off = heads_page(open_page, heads_panel="change"), set()
+    names = page.get_by_label(WORDS.label("changed"), exact=True)
+    for milliseconds, switched in ((10, (3, 9, 14, 20)), (30, (9, 2, 20, 5)), (80, (3, 4, 14, 7)), (150, (1, 2, 4))):
+        page.evaluate(SWITCH, [switched, milliseconds])
+        off ^= set(switched)
+        expect(names).to_have_value(named(off), timeout=20_000)
+    page.get_by_role("button", name=WORDS.label("undo"), exact=True).click()
+    expect(names).to_have_value(named(off ^ {4}), timeout=20_000)
+    assert page.errors == []

@@ -35,6 +35,12 @@ def page(browser):
     page.close()
 
 
+def script(url: str) -> str:
+    """The component's module, and beside it the app's own."""
+    own = Path(components.__file__).parent / "lib" / "events.js"
+    return own.read_text(encoding="utf-8") if url.endswith(own.name) else MODULE
+
+
 def loader() -> str:
     """The text that Streamlit is given as the script of a component."""
     with mock.patch.object(st.components.v2, "component") as component:
@@ -43,7 +49,8 @@ def loader() -> str:
 
 
 def test_a_component_is_drawn_once_for_what_came_while_its_module_was_on_its_way_and_ended_once(page):
-    page.route(f"{HOST}/js/**", lambda route: route.fulfill(body=MODULE, content_type="text/javascript"))
+    page.route(f"{HOST}/js/**", lambda route: route.fulfill(body=script(route.request.url),
+                                                            content_type="text/javascript"))
     told = page.evaluate(AS_STREAMLIT_DOES, loader())
     assert told == ["draw 2", "draw 3", "draw other", "end other", "end 3"]
 
@@ -57,7 +64,7 @@ def test_a_module_that_does_not_come_is_asked_for_once_more(page):
         if is_own and len(asked) == 1:
             route.abort()
         else:
-            route.fulfill(body=MODULE, content_type="text/javascript")
+            route.fulfill(body=script(route.request.url), content_type="text/javascript")
 
     page.route(f"{HOST}/js/**", answer)
     assert page.evaluate(AS_STREAMLIT_DOES, loader())[0] == "draw 2" and len(asked) == 2

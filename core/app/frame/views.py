@@ -19,7 +19,7 @@ from core.app.frame.check import Question
 from core.app.frame.guard import fragment, guard
 from core.app.frame.lesson import Lesson
 from core.app.state import reader
-from core.app.state.fragments import BAR, BELOW, PICTURE, STANDING, STRIP, TOGETHER, rerun
+from core.app.state.fragments import BAR, BELOW, LATER, PICTURE, STANDING, STRIP, TOGETHER, rerun
 from core.app.state.lesson_settings import Settings
 from core.app.state.run import Run
 from core.components.page.standing import when_it_stands
@@ -121,12 +121,13 @@ def _lesson(page: Lesson, drawn: Drawn, instrument: Callable[[], None]) -> None:
     def picture() -> None:
         together = st.session_state.pop(TOGETHER, False)
         drawn.waits = drawn.alone and not together or not page.is_seen()
+        st.session_state.pop(LATER, None)
         with guard():
             instrument()
         fragment(standing, key=STANDING)()
 
     def standing() -> None:
-        if drawn.waits:
+        if drawn.waits or LATER in st.session_state:
             when_it_stands(stands)
 
     def stands() -> None:
@@ -134,7 +135,8 @@ def _lesson(page: Lesson, drawn: Drawn, instrument: Callable[[], None]) -> None:
         drawn.prompt = reader.prompt()
         page.see()
         reader.write_url()
-        rerun(STANDING, BELOW, *((BAR, STRIP) if drawn.prompt != prompt else ()))
+        later = st.session_state.pop(LATER, ())
+        rerun(STANDING, BELOW, *later, *((BAR, STRIP) if drawn.prompt != prompt else ()))
 
     fragment(picture, run_every=growing_results.every(), key=PICTURE)()
     fragment(lambda: _below(page, drawn), key=BELOW)()

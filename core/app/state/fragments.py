@@ -1,5 +1,6 @@
 """The fragments of a page, and which of them a callback asks for."""
 import contextlib
+from collections.abc import Sequence
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
@@ -8,6 +9,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 # keys: the prompt bar, the strip, the picture, what the browser says of that, and what speaks of it
 BAR, STRIP, PICTURE, STANDING, BELOW = "bar", "strip", "picture", "standing", "below"
 TOGETHER = "drawn_together"     # in the session: the run that follows draws the picture and what speaks of it
+LATER = "drawn_later"           # in the session: the fragments to draw once the browser shows the run that follows
 
 
 def rerun(*keys: str) -> None:
@@ -23,6 +25,12 @@ def rerun(*keys: str) -> None:
         with contextlib.suppress(StreamlitAPIException):
             st.rerun(keys)
     st.rerun()
+
+
+def rerun_in_turn(first: Sequence[str], later: Sequence[str]) -> None:
+    """Callback: run the fragments `first`, and once the browser shows them, `later` and what speaks of the picture."""
+    st.session_state[LATER] = later
+    rerun(*first, STANDING)
 
 
 def redraw() -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-import streamlit as st
 
 from core.components import declare
 from core.components.lib.bytes import pack
@@ -56,11 +55,5 @@ def attention_view(values: np.ndarray, allowed: np.ndarray, tokens: Sequence[str
     header = {"tokens": list(tokens), "text": text, "label": label, "shows": shows, "signed": signed, "hand": hand,
               "height": height[0], "most": height[1], "foot": foot, "type": round(TYPE_SIZE * scale), "theme": theme}
 
-    def chosen() -> None:
-        on_pick(*map(int, st.session_state[key].picked))
-
-    def moved() -> None:
-        on_hand(float(st.session_state[key].moved))
-
-    _component(key=key, data=payload(values, allowed, text["title"], picked, header), on_picked_change=chosen,
-               on_moved_change=moved)
+    _component(key=key, data=payload(values, allowed, text["title"], picked, header),
+               events={"picked": lambda pair: on_pick(*pair), "moved": on_hand})

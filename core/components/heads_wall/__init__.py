@@ -100,10 +100,9 @@ def _words(count: int, crossed: Sequence[int] = (), **words: Sequence[str]) -> d
 def heads_wall(patterns: np.ndarray, allowed: np.ndarray, tokens: Sequence[str], *, key: str, text: dict[str, str],
                selected: tuple[int, int], query: int | None = None,
                summary: HeadMap | None = None, height: tuple[int, int] = (400, 640), theme: str = "light",
-               follow: str = "", alone: bool = True, hand: dict | None = None, opens: bool = True,
+               hand: dict | None = None, opens: bool = True,
                on_pick: Callable[[int, int], None] = lambda layer, head: None,
-               on_stand: Callable[[], None] = lambda: None,
-               on_rest: Callable[[], None] = lambda: None, on_hand: Callable[[float], None] = lambda value: None,
+               on_hand: Callable[[float], None] = lambda value: None,
                on_measure: Callable[[str], None] = lambda name: None, **words: Sequence) -> None:
     """Draw the patterns (L, h, N, N) of one prompt's heads, rows of layers, columns of heads; `on_pick(layer, head)` is
     called on click or Enter.
@@ -116,11 +115,9 @@ def heads_wall(patterns: np.ndarray, allowed: np.ndarray, tokens: Sequence[str],
     summary: the map beside the wall, with the strings "measure", "nothing" and "map" in `text`; `on_measure(name)` is
     called when another of its measures is chosen.
     height: the least and the most pixels that the tiles take; between them they end with the window.
-    follow: what else on the page depends on. When it has changed with a wall that was drawn `alone`, `on_stand()` is
-    called as soon as the tiles stand, and `on_rest()` a moment after the last change; with one that the rest of the
-    page was drawn with, nothing is left to do. hand: a slider over the tiles that answers while it moves, as
-    `routes.hand` describes it; the answer is `wall_answer`'s. `on_hand(value)` is called when the hand has let go and
-    the tiles stand. opens: a pick marks its head at once, in the browser; then only `on_rest()` follows.
+    hand: a slider over the tiles that answers while it moves, as `routes.hand` describes it; the answer is
+    `wall_answer`'s. `on_hand(value)` is called when the hand has let go and the tiles stand. opens: a pick marks its
+    head at once, in the browser.
     """
     n_layers, n_heads = patterns.shape[:2]
     flat = patterns.reshape(n_layers * n_heads, *patterns.shape[2:])
@@ -130,20 +127,9 @@ def heads_wall(patterns: np.ndarray, allowed: np.ndarray, tokens: Sequence[str],
     header = {**fields, "layers": n_layers, "heads": n_heads, "selected": chosen, "text": text,
               "heading": text["title"], "tokens": list(tokens), "query": query,
               **_words(count, **words),
-              "follow": follow, "alone": alone, "hand": hand, "opens": opens, "map": summary and summary.header(),
+              "hand": hand, "opens": opens, "map": summary and summary.header(),
               "height": height[0], "most": height[1], "least": LEAST_TILE, "theme": theme}
 
-    def picked() -> None:
-        on_pick(*divmod(int(st.session_state[key].picked), n_heads))
-
-    def read() -> None:
-        st.session_state[f"{key}_read"] = int(st.session_state[key].read)
-
-    def moved() -> None:
-        on_hand(float(st.session_state[key].moved))
-
-    def measured() -> None:
-        on_measure(str(st.session_state[key].measured))
-
-    _component(key=key, data=pack(header, arrays | _summed_up(summary)), on_picked_change=picked, on_read_change=read,
-               on_stands_change=on_stand, on_rested_change=on_rest, on_moved_change=moved, on_measured_change=measured)
+    _component(key=key, data=pack(header, arrays | _summed_up(summary)), events={
+        "picked": lambda head: on_pick(*divmod(head, n_heads)), "moved": on_hand, "measured": on_measure,
+        "read": lambda head: st.session_state.update({f"{key}_read": head})})

@@ -21,10 +21,8 @@ class Wall {
     Object.assign(this, { root, title: part(".title"), scale: part(".scale"), scroll: part(".scroll"),
       stage: part(".stage"), cells: part(".cells"), rails: part(".rail"), canvas: part("canvas.tiles"),
       overlay: part("canvas.overlay"), tip: part(".tip"), buttons: [], known: new Map() });
-    // the rest of the page follows when the hand rests
-    const moved = (factor) => { this.asked = true; this.trigger("moved", factor); rest(this); };
-    this.handle = buildHand(part(".hand"), (bytes) => this.take(unpack(bytes)), moved,
-      () => ({ exact_heads: [this.selected] }));
+    this.handle = buildHand(part(".hand"), (bytes) => this.take(unpack(bytes)),
+      (factor) => this.trigger("moved", factor), () => ({ exact_heads: [this.selected] }));
     this.stage.onpointermove = (event) => point(this, event);
     this.stage.onpointerleave = () => this.forget();
     this.cells.onkeydown = (event) => step(this, event);
@@ -33,14 +31,12 @@ class Wall {
   }
 
   receive(header) {
-    if (!this.handle.receive(header.hand)) return;
-    this.take(header);
-    followUp(this);
+    if (this.handle.receive(header.hand)) this.take(header);
   }
 
   take(header) {
     if (this.digest !== header.digest) this.known.clear();
-    const fresh = this.fresh || !alike(this, header, "hand", "follow", "alone");
+    const fresh = this.fresh || !alike(this, header, "hand");
     Object.assign(this, header, { fresh, offset: rowOffsets(header.first, header.last) });
     this.keepExact();
     describe(this);
@@ -68,13 +64,12 @@ class Wall {
     return known && valueIn(this.exactRows, known, query, key);
   }
 
-  /** A head that opens is marked at once; the rest of the page hears of it when the hand rests. */
+  /** A head that opens is marked at once. */
   pick(head) {
     if (this.opens) {
-      Object.assign(this, { selected: head, asked: true, fresh: true });
+      Object.assign(this, { selected: head, fresh: true });
       describe(this);
       layOut(this);
-      rest(this);
     }
     this.trigger("picked", head);
   }
@@ -92,24 +87,6 @@ class Wall {
 }
 
 export default (component) => mount(component, Wall);
-
-// The parts of the page that depend on the wall's state are asked for when the tiles are drawn ("stands") and when the
-// hand rests ("rested"), so that they never delay the picture. Nothing is asked for after the answer to a pick or a
-// hand of this wall itself, nor after a whole run of the page, which draws all parts.
-function followUp(wall) {
-  cancelAnimationFrame(wall.standing);
-  const news = wall.followed !== undefined && wall.follow !== wall.followed && !wall.asked && wall.alone;
-  Object.assign(wall, { followed: wall.follow, asked: false });
-  if (!news) return;
-  // after the frame that shows the tiles
-  wall.standing = requestAnimationFrame(() => setTimeout(() => wall.trigger("stands", wall.follow), 0));
-  rest(wall);
-}
-
-function rest(wall) {
-  clearTimeout(wall.resting);
-  wall.resting = setTimeout(() => wall.trigger("rested", wall.follow), 200);
-}
 
 // ---- layout and drawing ----
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
-import streamlit as st
 
 from core.components import declare
 from core.components.lib.bytes import pack
@@ -27,7 +26,6 @@ def token_view(name: str, module: str, *styles: Path) -> Callable[..., None]:
 
     def draw(header: dict, *, key: str, on_settings: Callable[[dict], None],
              arrays: Mapping[str, np.ndarray] | None = None) -> None:
-        component(key=key, data=pack(header, dict(arrays or {})),
-                  on_settings_change=lambda: on_settings(dict(st.session_state[key].settings or {})))
+        component(key=key, data=pack(header, dict(arrays or {})), on_settings=on_settings)
 
     return draw

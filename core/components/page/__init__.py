@@ -22,8 +22,6 @@ lost, since the session begins with it and takes its state from the address.
 from collections.abc import Callable
 from pathlib import Path
 
-import streamlit as st
-
 from core.components import declare
 
 _component = declare("page", Path(__file__).with_name("page.js"))
@@ -36,5 +34,5 @@ def help_page(hint: str, field: str, most: int, on_cut: Callable[[int], None]) -
     hint: what a chart says of its keys. field: CSS selector of the text area that keeps the last `most` characters of
     what is pasted; on_cut is called with how many there were.
     """
-    _component(key=_KEY, data={"hint": hint, "field": field, "most": most}, on_back_change=lambda: None,
-               on_characters_change=lambda: on_cut(int(st.session_state[_KEY].characters)))
+    _component(key=_KEY, data={"hint": hint, "field": field, "most": most},
+               events={"back": lambda _: None, "characters": on_cut})

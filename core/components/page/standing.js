@@ -1,9 +1,10 @@
 // ms until the signal is sent again, then twice as long each time: it may have been lost with the connection
 const PATIENCE = 5000;
 
-// Mounted with the picture above it. Sends the signal when the browser is idle, after the picture's first painting, and
-// is removed when Python has received it.
-export default function ({ setTriggerValue }) {
+// Mounted with the picture above it, or called again with another one. Sends the signal when the browser is idle, after
+// the picture's first painting, and is removed when Python has received it.
+export default function ({ parentElement, setTriggerValue }) {
+  parentElement.end?.();
   let timer, wait = PATIENCE, done = false;
   const signal = () => {
     if (done) return;
@@ -13,5 +14,6 @@ export default function ({ setTriggerValue }) {
   };
   if (window.requestIdleCallback) requestIdleCallback(signal, { timeout: 1000 });
   else setTimeout(signal, 200);
-  return () => { done = true; clearTimeout(timer); };
+  parentElement.end = () => { done = true; clearTimeout(timer); };
+  return parentElement.end;
 }

@@ -1,4 +1,5 @@
 """Tells Python when the browser has painted what was drawn so far. Draws nothing."""
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,4 +13,4 @@ def when_it_stands(call: Callable[[], None]) -> None:
     """Call `call`, as a callback, once the browser has painted what stands above in the same fragment, which then runs
     again.
     """
-    _component(key=KEY, on_stands_change=call)
+    _component(key=KEY, data=time.monotonic_ns(), events={"stands": lambda _: call()})

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-import streamlit as st
 
 from core.components import declare
 from core.components.lib.bytes import pack
@@ -30,13 +29,8 @@ def residual_grid(values: np.ndarray, *, key: str, on_pick: Callable[[int, int],
 
 def mount(component: Callable, data: bytes, key: str, on_pick: Callable[[int, int], None]) -> None:
     """Put a component that picks cells on the page."""
-
-    def pick() -> None:
-        cell = st.session_state[key].picked
-        if cell:
-            on_pick(int(cell["row"]), int(cell["column"]))
-
-    component(data=data, key=key, on_picked_change=pick, height="content")
+    component(data=data, key=key, height="content",
+              events={"picked": lambda cell: on_pick(cell["row"], cell["column"])})
 
 
 def grid_data(values: np.ndarray, *, row_labels: Sequence[str], column_labels: Sequence[str], legend: str, reading: str,

@@ -55,13 +55,14 @@ def message(contexts: Sequence[Context], tokens: Sequence[str], labels: dict[str
     return pack(header, {"logits": logits})
 
 
-def sampling_panel(sent: bytes, key: str, on_settings: Callable[[], None], on_append: Callable[[], None]) -> None:
+def sampling_panel(sent: bytes, key: str, on_settings: Callable[[dict], None],
+                   on_append: Callable[[int], None]) -> None:
     """Mount the panel on a `message`.
 
-    The callbacks find in st.session_state[key] the `settings` that the reader let go of last (see
-    `PanelSettings.from_browser`; with `named`) and in `append` the id of the candidate that was clicked.
+    The callbacks get the settings that the reader let go of (see `PanelSettings.from_browser`; with "named"), and the
+    id of the candidate that was clicked.
     """
-    _component(key=key, data=sent, on_settings_change=on_settings, on_append_change=on_append)
+    _component(key=key, data=sent, on_settings=on_settings, events={"append": on_append})
 
 
 def seeded_uniforms(seed: int, n: int) -> np.ndarray:

@@ -2,6 +2,8 @@
 """
 from pathlib import Path
 
+import streamlit as st
+
 from core.components import declare
 
 HERE = Path(__file__).parent
@@ -16,5 +18,7 @@ def stage_row(name: str, blocks: str, stages: list[dict], key: str) -> str | Non
     with label, hint, colour (a meaning of style.py), lit, repeated, and lesson and href (both None for a stage
     without a lesson).
     """
-    result = _component(key=key, data={"name": name, "blocks": blocks, "stages": stages}, on_go_change=lambda: None)
-    return result.go
+    followed = f"{key}_followed"
+    _component(key=key, data={"name": name, "blocks": blocks, "stages": stages},
+               events={"go": lambda lesson: st.session_state.update({followed: lesson})})
+    return st.session_state.pop(followed, None)

@@ -2,25 +2,61 @@
 from streamlit.testing.v1 import AppTest
 
 
-def picture_that_is_taken_away():
-    """A script with a component whose callback reads what it said, called without its state and with it."""
+def picture_that_tells():
+    """A script with a component whose events are told: without its state, then with it, then with more."""
     from pathlib import Path
+    from types import SimpleNamespace
     from unittest import mock
 
     import streamlit as st
 
     from core import components
 
-    heard = []
+    callbacks = []
     with mock.patch.object(st.components.v2, "component",
-                           lambda name, **parts: lambda key, on_picked_change: heard.append(on_picked_change)):
+                           lambda name, **parts: lambda key, on_told_change: callbacks.append(on_told_change)):
         draw = components.declare("picture", Path(components.__file__).with_name("strip") / "strip.js")
-        draw(key="picture", on_picked_change=lambda: st.text(f"picked {st.session_state['picture']}"))
-    heard[0]()
-    st.session_state["picture"] = 3
-    heard[0]()
+        draw(key="picture", events={"picked": lambda cell: st.text(f"picked {cell}"),
+                                    "moved": lambda factor: st.text(f"moved to {factor}")})
+    tell = callbacks[0]
+    tell()
+    for told in ([[100, "picked", 3]], [[100, "picked", 3]],
+                 [[100, "picked", 3], [101, "moved", 0.5], [102, "picked", 4]], None):
+        st.session_state["picture"] = SimpleNamespace(told=told)
+        tell()
 
 
-def test_a_pick_that_comes_when_its_picture_is_gone_is_heard_by_nobody():
-    at = AppTest.from_function(picture_that_is_taken_away).run()
-    assert not at.exception and [t.value for t in at.text] == ["picked 3"]
+def test_each_event_is_passed_on_once_and_in_order_and_none_without_its_picture():
+    at = AppTest.from_function(picture_that_tells).run()
+    assert not at.exception and [t.value for t in at.text] == ["picked 3", "moved to 0.5", "picked 4"]
+
+
+def picture_whose_events_ask():
+    """A script with a component of which two events are told, and the first one's callback breaks off."""
+    from pathlib import Path
+    from types import SimpleNamespace
+    from unittest import mock
+
+    import streamlit as st
+
+    from core import components
+
+    def broken_off(_):
+        st.text("first")
+        raise KeyboardInterrupt
+
+    callbacks = []
+    with mock.patch.object(st.components.v2, "component",
+                           lambda name, **parts: lambda key, on_told_change: callbacks.append(on_told_change)):
+        draw = components.declare("picture", Path(components.__file__).with_name("strip") / "strip.js")
+        draw(key="picture", events={"first": broken_off, "second": lambda _: st.text("second")})
+    st.session_state["picture"] = SimpleNamespace(told=[[1, "first", True], [2, "second", True]])
+    try:
+        callbacks[0]()
+    except KeyboardInterrupt:
+        st.text("asked")
+
+
+def test_an_event_that_asks_for_a_run_keeps_none_behind_it_from_being_heard():
+    at = AppTest.from_function(picture_whose_events_ask).run()
+    assert not at.exception and [t.value for t in at.text] == ["first", "second", "asked"]

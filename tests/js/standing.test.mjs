@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import signalWhenItStands from "../../core/components/page/standing.js";
+
+test("each picture that is drawn is told of once, the last one again while nobody hears of it", (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  globalThis.window = {};
+  const parentElement = {}, sent = [];
+  const draw = (picture) =>
+    signalWhenItStands({ parentElement, setTriggerValue: (name, value) => sent.push([picture, name, value]) });
+  draw(1);
+  draw(2);
+  context.mock.timers.tick(1000);
+  assert.deepEqual(sent, [[2, "stands", true]]);
+  const end = draw(3);
+  context.mock.timers.tick(1000);
+  context.mock.timers.tick(5000);
+  assert.deepEqual(sent.map(([picture]) => picture), [2, 3, 3]);
+  end();
+  context.mock.timers.tick(60000);
+  assert.equal(sent.length, 3);
+});
