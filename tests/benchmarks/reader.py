@@ -165,7 +165,8 @@ class Reader:
     async def _say_that_it_stands(self, standing: Shown) -> None:
         """As a browser does that has shown the picture: what is said of it then follows."""
         name = TRIGGERS.format(standing.widget.id)
-        self._values[name] = WidgetState(id=name, json_trigger_value=json.dumps([{"event": "stands", "value": True}]))
+        told = [{"event": "told", "value": [[time.time_ns(), "stands", True]]}]
+        self._values[name] = WidgetState(id=name, json_trigger_value=json.dumps(told))
         with contextlib.suppress(Exception):
             await self._send(standing.fragment, self.page_hash)
         self._values.pop(name, None)

@@ -68,14 +68,17 @@ STILL = """document.addEventListener("DOMContentLoaded", () =>
     document.head.append(Object.assign(document.createElement("style"),
         {textContent: "[data-testid=stSkeleton] {animation: none !important}"})))"""
 # data-asked: the server has not answered what was sent last. On a busy machine that takes a while, and until then
-# Streamlit calls its script finished.
+# Streamlit calls its script finished. It never answers a word of a page that was left.
 ASKED = """(() => {
     const send = WebSocket.prototype.send;
+    let latest;
     WebSocket.prototype.send = function (message) {
         const {dataset} = document.documentElement;
         dataset.asked = "";
-        for (const answer of ["message", "close"])
-            this.addEventListener(answer, () => delete dataset.asked, {once: true});
+        const answered = () => { delete dataset.asked; };
+        for (const answer of ["message", "close"]) this.addEventListener(answer, answered, {once: true});
+        clearTimeout(latest);
+        latest = setTimeout(answered, 10_000);
         return send.call(this, message);
     };
 })()"""

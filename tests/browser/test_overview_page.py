@@ -191,7 +191,7 @@ def test_the_walk_ends_where_the_reader_goes_to_another_page(open_page):
     # where a light runs
     expect(page.locator(".map .caption")).to_contain_text("attention adds a vector")
     page.locator(".labels .label.block").nth(2).click()
-    page.locator(".map").wait_for(state="detached")
+    page.locator(".map .play").wait_for(state="detached")      # the wall of heads has a map, too
     page.wait_for_timeout(300)
     assert page.errors == []
 
