@@ -36,14 +36,14 @@ from tests.pages.test_pages import opened
 
 
 def run_of(at: AppTest) -> Run:
-    return read(cache.shared_model(cache.model_names()[0], "cpu"), at.session_state["prompt"])
+    return read(cache.shared_model(cache.model_names()[0], at.session_state["device"]), at.session_state["prompt"])
 
 
 def stacked(run: Run, intervention: Intervention | None = None) -> np.ndarray:
     """Every pattern of a run, (L · h, N, N), straight from a forward pass of its own."""
     with torch.inference_mode():
-        trace = run.model(torch.tensor(run.token_ids), intervention or Intervention())
-    return np.concatenate([block.pattern.numpy() for block in trace.blocks])
+        trace = run.model(torch.tensor(run.token_ids, device=run.model.device), intervention or Intervention())
+    return np.concatenate([block.pattern.cpu().numpy() for block in trace.blocks])
 
 
 open_at = functools.partial(lessons.open_at, "heads")
@@ -200,7 +200,8 @@ def test_the_opened_head_is_the_selected_one_and_its_scores_are_those_of_the_tra
     assert view["values"].tobytes() == stacked(run)[2 * run.model.config.n_heads + 5][lower].tobytes()
     assert view["key"] == int(stacked(run)[2 * run.model.config.n_heads + 5][4].argmax())
     at = open_at(layer="2", head="5", heads_values="scores", heads_key="1")
-    assert given(at, "attention_view")["values"].tobytes() == run.trace.blocks[2].scores[5].numpy()[lower].tobytes()
+    scores = run.trace.blocks[2].scores[5].cpu().numpy()
+    assert given(at, "attention_view")["values"].tobytes() == scores[lower].tobytes()
     assert given(at, "attention_view")["key"] == 1
 
 
@@ -209,11 +210,11 @@ def test_what_a_layer_writes_adds_up_to_attn_out():
     run, sent = run_of(at), given(at, "heads_sum")
     rows = sent["written"].reshape(-1, sent["d"]).astype(np.float64)
     assert np.abs(rows[:-1].sum(0) - rows[-1]).max() < 1e-5 * np.abs(rows[-1]).max()
-    assert rows[-1].astype(np.float32).tobytes() == run.trace.blocks[1].attn_out[3].numpy().tobytes()
+    assert rows[-1].astype(np.float32).tobytes() == run.trace.blocks[1].attn_out[3].cpu().numpy().tobytes()
     # the concatenated vector against W_O as one matrix
-    z = torch.tensor(sent["outputs"].copy())
-    W_O = run.model.blocks[1].W_O.reshape(-1, sent["d"])
-    assert torch.allclose(z @ W_O + run.model.blocks[1].b_O, torch.tensor(rows[-1], dtype=torch.float32), atol=1e-5)
+    z, block = torch.tensor(sent["outputs"].copy()), run.model.blocks[1]
+    W_O, b_O = block.W_O.reshape(-1, sent["d"]).cpu(), block.b_O.cpu()
+    assert torch.allclose(z @ W_O + b_O, torch.tensor(rows[-1], dtype=torch.float32), atol=1e-5)
     assert sent["shares"][:-1].sum() == pytest.approx(1.0, abs=1e-4)
 
 
@@ -236,7 +237,7 @@ def test_switching_heads_off_shows_the_divergence_and_the_changed_wall():
     run = run_of(at)
     heads = [(0, 1), *((2, head) for head in range(run.model.config.n_heads))]
     with torch.inference_mode():
-        cut = without_heads(run.model, heads)(torch.tensor(run.token_ids))
+        cut = without_heads(run.model, heads)(torch.tensor(run.token_ids, device=run.model.device))
     expected = kl(run.trace.logits[-1], cut.logits[-1])
     title = next(m.value for m in at.markdown if "KL divergence" in m.value)
     assert float(re.search(r"KL divergence ([\d.e-]+\d)", title)[1]) == pytest.approx(expected, rel=6e-3, abs=1e-9)
@@ -245,7 +246,8 @@ def test_switching_heads_off_shows_the_divergence_and_the_changed_wall():
                                                                              for layer, head in heads]
     lower = np.tril(np.ones((len(run.token_ids),) * 2, bool))
     shown = header["values"].reshape(len(header["crossed"]), -1)
-    assert np.allclose(shown, np.concatenate([block.pattern.numpy() for block in cut.blocks])[:, lower], atol=1e-6)
+    patterns = np.concatenate([block.pattern.cpu().numpy() for block in cut.blocks])
+    assert np.allclose(shown, patterns[:, lower], atol=1e-6)
     assert not np.array_equal(shown, stacked(run)[:, lower])
 
 
@@ -290,7 +292,8 @@ def test_two_prompts_and_rollout_show_their_own_values():
     assert views[0]["tokens"] == run.tokens and views[1]["tokens"] == run.with_text("Tom has a ball.").tokens
     at = open_at(heads_panel="rollout", heads_block="1")
     view, n = given(at, "attention_view"), len(run.token_ids)
-    first, second = (0.5 * block.pattern.double().numpy().mean(0) + 0.5 * np.eye(n) for block in run.trace.blocks[:2])
+    first, second = (0.5 * block.pattern.double().mean(0).cpu().numpy() + 0.5 * np.eye(n)
+                     for block in run.trace.blocks[:2])
     assert np.allclose(view["values"], (second @ first)[np.tril(np.ones((n, n), bool))], atol=1e-6)
 
 
@@ -358,7 +361,7 @@ def test_the_right_answer_is_the_head_whose_loss_changes_the_prediction_most(pro
     for name in names:
         layer, head = map(int, name.split("."))
         with torch.inference_mode():
-            cut = without_heads(run.model, [(layer, head)])(torch.tensor(run.token_ids))
+            cut = without_heads(run.model, [(layer, head)])(torch.tensor(run.token_ids, device=run.model.device))
         divergences.append(kl(run.trace.logits[-1], cut.logits[-1]))
     right = int(np.argmax(divergences))
     question.set_value(right).run()

@@ -12,7 +12,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core.app.base import prose
+from core.app.base import devices, prose
 from core.app.compute import cache
 from core.components.sampling_panel import Context, PanelSettings, message, seeded_uniforms
 from core.model.sampling import SamplingConfig, truncate
@@ -42,10 +42,10 @@ def read(sent: bytes) -> tuple[dict, np.ndarray]:
 
 def logits_of(prompt: str) -> np.ndarray:
     """The next-token logits of a prompt, straight from the model."""
-    loaded = cache.shared_model(cache.model_names()[0], "cpu")
-    ids = loaded.tokenizer.prompt(prompt, loaded.model.config.n_context).token_ids
+    loaded = cache.shared_model(cache.model_names()[0], devices.preferred())
+    ids = torch.tensor(loaded.tokenizer.prompt(prompt, loaded.model.config.n_context).token_ids)
     with torch.inference_mode():
-        return loaded.model(torch.tensor(ids)).logits[-1].double().numpy()
+        return loaded.model(ids.to(loaded.model.device)).logits[-1].double().cpu().numpy()
 
 
 @pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS.keys())

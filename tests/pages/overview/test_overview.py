@@ -33,7 +33,7 @@ def given(at: AppTest) -> dict:
 
 
 def run_of(at: AppTest) -> Run:
-    return read(cache.shared_model(cache.model_names()[0], "cpu"), at.session_state["prompt"])
+    return read(cache.shared_model(cache.model_names()[0], at.session_state["device"]), at.session_state["prompt"])
 
 
 def small_model(**changes) -> Transformer:
@@ -116,11 +116,11 @@ def test_the_map_is_given_the_trace(prompt: str | None):
     assert (sent["tokens"], sent["ids"], sent["position"]) == (run.tokens, list(run.token_ids), last)
     assert ((sent["n"], sent["layers"], sent["heads"], sent["vocabulary"])
             == (last + 1, len(trace.blocks), *trace.blocks[0].pattern.shape[:1], trace.logits.shape[1]))
-    assert np.array_equal(sent["logits"], trace.logits[last].numpy())
+    assert np.array_equal(sent["logits"], trace.logits[last].cpu().numpy())
     if sent["exact"]:
-        assert (np.array_equal(sent["E"], trace.embedding.numpy().ravel())
-                and np.array_equal(sent["h"], trace.h_final.numpy().ravel()))
-    logits = trace.logits.numpy().astype(np.float64)
+        assert (np.array_equal(sent["E"], trace.embedding.cpu().numpy().ravel())
+                and np.array_equal(sent["h"], trace.h_final.cpu().numpy().ravel()))
+    logits = trace.logits.cpu().numpy().astype(np.float64)
     weights = np.exp(logits - logits.max(-1, keepdims=True))
     probs = weights / weights.sum(-1, keepdims=True)
     for position, listed in enumerate(sent["candidates"]):
@@ -144,7 +144,7 @@ def test_a_picked_position_is_lit_and_no_draw_is_offered_inside_the_text():
     at = lessons.open_at("overview", position="3")
     sent = given(at)
     assert sent["position"] == 3 and sent["draw"] is None
-    assert np.array_equal(sent["logits"], run_of(at).trace.logits[3].numpy())
+    assert np.array_equal(sent["logits"], run_of(at).trace.logits[3].cpu().numpy())
 
 
 def test_the_seed_of_the_link_decides_the_draw():
@@ -207,14 +207,14 @@ def without_attention(model: Transformer, token_id: int, position: int) -> np.nd
     """
     def norm(x, parameters):
         x = (x - x.mean()) / np.sqrt(x.var() + model.config.norm_epsilon)
-        return x * parameters.weight.double().numpy() + parameters.bias.double().numpy()
+        return x * parameters.weight.double().cpu().numpy() + parameters.bias.double().cpu().numpy()
 
-    E = model.E.double().numpy()
-    x = E[token_id] + model.P.double().numpy()[position]
+    E = model.E.double().cpu().numpy()
+    x = E[token_id] + model.P.double().cpu().numpy()[position]
     for block in model.blocks:
-        before = norm(x, block.mlp_norm) @ block.W_1.double().numpy() + block.b_1.double().numpy()
+        before = norm(x, block.mlp_norm) @ block.W_1.double().cpu().numpy() + block.b_1.double().cpu().numpy()
         active = 0.5 * before * (1 + np.array([math.erf(v / math.sqrt(2)) for v in before]))
-        x = x + active @ block.W_2.double().numpy() + block.b_2.double().numpy()
+        x = x + active @ block.W_2.double().cpu().numpy() + block.b_2.double().cpu().numpy()
     return norm(x, model.final_norm) @ E.T
 
 
