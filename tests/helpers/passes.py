@@ -1,8 +1,9 @@
-"""One pass and one that changes it in every way, to be computed in two places; and whether two Traces are the same
-to the last bit.
+"""One pass and one that changes it in every way, to be computed in two places; and whether two Traces, or what a page
+shows and what a pass gives, are the same to the last bit.
 """
 from __future__ import annotations
 
+import numpy as np
 import torch
 
 from core.model.intervention import HeadEdit, Intervention, Patch, SublayerEdit
@@ -19,3 +20,11 @@ def same(a: Trace, b: Trace) -> bool:
     """Whether shapes, types and every bit of every tensor agree."""
     pairs = list(zip(_tensors(a), _tensors(b), strict=True))
     return len(pairs) > 40 and a.config == b.config and all(x.dtype == y.dtype and torch.equal(x, y) for x, y in pairs)
+
+
+def assert_same(shown: np.ndarray, computed: np.ndarray, device: str) -> None:
+    """What a page shows is what a pass of the test's own gives on the same device: on the CPU to the last bit. A GPU
+    chooses how to multiply by where in its memory the matrices lie, too.
+    """
+    rtol, atol = (0, 0) if device == "cpu" else (1e-4, 1e-5)
+    np.testing.assert_allclose(shown.ravel(), computed.ravel(), rtol, atol)

@@ -31,6 +31,7 @@ from pages.heads.shared import MEASURES, Pair, Patterns
 from tests.helpers import lessons
 from tests.helpers.lessons import fine
 from tests.helpers.messages import formulas, given, unpacked
+from tests.helpers.passes import assert_same
 from tests.helpers.prompts import PROMPTS
 from tests.pages.test_pages import opened
 
@@ -178,9 +179,10 @@ def test_the_wall_is_given_the_weights_of_the_trace(prompt: str | None):
     assert header["tokens"] == run.tokens
     lower = np.tril(np.ones((n, n), bool))
     if n <= wall.WHOLE_TOKENS:
-        assert header["values"].tobytes() == patterns[:, lower].tobytes()
+        assert_same(header["values"], patterns[:, lower], run.model.device.type)
         return
-    assert header["exact_heads"] == [0] and header["exact_values"].tobytes() == patterns[0][lower].tobytes()
+    assert header["exact_heads"] == [0]
+    assert_same(header["exact_values"], patterns[0][lower], run.model.device.type)
     step = -(-n // wall.PICTURE_SIDE)
     side = header["side"]
     tiles = header["values"].reshape(len(patterns), -1)
@@ -197,7 +199,7 @@ def test_the_opened_head_is_the_selected_one_and_its_scores_are_those_of_the_tra
     lower = np.tril(np.ones((n, n), bool))
     view = given(at, "attention_view")
     assert view["label"] == "2.5" and view["query"] == 4
-    assert view["values"].tobytes() == stacked(run)[2 * run.model.config.n_heads + 5][lower].tobytes()
+    assert_same(view["values"], stacked(run)[2 * run.model.config.n_heads + 5][lower], run.model.device.type)
     assert view["key"] == int(stacked(run)[2 * run.model.config.n_heads + 5][4].argmax())
     at = open_at(layer="2", head="5", heads_values="scores", heads_key="1")
     scores = run.trace.blocks[2].scores[5].cpu().numpy()
@@ -258,7 +260,7 @@ def test_every_action_is_the_intervention_of_its_name(action: str, edit: dict):
     reference = run.token_ids if action == "mean" else ()
     lower = np.tril(np.ones((len(run.token_ids),) * 2, bool))
     expected = stacked(run, Intervention(heads=(HeadEdit(1, 3, action, **edit),), reference_ids=reference))
-    assert given(at, "heads_wall")["values"].tobytes() == expected[:, lower].tobytes()
+    assert_same(given(at, "heads_wall")["values"], expected[:, lower], run.model.device.type)
 
 
 def test_the_factor_stands_on_the_wall_while_heads_are_scaled_and_asks_for_the_same_wall():

@@ -20,6 +20,7 @@ from pages.next_token.below import kept_counts
 from pages.next_token.charts import largest_terms, terms_chart, terms_rows
 from tests.helpers import lessons
 from tests.helpers.messages import formulas, unpacked
+from tests.helpers.passes import assert_same
 from tests.helpers.prompts import PROMPTS
 
 
@@ -54,9 +55,10 @@ def test_the_panel_is_given_the_models_own_logits_and_tokens(prompt):
     assert not at.exception and not at.error, [e.value for e in at.error]
     header, logits = given(at)
     tokenizer = cache.shared_model(cache.model_names()[0], "cpu").tokenizer
-    np.testing.assert_array_equal(logits[0], logits_of(at.session_state["prompt"]))
-    np.testing.assert_array_equal(logits[1], logits_of(prose.load("next_token").label("flat_prompt")))
-    np.testing.assert_array_equal(logits[2], logits_of(prose.load("next_token").label("peaked_prompt")))
+    labels = prose.load("next_token").labels
+    prompts = (at.session_state["prompt"], labels["flat_prompt"], labels["peaked_prompt"])
+    for shown, text in zip(logits, prompts, strict=True):
+        assert_same(shown, logits_of(text), devices.preferred())
     assert header["tokens"] == [tokenizer.visible(token_id) for token_id in range(logits.shape[1])]
 
 
