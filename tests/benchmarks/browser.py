@@ -125,9 +125,10 @@ def wall_figures(wall: Case, alone_control: str, repeats: int) -> list[Figure]:
     makes it too: measured there, it is as slow as beside a busy browser.
     """
     alone, script = (Case("wall alone", "", alone_control, wall.picture, keys=wall.keys),
-                     (HERE / "apps" / "wall.py", *TUNED))
-    with (serve() as app, serve(*script, cwd=HERE / "apps") as empty,
-          serve(*script, cwd=HERE / "apps", env={"WITH_TRACE": "1"}) as tracing, chromium() as browser):
+                     (HERE / "apps" / "pictures.py", *TUNED))
+    with (serve() as app, serve(*script, cwd=HERE / "apps", env={"PAGE": "wall.py"}) as empty,
+          serve(*script, cwd=HERE / "apps", env={"PAGE": "wall.py", "WITH_TRACE": "1"}) as tracing,
+          chromium() as browser):
         presses = alternate_presses([(wall, app.url), (alone, empty.url), (alone, tracing.url)], browser, repeats)
     ours, reference, traced = ([p.first for p in case] for case in presses)
     trace = max(0.0, statistics.median(traced) - statistics.median(reference))

@@ -18,6 +18,7 @@ from streamlit.proto.Delta_pb2 import Delta
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.benchmarks.browser import HERE, LATENCY, TUNED, Press
+from tests.benchmarks.reader import STANDING, key_in
 from tests.benchmarks.timing import Figure, figure
 from tests.browser.serving import Server, chromium, serve, settle
 from tests.browser.views import LESSONS
@@ -84,7 +85,8 @@ class Recorded:
         if message.delta.WhichOneof("type") == "add_block":
             self.containers = ({other: delta for other, delta in self.containers.items() if other[:len(path)] != path}
                                | {path: message.delta})
-        elif message.delta.new_element.WhichOneof("type") in KINDS:
+        elif (element := message.delta.new_element).WhichOneof("type") in KINDS and (
+                key_in(element.bidi_component.id) != STANDING):        # which nobody would answer in an empty app
             self.pictures.pop(path, None)
             self.pictures[path] = message.delta
 
@@ -188,8 +190,8 @@ def _compared(browser: Browser, app: Server, name: str, address: str, key: str, 
         for k, state in enumerate(states):
             for i, message in enumerate(state):
                 (Path(folder) / f"{k}_{i:03}").write_bytes(message)
-        with serve(HERE / "apps" / "replay.py", *TUNED, cwd=HERE / "apps",
-                   env={"REPLAYED": folder, "CONTROL": kind}) as empty:
+        with serve(HERE / "apps" / "pictures.py", *TUNED, cwd=HERE / "apps",
+                   env={"PAGE": "replay.py", "REPLAYED": folder, "CONTROL": kind}) as empty:
             alone = opened(browser, empty.url)
             ours, reference = [], []
             for _ in range(repeats + 1):
