@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.app.base.markdown import code
 from core.app.frame import Lesson, Reading
-from core.app.frame.guard import guard
+from core.app.frame.guard import fragment
 from core.app.server import routes
 from core.app.state import Run, reader
 from core.app.state.fragments import rerun_in_turn
@@ -55,10 +55,10 @@ def draw(page: Lesson, run: Run) -> Callable[[], Reading]:
     return functools.partial(below.reading, page, run)
 
 
-@st.fragment(key="heads_controls")
+@functools.partial(fragment, key="heads_controls")
 def _controls(page: Lesson, run: Run) -> None:
     """The panel's name and, outside present mode, the query and the key, in one row."""
-    with guard(), st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{PREFIX}controls"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{PREFIX}controls"):
         options = tuple(PICTURES) if not reader.present() else ("wall", *PICTURES)
         _show(PANEL, read("panel") if read("panel") in options else options[0])
         st.segmented_control(page.label("panel"), options,
@@ -88,22 +88,17 @@ def _query_and_key(page: Lesson, run: Run) -> None:
                         label_visibility="collapsed", width=150)
 
 
-@st.fragment(key="heads_panel")
+@functools.partial(fragment, key="heads_panel")
 def _panel(page: Lesson, run: Run) -> None:
     """The chosen panel; outside present mode the wall always stands beside it, and the first one is one head."""
     reader.write_url_now()
-    with guard():
-        PICTURES.get(read("panel"), panels.one_head)(page, run, picked_pair(run))
+    PICTURES.get(read("panel"), panels.one_head)(page, run, picked_pair(run))
 
 
-@st.fragment(key="heads_wall")
+@functools.partial(fragment, key="heads_wall")
 def _wall(page: Lesson, run: Run) -> None:
     """Every head; while heads are being changed, as they are after the change, and a click changes one more."""
-    with guard():
-        _draw_wall(page, run, change_now() if read("panel") == "change" else None)
-
-
-def _draw_wall(page: Lesson, run: Run, change: Change | None) -> None:
+    change = change_now() if read("panel") == "change" else None
     pair = picked_pair(run)
     shown = patterns_of(run, change.intervention(run) if change else NOTHING)
     text = {"title": title(page.words, change, shown)} | {name: page.label(name)

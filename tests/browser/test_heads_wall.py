@@ -268,7 +268,7 @@ def test_every_head_is_switched_that_is_clicked_while_another_is_drawn(open_page
     """No click takes the place of another."""
     page, off = heads_page(open_page, heads_panel="change"), set()
     names = page.get_by_label(WORDS.label("changed"), exact=True)
-    for milliseconds, switched in ((10, (3, 9, 14, 20)), (20, (9, 2, 20, 4))):
+    for milliseconds, switched in ((10, (3, 9, 14, 20)), (30, (9, 2, 20, 5)), (80, (3, 4, 14, 7)), (150, (1, 2, 4))):
         page.evaluate(SWITCH, [switched, milliseconds])
         off ^= set(switched)
         expect(names).to_have_value(named(off), timeout=20_000)

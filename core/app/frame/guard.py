@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.app.base import devices, prose
 from core.app.compute import cache, queue
-from core.app.state import reader
+from core.app.state import fragments, reader
 
 LOG = logging.getLogger(__name__)
 
@@ -38,11 +38,12 @@ def fragment(function: Callable, run_every: float | None = None, key: str | None
     """`st.fragment`, with a failure shown as the frame shows it: what changes together, redrawn without the rest of the
     page; by itself every `run_every` seconds.
 
-    key: by which `st.rerun(key)` asks for it.
+    key: by which `fragments.rerun(key)` asks for it.
     """
 
     @functools.wraps(function)
     def guarded(*args, **kwargs):
+        fragments.begin(key)
         with guard():
             return function(*args, **kwargs)
 

@@ -13,7 +13,7 @@ from core.app.compute import cache, queue
 from core.app.frame import navigation, page_style, prompt_bar
 from core.app.frame.guard import guard
 from core.app.frame.lesson import A_PICTURE_STANDS
-from core.app.state import model_choice, reader
+from core.app.state import fragments, model_choice, reader
 
 ICON = Path(__file__).resolve().parents[3] / "assets" / "icon.png"
 # Every operation of torch lets another reader's thread have Python, and waits this long at most to have it back.
@@ -31,6 +31,7 @@ def draw() -> None:
     sys.setswitchinterval(SWITCH_SECONDS)
     words = prose.load("app")
     st.set_page_config(page_title=words.label("page_title"), page_icon=str(ICON), layout="wide")
+    fragments.begin_all()
     with guard():
         reader.begin()
     page = st.navigation(navigation.sections(), position="hidden" if reader.present() else "top")

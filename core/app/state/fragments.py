@@ -10,6 +10,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 BAR, STRIP, PICTURE, STANDING, BELOW = "bar", "strip", "picture", "standing", "below"
 TOGETHER = "drawn_together"     # in the session: the run that follows draws the picture and what speaks of it
 LATER = "drawn_later"           # in the session: the fragments to draw once the browser shows the run that follows
+ASKED = "fragments_asked"       # in the session: the fragments that callbacks asked for and no run has begun to draw
 
 
 def rerun(*keys: str) -> None:
@@ -18,13 +19,27 @@ def rerun(*keys: str) -> None:
     Nothing is to be done where the whole page is drawn anyway: a link, or the browser's history, may bring with it a
     value that the browser had not heard of yet. Streamlit calls that a change, and to ask for a fragment of the page
     that is left would put that fragment in the new page's place.
+
+    What callbacks asked for before and no run has begun to draw is asked for again: where an event waits already,
+    Streamlit makes one run of both, and ends it, nothing drawn, when the event's callback asks for a run of its own.
     """
     if not get_script_run_ctx().fragment_ids_this_run:
         return
     if keys:
+        asked = st.session_state[ASKED] = dict.fromkeys((*keys, *st.session_state.get(ASKED, ())))
         with contextlib.suppress(StreamlitAPIException):
-            st.rerun(keys)
+            st.rerun(tuple(asked))
     st.rerun()
+
+
+def begin(key: str | None) -> None:
+    """A run draws the fragment of this key."""
+    st.session_state.get(ASKED, {}).pop(key, None)
+
+
+def begin_all() -> None:
+    """A run draws the whole page."""
+    st.session_state.pop(ASKED, None)
 
 
 def rerun_in_turn(first: Sequence[str], later: Sequence[str]) -> None:

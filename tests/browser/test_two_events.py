@@ -1,0 +1,16 @@
+"""What two callbacks ask for at a time is all drawn."""
+from __future__ import annotations
+
+from tests.browser.serving import ROOT, serve, settle
+
+
+def test_what_is_asked_for_while_another_callback_runs_is_drawn(browser):
+    with serve(ROOT / "tests" / "browser" / "apps" / "two_events.py") as server:
+        page = browser.new_page()
+        page.goto(server.url)
+        settle(page)
+        for name in ("first", "second"):
+            page.get_by_role("button", name=f"The {name}").click()
+        for name in ("first", "second"):
+            page.get_by_text(f"The {name} is asked for.").wait_for()
+        page.close()
