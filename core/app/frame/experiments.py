@@ -12,7 +12,8 @@ from core.components.page.keys import arrow_keys
 
 
 def draw_all(experiments: Sequence[Experiment], words: TextFile, lesson: str) -> None:
-    """Every experiment as a row of a grid (page.css): the button, what to look for, and the link.
+    """Every experiment as a row of a grid (page.css): the button, what to look for, and the link, which carries no
+    setting of the lesson but the experiment's own: so a changed setting need not draw them again.
 
     Rows of their own would be boxes that the browser goes over at every change of the page.
     """
@@ -20,7 +21,8 @@ def draw_all(experiments: Sequence[Experiment], words: TextFile, lesson: str) ->
         for experiment in experiments:
             st.button(experiment.title, key=f"do_{lesson}_{experiment.id}", on_click=reader.apply,
                       args=(experiment.settings,), width="stretch")
-            st.markdown(f"{experiment.look} [{words.label('try_link')}]({reader.link(experiment.settings)})")
+            link = reader.link(experiment.settings, alone=True)
+            st.markdown(f"{experiment.look} [{words.label('try_link')}]({link})")
 
 
 def draw_one(experiments: Sequence[Experiment], words: TextFile, lesson: str) -> None:

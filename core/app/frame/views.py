@@ -5,6 +5,7 @@ view has none.
 """
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
@@ -19,7 +20,19 @@ from core.app.frame.check import Question
 from core.app.frame.guard import fragment, guard
 from core.app.frame.lesson import Lesson
 from core.app.state import reader
-from core.app.state.fragments import BAR, BELOW, LATER, PICTURE, STANDING, STRIP, TOGETHER, rerun
+from core.app.state.fragments import (
+    BAR,
+    BELOW,
+    EXPERIMENTS,
+    LATER,
+    NUMBERS,
+    PICTURE,
+    QUESTION,
+    STANDING,
+    STRIP,
+    TOGETHER,
+    rerun,
+)
 from core.app.state.lesson_settings import Settings
 from core.app.state.run import Run
 from core.components.page.standing import when_it_stands
@@ -58,20 +71,21 @@ class View(Protocol):
         """Draws the instrument and returns what it shows.
 
         A view whose parts redraw themselves returns a function instead, which reads the picture anew whenever they ask
-        for the fragment BELOW.
+        for the fragments BELOW.
         """
 
 
 @dataclass
 class Drawn:
     """What an open lesson shows: the view's name, what its picture says, and the prompt that the page around it was
-    drawn with. `alone`: the run of the whole page is over, from here on fragments run. `waits`: what speaks of the
-    picture is not drawn until the browser shows that.
+    drawn with. `said`: what its picture said when its numbers were drawn. `alone`: the run of the whole page is over,
+    from here on fragments run. `waits`: what speaks of the picture is not drawn until the browser shows that.
     """
 
     prompt: str
     view: str = ""
     reading: Reading | Callable[[], Reading] = UNFINISHED
+    said: Reading = UNFINISHED
     alone: bool = False
     waits: bool = False
 
@@ -131,16 +145,24 @@ def _lesson(page: Lesson, drawn: Drawn, instrument: Callable[[], None]) -> None:
             when_it_stands(stands)
 
     def stands() -> None:
-        drawn.waits, prompt = False, drawn.prompt
+        is_new, drawn.waits = reader.prompt() != drawn.prompt, False
+        later = st.session_state.pop(LATER, ())
+        experiments = (EXPERIMENTS,) if is_new or not page.is_seen() else ()
         drawn.prompt = reader.prompt()
         page.see()
         reader.write_url()
-        later = st.session_state.pop(LATER, ())
-        rerun(STANDING, BELOW, *later, *((BAR, STRIP) if drawn.prompt != prompt else ()))
+        rerun(STANDING, *BELOW, *later, *experiments, *((BAR, STRIP) if is_new else ()))
 
     fragment(picture, run_every=growing_results.every(), key=PICTURE)()
-    fragment(lambda: _below(page, drawn), key=BELOW)()
+    for key, draw in ((NUMBERS, lambda: _numbers(page, drawn)), (EXPERIMENTS, page.experiments),
+                      (QUESTION, lambda: _question(page, drawn))):
+        fragment(functools.partial(_once_seen, page, draw), key=key)()
     drawn.alone = True
+
+
+def _once_seen(page: Lesson, draw: Callable[[], None]) -> None:
+    if page.is_seen():
+        draw()
 
 
 def _instrument(page: Lesson, drawn: Drawn, view: View, run: Run, progress: DeltaGenerator) -> None:
@@ -165,24 +187,24 @@ def _pins(page: Lesson, drawn: Drawn, bar: DeltaGenerator | None = None) -> None
         page.pins(dict(reading.summary) or {page.label(f"view_{drawn.view}"): unmarked(reading.title)})
 
 
-def _below(page: Lesson, drawn: Drawn) -> None:
-    """Draw what speaks of the picture, once one is seen."""
-    if not page.is_seen():
-        return
-    reading = drawn.reading() if callable(drawn.reading) else drawn.reading
-    done = reading is not UNFINISHED
+def _numbers(page: Lesson, drawn: Drawn) -> None:
+    """Draw what explains the picture, and its numbers."""
+    reading = drawn.said = drawn.reading() if callable(drawn.reading) else drawn.reading
     if reading.below is not None:
         reading.below()
     page.explanation(reading.explanation or drawn.view)
+    if reading is not UNFINISHED:
+        page.numbers(reading.lines, reading.table)
+
+
+def _question(page: Lesson, drawn: Drawn) -> None:
+    """Draw the question that the picture answers, the code and the data."""
+    said = drawn.said
     with st.container():                # empty or not, so that fragments below find their places again
-        if done:
-            page.numbers(reading.lines, reading.table)
-    page.experiments()
-    with st.container():
-        if reading.question is not None:
-            page.check(reading.question)
-    if done:
-        page.code(reading.functions, reading.data, reading.picture, reading.title)
+        if said.question is not None:
+            page.check(said.question)
+    if said is not UNFINISHED:
+        page.code(said.functions, said.data, said.picture, said.title)
 
 
 def cannot(said: str) -> Reading:

@@ -265,14 +265,16 @@ def theme() -> str:
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
-def link(settings: dict | None = None, lesson: str | None = None) -> str:
+def link(settings: dict | None = None, lesson: str | None = None, *, alone: bool = False) -> str:
     """A link to the present state: relative to the app, all shared state spelled out, `settings` put over it
     (None: left out).
 
-    Without `lesson` it is only the query ("?prompt=…"). A prompt of more than MAX_LINK_CHARACTERS is left out.
+    Without `lesson` it is only the query ("?prompt=…"). alone: without the selection and the other settings of lessons.
+    A prompt of more than MAX_LINK_CHARACTERS is left out.
     """
-    values = {key: value for key, value in st.query_params.to_dict().items() if key not in _SHARED}
-    values |= _shared_values(defaults=True) | {key: _written(value) for key, value in (settings or {}).items()}
+    values = st.query_params.to_dict() | _shared_values(defaults=True)
+    values = {key: value for key, value in values.items() if key in _KEPT or not alone}
+    values |= {key: _written(value) for key, value in (settings or {}).items()}
     values = {key: value for key, value in values.items() if (settings or {}).get(key, value) is not None}
     if not fits_in_link(values.get("prompt", "")):
         values.pop("prompt")
