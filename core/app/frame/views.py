@@ -22,7 +22,6 @@ from core.app.frame.lesson import Lesson
 from core.app.state import reader
 from core.app.state.fragments import (
     BAR,
-    BELOW,
     EXPERIMENTS,
     LATER,
     NUMBERS,
@@ -30,7 +29,6 @@ from core.app.state.fragments import (
     QUESTION,
     STANDING,
     STRIP,
-    TOGETHER,
     rerun,
 )
 from core.app.state.lesson_settings import Settings
@@ -71,7 +69,7 @@ class View(Protocol):
         """Draws the instrument and returns what it shows.
 
         A view whose parts redraw themselves returns a function instead, which reads the picture anew whenever they ask
-        for the fragments BELOW.
+        for the fragments NUMBERS and QUESTION.
         """
 
 
@@ -133,8 +131,7 @@ def _lesson(page: Lesson, drawn: Drawn, instrument: Callable[[], None]) -> None:
     """
 
     def picture() -> None:
-        together = st.session_state.pop(TOGETHER, False)
-        drawn.waits = drawn.alone and not together or not page.is_seen()
+        drawn.waits = drawn.alone or not page.is_seen()
         st.session_state.pop(LATER, None)
         with guard():
             instrument()
@@ -151,7 +148,7 @@ def _lesson(page: Lesson, drawn: Drawn, instrument: Callable[[], None]) -> None:
         drawn.prompt = reader.prompt()
         page.see()
         reader.write_url()
-        rerun(STANDING, *BELOW, *later, *experiments, *((BAR, STRIP) if is_new else ()))
+        rerun(STANDING, NUMBERS, QUESTION, *later, *experiments, *((BAR, STRIP) if is_new else ()))
 
     fragment(picture, run_every=growing_results.every(), key=PICTURE)()
     for key, draw in ((NUMBERS, lambda: _numbers(page, drawn)), (EXPERIMENTS, page.experiments),

@@ -6,10 +6,10 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-# keys: the prompt bar, the strip, the picture, what the browser says of that, and the experiments
-BAR, STRIP, PICTURE, STANDING, EXPERIMENTS = "bar", "strip", "picture", "standing", "experiments"
-NUMBERS, QUESTION = BELOW = "numbers", "question"       # what speaks of the picture, above and below the experiments
-TOGETHER = "drawn_together"     # in the session: the run that follows draws the picture and what speaks of it
+# keys: the prompt bar, the strip, the picture, what the browser says of that, what speaks of it above and below the
+# experiments, and those
+BAR, STRIP, PICTURE, STANDING = "bar", "strip", "picture", "standing"
+NUMBERS, QUESTION, EXPERIMENTS = "numbers", "question", "experiments"
 LATER = "drawn_later"           # in the session: the fragments to draw once the browser shows the run that follows
 ASKED = "fragments_asked"       # in the session: the fragments that callbacks asked for and no run has begun to draw
 
@@ -50,6 +50,5 @@ def rerun_in_turn(first: Sequence[str], later: Sequence[str]) -> None:
 
 
 def redraw() -> None:
-    """Callback: draw the picture and what speaks of it in one run, which costs the server less than two."""
-    st.session_state[TOGETHER] = True
-    rerun(PICTURE, *BELOW)
+    """Callback: draw the picture, and what speaks of it once the browser shows that."""
+    rerun(PICTURE)
