@@ -203,6 +203,11 @@ def test_an_experiment_sets_prompt_selection_and_widgets():
     assert "layer=2" in at.text[0].value and at.query_params["layer"] == "2"
 
 
+def test_the_link_of_an_experiment_carries_the_model_and_its_own_settings_alone():
+    link = re.search(r"\[link\]\(\?([^)]*)\)", whole(framed(head="5", position="1", model="stories-small")))[1]
+    assert set(urllib.parse.parse_qs(link)) == {"prompt", "model", "layer", "demo_strength"}
+
+
 def test_the_answer_is_hidden_until_the_reader_commits():
     at = framed()
     assert "Because it is." not in whole(at) and at.button("demo_which_commit").disabled
