@@ -1,9 +1,11 @@
 """Text to token ids and back: byte-level byte pair encoding (BPE) by the `tokenizers` library, and a visible form
 of every token.
 
-Any text has an encoding, since each of the 256 bytes is a token of its own. The end-of-text token stands for no text at
-all: it marks where a document begins. Nor does the mask token, which some vocabularies have: it is a blank to fill in.
-What a reader types can never become either, save that `encode_blanks` reads a run of underscores as a blank.
+Any text has an encoding, since each of the 256 bytes, or each that UTF-8 uses, is a token of its own. The end-of-text
+token stands for no text at all: it marks where a document begins. Nor do the tokens that some vocabularies have: the
+mask, a blank to fill in, and the markers of a chat, before what a system, a user and an assistant say. What a reader
+types can never become one of them, save that `encode_blanks` reads a run of underscores as a blank, and `encode_chat`
+the markers.
 """
 from __future__ import annotations
 
@@ -21,6 +23,10 @@ from tokenizers import decoders, models, pre_tokenizers, trainers
 PIECE = TypeVar("PIECE", str, bytes)
 END_OF_TEXT, MASK = "<|endoftext|>", "<|mask|>"
 VISIBLE_END_OF_TEXT, VISIBLE_MASK = "‹end›", "‹mask›"
+# before the parts of a chat; each takes the place of a byte that no UTF-8 text holds
+SYSTEM, USER, ASSISTANT = "<|system|>", "<|user|>", "<|assistant|>"
+MARKERS = {SYSTEM: 0xC0, USER: 0xC1, ASSISTANT: 0xF5}
+MARKER = re.compile("|".join(map(re.escape, MARKERS)))
 BLANK = re.compile(" ?_{3,}")             # with the space before it, which belongs to the word that is missing
 VISIBLE = {" ": "·", "\n": "⏎", "\t": "⇥", "\r": "␍"}
 
@@ -58,7 +64,9 @@ class Tokenizer:
         self.end: tuple[int, ...] = ()
         self.mask_token: int | None = bpe.token_to_id(MASK)
         self.vocab_size: int = bpe.get_vocab_size()
-        signs = {end_of_text: VISIBLE_END_OF_TEXT, self.mask_token: VISIBLE_MASK}
+        self.markers = {marker: i for marker in MARKERS if (i := bpe.token_to_id(marker)) is not None}
+        signs = ({i: f"‹{marker[2:-2]}›" for marker, i in self.markers.items()}
+                 | {end_of_text: VISIBLE_END_OF_TEXT, self.mask_token: VISIBLE_MASK})
         self._bytes = tuple(b"" if i in signs else _bytes_of(bpe.id_to_token(i)) for i in range(self.vocab_size))
         self._visible = tuple(signs.get(i) or visible_form(b) for i, b in enumerate(self._bytes))
 
@@ -93,6 +101,17 @@ class Tokenizer:
             raise ValueError(f"This tokenizer has a {MASK} token already.")
         bpe = tokenizers.Tokenizer.from_str(self._bpe.to_str())
         bpe.add_special_tokens([MASK])
+        return Tokenizer(bpe)
+
+    def with_markers(self) -> Tokenizer:
+        """The same tokens under the same ids, save that the markers of a chat stand in place of three bytes that no
+        UTF-8 text holds.
+        """
+        fields, characters = json.loads(self._bpe.to_str()), {b: c for c, b in BYTE_OF_CHARACTER.items()}
+        for marker, byte in MARKERS.items():
+            fields["model"]["vocab"][marker] = fields["model"]["vocab"].pop(characters[byte])
+        bpe = tokenizers.Tokenizer.from_str(json.dumps(fields))
+        bpe.add_special_tokens(list(MARKERS))
         return Tokenizer(bpe)
 
     @classmethod
@@ -137,6 +156,16 @@ class Tokenizer:
             raise ValueError("This vocabulary has no token for a blank.")
         first, *others = BLANK.split(text)
         return self.encode(first) + [i for part in others for i in (self.mask_token, *self.encode(part))]
+
+    def encode_chat(self, text: str) -> list[int]:
+        """The ids of `text`, in which each marker of a chat is one token. Raises ValueError without such tokens."""
+        if not self.markers:
+            raise ValueError("This vocabulary has no markers of a chat.")
+        ids, at = [], 0
+        for marker in MARKER.finditer(text):
+            ids += [*self.encode(text[at:marker.start()]), self.markers[marker[0]]]
+            at = marker.end()
+        return ids + self.encode(text[at:])
 
     def spans(self, text: str) -> list[tuple[int, int, int]]:
         """(id, start, end) of each token of `text`: it stands for text[start:end], in characters.

@@ -6,7 +6,18 @@ import pytest
 import tokenizers
 from tokenizers import models
 
-from core.model.tokenizer import BYTE_OF_CHARACTER, END_OF_TEXT, MASK, Prompt, Tokenizer, encodable, visible_form
+from core.model.tokenizer import (
+    ASSISTANT,
+    BYTE_OF_CHARACTER,
+    END_OF_TEXT,
+    MASK,
+    SYSTEM,
+    USER,
+    Prompt,
+    Tokenizer,
+    encodable,
+    visible_form,
+)
 
 TRAINING_TEXTS = ["the cat sat on the mat", "the other cat ate the rat", "a dog and the cat"] * 4
 
@@ -178,3 +189,38 @@ def test_a_mask_is_saved_and_loaded(with_mask, tmp_path):
     assert (again.mask_token, again.vocab_size) == (280, 281)
     assert again.encode_blanks(f"{MASK} cat ___") == with_mask.encode_blanks(f"{MASK} cat ___")
     assert again.decode(again.encode_blanks("the ____ cat")) == "the cat"
+
+
+# Chats
+
+@pytest.fixture(scope="module")
+def with_markers(tok) -> Tokenizer:
+    return tok.with_markers()
+
+
+def test_markers_take_the_place_of_bytes_that_no_text_holds(tok, with_markers):
+    changed = {i for i in range(tok.vocab_size) if tok.token_bytes(i) != with_markers.token_bytes(i)}
+    assert with_markers.vocab_size == tok.vocab_size and changed == set(with_markers.markers.values())
+    assert {tok.token_bytes(i) for i in changed} == {b"\xc0", b"\xc1", b"\xf5"}
+    assert [with_markers.encode(text) for text in TEXTS] == [tok.encode(text) for text in TEXTS]
+    assert tok.markers == {}
+
+
+@pytest.mark.parametrize("text", [SYSTEM, f"a{USER}b", f"{ASSISTANT}{ASSISTANT}"])
+def test_what_is_typed_is_never_a_marker(tok, with_markers, text):
+    assert with_markers.encode(text) == tok.encode(text) == with_markers.encode_batch([text])[0]
+
+
+def test_a_chat_by_hand(tok, with_markers):
+    system, user, assistant = (with_markers.markers[marker] for marker in (SYSTEM, USER, ASSISTANT))
+    ids = with_markers.encode_chat(f"{SYSTEM} the cat{USER} a{ASSISTANT}")
+    assert ids == [system, *tok.encode(" the cat"), user, *tok.encode(" a"), assistant]
+    assert with_markers.decode(ids) == " the cat a"
+    assert [with_markers.visible(i) for i in (system, user, assistant)] == ["‹system›", "‹user›", "‹assistant›"]
+    with pytest.raises(ValueError, match="no markers"):
+        tok.encode_chat("a")
+
+
+def test_markers_are_saved_and_loaded(with_markers, tmp_path):
+    with_markers.save(tmp_path / "tokenizer.json")
+    assert Tokenizer.load(tmp_path / "tokenizer.json").markers == with_markers.markers
