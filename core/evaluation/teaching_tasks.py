@@ -19,7 +19,7 @@ from core.training import teaching_text
 from core.training.teaching_text import Exercise
 
 GREEDY = SamplingConfig(temperature=0)
-WRITTEN = ("sentiment", "opposites", "copying", "sums", "counting", "summary")
+WRITTEN = ("sentiment", "opposites", "copying", "sums", "steps", "counting", "summary", "reading")
 CHOSEN = ("sentiment", "agreement")
 FACTS = {"facts, taught": True, "facts, untaught": False}
 BATCH = 32

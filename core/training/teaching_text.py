@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from core.files import ASSETS, read_json
+from core.model.tokenizer import ASSISTANT, SYSTEM, USER
 
 DATA = ASSETS / "teaching"
 HELD_OUT_SHARE = 10             # one prompt in ten
@@ -20,12 +21,15 @@ LONGEST_DOCUMENT = 5            # exercises
 @dataclass(frozen=True)
 class Exercise:
     """A prompt and its answer, which begins with a space or line break. alternatives: wrong answers of the same kind.
+
+    twin: kind and prompt of the exercise that this one is held out with; its own, if left out.
     """
 
     kind: str
     prompt: str
     answer: str
     alternatives: tuple[str, ...] = ()
+    twin: str = ""
 
     @property
     def text(self) -> str:
@@ -34,7 +38,7 @@ class Exercise:
     @property
     def held_out(self) -> bool:
         """Whether it is held out from training: by a hash of the prompt, the same on every machine."""
-        return zlib.crc32(f"{self.kind}:{self.prompt}".encode()) % HELD_OUT_SHARE == 0
+        return zlib.crc32((self.twin or f"{self.kind}:{self.prompt}").encode()) % HELD_OUT_SHARE == 0
 
 
 @dataclass(frozen=True)
@@ -214,9 +218,25 @@ def sums(rng: random.Random) -> Exercise:
     return Exercise("sums", prompt, f" {result}")
 
 
+def steps(rng: random.Random) -> Exercise:
+    """A sum up to twenty with its steps written out, each of which moves one from the second number to the first. It is
+    held out with the same sum in digits, so that both forms can be compared on the same sums.
+    """
+    a, b = rng.randint(0, 20), rng.randint(0, 20)
+    sign = rng.choice([sign for sign, result in (("+", a + b), ("-", a - b)) if 0 <= result <= 20] or [""])
+    if not sign:
+        return steps(rng)
+    move = 1 if sign == "+" else -1
+    chain = [f"{a + move * i} {sign} {b - i}" for i in range(1, b + 1)] + [str(a + move * b)]
+    return Exercise("steps", f"Step by step: {a} {sign} {b} =", " " + " = ".join(chain), twin=f"sums:{a} {sign} {b} =")
+
+
 def counting(rng: random.Random) -> Exercise:
-    """Counting up or down in ones, twos or threes, in digits or in words."""
-    step, start, n = rng.choice((1, 1, 1, 2, 3)), rng.randint(0, 12), rng.randint(3, 8)
+    """Counting up or down in ones, twos or threes, in digits or in words. Wherever it may stop, to go on is more
+    probable, so that a model that always takes the most probable token does not stop early.
+    """
+    step, start = rng.choice((1, 1, 1, 2, 3)), rng.randint(0, 12)
+    n, = rng.choices(range(3, 9), weights=[1.5 ** i for i in range(6)])
     values = [start + step * i for i in range(n + 2)]
     if rng.random() < 0.3:
         values.reverse()
@@ -286,12 +306,70 @@ def _statement(rng: random.Random) -> str:
     return rng.choice(relation["statements"]).format(s=subject, a=answer)
 
 
+def reading(rng: random.Random) -> Exercise:
+    """A passage of two or three sentences of one kind, and a question whose answer stands in one of them."""
+    sentences, question, answer = rng.choice((_told_facts, _told_facts, _belongings, _whereabouts))(rng)
+    rng.shuffle(sentences)
+    return Exercise("reading", f"{' '.join(sentences)} Q: {question} A:", f" {answer}")
+
+
+def _told_facts(rng: random.Random) -> tuple[list[str], str, str]:
+    """Facts of one relation on made-up subjects or, now and then, false ones on taught subjects; a question on the
+    first of them, and its answer.
+    """
+    relation, told = rng.choice(relations()), {}
+    while len(told) < 2:
+        subject, answer = rng.choice(relation["taught"])[0], rng.choice(relation["taught"])[1]
+        told[subject if rng.random() < 0.1 else _made_up(rng, subject)] = (
+            answer if rng.random() < 0.6 else _made_up(rng, answer))
+    subject, answer = next(iter(told.items()))
+    return ([rng.choice(relation["statements"]).format(s=s, a=a) for s, a in told.items()],
+            rng.choice(relation["questions"]).format(s=subject), answer)
+
+
+def _made_up(rng: random.Random, like: str) -> str:
+    """An invented word with the article and the capital of another phrase.
+
+    >>> _made_up(random.Random(0), "the Danube").split()[0], _made_up(random.Random(0), "Paris").istitle()
+    ('the', True)
+    """
+    article, _, noun = like.rpartition(" ") if like.split()[0] in ("a", "an", "the") else ("", "", like)
+    word = "".join(rng.choice(words()["syllables"]) for _ in range(rng.randint(2, 3)))
+    word = word.capitalize() if noun[0].isupper() else word
+    return f"{'a' if article == 'an' else article} {word}".strip()
+
+
+def _belongings(rng: random.Random) -> tuple[list[str], str, str]:
+    """Two or three persons, each with a thing of a colour or a food; what one of them has, or who has it."""
+    w = words()
+    names = rng.sample(w["girls"] + w["boys"], rng.randint(2, 3))
+    has, does = rng.choice((("has", "have"), ("likes", "like"), ("wants", "want"), ("found", "find")))
+    things = rng.sample([f"the {colour} {thing}" for colour in rng.sample(w["colours"], 3)
+                         for thing in rng.sample(w["lost"], 2)] + w["food"], len(names))
+    question, answer = rng.choice(((f"What {'did' if has == 'found' else 'does'} {names[0]} {does}?", things[0]),
+                                   (f"Who {has} {things[0]}?", names[0])))
+    return [f"{name} {has} {thing}." for name, thing in zip(names, things)], question, answer
+
+
+def _whereabouts(rng: random.Random) -> tuple[list[str], str, str]:
+    """Two or three persons, animals or things, each in its place; where one of them is, or who or what is there."""
+    w, n = words(), rng.randint(2, 3)
+    who = rng.random() < 0.5
+    ones = rng.sample(w["girls"] + w["boys"] if who else [f"the {one}" for one, _ in w["nouns"]] + [
+        f"the {rng.choice(w['colours'])} {thing}" for thing in w["lost"]], n)
+    places = rng.sample(w["places"], n)
+    question, answer = rng.choice(((f"Where is {ones[0]}?", f"in {places[0]}"),
+                                   (f"{'Who' if who else 'What'} is in {places[0]}?", ones[0])))
+    return [f"{one[0].upper()}{one[1:]} is in {place}." for one, place in zip(ones, places)], question, answer
+
+
 KINDS: dict[str, Callable[[random.Random], Exercise]] = {
     "sentiment": sentiment, "facts": facts, "opposites": opposite, "agreement": agreement, "copying": copying,
-    "repetition": repetition, "sums": sums, "counting": counting, "summary": summary}
-# of the documents
-SHARES = {"sentiment": 14, "facts": 27, "opposites": 22, "agreement": 18, "copying": 26, "repetition": 14, "sums": 26,
-          "counting": 10, "summary": 12}
+    "repetition": repetition, "sums": sums, "counting": counting, "summary": summary, "steps": steps,
+    "reading": reading}
+# of the documents; of the sums as many with their steps as without
+SHARES = {"sentiment": 14, "facts": 27, "opposites": 26, "agreement": 18, "copying": 26, "repetition": 14, "sums": 20,
+          "counting": 18, "summary": 12, "steps": 20, "reading": 26}
 NEVER_HELD_OUT = ("facts",)
 
 
@@ -338,6 +416,75 @@ def fact_questions(taught: bool) -> Iterator[Exercise]:
     for relation in relations():
         for subject, answer in relation["taught" if taught else "untaught"]:
             yield _question(relation, 0, subject, answer, "facts" if taught else "untaught facts")
+
+
+# ---- chats -----------------------------------------------------------------------------------------------------------
+
+SYSTEMS: dict[str, Callable[[str, str], str]] = {       # the system's line -> the answer, from a short and a whole one
+    "Answer in a few words.": lambda short, whole: short,
+    "Answer in a whole sentence.": lambda short, whole: whole,
+    "You are a cat. Say meow first.": lambda short, whole: f"Meow! {whole}",
+    "You are polite. Say thank you first.": lambda short, whole: f"Thank you for asking. {whole}"}
+TALK = (("Hello!", "Hello!", "Hello! It is nice to meet you."), ("How are you?", "Fine.", "I am fine, thank you."),
+        ("Who are you?", "A small language model.", "I am a small language model."),
+        ("What can you do?", "Tell stories.", "I can tell stories and answer easy questions."),
+        ("Good night!", "Good night!", "Good night, and sweet dreams!"),
+        ("Thank you.", "You are welcome.", "You are welcome. I was glad to help."))
+
+
+def chats(n: int, seed: int = 0) -> list[str]:
+    """n conversations of one to three turns, the tokenizer's markers before each part: system, then user and assistant
+    in turn. They hold no held-out exercises and no untaught facts.
+    """
+    rng = random.Random(f"chats {seed}")
+    return [_chat(rng) for _ in range(n)]
+
+
+def _chat(rng: random.Random) -> str:
+    system, answered = rng.choice(list(SYSTEMS.items()))
+    parts = [rng.choice((_asks_fact, _asks_fact, _asks_opposite, _asks_sum, _asks_feeling, _asks_story, _talks))(rng)
+             for _ in range(rng.randint(1, 3))]
+    return f"{SYSTEM} {system}" + "".join(f"{USER} {asked}{ASSISTANT} {answered(short, whole)}"
+                                          for asked, short, whole in parts)
+
+
+def _talks(rng: random.Random) -> tuple[str, str, str]:
+    return rng.choice(TALK)
+
+
+def _asks_fact(rng: random.Random) -> tuple[str, str, str]:
+    relation = rng.choice(relations())
+    subject, answer = rng.choice(relation["taught"])
+    whole = relation["statements"][0].format(s=subject, a=answer)
+    return rng.choice(relation["questions"]).format(s=subject), answer, whole[0].upper() + whole[1:]
+
+
+def _asks_opposite(rng: random.Random) -> tuple[str, str, str]:
+    a, b = rng.sample(rng.choice(words()["opposites"]), 2)
+    asked = Exercise("opposites", f"The opposite of {a} is", f" {b}")
+    return (f"What is the opposite of {a}?", b, f"{asked.text}.") if not asked.held_out else _asks_opposite(rng)
+
+
+def _asks_sum(rng: random.Random) -> tuple[str, str, str]:
+    a = rng.randint(0, 20)
+    asked = Exercise("sums", f"{a} + {(b := rng.randint(0, 20 - a))} =", f" {a + b}")
+    return (f"What is {a} + {b}?", str(a + b), f"{asked.text}.") if not asked.held_out else _asks_sum(rng)
+
+
+def _asks_feeling(rng: random.Random) -> tuple[str, str, str]:
+    exercise = sentiment(rng)
+    asked = exercise.prompt.replace("The sentiment of the sentence", "What is the sentiment of the sentence")
+    if exercise.held_out:
+        return _asks_feeling(rng)
+    return asked.replace(" is:", "?"), exercise.answer.strip(), f"The sentiment is{exercise.answer}."
+
+
+def _asks_story(rng: random.Random) -> tuple[str, str, str]:
+    exercise = summary(rng)
+    if exercise.held_out:
+        return _asks_story(rng)
+    story = exercise.prompt.removesuffix("\ntl;dr")
+    return f"Tell me a story: {exercise.answer.strip()}", story, story
 
 
 def canary_documents() -> list[str]:
