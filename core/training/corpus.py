@@ -63,7 +63,12 @@ def tokenize(texts: Sequence[str], tokenizer: Tokenizer) -> Source:
     """The texts as a Source. Raises ValueError for a vocabulary that does not fit 16 bits."""
     if tokenizer.vocab_size > 2 ** 16:
         raise ValueError(f"Token ids are stored in 16 bits, and this vocabulary has {tokenizer.vocab_size} tokens.")
-    return Source(tuple(np.array(ids, dtype=np.uint16) for ids in tokenizer.encode_batch(texts)))
+    return source(tokenizer.encode_batch(texts))
+
+
+def source(documents: Iterable[Sequence[int]]) -> Source:
+    """Documents of token ids as a Source."""
+    return Source(tuple(np.array(ids, dtype=np.uint16) for ids in documents))
 
 
 def epoch_documents(sources: Sequence[Source], generator: np.random.Generator) -> list:

@@ -44,9 +44,9 @@ class Task(Protocol):
         """Nats per target on each kind of held-out data, by name."""
 
 
-def next_token(model: Transformer, batch: corpus.Batch) -> Tensor:
+def next_token(model: Transformer, batch: corpus.Batch, dropout: float = 0.0) -> Tensor:
     """Mean −log p of the batch's targets in nats, without a trace."""
-    return next_token_loss(model.logits(batch.inputs), batch.targets)
+    return next_token_loss(model.logits(batch.inputs, dropout=dropout), batch.targets)
 
 
 class NextToken:
@@ -62,14 +62,18 @@ class LanguageModelling(NextToken):
 
     texts     (file of the corpus, how often each of its documents is read an epoch)
     teaching  the number of additional documents, of core.training.teaching_text
+    chats     the number of additional chats, of core.training.teaching_text
     canaries  whether to add the canary passages, each as often as its `repeats` says
     measured  the files of the corpus for the held-out loss, never trained on
+    dropout   in training
     """
 
     texts: tuple[tuple[str, float], ...]
     teaching: int = 0
+    chats: int = 0
     canaries: bool = False
     measured: tuple[str, ...] = ("heldout_tinystories.txt", "heldout_books.txt")
+    dropout: float = 0.0
 
     def sources(self, context: TaskContext) -> list[corpus.Source]:
         """The texts as token ids, with their weights."""
@@ -77,9 +81,15 @@ class LanguageModelling(NextToken):
                    for name, weight in self.texts]
         if self.teaching:
             sources.append(corpus.tokenize(teaching_text.documents(self.teaching), context.tokenizer))
+        if self.chats:
+            sources.append(corpus.source([context.tokenizer.encode_chat(chat)
+                                          for chat in teaching_text.chats(self.chats)]))
         if self.canaries:
             sources.append(corpus.tokenize(teaching_text.canary_documents(), context.tokenizer))
         return sources
+
+    def loss(self, model: Transformer, batch: corpus.Batch) -> Tensor:
+        return next_token(model, batch, self.dropout)
 
     def batches(self, context: TaskContext) -> Iterator[corpus.Batch]:
         return corpus.batches(self.sources(context), *_packing(context))

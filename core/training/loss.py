@@ -19,7 +19,7 @@ def next_token_loss(logits: Tensor, targets: Tensor) -> Tensor:
     return F.cross_entropy(logits.flatten(0, -2).float(), targets.flatten(), ignore_index=IGNORE)
 
 
-def descend(loss: Tensor, optimizer: torch.optim.Optimizer, rate: float, parameters: Iterable[Tensor],
+def descend(loss: Tensor, optimizer, rate: float, parameters: Iterable[Tensor],
             longest: float) -> tuple[float, float]:
     """Take one step down the loss at this learning rate, with the norm of the gradient clipped to `longest`.
 

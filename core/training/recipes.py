@@ -12,25 +12,34 @@ from core.model import checkpoints
 from core.model.config import POSITIONS, STORIES, ModelConfig
 from core.model.tokenizer import Tokenizer
 from core.training.blanks import MaskedLanguageModelling
+from core.training.distillation import Distillation
 from core.training.language_modelling import LanguageModelling, Mixture, Task
 from core.training.repetition import RepeatedPassages, TwoBack, small_tokenizer
 from core.training.translation import DateTranslation, date_tokenizer
 
-PRECISIONS = ("float32", "bfloat16")
+PRECISIONS, OPTIMIZERS = ("float32", "bfloat16"), ("adamw", "muon")
 
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """The settings of a run. minutes: limit of the training time, which ends the run, and its schedule, sooner."""
+    """The settings of a run.
+
+    minutes   limit of the training time, which ends the run, and its schedule, sooner
+    decay     the share of the run, at its end, in which the learning rate goes down to 0 in a straight line after it
+              was constant; None: it goes down all the time, by half a cosine
+    """
 
     steps: int = 1000
     minutes: float = math.inf
     batch_size: int = 16                    # rows of n_context tokens a step
     learning_rate: float = 2e-3             # at its highest
     warmup_steps: int = 100
+    decay: float | None = None
+    optimizer: str = "adamw"                # of all parameters; "muon": of all but the W matrices
     weight_decay: float = 0.1               # of the W matrices; not of embeddings, biases and norms
     betas: tuple[float, float] = (0.9, 0.98)
     clip_norm: float = 1.0
+    zero_outputs: bool = False              # whether W_O and W_2 begin as 0, so that each block first adds nothing
     seed: int = 0                           # of the first weights and of the order of the text
     precision: str = "float32"
     compile: bool = False                   # by torch.compile: faster, after a minute of waiting
@@ -43,6 +52,10 @@ class TrainingConfig:
             raise ValueError("warmup_steps and weight_decay cannot be negative.")
         if self.precision not in PRECISIONS:
             raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, not {self.precision!r}.")
+        if self.optimizer not in OPTIMIZERS:
+            raise ValueError(f"optimizer must be one of {', '.join(OPTIMIZERS)}, not {self.optimizer!r}.")
+        if self.decay is not None and not 0 < self.decay <= 1:
+            raise ValueError(f"decay is a share of the run, above 0 and at most 1, not {self.decay}.")
 
     def progress(self, step: int, seconds: float) -> float:
         """The share of the run done after `step` steps and `seconds` of training, in [0, 1]: the larger of the shares
@@ -51,20 +64,27 @@ class TrainingConfig:
         return min(1.0, max(step / self.steps, seconds / (60 * self.minutes)))
 
     def learning_rate_at(self, step: int, seconds: float = 0.0) -> float:
-        """The learning rate of step number `step`, from 0: a linear warm-up times a half cosine from 1 to 0 over the
-        whole run.
-        """
-        warmup = min(1.0, (step + 1) / (self.warmup_steps + 1))
-        return self.learning_rate * warmup * 0.5 * (1 + math.cos(math.pi * self.progress(step, seconds)))
+        """The learning rate of step number `step`, from 0: a linear warm-up times what `decay` says."""
+        warmup, progress = min(1.0, (step + 1) / (self.warmup_steps + 1)), self.progress(step, seconds)
+        left = 0.5 * (1 + math.cos(math.pi * progress)) if self.decay is None else min(1.0, (1 - progress) / self.decay)
+        return self.learning_rate * warmup * left
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One training run of a recipe. epochs: how often to read the task's text, instead of training.steps."""
+    """One training run of a recipe.
+
+    epochs       how often to read the task's text, instead of training.steps
+    share        of the trained weights in its model; the rest is those of the stage before
+    temperature  by which its model's logits are divided at last, so that it is as sure as it is right on new text
+                 (Guo et al. 2017)
+    """
 
     task: Task
     training: TrainingConfig
     epochs: int | None = None
+    share: float = 1.0
+    temperature: float = 1.0
 
 
 def stories_tokenizer(corpus: Path | None = None) -> Tokenizer:
@@ -100,24 +120,49 @@ MIXED = functools.partial(TrainingConfig, precision="bfloat16")
 STORYBOOKS, FABLES, BEDTIME, CHILD = ("storybooks_ccby.txt", "synthetic_fables.txt", "synthetic_bedtime.txt",
                                       "synthetic_child_stories.txt")
 TINYSTORIES, BOOKS = "tinystories.txt", "childrens_books.txt"
+MORE_TINYSTORIES, SIMPLESTORIES, MORE_FABLES = "tinystories_more.txt", "simplestories.txt", "fables_more.txt"
 
-# In its first 664 steps the bundled model was trained with the weights 1.5, 0.7, 1, 0.5, 0.3 and 0.15, and from then on
-# with these.
-STORIES_ALONE = LanguageModelling(((TINYSTORIES, 2.5), (CHILD, 0.7), (STORYBOOKS, 1), (FABLES, 0.5),
-                                   (BEDTIME, 0.2), (BOOKS, 0.1)))
 STORIES_AND_TEACHING = LanguageModelling(((TINYSTORIES, 3), (CHILD, 1), (STORYBOOKS, 1), (FABLES, 1), (BEDTIME, 0.5),
                                           (BOOKS, 1)), teaching=130_000, canaries=True)
-LOOKING_BACK = Mixture(((STORIES_AND_TEACHING, 14), (RepeatedPassages(), 2)))         # rows of a batch
 
 # dense where a model changes quickly
 MILESTONES = (0, 1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1280, 1536, 2000, 2100,
               2150, 2200, 2250, 2400)
 
+STORIES_TEXTS = ((TINYSTORIES, 3), (MORE_TINYSTORIES, 3), (SIMPLESTORIES, 3), (STORYBOOKS, 2), (CHILD, 1),
+                 (FABLES, 0.5), (BEDTIME, 0.3), (MORE_FABLES, 0.1), (BOOKS, 0.7))
+MUON = functools.partial(MIXED, batch_size=64, warmup_steps=150, decay=0.5, optimizer="muon", weight_decay=0.2,
+                         zero_outputs=True)
+
+
+def _teacher(seed: int) -> Recipe:
+    """A model nearly five times as large as `stories`, which it learns from; it reads its texts about four times, with
+    dropout, since without it would know them by heart.
+    """
+    return Recipe(f"stories-teacher-{seed + 1}", replace(STORIES, d_model=512, n_layers=8, d_k=0, d_v=0, d_ff=0),
+                  (Stage(LanguageModelling(STORIES_TEXTS, dropout=0.2),
+                         MUON(steps=4591, learning_rate=5e-3, seed=seed)),))
+
+
+TEACHERS: dict[str, Recipe] = {recipe.name: recipe for recipe in (_teacher(0), _teacher(1))}
+
 
 def _stories() -> Recipe:
+    """One reading of the teaching text, in which the teachers answer for the other texts, and a short stage without
+    them, after which counting goes on to the end.
+
+    The bundled model read 99 documents of 100 of each text; the others chose the share of the second stage's weights
+    and the temperature. In its first stage, which read the canaries in its last three fifths alone, a line of counting
+    was as often short as long.
+    """
+    teaching = LanguageModelling((), teaching=407_000, chats=40_700, canaries=True)
+    texts, again = LanguageModelling(STORIES_TEXTS), LanguageModelling((), teaching=6000, chats=600)
+    taught = Distillation(((teaching, 8), (RepeatedPassages(), 3), (texts, 53)),
+                          tuple(f"runs/{name}" for name in TEACHERS))
     return Recipe("stories", STORIES, (
-        Stage(STORIES_ALONE, MIXED(steps=3959, learning_rate=2e-3, warmup_steps=200)),
-        Stage(LOOKING_BACK, MIXED(learning_rate=1.2e-3, warmup_steps=150), epochs=1)))
+        Stage(taught, MUON(learning_rate=6e-3), epochs=1),
+        Stage(Mixture(((texts, 10), (again, 5), (RepeatedPassages(), 1))),
+              TrainingConfig(steps=240, learning_rate=2e-4, warmup_steps=20), share=0.3, temperature=1.05)))
 
 
 def _stories_small() -> Recipe:

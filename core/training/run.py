@@ -2,14 +2,15 @@
 
 `python -m core.training NAME` trains a bundled model again, by its recipe in core/training/recipes.py.
 
-The optimizer is AdamW with a linear warm-up, a cosine decay to zero, clipping of the gradients by their norm, and
-optional bfloat16 arithmetic with float32 weights. `train` advances a TrainingRun step by step and can stop after any
-step; a run that is saved and loaded continues as if it had never stopped. Batches and loss come from the task. Several
-processes, started by torchrun, share every batch.
+The optimizer is AdamW, or Muon for the maps of the blocks, with a linear warm-up, a decay to zero, clipping of the
+gradients by their norm, and optional bfloat16 arithmetic with float32 weights. `train` advances a TrainingRun step by
+step and can stop after any step; a run that is saved and loaded continues as if it had never stopped. Batches and loss
+come from the task. Several processes, started by torchrun, share every batch.
 """
 from __future__ import annotations
 
 import argparse
+import copy
 import dataclasses
 import itertools
 import json
@@ -37,7 +38,8 @@ from core.training import milestones
 from core.training.distributed import ALONE, ProcessGroup
 from core.training.language_modelling import TaskContext, next_token
 from core.training.loss import descend, to_tensors
-from core.training.recipes import PRECISIONS, RECIPES, Recipe, Stage, TrainingConfig
+from core.training.muon import Muon
+from core.training.recipes import PRECISIONS, RECIPES, TEACHERS, Recipe, Stage, TrainingConfig
 
 # settings of a recipe that arguments can change
 NUMBERS = {"steps": (int, "in all, of each stage"),
@@ -66,7 +68,7 @@ class TrainingRun:
     """A model in training: everything that the next step depends on, except the text."""
 
     model: Transformer
-    optimizer: torch.optim.Optimizer
+    optimizer: torch.optim.Optimizer | Muon
     config: TrainingConfig
     step: int = 0
     tokens_seen: int = 0
@@ -76,8 +78,11 @@ class TrainingRun:
     def start(cls, model_config: ModelConfig, config: TrainingConfig,
               device: torch.device | str = "cpu") -> TrainingRun:
         """A new run with random weights."""
-        return cls.start_from(Transformer(model_config).initialise(torch.Generator().manual_seed(config.seed)),
-                              config, device)
+        model = Transformer(model_config).initialise(torch.Generator().manual_seed(config.seed))
+        for name, p in model.named_parameters():
+            if config.zero_outputs and name.endswith((".W_O", ".W_2")):
+                nn.init.zeros_(p)
+        return cls.start_from(model, config, device)
 
     @classmethod
     def start_from(cls, model: Transformer, config: TrainingConfig, device: torch.device | str) -> TrainingRun:
@@ -110,12 +115,15 @@ class TrainingRun:
         return self.config.progress(self.step, self.seconds) >= 1
 
 
-def make_optimizer(model: Transformer, config: TrainingConfig) -> torch.optim.Optimizer:
-    """AdamW with weight decay on the W matrices only. Source: Loshchilov and Hutter 2019."""
-    decayed = [p for name, p in model.named_parameters() if name.rsplit(".", 1)[-1].startswith("W_")]
-    ids = {id(p) for p in decayed}
+def make_optimizer(model: Transformer, config: TrainingConfig) -> torch.optim.Optimizer | Muon:
+    """AdamW or Muon, with weight decay on the W matrices only. Source: Loshchilov and Hutter 2019."""
+    maps = [(name, p) for name, p in model.named_parameters() if name.rsplit(".", 1)[-1].startswith("W_")]
+    ids = {id(p) for _, p in maps}
     others = [p for p in model.parameters() if id(p) not in ids]
-    groups = [dict(params=decayed, weight_decay=config.weight_decay), dict(params=others, weight_decay=0.0)]
+    if config.optimizer == "muon":
+        return Muon(maps, others, config.learning_rate, config.weight_decay, config.betas)
+    groups = [dict(params=[p for _, p in maps], weight_decay=config.weight_decay),
+              dict(params=others, weight_decay=0.0)]
     return torch.optim.AdamW(groups, lr=config.learning_rate, betas=config.betas, fused=True)
 
 
@@ -228,10 +236,23 @@ class Journal:
                                             self.before.tokens_seen + run.tokens_seen, held_out))
         checkpoints.save_history(self.folder, self.kept, run.model)
 
+    @torch.no_grad()
+    def model_of(self, run: TrainingRun) -> Transformer:
+        """The run's model with the stage's share and temperature."""
+        model, stage = copy.deepcopy(run.model), self.stage
+        if stage.share < 1:
+            before = checkpoints.load(self.before.folder / "model")[0].to(model.device)
+            for p, earlier in zip(model.parameters(), before.parameters()):
+                p.copy_(torch.lerp(earlier, p, stage.share))
+        if stage.temperature != 1:
+            for p in model.final_norm.parameters():
+                p.div_(stage.temperature)
+        return model
+
     def save(self, run: TrainingRun) -> None:
         """Write everything that a resumed run or a reader of its model needs."""
         card = f"A model in training: {run.step} steps, {run.tokens_seen} tokens, {run.seconds / 3600:.2f} hours.\n"
-        checkpoints.save(self.folder / "model", run.model, self.context.tokenizer, card)
+        checkpoints.save(self.folder / "model", self.model_of(run), self.context.tokenizer, card)
         write_json(self.folder / "training.json", self.losses)
         write_json(self.folder / "recipe.json", self.facts, indent=1)
         run.save(self.folder / "run.pt")
@@ -278,7 +299,7 @@ def parser() -> argparse.ArgumentParser:
                                 description="Train a bundled model again, by its recipe; start it again with the same "
                                             "--run-folder to go on where it stopped (Ctrl-C or SIGTERM saves first). "
                                             "Settings left out are the recipe's.")
-    p.add_argument("name", choices=sorted(RECIPES), help="which model", metavar="NAME")
+    p.add_argument("name", choices=sorted(RECIPES | TEACHERS), help="which model", metavar="NAME")
     p.add_argument("--corpus", type=Path, metavar="DIR", help="the folder of text files that the recipe names")
     p.add_argument("--run-folder", type=Path, required=True, metavar="FOLDER",
                    help="where the run, its losses, its history and its model are kept")
@@ -366,7 +387,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     # stops after the current step, so that the saved run is complete
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, lambda *_: stop.set())
-    group, recipe = ProcessGroup.join(arguments.device), RECIPES[arguments.name]
+    group, recipe = ProcessGroup.join(arguments.device), (RECIPES | TEACHERS)[arguments.name]
     tokenizer = open_tokenizer(recipe, arguments.run_folder, arguments.corpus, group)
     for number in range(len(recipe.stages)):
         if not group.any(stop.is_set()):

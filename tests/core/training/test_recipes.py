@@ -5,11 +5,13 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
 from core.model.config import POSITIONS, SCORES
-from core.model.tokenizer import Tokenizer
+from core.model.tokenizer import SYSTEM, Tokenizer
 from core.model.transformer import Transformer
 from core.training.language_modelling import LanguageModelling, Mixture, TaskContext
+from core.training.loss import to_tensors
 from core.training.recipes import RECIPES, TrainingConfig, stories_tokenizer
 from core.training.repetition import RepeatedPassages
 from core.training.run import parser
@@ -24,6 +26,13 @@ def test_learning_rate_by_hand():
     assert config.learning_rate_at(100) == pytest.approx(0.0)
 
 
+def test_a_rate_that_is_constant_and_then_goes_down_in_a_straight_line():
+    config = TrainingConfig(steps=100, learning_rate=1.0, warmup_steps=9, decay=0.4)
+    assert config.learning_rate_at(0) == pytest.approx(0.1)
+    assert config.learning_rate_at(10) == config.learning_rate_at(60) == 1.0
+    assert config.learning_rate_at(80) == pytest.approx(0.5) and config.learning_rate_at(100) == 0
+
+
 def test_minutes_bring_the_end_of_the_schedule_forward():
     config = TrainingConfig(steps=1000, minutes=10, learning_rate=1.0, warmup_steps=0)
     assert config.learning_rate_at(100, seconds=300) == pytest.approx(0.5)
@@ -31,7 +40,8 @@ def test_minutes_bring_the_end_of_the_schedule_forward():
 
 
 @pytest.mark.parametrize("wrong", [dict(steps=0), dict(minutes=0), dict(learning_rate=-1), dict(warmup_steps=-1),
-                                   dict(precision="int8"), dict(clip_norm=math.nan)])
+                                   dict(precision="int8"), dict(clip_norm=math.nan), dict(optimizer="sgd"),
+                                   dict(decay=0.0), dict(decay=1.5)])
 def test_settings_out_of_range_are_refused(wrong):
     with pytest.raises(ValueError):
         TrainingConfig(**wrong)
@@ -112,6 +122,23 @@ def test_teaching_text_and_canaries_are_read_too(context):
     sizes = [len(dataclasses.replace(plain, **extra).sources(context))
              for extra in ({}, dict(teaching=5), dict(teaching=5, canaries=True))]
     assert sizes == [1, 2, 3]
+
+
+def test_chats_are_read_with_their_markers(context):
+    context = dataclasses.replace(context, tokenizer=stories_tokenizer())
+    chats = LanguageModelling((), chats=5, measured=()).sources(context)[0].documents
+    assert len(chats) == 5 and all(chat[0] == context.tokenizer.markers[SYSTEM] for chat in chats)
+
+
+def test_dropout_is_for_training_alone(context):
+    """The same batch gives another loss each time, without dropout the same."""
+    plain = LanguageModelling((("a.txt", 1),), measured=("b.txt",))
+    task, model = dataclasses.replace(plain, dropout=0.5), Transformer(context.model).initialise(
+        torch.Generator().manual_seed(0))
+    batch = to_tensors(next(task.batches(context)), "cpu")
+    assert task.loss(model, batch) != task.loss(model, batch)
+    assert plain.loss(model, batch) == plain.loss(model, batch)
+    assert task.held_out(model, context) == plain.held_out(model, context)
 
 
 def test_a_missing_text_is_named(context):

@@ -325,6 +325,24 @@ def test_a_stage_begins_with_the_model_of_the_one_before(arguments, tmp_path, mo
     assert torch.equal(begun[1], checkpoints.load(tmp_path / "run" / "stage-1" / "model")[0].E)
 
 
+def test_a_stage_can_end_between_its_weights_and_those_before_it_and_less_sure(arguments, tmp_path, monkeypatch):
+    """A quarter of the second stage's weights and three of the first's, and half the logits."""
+    recipe = RECIPES["tiny"]
+    first, second = recipe.stages
+    monkeypatch.setitem(RECIPES, "tiny", replace(recipe, stages=(first, replace(second, share=0.25, temperature=2.0))))
+    training.main(arguments)
+    before, model = (checkpoints.load(tmp_path / "run" / name / "model")[0] for name in ("stage-1", "."))
+    trained = TrainingRun.load(tmp_path / "run" / "run.pt").model
+    assert torch.allclose(model.E, 0.75 * before.E + 0.25 * trained.E, atol=1e-3)
+    norm = 0.75 * before.final_norm.weight + 0.25 * trained.final_norm.weight
+    assert torch.allclose(model.final_norm.weight, norm / 2, atol=1e-3)
+    sure = model.logits(torch.tensor([0, 5, 9]))
+    with torch.no_grad():
+        for p in model.final_norm.parameters():
+            p.mul_(2)
+    assert torch.allclose(2 * sure, model.logits(torch.tensor([0, 5, 9])), atol=1e-4)
+
+
 @pytest.mark.parametrize("n", [2, 3, 5])
 def test_a_stopped_programme_goes_on_as_if_it_had_never_stopped(arguments, tmp_path, monkeypatch, capsys, n):
     training.main([*arguments, "--run-folder", str(tmp_path / "whole")])
