@@ -142,7 +142,7 @@ def test_the_programme_with_a_corpus(run, capsys):
     assert [len(v["n_tokens"]) for v in found["verbatim"]] == [3, 3, 1]
     assert (found["calibration_text"] == "heldout_tinystories"
             and found["calibration"]["n"] == len("The rat sat on the mat, and the cat saw it.") + 1)
-    assert len(found["tasks"]) == 10 and found["repetition"]["same"] is True
+    assert len(found["tasks"]) == 12 and found["repetition"]["same"] is True
     assert ("| heldout_tinystories | 44 |" in printed
             and f"{found['losses'][0]['model']['nats_per_token']:.3f}" in printed)
     folder = run / "models" / "stories"

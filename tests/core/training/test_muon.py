@@ -75,4 +75,4 @@ def test_a_model_that_begins_with_zero_outputs_adds_nothing_to_the_stream():
     run = TrainingRun.start(MODEL, TrainingConfig(zero_outputs=True))
     trace = run.model(torch.tensor([0, 3, 4]))
     assert torch.equal(trace.blocks[-1].resid_post, trace.blocks[0].resid_pre)
-    assert float(run.model.blocks[0].W_1.abs().sum()) > 0
+    assert run.model.blocks[0].W_1.detach().abs().sum() > 0
