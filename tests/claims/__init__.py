@@ -1,0 +1,16 @@
+"""What the text says of a bundled model (a number, a head, a token, a ranking), sentence by sentence, each beside the
+computation that holds it. A new model fails here what must be written anew.
+"""
+from collections import defaultdict
+from collections.abc import Callable
+
+CLAIMS: dict[str, list[str]] = defaultdict(list)
+"""The sentences that a test recomputes, by the name of their file in assets/text/en."""
+
+
+def claims(file: str, *sentences: str) -> Callable[[Callable], Callable]:
+    """Marks a test that recomputes these sentences, or parts of them, word for word as they stand in the file."""
+    def mark(test: Callable) -> Callable:
+        CLAIMS[file] += sentences
+        return test
+    return mark
