@@ -1,0 +1,61 @@
+"""Passes and experiments that the tests of several text files share."""
+from functools import cache as kept
+
+import torch
+
+from core.analysis.stream_and_heads import HeadStatistics, head_statistics
+from core.app.base import prose
+from core.app.base.prose import Experiment
+from core.app.compute import cache
+from core.app.state.reader import example_prompts
+from core.app.state.run import Run, read
+from core.model.intervention import HeadEdit, Intervention
+
+
+@kept
+def run(prompt: str, model: str = "stories") -> Run:
+    """The prompt as a bundled model reads it."""
+    return read(cache.shared_model(model, "cpu"), prompt)
+
+
+def opening() -> Run:
+    """The prompt that the lessons open with."""
+    return run(example_prompts()[0])
+
+
+def experiment(lesson: str, name: str) -> Experiment:
+    """One "Try this" of a lesson."""
+    return next(one for one in prose.load(lesson).experiments if one.id == name)
+
+
+def prompt_of(one: Experiment) -> Run:
+    """What an experiment lets its model read; without a prompt of its own that of the opening."""
+    return run(one.settings.get("prompt", example_prompts()[0]), one.settings.get("model", "stories"))
+
+
+def address(one: Experiment) -> dict[str, str | None]:
+    """The parameters of the address that an experiment stands for."""
+    return {name: None if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+            for name, value in one.settings.items()}
+
+
+def says(there: Run, position: int = -1) -> tuple[str, float]:
+    """The most probable next token as it is shown, and its probability."""
+    p, token_id = there.trace.probs[position].max(-1)
+    return there.tokenizer.visible(int(token_id)), float(p)
+
+
+def probability(there: Run, token: str, position: int = -1) -> float:
+    """The probability of a token, given as text, next."""
+    [token_id] = there.tokenizer.encode(token)
+    return float(there.trace.probs[position, token_id])
+
+
+def heads_of(there: Run, off: tuple[tuple[int, int], ...] = ()) -> HeadStatistics:
+    """What every head looks at, with some of them, (layer, head) each, switched off."""
+    return head_statistics(there.trace_with(Intervention(heads=tuple(HeadEdit(*head) for head in off))))
+
+
+def strongest(scores: torch.Tensor) -> tuple[int, int]:
+    """(layer, head) of the largest of (L, h)."""
+    return divmod(int(scores.argmax()), scores.shape[-1])
