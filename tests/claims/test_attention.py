@@ -1,0 +1,90 @@
+"""What the text of Attention says of `stories` and of the three small models that differ in their score."""
+import dataclasses
+
+import numpy as np
+
+from core.analysis import score_scaling, stream_and_heads, symmetries
+from core.analysis.attention_steps import simple_steps
+from core.app.compute import cache
+from core.app.state.reader import example_prompts
+from core.model.intervention import Intervention
+from pages.attention import averages, roles, scaling, switches
+from tests.claims import claims
+from tests.claims.passes_a import experiment, opening, prompt_of, run, says
+
+
+@claims("attention.md", "A vector mostly resembles itself, so the token mostly looks at itself.")
+def test_in_the_simple_variant_a_token_looks_at_itself():
+    there = opening()
+    for block in there.trace.blocks:
+        chosen = [int(simple_steps(block.X, i, block.allowed[i]).weights.argmax()) for i in range(len(there.token_ids))]
+        assert np.mean(np.array(chosen) == np.arange(len(chosen))) > 0.75
+
+
+@claims("attention.md", "The three small models in the table below differ in nothing but the score, and each speaks "
+        "with its own.")
+def test_the_three_small_models_differ_in_the_score_alone():
+    configs = [cache.shared_model(name, "cpu").model.config for name in switches.TRAINED.values()]
+    assert [config.score for config in configs] == list(switches.TRAINED)
+    assert all(dataclasses.replace(config, score="dot") == configs[0] for config in configs)
+
+
+@claims("attention.md", "most heads of `stories` lie above the line, some far above.",
+        "The division stands in the formula all the same, and without it (hollow) the same head's weights are sharper.")
+def test_scores_of_the_heads_vary_more_than_those_of_dice():
+    for prompt in example_prompts()[:8]:
+        heads = scaling.heads_of(run(prompt))
+        variances = np.stack([layer.variance for layer in heads]) / run(prompt).model.config.d_k
+        assert (variances > 1).mean() > 0.8 and variances.max() > 5
+        assert np.mean([layer.entropy_unscaled < layer.entropy_scaled for layer in heads]) > 0.95
+
+
+@claims("attention.md", "At the mask, the keys after the query lose their scores.")
+def test_the_query_of_the_walk_has_keys_after_it():
+    one = experiment("attention", "walk")
+    assert 0 < one.settings["position"] < len(prompt_of(one).token_ids) - 3
+
+
+@claims("attention.md", "All heads now match by v·tanh(q + k) with a random v, and the prediction breaks. Beside it "
+        "stands a small model that was trained with this score: its pattern is its own, and it goes on in its own weak "
+        "way. Try another seed: another break.")
+def test_a_score_it_never_learned_breaks_the_prediction():
+    there, found = prompt_of(experiment("attention", "score")), []
+    for seed in range(4):
+        broken = there.trace_with(Intervention(score="additive", score_seed=seed))
+        assert stream_and_heads.effect(there.trace.logits[-1], broken.logits[-1]).kl > 2
+        found.append(there.tokenizer.visible(int(broken.logits[-1].argmax())))
+    assert says(there)[0] == "·ball" not in found and len(set(found)) > 1
+    token, p = switches.likeliest(switches.trained_run("additive", there), -1)[0]
+    assert token in ("·mom", "·toy", "·friend") and p > 0.1
+
+
+@claims("attention.md", "At $d_k = 512$ the undivided scores have a standard deviation of about 23: one key takes "
+        "almost everything and the gradient is nearly gone. Move the slider down to 1, where both agree.")
+def test_the_softmax_saturates():
+    assert experiment("attention", "scale").settings["attention_scaling_d"] == score_scaling.D_KS[-1] == 512
+    found = scaling.experiment(0, 16)
+    assert 22 < found.variance.mean[-1] ** 0.5 < 23.5
+    assert found.entropy[1].mean[-1] < 0.15 and found.gradient[1].mean[-1] < 0.3 * found.gradient[1].mean.max()
+    assert found.entropy[0].mean[0] == found.entropy[1].mean[0]
+
+
+@claims("attention.md", "And most tokens would match themselves best, since a vector's product with itself is its "
+        "squared length.", "Its pattern, which looked back at the beginning, falls onto the diagonal: nearly every "
+        "token now matches itself best. Then choose Another basis, and see queries and keys change without any effect.")
+def test_with_one_vector_for_both_tokens_match_themselves():
+    one = experiment("attention", "mirror")
+    there, at = prompt_of(one), (one.settings["layer"], one.settings["head"])
+    own, alike = (getattr(roles.compared(there, "keys", *at), name) for name in ("before", "after"))
+    assert symmetries.self_match(own.scores) < 0.1 and symmetries.self_match(alike.scores) > 0.9
+    assert own.pattern[1:, 0].mean() > 0.8 and alike.pattern.diagonal().mean() > 0.6 > 6 * own.pattern.diagonal().mean()
+    basis = roles.compared(there, "basis", *at, seed=0, stretch=3.0)
+    assert roles.largest(basis.before.Q, basis.after.Q) > 0.5 and roles.largest(basis.before.K, basis.after.K) > 0.5
+    assert basis.difference < roles.UNSEEN
+
+
+@claims("attention.md", "Averages of averages draw things together.")
+def test_without_feed_forward_parts_the_tokens_become_alike():
+    for prompt in example_prompts()[:3]:
+        found = averages.alike(run(prompt))
+        assert found["without"][-1] > found["whole"][-1] + 0.1 and found["without"][-1] > found["without"][0] + 0.1
