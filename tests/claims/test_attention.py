@@ -69,6 +69,18 @@ def test_the_softmax_saturates():
     assert found.entropy[0].mean[0] == found.entropy[1].mean[0]
 
 
+@claims("attention.md", "so its variance is $d_k$: the points lie on the line, within their errors.", "Divided by "
+        "$\\sqrt{d_k}$ the scores have variance 1 at every width, and entropy and gradient stay where they were. "
+        "With many keys and a small $d_k$ the undivided softmax can have the larger gradient; the fall comes later.")
+def test_the_division_keeps_variance_entropy_and_gradient():
+    found, many = scaling.experiment(0, 16), scaling.experiment(0, 32)
+    off = (found.variance.mean - score_scaling.D_KS) / found.variance.error
+    assert np.abs(off).max() < 3.5
+    assert np.ptp(found.entropy[0].mean[2:]) < 0.05 and np.ptp(found.gradient[0].mean[2:]) < 0.05
+    assert many.gradient[1].mean[3] > 1.2 * many.gradient[0].mean[3]
+    assert many.gradient[1].mean[-1] < 0.7 * many.gradient[0].mean[-1]
+
+
 @claims("attention.md", "And most tokens would match themselves best, since a vector's product with itself is its "
         "squared length.", "Its pattern, which looked back at the beginning, falls onto the diagonal: nearly every "
         "token now matches itself best. Then choose Another basis, and see queries and keys change without any effect.")
