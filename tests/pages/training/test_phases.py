@@ -205,8 +205,11 @@ def test_the_phases_of_the_transformer_are_those_of_its_record():
                                          prompt="a").markdown if "| **1 " in m.value)
     record = checkpoints.training_record("stories")
     model = cache.shared_model("stories", "cpu").model
-    assert (f"{model.n_parameters:,}".replace(",", "\u202f") in shown and "38.7 million" in shown
-            and "9572 steps" in shown and f"{record[-1]['held_out']['heldout_tinystories']:.2f}" in shown)
+    ends = [[line for line in record if line["stage"] == stage][-1] for stage in (1, 2)]
+    assert (f"{model.n_parameters:,}".replace(",", "\u202f") in shown
+            and f"{sum(end['tokens_seen'] for end in ends) / 1e6:.1f} million" in shown
+            and f"{sum(end['step'] for end in ends)} steps" in shown
+            and f"read: {record[-1]['held_out']['development_tinystories']:.3g} nats" in shown)
     assert "not recorded" in next(m.value for m in opened("training", {"view": "kepler"},
                                                           model="stories-small@4").markdown if "| **1 " in m.value)
     assert checkpoints.training_record("no such model") == ()

@@ -1,0 +1,166 @@
+"""What the text of Limits says of `stories`."""
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+
+from core.analysis.statistics import mann_whitney
+from core.evaluation import confidence, losses
+from core.evaluation.confidence import Claim
+from core.evaluation.memorisation import Recitation, recitations
+from core.language import contrasts, word_order
+from core.model import checkpoints
+from core.training import corpus, teaching_text
+from pages.limits import calibration, facts, inputs, memory, words
+from tests.claims import claims
+from tests.claims.passes_b import experiment, prompt_of, run
+
+
+@cache
+def answers(phrasing: str) -> dict[str, list[Claim]]:
+    """The model's answers to the page's questions in one phrasing, by group."""
+    asked = [exercise for _, _, exercise in facts.exercises(phrasing)]
+    given = dict(confidence.claims(run("").model, run("").tokenizer, asked))
+    return {group: [given[i] for i, one in enumerate(asked) if one.kind == group] for group in facts.GROUPS}
+
+
+def right(phrasing: str, group: str = "taught") -> float:
+    return float(np.mean([claim.right for claim in answers(phrasing)[group]]))
+
+
+def certainty(phrasing: str, group: str = "taught") -> np.ndarray:
+    return np.array([claim.p for claim in answers(phrasing)[group]])
+
+
+@cache
+def recited() -> dict[str, tuple[Recitation, Recitation]]:
+    """Each passage and its twin after its first token, by name."""
+    found = list(recitations(run("").model, run("").tokenizer, teaching_text.canaries(), 1))
+    half = len(found) // 2
+    return {one.passage.name: (one, twin) for one, twin in zip(found[:half], found[half:])}
+
+
+def after(start: int, repeats: int) -> list[tuple[Recitation, Recitation]]:
+    """The passages read so many times and their twins, after a start of so many tokens."""
+    return [(memory.with_start(one, start), memory.with_start(twin, start)) for one, twin in recited().values()
+            if one.passage.repeats == repeats]
+
+
+@claims("limits.md", "On the average the model is less sure of what it makes up, so a threshold sorts much out",
+        "wherever you put it, inventions pass or knowledge is kept back",
+        "Certainty and truth go together here, but no threshold parts them.")
+def test_a_threshold_sorts_much_out_and_parts_nothing():
+    taught, made_up = certainty("taught"), certainty("taught", "invented")
+    assert made_up.mean() < taught.mean() / 2 and mann_whitney(taught, made_up) > 0.97 * taught.size * made_up.size
+    assert right("taught") == 1 and made_up.max() > taught.min()
+
+
+@claims("limits.md", "politeness changes little, with *Question* and *Answer* written out it loses a third of what it "
+        "was taught, and in a story all of it")
+def test_other_phrasings():
+    assert right("polite") > 0.97 and certainty("polite").mean() > certainty("taught").mean() - 0.05
+    assert 0.28 < 1 - right("labels") < 0.4 and right("story") < 0.02
+
+
+@claims("limits.md", "Where an untaught answer is right, it was a guess among a few.")
+def test_right_guesses_are_answers_of_taught_questions():
+    taught = [{answer for _, answer in relation["taught"]} for relation in teaching_text.relations()]
+    guessed = [claim.text.strip() for claim in answers("taught")["untaught"] if claim.right]
+    assert 0 < len(guessed) < 20 and all(any(text in few for few in taught) for text in guessed)
+
+
+@claims("limits.md", "What was repeated often enough comes out word for word, and a start of two tokens may be enough "
+        "to get it.")
+def test_two_tokens_may_be_enough():
+    whole = memory.with_start(recited()["giant"][0], 2)
+    assert whole.recited_share == 1 and sum(one.recited_share > 0.7 for one, _ in after(2, 100)) >= 3
+
+
+@claims("limits.md", "What was read once or ten times is not recited here; yet nats per token may show a trace where "
+        "reciting shows none",
+        "only twins make the trace visible, and many of them, since texts differ by as much")
+def test_what_was_read_ten_times_leaves_a_trace_within_what_texts_differ_by():
+    assert max(one.n_recited for n in (1, 10) for start in (1, 8, 16) for one, _ in after(start, n)) < 6
+    trace = [twin.nats_per_token - one.nats_per_token for one, twin in after(16, 10)]
+    once = [one.nats_per_token for one, _ in after(16, 1)]
+    assert min(trace) > 0 and max(trace) < max(once) - min(once) + 0.05
+
+
+@claims("limits.md", "the parameters are far too few to hold it as it stands, and to the trained model each token of it "
+        "is still about two bits of news")
+def test_bits_of_the_training_text():
+    stages, model = checkpoints.training_ends("stories"), run("").model
+    tokens = sum(stage["tokens_seen"] for stage in stages)
+    assert 16 * model.n_parameters < 0.1 * tokens * math.log2(model.config.vocab_size)
+    assert stages[-1]["training_loss"] / math.log(2) == pytest.approx(2, abs=0.2)
+
+
+@claims("limits.md", "Read ten times, the notice is not recited. Still its tokens are cheaper than its twin's: compare "
+        "discs and diamonds in the lower chart, those of passages read once as well. Then pick *giant*, and give it "
+        "two tokens.")
+def test_ten_times_and_a_hundred_times():
+    settings = experiment("limits", "hundred").settings
+    one, twin = (memory.with_start(r, settings["limits_start"]) for r in recited()[settings["limits_passage"]])
+    assert one.passage.repeats == 10 and one.n_recited < 3 and one.nats_per_token < twin.nats_per_token - 0.3
+    assert recited()["giant"][0].passage.repeats == 100
+
+
+@claims("limits.md", "on this app's own pages, unlike anything it has read, it promises too much")
+def test_it_promises_too_much_on_the_apps_pages():
+    texts = corpus.tokenize(calibration.documents("pages", 1, ""), run("").tokenizer).documents
+    found = calibration.predictions(*losses.top_predictions(run("").model, [ids[:200] for ids in texts[:12]]))
+    assert found.verdict == "verdict_over"
+
+
+@claims("limits.md", "Move the threshold until no made-up answer is said. How many right ones are lost? Then ask *in a "
+        "story*, and see what becomes of the facts that it was taught.")
+def test_a_book_that_nobody_wrote():
+    settings = experiment("limits", "invention").settings
+    surest = certainty("taught", "invented").max()
+    assert settings["limits_phrasing"] == "taught" and settings["limits_threshold"] < surest < 1
+    assert 5 < sum(claim.right and claim.p <= surest for claim in answers("taught")["taught"]) < 60
+
+
+@claims("limits.md", "Gradients and removals do not follow them. Attention rollout is the one to doubt: its highest "
+        "bar, on the first token, was there before any training.")
+def test_bars_that_say_nothing():
+    there = prompt_of(experiment("limits", "says"))
+    target = int(there.logits().argmax())
+    own, random = (inputs._attribution(there, target, twin, "end", 64) for twin in ("", "random"))
+    assert all(abs(inputs.rank_correlation(own.sizes(method), random.sizes(method))) < 0.35
+               for method in ("gradient", "integrated", "removed", "replaced"))
+    assert own.values["rollout"].argmax() == random.values["rollout"].argmax() == 0
+
+
+@cache
+def ratios(name: str, counted: tuple[str, ...]) -> np.ndarray:
+    pair = words.listed(name, range(len(contrasts.sets()["sentences"])))
+    return contrasts.log_ratios(run("").model, run("").tokenizer, pair.texts, counted)
+
+
+@claims("limits.md", "two names, or two colours of a coat, move probability too. Some words even move one way in all "
+        "twelve.", "What goes well beyond both controls is what this model has taken from the stories that it read.",
+        'Look at "dress" and "car": their means lie far beyond both controls. "brave" rises in nine of twelve '
+        "sentences, and still it is not clear of them: from one name to another it rises in ten. A count like nine of "
+        "twelve proves nothing without a control.")
+def test_a_pattern_and_its_controls():
+    counted = words.listed("girl", [0]).counted
+    table, *controls = (ratios(name, counted) for name in ("girl", "names", "colours"))
+    clear = dict(zip(counted, words.exceeds(table, controls)))
+    for word in ("dress", "car"):
+        i = counted.index(word)
+        assert clear[word] and abs(table[i].mean()) > 3 * max(abs(control[i].mean()) for control in controls)
+    i = counted.index("brave")
+    assert not clear["brave"] and [int((part[i] > 0).sum()) for part in (table, controls[0])] == [9, 10]
+    assert any((line > 0).all() or (line < 0).all() for control in controls for line in control)
+
+
+@claims("limits.md", "Most of it is told by the topic alone: see what the shuffled words still get right.",
+        "Copying what stood there is enough.")
+def test_what_shuffled_words_still_get_right():
+    share = {(test, reading): word_order.score(word_order.answered(
+        run("").model, run("").tokenizer, word_order.items(test, 40, 1), reading, 1)).share
+        for test in ("order", "carried") for reading in ("whole", "shuffled")}
+    assert share["order", "shuffled"] > 0.75 * share["order", "whole"] and share["order", "whole"] > 0.75
+    assert share["carried", "shuffled"] > 0.95
