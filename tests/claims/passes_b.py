@@ -1,5 +1,5 @@
 """Passes that tests of several text files share."""
-from functools import lru_cache
+from functools import cache as kept
 
 from core.app.base import prose
 from core.app.base.prose import Experiment
@@ -7,7 +7,7 @@ from core.app.compute import cache
 from core.app.state.run import Run, read
 
 
-@lru_cache(maxsize=None)
+@kept
 def run(prompt: str, model: str = "stories") -> Run:
     """The prompt as a bundled model reads it."""
     return read(cache.shared_model(model, "cpu"), prompt)

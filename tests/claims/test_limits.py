@@ -66,8 +66,8 @@ def test_other_phrasings():
 @claims("limits.md", "Where an untaught answer is right, it was a guess among a few.")
 def test_right_guesses_are_answers_of_taught_questions():
     taught = [{answer for _, answer in relation["taught"]} for relation in teaching_text.relations()]
-    guessed = [claim.text.strip() for claim in answers("taught")["untaught"] if claim.right]
-    assert 0 < len(guessed) < 20 and all(any(text in few for few in taught) for text in guessed)
+    guessed = [claim.exercise.answer.strip() for claim in answers("taught")["untaught"] if claim.right]
+    assert 0 < len(guessed) < 20 and all(any(answer in few for few in taught) for answer in guessed)
 
 
 @claims("limits.md", "What was repeated often enough comes out word for word, and a start of two tokens may be enough "
@@ -87,8 +87,8 @@ def test_what_was_read_ten_times_leaves_a_trace_within_what_texts_differ_by():
     assert min(trace) > 0 and max(trace) < max(once) - min(once) + 0.05
 
 
-@claims("limits.md", "the parameters are far too few to hold it as it stands, and to the trained model each token of it "
-        "is still about two bits of news")
+@claims("limits.md", "the parameters are far too few to hold it as it stands, and to the trained model each token of "
+        "it is still about two bits of news")
 def test_bits_of_the_training_text():
     stages, model = checkpoints.training_ends("stories"), run("").model
     tokens = sum(stage["tokens_seen"] for stage in stages)
