@@ -48,7 +48,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     name = code(run.tokenizer.visible(token))
     title = page.label("vocabulary_twin", n=run.tokenizer.vocab_size, token=name, id=token,
                        bytes=table["bytes"][token] or "–")
-    return Reading(_lines(page, run, token), question(page, run),
+    n_bytes = sum(len(written) == 2 for written in table["bytes"])
+    return Reading(_lines(page, run, token, n_bytes), question(page, run),
                    [Tokenizer.token_bytes, visible_form, segmentation.merge_steps],
                    {"vocabulary.csv": lambda: every_token(page, table)}, ".token-tree", title,
                    rules_table(page, run.tokenizer, token), {page.label("column_token"): run.tokenizer.visible(token)})
@@ -67,14 +68,14 @@ def _apply(settings: dict) -> None:
         reader.select(target=int(settings["token"]))
 
 
-def _lines(page: Lesson, run: Run, token: int) -> list[tuple[str, str]]:
+def _lines(page: Lesson, run: Run, token: int, n_bytes: int) -> list[tuple[str, str]]:
     n, merges = run.tokenizer.vocab_size, len(run.tokenizer.merges)
     d = run.model.config.d_model
-    signs = n - 256 - merges
+    signs = n - n_bytes - merges
     lines = [(page.label("numbers_rows", share=f"{100 * n * d / run.model.n_parameters:.3g}"),
               rf"|V| \times d = {n} \times {d} = {n * d}")]
     if run.tokenizer.method == Tokenizer.method:
-        lines.insert(0, (page.label("numbers_vocabulary", signs=signs), rf"|V| = {signs} + 256 + {merges} = {n}"))
+        lines.insert(0, (page.label("numbers_vocabulary", signs=signs), rf"|V| = {signs} + {n_bytes} + {merges} = {n}"))
     characters = run.tokenizer.token_bytes(token).decode("utf-8", errors="ignore")
     wide = next((c for c in characters if ord(c) > 0x7F), characters.strip()[:1] or characters[:1])
     if wide:

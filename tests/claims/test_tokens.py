@@ -1,0 +1,51 @@
+"""What the text of Tokens says of the tokenizer of `stories`."""
+from core.app.base import prose
+from pages.tokens import merges
+from tests.claims import claims
+from tests.claims.passes_b import experiment, prompt_of, run
+from tests.helpers import lessons, messages
+
+
+def pieces(word: str) -> set[bytes]:
+    """All pieces that stand on the way from a word's bytes to its tokens."""
+    steps = merges.rules_of(run("").tokenizer, word.encode())
+    return {piece for step in steps for way in step.words for piece in way}
+
+
+@claims("tokens.md", "See where *princess* and *prince* share their pieces, and where they part.")
+def test_words_share_pieces_and_part():
+    prompt_of(experiment("tokens", "play"))
+    first, second = pieces(" princess"), pieces(" prince")
+    assert b" prin" in first & second and b" princess" in first - second and b" prince" in second - first
+
+
+@claims("tokens.md", "The byte-level tokenizers have seen no Chinese, so each character costs three tokens, one for "
+        "each byte.")
+def test_chinese_costs_three_tokens_a_character():
+    text = prose.load("tokens").section("examples").splitlines()[0]
+    assert len(run("").tokenizer.encode(text)) == 3 * len(text)
+
+
+@claims("tokens.md", "0 is the end of text, then come 256 ids of single bytes, then one for each rule.",
+        "vocabulary_special: It stands for no text. It marks where a document begins, a blank, or who speaks in a "
+        "chat.")
+def test_ids_follow_the_order_of_learning():
+    tokenizer = run("").tokenizer
+    without = [i for i in range(tokenizer.vocab_size) if not tokenizer.token_bytes(i)]
+    assert without == sorted([tokenizer.end_of_text, *tokenizer.markers.values()]) and max(without) < 257
+    assert len(tokenizer.merges) == tokenizer.vocab_size - 257
+    for rank, (left, right) in enumerate(list(tokenizer.merges)[:100], 1):
+        assert tokenizer.token_bytes(256 + rank) == left + right
+
+
+@claims("tokens.md", "No token holds this character. It is written with three byte tokens.")
+def test_a_character_of_three_bytes():
+    sought, tokenizer = experiment("tokens", "bytes").settings["tokens_find"], run("").tokenizer
+    assert not any(sought.encode() in tokenizer.token_bytes(i) for i in range(tokenizer.vocab_size))
+    assert len(tokenizer.encode(sought)) == 3
+
+
+@claims("tokens.md", "Signs that stand for no text ({signs}), bytes, and merges")
+def test_the_vocabulary_adds_up():
+    lines = messages.formulas(lessons.open_at("tokens", tokens_view="vocabulary"))
+    assert "|V| = 4 + 253 + 3839 = 4096" in lines[0]
