@@ -1,0 +1,68 @@
+"""What the text of Architectures says of `stories`, `blanks` and `translator`."""
+import torch
+
+from core.app.compute import cache
+from core.app.state import reader
+from core.training import blanks
+from pages.architectures import blank, translate
+from tests.claims import claims
+from tests.claims.passes_b import experiment, run
+
+
+def filled(sentence: str) -> blank.Filled:
+    encoder, decoder = (cache.shared_model(name, "cpu") for name in ("blanks", "stories"))
+    return blank.fill(encoder, decoder, blanks.marked_text(sentence, encoder.tokenizer, 128), None)
+
+
+def probabilities(text: str) -> tuple[str, list[float]]:
+    """What the translator makes of a text, and how sure it is of each token."""
+    model = cache.shared_model("translator", "cpu")
+    found = translate.translate(model, tuple(model.tokenizer.encode(text)))
+    return found.text, [float(p) for p in found.probabilities]
+
+
+@claims("architectures.md", "From both sides *not* is the clear favourite; from the left alone it is one word among "
+        "many. Then read the last column: with *not* the sentence is positive, with *very* or *so* negative.")
+def test_one_word_turns_the_verdict():
+    found = filled(experiment("architectures", "flip").settings["architectures_blank_text"])
+    [position] = found.blanks
+    true = found.true_id(position)
+    left, right = found.p_decoder(position), found.p_encoder(position)
+    assert right.argmax() == true and right[true] > 0.5
+    assert left[true] < 0.25 and (left > left[true] / 4).sum() > 4
+    rows = {row["token"]: row["class"] for row in blank.candidates(found, position, True)["rows"]}
+    assert (rows["·not"], rows["·very"], rows["·so"]) == (1, 0, 0)
+
+
+@claims("architectures.md", "The model writes it without a doubt: it learned words and digits, not the calendar. Then "
+        "pick *once upon a time* among the examples and watch the probabilities fall.",
+        "on dates like those it learned, every token is nearly certain")
+def test_a_date_that_does_not_exist():
+    text, sure = probabilities(experiment("architectures", "no_date").settings["architectures_translate_text"])
+    assert text == "1990-02-31" and min(sure) > 0.99
+    assert min(probabilities("once upon a time")[1]) < 0.6
+    assert min(probabilities("the twenty-first of march nineteen eighty-four")[1]) > 0.99
+
+
+@claims("architectures.md", "Most lie between −2 and 0, just where the curves differ most.")
+def test_where_the_inputs_of_the_curves_lie():
+    inputs = torch.stack([block.mlp_pre for block in run(reader.default_prompt()).trace.blocks])
+    assert ((inputs < 0) & (inputs > -2)).double().mean() > 0.6
+    x = torch.linspace(-6, 6, 1201)
+    gaps = [(torch.nn.functional.relu(x) - curve(x)).abs() for curve in (torch.nn.functional.gelu,
+                                                                         torch.nn.functional.silu)]
+    assert all(-2 < -abs(float(x[gap.argmax()])) < 0 for gap in gaps)
+
+
+@claims("architectures.md", "it fills 60.7 % of such blanks rightly, so it is wrong often",
+        "blank_both_note: blanks: small, 3.0 million parameters, right in 60.7 % of blanks like those it learned from.",
+        "blank_left_note: stories, 5.9 million parameters.", "This encoder is small (3 million parameters;")
+def test_sizes_and_the_share_on_the_card():
+    assert "| 60.7 % |" in (cache.checkpoints.BUNDLED / "blanks" / "README.md").read_text()
+    sizes = [cache.shared_model(name, "cpu").model.n_parameters / 1e6 for name in ("blanks", "stories")]
+    assert [round(size, 1) for size in sizes] == [3.0, 5.9]
+
+
+@claims("architectures.md", "It knows only two answers: a sentence without any feeling gets one of them too.")
+def test_two_answers():
+    assert cache.shared_model("blanks", "cpu").model.config.n_classes == 2

@@ -1,0 +1,49 @@
+"""What the text of Positions says of the rows that `stories` learned, and of the six `positions-*`."""
+import torch
+
+from core.app.compute import cache
+from core.evaluation import lengths
+from core.model.config import POSITIONS
+from tests.claims import claims
+from tests.claims.passes_b import experiment, run
+
+
+@claims("positions.md", "Nothing told it that 40 is next to 41. Look at the cosines: where training has worked, "
+        "neighbours are alike and the square shows a band along the diagonal.")
+def test_neighbouring_rows_are_alike():
+    rows = torch.nn.functional.normalize(run("").model.P.detach().double(), dim=-1)
+    cosines = rows @ rows.T
+    assert cosines[40, 41] > 0.95 and cosines.diagonal(1)[1:].min() > 0.9
+    away = [float(cosines[40, 40 + k]) for k in (1, 8, 16, 32, 64, 128)]
+    assert away == sorted(away, reverse=True) and away[-1] < 0
+
+
+@claims("positions.md", "Put the matrix on its principal axes: the rows at the top hold the most, and in a trained "
+        "model they are often slow waves.")
+def test_the_strongest_axes_are_slow_waves():
+    along, sizes, _ = torch.linalg.svd(run("").model.P.detach().double())
+    assert (sizes[:8] ** 2).sum() > 0.98 * (sizes ** 2).sum()
+    turns = (along[2:, :4] * along[1:-1, :4] < 0).sum(0)
+    assert turns.tolist() == sorted(turns.tolist()) and turns.max() < 10       # half waves over 256 positions
+
+
+@claims("positions.md", "Six models of about a million parameters",
+        "Learned positions stop, as they have no row there. Sinusoids are met at angles that never were in training, "
+        "added to the stream at full strength, and the model breaks down. Rotary grows slowly worse. A line that stays "
+        "level or falls on has found a use for tokens farther away than any that it was trained on",
+        "Inside the 128 positions of training it works. Past them its line leaves the picture")
+def test_what_breaks_beyond_the_length_of_training():
+    assert experiment("positions", "breaks").settings["positions_measured_scheme"] == "sinusoidal"
+    assert len(POSITIONS) == 6
+    nats = {}
+    for scheme in POSITIONS:
+        model = cache.shared_model(f"positions-{scheme}", "cpu").model
+        assert model.config.n_context == 128 and 0.8e6 < model.n_parameters < 1.2e6
+        nats[scheme] = [part.nats_per_token for part in lengths.bundled(f"positions-{scheme}")]
+    assert len(nats["learned"]) == 2 and all(line[1] < line[0] for line in nats.values())
+    inside, beyond = ({scheme: line[part] for scheme, line in nats.items() if scheme != "learned"} for part in (1, -1))
+    assert inside["sinusoidal"] < 6 and beyond["sinusoidal"] > 11
+    assert 0.2 < beyond["rotary"] - inside["rotary"] < 0.6 and nats["rotary"][3] > nats["rotary"][2]
+    assert beyond["alibi"] < inside["alibi"] and abs(beyond["relative"] - inside["relative"]) < 0.1
+    others = max(value for scheme, value in beyond.items() if scheme != "sinusoidal")
+    assert beyond["sinusoidal"] > 2 * others
