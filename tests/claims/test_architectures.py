@@ -6,7 +6,7 @@ from core.app.state import reader
 from core.training import blanks
 from pages.architectures import blank, translate
 from tests.claims import claims
-from tests.claims.passes_b import experiment, run
+from tests.claims.passes import experiment, run
 
 
 def filled(sentence: str) -> blank.Filled:

@@ -10,7 +10,7 @@ from core.app.state.reader import example_prompts
 from core.model.intervention import Intervention
 from pages.attention import averages, roles, scaling, switches
 from tests.claims import claims
-from tests.claims.passes_a import experiment, opening, prompt_of, run, says
+from tests.claims.passes import experiment, opening, prompt_of, run, says
 
 
 @claims("attention.md", "A vector mostly resembles itself, so the token mostly looks at itself.")

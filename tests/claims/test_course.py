@@ -6,7 +6,7 @@ from core.model.generation import generate
 from core.model.sampling import SamplingConfig
 from pages.generation import strategies
 from tests.claims import claims
-from tests.claims.passes_b import experiment, prompt_of, run
+from tests.claims.passes import experiment, prompt_of, run
 
 
 @claims("course.md", "Into how many pieces will the tokenizer cut this sentence? More than words, or as many?",

@@ -11,7 +11,7 @@ from core.app.state.reader import example_prompts
 from pages.embeddings import contexts, vocabulary_map
 from pages.embeddings.shared import Space, look_up, space_of
 from tests.claims import claims
-from tests.claims.passes_a import experiment, opening, prompt_of, run, says
+from tests.claims.passes import experiment, opening, prompt_of, run, says
 
 
 def space() -> Space:

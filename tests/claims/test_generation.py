@@ -6,7 +6,7 @@ from pages.generation import beam, branches
 from pages.generation import futures as futures_view
 from pages.generation.shared import start
 from tests.claims import claims
-from tests.claims.passes_a import address, experiment, prompt_of
+from tests.claims.passes import address, experiment, prompt_of
 from tests.helpers import lessons, messages
 
 

@@ -20,7 +20,7 @@ from core.training import teaching_text
 from pages.embeddings.shared import look_up, space_of
 from pages.language_models import exercises
 from tests.claims import claims
-from tests.claims.passes_a import heads_of, opening, run, strongest
+from tests.claims.passes import heads_of, opening, run, strongest
 
 TERMS = {row["term"]: row for row in csv.DictReader((ASSETS / "text" / "en" / "glossary.tsv").open(), delimiter="\t")}
 

@@ -6,7 +6,7 @@ from core.app.state.reader import example_prompts
 from core.figures.heads import roles
 from pages.heads.shared import Change
 from tests.claims import claims
-from tests.claims.passes_a import experiment, heads_of, opening, prompt_of, run, strongest
+from tests.claims.passes import experiment, heads_of, opening, prompt_of, run, strongest
 
 
 @claims("heads.md", "Some heads look mostly at the first token, which holds no word")

@@ -5,7 +5,7 @@ from core.analysis import stream_and_heads
 from core.model.generation import generate
 from core.model.sampling import SamplingConfig
 from pages.course import tables
-from tests.claims.passes_b import run
+from tests.claims.passes import run
 
 PLACES = {idea.id: idea.place.settings for idea in tables.ideas()}
 

@@ -10,7 +10,7 @@ from core.language import cipher, shannon
 from pages.language_models import compress as coder
 from pages.language_models import correct, decipher, exercises, guess, shared, tasks
 from tests.claims import claims
-from tests.claims.passes_a import experiment, opening, probability, prompt_of, run
+from tests.claims.passes import experiment, opening, probability, prompt_of, run
 
 WORDS = prose.load("language_models")
 PAGE = Lesson("language_models", WORDS, prose.load("app"))

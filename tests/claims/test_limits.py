@@ -14,7 +14,7 @@ from core.model import checkpoints
 from core.training import corpus, teaching_text
 from pages.limits import calibration, facts, inputs, memory, words
 from tests.claims import claims
-from tests.claims.passes_b import experiment, prompt_of, run
+from tests.claims.passes import experiment, prompt_of, run
 
 
 @cache

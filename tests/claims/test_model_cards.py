@@ -7,7 +7,7 @@ from core.model import checkpoints
 from core.training import teaching_text
 from core.training.recipes import RECIPES, STORIES_AND_TEACHING, TEACHERS
 from tests.claims import claims
-from tests.claims.passes_b import run
+from tests.claims.passes import run
 from tests.claims.test_limits import after, answers
 
 

@@ -5,7 +5,7 @@ from core.app.base import prose
 from core.app.state.reader import example_prompts
 from core.model.sampling import SamplingConfig, Truncation, truncate
 from tests.claims import claims
-from tests.claims.passes_a import experiment, opening, run
+from tests.claims.passes import experiment, opening, run
 
 
 def cut(there, **config) -> Truncation:

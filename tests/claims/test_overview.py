@@ -1,6 +1,6 @@
 """What the text of the overview says of `stories`."""
 from tests.claims import claims
-from tests.claims.passes_a import experiment, prompt_of, run, says
+from tests.claims.passes import experiment, prompt_of, run, says
 
 
 @claims("overview.md", "What stands at the right is p(x₁): how stories begin for this model.")

@@ -5,7 +5,7 @@ from core.app.compute import cache
 from core.evaluation import lengths
 from core.model.config import POSITIONS
 from tests.claims import claims
-from tests.claims.passes_b import experiment, run
+from tests.claims.passes import experiment, run
 
 
 @claims("positions.md", "Nothing told it that 40 is next to 41. Look at the cosines: where training has worked, "

@@ -3,7 +3,7 @@ import torch
 
 from core.analysis import contributions, stream_and_heads
 from tests.claims import claims
-from tests.claims.passes_b import experiment, prompt_of, run, says
+from tests.claims.passes import experiment, prompt_of, run, says
 
 
 @claims("residual_stream.md", "Compare its vector with those of the words: in many models it grows far longer than any "

@@ -2,7 +2,7 @@
 from core.app.base import prose
 from pages.tokens import merges
 from tests.claims import claims
-from tests.claims.passes_b import experiment, prompt_of, run
+from tests.claims.passes import experiment, prompt_of, run
 from tests.helpers import lessons, messages
 
 

@@ -10,7 +10,7 @@ from core.model import checkpoints
 from core.training.recipes import RECIPES
 from pages.training import fine_tuning
 from tests.claims import claims
-from tests.claims.passes_b import experiment, prompt_of, run, says
+from tests.claims.passes import experiment, prompt_of, run, says
 
 MOMENTS = checkpoints.history("stories-small")
 AT = {moment.step: moment for moment in MOMENTS}

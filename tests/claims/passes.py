@@ -24,8 +24,9 @@ def opening() -> Run:
 
 
 def experiment(lesson: str, name: str) -> Experiment:
-    """One "Try this" of a lesson."""
-    return next(one for one in prose.load(lesson).experiments if one.id == name)
+    """One "Try this" of a lesson, or a step of the course."""
+    file = prose.load(lesson)
+    return next(one for one in (*file.experiments, *file.entries("step")) if one.id == name)
 
 
 def prompt_of(one: Experiment) -> Run:
