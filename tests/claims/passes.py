@@ -23,15 +23,15 @@ def opening() -> Run:
     return run(example_prompts()[0])
 
 
-def experiment(lesson: str, name: str) -> Experiment:
-    """One "Try this" of a lesson, or a step of the course."""
-    file = prose.load(lesson)
+def experiment(lesson: str, name: str, kind: str = "decoder") -> Experiment:
+    """One "Try this" of a lesson as it is read with a model of that kind, or a step of the course."""
+    file = prose.load(lesson).of_kind(kind)
     return next(one for one in (*file.experiments, *file.entries("step")) if one.id == name)
 
 
-def prompt_of(one: Experiment) -> Run:
+def prompt_of(one: Experiment, model: str = "stories") -> Run:
     """What an experiment lets its model read; without a prompt of its own that of the opening."""
-    return run(one.settings.get("prompt", example_prompts()[0]), one.settings.get("model", "stories"))
+    return run(one.settings.get("prompt", example_prompts()[0]), one.settings.get("model", model))
 
 
 def address(one: Experiment) -> dict[str, str | None]:

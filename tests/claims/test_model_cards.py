@@ -4,6 +4,7 @@ import torch
 from core.app.compute import cache
 from core.evaluation import lengths, teaching_tasks
 from core.model import checkpoints
+from core.model.config import POSITIONS
 from core.training import teaching_text
 from core.training.recipes import RECIPES, STORIES_AND_TEACHING, TEACHERS
 from tests.claims import claims
@@ -52,16 +53,31 @@ def test_how_stories_was_trained():
     assert {(recipe.model.n_layers, recipe.model.d_model) for recipe in TEACHERS.values()} == {(8, 512)}
 
 
-@claims("model_cards/stories-small.md", "and one appears within a hundred steps",
+@claims("model_cards/blanks.md", "4,097 tokens: those of `stories` under the same ids, and the mask token, id 4096")
+@claims("model_cards/positions.md", "4,096 tokens, byte-level BPE, that of `stories`")
+@claims("model_cards/scores.md", "4,096 tokens, byte-level BPE, that of `stories`")
+@claims("model_cards/stories-small.md", "4,096 tokens, byte-level BPE, that of `stories`")
+def test_one_vocabulary_serves_all():
+    whole = run("").tokenizer
+    for name in ("blanks", "stories-small", "scores-additive", "scores-multiplicative",
+                 *(f"positions-{scheme}" for scheme in POSITIONS)):
+        own = cache.shared_model(name, "cpu").tokenizer
+        assert own.vocab_size == 4096 + (name == "blanks") and own.mask_token == (4096 if name == "blanks" else None)
+        assert [own.token_bytes(i) for i in range(257, 4096)] == [whole.token_bytes(i) for i in range(257, 4096)]
+
+
+@claims("model_cards/stories-small.md", "and one appears within a hundred steps", "{steps} steps of 16 rows",
         "three rows of 16 repeat a passage of 4 tokens or more: a head that looks at the previous token appears, and "
         "no induction head. In the last 400 (30 of warm-up, seed 1) eight rows of 16 do",
         "Its epochs read one sample of TinyStories three times, the child-appropriate tales, picture books, fables "
-        "and children's books once and the bedtime stories half")
+        "and children's books once and the bedtime stories half, all named with their licences in the card of "
+        "`stories`, and 130,000 documents of teaching text.")
 @claims("model_cards/positions.md", "and 130,000 documents of teaching text")
 @claims("model_cards/scores.md", "and 130,000 documents of teaching text")
 def test_how_stories_small_and_the_families_were_trained():
     first, second = RECIPES["stories-small"].stages
     assert [stage.task.parts[1][1] for stage in (first, second)] == [3, 8]
+    assert first.training.batch_size == second.training.batch_size == 16
     scores = {moment.step: moment.induction_score for moment in checkpoints.history("stories-small")}
     assert max(scores[step] for step in scores if step <= 2150) < 0.1 < 0.7 < scores[2250]
     for name in ("stories-small", "positions-rotary", "scores-additive"):
