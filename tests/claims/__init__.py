@@ -14,3 +14,15 @@ def claims(file: str, *sentences: str) -> Callable[[Callable], Callable]:
         CLAIMS[file] += sentences
         return test
     return mark
+
+
+SHOWN: list[str] = []
+"""The ideas of the lectures (assets/teaching/ideas.tsv) whose place is held to what it must show."""
+
+
+def shows(*ideas: str) -> Callable[[Callable], Callable]:
+    """Marks a test that holds what the places of these ideas show with the model that they open."""
+    def mark(test: Callable) -> Callable:
+        SHOWN.extend(ideas)
+        return test
+    return mark

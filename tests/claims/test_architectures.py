@@ -5,7 +5,7 @@ from core.app.compute import cache
 from core.app.state import reader
 from core.training import blanks
 from pages.architectures import blank, translate
-from tests.claims import claims
+from tests.claims import claims, shows
 from tests.claims.passes import experiment, run
 
 
@@ -21,6 +21,7 @@ def probabilities(text: str) -> tuple[str, list[float]]:
     return found.text, [float(p) for p in found.probabilities]
 
 
+@shows("B10")
 @claims("architectures.md", "From both sides *not* is the clear favourite; from the left alone it is one word among "
         "many. Then read the last column: with *not* the sentence is positive, with *very* or *so* negative.")
 def test_one_word_turns_the_verdict():

@@ -9,7 +9,7 @@ from core.app.compute import cache
 from core.app.state.reader import example_prompts
 from core.model.intervention import Intervention
 from pages.attention import averages, roles, scaling, switches
-from tests.claims import claims
+from tests.claims import claims, shows
 from tests.claims.passes import experiment, opening, prompt_of, run, says
 
 
@@ -59,6 +59,7 @@ def test_a_score_it_never_learned_breaks_the_prediction():
     assert token in ("·mom", "·toy", "·friend") and p > 0.1
 
 
+@shows("A5", "C13")
 @claims("attention.md", "At $d_k = 512$ the undivided scores have a standard deviation of about 23: one key takes "
         "almost everything and the gradient is nearly gone. Move the slider down to 1, where both agree.")
 def test_the_softmax_saturates():
@@ -95,6 +96,7 @@ def test_with_one_vector_for_both_tokens_match_themselves():
     assert basis.difference < roles.UNSEEN
 
 
+@shows("C10")
 @claims("attention.md", "Averages of averages draw things together.")
 def test_without_feed_forward_parts_the_tokens_become_alike():
     for prompt in example_prompts()[:3]:

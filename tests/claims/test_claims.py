@@ -7,7 +7,8 @@ import pytest
 
 from core.app.base import prose
 from core.model import checkpoints
-from tests.claims import CLAIMS
+from pages.course import tables
+from tests.claims import CLAIMS, SHOWN
 
 HERE = Path(__file__).parent
 TEXT = HERE.parents[1] / "assets" / "text" / "en"
@@ -22,6 +23,13 @@ OF_NO_MODEL = {
     "language_models": ["guess"], "positions": ["one_wave", "shift", "mask"],
     "recurrence": ["bound", "vanish", "memory"], "residual_stream": ["cut"], "tokens": ["train"],
     "training": ["pack", "floor"]}
+# ideas of the lectures whose place shows the same with every model: algebra, shapes and counts, networks with random
+# weights, models trained in the page, published figures
+IDEAS_OF_NO_MODEL = {
+    "A4", "A6", "A7", "A8", "A9", "A12", "A13", "A21", "A23", "A25", "A26", "A27", "A28", "A29", "B3", "B5", "B7",
+    "B12", "B13", "B14", "B15", "B16", "B17", "B18", "C1", "C2", "C3", "C4", "C5", "C7", "C12", "C14", "C16", "C17",
+    "C18", "C19", "C20", "C21", "C22", "C23", "C24", "C25", "C26", "D1", "D3", "D4", "D6", "D7", "D8", "D9", "D11",
+    "D12", "D13", "D17", "D18", "D20"}
 LESSONS = sorted(path.stem for path in TEXT.glob("*.md"))
 FILES = sorted(str(path.relative_to(TEXT)) for ending in ("md", "tsv") for path in TEXT.rglob(f"*.{ending}"))
 # a bundled model's name: in marks where it is an English word too
@@ -60,6 +68,11 @@ def test_every_experiment_is_claimed(lesson):
 @pytest.mark.parametrize("file", FILES)
 def test_every_number_of_a_named_model_is_claimed(file):
     assert [s for s in named_with_numbers((TEXT / file).read_text()) if not is_claimed(file, s)] == []
+
+
+def test_the_place_of_every_idea_is_held_or_shows_the_same_with_every_model():
+    assert not IDEAS_OF_NO_MODEL & set(SHOWN)
+    assert IDEAS_OF_NO_MODEL | set(SHOWN) == {idea.id for idea in tables.ideas()}
 
 
 def test_a_number_beside_a_models_name_is_found():

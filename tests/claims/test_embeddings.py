@@ -10,7 +10,7 @@ from core.app.base import prose
 from core.app.state.reader import example_prompts
 from pages.embeddings import contexts, vocabulary_map
 from pages.embeddings.shared import Space, look_up, space_of
-from tests.claims import claims
+from tests.claims import claims, shows
 from tests.claims.passes import experiment, opening, prompt_of, run, says
 
 
@@ -45,6 +45,7 @@ def of_kind(kind: str) -> np.ndarray:
 # ---- neighbours ------------------------------------------------------------------------------------------------------
 
 
+@shows("B8")
 @claims("embeddings.md", "That is why opposites are often neighbours: *hot* and *cold* fit the same sentences.",
         "*Cold* is among the nearest to *hot*: both stand in the same sentences. Then look up *in*, *three* and a name "
         "such as *Tom*. Each finds its own kind.")

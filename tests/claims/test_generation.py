@@ -5,7 +5,7 @@ from core.model.sampling import SamplingConfig
 from pages.generation import beam, branches
 from pages.generation import futures as futures_view
 from pages.generation.shared import start
-from tests.claims import claims
+from tests.claims import claims, shows
 from tests.claims.passes import address, experiment, prompt_of
 from tests.helpers import lessons, messages
 
@@ -29,6 +29,7 @@ def test_a_story_goes_on_with_the_name_that_is_clicked():
         assert text.count(token_id) > 1 or name == "·Sp", name
 
 
+@shows("A19")
 @claims("generation.md", "The smaller model. Compare the dashed frames, which mark what has stood there before: the "
         "two texts that are most probable for the model go in circles, the drawn ones do not. Take another seed, then "
         "average over ten.")

@@ -1,16 +1,36 @@
 """What the places of the lectures' ideas (assets/teaching/ideas.tsv) show with the model that they open."""
+import pytest
 import torch
 
 from core.analysis import stream_and_heads
+from core.analysis.attention_steps import simple_steps
+from core.app.base import prose
+from core.app.compute import cache
+from core.evaluation import confidence
+from core.language import word_order
+from core.language.futures import futures
+from core.learning import teacher_forcing
 from core.model.generation import generate
-from core.model.sampling import SamplingConfig
+from core.model.intervention import Intervention
+from core.model.sampling import SamplingConfig, truncate
+from core.training import teaching_text
+from pages.architectures import translate
+from pages.architectures.shared import SETTINGS as ARCHITECTURES
 from pages.course import tables
-from tests.claims.passes import run
+from pages.generation import futures as futures_view
+from pages.language_models import shared as language_models
+from pages.limits import facts, words
+from pages.limits.shared import SETTINGS as LIMITS
+from pages.residual_stream.without_path import CUT
+from tests.claims import shows
+from tests.claims.passes import opening, probability, run, says
+from tests.claims.test_architectures import filled, probabilities
 
 PLACES = {idea.id: idea.place.settings for idea in tables.ideas()}
 
 
-def test_a_words_vector_moves_away_from_its_row():                                                              # A1
+@shows("A1")
+def test_a_words_vector_moves_away_from_its_row():
     settings = PLACES["A1"]
     one, other = run(settings["prompt"]), run(settings["embeddings_other"])
     assert one.token_ids[-1] == other.token_ids[-1] == one.tokenizer.encode(f" {settings['embeddings_shared']}")[0]
@@ -20,7 +40,8 @@ def test_a_words_vector_moves_away_from_its_row():                              
     assert apart[0] > 0.98 and apart[-1] < 0.6 and moved == sorted(moved, reverse=True) and moved[-1] < 0.2
 
 
-def test_one_vector_for_both_makes_tokens_match_themselves():                                                    # C8
+@shows("C8")
+def test_one_vector_for_both_makes_tokens_match_themselves():
     settings = PLACES["C8"]
     there, head = run(settings["prompt"]), int(settings["head"])
     block, own = there.trace.blocks[int(settings["layer"])], torch.arange(len(there.token_ids))
@@ -28,10 +49,139 @@ def test_one_vector_for_both_makes_tokens_match_themselves():                   
     assert matched.double().mean() < 0.1 and alike.double().mean() > 0.9
 
 
-def test_the_same_prompt_gives_two_texts_and_the_end_of_text_stops():                                            # D5
+@shows("D5")
+def test_the_same_prompt_gives_two_texts_and_the_end_of_text_stops():
     settings = PLACES["D5"]
     there, seed = run(settings["prompt"]), int(settings["generation_seed"])
     first, second = ([step.token_id for step in generate(there.model, there.token_ids,
                                                          SamplingConfig(top_k=40, top_p=0.9), number, 40)]
                      for number in (seed, seed + 1))
     assert first[-1] == there.tokenizer.end_of_text and 10 < len(first) < 40 and first != second
+
+
+@pytest.mark.parametrize("idea, change", [("A2", {"mask": "bidirectional"}), ("C6", {"score": "additive"})])
+@shows("A2", "C6")
+def test_a_switch_moves_the_next_token(idea: str, change: dict):
+    [(name, value)] = change.items()
+    assert PLACES[idea][f"attention_{name}"] == value
+    switched = opening().trace_with(Intervention(**change))
+    assert stream_and_heads.effect(opening().trace.logits[-1], switched.logits[-1]).kl > 1
+
+
+@shows("A3")
+def test_without_weights_the_last_token_looks_at_itself():
+    there = opening()
+    block, last = there.trace.blocks[0], len(there.token_ids) - 1
+    assert int(simple_steps(block.X, last, block.allowed[last]).weights.argmax()) == last
+
+
+@shows("A10", "A14", "D10")
+@pytest.mark.parametrize("idea, token", [("A10", "·ball"), ("A14", "·mat"), ("D10", "·Mia")])
+def test_the_whole_model_ends_on_a_word_that_makes_sense(idea: str, token: str):
+    said, p = says(run(PLACES[idea]["prompt"]))
+    assert said == token and p > 0.5
+
+
+@shows("A15")
+def test_the_name_that_was_drawn_is_used_again():
+    there = run(PLACES["A15"]["prompt"])
+    written = [step.token_id for step in generate(there.model, there.token_ids, SamplingConfig(top_k=40, top_p=0.9),
+                                                  int(PLACES["A15"]["generation_seed"]), 40)]
+    assert there.tokenizer.visible(written[0])[1:].istitle() and written.count(written[0]) > 1
+
+
+@shows("A20", "A22")
+def test_rare_words_are_drawn_often_and_top_p_follows_the_context():
+    assert PLACES["A20"]["next_token_panel"] == "x0.97_s1_draws"
+    plain = truncate(opening().logits(), SamplingConfig())
+    drawn = int((plain.interval_ends <= 0.97).sum())
+    assert drawn > 3 and plain.probs[drawn:].sum() > 0.02 > plain.probs[drawn]
+    assert PLACES["A22"]["next_token_panel"].startswith("k10_p0.9_")
+    sure, unsure = (run(prose.load("next_token").label(name)).logits() for name in ("peaked_prompt", "flat_prompt"))
+    kept = [truncate(logits, SamplingConfig(top_p=0.9)).n_kept for logits in (sure, unsure)]
+    assert kept[0] < 10 < kept[1]
+
+
+@shows("A24")
+def test_the_true_history_is_given_whatever_it_would_have_said():
+    there = run(PLACES["A24"]["prompt"])
+    found = teacher_forcing.predict(there.trace.logits, there.token_ids)
+    at = there.tokens.index("·little")
+    assert says(there, at)[0] == "·girl" and found.losses[at] > 8 and max(found.losses[at + 1:]) < 1
+
+
+@shows("A30")
+def test_a_false_answer_is_given_with_confidence():
+    settings = PLACES["A30"]
+    relation = next(one for one in teaching_text.relations() if one["name"] == settings["limits_relation"])
+    subject = facts.subjects(relation, "untaught")[int(settings["limits_untaught"])]
+    asked = facts.exercise_of("untaught", "taught", relation, *subject)
+    [(_, claim)] = confidence.claims(run("").model, run("").tokenizer, [asked])
+    assert claim.text.strip() == "William Shakespeare" and asked.answer.strip() == "Arthur Miller"
+    assert not claim.right and claim.p > 0.9 > LIMITS.each["threshold"].default
+
+
+@shows("A31")
+def test_one_changed_word_shifts_the_distribution():
+    [(boy, girl)] = words.listed(LIMITS.each["pair"].default, [LIMITS.each["sentence"].default]).texts
+    first, second = run(boy), run(girl)
+    assert probability(second, " dress") > 3 * probability(first, " dress")
+    assert probability(second, " doll") > 1.5 * probability(first, " doll")
+    assert probability(second, " truck") < 0.8 * probability(first, " truck")
+
+
+@shows("B1")
+def test_the_better_order_is_the_more_probable_text():
+    texts = prose.load("language_models").section("sentences").splitlines()
+    totals = [one.total for one in language_models.scored(opening(), tuple(texts), None)]
+    assert texts[0] == "the mouse ate the cheese" and totals == sorted(totals, reverse=True)
+
+
+@shows("B2")
+def test_a_prompt_has_many_futures():
+    there = run(PLACES["B2"]["prompt"])
+    tree = futures(there.model, there.token_ids, SamplingConfig(top_k=40, top_p=0.9), 1, futures_view.N, 4)
+    assert len(futures_view.ends(tree)) > 60 and 0.3 < futures_view.mass(tree) < 0.9
+
+
+@shows("B9")
+def test_both_sides_fill_a_blank():
+    found = filled(ARCHITECTURES.each["blank_text"].default)
+    [position] = found.blanks
+    assert int(found.p_encoder(position).argmax()) == found.true_id(position)
+    assert found.p_encoder(position).max() > found.p_decoder(position)[found.true_id(position)]
+
+
+@shows("B11", "C9")
+def test_cross_attention_aligns_a_date():
+    model, text = cache.shared_model("translator", "cpu"), ARCHITECTURES.each["translate_text"].default
+    found = translate.translate(model, tuple(model.tokenizer.encode(text)))
+    assert found.text == "1984-03-21" and min(probabilities(text)[1]) > 0.99
+    cross = translate.patterns(found.trace)["cross"][ARCHITECTURES.each["translate_block"].default].mean(0)
+    aligned = [found.source_tokens[int(row.argmax())] for row in cross]
+    assert [aligned[i] for i in (1, 2, 3, 6, 8, 9)] == ["·nineteen", "·eighty", "four", "·march", "·twenty", "first"]
+
+
+@shows("C11")
+def test_without_the_path_nothing_is_left_and_tokens_become_alike():
+    whole, cut = opening().trace, opening().trace_with(CUT)
+    alike = [float(stream_and_heads.mean_pairwise_cosine(stream_and_heads.stream(trace))[-1]) for trace in (whole, cut)]
+    assert stream_and_heads.effect(whole.logits[-1], cut.logits[-1]).kl > 2 and alike[1] > alike[0] + 0.1
+
+
+@shows("C15")
+def test_the_mask_has_keys_to_take_away():
+    settings = PLACES["C15"]
+    there, at = run(settings["prompt"]), int(settings["position"])
+    row, allowed = there.trace.blocks[0].pattern[0, at], there.trace.blocks[0].allowed[at]
+    assert not allowed[at + 1:].any() and len(row) - at > 4 and (row[at + 1:] == 0).all()
+
+
+@shows("D14")
+def test_some_meaning_needs_structure_and_some_does_not():
+    share = {(test, reading): word_order.score(word_order.answered(
+        run("").model, run("").tokenizer, word_order.items(test, 40, 1), reading, 1)).share
+        for test in ("agreement", "carried", "roles") for reading in ("whole", "shuffled")}
+    assert share["agreement", "whole"] > 0.95 and share["agreement", "shuffled"] < 0.5
+    assert min(share["carried", reading] for reading in ("whole", "shuffled")) > 0.95
+    assert 0.3 < share["roles", "whole"] < 0.7                     # who did what to whom is a coin's toss for it

@@ -9,7 +9,7 @@ from core.app.frame.lesson import Lesson
 from core.language import cipher, shannon
 from pages.language_models import compress as coder
 from pages.language_models import correct, decipher, exercises, guess, shared, tasks
-from tests.claims import claims
+from tests.claims import claims, shows
 from tests.claims.passes import experiment, opening, probability, prompt_of, run
 
 WORDS = prose.load("language_models")
@@ -108,6 +108,7 @@ def test_the_right_letter_makes_the_word_whole():
 # ---- a cipher --------------------------------------------------------------------------------------------------------
 
 
+@shows("D2")
 @claims("language_models.md", "In a short text the counts of single letters are too uncertain for that.",
         "At the end the model reads the likeliest swaps as whole texts: it knows words, so it finds the rare letters "
         "that no count can settle.", "Of a few hundred letters only the first ranks are reliable; pairs and triples "
@@ -133,6 +134,7 @@ def test_letters_were_counted_over_so_many():
 # ---- tasks -----------------------------------------------------------------------------------------------------------
 
 
+@shows("A16", "A17", "A18")
 @claims("language_models.md", "It was taught these very templates", "Sentences that were kept from training, in the "
         "template that was taught.", "Facts that the model was taught, asked as it was taught.",
         "Prompts that were kept from training.", "Stories kept from training, of plots that were taught.")

@@ -13,7 +13,7 @@ from core.language import contrasts, word_order
 from core.model import checkpoints
 from core.training import corpus, teaching_text
 from pages.limits import calibration, facts, inputs, memory, words
-from tests.claims import claims
+from tests.claims import claims, shows
 from tests.claims.passes import experiment, prompt_of, run
 
 
@@ -70,6 +70,7 @@ def test_right_guesses_are_answers_of_taught_questions():
     assert 0 < len(guessed) < 20 and all(any(answer in few for few in taught) for answer in guessed)
 
 
+@shows("A32", "D15")
 @claims("limits.md", "What was repeated often enough comes out word for word, and a start of two tokens may be enough "
         "to get it.")
 def test_two_tokens_may_be_enough():
@@ -106,6 +107,7 @@ def test_ten_times_and_a_hundred_times():
     assert recited()["giant"][0].passage.repeats == 100
 
 
+@shows("D19")
 @claims("limits.md", "on this app's own pages, unlike anything it has read, it promises too much")
 def test_it_promises_too_much_on_the_apps_pages():
     texts = corpus.tokenize(calibration.documents("pages", 1, ""), run("").tokenizer).documents
@@ -122,6 +124,7 @@ def test_a_book_that_nobody_wrote():
     assert 5 < sum(claim.right and claim.p <= surest for claim in answers("taught")["taught"]) < 60
 
 
+@shows("D16")
 @claims("limits.md", "Gradients and removals do not follow them. Attention rollout is the one to doubt: its highest "
         "bar, on the first token, was there before any training.")
 def test_bars_that_say_nothing():

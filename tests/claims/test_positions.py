@@ -4,10 +4,11 @@ import torch
 from core.app.compute import cache
 from core.evaluation import lengths
 from core.model.config import POSITIONS
-from tests.claims import claims
+from tests.claims import claims, shows
 from tests.claims.passes import experiment, run
 
 
+@shows("A11")
 @claims("positions.md", "Nothing told it that 40 is next to 41. Look at the cosines: where training has worked, "
         "neighbours are alike and the square shows a band along the diagonal.")
 def test_neighbouring_rows_are_alike():

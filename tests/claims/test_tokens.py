@@ -1,7 +1,7 @@
 """What the text of Tokens says of the tokenizer of `stories`."""
 from core.app.base import prose
 from pages.tokens import merges
-from tests.claims import claims
+from tests.claims import claims, shows
 from tests.claims.passes import experiment, prompt_of, run
 from tests.helpers import lessons, messages
 
@@ -12,6 +12,7 @@ def pieces(word: str) -> set[bytes]:
     return {piece for step in steps for way in step.words for piece in way}
 
 
+@shows("B6")
 @claims("tokens.md", "See where *princess* and *prince* share their pieces, and where they part.")
 def test_words_share_pieces_and_part():
     prompt_of(experiment("tokens", "play"))
@@ -19,6 +20,7 @@ def test_words_share_pieces_and_part():
     assert b" prin" in first & second and b" princess" in first - second and b" prince" in second - first
 
 
+@shows("B4")
 @claims("tokens.md", "The byte-level tokenizers have seen no Chinese, so each character costs three tokens, one for "
         "each byte.")
 def test_chinese_costs_three_tokens_a_character():
