@@ -76,7 +76,7 @@ def test_a_number_opens_the_sum_that_it_came_from(open_page):
                  for term in page.locator(".detail .term b").all_text_contents()]
         assert len(terms) == 32 and abs(sum(terms) - product) < 32 * 6e-5
         seen.add(product)
-        stage.press("ArrowUp")
+        stage.press("ArrowDown")
         page.wait_for_timeout(150)      # the next frame draws
     assert len(seen) > 1
     box = page.locator(LESSONS["attention"]["steps"].end).bounding_box()

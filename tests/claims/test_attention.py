@@ -40,9 +40,12 @@ def test_scores_of_the_heads_vary_more_than_those_of_dice():
 
 
 @claims("attention.md", "At the mask, the keys after the query lose their scores.")
-def test_the_query_of_the_walk_has_keys_after_it():
+def test_the_query_of_the_walk_has_keys_after_it_and_looks_at_words():
     one = experiment("attention", "walk")
-    assert 0 < one.settings["position"] < len(prompt_of(one).token_ids) - 3
+    there, at = prompt_of(one), one.settings["position"]
+    assert 0 < at < len(there.token_ids) - 3
+    row = there.trace.blocks[one.settings["layer"]].pattern[one.settings["head"], at]
+    assert there.tokens[int(row.argmax())] == "·sat" and row[0] < 0.3
 
 
 @claims("attention.md", "All heads now match by v·tanh(q + k) with a random v, and the prediction breaks. Beside it "

@@ -173,7 +173,7 @@ def test_without_the_path_nothing_is_left_and_tokens_become_alike():
 def test_the_mask_has_keys_to_take_away():
     settings = PLACES["C15"]
     there, at = run(settings["prompt"]), int(settings["position"])
-    row, allowed = there.trace.blocks[0].pattern[0, at], there.trace.blocks[0].allowed[at]
+    row, allowed = there.trace.blocks[0].pattern[3, at], there.trace.blocks[0].allowed[at]
     assert not allowed[at + 1:].any() and len(row) - at > 4 and (row[at + 1:] == 0).all()
 
 
