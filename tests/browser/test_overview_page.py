@@ -159,11 +159,12 @@ def xi(said: str) -> float:
 
 def test_another_xi_is_thrown_and_stands_in_the_link(open_page):
     page = opened(open_page, at(CATS))
-    before = xi(page.locator(".dice .said").inner_text())
+    said = page.locator(".dice .said")
+    before = said.inner_text()
     page.locator(".do.throw").click()
     page.wait_for_url(f"**overview_seed={shared.FIRST_SEED + 1}**")
-    settle(page)
-    assert xi(page.locator(".dice .said").inner_text()) != before
+    expect(said).not_to_have_text(before)
+    assert xi(said.inner_text()) != xi(before)
 
 
 def test_the_pass_is_walked_stage_by_stage(open_page):
