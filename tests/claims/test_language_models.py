@@ -126,7 +126,7 @@ def test_the_model_finds_the_rare_letters():
     assert right["model"] == task.n_letters
 
 
-@claims("language_models.md", "Counted over 36 million letters and blanks of the training text")
+@claims("language_models.md", "Counted over 36 million letters and blanks")
 def test_letters_were_counted_over_so_many():
     assert round(np.load(cipher.TRIPLES).sum() / 1e6) == 36
 
