@@ -14,11 +14,12 @@ const walk = (root, found) => {
 """
 
 PICTURES = "() => {" + WALK + """
-  // What is drawn, without the ids that a chart library makes up anew each time.
+  // What is drawn, without the ids that a chart library makes up anew each time; in no order, since a new mark of an
+  // axis comes after those that stay.
   const marks = (svg) => [...svg.querySelectorAll("path, rect, line, circle, text")].map((m) =>
     ["d", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height", "transform", "fill", "stroke"]
         .map((a) => m.getAttribute(a) ?? "").join(" ")
-    + (m.tagName === "text" ? m.textContent : "")).join("; ");
+    + (m.tagName === "text" ? m.textContent : "")).sort().join("; ");
   return walk(document, []).flatMap((e) =>
     e.tagName === "CANVAS" && e.width * e.height > 0 && e.checkVisibility()
         && !e.closest("[data-testid=stDataFrame]") ? [e.toDataURL()]

@@ -4,6 +4,7 @@ a projector, and is whole at every width.
 from __future__ import annotations
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.accessibility import unreachable, violations
 from tests.browser.pictures import cut_off, unpainted
@@ -27,6 +28,7 @@ def test_every_view_draws_without_an_error_and_is_whole_at_every_width(open_page
             assert page.evaluate("document.scrollingElement.scrollWidth") <= width and cut_off(page) == [], (
                 name, width)
         page.set_viewport_size({"width": 1280, "height": 720})
+        expect(page.get_by_test_id("stSidebarNavItems")).to_have_count(0)      # which is there on a phone
     assert violations(page) == []
 
 
