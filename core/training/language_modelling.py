@@ -11,7 +11,7 @@ from torch import Tensor
 from core.model.config import ModelConfig
 from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
-from core.training import corpus, teaching_text
+from core.training import chats, corpus, teaching_text
 from core.training.loss import held_out_loss, next_token_loss
 
 
@@ -62,7 +62,7 @@ class LanguageModelling(NextToken):
 
     texts     (file of the corpus, how often each of its documents is read an epoch)
     teaching  the number of additional documents, of core.training.teaching_text
-    chats     the number of additional chats, of core.training.teaching_text
+    chats     the number of additional chats, of core.training.chats
     canaries  whether to add the canary passages, each as often as its `repeats` says
     measured  the files of the corpus for the held-out loss, never trained on
     dropout   in training
@@ -83,7 +83,7 @@ class LanguageModelling(NextToken):
             sources.append(corpus.tokenize(teaching_text.documents(self.teaching), context.tokenizer))
         if self.chats:
             sources.append(corpus.source([context.tokenizer.encode_chat(chat)
-                                          for chat in teaching_text.chats(self.chats)]))
+                                          for chat in chats.conversations(self.chats)]))
         if self.canaries:
             sources.append(corpus.tokenize(teaching_text.canary_documents(), context.tokenizer))
         return sources
