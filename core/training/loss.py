@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from core.model.transformer import Transformer
 from core.training.corpus import IGNORE, Batch
+from core.training.muon import Muon
 
 
 def next_token_loss(logits: Tensor, targets: Tensor) -> Tensor:
@@ -19,7 +20,7 @@ def next_token_loss(logits: Tensor, targets: Tensor) -> Tensor:
     return F.cross_entropy(logits.flatten(0, -2).float(), targets.flatten(), ignore_index=IGNORE)
 
 
-def descend(loss: Tensor, optimizer, rate: float, parameters: Iterable[Tensor],
+def descend(loss: Tensor, optimizer: torch.optim.Optimizer | Muon, rate: float, parameters: Iterable[Tensor],
             longest: float) -> tuple[float, float]:
     """Take one step down the loss at this learning rate, with the norm of the gradient clipped to `longest`.
 

@@ -125,8 +125,8 @@ def draw_one(page: Lesson, view: View) -> None:
 def _lesson(page: Lesson, drawn: Drawn, instrument: Callable[[], None]) -> None:
     """Draw the instrument, and below it what speaks of it, each a fragment.
 
-    A prompt, or a pick in the instrument, draws that alone; what else has changed follows once the browser shows it,
-    since together with all that a picture takes twice as long. In the first run of a visit a browser puts off loading
+    Whatever changes the instrument draws that alone; what else has changed follows once the browser shows it, since
+    together with all that a picture takes twice as long. In the first run of a visit a browser puts off loading
     its own parts while elements still arrive, so what speaks of the first picture waits, too.
     """
 
