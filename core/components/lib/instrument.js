@@ -3,6 +3,7 @@ import { Surface } from "./canvas.js";
 import { make, marked, unmarked } from "./dom.js";
 import { Echoes } from "./echo.js";
 import { readTheme, whenStyled } from "./theme.js";
+import { onRoom } from "./view.js";
 
 const REST = 120;      // ms from the hand's last move until the settings are sent to Python
 
@@ -45,6 +46,7 @@ export class Instrument {
     this.echoes = new Echoes();
     this.observer = new ResizeObserver(() => this.schedule());
     this.observer.observe(root);
+    this.room = onRoom(root, () => this.schedule());
   }
 
   schedule() {
@@ -88,6 +90,7 @@ export class Instrument {
     cancelAnimationFrame(this.pending);
     clearTimeout(this.timer);
     this.observer.disconnect();
+    this.room.disconnect();
   }
 }
 

@@ -113,6 +113,18 @@ function contentsAround(node) {
   return contents;
 }
 
+/** Call again() whenever the room below a node has changed, for what is above has found its height; returns the
+    observer. */
+export function onRoom(node, again) {
+  let room = Math.round(roomBelow(node));
+  const watch = new ResizeObserver(() => {
+    const now = Math.round(roomBelow(node));
+    if (now !== room) { room = now; again(); }
+  });
+  for (const box of contentsAround(node)) watch.observe(box);
+  return watch;
+}
+
 /** Keep the variable --free of a node at the room below it, within [least, most]. */
 export function keepFree(node, least, most) {
   const fit = () => {
