@@ -15,6 +15,8 @@ if str(ROOT) not in sys.path:
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")       # before torch and numpy are loaded
 
+os.environ.setdefault("TRANSFORMER_ASK_FIRST", "off")      # pictures stand as soon as a page is opened
+
 from core import files  # noqa: E402  (found through the path above)
 from core.app.compute import growing_results  # noqa: E402
 

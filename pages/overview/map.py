@@ -12,7 +12,7 @@ import numpy as np
 import streamlit as st
 
 from core.app.base import catalogue
-from core.app.frame import Lesson, Reading, cannot
+from core.app.frame import Lesson, Prediction, Reading, cannot, next_word
 from core.app.state import Run, reader
 from core.app.state.fragments import redraw
 from core.components import declare
@@ -20,6 +20,7 @@ from core.components.lib.bytes import pack
 from pages.overview import below, packing
 from pages.overview.shared import MAP, MOST_SEED, SETTINGS, packed_pass, truncation_of, xi_of
 
+MOST_QUOTED = 100     # characters of the prompt in the question
 HISTORY = "overview_history"
 OPEN = "overview_open"      # in the session: the lesson that a click in the map asks for
 MAP_TEXT = ("title", "title_long", "play", "pause", "back", "forth", "open", "chips", "chip_hint", "actual",
@@ -31,6 +32,16 @@ LESSONS = {"tokens": "tokens", "E": "embeddings", "P": "positions", "X": "positi
 HERE = Path(__file__).parent
 _map = declare("overview_map", HERE / "map.js", html=(HERE / "map.html").read_text(encoding="utf-8"),
                styles=(HERE / "map.css",))
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """Which word comes next."""
+    return next_word("pass", run, text=_end_of(run)) if run.own_ids and run.has_head else None
+
+
+def _end_of(run: Run) -> str:
+    """The last words of the prompt."""
+    return run.text if len(run.text) <= MOST_QUOTED else "… " + run.text[-MOST_QUOTED:].partition(" ")[2]
 
 
 def draw(page: Lesson, run: Run) -> Reading:

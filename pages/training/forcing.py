@@ -9,7 +9,7 @@ import streamlit as st
 from core.analysis.arrays import to_numpy
 from core.app.base.markdown import code, unmarked
 from core.app.compute import cache
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Place, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, probability, readable
@@ -34,11 +34,26 @@ from pages.training.shared import (
 COLUMNS = f"{PREFIX}columns"
 N_PUSHED = 7          # tokens whose gradient is drawn
 N_OPTIONS = 4
+LEAST_GUESSED = 4     # tokens of a text of which one is the most surprising
 NATS = {"nats": 1.0, "bits": math.log(2)}     # in each unit
 BARS, BARS_PRESENT = 175, 70
 # A text under teacher forcing, a column for each position: the input token, the model's guess, the true next token, and
 # −log p as a bar.
 _picture = token_view("teacher_forcing", __file__)
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """Which token of the text surprises the model most."""
+    if len(run.token_ids) < LEAST_GUESSED:
+        return None
+
+    def truth(guess: int) -> Truth:
+        losses = _predict(run, run.token_ids).losses
+        at = int(losses.argmax()) + 1
+        p, own = (probability(math.exp(-losses[i - 1])) for i in (at, guess))
+        return Truth(at, said=p, own=own, values={"token": run.tokens[at], "p": p})
+
+    return Prediction("forcing", Place(run.tokens, range(1, len(run.token_ids))), truth)
 
 
 def draw(page: Lesson, run: Run) -> Reading:

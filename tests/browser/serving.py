@@ -21,6 +21,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from assets.deploy.replicas import end, free_ports
 
+# pictures stand as soon as a page is opened; a test of what is asked before them asks for it in its address
+ASK_FIRST = "TRANSFORMER_ASK_FIRST"
 ROOT = Path(__file__).parent.parent.parent
 CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
                   "--disable-background-networking", "--disable-component-update", "--disable-sync"]
@@ -104,7 +106,7 @@ def serve(script: Path = ROOT / "app.py", *flags: str, cwd: Path = ROOT, env: di
         process = subprocess.Popen(
             [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port), "--server.address",
              "127.0.0.1", "--server.headless", "true", *flags],
-            cwd=cwd, env=os.environ | (env or {}), stdout=log, stderr=subprocess.STDOUT)
+            cwd=cwd, env={ASK_FIRST: "off"} | os.environ | (env or {}), stdout=log, stderr=subprocess.STDOUT)
         try:
             _wait_until_healthy(f"http://127.0.0.1:{port}/_stcore/health", process, log, startup_seconds)
             yield Server(f"http://127.0.0.1:{port}", process, log)

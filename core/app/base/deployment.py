@@ -21,6 +21,7 @@ HUB_GIGABYTES = "TRANSFORMER_HUB_GB"
 CHARACTERS, TOKENS = "TRANSFORMER_PROMPT_CHARACTERS", "TRANSFORMER_PROMPT_TOKENS"
 TRAINING = "TRANSFORMER_TRAINING"
 PASSES = "TRANSFORMER_PASSES"
+ASK_FIRST = "TRANSFORMER_ASK_FIRST"
 FRAME_ANCESTORS = "TRANSFORMER_FRAME_ANCESTORS"
 LEAST_CHARACTERS, MOST_CHARACTERS = 100, 20_000     # of a prompt; the most is far more than any context takes
 # that a lesson reads at once: more are too narrow to be told apart on a screen
@@ -49,6 +50,7 @@ class Deployment:
     prompt_characters: int = MOST_CHARACTERS
     prompt_tokens: int = MOST_TOKENS
     training: bool = True                           # whether readers may train models
+    ask_first: bool = True       # whether a question is asked before each picture, until a reader says otherwise
     # the address of the replicas that compute forward passes; none: they are computed here
     passes: str = ""
     # the origins whose pages may show the app in a frame, beside its own
@@ -195,6 +197,7 @@ READERS: dict[str, tuple[str, Callable[[str], object]]] = {
     CHARACTERS: ("prompt_characters", _whole(LEAST_CHARACTERS, MOST_CHARACTERS)),
     TOKENS: ("prompt_tokens", _whole(LEAST_TOKENS, MOST_TOKENS)),
     TRAINING: ("training", _switch),
+    ASK_FIRST: ("ask_first", _switch),
     PASSES: ("passes", _address),
     FRAME_ANCESTORS: ("frame_ancestors", _names(_ORIGIN.fullmatch, "origin", "Allowed are origins like "
                                                 "https://moodle.school.example or https://*.school.example, separated "

@@ -16,6 +16,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core.app.base import catalogue
 from core.app.base.markdown import unmarked
 from core.app.compute import growing_results
+from core.app.frame import prediction
 from core.app.frame.check import Question
 from core.app.frame.guard import fragment, guard
 from core.app.frame.lesson import Lesson
@@ -60,6 +61,7 @@ class Reading:
 
 
 UNFINISHED = Reading([], None, [], {}, "", "")      # of a view whose result is not there yet
+COVERED = Reading([], None, [], {}, "", "")         # of a view whose question is not answered yet
 
 
 class View(Protocol):
@@ -77,7 +79,8 @@ class View(Protocol):
 class Drawn:
     """What an open lesson shows: the view's name, what its picture says, and the prompt that the page around it was
     drawn with. `said`: what its picture said when its numbers were drawn. `alone`: the run of the whole page is over,
-    from here on fragments run. `waits`: what speaks of the picture is not drawn until the browser shows that.
+    from here on fragments run. `waits`: what speaks of the picture is not drawn until the browser shows that. `hides`:
+    the experiments were left out, since the picture waited for its question.
     """
 
     prompt: str
@@ -86,6 +89,7 @@ class Drawn:
     said: Reading = UNFINISHED
     alone: bool = False
     waits: bool = False
+    hides: bool = False
 
 
 def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
@@ -144,14 +148,15 @@ def _lesson(page: Lesson, drawn: Drawn, instrument: Callable[[], None]) -> None:
     def stands() -> None:
         is_new, drawn.waits = reader.prompt() != drawn.prompt, False
         later = st.session_state.pop(LATER, ())
-        experiments = (EXPERIMENTS,) if is_new or not page.is_seen() else ()
+        changes = is_new or not page.is_seen() or drawn.hides != (drawn.reading is COVERED)
+        experiments = (EXPERIMENTS,) if changes else ()
         drawn.prompt = reader.prompt()
         page.see()
         reader.write_url()
         rerun(STANDING, NUMBERS, QUESTION, *later, *experiments, *((BAR, STRIP) if is_new else ()))
 
     fragment(picture, run_every=growing_results.every(), key=PICTURE)()
-    for key, draw in ((NUMBERS, lambda: _numbers(page, drawn)), (EXPERIMENTS, page.experiments),
+    for key, draw in ((NUMBERS, lambda: _numbers(page, drawn)), (EXPERIMENTS, lambda: _experiments(page, drawn)),
                       (QUESTION, lambda: _question(page, drawn))):
         fragment(functools.partial(_once_seen, page, draw), key=key)()
     drawn.alone = True
@@ -170,7 +175,11 @@ def _instrument(page: Lesson, drawn: Drawn, view: View, run: Run, progress: Delt
             drawn.reading = cannot(page.frame_words.label(f"not_of_{kind}"))
         elif catalogue.predicts(page.id, drawn.view, kind) and not run.has_head:
             drawn.reading = cannot(page.frame_words.label("no_head"))
+        elif (question := prediction.waiting(page, view, run)) is not None:
+            drawn.reading = COVERED
+            prediction.ask(page, question, run)
         else:
+            prediction.tell(page, view, run)
             drawn.reading = view.draw(page, run)
     growing_results.follow(frame, progress, page.frame_words)
 
@@ -178,15 +187,17 @@ def _instrument(page: Lesson, drawn: Drawn, view: View, run: Run, progress: Delt
 def _pins(page: Lesson, drawn: Drawn, bar: DeltaGenerator | None = None) -> None:
     """Draw the pins of a finished picture, in the bar where the view has no place for them."""
     reading = drawn.reading
-    if callable(reading) or reading is UNFINISHED or (place := reading.pins or bar) is None:
+    if callable(reading) or reading is UNFINISHED or reading is COVERED or (place := reading.pins or bar) is None:
         return
     with place:
         page.pins(dict(reading.summary) or {page.label(f"view_{drawn.view}"): unmarked(reading.title)})
 
 
 def _numbers(page: Lesson, drawn: Drawn) -> None:
-    """Draw what explains the picture, and its numbers."""
+    """Draw what explains the picture, and its numbers; nothing of a picture that waits for its question."""
     reading = drawn.said = drawn.reading() if callable(drawn.reading) else drawn.reading
+    if reading is COVERED:
+        return
     if reading.below is not None:
         reading.below()
     page.explanation(reading.explanation or drawn.view)
@@ -197,11 +208,20 @@ def _numbers(page: Lesson, drawn: Drawn) -> None:
 def _question(page: Lesson, drawn: Drawn) -> None:
     """Draw the question that the picture answers, the code and the data."""
     said = drawn.said
+    if said is COVERED:
+        return
     with st.container():                # empty or not, so that fragments below find their places again
         if said.question is not None:
             page.check(said.question)
     if said is not UNFINISHED:
         page.code(said.functions, said.data, said.picture, said.title)
+
+
+def _experiments(page: Lesson, drawn: Drawn) -> None:
+    """Draw the experiments: they speak of a picture that stands, but for the steps of a class."""
+    drawn.hides = drawn.reading is COVERED
+    if not drawn.hides or reader.class_step():
+        page.experiments()
 
 
 def cannot(said: str) -> Reading:

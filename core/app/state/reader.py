@@ -27,7 +27,7 @@ PRESENT_SCALE = 1.2
 NOTICE_SECONDS = 10           # a notice outlasts the reruns that a component asks for when it is mounted
 _SELECTION = ("layer", "head", "position", "target")
 URL_WAITS, _URL_IS_READ = "url_waits", "url_is_read"     # keys of the session
-_KEPT = ("prompt", "model", "device", "present", "class")
+_KEPT = ("prompt", "model", "device", "present", "class", "ask")
 _SHARED = (*_KEPT, *_SELECTION)
 _SHORT = ("term",)            # forms of an address that a page takes in when it opens
 
@@ -250,6 +250,17 @@ def present() -> bool:
     return bool(st.session_state.get("present", False))
 
 
+def ask_first() -> bool:
+    """Whether each picture's question is asked before the picture tells."""
+    return bool(st.session_state["ask"])
+
+
+def set_ask_first(wanted: bool) -> None:
+    """In a callback: ask from here on, or ask no more."""
+    st.session_state["ask"] = wanted
+    write_url()
+
+
 def class_step() -> int:
     """The step of the class that is being taught in present mode, from 1; 0: none is."""
     return int(st.session_state.get("class", 0)) if present() else 0
@@ -308,6 +319,8 @@ def _read_url() -> None:
             else:
                 notice("notice_url", name=key, value=_shortened(query[key]))
     session["present"] = query.get("present", "").lower() in ("true", "1")
+    session["ask"] = {"true": True, "1": True, "false": False, "0": False}.get(
+        query.get("ask", "").lower(), session.get("ask", deployment.current().ask_first))
     session["class"] = _whole_number("class") or 0
     session["selection"] = {key: number for key in _SELECTION if (number := _whole_number(key)) is not None}
     session[_URL_IS_READ] = True
@@ -383,6 +396,9 @@ def _shared_values(defaults: bool = False) -> dict[str, str]:
         values["device"] = session["device"]
     if session.get("present"):
         values["present"] = "true"
+    ask, usual = session.get("ask"), deployment.current().ask_first
+    if ask not in (None, usual):
+        values["ask"] = _written(ask)
     if session.get("class"):
         values["class"] = str(session["class"])
     return values | {key: str(value) for key, value in session.get("selection", {}).items() if value is not None}

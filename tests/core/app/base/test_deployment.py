@@ -54,7 +54,7 @@ def test_each_variable_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
         "TRANSFORMER_HUB": "OFF", "TRANSFORMER_HUB_MODELS": "gpt2,EleutherAI/pythia-70m",
         "TRANSFORMER_HUB_GB": "1.5", "TRANSFORMER_MODEL_GB": "4", "TRANSFORMER_LARGEST_MODEL_GB": "0.5",
         "TRANSFORMER_PROMPT_CHARACTERS": "500", "TRANSFORMER_PROMPT_TOKENS": "32", "TRANSFORMER_TRAINING": "off",
-        "TRANSFORMER_PASSES": "http://10.0.0.5:8000",
+        "TRANSFORMER_PASSES": "http://10.0.0.5:8000", "TRANSFORMER_ASK_FIRST": "off",
         "TRANSFORMER_FRAME_ANCESTORS": "https://moodle.school.example https://*.lms.example:8443"}
     assert written.keys() == deployment.READERS.keys()
     for name, value in written.items():
@@ -62,7 +62,7 @@ def test_each_variable_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     deployment.check()
     assert deployment.current() == deployment.Deployment(
         ("stories-small", "stories"), (tmp_path.resolve(), ROOT.resolve()), False, ("gpt2", "EleutherAI/pythia-70m"),
-        15 * 10**8, 4 * 10**9, 5 * 10**8, 500, 32, False, "http://10.0.0.5:8000",
+        15 * 10**8, 4 * 10**9, 5 * 10**8, 500, 32, False, False, "http://10.0.0.5:8000",
         ("https://moodle.school.example", "https://*.lms.example:8443"))
 
 

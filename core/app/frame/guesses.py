@@ -1,0 +1,120 @@
+"""The forms of a guess: one of a few texts, a number, a word of one's own, a token of a text, a cell of a grid.
+
+Each says what the browser is to offer, what of an answer makes sense, and when a guess is right.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+MOST_CHARACTERS = 60      # of a word
+NEAR = 0.1                # of a number's range: a guess so far from the answer is close enough
+
+
+@dataclass(frozen=True)
+class Options:
+    """One of a few texts; a guess is its place among them."""
+
+    texts: Sequence[str]
+
+    def offer(self) -> dict:
+        return {"kind": "options", "texts": list(self.texts)}
+
+    def accept(self, told: object) -> int | None:
+        """The guess, or None where what the browser told makes no sense."""
+        return _place(told, len(self.texts))
+
+    def is_right(self, guess: int, answer: int) -> bool:
+        return guess == answer
+
+
+@dataclass(frozen=True)
+class Place:
+    """One of the tokens of a text, of which those in `offered` may be picked (empty: all); a guess is its position."""
+
+    tokens: Sequence[str]
+    offered: Sequence[int] = ()
+
+    def offer(self) -> dict:
+        return {"kind": "place", "texts": list(self.tokens), "offered": list(self.offered)}
+
+    def accept(self, told: object) -> int | None:
+        guess = _place(told, len(self.tokens))
+        return None if self.offered and guess not in self.offered else guess
+
+    def is_right(self, guess: int, answer: int) -> bool:
+        return guess == answer
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a grid, such as block × head; a guess is its place, row by row."""
+
+    rows: Sequence[str]
+    columns: Sequence[str]
+
+    def offer(self) -> dict:
+        return {"kind": "cell", "rows": list(self.rows), "columns": list(self.columns)}
+
+    def accept(self, told: object) -> int | None:
+        return _place(told, len(self.rows) * len(self.columns))
+
+    def is_right(self, guess: int, answer: int) -> bool:
+        return guess == answer
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number from low to high, in steps or, where `log`, in equal ratios; unit is written behind it, such as "%".
+
+    near: how far from the answer a guess may be to count as right; None: a tenth of the range, in ratios where `log`.
+    """
+
+    low: float
+    high: float
+    step: float = 1.0
+    unit: str = ""
+    log: bool = False
+    near: float | None = None
+
+    def offer(self) -> dict:
+        return {"kind": "number", "low": self.low, "high": self.high, "step": self.step, "unit": self.unit,
+                "log": self.log}
+
+    def accept(self, told: object) -> float | None:
+        if isinstance(told, bool) or not isinstance(told, int | float) or not math.isfinite(told):
+            return None
+        return float(min(max(told, self.low), self.high))
+
+    def is_right(self, guess: float, answer: float) -> bool:
+        if self.near is not None:
+            return abs(guess - answer) <= self.near + 1e-9
+        if self.log and min(guess, answer) > 0:
+            return abs(math.log(guess / answer)) <= NEAR * math.log(self.high / self.low) + 1e-9
+        return abs(guess - answer) <= NEAR * (self.high - self.low) + 1e-9
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of the reader's own, such as the next one; a guess is the text, and how sure the reader is is asked too.
+    """
+
+    placeholder: str = ""
+
+    def offer(self) -> dict:
+        return {"kind": "word", "placeholder": self.placeholder, "most": MOST_CHARACTERS}
+
+    def accept(self, told: object) -> str | None:
+        text = " ".join(told[:MOST_CHARACTERS].split()) if isinstance(told, str) else ""
+        return text.encode(errors="replace").decode() or None
+
+    def is_right(self, guess: str, answer: str) -> bool:
+        return guess.casefold() == answer.strip(" ·").casefold()
+
+
+Guess = Options | Place | Cell | Number | Word
+
+
+def _place(told: object, n: int) -> int | None:
+    return told if isinstance(told, int) and not isinstance(told, bool) and 0 <= told < n else None

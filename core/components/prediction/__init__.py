@@ -1,0 +1,25 @@
+"""A question before its picture, with the means to guess; and the guess beside the truth.
+
+What was asked and guessed stays in the browser's storage, from where the course shows it, and nowhere else. A question
+that this browser has answered in an earlier visit is not asked again: the component tells so instead of drawing it.
+"""
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from core.components import declare
+from core.components.lib.bytes import pack
+
+_HERE = Path(__file__).parent
+_component = declare("prediction", _HERE / "prediction.js", html='<div class="component prediction"></div>',
+                     styles=[_HERE / "prediction.css"])
+
+
+def prediction_picture(header: dict, *, key: str, events: Mapping[str, Callable[[Any], None]]) -> None:
+    """Draw it. header: mode "ask" (id, again, question, guess, text, scale), "told" (id, question, guess, mine, sure,
+    answer, said, own, bars, right, statements, seen, reason, text, scale) or "switch" (on, text).
+
+    events: in "ask" `guess` with {guess, sure}, `look`, and `never`, when the reader wants no questions; in "told"
+    `again`; in "switch" `switch` with whether the reader wants to be asked.
+    """
+    _component(key=key, data=pack(header, {}), events=events)

@@ -1,0 +1,111 @@
+// A question before its picture, or the guess beside the truth: __init__.py says what Python sends and hears.
+import { button, make } from "../lib/dom.js";
+import { keepFree, mounted } from "../lib/view.js";
+import { guessOf } from "./guesses.js";
+import { inline } from "./inline.js";
+import { answeredBefore, asks, remember, setAsks } from "./memory.js";
+import { shownGuess } from "./told.js";
+
+const LEAST_HEIGHT = 260, MOST_HEIGHT = 720;      // pixels of the place that a picture will take
+
+class PredictionView {
+  constructor(root) {
+    this.root = root;
+  }
+
+  receive(header) {
+    const written = JSON.stringify(header);
+    if (written === this.written) return;
+    Object.assign(this, { written, header, labels: header.text });
+    this.root.dataset.mode = header.mode;
+    this.root.onkeydown = null;
+    this.root.replaceChildren();
+    ({ ask: () => this.ask(), told: () => this.tell(), switch: () => this.offerSwitch() })[header.mode]();
+  }
+
+  ask() {
+    const { id, again, question, guess } = this.header;
+    keepFree(this.root, LEAST_HEIGHT, MOST_HEIGHT);
+    if (!asks()) { this.trigger("never", true); return; }
+    if (!again && answeredBefore(id)) { this.trigger("look", true); return; }
+    const card = make("form", "card", this.root);
+    make("p", "kicker", card, this.labels.title);
+    const asked = inline(make("h3", "question", card), question);
+    asked.id = "asked";
+    const row = make("div", "row", card);
+    const commit = button(row, this.labels.commit, "", null, "commit");
+    commit.type = "submit";
+    commit.disabled = true;
+    const picked = guessOf(guess, this.labels, (is) => { commit.disabled = !is; }, asked);
+    row.before(picked.node);
+    card.onsubmit = (event) => {
+      event.preventDefault();
+      if (!commit.disabled) this.once("guess", picked.told());
+    };
+    button(row, this.labels.look, "", () => { remember(id, { looked: true }); this.once("look", true); }, "quiet");
+    button(row, this.labels.never, "", () => { setAsks(false); this.once("never", true); }, "quiet last");
+  }
+
+  /** An event that ends the question: what a second press would say is not heard. */
+  once(name, value) {
+    for (const node of this.root.querySelectorAll("button, input")) node.disabled = true;
+    this.trigger(name, value);
+  }
+
+  tell() {
+    const { id, question, mine, answer, right, sure, guess, statements, seen } = this.header;
+    remember(id, { question, guess: nameOf(guess, mine), truth: nameOf(guess, answer), right, sure, at: Date.now() });
+    const strip = make("section", "strip", this.root);
+    strip.ariaLabel = question;
+    const left = make("div", "figure", strip);
+    make("p", right ? "verdict right" : "verdict", left, right ? this.labels.right : this.labels.wrong);
+    shownGuess(make("div", "shown", left), this.header);
+    const side = make("div", "side", strip);
+    if (statements.length) this.askWhatHappened(side, statements, seen);
+    else inline(make("p", "reason", side), this.header.reason);
+    const close = button(strip, "×", this.labels.close, () => strip.remove(), "close");
+    close.ariaLabel = this.labels.close;
+  }
+
+  askWhatHappened(side, statements, seen) {
+    make("p", "kicker", side, this.labels.happened);
+    const list = make("div", "statements", side);
+    statements.forEach((statement, i) => {
+      inline(button(list, "", "", () => this.explain(side, i, seen), "statement"), statement);
+    });
+  }
+
+  explain(side, tapped, seen) {
+    side.replaceChildren();
+    side.ariaLive = "polite";
+    const line = make("p", "seen", side);
+    make("b", tapped === seen ? "right" : "", line, tapped === seen ? "✓ " : "✗ ");
+    inline(line, this.header.statements[tapped]);
+    if (tapped !== seen) {
+      const truth = make("p", "seen", side);
+      make("b", "right", truth, "✓ ");
+      inline(truth, this.header.statements[seen]);
+    }
+    const reason = inline(make("p", "reason", side), this.header.reason);
+    reason.tabIndex = -1;
+    reason.focus({ preventScroll: true });
+  }
+
+  offerSwitch() {
+    const label = make("label", "switch", this.root), box = make("input", "", label);
+    box.type = "checkbox";
+    box.role = "switch";
+    box.checked = this.header.on;
+    label.append(this.labels.switch);
+    box.onchange = () => { setAsks(box.checked); this.trigger("switch", box.checked); };
+  }
+}
+
+/** A guess or an answer as a text. */
+function nameOf({ kind, texts, rows, columns, unit }, value) {
+  if (kind === "options" || kind === "place") return texts[value];
+  if (kind === "cell") return `${rows[Math.floor(value / columns.length)]}, ${columns[value % columns.length]}`;
+  return kind === "number" ? `${value}${unit ? ` ${unit}` : ""}` : String(value);
+}
+
+export default mounted(PredictionView);

@@ -1,0 +1,62 @@
+"""What is asked before a picture: a page that waits with its question, the guess, and what is told after it."""
+from __future__ import annotations
+
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from core.app.base import catalogue, prose
+from core.app.frame import prediction
+from tests.helpers.lessons import fine, open_at
+from tests.helpers.messages import given, unpacked
+
+VIEW_KEY = {"heads": "heads_panel"}      # the setting that picks a view, where it is not "<lesson>_view"
+WHOLE = {"overview", "next_token"}       # lessons of one view
+
+
+def all_asked() -> list[tuple[str, str]]:
+    """Every question of the app: lesson and name."""
+    return [(entry.id, asked.id) for entry in catalogue.existing()
+            for asked in prose.load(entry.id).entries("before")]
+
+
+def ask(lesson: str, name: str, **query: str) -> AppTest:
+    """The page of a view whose question waits, as a link opens it."""
+    view = {} if lesson in WHOLE else {VIEW_KEY.get(lesson, f"{lesson}_view"): name}
+    at = open_at(lesson, ask="true", **view, **query)
+    assert fine(at), [e.value for e in (*at.exception, *at.error)]
+    return at
+
+
+def question(at: AppTest) -> dict:
+    """The question that stands on the page, as the browser was given it."""
+    header = given(at, "prediction")
+    assert header["mode"] == "ask"
+    return header
+
+
+def commit(at: AppTest, lesson: str, name: str, guess: Any, sure: int | None = None) -> dict:
+    """Commit to a guess; what is told of it."""
+    session = at.session_state
+    about = session["model"], session["prompt"]
+    session[prediction.MADE] = {f"{lesson}/{name}": prediction.Made(about, guess, sure)}
+    at.run()
+    assert fine(at), [e.value for e in (*at.exception, *at.error)]
+    return given(at, "prediction")
+
+
+def some_guess(header: dict) -> Any:
+    """A guess that the question takes."""
+    guess = header["guess"]
+    if guess["kind"] == "place":
+        return next(iter(guess["offered"]), 0)
+    return {"number": guess.get("low"), "word": "zebra"}.get(guess["kind"], 0)
+
+
+def words_on(at: AppTest) -> str:
+    """All that the browser was given, as one text."""
+    texts = [str(getattr(element, "value", "")) + str(getattr(element, "label", "")) for element in at.main]
+    texts += [str(unpacked(element.proto.bytes)) for element in at.get("bidi_component") if element.proto.bytes]
+    texts += [str(element.proto) for kind in ("vega_lite_chart", "plotly_chart", "arrow_data_frame")
+              for element in at.get(kind)]
+    return "\n".join(texts)
