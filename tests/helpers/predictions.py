@@ -45,6 +45,12 @@ def commit(at: AppTest, lesson: str, name: str, guess: Any, sure: int | None = N
     return given(at, "prediction")
 
 
+def modes(at: AppTest) -> set[str]:
+    """What of predictions stands on the page: "ask", "told", "switch"."""
+    return {unpacked(element.proto.bytes)["mode"] for element in at.get("bidi_component")
+            if element.proto.component_name == "prediction"}
+
+
 def some_guess(header: dict) -> Any:
     """A guess that the question takes."""
     guess = header["guess"]

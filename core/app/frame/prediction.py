@@ -82,20 +82,43 @@ class Made:
     told: dict | None = None
 
 
-def waiting(page: Lesson, view: object, run: Run) -> Prediction | None:
-    """The question that is asked before the view's picture is drawn; None where nothing is asked: the reader has
-    answered it, wants no questions, or the view has none for this model and prompt.
+def draw(page: Lesson, view: object, run: Run) -> bool:
+    """Draw what stands before or above the view's picture: its question, or the guess beside the truth. Return whether
+    the picture waits.
+
+    Nothing is asked of a reader who has answered or wants no questions, in a class, whose steps have questions of their
+    own, or where the view has none for this model and prompt.
     """
+    prediction = _asked(page, view, run)
+    if prediction is None:
+        return False
+    made = _made(_key(page, prediction.name))
+    if made is None:
+        _ask(page, prediction, run)
+    elif made.guess is not None and made.about == _about(run):
+        _tell(page, prediction, made)
+    return made is None
+
+
+def offer(page: Lesson, view: object, run: Run) -> None:
+    """Draw the switch with which a reader wants to be asked or not, and the way to be asked once more."""
+    if reader.class_step() or not hasattr(view, "predict"):
+        return
+    prediction = _asked(page, view, run)
+    header = {"mode": "switch", "on": reader.ask_first(), "again": prediction is not None, "text": _labels(page)}
+    prediction_picture(header, key="prediction_switch", events={
+        "switch": _want, "again": lambda _: _ask_again(_key(page, prediction.name))})
+
+
+def _asked(page: Lesson, view: object, run: Run) -> Prediction | None:
     if not reader.ask_first() or reader.class_step() or not hasattr(view, "predict"):
         return None
-    prediction = view.predict(page, run)
-    return None if prediction is None or _made(_key(page, prediction.name)) is not None else prediction
+    return view.predict(page, run)
 
 
-def ask(page: Lesson, prediction: Prediction, run: Run) -> None:
-    """Draw the question, its guess and the two ways on."""
-    key = _key(page, prediction.name)
-    text = _text(page, prediction.name)
+def _ask(page: Lesson, prediction: Prediction, run: Run) -> None:
+    """Draw the question, the means to guess and the two ways on."""
+    key, text = _key(page, prediction.name), _text(page, prediction.name)
 
     def commit(told: Mapping) -> None:
         guess = prediction.guess.accept(told.get("guess"))
@@ -106,23 +129,15 @@ def ask(page: Lesson, prediction: Prediction, run: Run) -> None:
               "question": _filled(text.settings["ask"], prediction.values), "guess": prediction.guess.offer(),
               "text": _labels(page), "scale": reader.scale()}
     prediction_picture(header, key="prediction", events={
-        "guess": commit, "look": lambda _: _keep(key, Made()), "never": lambda _: _ask_no_more()})
+        "guess": commit, "look": lambda _: _keep(key, Made()), "never": lambda _: _want(False)})
 
 
-def tell(page: Lesson, view: object, run: Run) -> None:
-    """Draw the guess beside the truth, as long as the prompt is the one that was asked about."""
-    if not hasattr(view, "predict") or not reader.ask_first() or reader.class_step():
-        return
-    prediction = view.predict(page, run)
-    key = _key(page, prediction.name) if prediction is not None else ""
-    made = _made(key)
-    if made is None or made.guess is None or made.about != _about(run):
-        return
+def _tell(page: Lesson, prediction: Prediction, made: Made) -> None:
+    """Draw the guess beside the truth."""
     if made.told is None:
         made = replace(made, told=_told(page, prediction, made))
-        st.session_state[MADE][key] = made
-    prediction_picture(made.told | {"text": _labels(page), "scale": reader.scale()}, key="prediction_told",
-                       events={"again": lambda _: ask_again(page.id, prediction.name)})
+        st.session_state[MADE][_key(page, prediction.name)] = made
+    prediction_picture(made.told | {"text": _labels(page), "scale": reader.scale()}, key="prediction_told", events={})
 
 
 def guess_of(page: Lesson, name: str, run: Run) -> Any:
@@ -131,9 +146,8 @@ def guess_of(page: Lesson, name: str, run: Run) -> Any:
     return made.guess if made is not None and made.about == _about(run) else None
 
 
-def ask_again(lesson: str, name: str) -> None:
+def _ask_again(key: str) -> None:
     """Callback: ask the question once more, about today's prompt."""
-    key = f"{lesson}/{name}"
     st.session_state.get(MADE, {}).pop(key, None)
     st.session_state.setdefault(AGAIN, set()).add(key)
     rerun_in_turn((PICTURE,), (EXPERIMENTS,))
@@ -172,8 +186,9 @@ def _keep(key: str, made: Made) -> None:
     rerun_in_turn((PICTURE,), (EXPERIMENTS,))
 
 
-def _ask_no_more() -> None:
-    reader.set_ask_first(False)
+def _want(questions: bool) -> None:
+    """Callback: ask from here on, or ask no more."""
+    reader.set_ask_first(bool(questions))
     rerun_in_turn((PICTURE,), (EXPERIMENTS,))
 
 

@@ -77,14 +77,15 @@ class View(Protocol):
 
 @dataclass
 class Drawn:
-    """What an open lesson shows: the view's name, what its picture says, and the prompt that the page around it was
-    drawn with. `said`: what its picture said when its numbers were drawn. `alone`: the run of the whole page is over,
-    from here on fragments run. `waits`: what speaks of the picture is not drawn until the browser shows that. `hides`:
-    the experiments were left out, since the picture waited for its question.
+    """What an open lesson shows: the view's name and module, what its picture says, and the prompt that the page around
+    it was drawn with. `said`: what its picture said when its numbers were drawn. `alone`: the run of the whole page is
+    over, from here on fragments run. `waits`: what speaks of the picture is not drawn until the browser shows that.
+    `hides`: the experiments were left out, since the picture waited for its question.
     """
 
     prompt: str
     view: str = ""
+    shown: View | None = None
     reading: Reading | Callable[[], Reading] = UNFINISHED
     said: Reading = UNFINISHED
     alone: bool = False
@@ -169,17 +170,15 @@ def _once_seen(page: Lesson, draw: Callable[[], None]) -> None:
 
 def _instrument(page: Lesson, drawn: Drawn, view: View, run: Run, progress: DeltaGenerator) -> None:
     """Draw a view, or say why this model has none; in `progress`, how far its long computation is."""
-    drawn.reading, kind = UNFINISHED, run.model.config.kind
+    drawn.reading, drawn.shown, kind = UNFINISHED, view, run.model.config.kind
     with growing_results.frame() as frame:
         if not catalogue.is_shown(page.id, drawn.view, kind):
             drawn.reading = cannot(page.frame_words.label(f"not_of_{kind}"))
         elif catalogue.predicts(page.id, drawn.view, kind) and not run.has_head:
             drawn.reading = cannot(page.frame_words.label("no_head"))
-        elif (question := prediction.waiting(page, view, run)) is not None:
+        elif prediction.draw(page, view, run):
             drawn.reading = COVERED
-            prediction.ask(page, question, run)
         else:
-            prediction.tell(page, view, run)
             drawn.reading = view.draw(page, run)
     growing_results.follow(frame, progress, page.frame_words)
 
@@ -214,6 +213,7 @@ def _question(page: Lesson, drawn: Drawn) -> None:
         if said.question is not None:
             page.check(said.question)
     if said is not UNFINISHED:
+        prediction.offer(page, drawn.shown, page.run())
         page.code(said.functions, said.data, said.picture, said.title)
 
 

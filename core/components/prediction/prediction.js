@@ -98,6 +98,7 @@ class PredictionView {
     box.checked = this.header.on;
     label.append(this.labels.switch);
     box.onchange = () => { setAsks(box.checked); this.trigger("switch", box.checked); };
+    if (this.header.again) button(this.root, this.labels.again, "", () => this.trigger("again", true), "quiet");
   }
 }
 

@@ -9,7 +9,7 @@ from core.app.frame import prediction
 from core.app.frame.guesses import Cell, Number, Options, Place, Word
 from tests.helpers.lessons import fine, open_at
 from tests.helpers.messages import given
-from tests.helpers.predictions import all_asked, ask, commit, question, some_guess, words_on
+from tests.helpers.predictions import all_asked, ask, commit, modes, question, some_guess, words_on
 
 HOSTILE = (None, True, -1, 99, 2.5, "1", "x" * 10**6, [], {}, math.nan, math.inf)
 
@@ -62,13 +62,13 @@ def test_the_question_is_asked_once_and_looking_anyway_is_remembered():
     assert question(at)
     at.session_state[prediction.MADE] = {"training/forcing": prediction.Made()}
     at.run()
-    assert fine(at) and not [c for c in at.get("bidi_component") if c.proto.component_name == "prediction"]
+    assert fine(at) and modes(at) == {"switch"}
     assert any("perplexity" in m.value for m in at.markdown)
 
 
 def test_who_wants_no_questions_sees_pictures_at_once():
     at = open_at("training", ask="false")
-    assert fine(at) and not [c for c in at.get("bidi_component") if c.proto.component_name == "prediction"]
+    assert fine(at) and modes(at) == {"switch"}
 
 
 def test_a_guess_is_told_only_of_the_prompt_that_was_asked_about():
@@ -76,7 +76,7 @@ def test_a_guess_is_told_only_of_the_prompt_that_was_asked_about():
     assert commit(at, "training", "forcing", 3)["mine"] == 3
     at.session_state["prompt"] = "The dog ran to the door and barked."
     at.run()
-    assert fine(at) and not [c for c in at.get("bidi_component") if c.proto.component_name == "prediction"]
+    assert fine(at) and modes(at) == {"switch"}
 
 
 def test_a_word_is_shown_beside_the_likeliest_with_its_own_probability():

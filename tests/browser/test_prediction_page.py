@@ -1,0 +1,95 @@
+"""Before you look, in a real browser: by keys alone, on a phone, remembered, and never again where one wants none."""
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.accessibility import violations
+from tests.browser.serving import settle
+
+QUESTION = ".prediction .question"
+STRIP = ".prediction .strip"
+EVERYTHING = """() => {
+    const texts = [], walk = (root) => {
+        texts.push(root.textContent ?? "");
+        for (const e of root.querySelectorAll("*")) {
+            texts.push(e.ariaLabel ?? "", e.title ?? "");
+            if (e.shadowRoot) walk(e.shadowRoot);
+        }
+    };
+    walk(document.body);
+    return texts.join("\\n");
+}"""
+
+
+def open_asked(open_page, path: str = "", **options) -> Page:
+    page = open_page(f"{path}?ask=true", **options)
+    expect(page.locator(QUESTION)).to_be_visible()
+    return page
+
+
+def test_the_whole_of_it_by_keys_alone(open_page):
+    page = open_asked(open_page)
+    assert "with probability" not in page.evaluate(EVERYTHING)
+    page.locator(".prediction input.text").focus()
+    page.keyboard.type("doll")
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".prediction .sure")).to_contain_text("55 %")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    settle(page)
+    expect(page.locator(STRIP)).to_contain_text("doll")
+    assert "with probability" in page.evaluate(EVERYTHING)
+    page.locator(".prediction .statement").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".prediction .reason")).to_be_focused()
+    expect(page.locator(".prediction .reason")).to_contain_text("·doll")
+    assert not page.errors
+
+
+def test_a_question_is_not_asked_again_in_a_later_visit_unless_one_wants_it(open_page):
+    page = open_asked(open_page, "training")
+    page.locator(".prediction .token input").nth(4).check(force=True)
+    page.get_by_role("button", name="That's my guess").click()
+    settle(page)
+    expect(page.locator(STRIP)).to_be_visible()
+    page.reload()
+    settle(page)
+    expect(page.locator(".forcing-chart")).to_be_visible()
+    expect(page.locator(QUESTION)).to_have_count(0)
+    page.get_by_role("button", name="Ask me again").click()
+    settle(page)
+    expect(page.locator(QUESTION)).to_be_visible()
+    expect(page.locator(".forcing-chart")).to_have_count(0)
+    page.get_by_role("button", name="Show me").click()
+    settle(page)
+    expect(page.locator(".forcing-chart")).to_be_visible()
+    expect(page.locator(STRIP)).to_have_count(0)
+
+
+def test_who_wants_no_questions_is_asked_none_until_the_switch_is_on_again(open_page):
+    page = open_asked(open_page, "training")
+    page.get_by_role("button", name="Never ask me first").click()
+    settle(page)
+    expect(page.locator(".forcing-chart")).to_be_visible()
+    page.goto(page.url.split("/training")[0] + "/overview?ask=true")
+    settle(page)
+    expect(page.locator(QUESTION)).to_have_count(0)
+    switch = page.get_by_role("switch", name="Ask me first")
+    expect(switch).not_to_be_checked()
+    switch.check()
+    settle(page)
+    expect(page.locator(QUESTION)).to_be_visible()
+
+
+@pytest.mark.parametrize(("width", "dark"), [(390, False), (1280, False), (1280, True)])
+def test_question_and_answer_are_accessible_and_fit(open_page, dark, width):
+    page = open_asked(open_page, "training", width=width, dark=dark)
+    assert width == 390 or violations(page) == []      # a phone's menu is Streamlit's own
+    page.locator(".prediction .token input").nth(4).check(force=True)
+    page.get_by_role("button", name="That's my guess").click()
+    settle(page)
+    expect(page.locator(STRIP)).to_be_visible()
+    assert width == 390 or violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
