@@ -2,6 +2,7 @@
 // plain click opens the lesson in the same session.
 import { button, fill, labelled, make } from "../../core/components/lib/dom.js";
 import { mounted } from "../../core/components/lib/view.js";
+import { answers, forget, keepAll } from "../../core/components/prediction/memory.js";
 
 const DONE = "transformer-course-done";      // the lessons that a reader has ticked, in the browser's own store
 
@@ -66,6 +67,7 @@ class Course {
       const head = make("div", "head", row);
       this.link(head, lesson.id, lesson.name);
       make("p", "muted", head, lesson.sentence);
+      this.predictions(head, lesson);
       const goals = make("div", "goals", row);
       make("span", "muted", goals, this.text.goal);
       const items = make("ul", "", goals);
@@ -84,6 +86,48 @@ class Course {
       mark();
     });
     tell();
+    this.score();
+  }
+
+  /** What was predicted in a lesson: a mark for each of its questions. */
+  predictions(parent, { id, name, questions }) {
+    if (!questions.length) return;
+    const made = answers(), row = make("div", "predictions", parent);
+    row.role = "img";
+    const told = questions.map((question) => made[`${id}/${question}`]).filter(Boolean);
+    row.ariaLabel = fill(this.text.predicted, { lesson: name, n: questions.length,
+      made: told.filter((answer) => !answer.looked).length, right: told.filter((answer) => answer.right).length });
+    for (const question of questions) {
+      const answer = made[`${id}/${question}`];
+      const mark = make("span", !answer ? "open" : answer.looked ? "looked" : answer.right ? "right" : "other", row);
+      mark.title = !answer ? this.text.open : answer.looked ? this.text.looked
+        : `${answer.question}\n${fill(this.text.guess, { guess: answer.guess, truth: answer.truth })}`;
+    }
+  }
+
+  /** How many questions were answered and how many as it turned out, and the way to forget them. */
+  score() {
+    const all = Object.values(answers()), guesses = all.filter((answer) => !answer.looked);
+    const place = make("p", "score muted", this.root);
+    const n = this.header.lessons.reduce((sum, lesson) => sum + lesson.questions.length, 0);
+    place.append(fill(guesses.length ? this.text.score : this.text.score_none,
+      { made: guesses.length, n, right: guesses.filter((answer) => answer.right).length }));
+    const sure = guesses.filter((answer) => Number.isFinite(answer.sure));
+    if (sure.length > 1) {
+      const percent = (values) => Math.round(100 * values.reduce((sum, value) => sum + value, 0) / values.length);
+      place.append(` ${fill(this.text.sure, { n: sure.length, sure: percent(sure.map((answer) => answer.sure / 100)),
+        right: percent(sure.map((answer) => Number(answer.right))) })}`);
+    }
+    if (all.length) button(place, this.text.forget, "", () => this.forgetAll(), "link");
+  }
+
+  forgetAll() {
+    const kept = answers();
+    const again = () => { this.written = ""; this.receive(this.header); };
+    forget();
+    again();
+    const undo = () => { keepAll(kept); again(); };
+    button(this.root.querySelector(".score"), this.text.unforget, "", undo, "link").focus();
   }
 
   // ---- lectures -----------------------------------------------------------------------------------------------------

@@ -93,3 +93,20 @@ def test_question_and_answer_are_accessible_and_fit(open_page, dark, width):
     expect(page.locator(STRIP)).to_be_visible()
     assert width == 390 or violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_course_shows_what_was_predicted_and_forgets_it_when_told(open_page):
+    page = open_asked(open_page, "training")
+    page.locator(".prediction .token input").nth(4).check(force=True)
+    page.get_by_role("button", name="That's my guess").click()
+    settle(page)
+    page.goto(page.url.split("/training")[0] + "/course?course_view=lessons")
+    settle(page)
+    score, told = page.locator(".course .score"), page.get_by_role("img", name="Training: you predicted 1 of")
+    expect(score).to_contain_text("predicted 1 of")
+    expect(told).to_be_visible()
+    page.get_by_role("button", name="Forget my predictions").click()
+    expect(told).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(told).to_be_visible()
+    assert not page.errors

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from core.app.base.prose import TextFile
 from core.app.frame.guesses import Guess
 from core.app.state import reader
 from core.app.state.fragments import EXPERIMENTS, PICTURE, rerun_in_turn
@@ -105,9 +106,13 @@ def offer(page: Lesson, view: object, run: Run) -> None:
     if reader.class_step() or not hasattr(view, "predict"):
         return
     prediction = _asked(page, view, run)
-    header = {"mode": "switch", "on": reader.ask_first(), "again": prediction is not None, "text": _labels(page)}
-    prediction_picture(header, key="prediction_switch", events={
-        "switch": _want, "again": lambda _: _ask_again(_key(page, prediction.name))})
+    offer_switch(page.frame_words, prediction and _key(page, prediction.name))
+
+
+def offer_switch(words: TextFile, again: str | None = None) -> None:
+    """Draw the switch alone; again: the key of a question that can be asked once more."""
+    header = {"mode": "switch", "on": reader.ask_first(), "again": again is not None, "text": _labels(words)}
+    prediction_picture(header, key="prediction_switch", events={"switch": _want, "again": lambda _: _ask_again(again)})
 
 
 def _asked(page: Lesson, view: object, run: Run) -> Prediction | None:
@@ -127,7 +132,7 @@ def _ask(page: Lesson, prediction: Prediction, run: Run) -> None:
 
     header = {"mode": "ask", "id": key, "again": key in st.session_state.get(AGAIN, ()),
               "question": _filled(text.settings["ask"], prediction.values), "guess": prediction.guess.offer(),
-              "text": _labels(page), "scale": reader.scale()}
+              "text": _labels(page.frame_words), "scale": reader.scale()}
     prediction_picture(header, key="prediction", events={
         "guess": commit, "look": lambda _: _keep(key, Made()), "never": lambda _: _want(False)})
 
@@ -137,7 +142,8 @@ def _tell(page: Lesson, prediction: Prediction, made: Made) -> None:
     if made.told is None:
         made = replace(made, told=_told(page, prediction, made))
         st.session_state[MADE][_key(page, prediction.name)] = made
-    prediction_picture(made.told | {"text": _labels(page), "scale": reader.scale()}, key="prediction_told", events={})
+    prediction_picture(made.told | {"text": _labels(page.frame_words), "scale": reader.scale()}, key="prediction_told",
+                       events={})
 
 
 def guess_of(page: Lesson, name: str, run: Run) -> Any:
@@ -208,9 +214,8 @@ def _text(page: Lesson, name: str):
     return next(entry for entry in page.words.entries("before") if entry.id == name)
 
 
-def _labels(page: Lesson) -> dict[str, str]:
-    words = page.frame_words.labels
-    return {key.removeprefix("before_"): text for key, text in words.items() if key.startswith("before_")}
+def _labels(words: TextFile) -> dict[str, str]:
+    return {key.removeprefix("before_"): text for key, text in words.labels.items() if key.startswith("before_")}
 
 
 def _filled(template: str, values: Mapping[str, object]) -> str:

@@ -32,6 +32,10 @@ export function remember(id, answer) {
   store(ANSWERS, { ...all, [id]: answer });
 }
 
+export const keepAll = (all) => store(ANSWERS, all);
+
+export const forget = () => keepAll({});
+
 /** Whether the reader wants to be asked first. */
 export const asks = () => stored(ASKS, true) !== false;
 
