@@ -10,7 +10,7 @@ import torch
 from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.state import Run
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable
@@ -54,6 +54,27 @@ def tiny_model(seed: int) -> Transformer:
     for weights, factor in ((model.E, 50), (model.P, 50), (model.W_U, 25)):
         weights.mul_(factor)
     return model
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How many times as probable as greedy decoding's text the best text of the beam is."""
+    if read("source") == "tiny":
+        return None
+    begin, width = start(run, N_STEPS), read("width")
+
+    def truth(guess: float) -> Truth:
+        bests = []
+        for n in (1, width):
+            *_, last = in_turns(run, beam_search, begin.token_ids, n, begin.length)
+            bests.append(last[0])
+        is_same = bests[0].token_ids == bests[1].token_ids
+        ratio = 1.0 if is_same else math.exp(bests[1].log_prob - bests[0].log_prob)
+        first = [best.token_ids[len(begin.token_ids)] for best in bests]
+        return Truth(ratio, seen=2 if is_same else int(first[0] == first[1]),
+                     values={"what": page.label("before_beam_same" if is_same else "before_beam_other",
+                                                ratio=readable(ratio))})
+
+    return Prediction("beam", Number(0.1, 1000, log=True), truth, {"width": width, "n": begin.length})
 
 
 def draw(page: Lesson, run: Run) -> Reading:

@@ -1,12 +1,12 @@
 """KV cache: the work, time and memory of one more token, with and without the cache; times are measured on request."""
-import math
+import dataclasses
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from core.app.base.markdown import code
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.state import reader
 from core.app.state.run import Run, room
 from core.cost.cache_cost import Cost, bytes_per_token, greedy_without_cache, measure, multiplications
@@ -23,6 +23,19 @@ STORE = f"{PREFIX}costs"
 ASKED = f"{STORE}_asked"
 # the costs; the token ids of one text, written with the cache and without
 Timing = tuple[tuple[Cost, ...], tuple[int, ...], tuple[int, ...]]
+
+
+def predict(page: Lesson, run: Run) -> Prediction:
+    """How many times the work of one more token grows without the cache, at the end of the context."""
+    config = run.model.config
+    n = room(config)
+
+    def truth(guess: float) -> Truth:
+        cached, without = work(config, n)
+        return Truth(without / cached, values={"ratio": readable(without / cached), "n": n,
+                                               "bytes": readable(n * bytes_per_token(config) / 1e6)})
+
+    return Prediction("cache", Number(1, 10 * n, log=True), truth, {"n": n})
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -148,15 +161,14 @@ def _lines(page: Lesson, config: ModelConfig, timing: Timing | None) -> list[tup
 
 
 def _question(page: Lesson, config: ModelConfig) -> Question:
-    """How many times the work of a token grows without the cache when the context is full."""
+    """Which change makes the cache smallest: half the blocks' length, one head of keys and values, half the heads."""
     n = room(config)
-    cached, without = work(config, n)
-    ratio = without / cached
-    options = (1, n / 10, n, n * n)
-    answer = min(range(len(options)), key=lambda i: abs(math.log(options[i] / ratio)))
-    return page.question(
-        "cache", [page.label(f"question_cache_{i}", n=n, value=readable(value)) for i, value in enumerate(options)],
-        answer, n=n, ratio=readable(ratio))
+    sizes = [(n // 2) * bytes_per_token(config), n * bytes_per_token(dataclasses.replace(config, n_kv_heads=1)),
+             n * bytes_per_token(config)]
+    answer = min(range(len(sizes)), key=lambda i: (sizes[i], i))
+    return page.question("cache", [page.label(f"question_cache_{i}", heads=config.n_kv_heads)
+                                   for i in range(len(sizes))], answer,
+                         sizes=" · ".join(f"{readable(size / 1e6)} MB" for size in sizes), n=n)
 
 
 def _table(page: Lesson, config: ModelConfig, timing: Timing | None) -> pd.DataFrame:

@@ -7,7 +7,7 @@ import pandas as pd
 from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.state import Run
 from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, readable
@@ -20,6 +20,20 @@ N = 200
 QUARTERS = 4
 # The tree of the draws, in which a prefix is as high as its count, and a chart of counts over exact probabilities.
 _picture = token_view("generation_futures", __file__)
+
+
+def predict(page: Lesson, run: Run) -> Prediction:
+    """How many different texts N draws bring."""
+    begin = start(run, int(read("depth")))
+
+    def truth(guess: float) -> Truth:
+        *_, (tree,) = in_turns(run, mathematics.grow, begin.token_ids, sampling(), (read("seed"),), N, begin.length)
+        best = max(ends(tree), key=lambda node: node.count)
+        return Truth(len(ends(tree)), seen=0 if best.count >= N / 20 else 1,
+                     values={"different": len(ends(tree)), "mass": readable(100 * mass(tree)), "path": path(run, best),
+                             "count": best.count})
+
+    return Prediction("futures", Number(1, N), truth, {"n": N, "depth": begin.length})
 
 
 def draw(page: Lesson, run: Run) -> Reading:

@@ -25,7 +25,7 @@ SETTINGS = Settings("generation", {
     "top_k": Setting(40, low=0, high=MOST_K),         # 0: no limit
     "top_p": Setting(0.9, low=0, high=1),
     "seed": Setting(1, low=0, high=999_999),
-    "written": Setting(-1, low=-1, high=LENGTH),      # tokens that are written; −1: all
+    "written": Setting(0, low=-1, high=LENGTH),       # tokens that are written; −1: all
     "picked": Setting(-1, low=-1, high=LENGTH),       # the step that is looked at; −1: the last one written
     "branches": Setting(""),                          # see branches.py
     "branch": Setting(0, low=0),

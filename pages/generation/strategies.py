@@ -11,7 +11,7 @@ import streamlit as st
 from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run
 from core.components.lib.token_view import token_view
 from core.evaluation.samples import distinct_share
@@ -24,6 +24,8 @@ from pages.generation.shared import GREEDY, PREFIX, Start, attached, controls, i
 NAMES = ("greedy", "random", "top_k", "top_p", "beam")
 DRAWN = NAMES[1:4]          # these depend on the seed
 N_SEEDS, GRAM = 10, 4
+KS = (1, 2, 5, 40)          # of top-k, whose texts the question compares
+LEAST_LENGTH = 8            # tokens, of texts that the question before the picture compares
 MEASURES = ("log_prob", "surprisal", "distinct", "repeated")
 # Texts of several strategies under each other, their tokens coloured by probability, with the measures of each.
 _picture = token_view("generation_strategies", __file__)
@@ -60,10 +62,29 @@ def draw(page: Lesson, run: Run) -> Reading:
     title = page.label("strategies_twin",
                        texts="; ".join(f"{name_of(page, name)}: {code(_decoded(run, text))}, ln P = "
                                        f"{readable(text.log_prob)}" for name, text in scene.texts.items()))
-    return Reading(_lines(page, scene), _question(page, scene) if whole else None,
+    return Reading(_lines(page, scene), _question(page, run, scene) if whole else None,
                    [write_side_by_side, beam_search, distinct_share],
                    {"strategies.csv": lambda: _table(page, run, scene)}, ".strategies-picture",
                    title, _numbers(page, scene))
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """Whose text the model itself finds the least probable, token for token."""
+    begin, jobs = start(run), [(config, read("seed")) for config in configs().values()]
+    if begin.length < LEAST_LENGTH:
+        return None
+
+    def truth(guess: int) -> Truth:
+        *_, texts = in_turns(run, write_side_by_side, begin.token_ids, jobs, begin.length)
+        surprisals = [text.surprisal for text in texts]
+        worst = int(np.argmax(surprisals))
+        return Truth(worst, said=readable(surprisals[worst]), own=readable(surprisals[guess]),
+                     seen=0 if worst == 1 else 1,
+                     values={"name": names[worst], "surprisal": readable(surprisals[worst]),
+                             "greedy": readable(surprisals[0])})
+
+    names = [name_of(page, name) for name in NAMES[:4]]
+    return Prediction("strategies", Options(names), truth)
 
 
 def name_of(page: Lesson, name: str) -> str:
@@ -190,10 +211,14 @@ def _lines(page: Lesson, scene: Scene) -> list[tuple[str, str]]:
     return lines
 
 
-def _question(page: Lesson, scene: Scene) -> Question | None:
-    """Question: is the text of beam search more probable than that of greedy decoding?"""
-    greedy, beam = scene.texts["greedy"], scene.texts["beam"]
-    answer = 1 if greedy.token_ids == beam.token_ids else 0 if beam.log_prob > greedy.log_prob else 2
-    return page.question("beam", [page.label(f"question_beam_{name}") for name in ("more", "same", "less")], answer,
-                         width=read("width"), greedy=readable(greedy.log_prob, 4), beam=readable(beam.log_prob, 4),
-                         n=len(greedy.token_ids), m=len(beam.token_ids))
+def _question(page: Lesson, run: Run, scene: Scene) -> Question:
+    """Question: up to which k does top-k write what greedy decoding writes?"""
+    def answer() -> tuple[int, str]:
+        jobs = [(SamplingConfig(top_k=k), scene.seed) for k in KS]
+        *_, texts = in_turns(run, write_side_by_side, scene.begin.token_ids, jobs, scene.begin.length)
+        same = [text.token_ids == scene.texts["greedy"].token_ids for text in texts]
+        last = same.index(False) - 1 if False in same else len(KS) - 1
+        return last, page.label("because_k", k=KS[last])
+
+    return Question("k", page.label("question_k", seed=scene.seed), list(map(str, KS)), answer,
+                    about=(run.key("strategies"), scene.seed))

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core.app.base.markdown import code
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.components.lib.token_view import PLAYER_CSS, token_view
 from core.components.sampling_panel import PanelSettings
@@ -18,9 +18,21 @@ from core.model.sampling import RULES, SamplingConfig, truncate
 from core.model.sampling import draw as draw_token
 from pages.generation import branches
 from pages.generation.branches import Picks, Step
-from pages.generation.shared import PREFIX, Start, controls, keep, note, read, sampling, start, sum_latex
+from pages.generation.shared import (
+    PREFIX,
+    Start,
+    controls,
+    in_turns,
+    keep,
+    note,
+    read,
+    sampling,
+    start,
+    sum_latex,
+)
 
-QUARTERS = 4            # answers of the question
+PARTINGS = (1, 5, 20)   # tokens that two texts share: the bounds between the answers of the question
+LEAST_LENGTH = 8        # tokens, of a text that the question before the picture is about
 MOST_PROMPT = 60        # tokens of the prompt shown before the text
 # The growing text, its tokens coloured by probability, the distribution of the picked step, and the branches.
 _picture = token_view("generation_writing", __file__, PLAYER_CSS)
@@ -61,6 +73,20 @@ def current(run: Run) -> Scene:
     picks = ((), *(branch for branch in stored if branch and branches.fits(run, begin, config, seed, branch)))
     texts = tuple(branches.text_of(run, begin, config, seed, branch) for branch in picks)
     return Scene(begin, config, seed, picks, texts, min(read("branch"), len(picks) - 1))
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How many of the drawn tokens are the model's first choice."""
+    begin = start(run)
+    if begin.length < LEAST_LENGTH:
+        return None
+
+    def truth(guess: float) -> Truth:
+        steps = list(in_turns(run, generate, begin.token_ids, sampling(), read("seed"), max_new_tokens=begin.length))
+        first = sum(step.place == 0 for step in steps)
+        return Truth(first, seen=int(first == len(steps)), values={"first": first, "all": len(steps)})
+
+    return Prediction("writing", Number(0, begin.length), truth, {"n": begin.length})
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -120,7 +146,7 @@ def _apply(run: Run, scene: Scene, settings: dict) -> None:
     if settings["take"]:
         new = run.tokenizer.decode([step.token_id for step in scene.steps[:scene.written]
                                     if step.token_id != run.model.config.end_of_text])
-        reader.apply({"prompt": run.text + new.rstrip("\ufffd"), "generation_written": -1, "generation_picked": -1,
+        reader.apply({"prompt": run.text + new.rstrip("\ufffd"), "generation_written": 0, "generation_picked": -1,
                       "generation_branch": 0, "generation_branches": ""})
 
 
@@ -193,11 +219,19 @@ def _lines(page: Lesson, run: Run, scene: Scene) -> list[tuple[str, str]]:
 
 
 def _question(page: Lesson, run: Run, scene: Scene) -> Question | None:
-    """Question: how many tokens of the whole text were the most probable at their step?"""
-    n = len(scene.steps)
-    if not n:
+    """Question: after how many tokens does the text of the next seed part from this one?"""
+    if not scene.texts[0]:
         return None
-    first = sum(step.taken.place == 0 for step in scene.steps)
-    return page.question("first", [page.label(f"question_first_{i}") for i in range(QUARTERS)],
-                         min(QUARTERS * first // n, QUARTERS - 1), n=n, first=first,
-                         expected=readable(sum(step.candidates[0].renormalised for step in scene.steps)))
+    seed = scene.seed + 1
+    shown = [step.token_id for step in scene.texts[0]]
+
+    def answer() -> tuple[int, str]:
+        steps = in_turns(run, generate, scene.begin.token_ids, scene.config, seed, max_new_tokens=scene.begin.length)
+        other = [step.token_id for step in steps]
+        n = next((i for i, (one, two) in enumerate(zip(shown, other)) if one != two), min(len(shown), len(other)))
+        text = run.tokenizer.decode(other).replace("\n", "⏎")
+        return sum(n >= bound for bound in PARTINGS), page.label("because_parting", seed=seed, n=n, text=code(text))
+
+    options = [page.label(f"question_parting_{i}") for i in range(len(PARTINGS) + 1)]
+    return Question("parting", page.label("question_parting", seed=seed), options, answer,
+                    about=(run.key("parting"), seed, scene.config))

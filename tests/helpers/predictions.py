@@ -45,6 +45,11 @@ def commit(at: AppTest, lesson: str, name: str, guess: Any, sure: int | None = N
     return given(at, "prediction")
 
 
+def told(lesson: str, name: str, guess: Any, **query: str) -> dict:
+    """What is told of a guess on a page that a link opens."""
+    return commit(ask(lesson, name, **query), lesson, name, guess)
+
+
 def modes(at: AppTest) -> set[str]:
     """What of predictions stands on the page: "ask", "told", "switch"."""
     return {unpacked(element.proto.bytes)["mode"] for element in at.get("bidi_component")

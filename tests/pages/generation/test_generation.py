@@ -25,7 +25,7 @@ from core.model.transformer import Transformer
 from pages.generation import beam, branches, cache_view, strategies
 from pages.generation import futures as futures_view
 from pages.generation.shared import LENGTH, start
-from tests.helpers import lessons, messages
+from tests.helpers import lessons, messages, predictions
 from tests.helpers.lessons import fine
 from tests.helpers.messages import formulas
 from tests.helpers.prompts import PROMPTS
@@ -151,19 +151,82 @@ def test_a_text_stops_at_the_end_of_text():
     assert sent["ends"] and len(sent["steps"]) < LENGTH
 
 
-def test_the_favourites_are_counted_by_another_way():
+@pytest.mark.parametrize("seed", [1, 4])
+def test_the_first_choices_of_a_text_are_counted_by_another_way(seed: int):
     run = run_of("Tom and Mia went to the park.")
-    steps = list(generate(run.model, run.token_ids, USUAL, 4, LENGTH))
+    steps = list(generate(run.model, run.token_ids, USUAL, seed, LENGTH))
     with torch.no_grad():
         favourites = (run.model.logits(torch.tensor(steps[-1].token_ids[:-1]))
                       .argmax(-1)[len(run.token_ids) - 1:].tolist())
     count = sum(favourite == step.token_id for favourite, step in zip(favourites, steps))
+    told = predictions.told("generation", "writing", 20, prompt="Tom and Mia went to the park.", model=SMALL,
+                            generation_seed=str(seed))
+    assert told["answer"] == count and told["reason"].startswith(f"{count} of {len(steps)} ")
+    assert told["statements"][told["seen"]].startswith("Most" if count < len(steps) else "Every")
+
+
+def test_two_seeds_part_where_their_texts_do():
+    run = run_of("Tom and Mia went to the park.")
+    texts = [[step.token_id for step in generate(run.model, run.token_ids, USUAL, seed, LENGTH)] for seed in (4, 5)]
+    shared = next(i for i, (one, two) in enumerate(zip(*texts)) if one != two)
     at = open_at(model=SMALL, prompt="Tom and Mia went to the park.", generation_seed="4")
-    answer = next(radio for radio in at.radio if radio.key.endswith("_given"))
-    answer.set_value(min(4 * count // len(steps), 3)).run()
-    at.button("generation_first_commit").click().run()
-    assert (any(m.value.startswith(f"{count} of {len(steps)}.") for m in at.markdown)
-            and any(m.value.startswith("Yes") for m in at.markdown))
+    lessons.answer(at, "parting", [bound > shared for bound in (1, 5, 20, LENGTH + 1)].index(True))
+    assert any(m.value.startswith(f"They share {shared}.") for m in at.markdown)
+
+
+@pytest.mark.parametrize("prompt", ["The king", "Once upon a time"])
+def test_the_most_surprising_text_is_so_by_the_models_own_pass(prompt: str):
+    run, found = run_of(prompt), []
+    for config in (SamplingConfig(temperature=0), SamplingConfig(), SamplingConfig(top_k=40),
+                   SamplingConfig(top_p=0.9)):
+        ids = list(generate(run.model, run.token_ids, config, 1, LENGTH))[-1].token_ids
+        with torch.no_grad():
+            log_probs = run.model.logits(torch.tensor(ids[:-1])).double().log_softmax(-1)
+        losses = [-float(log_probs[i, ids[i + 1]]) for i in range(len(run.token_ids) - 1, len(ids) - 1)]
+        found.append(sum(losses) / len(losses))
+    told = predictions.told("generation", "strategies", 0, prompt=prompt, model=SMALL)
+    assert told["answer"] == int(np.argmax(found)) and float(told["said"]) == pytest.approx(max(found), rel=6e-3)
+    assert told["statements"][told["seen"]].startswith("Drawing at random" if told["answer"] == 1 else "Another")
+
+
+def test_top_k_writes_what_greedy_decoding_writes_up_to_the_k_that_is_told():
+    run = run_of("The king")
+    texts = [list(generate(run.model, run.token_ids, config, 1, LENGTH))[-1].token_ids for config in
+             (SamplingConfig(temperature=0), *(SamplingConfig(top_k=k) for k in strategies.KS))]
+    same = [text == texts[0] for text in texts[1:]]
+    at = open_at(model=SMALL, prompt="The king", generation_view="strategies")
+    lessons.answer(at, "k", (same + [False]).index(False) - 1)
+
+
+def test_how_many_times_as_probable_the_text_of_a_beam_is():
+    run = run_of("The king had")
+    found = [list(beam.beam_search(run.model, run.token_ids, width, beam.N_STEPS))[-1][0].token_ids for width in (1, 4)]
+    sums = []
+    for ids in found:
+        with torch.no_grad():
+            log_probs = run.model.logits(torch.tensor(ids[:-1])).double().log_softmax(-1)
+        sums.append(sum(float(log_probs[i, ids[i + 1]]) for i in range(len(run.token_ids) - 1, len(ids) - 1)))
+    told = predictions.told("generation", "beam", 1, prompt="The king had", model=SMALL)
+    assert found[0] != found[1] and told["answer"] == pytest.approx(math.exp(sums[1] - sums[0]), rel=1e-3)
+    begins = found[0][len(run.token_ids)] == found[1][len(run.token_ids)]
+    assert told["statements"][told["seen"]].startswith("The best text begins with the" if begins
+                                                       else "The best text begins with another")
+    same = predictions.told("generation", "beam", 1, prompt="The king", model="stories")
+    assert same["answer"] == 1 and "factor is 1" in same["reason"] and "greedy decoding finds" in same["statements"][
+        same["seen"]]
+
+
+@pytest.mark.parametrize(("model", "temperature"), [(SMALL, "2"), ("stories", "1")])
+def test_different_futures_are_counted_by_another_way(model: str, temperature: str):
+    told = predictions.told("generation", "futures", 9, prompt="The king", model=model, generation_depth="3",
+                            generation_temperature=temperature)
+    run = run_of("The king", model)
+    config = SamplingConfig(temperature=float(temperature), top_k=40, top_p=0.9)
+    tree = futures(run.model, run.token_ids, config, 1, futures_view.N, 3)
+    whole = [node for node in tree if node.depth == 3]
+    assert told["answer"] == len({node.token_ids for node in whole})
+    assert told["seen"] == [s.startswith("One path" if max(n.count for n in whole) >= 10 else "The tree falls")
+                            for s in told["statements"]].index(True)
 
 
 def test_the_numbers_of_a_draw():
@@ -303,7 +366,7 @@ def test_no_times_stand_there_before_they_are_measured_and_then_those_that_were(
     assert any(prose.load("generation").labels["texts_same"].split("{")[0] in m.value for m in at.markdown)
 
 
-def test_the_bytes_of_the_page_are_those_of_a_cache_and_the_answer_is_the_ratio():
+def test_the_bytes_of_the_page_are_those_of_a_cache_and_the_answer_is_the_ratio_of_the_work():
     run = run_of("The cat sat on the mat", "stories")
     kept = KVCache()
     next_logits(run.model, [run.token_ids], kept)
@@ -313,4 +376,6 @@ def test_the_bytes_of_the_page_are_those_of_a_cache_and_the_answer_is_the_ratio(
     over, under, ratio = map(float, re.search(r"\\frac\{(\d+)\}\{(\d+)\} = ([\d.]+)", lines[2]).groups())
     assert over / under == pytest.approx(ratio, abs=6e-5)
     question = cache_view._question(_page(), run.model.config)
-    assert question.answer == 2 and 256 / math.sqrt(10) < ratio < 256 * 16
+    assert question.answer == 1 and run.model.config.n_kv_heads > 2
+    told = predictions.told("generation", "cache", 10, prompt="The cat sat on the mat")
+    assert told["answer"] == pytest.approx(ratio, abs=6e-5)
