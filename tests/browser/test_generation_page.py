@@ -63,6 +63,7 @@ def test_the_text_becomes_the_prompt_as_often_as_one_asks(open_page):
     page = opened(open_page, "generation", "writing", "&model=stories-small&prompt=Once")
     prompts = ["Once"]
     for _ in range(2):
+        page.get_by_role("button", name=WORDS.label("writing_end")).click()
         page.get_by_role("button", name=WORDS.label("writing_take")).click()
         page.wait_for_function("before => document.querySelector('.st-key-prompt textarea').value !== before",
                                arg=prompts[-1])
