@@ -5,6 +5,7 @@ A file is Markdown with headings of one `#`:
     # title                  one line
     # sentence               the idea in one sentence
     # explanation            at most three paragraphs
+    # about                  lines `view: what it shows`, one for each view of a lesson
     # labels                 lines `key: text with {values}`
     # try: id                one experiment: `title: …`, then lines `setting: value`, an empty line, then what to look
                              for (other kinds of entry, such as the course's `# step: id`, are written alike)
@@ -66,6 +67,10 @@ class TextFile:
         if key not in self.labels:
             raise KeyError(f"assets/text/{LANGUAGE}/{self.name}.md has no label '{key}'.")
         return self.labels[key].format(**values) if values else self.labels[key]
+
+    def about(self, view: str) -> str:
+        """What a view shows, in one line of the section `# about`; a lesson of one view has it under its own name."""
+        return _labels(self.section("about"))[view or self.name]
 
     def of_kind(self, kind: str) -> TextFile:
         """The file as it speaks of a model of that kind (ModelConfig.kind): its sections `# <kind>: name` in place of

@@ -37,7 +37,7 @@ def test_a_place_that_does_not_exist_is_told():
     place = tables.Place
     assert (tables.name_of(place("nowhere", "")) is None
             and tables.name_of(place("tokens", "tokens_view=nothing")) is None)
-    assert (tables.name_of(place("tokens", "tokens_view=methods")) == "Tokens › Methods"
+    assert (tables.name_of(place("tokens", "tokens_view=methods")) == "Tokens › Ways to cut"
             and tables.name_of(place("heads", "heads_panel=write")) == "Heads › What they write")
     assert nonsense(place("tokens", "tokens_view=nothing&tokens_colour=red&tokens_merged=2")) == ["tokens_view",
                                                                                                   "tokens_colour"]
