@@ -21,7 +21,7 @@ from core.app.server.pace import Paced
 SCRIPT = Path(__file__).resolve().parent / "core" / "app" / "server" / "script.py"
 ANSWERS = {"heads": "pages.heads.route:answer", "heads_rollout": "pages.heads.route:rollout_answer",
            "attention_weights": "pages.attention.weights_route:answer",
-           "sparse_patterns": "pages.architectures.cost:answer"}
+           "sparse_patterns": "pages.architectures.cost:answer", "places": "core.app.base.finder:answer"}
 deployment.check()
 streamlit_fixes.apply()
 # Read by torch and by numpy, both loaded later: more threads spin against each other as soon as two readers compute at

@@ -11,13 +11,13 @@ from torch import Tensor
 
 from core.app.frame import Lesson, charts, views
 from core.app.state import reader
-from core.app.state.lesson_settings import Setting, Settings
+from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.figures.numbers import readable
 
 PREFIX = "architectures_"
 SHARED_CSS = Path(__file__).with_suffix(".css")      # of the pictures
 SETTINGS = Settings("architectures", {
-    "view": Setting("design", options=("design", "blank", "translate", "norms", "activations", "cost", "record")),
+    "view": view_setting("architectures"),
     "design": Setting("stories"),                     # see designs.py
     "base": Setting(""),                              # the baseline; empty: the unchanged preset
     "cost": Setting("growth", options=("growth", "patterns")),

@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.app.frame import Lesson, charts, views
 from core.app.state import Run, reader
-from core.app.state.lesson_settings import Setting, Settings
+from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.model.block import Block
 from core.model.config import MASKS, SCORES
 from core.model.trace import BlockTrace
@@ -15,7 +15,7 @@ from core.sheets import attention_by_hand
 PREFIX = "attention_"
 STAGES = ("x", "qkv", "norm", "turn", "dot", "scale", "bias", "mask", "softmax", "sum", "write", "matrix")
 SETTINGS = Settings("attention", {
-    "view": Setting("steps", options=("steps", "switches", "scaling", "roles", "averages", "worksheet")),
+    "view": view_setting("attention"),
     "step": Setting("write", options=STAGES),
     # position of the key whose numbers are shown; −1: the one with the largest weight
     "key": Setting(-1, low=-1),

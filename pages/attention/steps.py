@@ -7,9 +7,9 @@ import pandas as pd
 
 from core.analysis.arrays import to_numpy
 from core.analysis.attention_steps import Steps, head_steps, is_scaled, simple_steps
+from core.app.base import addresses
 from core.app.base.markdown import code
 from core.app.frame import Lesson, Question, Reading
-from core.app.server import routes
 from core.app.state import Run, reader
 from core.components.lib.bytes import pack
 from core.components.lib.instrument import instrument
@@ -113,7 +113,7 @@ def _message(page: Lesson, run: Run, both: dict[str, Steps], keys: range) -> tup
         "window": list(keys), "tokens": [run.tokens[j] for j in keys],
         "sizes": {"n": n, "d": config.d_model, "d_k": config.d_k, "d_v": config.d_v},
         "score": config.score, "scaled": is_scaled(weights), **transforms(weights),
-        "path": routes.address(weights_route.NAME), "question": weights_route.question(run, chosen.layer, chosen.head),
+        "path": addresses.live(weights_route.NAME), "question": weights_route.question(run, chosen.layer, chosen.head),
         "rest": {name: outside for name, (outside, _) in rest.items()}
                 | {"count": n - len(keys), "name": rest_name(n, keys)},
     }

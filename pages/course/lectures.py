@@ -1,8 +1,8 @@
 """The four lectures, part by part, with a link to the picture of each idea."""
 import itertools
 
+from core.app.base import tables
 from core.app.frame import Lesson, views
-from pages.course import tables
 from pages.course.pictures import picture
 from pages.course.shared import SETTINGS
 

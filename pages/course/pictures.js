@@ -1,8 +1,10 @@
 // The pictures of the course page, one kind each: lessons, lectures, class, glossary, sheet. Links are real ones; a
 // plain click opens the lesson in the same session.
-import { button, fill, labelled, make } from "../../core/components/lib/dom.js";
+import { button, fill, indexed, labelled, make } from "../../core/components/lib/dom.js";
+import { followed } from "../../core/components/lib/links.js";
 import { mounted } from "../../core/components/lib/view.js";
 import { answers, forget, keepAll } from "../../core/components/prediction/memory.js";
+import { address } from "./places.js";
 
 const DONE = "transformer-course-done";      // the lessons that a reader has ticked, in the browser's own store
 
@@ -32,15 +34,8 @@ class Course {
     if (!place) return make("span", `${name} absent`, parent, label);
     const node = make("a", name, parent);
     indexed(node, label);
-    const query = new URLSearchParams(this.header.base);
-    for (const key of [...query.keys()]) if (key.startsWith("course_")) query.delete(key);
-    for (const [name, value] of Object.entries(place.set)) value === null ? query.delete(name) : query.set(name, value);
-    node.href = `./${place.path}?${query.toString().replaceAll("+", "%20")}`;
-    node.onclick = (event) => {
-      if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
-      event.preventDefault();
-      this.tell({ open: key });
-    };
+    node.href = address(this.header, place);
+    followed(node, () => this.tell({ open: key }));
     return node;
   }
 
@@ -273,15 +268,6 @@ class Course {
       this.tell({ solved: tick.checked });
     };
     button(bar, this.text.print, this.text.print, () => paper.contentWindow.print(), "print");
-  }
-}
-
-/** Writes a text in which `_x` is an index and `^x` an exponent. */
-function indexed(node, text) {
-  for (const part of text.split(/(_(?:ff|ij|<?\w)|\^(?:\([^)]*\)|−?\w))/)) {
-    if (/^_./.test(part)) make("sub", "", node, part.slice(1));
-    else if (/^\^./.test(part)) make("sup", "", node, part.slice(1).replace(/^\(|\)$/g, ""));
-    else node.append(part);
   }
 }
 

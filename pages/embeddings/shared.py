@@ -13,7 +13,7 @@ from core.app.base.markdown import escaped
 from core.app.compute import growing_results
 from core.app.frame import Lesson, charts, views
 from core.app.state import Run
-from core.app.state.lesson_settings import Setting, Settings
+from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.figures.numbers import readable
 from core.model.tokenizer import Tokenizer
 from pages.embeddings.charts import kind_of
@@ -24,7 +24,7 @@ CHART_PRESENT = 350    # the same in present mode
 HELPED = ("word", "expected")      # fields with a help; of several in one line only the last
 MOST_CHARACTERS = 60   # of a typed word
 SETTINGS = Settings("embeddings", {
-    "view": Setting("product", options=("product", "neighbours", "map", "contexts", "arithmetic")),
+    "view": view_setting("embeddings"),
     "word": Setting("king"),
     "measure": Setting("cosine", options=MEASURES),
     "centred": Setting(False),

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core.app.compute import cache
 from core.app.frame import Lesson, charts, views
 from core.app.state import Run
-from core.app.state.lesson_settings import Setting, Settings
+from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.figures.numbers import latex_operand
 from core.model.generation import context_window
 from core.model.sampling import SamplingConfig
@@ -20,7 +20,7 @@ LENGTH = 40             # tokens that are written at most
 MOST_K = 200
 GREEDY = SamplingConfig(temperature=0)
 SETTINGS = Settings("generation", {
-    "view": Setting("writing", options=("writing", "strategies", "futures", "beam", "cache")),
+    "view": view_setting("generation"),
     "temperature": Setting(1.0, low=0, high=3),
     "top_k": Setting(40, low=0, high=MOST_K),         # 0: no limit
     "top_p": Setting(0.9, low=0, high=1),

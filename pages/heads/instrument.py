@@ -5,7 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from core.app.base.markdown import code
-from core.app.frame import Lesson, Reading
+from core.app.frame import Lesson, Reading, views
 from core.app.frame.guard import fragment
 from core.app.server import routes
 from core.app.state import Run, reader
@@ -29,7 +29,7 @@ from pages.heads.shared import (
 )
 from pages.heads.words import summary, title, wall_words
 
-PANEL, QUERY, KEY = (f"{PREFIX}{name}_widget" for name in ("panel", "query", "key"))
+QUERY, KEY = (f"{PREFIX}{name}_widget" for name in ("query", "key"))
 PICTURES = {"head": panels.one_head, "roles": panels.what_they_do, "write": output.draw, "change": panels.change,
             "prompts": panels.two_prompts, "rollout": panels.rollout}
 HEIGHT = (330, 620)        # least and most pixels of the wall: it ends with the window, on a 1280 × 720 projector too
@@ -59,11 +59,7 @@ def draw(page: Lesson, run: Run) -> Callable[[], Reading]:
 def _controls(page: Lesson, run: Run) -> None:
     """The panel's name and, outside present mode, the query and the key, in one row."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{PREFIX}controls"):
-        options = tuple(PICTURES) if not reader.present() else ("wall", *PICTURES)
-        _show(PANEL, read("panel") if read("panel") in options else options[0])
-        st.segmented_control(page.label("panel"), options,
-                             format_func=lambda name: page.label(f"panel_{name}"), required=True, key=PANEL,
-                             on_change=_pick_panel, label_visibility="collapsed", width="content")
+        views.bar(page, shown(), _pick_panel, before=("wall",) if reader.present() else ())
         if not reader.present():
             st.space("stretch")
             _query_and_key(page, run)
@@ -93,6 +89,11 @@ def _panel(page: Lesson, run: Run) -> None:
     """The chosen panel; outside present mode the wall always stands beside it, and the first one is one head."""
     reader.write_url_now()
     PICTURES.get(read("panel"), panels.one_head)(page, run, picked_pair(run))
+
+
+def shown() -> str:
+    """The panel that is open; the wall is one in present mode alone, and elsewhere one head stands beside it."""
+    return "head" if read("panel") == "wall" and not reader.present() else read("panel")
 
 
 @functools.partial(fragment, key="heads_wall")
@@ -156,8 +157,8 @@ def _show(widget: str, value: int | str | None) -> None:
         st.session_state[widget] = value
 
 
-def _pick_panel() -> None:
-    keep(panel=st.session_state[PANEL])
+def _pick_panel(panel: str) -> None:
+    keep(panel=panel)
     redraw("heads_panel")
 
 

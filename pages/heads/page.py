@@ -2,4 +2,4 @@
 from core.app.frame import lesson, views
 from pages.heads import instrument
 
-views.draw_one(lesson.open_lesson("heads"), instrument)
+views.draw_one(lesson.open_lesson("heads"), instrument, instrument.shown)

@@ -12,6 +12,7 @@ import streamlit as st
 import torch
 
 from core.analysis import stream_and_heads
+from core.app.base import catalogue
 from core.app.base.prose import TextFile
 from core.app.compute import cache
 from core.app.frame import Lesson
@@ -32,7 +33,7 @@ IN_AN_ENCODER = ("previous_token", "next_token", "own_token", "first_token", "la
 EVERY_MEASURE = tuple(dict.fromkeys(MEASURES + IN_AN_ENCODER))
 SETTINGS = Settings("heads", {
     # "wall" alone in present mode
-    "panel": Setting("wall", options=("wall", "head", "roles", "write", "change", "prompts", "rollout")),
+    "panel": Setting("wall", options=("wall", *catalogue.entry("heads").views)),
     "key": Setting(-1, low=-1),                # position of the key; −1: the one with the largest weight
     "shows": Setting("matrix", options=("matrix", "lines")),
     "values": Setting("weights", options=("weights", "scores")),

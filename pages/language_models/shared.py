@@ -13,7 +13,7 @@ from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, charts, views
 from core.app.state import Run, reader
-from core.app.state.lesson_settings import Setting, Settings
+from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number
 
 PREFIX = "language_models_"
@@ -22,8 +22,7 @@ TOLD = 25               # texts between two reports of progress
 TASKS = ("sentiment", "questions", "untaught", "opposites", "summary", "labels")
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 SETTINGS = Settings("language_models", {
-    "view": Setting("sentences",
-                    options=("sentences", "continuations", "guess", "compress", "correct", "decipher", "tasks")),
+    "view": view_setting("language_models"),
     "sentences": Setting(""),                  # a line each; empty: the lesson's own
     "after": Setting(False),                   # whether the sentences are read after the prompt
     "row": Setting(0, low=0),                  # the sentence that is picked

@@ -7,7 +7,7 @@ import streamlit as st
 from core.app.base.markdown import escaped
 from core.app.compute import cache
 from core.app.frame import Lesson, charts, views
-from core.app.state.lesson_settings import Setting, Settings
+from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.language import contrasts, word_order
 from core.training.language_modelling import LanguageModelling, Mixture, Task
 from core.training.recipes import RECIPES
@@ -16,7 +16,7 @@ PREFIX = "limits_"
 PHRASINGS = ("taught", "other", "polite", "labels", "story")
 SOURCES = ("exercises", "pages", "prompt")
 SETTINGS = Settings("limits", {
-    "view": Setting("facts", options=("facts", "memory", "calibration", "inputs", "words", "meaning")),
+    "view": view_setting("limits"),
     # the kind of fact in question, a name in assets/teaching/facts.json
     "relation": Setting("author"),
     "phrasing": Setting("taught", options=PHRASINGS),

@@ -6,14 +6,13 @@ import numpy as np
 
 from core.app.frame import Lesson
 from core.app.state import lesson_settings, reader
-from core.app.state.lesson_settings import Setting, Settings
+from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.components.lib.bytes import pack
 from core.components.lib.instrument import instrument
 
 PICTURE = ".instrument"
 PANELS_CSS = Path(__file__).with_name("panels.css")
-SETTINGS = Settings("positions", {"view": Setting("waves", options=("waves", "learned", "rotary", "biases", "concat",
-                                                                    "symmetry", "beyond", "measured"))})
+SETTINGS = Settings("positions", {"view": view_setting("positions")})
 
 
 class Instrument:

@@ -7,7 +7,7 @@ import streamlit as st
 
 from core.app.frame import Lesson, charts, views
 from core.app.state import reader
-from core.app.state.lesson_settings import Setting, Settings
+from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.figures import lines as figures
 from core.figures.lines import Axis
 from core.learning.recurrent_cells import ACTIVATIONS, GATES, MATRICES
@@ -18,7 +18,7 @@ CHART, CHART_PRESENT = 350, 280      # px of a chart that fits a 720 px screen, 
 MEANINGS = {"rnn": "residual", "lstm": "mlp", "gru": "position", "attention": "attention", "generation": "query",
             "bottleneck": "residual", "bound": "excluded"}
 SETTINGS = Settings("recurrence", {
-    "view": Setting("unrolled", options=("unrolled", "gradient", "serial", "copy", "bottleneck")),
+    "view": view_setting("recurrence"),
     "cell": Setting("rnn", options=tuple(GATES)),
     "layers": Setting("1", options=("1", "2", "3")),
     "both": Setting(False),

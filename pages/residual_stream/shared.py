@@ -3,7 +3,7 @@ import functools
 
 from core.app.frame import Lesson, charts, views
 from core.app.state import Run, reader
-from core.app.state.lesson_settings import Setting, Settings
+from core.app.state.lesson_settings import Setting, Settings, view_setting
 
 PREFIX = "residual_stream_"
 CHART = 330           # px of a chart: the rest of a 720 px screen
@@ -11,7 +11,7 @@ CHART_PRESENT = 290   # the same in present mode
 # blocks whose rows fit the first screen with their names; with more, the rows are flatter or scroll
 SEEN_WHOLE = 12
 SETTINGS = Settings("residual_stream", {
-    "view": Setting("norms", options=("norms", "lens", "contributions", "norm", "mlp", "cut")),
+    "view": view_setting("residual_stream"),
     "measure": Setting("stream", options=("stream", "attention", "mlp", "change", "turn")),
     "log": Setting(False),
     "depth": Setting(-1, low=-1),                 # blocks passed, 0 the embedding; −1: all of them

@@ -4,13 +4,13 @@ import streamlit as st
 from core.app.base.markdown import code
 from core.app.frame import Lesson, Question
 from core.app.state import Run
-from core.app.state.lesson_settings import Setting, Settings
+from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.model import checkpoints
 from core.model.tokenizer import Tokenizer, visible_form
 
 PREFIX = "tokens_"
 SETTINGS = Settings("tokens", {
-    "view": Setting("merges", options=("merges", "methods", "train", "vocabulary")),
+    "view": view_setting("tokens"),
     "merged": Setting(-1, low=-1),                    # merges done; −1: all of them
     "example": Setting(0, low=0),
     "source": Setting("example", options=("example", "prompt")),

@@ -14,7 +14,7 @@ from core.app.compute import cache
 from core.app.frame import Lesson, Question, job_controls, views
 from core.app.frame import charts as frame_charts
 from core.app.state import reader
-from core.app.state.lesson_settings import Setting, Settings
+from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.components.residual_grid import residual_grid
 from core.figures import residual_stream
 from core.figures.numbers import latex_number, latex_operand
@@ -28,7 +28,7 @@ from pages.training.charts import Axis, Look
 PREFIX = "training_"
 CHART, CHART_PRESENT = 350, 270      # px of a chart that fits a 720 px screen, usually and in present mode
 SETTINGS = Settings("training", {
-    "view": Setting("forcing", options=("forcing", "live", "schedules", "packing", "childhood", "tuning", "kepler")),
+    "view": view_setting("training"),
     "unit": Setting("nats", options=("nats", "bits")),
     "packed": Setting(False),
     "place": Setting(-1, low=-1),                 # the picked prediction of a packed row; −1: that of the largest loss

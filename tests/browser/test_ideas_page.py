@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Error
 
-from core.app.base import catalogue, prose
-from pages.course import tables
+from core.app.base import catalogue, prose, tables
 from tests.browser.serving import go_to
 
 ENOUGH = 3        # missing ideas: one broken page has dozens, and each is waited for

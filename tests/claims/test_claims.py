@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from core.app.base import prose
+from core.app.base import prose, tables
 from core.model import checkpoints
-from pages.course import tables
 from tests.claims import CLAIMS, SHOWN
 
 HERE = Path(__file__).parent

@@ -4,7 +4,7 @@ import torch
 
 from core.analysis import stream_and_heads
 from core.analysis.attention_steps import simple_steps
-from core.app.base import prose
+from core.app.base import prose, tables
 from core.app.compute import cache
 from core.evaluation import confidence
 from core.language import word_order
@@ -16,7 +16,6 @@ from core.model.sampling import SamplingConfig, truncate
 from core.training import teaching_text
 from pages.architectures import translate
 from pages.architectures.shared import SETTINGS as ARCHITECTURES
-from pages.course import tables
 from pages.generation import futures as futures_view
 from pages.language_models import shared as language_models
 from pages.limits import facts, words

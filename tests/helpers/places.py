@@ -3,9 +3,9 @@ from __future__ import annotations
 
 import importlib
 
+from core.app.base.tables import Place
 from core.app.state.lesson_settings import Setting, Settings
 from core.components.sampling_panel import PanelSettings
-from pages.course.tables import Place
 from pages.overview.shared import SETTINGS
 
 POSITIONS = ("waves", "learned", "rotary", "biases", "concat", "symmetry", "beyond", "measured")

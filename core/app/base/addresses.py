@@ -21,6 +21,11 @@ def below(*parts: str) -> str:
     return "/".join(["", *filter(None, [base]), *parts])
 
 
+def live(name: str) -> str:
+    """The path at which the browser asks a route by its name."""
+    return below("live", name)
+
+
 def of_server() -> list[str]:
     """The addresses at which browsers reach the server: on this machine, and from its network unless one
     address is set.

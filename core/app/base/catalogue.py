@@ -1,4 +1,5 @@
-"""Which lessons there are, in the order of the model, and which stages of it each one shows.
+"""Which lessons there are, in the order of the model, which stages of it each one shows, and its views in their order,
+those at its core first.
 
 A lesson exists when its page file does.
 """
@@ -12,7 +13,8 @@ from core.files import modified
 PAGES = Path(__file__).resolve().parents[3] / "pages"
 HOME = "overview"
 COURSE = "course"     # no lesson, but the page that leads through them
-MODELS = "models"     # no lesson either
+MAP = "map"           # no lesson either, but all of them on one drawing
+MODELS = "models"     # nor is this one
 
 
 def page_path(page: str) -> Path:
@@ -23,16 +25,33 @@ def page_path(page: str) -> Path:
 @dataclass(frozen=True)
 class Entry:
     """One lesson: its id (the stem of page and text file), its section in the navigation, the stages of the strip
-    that it lights.
+    that it lights, and its views in the order in which a reader goes through them (none: the lesson has one picture).
+
+    core: the views that stand in the bar; `deeper` ones wait behind *More*. picks: the setting that says which is open.
     """
 
     id: str
     section: str
     stages: tuple[str, ...]
+    core: tuple[str, ...] = ()
+    deeper: tuple[str, ...] = ()
+    picks: str = "view"
 
     @property
     def path(self) -> Path:
         return page_path(self.id)
+
+    @property
+    def views(self) -> tuple[str, ...]:
+        return self.core + self.deeper
+
+    def opening(self, view: str) -> dict[str, str]:
+        """The settings that open a view; none for the picture of a lesson that has one."""
+        return {f"{self.id}_{self.picks}": view} if view else {}
+
+    def label(self, view: str) -> str:
+        """The key of a view's name among the lesson's labels."""
+        return f"{self.picks}_{view}"
 
 
 @dataclass(frozen=True)
@@ -66,19 +85,25 @@ REPEATED = ("attention", "stream", "mlp")   # the stages that a model has once i
 
 _ALL = (
     Entry("overview", "whole", STAGES),
-    Entry("tokens", "input", ("text", "tokens")),
-    Entry("embeddings", "input", ("embedding",)),
-    Entry("positions", "input", ("position",)),
-    Entry("attention", "block", ("attention",)),
-    Entry("heads", "block", ("attention",)),
-    Entry("residual_stream", "block", ("stream", "mlp")),
+    Entry("tokens", "input", ("text", "tokens"), ("merges", "methods", "train", "vocabulary")),
+    Entry("embeddings", "input", ("embedding",), ("product", "neighbours", "map", "contexts", "arithmetic")),
+    Entry("positions", "input", ("position",),
+          ("waves", "symmetry", "rotary"), ("learned", "biases", "concat", "beyond", "measured")),
+    Entry("attention", "block", ("attention",), ("steps", "scaling", "roles", "worksheet"), ("averages", "switches")),
+    Entry("heads", "block", ("attention",),
+          ("head", "roles", "change"), ("write", "prompts", "rollout"), picks="panel"),
+    Entry("residual_stream", "block", ("stream", "mlp"),
+          ("norms", "lens", "contributions", "mlp"), ("norm", "cut")),
     Entry("next_token", "output", ("unembedding", "softmax", "sample")),
-    Entry("generation", "output", ("sample",)),
-    Entry("language_models", "use", ("softmax",)),
-    Entry("training", "use", ("softmax",)),
-    Entry("architectures", "use", ("attention", "mlp")),
-    Entry("recurrence", "use", ("attention",)),
-    Entry("limits", "use", ("sample",)),
+    Entry("generation", "output", ("sample",), ("writing", "strategies", "futures", "beam", "cache")),
+    Entry("language_models", "use", ("softmax",),
+          ("sentences", "guess", "compress", "tasks"), ("continuations", "correct", "decipher")),
+    Entry("training", "use", ("softmax",),
+          ("forcing", "live", "childhood"), ("tuning", "schedules", "packing", "kepler")),
+    Entry("architectures", "use", ("attention", "mlp"),
+          ("design", "blank", "translate", "cost"), ("norms", "activations", "record")),
+    Entry("recurrence", "use", ("attention",), ("unrolled", "gradient", "serial", "copy", "bottleneck")),
+    Entry("limits", "use", ("sample",), ("facts", "memory", "calibration", "inputs"), ("words", "meaning")),
 )
 
 
@@ -96,8 +121,8 @@ def _existing(modified: int) -> tuple[Entry, ...]:
 
 
 def pages() -> tuple[str, ...]:
-    """The ids of all pages: the course, the models, and the existing lessons."""
-    return (COURSE, "models", *(entry.id for entry in existing()))
+    """The ids of all pages: the course, the map, the models, and the existing lessons."""
+    return (COURSE, MAP, MODELS, *(entry.id for entry in existing()))
 
 
 def entry(lesson: str) -> Entry:
@@ -119,6 +144,17 @@ def is_shown(lesson: str, view: str, kind: str) -> bool:
 def predicts(lesson: str, view: str, kind: str) -> bool:
     """Whether a view draws what a model of that kind predicts, which one without an output head does not."""
     return kind in SHOWN and (lesson, view) in SHOWN[kind].predicts
+
+
+def after(lesson: str, view: str, kind: str) -> tuple[Entry | None, str]:
+    """The view that comes after one, of those that are true of a model of that kind, with its lesson: the lesson's next
+    one ("": that lesson has one picture), else the first of the next lesson; (None, "") after the last.
+    """
+    places = [(entry, view) for entry in existing() if runs(entry.id, kind) for view in entry.views or ("",)
+              if is_shown(entry.id, view, kind)]
+    here = [i for i, (entry, name) in enumerate(places) if entry.id == lesson and name == view]
+    first = next((i for i, (entry, _) in enumerate(places) if entry.id == lesson), len(places))
+    return [*places, (None, "")][min(here[0] + 1 if here else first, len(places))]
 
 
 def lesson_of(stage: str) -> str | None:

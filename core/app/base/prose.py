@@ -72,6 +72,10 @@ class TextFile:
         """What a view shows, in one line of the section `# about`; a lesson of one view has it under its own name."""
         return _labels(self.section("about"))[view or self.name]
 
+    def names(self, section: str) -> tuple[str, ...]:
+        """The keys of a section of lines `key: text`, in their order."""
+        return tuple(_labels(self.section(section)))
+
     def of_kind(self, kind: str) -> TextFile:
         """The file as it speaks of a model of that kind (ModelConfig.kind): its sections `# <kind>: name` in place of
         those named so.

@@ -11,15 +11,18 @@ import urllib.parse
 import segno
 import streamlit as st
 
-from core.app.base import catalogue, devices, prose
+from core.app.base import addresses, catalogue, devices, finder, prose
 from core.app.base.markdown import escaped
 from core.app.compute import cache
-from core.app.frame import model_notes, model_offer
+from core.app.frame import model_notes, model_offer, prompt_use
 from core.app.frame.guard import fragment
 from core.app.state import model_choice, reader, run
 from core.app.state.fragments import BAR, PICTURE, rerun
+from core.components.palette import palette
 from core.figures import style
 
+FINDER = "places"       # the route that answers with all places of the app
+SAID = "prompt_bar_says"        # in the session: what the bar says of the prompt's use
 QR_CHARACTERS = 1_200   # more make a code too fine for a projector
 
 
@@ -31,18 +34,36 @@ def draw() -> None:
 def _bar() -> None:
     """The row, and below it what the reader has to know: a random model, a cut text, a value that was left out."""
     words = prose.load("app")
-    present = run.current()
+    present, use = run.current(), prompt_use.now()
+    st.session_state[SAID] = use
     with st.container(key="prompt_bar", horizontal=True, vertical_alignment="center", gap="small"):
-        st.text_area(words.label("prompt"), key="prompt", on_change=_take_prompt,
-                     label_visibility="collapsed", placeholder=words.label("prompt_help"), height=68)
+        with st.container(key="prompt_place"):
+            st.text_area(words.label("prompt"), key="prompt", on_change=_take_prompt,
+                         label_visibility="collapsed", placeholder=words.label("prompt_help"), height=68)
+            if not use.is_read:
+                with st.container(key="prompt_unread"):
+                    st.caption(words.label("prompt_unread"))
+        _find(words)
         if not reader.present():
             _examples(words)
-            _model(words, present)
+            _model(words, present, use.model)
             _share(words)
         st.toggle(words.label("present"), key="present", on_change=rerun)
     with st.container(key="prompt_messages"):
         model_offer.draw()
         _messages(words, present)
+
+
+def is_old() -> bool:
+    """Whether the open view makes something else of the prompt and the model than the bar says."""
+    return st.session_state.get(SAID) != prompt_use.now()
+
+
+def _find(words: prose.TextFile) -> None:
+    """The field that finds every place of the app, in present mode too."""
+    text = {key: label for key, label in words.labels.items() if key.partition("_")[0] == "find"}
+    if (chosen := palette(text, addresses.live(FINDER), "find")) and (opening := finder.opening(str(chosen))):
+        reader.open_lesson(*opening)
 
 
 def _take_prompt() -> None:
@@ -69,13 +90,16 @@ def _examples(words: prose.TextFile) -> None:
         st.button(words.label("save"), key="save_prompt", on_click=_save, disabled=reader.prompt() in saved)
 
 
-def _model(words: prose.TextFile, present: run.Run) -> None:
+def _model(words: prose.TextFile, present: run.Run, shown: str) -> None:
+    """The drawer of models. shown: the one that the view shows in place of the chosen one, "" for that."""
     n, n_context = len(present.token_ids), run.room(present.model.config)
-    key = "status_cut" if present.n_cut else "status"
-    with st.popover(words.label(key, model=escaped(present.model_name), n=n, n_context=n_context, n_cut=present.n_cut),
-                    key="model_drawer", on_change="rerun") as drawer:
+    key = "status_shown" if shown else "status_cut" if present.n_cut else "status"
+    said = words.label(key, model=escaped(shown or present.model_name), n=n, n_context=n_context, n_cut=present.n_cut)
+    with st.popover(said, key="model_drawer", on_change="rerun") as drawer:
         if not drawer.open:
             return
+        if shown:
+            st.caption(words.label("status_shown_note", model=escaped(shown)))
         _picker(words)
         if st.button(prose.load("library").label("another"), key="another_model",
                      icon=":material/add:", type="tertiary"):

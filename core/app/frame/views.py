@@ -1,7 +1,7 @@
 """The frame of every lesson: the view that draws the instrument, and below it what speaks of what that view shows.
 
 A lesson of several views has a bar above the picture, in which one control picks the view; a lesson of one
-view has none.
+view has none. Which views there are, and which of them stand in the bar, says the catalogue.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core.app.base import catalogue
 from core.app.base.markdown import unmarked
 from core.app.compute import growing_results
-from core.app.frame import prediction
+from core.app.frame import next_view, prediction, prompt_bar
 from core.app.frame.check import Question
 from core.app.frame.guard import fragment, guard
 from core.app.frame.lesson import Lesson
@@ -30,6 +30,7 @@ from core.app.state.fragments import (
     QUESTION,
     STANDING,
     STRIP,
+    redraw,
     rerun,
 )
 from core.app.state.lesson_settings import Settings
@@ -60,6 +61,7 @@ class Reading:
     below: Callable[[], None] | None = None         # draws what else stands right below the picture
 
 
+MORE = "more_views"      # key of the control of the views that do not stand in the bar
 UNFINISHED = Reading([], None, [], {}, "", "")      # of a view whose result is not there yet
 COVERED = Reading([], None, [], {}, "", "")         # of a view whose question is not answered yet
 
@@ -77,14 +79,14 @@ class View(Protocol):
 
 @dataclass
 class Drawn:
-    """What an open lesson shows: the view's name and module, what its picture says, and the prompt that the page around
+    """What an open lesson shows: what names its view, the view's module, what its picture says, and the prompt that the page around
     it was drawn with. `said`: what its picture said when its numbers were drawn. `alone`: the run of the whole page is
     over, from here on fragments run. `waits`: what speaks of the picture is not drawn until the browser shows that.
     `hides`: the experiments were left out, since the picture waited for its question.
     """
 
     prompt: str
-    view: str = ""
+    name: Callable[[], str]
     shown: View | None = None
     reading: Reading | Callable[[], Reading] = UNFINISHED
     said: Reading = UNFINISHED
@@ -92,19 +94,29 @@ class Drawn:
     waits: bool = False
     hides: bool = False
 
+    @property
+    def view(self) -> str:
+        """The name of the view that is open now; "" in a lesson that has one picture."""
+        return self.name()
+
 
 def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
     """A lesson of several views.
 
-    `settings` has "view", whose options are the names of `views`; the labels are `view_<name>`.
+    `settings` has "view", whose options are the names of `views`, as the catalogue has them; the labels are
+    `view_<name>`.
     """
-    drawn = Drawn(reader.prompt())
+    drawn = Drawn(reader.prompt(), lambda: settings.read("view"))
+
+    def pick(view: str) -> None:
+        settings.keep(view=view)
+        redraw()
 
     def instrument() -> None:
         run = page.run()
         with st.container(gap="xsmall"):
             with st.container(horizontal=True, vertical_alignment="center", key=f"{page.id}_bar"):
-                drawn.view = choice(settings, page, "view")
+                bar(page, drawn.view, pick)
                 pins = st.container(width="content")
                 # Beside the rest, so that nothing below moves when it comes and goes; an st.empty would be emptied
                 # while the view is drawn anew.
@@ -116,9 +128,11 @@ def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
     _lesson(page, drawn, instrument)
 
 
-def draw_one(page: Lesson, view: View) -> None:
-    """A lesson of one view, which places its own controls and the pins below its picture."""
-    drawn = Drawn(reader.prompt())
+def draw_one(page: Lesson, view: View, shown: Callable[[], str] = str) -> None:
+    """A lesson of one picture, which places its own controls and the pins below it. shown: where it has views all the
+    same, the one that it shows.
+    """
+    drawn = Drawn(reader.prompt(), shown)
 
     def instrument() -> None:
         _instrument(page, drawn, view, page.run(), st.container())
@@ -140,6 +154,7 @@ def _lesson(page: Lesson, drawn: Drawn, instrument: Callable[[], None]) -> None:
         st.session_state.pop(LATER, None)
         with guard():
             instrument()
+        drawn.waits = drawn.waits or prompt_bar.is_old()
         fragment(standing, key=STANDING)()
 
     def standing() -> None:
@@ -154,7 +169,8 @@ def _lesson(page: Lesson, drawn: Drawn, instrument: Callable[[], None]) -> None:
         drawn.prompt = reader.prompt()
         page.see()
         reader.write_url()
-        rerun(STANDING, NUMBERS, QUESTION, *later, *experiments, *((BAR, STRIP) if is_new else ()))
+        around = (BAR, STRIP) if is_new else (BAR,) if prompt_bar.is_old() else ()
+        rerun(STANDING, NUMBERS, QUESTION, *later, *experiments, *around)
 
     fragment(picture, run_every=growing_results.every(), key=PICTURE)()
     for key, draw in ((NUMBERS, lambda: _numbers(page, drawn)), (EXPERIMENTS, lambda: _experiments(page, drawn)),
@@ -215,6 +231,7 @@ def _question(page: Lesson, drawn: Drawn) -> None:
     if said is not UNFINISHED:
         prediction.offer(page, drawn.shown, page.run())
         page.code(said.functions, said.data, said.picture, said.title)
+    next_view.draw(page.id, drawn.view, page.frame_words)
 
 
 def _experiments(page: Lesson, drawn: Drawn) -> None:
@@ -228,6 +245,28 @@ def cannot(said: str) -> Reading:
     """Show, in place of a picture, why this model has none, and return that as a Reading."""
     st.info(said)
     return Reading([], None, [], {}, ".stAlert", said)
+
+
+def bar(page: Lesson, shown: str, pick: Callable[[str], None], before: Sequence[str] = ()) -> None:
+    """The control that picks the view: the lesson's core views beside each other, after `before`, and the deeper ones
+    behind *More*, but for the one that is `shown`, which stands in the bar too. pick: the callback, with the view.
+    """
+    entry = catalogue.entry(page.id)
+    widget = f"{page.id}_{entry.picks}_widget"
+    at_hand = (*before, *entry.core, *(view for view in entry.deeper if view == shown))
+    rest = [view for view in entry.deeper if view != shown]
+    # a value that is set goes to the browser and would undo what a quick hand did meanwhile
+    if st.session_state.get(widget) != shown:
+        st.session_state[widget] = shown
+
+    def name(view: str) -> str:
+        return page.label(entry.label(view))
+
+    st.segmented_control(page.label(entry.picks), at_hand, format_func=name, required=True, key=widget,
+                         on_change=lambda: pick(st.session_state[widget]), label_visibility="collapsed", wrap=True)
+    if rest:
+        st.menu_button(page.frame_words.label("more_views"), rest, format_func=name, key=MORE,
+                       on_click=lambda: pick(st.session_state[MORE]))
 
 
 def choice(settings: Settings, page: Lesson, name: str, options: Sequence[str] | None = None) -> str:

@@ -18,15 +18,9 @@ from core.app.base import addresses
 from core.app.server.shares import Full, Shares, Turn
 
 LOG = logging.getLogger(__name__)
-FOLDER = "live"
 MOST_BYTES = 64 * 1024      # of a question
 GONE = Response(status_code=499)        # nobody hears it: the browser hung up
 SHARES = Shares()
-
-
-def address(name: str) -> str:
-    """The path under which the browser asks: below the server's base path, where it has one."""
-    return addresses.below(FOLDER, name)
 
 
 def hand(route_name: str, name: str, label: str, bounds: tuple[float, float], step: float, value: float,
@@ -34,7 +28,7 @@ def hand(route_name: str, name: str, label: str, bounds: tuple[float, float], st
     """What buildHand of hand.js is told: a slider that asks the route with the question and its value under `name`
     while it moves.
     """
-    return {"path": address(route_name), "name": name, "label": label, "low": bounds[0], "high": bounds[1],
+    return {"path": addresses.live(route_name), "name": name, "label": label, "low": bounds[0], "high": bounds[1],
             "step": step, "digits": 0 if step >= 1 else 1, "value": value, "question": question}
 
 
@@ -68,7 +62,7 @@ def route(name: str, answer: str) -> Route:
             return PlainTextResponse("The answer failed.", 500)
         return Response(answered, media_type="application/octet-stream", headers={"Cache-Control": "no-store"})
 
-    return Route(address(name), endpoint, methods=["POST"])
+    return Route(addresses.live(name), endpoint, methods=["POST"])
 
 
 class TooLong(Exception):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from core.app.base import catalogue
 from core.app.state import reader
 from core.app.state.fragments import redraw
 
@@ -46,6 +47,12 @@ class Setting:
             low, high = (-LARGEST if self.low is None else self.low), (LARGEST if self.high is None else self.high)
             value = kind(min(max(value, low), high))
         return value
+
+
+def view_setting(lesson: str) -> Setting:
+    """Which view of a lesson is open: at first the first one."""
+    views = catalogue.entry(lesson).views
+    return Setting(views[0], options=views)
 
 
 def read(prefix: str, settings: Mapping[str, Setting]) -> dict:

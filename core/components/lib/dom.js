@@ -60,6 +60,15 @@ export function marked(node, text) {
   }
 }
 
+/** Write a text of the tables in which `_x` is an index and `^x` an exponent. */
+export function indexed(node, text) {
+  for (const part of text.split(/(_(?:ff|ij|<?\w)|\^(?:\([^)]*\)|−?\w))/)) {
+    if (/^_./.test(part)) make("sub", "", node, part.slice(1));
+    else if (/^\^./.test(part)) make("sup", "", node, part.slice(1).replace(/^\(|\)$/g, ""));
+    else node.append(part);
+  }
+}
+
 /** The same text without its marks, for screen readers. */
 export const unmarked = (text) => text.replace(/[_^]\{([^}]*)\}/g, " $1").replaceAll("_", " ");
 

@@ -6,10 +6,9 @@ import urllib.parse
 
 import pytest
 
-from core.app.base import catalogue, prose
+from core.app.base import catalogue, prose, tables
 from core.app.frame import class_plan
 from core.app.state import reader
-from pages.course import tables
 from pages.course.shared import SETTINGS, SHEETS
 from tests.core.sheets.test_exercises import cells
 from tests.helpers.lessons import fine, open_at

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from pages.course import tables
+from core.app.base import tables
 from tests.helpers.places import nonsense
 
 IDEAS = tables.ideas()

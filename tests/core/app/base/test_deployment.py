@@ -178,4 +178,4 @@ def test_training_that_is_off_is_said_and_has_no_controls(monkeypatch: pytest.Mo
 def test_live_answers_stand_below_the_base_path(monkeypatch: pytest.MonkeyPatch):
     for base, below in (("", ""), ("class", "/class"), ("/a/b/", "/a/b")):
         monkeypatch.setattr(addresses.st, "get_option", lambda name: base)
-        assert routes.route("x", "builtins:bytes").path == routes.address("x") == f"{below}/live/x"
+        assert routes.route("x", "builtins:bytes").path == addresses.live("x") == f"{below}/live/x"

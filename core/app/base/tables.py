@@ -1,4 +1,4 @@
-"""The tables of the course: the ideas of the lectures, and the glossary.
+"""The tables behind the course and the finder: the ideas of the lectures, and the glossary.
 
 They are tab-separated files with a line of names, read again when they change.
 """
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from core.app.base import catalogue, prose
 
-IDEAS = Path(__file__).resolve().parents[2] / "assets" / "teaching" / "ideas.tsv"
+IDEAS = Path(__file__).resolve().parents[3] / "assets" / "teaching" / "ideas.tsv"
 
 
 @dataclass(frozen=True)
@@ -72,13 +72,16 @@ def name_of(place: Place) -> str | None:
     """The text of a link to a place: the names of the lesson and of the view, if it has views; None for a place that
     does not exist.
     """
-    if place.lesson not in {entry.id for entry in catalogue.existing()}:
+    entry = next((entry for entry in catalogue.existing() if entry.id == place.lesson), None)
+    if entry is None or place.view and entry.label(place.view) not in prose.load(entry.id).labels:
         return None
-    lesson, labels = prose.load("app").label(f"lesson_{place.lesson}"), prose.load(place.lesson).labels
-    views = [labels[key] for key in (f"view_{place.view}", f"panel_{place.view}") if key in labels]
-    if any(key.startswith("view_") for key in labels) and place.view and not views:
-        return None
-    return " › ".join([lesson, *views[:1]])
+    return entry_name(entry, place.view)
+
+
+def entry_name(entry: catalogue.Entry, view: str = "") -> str:
+    """The names of a lesson and of one of its views, if one is named, as a link has them."""
+    lesson = prose.load("app").label(f"lesson_{entry.id}")
+    return f"{lesson} › {prose.load(entry.id).label(entry.label(view))}" if view else lesson
 
 
 def _rows(path: Path) -> tuple[tuple[str, ...], ...]:

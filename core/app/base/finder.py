@@ -1,0 +1,88 @@
+"""What can be found in the app, for the field that finds it: lessons and pages, every view, the terms of the glossary,
+the experiments, and the ideas of the lectures.
+"""
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from core.app.base import catalogue, prose, tables
+from core.app.base.markdown import unmarked
+
+
+@dataclass(frozen=True)
+class Found:
+    """One thing to find: its name, the lesson and view in which it stands ("" for a page), a line that says what it is,
+    and what opens it.
+
+    kind: one of lesson, page, view, term, try, idea; for each of them the labels of the app have a name, `find_<kind>`.
+    """
+
+    id: str
+    kind: str
+    name: str
+    where: str
+    says: str
+    lesson: str
+    settings: dict = field(default_factory=dict)
+
+
+def answer(_question: dict) -> bytes:
+    """All that the browser searches, as JSON."""
+    return json.dumps([{"id": found.id, "kind": found.kind, "name": found.name, "where": found.where,
+                        "says": found.says} for found in everything()], ensure_ascii=False).encode()
+
+
+def opening(name: str) -> tuple[str, dict] | None:
+    """Page and settings of what has this id; None where nothing has."""
+    return next(((found.lesson, found.settings) for found in everything() if found.id == name), None)
+
+
+def everything() -> Iterator[Found]:
+    """All of it: what is asked for most often first, each kind in the order of the lessons or of its table."""
+    lessons = catalogue.existing()
+    yield from map(_lesson, lessons)
+    yield from _pages()
+    for entry in lessons:
+        yield from (_view(entry, view) for view in entry.views)
+    for term in tables.glossary():
+        if where := tables.name_of(term.place):
+            yield Found(f"term {term.term}", "term", term.term, where, term.definition, *term.place.target)
+    for entry in lessons:
+        yield from _experiments(entry)
+    for idea in tables.ideas():
+        if where := tables.name_of(idea.place):
+            yield Found(f"idea {idea.id}", "idea", _plain(idea.idea), where, "", *idea.place.target)
+
+
+def _lesson(entry: catalogue.Entry) -> Found:
+    words = prose.load("app")
+    return Found(f"lesson {entry.id}", "lesson", words.label(f"lesson_{entry.id}"),
+                 words.label(f"section_{entry.section}"), _plain(prose.load(entry.id).section("sentence")), entry.id)
+
+
+def _pages() -> Iterator[Found]:
+    words, course = prose.load("app"), prose.load(catalogue.COURSE)
+    for view in course.names("about"):
+        yield Found(f"page {view}", "page", course.label(f"view_{view}"), words.label("page_course"),
+                    course.about(view), catalogue.COURSE, {"course_view": view})
+    yield Found("page map", "page", words.label("page_map"), "", words.label("find_map"), catalogue.MAP)
+    yield Found("page models", "page", prose.load("library").label("page"), "", words.label("find_models"),
+                catalogue.MODELS)
+
+
+def _plain(written: str) -> str:
+    return unmarked(written).replace("*", "").replace("$", "")
+
+
+def _view(entry: catalogue.Entry, view: str) -> Found:
+    words = prose.load(entry.id)
+    return Found(f"view {entry.id} {view}", "view", words.label(entry.label(view)), tables.entry_name(entry),
+                 words.about(view), entry.id, entry.opening(view))
+
+
+def _experiments(entry: catalogue.Entry) -> Iterator[Found]:
+    for experiment in prose.load(entry.id).experiments:
+        view = experiment.settings.get(f"{entry.id}_{entry.picks}", "")
+        yield Found(f"try {entry.id} {experiment.id}", "try", experiment.title,
+                    tables.entry_name(entry, view if view in entry.views else ""), _plain(experiment.look), entry.id,
+                    experiment.settings)

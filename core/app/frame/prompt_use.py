@@ -1,0 +1,78 @@
+"""What the open view makes of the prompt bar: whether it reads the shared prompt, and which model it shows where that
+is not the chosen one.
+
+A test draws every view with two prompts, and holds the first equal to what changes.
+"""
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.app.base import catalogue
+from core.app.compute import cache
+from core.app.state import model_choice
+
+NEVER = ("", "")
+# lesson -> its views that do not read the prompt -> the setting, and its value, with which they do all the same
+UNREAD = {
+    "tokens": {"train": ("source", "prompt")},
+    "embeddings": dict.fromkeys(("neighbours", "map", "arithmetic"), NEVER),
+    "positions": dict.fromkeys(("waves", "learned", "biases", "beyond", "measured"), NEVER),
+    "attention": {"worksheet": NEVER},
+    "language_models": {"sentences": ("after", "true"), "tasks": NEVER, "correct": NEVER, "decipher": NEVER},
+    "training": {"live": ("task", "text"), "tuning": ("asked", "prompt"), "schedules": NEVER},
+    "architectures": dict.fromkeys(("blank", "translate", "cost", "record"), NEVER),
+    "recurrence": dict.fromkeys(("gradient", "serial", "copy", "bottleneck"), NEVER),
+    "limits": {"facts": NEVER, "memory": NEVER, "calibration": NEVER, "words": ("pair", "own"), "meaning": NEVER},
+}
+# the views that show a bundled model of their own: its name, and the setting with which they show the chosen one
+OWN_MODEL = {
+    ("training", "tuning"): ("stories-small", ("base", "loaded")),
+    ("positions", "measured"): ("positions-*", NEVER),
+    ("architectures", "blank"): ("blanks", NEVER),
+    ("architectures", "translate"): ("translator", NEVER),
+}
+
+
+@dataclass(frozen=True)
+class PromptUse:
+    """Whether the open view reads the prompt; the model that it shows in place of the chosen one, "" for that."""
+
+    is_read: bool
+    model: str
+
+
+def now() -> PromptUse:
+    """What the open view makes of them, as the session and the address have its settings."""
+    page = model_choice.page()
+    entry = next((entry for entry in catalogue.existing() if entry.id == page), None)
+    if entry is None or not entry.views:
+        return PromptUse(True, "")
+    view = _setting(page, entry.picks) or entry.views[0]
+    reads_with = UNREAD.get(page, {}).get(view)
+    return PromptUse(reads_with is None or _is(page, reads_with), _model(page, view))
+
+
+def _model(page: str, view: str) -> str:
+    if (page, view) == ("training", "childhood"):
+        return _with_past(cache.name_and_step(model_choice.shown())[0])
+    name, chosen_with = OWN_MODEL.get((page, view), ("", NEVER))
+    chosen = model_choice.loaded()
+    if chosen is not None and (showing := catalogue.SHOWN.get(cache.kind(chosen))) and showing.live == view:
+        return chosen               # the reader's own stands in for the bundled one of its kind
+    return "" if _is(page, chosen_with) else name
+
+
+def _with_past(base: str) -> str:
+    """The model whose training was kept that is shown in place of `base`; "" where that is `base`."""
+    return "" if cache.moments(base) else next(filter(cache.moments, cache.model_names()), "")
+
+
+def _is(page: str, asked: tuple[str, str]) -> bool:
+    name, value = asked
+    return bool(name) and _setting(page, name) == value
+
+
+def _setting(page: str, name: str) -> str:
+    """A setting as the address writes it; "" for one that has its default and was not read yet."""
+    key = f"{page}_{name}"
+    return str(st.session_state.get(key, st.query_params.get(key, ""))).lower()

@@ -1,0 +1,122 @@
+// The dialog: a field, and the places that fit what is typed into it, read by a screen reader as a list of suggestions.
+import { button, fill, indexed, make, spokenLine } from "../lib/dom.js";
+import { toTop } from "../lib/links.js";
+import { find, normal, prepared } from "./search.js";
+
+const MOST = 40;            // places in the list
+const STEPS = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 };
+
+export class Finder {
+  constructor(root) {
+    this.dialog = make("dialog", "finder", root);
+    const head = make("div", "head", this.dialog);
+    this.field = make("input", "field", head);
+    Object.assign(this.field, { type: "text", role: "combobox", ariaExpanded: "true", ariaAutoComplete: "list",
+      autocomplete: "off", spellcheck: false, enterKeyHint: "go" });
+    this.field.setAttribute("aria-controls", "found");
+    this.close = button(head, "✕", "", () => this.dialog.close(), "close");
+    this.list = make("div", "found", this.dialog);
+    Object.assign(this.list, { id: "found", role: "listbox" });
+    this.foot = make("div", "foot", this.dialog);
+    this.said = spokenLine(this.foot, "said");
+    this.hint = make("span", "hint", this.foot);
+    this.field.oninput = () => this.search();
+    this.field.onkeydown = (event) => this.key(event);
+    this.dialog.onclick = (event) => { if (event.target === this.dialog) this.dialog.close(); };     // beside it
+  }
+
+  open({ data, go }) {
+    if (this.dialog.open) { this.field.select(); return; }
+    Object.assign(this, { text: data.text, go });
+    const { text } = data;
+    this.dialog.ariaLabel = this.list.ariaLabel = this.field.ariaLabel = text.find_title;
+    this.field.placeholder = text.find_field;
+    this.close.ariaLabel = this.close.title = text.find_close;
+    this.hint.textContent = text.find_hint;
+    this.field.value = "";
+    this.dialog.showModal();
+    this.field.focus();
+    if (this.places) this.search();
+    else this.load(data.path);
+  }
+
+  /** Asks for all there is to find, once for as long as the page is open. */
+  async load(path) {
+    this.said.textContent = this.text.find_waits;
+    try {
+      const answer = await fetch(path, { method: "POST", body: "{}" });
+      if (!answer.ok) throw new Error(answer.statusText);
+      this.places = prepared(await answer.json());
+      this.search();
+    } catch {
+      this.said.textContent = this.text.find_failed;
+    }
+  }
+
+  search() {
+    if (!this.places) return;
+    const query = this.field.value;
+    this.found = find(this.places, query, MOST);
+    this.list.replaceChildren(...this.found.map((place, index) => this.option(place, index)));
+    this.list.scrollTop = 0;
+    this.said.textContent = this.found.length ? fill(this.text.find_count, { n: this.found.length })
+      : fill(this.text.find_none, { query: query.trim() });
+    this.mark(0);
+  }
+
+  option(place, index) {
+    const node = make("div", `option ${place.kind}`);
+    Object.assign(node, { id: `found-${index}`, role: "option" });
+    const line = make("div", "line", node);
+    emphasised(make("b", "", line), place.name, this.field.value);
+    if (place.where) make("span", "where", line, place.where);
+    make("span", "kind", node, this.text[`find_${place.kind}`]);
+    if (place.says) indexed(make("div", "says", node), place.says);
+    node.onpointermove = () => { if (this.at !== index) this.mark(index); };
+    node.onclick = () => this.choose(index);
+    return node;
+  }
+
+  /** Marks the option that Enter opens. */
+  mark(index) {
+    const options = [...this.list.children];
+    this.at = options.length ? Math.max(0, Math.min(options.length - 1, index)) : -1;
+    options.forEach((node, i) => { node.ariaSelected = String(i === this.at); });
+    this.field.setAttribute("aria-activedescendant", this.at < 0 ? "" : `found-${this.at}`);
+  }
+
+  key(event) {
+    if (event.isComposing) return;
+    if (event.key in STEPS) {
+      event.preventDefault();
+      const step = STEPS[event.key], last = this.list.children.length - 1;
+      // from the last to the first, and back
+      this.mark(Math.abs(step) > 1 ? this.at + step : this.at + step > last ? 0 : this.at + step < 0 ? last
+        : this.at + step);
+      this.list.children[this.at]?.scrollIntoView({ block: "nearest" });
+    } else if (event.key === "Enter") {
+      event.preventDefault();
+      this.choose(this.at);
+    }
+    event.stopPropagation();            // the keys of the page behind it rest
+  }
+
+  choose(index) {
+    const place = this.found?.[index];
+    if (!place) return;
+    this.dialog.close();
+    toTop();
+    this.go(place.id);
+  }
+}
+
+/** Writes a name in which the typed words are marked. */
+function emphasised(node, name, typed) {
+  const words = normal(typed).split(/\s+/).filter(Boolean), plain = normal(name);
+  const word = words.find((each) => plain.includes(each)), at = word === undefined ? -1 : plain.indexOf(word);
+  // what is written with marks has other lengths
+  if (at < 0 || plain.length !== name.length) { indexed(node, name); return; }
+  node.append(name.slice(0, at));
+  make("mark", "", node, name.slice(at, at + word.length));
+  node.append(name.slice(at + word.length));
+}
