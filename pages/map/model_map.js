@@ -6,15 +6,16 @@ import { mounted, onWidth } from "../../core/components/lib/view.js";
 import { address } from "../course/places.js";
 
 const WIDE = 960;                   // pixels from which the lists stand beside the drawing
+const NARROW_HEIGHT = 760;          // pixels of the drawing above them
 const WIDTH = 270, BOX = 42, SPINE = 78, LEFT = 8;
 // The parts from top to bottom: the colour of each, how far down it stands, as a share of the drawing, and whether it
 // stands beside the stream, to which it adds.
 const PARTS = {
-  text: ["kept", 0.03], tokens: ["kept", 0.115], vectors: ["kept", 0.2], positions: ["position", 0.285],
-  attention: ["attention", 0.42, true], mlp: ["mlp", 0.57, true],
-  scores: ["kept", 0.71], probabilities: ["kept", 0.8], draw: ["drawn", 0.89],
+  text: ["kept", 0.04], tokens: ["kept", 0.12], vectors: ["kept", 0.2], positions: ["position", 0.28],
+  attention: ["attention", 0.43, true], mlp: ["mlp", 0.59, true],
+  scores: ["kept", 0.75], probabilities: ["kept", 0.85], draw: ["drawn", 0.95],
 };
-const BLOCK = [0.345, 0.645], STREAM = 0.495;
+const BLOCK = [0.35, 0.675], STREAM = 0.51;
 
 class ModelMap {
   constructor(root) {
@@ -69,7 +70,7 @@ class ModelMap {
     if (!this.svg) return;
     const wide = this.root.clientWidth >= WIDE, { left, right, drawing } = this.places;
     this.root.classList.toggle("wide", wide);
-    const height = wide ? Math.max(left.scrollHeight, right.scrollHeight) : 620;
+    const height = wide ? Math.max(left.scrollHeight, right.scrollHeight) : NARROW_HEIGHT;
     this.svg.replaceChildren();
     sized(this.svg, WIDTH, height, this.text.drawing);
     this.model(height);
@@ -99,7 +100,7 @@ class ModelMap {
 
   model(height) {
     const { svg, text } = this, y = (share) => share * height;
-    draw("rect", { x: 1, y: 1, width: WIDTH - 2, height: y(0.94) + 20, rx: 12, class: "whole-frame" }, svg);
+    draw("rect", { x: 1, y: 1, width: WIDTH - 2, height: height - 2, rx: 12, class: "whole-frame" }, svg);
     for (const behind of [10, 5, 0])
       draw("rect", { x: LEFT + 24 + behind, y: y(BLOCK[0]) - behind, width: WIDTH - LEFT - 42, rx: 10,
         height: y(BLOCK[1] - BLOCK[0]), class: "block-frame" }, svg);

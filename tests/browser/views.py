@@ -99,11 +99,22 @@ def reach(page: Page, lesson: str, name: str) -> View:
     """Pick the view as a reader does, and wait until its picture stands."""
     view = LESSONS[lesson][name]
     for setting, option in view.address(name):
-        page.locator(f".st-key-{lesson}_{setting}_widget").get_by_text(prose.load(lesson).label(f"{setting}_{option}"),
-                                                                       exact=True).click()
-        settle(page)
+        pick(page, lesson, setting, option)
     stand(page, view)
     return view
+
+
+def pick(page: Page, lesson: str, setting: str, option: str) -> None:
+    """Press one of a setting's options, where it is a view that does not stand in the bar, behind More."""
+    label = prose.load(lesson).label(f"{setting}_{option}")
+    bar = page.locator(f".st-key-{lesson}_{setting}_widget")
+    if setting == "view" and not bar.get_by_text(label, exact=True).count():
+        page.locator(".st-key-more_views button").click()
+        page.get_by_role("menuitem", name=label, exact=True).click()
+        bar.get_by_role("radio", name=label, exact=True, checked=True).wait_for()
+    else:
+        bar.get_by_text(label, exact=True).click()
+    settle(page)
 
 
 def stand(page: Page, view: View) -> None:

@@ -1,23 +1,32 @@
 """What comes after a view: the next one in the lesson's order, then the next lesson's first, and after the last view of
-all the map.
+all the map, to which the first page leads too.
 """
 from core.app.base import catalogue, prose, tables
 from core.app.base.prose import TextFile
 from core.app.compute import cache
 from core.app.state import model_choice, reader
-from core.components.next_view import next_link
+from core.components.next_view import next_links
 
 
 def draw(lesson: str, view: str, words: TextFile) -> None:
-    """The link to it; none while a class is taught, whose steps have an order of their own."""
+    """The links; none while a class is taught, whose steps have an order of their own."""
     if reader.class_step():
         return
+    places = [_after(lesson, view, words)]
+    if lesson == catalogue.HOME and not reader.present():
+        places.append((words.label("find_map"), catalogue.MAP, {}))
+    links = [(label, reader.link(settings, catalogue.url_path(page))) for label, page, settings in places]
+    if (followed := next_links(links, "next_view")) is not None:
+        reader.open_lesson(*places[followed][1:])
+
+
+def _after(lesson: str, view: str, words: TextFile) -> tuple[str, str, dict]:
+    """What the link to the next view says, and the page and settings that it opens."""
     entry, following = catalogue.after(lesson, view, cache.kind(model_choice.shown()))
     if entry is None:
-        page, name, settings = catalogue.MAP, words.label("page_map"), {}
+        name, page, settings = words.label("page_map"), catalogue.MAP, {}
     else:
         name = (prose.load(lesson).label(entry.label(following)) if entry.id == lesson
                 else tables.entry_name(entry, following))
         page, settings = entry.id, entry.opening(following)
-    if next_link(words.label("next_view", name=name), reader.link(settings, catalogue.url_path(page)), "next_view"):
-        reader.open_lesson(page, settings)
+    return words.label("next_view", name=name), page, settings

@@ -79,10 +79,10 @@ class View(Protocol):
 
 @dataclass
 class Drawn:
-    """What an open lesson shows: what names its view, the view's module, what its picture says, and the prompt that the page around
-    it was drawn with. `said`: what its picture said when its numbers were drawn. `alone`: the run of the whole page is
-    over, from here on fragments run. `waits`: what speaks of the picture is not drawn until the browser shows that.
-    `hides`: the experiments were left out, since the picture waited for its question.
+    """What an open lesson shows: what names its view, the view's module, what its picture says, and the prompt that the
+    page around it was drawn with. `said`: what its picture said when its numbers were drawn. `alone`: the run of the
+    whole page is over, from here on fragments run. `waits`: what speaks of the picture is not drawn until the browser
+    shows that. `hides`: the experiments were left out, since the picture waited for its question.
     """
 
     prompt: str

@@ -1,4 +1,5 @@
-"""The link at the end of a view, to the one that comes next."""
+"""The links at the end of a view, to the one that comes next and, on the first page, to the map of all."""
+from collections.abc import Sequence
 from pathlib import Path
 
 import streamlit as st
@@ -11,9 +12,10 @@ _component = declare("next_view", HERE / "next_view.js", html='<div class="compo
                      styles=(HERE / "next_view.css",))
 
 
-def next_link(label: str, href: str, key: str) -> bool:
-    """Draw the link; return whether a plain click just followed it."""
+def next_links(links: Sequence[tuple[str, str]], key: str) -> int | None:
+    """Draw the links, each a label and an address; return the index of the one that a plain click just followed."""
     gone = f"{key}_gone"
-    _component(key=key, data={"label": label, "href": href}, width="content",
-               events={"go": lambda to: st.session_state.update({gone: to})})
-    return st.session_state.pop(gone, None) == href
+    _component(key=key, data=[{"label": label, "href": href} for label, href in links], width="content",
+               events={"go": lambda href: st.session_state.update({gone: href})})
+    followed = st.session_state.pop(gone, None)
+    return next((i for i, (_, href) in enumerate(links) if href == followed), None)

@@ -1,13 +1,20 @@
-// One link, to the view that comes next.
+// Links to what comes next.
 import { make } from "../lib/dom.js";
 import { followed, toTop } from "../lib/links.js";
+import { pageScale } from "../lib/theme.js";
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const root = parentElement.querySelector(".component"), link = root.querySelector("a") ?? make("a", "next", root);
-  link.textContent = data.label;
-  link.href = data.href;
-  followed(link, () => {
-    toTop();
-    setTriggerValue("go", data.href);
-  });
+  const root = parentElement.querySelector(".component"), written = JSON.stringify(data);
+  root.classList.toggle("present", pageScale() > 1);
+  if (root.dataset.written === written) return;
+  root.dataset.written = written;
+  root.replaceChildren();
+  for (const { label, href } of data) {
+    const link = make("a", "next", root, label);
+    link.href = href;
+    followed(link, () => {
+      toTop();
+      setTriggerValue("go", href);
+    });
+  }
 }

@@ -1,6 +1,6 @@
 // The field that finds every place of the app: a button in the prompt bar, and the keys that open it. What it searches,
 // and the script that does, are loaded when it is first opened.
-import { button, draw, make } from "../lib/dom.js";
+import { button, draw, labelled, make } from "../lib/dom.js";
 
 const TYPED = "input:not([type=checkbox], [type=radio], [type=range], [type=button]), textarea, [contenteditable=true]";
 
@@ -27,7 +27,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     make("span", "", opener, data.text.find);
     make("kbd", "", opener, "/").ariaHidden = "true";
     opener.setAttribute("aria-keyshortcuts", "Control+K /");
-    opener.title = data.text.find_title;
+    labelled(opener, data.text.find_title);
   }
   const pressed = (event) => {
     if (!opens(event) || document.querySelector("[role=dialog][aria-modal=true]")) return;

@@ -1,0 +1,205 @@
+"""Finding a place in a real Chromium: the field that searches, the map, the views behind More, and what comes next."""
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from core.app.base import catalogue, finder, prose
+from tests.browser.pictures import cut_off
+from tests.browser.serving import rest, settle
+from tests.browser.views import LESSONS, opened, pick
+
+APP = prose.load("app")
+N_VIEWS = 74
+
+
+def field(page: Page):
+    return page.get_by_role("combobox", name=APP.label("find_title"))
+
+
+def options(page: Page):
+    return page.get_by_role("option")
+
+
+def search(page: Page, keys: str, typed: str) -> None:
+    """Open the field by a key, type, and wait for what fits."""
+    page.keyboard.press(keys)
+    expect(options(page).first).to_be_visible()
+    field(page).fill(typed)
+
+
+# ---- the field -------------------------------------------------------------------------------------------------------
+
+
+def test_a_place_is_found_by_the_keys_alone_and_opens_in_the_same_session(open_page):
+    asked: list[str] = []
+    page = open_page("tokens?tokens_view=vocabulary", watch=lambda request: asked.append(request.url))
+    assert not any("/live/places" in url or "finder.js" in url for url in asked), "nothing of it before it is opened"
+    page.evaluate("window.kept = true")             # gone after a load of the page
+    search(page, "/", "")
+    assert options(page).count() == sum(found.kind in ("lesson", "page") for found in finder.everything())
+    page.keyboard.type("learned pos")
+    expect(options(page).first).to_contain_text("Learned positions")
+    assert options(page).first.get_attribute("aria-selected") == "true"
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/positions?*positions_view=learned*")
+    settle(page)
+    assert page.evaluate("window.kept") and page.errors == []
+    search(page, "Control+k", "kv cache")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/generation?*generation_view=cache*")
+    assert sum("/live/places" in url for url in asked) == 1
+
+
+def test_a_screen_reader_hears_the_field_its_options_and_how_many_there_are(open_page):
+    page = open_page("tokens")
+    search(page, "/", "softmax")
+    expect(page.locator(".said")).to_have_text(APP.label("find_count", n=options(page).count()))
+    for key, at in (("ArrowDown", 1), ("ArrowDown", 2), ("ArrowUp", 1), ("ArrowUp", 0), ("ArrowUp", -1)):
+        page.keyboard.press(key)
+        marked = page.locator("[role=option][aria-selected=true]")
+        assert marked.count() == 1 and marked.get_attribute("id") == options(page).nth(at).get_attribute("id"), key
+        assert field(page).get_attribute("aria-activedescendant") == marked.get_attribute("id")
+    field(page).fill("zzzz")
+    expect(page.locator(".said")).to_have_text(APP.label("find_none", query="zzzz"))
+    page.keyboard.press("Enter")                    # nothing to open
+    assert field(page).is_visible()
+    page.keyboard.press("Escape")
+    expect(field(page)).to_be_hidden()
+    assert "/tokens" in page.url
+
+
+def test_a_slash_that_is_typed_into_a_field_opens_nothing(open_page):
+    page = open_page("tokens")
+    page.locator(".st-key-prompt textarea").click()
+    page.keyboard.type("/")
+    assert page.locator("dialog.finder").count() == 0
+    assert page.locator(".st-key-prompt textarea").input_value().endswith("/")
+
+
+@pytest.mark.parametrize("kind", ["term", "try", "idea"])
+def test_terms_experiments_and_ideas_open_with_their_settings(open_page, kind):
+    found = next(found for found in finder.everything() if found.kind == kind and len(found.settings) > 1)
+    page = open_page("limits")
+    search(page, "/", found.name)
+    page.get_by_role("option").filter(has=page.get_by_text(APP.label(f"find_{kind}"), exact=True)).first.click()
+    page.wait_for_url(f"**/{found.lesson}?*")
+    settle(page)
+    for name, value in found.settings.items():
+        if name.startswith(f"{found.lesson}_view"):
+            assert f"{name}={value}" in page.url or value == catalogue.entry(found.lesson).views[0]
+    assert page.errors == []
+
+
+def test_every_lesson_can_be_reached_in_present_mode(open_page):
+    page = open_page("tokens?present=true", width=1280, height=720)
+    page.get_by_role("button", name=APP.label("find_title")).click()
+    expect(options(page).first).to_be_visible()
+    for entry in catalogue.existing():
+        expect(options(page).filter(has_text=APP.label(f"lesson_{entry.id}")).first).to_be_attached()
+    field(page).fill(APP.label("lesson_recurrence"))
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/recurrence?*present=true*")
+    settle(page)
+    assert page.errors == []
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_field_fits_a_phone(open_page, dark):
+    page = open_page("heads", width=390, height=844, dark=dark)
+    page.get_by_role("button", name=APP.label("find_title")).click()
+    expect(options(page).first).to_be_visible()
+    field(page).fill("attention")
+    box = page.locator("dialog.finder").bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= 390 and box["y"] + box["height"] <= 844
+    page.get_by_role("button", name=APP.label("find_close")).click()
+    expect(field(page)).to_be_hidden()
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= 390
+
+
+# ---- the map ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_view_hangs_on_the_map_and_opens_from_it(open_page):
+    page = open_page("map", width=1440)
+    page.locator(".model_map .card").first.wait_for()
+    links = page.locator(".model_map li .go")
+    assert links.count() + page.locator(".model_map .card > .says").count() == N_VIEWS
+    assert page.locator(".model_map li.core").count() == sum(len(entry.core) for entry in catalogue.existing())
+    assert page.locator(".model_map .tie").count() == 10            # the lessons beside the drawing
+    page.evaluate("window.kept = true")
+    page.get_by_role("link", name="Break a cipher").click()
+    page.wait_for_url("**/language_models?*language_models_view=decipher*")
+    settle(page)
+    assert page.evaluate("window.kept") and page.errors == []
+    page.get_by_role("link", name=APP.label("page_map"), exact=True).first.click()
+    page.wait_for_url("**/map*")
+
+
+@pytest.mark.parametrize("width", [1440, 1024, 390])
+def test_the_map_is_whole_at_every_width(open_page, width):
+    page = open_page("map", width=width, dark=width == 1024)
+    page.locator(".model_map .card").first.wait_for()
+    rest(page)
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= width and cut_off(page) == []
+
+
+# ---- More ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lesson", [entry.id for entry in catalogue.existing() if entry.deeper])
+def test_the_views_behind_more_are_those_of_the_catalogue_and_the_open_one_stands_in_the_bar(open_page, lesson):
+    entry, words = catalogue.entry(lesson), prose.load(lesson)
+    page = open_page(lesson)
+    bar = page.locator(f".st-key-{lesson}_{entry.picks}_widget")
+    names = {view: words.label(entry.label(view)) for view in entry.views}
+    assert bar.get_by_role("radio").all_inner_texts() == [names[view] for view in entry.core]
+    page.locator(".st-key-more_views button").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("menuitem")).to_have_text([names[view] for view in entry.deeper])
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    opened_view = page.locator(f".st-key-{lesson}_{entry.picks}_widget [role=radio][aria-checked=true]")
+    expect(opened_view).to_have_text(names[entry.deeper[1]])
+    settle(page)
+    assert f"{lesson}_{entry.picks}={entry.deeper[1]}" in page.url and page.errors == []
+    bar.get_by_text(names[entry.core[0]], exact=True).click()
+    expect(bar.get_by_role("radio")).to_have_count(len(entry.core))
+
+
+def test_the_views_that_the_browser_tests_know_are_those_of_the_catalogue():
+    for lesson, views in LESSONS.items():
+        assert {name.split(",")[0] for name in views} == set(catalogue.entry(lesson).views), lesson
+
+
+# ---- what comes next, and the prompt ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("present", ["", "&present=true"])
+def test_a_view_ends_with_the_next_one_and_its_link_leads_to_the_top_of_it(open_page, present):
+    page = opened(open_page, "positions", "measured", present)
+    entry, view = catalogue.after("positions", "measured", "decoder")
+    link = page.locator(".st-key-next_view a")
+    expect(link).to_contain_text(prose.load(entry.id).label(entry.label(view)))
+    link.click()
+    page.wait_for_url(f"**/{entry.id}?*")
+    settle(page)
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == 0
+    following = catalogue.after(entry.id, view, "decoder")[1]
+    expect(page.locator(".st-key-next_view a")).to_contain_text(prose.load(entry.id).label(entry.label(following)))
+    page.locator(".st-key-next_view a").click()
+    page.wait_for_url(f"**/{entry.id}?*{entry.id}_{entry.picks}={following}*")
+    assert page.errors == []
+
+
+def test_the_field_of_the_prompt_says_where_it_is_not_used(open_page):
+    page = opened(open_page, "embeddings", "product")
+    note = page.locator(".st-key-prompt_unread")
+    assert note.count() == 0
+    pick(page, "embeddings", "view", "neighbours")
+    expect(note).to_be_visible()
+    page.locator(".st-key-prompt textarea").click()
+    expect(note).to_be_hidden()                     # while it is typed into
+    page.locator("body").press("Tab")
+    pick(page, "embeddings", "view", "contexts")
+    expect(note).to_have_count(0)

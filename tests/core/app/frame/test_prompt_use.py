@@ -1,0 +1,84 @@
+"""Where the prompt bar says that the prompt is not used, another prompt changes nothing; elsewhere it changes something.
+"""
+from __future__ import annotations
+
+import pytest
+
+from core.app.base import catalogue, prose
+from core.app.frame import prompt_use
+from tests.helpers.lessons import fine, open_at
+
+PROMPTS = ("The cat sat on the mat. The dog sat on the", "Tom and Mia went to the park. Tom gave the ball to")
+AROUND = {"strip", "palette", "next_view", "page", "standing"}        # components that carry the prompt in a link, or none
+# a view that reads the prompt where it computes at the reader's word alone, or offers it among other texts
+AT_A_PRESS = {("generation", "cache"), ("language_models", "guess")}
+WITH = [(lesson, view, setting) for lesson, views in prompt_use.UNREAD.items()
+        for view, setting in views.items() if setting != prompt_use.NEVER]
+
+
+def shown(lesson: str, prompt: str, **settings: str) -> list[bytes]:
+    """All that a page in present mode draws for a prompt but its field and links."""
+    at = open_at(lesson, prompt=prompt, present="true", **settings)
+    assert fine(at), [e.value for e in (*at.exception, *at.error)]
+    drawn: list[bytes] = []
+
+    def gather(node) -> None:
+        for child in getattr(node, "children", {}).values():
+            gather(child)
+        proto = getattr(node, "proto", None)
+        if (proto is not None and not getattr(node, "children", None) and type(node).__name__ != "TextArea"
+                and getattr(proto, "component_name", "") not in AROUND):
+            drawn.append(proto.SerializeToString())
+
+    gather(at._tree)
+    return drawn
+
+
+def unread(at) -> bool:
+    return any(caption.value == prose.load("app").label("prompt_unread") for caption in at.caption)
+
+
+@pytest.mark.parametrize("lesson", [entry.id for entry in catalogue.existing()])
+def test_the_bar_says_of_every_view_whether_the_prompt_counts(lesson):
+    entry = catalogue.entry(lesson)
+    for view in entry.views or ("",):
+        if (lesson, view) in AT_A_PRESS:
+            continue
+        first, second = (shown(lesson, prompt, **entry.opening(view)) for prompt in PROMPTS)
+        assert (first == second) == (view in prompt_use.UNREAD.get(lesson, {})), view
+
+
+@pytest.mark.parametrize(("lesson", "view", "setting"), WITH)
+def test_a_setting_makes_a_view_read_the_prompt(lesson, view, setting):
+    at = open_at(lesson, **catalogue.entry(lesson).opening(view))
+    assert fine(at) and unread(at)
+    name, value = setting
+    at = open_at(lesson, **catalogue.entry(lesson).opening(view), **{f"{lesson}_{name}": value})
+    assert fine(at) and not unread(at)
+
+
+@pytest.mark.parametrize(("lesson", "settings", "model"), [
+    ("training", {"training_view": "childhood"}, "stories-small"),
+    ("training", {"training_view": "tuning"}, "stories-small"),
+    ("training", {"training_view": "tuning", "training_base": "loaded"}, "stories · "),
+    ("training", {"training_view": "forcing"}, "stories · "),
+    ("architectures", {"architectures_view": "blank"}, "blanks"),
+    ("architectures", {"architectures_view": "translate"}, "translator"),
+])
+def test_the_status_says_the_model_that_the_view_shows(lesson, settings, model):
+    at = open_at(lesson, **settings)
+    labels = [block.proto.popover.label for block in blocks(at) if block.proto.HasField("popover")]
+    assert fine(at) and any(label.replace("\\", "").startswith(model) for label in labels), labels
+
+
+def blocks(at) -> list:
+    found = []
+
+    def gather(node) -> None:
+        for child in getattr(node, "children", {}).values():
+            if hasattr(getattr(child, "proto", None), "popover"):
+                found.append(child)
+            gather(child)
+
+    gather(at._tree)
+    return found
