@@ -159,7 +159,7 @@ def _show(widget: str, value: int | str | None) -> None:
 
 def _pick_panel(panel: str) -> None:
     keep(panel=panel)
-    redraw("heads_panel")
+    redraw("heads_controls", "heads_panel")
 
 
 def _pick_query() -> None:

@@ -74,12 +74,13 @@ def test_a_slash_that_is_typed_into_a_field_opens_nothing(open_page):
     page.locator(".st-key-prompt textarea").click()
     page.keyboard.type("/")
     assert page.locator("dialog.finder").count() == 0
-    assert page.locator(".st-key-prompt textarea").input_value().endswith("/")
+    assert "/" in page.locator(".st-key-prompt textarea").input_value()
 
 
 @pytest.mark.parametrize("kind", ["term", "try", "idea"])
 def test_terms_experiments_and_ideas_open_with_their_settings(open_page, kind):
-    found = next(found for found in finder.everything() if found.kind == kind and len(found.settings) > 1)
+    found = next(found for found in finder.everything() if found.kind == kind and len(found.settings) > 1
+                 and found.lesson != catalogue.HOME)
     page = open_page("limits")
     search(page, "/", found.name)
     page.get_by_role("option").filter(has=page.get_by_text(APP.label(f"find_{kind}"), exact=True)).first.click()
@@ -157,6 +158,7 @@ def test_the_views_behind_more_are_those_of_the_catalogue_and_the_open_one_stand
     page.locator(".st-key-more_views button").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("menuitem")).to_have_text([names[view] for view in entry.deeper])
+    page.locator("[role=menu]:is(:focus, :focus-within)").wait_for()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     opened_view = page.locator(f".st-key-{lesson}_{entry.picks}_widget [role=radio][aria-checked=true]")

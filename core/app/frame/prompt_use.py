@@ -14,7 +14,6 @@ from core.app.state import model_choice
 NEVER = ("", "")
 # lesson -> its views that do not read the prompt -> the setting, and its value, with which they do all the same
 UNREAD = {
-    "tokens": {"train": ("source", "prompt")},
     "embeddings": dict.fromkeys(("neighbours", "map", "arithmetic"), NEVER),
     "positions": dict.fromkeys(("waves", "learned", "biases", "beyond", "measured"), NEVER),
     "attention": {"worksheet": NEVER},
