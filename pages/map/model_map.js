@@ -68,11 +68,13 @@ class ModelMap {
   /** Draws the model as high as the lists beside it, and the lines between them. */
   lines() {
     if (!this.svg) return;
-    const wide = this.root.clientWidth >= WIDE, { left, right, drawing } = this.places;
+    const wide = this.root.clientWidth >= WIDE, { left, right, drawing } = this.places, { scale } = this.header;
     this.root.classList.toggle("wide", wide);
-    const height = wide ? Math.max(left.scrollHeight, right.scrollHeight) : NARROW_HEIGHT;
+    const height = wide ? Math.max(left.scrollHeight, right.scrollHeight) / scale : NARROW_HEIGHT;
     this.svg.replaceChildren();
     sized(this.svg, WIDTH, height, this.text.drawing);
+    this.svg.style.width = `${WIDTH * scale}px`;
+    this.svg.style.height = `${height * scale}px`;
     this.model(height);
     this.ties.replaceChildren();
     this.paths = new Map();
@@ -83,7 +85,8 @@ class ModelMap {
       if (lesson.side === "below") continue;
       const box = card.getBoundingClientRect(), onLeft = lesson.side === "left", end = this.end(lesson.part, height);
       const x1 = (onLeft ? box.right : box.left) - home.left, y1 = box.top - home.top + 16;
-      const x2 = place.left - home.left + (onLeft ? end.left : end.right), y2 = end.y + place.top - home.top;
+      const x2 = place.left - home.left + scale * (onLeft ? end.left : end.right);
+      const y2 = scale * end.y + place.top - home.top;
       const middle = (x1 + x2) / 2;
       this.paths.set(card, draw("path", { d: `M${x1} ${y1} C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`,
         class: `tie ${lesson.part}` }, this.ties));

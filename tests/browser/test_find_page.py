@@ -5,6 +5,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from core.app.base import catalogue, finder, prose
+from tests.browser.accessibility import violations
 from tests.browser.pictures import cut_off
 from tests.browser.serving import rest, settle
 from tests.browser.views import LESSONS, opened, pick
@@ -103,6 +104,20 @@ def test_every_lesson_can_be_reached_in_present_mode(open_page):
     page.wait_for_url("**/recurrence?*present=true*")
     settle(page)
     assert page.errors == []
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_nothing_that_finds_is_hard_to_read_or_to_reach(open_page, dark):
+    """The open field, the map, and the open menu of More, by axe-core."""
+    page = open_page("map", dark=dark)
+    page.locator(".model_map .card").first.wait_for()
+    assert violations(page) == []
+    search(page, "/", "attention")
+    assert violations(page) == []
+    page = open_page("positions?positions_view=learned", dark=dark)
+    page.locator(".st-key-more_views button").click()
+    page.get_by_role("menuitem").first.wait_for()
+    assert violations(page) == []
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -16,7 +16,7 @@ from assets.deploy import replicas
 from core.app.base import addresses, deployment, prose
 from core.app.compute import cache
 from core.app.compute.library import shelf
-from core.app.frame import shell
+from core.app.frame import prompt_bar, shell
 from core.app.server import routes
 from core.app.state import reader, run
 from pages.architectures import cost
@@ -116,7 +116,7 @@ def test_torch_and_numpy_compute_in_one_thread_each_unless_the_machine_says_othe
 
 def test_every_kind_of_live_question_has_its_answer():
     assert all(callable(pkgutil.resolve_name(answer)) for answer in app.ANSWERS.values())
-    assert set(app.ANSWERS) == {heads.NAME, heads.ROLLOUT, attention.NAME, cost.PATTERNS_ROUTE}
+    assert set(app.ANSWERS) == {heads.NAME, heads.ROLLOUT, attention.NAME, cost.PATTERNS_ROUTE, prompt_bar.FINDER}
 
 
 def test_a_server_is_prepared_once_it_listens_and_collects_again_after(monkeypatch: pytest.MonkeyPatch):
