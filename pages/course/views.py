@@ -16,9 +16,6 @@ def draw() -> None:
     page = lesson.Lesson(catalogue.COURSE, prose.load(catalogue.COURSE), prose.load("app"))
     with st.container(key="lesson_head"):
         st.markdown(f"## {page.text('title')}\n{page.text('sentence')}")
-    if "term" in st.query_params:                      # the short form of a link to the glossary
-        SETTINGS.keep(view="glossary", term=st.query_params["term"])
-        del st.query_params["term"]
 
     @lesson.fragment
     def body() -> None:

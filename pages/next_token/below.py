@@ -259,7 +259,7 @@ def twin(page: Lesson, run: Run, truncation: Truncation, panel: PanelSettings) -
 def summary(page: Lesson, run: Run, truncation: Truncation) -> dict[str, str]:
     """The values that "Pin as A" stores."""
     return {page.label("pin_prompt"): run.text[-60:],
-            page.label("pin_settings"): st.session_state.get(SETTINGS) or PanelSettings().to_link(),
+            page.label("pin_settings"): SETTINGS.read("panel"),
             page.label("panel_candidates"): f"{truncation.n_kept:,}",
             page.label("panel_mass"): probability(truncation.kept_mass),
             page.label("panel_entropy"): plain_number(truncation.entropy_after),

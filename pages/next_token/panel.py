@@ -7,9 +7,9 @@ from core.app.compute import cache
 from core.app.frame import Lesson, Reading
 from core.app.frame.named_token import look_up
 from core.app.state import Run, reader
-from core.components.sampling_panel import Context, PanelSettings, message, sampling_panel
+from core.components.sampling_panel import Context, message, sampling_panel
 from pages.next_token import below
-from pages.next_token.shared import PANEL, SETTINGS, initial, take_settings
+from pages.next_token.shared import CONTEXTS, PANEL, SETTINGS, initial, take_settings
 
 FRESH = "next_token_fresh"        # in the session: the whole page runs, so the panel may be new and needs everything
 PANEL_BOX = "next_token_view"
@@ -35,14 +35,11 @@ def _fields(page: Lesson, place: DeltaGenerator) -> dict[str, str]:
     """Draw the fields under the panel: the settings as text, for links, and the two other contexts; return these as
     name -> prompt.
     """
-    st.session_state.setdefault(SETTINGS, PanelSettings().to_link())
     with place:
-        st.text_input(page.label("settings_field"), key=SETTINGS, bind="query-params", max_chars=200,
-                      help=page.label("settings_help"))
-        return {page.label(f"{name}_context"): st.text_input(page.label(f"{name}_field"), page.label(f"{name}_prompt"),
-                                                             key=f"next_token_{name}",
-                                                             bind="query-params", max_chars=400)
-                for name in ("flat", "peaked")}
+        st.text_input(page.label("settings_field"), max_chars=200, help=page.label("settings_help"),
+                      **SETTINGS.attached("panel"))
+        return {page.label(f"{name}_context"): st.text_input(page.label(f"{name}_field"), max_chars=400,
+                                                             **SETTINGS.attached(name)) for name in CONTEXTS}
 
 
 def append(run: Run, position: int, token: int) -> None:

@@ -1,11 +1,17 @@
-"""The panel's settings, which the page stores: reading them, sending them to the panel and receiving them from it."""
+"""The settings of the page: those of the panel, read, sent to it and received from it, and the two other contexts."""
 import streamlit as st
 
+from core.app.base import prose
 from core.app.base.markdown import escaped
 from core.app.state import reader
+from core.app.state.lesson_settings import Setting, Settings
 from core.components.sampling_panel import PanelSettings
 
-SETTINGS = "next_token_panel"     # the panel's settings as PanelSettings.to_link writes them; bound to the URL
+CONTEXTS = ("flat", "peaked")
+SETTINGS = Settings("next_token", {
+    "panel": Setting(PanelSettings().to_link()),
+    **{name: Setting(prose.load("next_token").label(f"{name}_prompt")) for name in CONTEXTS},
+})
 PANEL = "next_token_component"
 INITIAL = "next_token_given"      # (settings, named token, version) last sent to the panel
 KNOWN = "next_token_heard"        # (settings, named token) last received from the panel, or sent to it
@@ -13,11 +19,11 @@ KNOWN = "next_token_heard"        # (settings, named token) last received from t
 
 def settings() -> PanelSettings:
     """The reader's settings; the defaults, with a notice, if a link has invalid ones."""
-    link = st.session_state.get(SETTINGS) or PanelSettings().to_link()
+    link = SETTINGS.read("panel")
     try:
         return PanelSettings.from_link(link)
     except ValueError:
-        reader.notice("notice_url", name=SETTINGS, value=escaped(link[:40]))
+        reader.notice("notice_url", name="next_token_panel", value=escaped(link[:40]))
         return PanelSettings()
 
 
@@ -36,7 +42,7 @@ def initial(anew: bool) -> tuple[PanelSettings, int | None, int]:
 def take_settings(sent: dict) -> None:
     """Callback of the panel: store its settings."""
     new = PanelSettings.from_browser(sent)
-    st.session_state[SETTINGS] = new.to_link()
+    SETTINGS.keep(panel=new.to_link())
     if sent["named"] != reader.selection().target:
         reader.select(target=sent["named"])
     st.session_state[KNOWN] = (new, sent["named"])

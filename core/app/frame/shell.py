@@ -37,10 +37,12 @@ def draw() -> None:
     page = st.navigation(navigation.sections(), position="hidden" if reader.present() else "top")
     model_choice.enter(page.url_path)
     with guard():
+        reader.open_page()
         page_style.inject()
         prompt_bar.draw()
     with guard():
         page.run()
+    reader.close_page()
 
 
 def prepare() -> None:

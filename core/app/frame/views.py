@@ -168,7 +168,7 @@ def _lesson(page: Lesson, drawn: Drawn, instrument: Callable[[], None]) -> None:
         experiments = (EXPERIMENTS,) if changes else ()
         drawn.prompt = reader.prompt()
         page.see()
-        reader.write_url()
+        reader.write_url_now()
         around = (BAR, STRIP) if is_new else (BAR,) if prompt_bar.is_old() else ()
         rerun(STANDING, NUMBERS, QUESTION, *later, *experiments, *around)
 

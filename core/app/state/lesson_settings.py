@@ -9,10 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.app.base import catalogue
-from core.app.state import reader
+from core.app.state import address, reader
 from core.app.state.fragments import redraw
 
 LONGEST = 4_000           # characters of a text; what is longer is cut
@@ -56,21 +55,14 @@ def view_setting(lesson: str) -> Setting:
 
 
 def read(prefix: str, settings: Mapping[str, Setting]) -> dict:
-    """Today's values: the session's, at the start of a session or after going back in history the URL's, else the
-    defaults. The URL then says them.
-    """
-    context = get_script_run_ctx()
-    returning = context is not None and context.is_history_navigation
-    values = {}
+    """Today's values: the session's, else what the URL said when it led, else the defaults. The URL then says them."""
+    said, values = address.settings(), {}
     for name, setting in settings.items():
         key = f"{prefix}_{name}"
-        written = st.query_params.get(key)
-        if written is not None and (returning or key not in st.session_state):
-            value = setting.accept(written)
-            if value is None:
-                reader.notice("notice_url", name=key, value="…")
-        else:
-            value = setting.accept(st.session_state.get(key, setting.default))
+        written = st.session_state.get(key, said.get(key))
+        value = setting.default if written is None else setting.accept(written)
+        if value is None and key not in st.session_state:
+            reader.notice("notice_url", name=key, value="…")
         values[name] = setting.default if value is None else value
     keep(prefix, settings, values)
     return values
@@ -80,19 +72,17 @@ def keep(prefix: str, settings: Mapping[str, Setting], values: Mapping) -> None:
     """Keeps the values that `settings` knows, in the session and, where they are not the default, in the URL; in that
     later, if it waits.
     """
+    said, wrong = address.settings(), False
     for name, setting in settings.items():
         value = setting.accept(values.get(name, setting.default))
         if value is None:
             continue
         key = f"{prefix}_{name}"
         st.session_state[key] = value
-        if st.session_state.get(reader.URL_WAITS):
-            continue
-        text = str(value).lower() if isinstance(value, bool) else str(value)
-        if value != setting.default and st.query_params.get(key) != text:
-            st.query_params[key] = text
-        elif value == setting.default and key in st.query_params:
-            del st.query_params[key]
+        said[key] = None if value == setting.default else reader.written(value)
+        wrong = wrong or st.query_params.get(key) != said[key]
+    if wrong:
+        reader.write_url()
 
 
 def attached(prefix: str, settings: Mapping[str, Setting], name: str, then: Callable[[], None] = redraw) -> dict:

@@ -2,34 +2,30 @@
 
 Read from the URL and written to it here and nowhere else.
 
-A lesson's own widgets are bound to the URL by Streamlit (`bind="query-params"`, key prefix = lesson id); what all
-lessons share goes through this file. The URL is read when a session starts and when the reader goes back or forward in
-the browser's history; from then on the session leads and the URL follows. A value that makes no sense is left out,
-with a notice.
+The settings of a lesson are read and kept in lesson_settings.py; what all lessons share goes through this file. The URL
+is read when a session starts and when the reader goes back or forward in the browser's history: what it does not name
+is at its default. From then on the session leads and the URL follows. A value that makes no sense is left out, with a
+notice.
 """
-import contextlib
 import time
 import urllib.parse
 from dataclasses import dataclass
 
 import streamlit as st
-from streamlit.errors import StreamlitAPIException
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.app.base import catalogue, deployment, devices, prose
 from core.app.base.markdown import escaped
 from core.app.compute import cache
-from core.app.state import model_choice
+from core.app.state import address, model_choice
 
 # of a prompt in a link, percent-encoded: longer addresses are refused by servers and chat programs
 MAX_LINK_CHARACTERS = 6_000
 PRESENT_SCALE = 1.2
 NOTICE_SECONDS = 10           # a notice outlasts the reruns that a component asks for when it is mounted
 _SELECTION = ("layer", "head", "position", "target")
-URL_WAITS, _URL_IS_READ = "url_waits", "url_is_read"     # keys of the session
+_URL_WAITS, _URL_LEADS = "url_waits", "url_leads"       # keys of the session
 _KEPT = ("prompt", "model", "device", "present", "class", "ask")
 _SHARED = (*_KEPT, *_SELECTION)
-_SHORT = ("term",)            # forms of an address that a page takes in when it opens
 
 
 @dataclass(frozen=True)
@@ -65,14 +61,17 @@ class Bounds:
 def begin() -> None:
     """Opens a run of the app: takes over what was asked for in the last one, else the URL where it leads.
 
-    Call before any widget.
+    Call before any widget, and `open_page` as soon as it is known which page is open.
     """
     session = st.session_state
-    write_url_now()
+    session.pop(_URL_WAITS, None)
     session["notices"] = {told: at for told, at in session.get("notices", {}).items()
                           if time.monotonic() - at < NOTICE_SECONDS}
+    if address.is_from_history():
+        session.pop("asked_for", None)
+        session[_URL_LEADS] = True
     # A run that was broken off before the prompt bar may have taken the prompt's widget, and what it held, with it.
-    if not session.get(_URL_IS_READ) or any(key not in session for key in _KEPT) or _went_through_history():
+    if session.setdefault(_URL_LEADS, True) or any(key not in session for key in _KEPT):
         _read_url()
     _take_over_all(session.get("asked_for", {}))
     if not model_choice.can_be_asked_for(session["model"]):            # one that a reader trained has given its place
@@ -80,7 +79,27 @@ def begin() -> None:
         session["model"] = cache.model_names()[0]
     for key in _KEPT:
         session[key] = session[key]   # a widget's value survives a run in which it was not drawn
-    write_url()
+
+
+def open_page() -> None:
+    """Goes on where `begin` ended, now that the open page is known: its settings are those of the URL where that leads,
+    and from here on the URL follows.
+
+    A link stays as it was written until the first picture stands: it means the same, and the browser would make an
+    entry of its history of the change.
+    """
+    session, returning = st.session_state, address.is_from_history()
+    if session[_URL_LEADS]:
+        address.take_in()
+        # not before: whatever the reader does next may break this run off at any line, and the next run then reads it
+        session[_URL_LEADS], session[_URL_WAITS] = False, not returning
+    if not session.get(_URL_WAITS):
+        address.write(_shared_values(), again=returning)
+
+
+def close_page() -> None:
+    """The run of a whole page has ended: what the reader does from here on goes into the URL."""
+    st.session_state.pop(_URL_WAITS, None)
 
 
 def default_prompt() -> str:
@@ -162,8 +181,8 @@ def open_lesson(lesson: str, settings: dict) -> None:
     # all that lessons share is taken along: a prompt bar that is left while it is drawn loses what its fields held
     kept = {key: session[key] for key in _KEPT} | session.get("selection", {})
     session["asked_for"] = kept | session.get("asked_for", {}) | settings
-    # said, not left out: to clear an address in which a widget's value stands, Streamlit refuses
-    st.switch_page(catalogue.page_path(lesson), query_params={})
+    # as it is, since this page's address is no state of that one; the run of that one writes its own
+    st.switch_page(catalogue.page_path(lesson), query_params=st.query_params.to_dict())
 
 
 def fall_back_to_cpu() -> None:
@@ -176,15 +195,13 @@ def let_url_wait() -> None:
 
     A changed URL makes the browser go over the whole page, and `write_url_now` comes soon.
     """
-    st.session_state[URL_WAITS] = True
+    st.session_state[_URL_WAITS] = True
 
 
 def write_url_now() -> None:
-    """What instruments read and keep from here on goes into the URL again.
-
-    Every run of a whole page begins with this.
-    """
-    st.session_state.pop(URL_WAITS, None)
+    """What was waiting goes into the URL, and so does what instruments read and keep from here on."""
+    st.session_state.pop(_URL_WAITS, None)
+    write_url()
 
 
 def select(**chosen: int | None) -> None:
@@ -224,13 +241,11 @@ def picked_position() -> int | None:
 
 
 def settings_of(lesson: str) -> dict:
-    """The shared state and the lesson's bound widgets as settings that `apply` and `link` take: the present
-    state, to return to.
-    """
+    """The shared state and the lesson's settings as `apply` and `link` take them: the present state, to return to."""
     session = st.session_state
-    widgets = {key: session[key] for key in st.query_params if key.startswith(f"{lesson}_") and key in session}
+    own = {key: session[key] for key in address.settings() if key.startswith(f"{lesson}_") and key in session}
     chosen = {key: session.get("selection", {}).get(key) for key in _SELECTION}
-    return {"prompt": session["prompt"], "model": session["model"]} | chosen | widgets
+    return {"prompt": session["prompt"], "model": session["model"]} | chosen | own
 
 
 def set_bounds(bounds: Bounds) -> None:
@@ -283,9 +298,9 @@ def link(settings: dict | None = None, lesson: str | None = None, *, alone: bool
     Without `lesson` it is only the query ("?prompt=…"). alone: without the selection and the other settings of lessons.
     A prompt of more than MAX_LINK_CHARACTERS is left out.
     """
-    values = st.query_params.to_dict() | _shared_values(defaults=True)
+    values = address.of_page() | _shared_values(defaults=True)
     values = {key: value for key, value in values.items() if key in _KEPT or not alone}
-    values |= {key: _written(value) for key, value in (settings or {}).items()}
+    values |= {key: written(value) for key, value in (settings or {}).items()}
     values = {key: value for key, value in values.items() if (settings or {}).get(key, value) is not None}
     if not fits_in_link(values.get("prompt", "")):
         values.pop("prompt")
@@ -297,22 +312,18 @@ def fits_in_link(prompt: str) -> bool:
     return len(urllib.parse.quote(prompt)) <= MAX_LINK_CHARACTERS
 
 
-def _went_through_history() -> bool:
-    context = get_script_run_ctx()
-    return context is not None and context.is_history_navigation
-
-
 def _read_url() -> None:
+    """What all lessons share, as the URL says it; what it does not name keeps its value, or is at its default where the
+    URL leads.
+    """
     query, session = st.query_params, st.session_state
-    # until its end: whatever the reader does next may break this run off at any line, and the next run then reads it
-    session[_URL_IS_READ] = False
-    # else every link from here on would carry it along
-    for key in [key for key in query if not _is_of_the_app(key)]:
-        del query[key]
-    session["prompt"] = clean_prompt(query["prompt"]) if "prompt" in query else session.get("prompt", default_prompt())
+    kept = {} if session[_URL_LEADS] else session
+    # a prompt that no address can say stays: the reader would lose it
+    own = session if not fits_in_link(session.get("prompt", "")) else kept
+    session["prompt"] = clean_prompt(query["prompt"]) if "prompt" in query else own.get("prompt", default_prompt())
     for key, allowed, default in (("model", model_choice.can_be_asked_for, cache.model_names()[0]),
                                   ("device", devices.available().__contains__, devices.preferred())):
-        session[key] = session.get(key, default)
+        session[key] = kept.get(key, default)
         if key in query:
             if allowed(query[key]):
                 session[key] = query[key]
@@ -320,30 +331,21 @@ def _read_url() -> None:
                 notice("notice_url", name=key, value=_shortened(query[key]))
     session["present"] = query.get("present", "").lower() in ("true", "1")
     session["ask"] = {"true": True, "1": True, "false": False, "0": False}.get(
-        query.get("ask", "").lower(), session.get("ask", deployment.current().ask_first))
+        query.get("ask", "").lower(), kept.get("ask", deployment.current().ask_first))
     session["class"] = _whole_number("class") or 0
     session["selection"] = {key: number for key in _SELECTION if (number := _whole_number(key)) is not None}
-    session[_URL_IS_READ] = True
-
-
-def _is_of_the_app(key: str) -> bool:
-    """Whether a name in the URL may be one of the app's: what all lessons share, or a setting of a page.
-
-    Those of Streamlit's embedding are no part of the query that it gives.
-    """
-    return key in _SHARED or key in _SHORT or key.startswith(tuple(f"{page}_" for page in catalogue.pages()))
 
 
 def _whole_number(key: str) -> int | None:
     """A selection's value in the URL, clamped later to the run; None, with a notice, for what is no whole number
     of at least 0.
     """
-    written = st.query_params.get(key)
-    if written is None:
+    text = st.query_params.get(key)
+    if text is None:
         return None
-    if written.isascii() and written.isdigit() and len(written) < 10:
-        return int(written)
-    notice("notice_url", name=key, value=_shortened(written))
+    if text.isascii() and text.isdigit() and len(text) < 10:
+        return int(text)
+    notice("notice_url", name=key, value=_shortened(text))
     return None
 
 
@@ -378,10 +380,7 @@ def _take_over(key: str, value) -> None:
     elif key != "model" or model_choice.can_be_asked_for(value):
         session[key] = value
         if key not in _SHARED:
-            # A bound widget first drawn in this run does not put a value it was given into the address; one drawn
-            # before does, and forbids it here.
-            with contextlib.suppress(StreamlitAPIException):
-                st.query_params[key] = _written(value)
+            address.settings()[key] = written(value)
 
 
 def _shared_values(defaults: bool = False) -> dict[str, str]:
@@ -398,23 +397,22 @@ def _shared_values(defaults: bool = False) -> dict[str, str]:
         values["present"] = "true"
     ask, usual = session.get("ask"), deployment.current().ask_first
     if ask not in (None, usual):
-        values["ask"] = _written(ask)
+        values["ask"] = written(ask)
     if session.get("class"):
         values["class"] = str(session["class"])
     return values | {key: str(value) for key, value in session.get("selection", {}).items() if value is not None}
 
 
 def write_url() -> None:
-    """Makes the URL say the shared state, with one message to the browser and only where it says something else."""
-    wanted, query = _shared_values(), st.query_params
-    if changed := {key: value for key, value in wanted.items() if query.get(key) != value}:
-        query.update(changed)
-    for key in _SHARED:
-        if key in query and key not in wanted:
-            del query[key]
+    """Makes the URL say the state, with one message to the browser and only where it says something else; later, if it
+    waits.
+    """
+    if not st.session_state.get(_URL_WAITS):
+        address.write(_shared_values())
 
 
-def _written(value) -> str:
+def written(value) -> str:
+    """A value as the URL says it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

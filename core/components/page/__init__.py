@@ -7,6 +7,9 @@ last, Enter or Space clicks, Escape lets go. What is shown is said in a live reg
 
 copied.js: the buttons that copy a link or code work at a plain http address, where a class reaches a teacher's laptop.
 
+history.js: one deed of the reader is one entry of the browser's history. Streamlit makes one of every address that a
+run writes and of every page that it opens, so a step of a class made eight, most of which nobody had seen.
+
 kept_focus.js: the focus stays where the reader put it when Streamlit takes it away. A button is switched off while its
 download is made, or built anew with what it stands in; the keyboard would have to begin again at the top of the page.
 

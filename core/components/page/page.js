@@ -1,6 +1,7 @@
 // Helpers of every page that draw nothing: one component, since each costs the server a millisecond of every run.
 import readChartsByKeys from "./chart_keys.js";
 import copyOverHttp from "./copied.js";
+import oneEntryADeed from "./history.js";
 import keepFocus from "./kept_focus.js";
 import cutWhatIsPasted from "./pasted.js";
 import runAfterReconnection from "./reconnect.js";
@@ -9,6 +10,7 @@ import runAfterReconnection from "./reconnect.js";
 export default function ({ data, parentElement, setTriggerValue }) {
   parentElement.end?.();          // Streamlit calls this again when the theme changes, but ends only the last call
   copyOverHttp();
+  oneEntryADeed();
   const ends = [readChartsByKeys({ data: data.hint }), keepFocus(), cutWhatIsPasted({ data, setTriggerValue }),
     runAfterReconnection({ setTriggerValue })];
   parentElement.end = () => { for (const end of ends) end?.(); };
