@@ -27,21 +27,19 @@ def settings() -> dict[str, str | None]:
 
 
 def take_in() -> None:
-    """The settings that the address names are those of the session from here on, and the open page's others are at
-    their default again.
-    """
+    """The open page's settings are what the address says, and those that it does not name are at their default again."""
     said, query = settings(), st.query_params.to_dict()
-    for key in [key for key in said if _is_of(model_choice.page(), key)]:
+    for key in [key for key in said if _is_of_page(key)]:
         del said[key]
         st.session_state.pop(key, None)
-    said.update({key: text for key, text in query.items() if any(_is_of(page, key) for page in catalogue.pages())})
-    if "term" in query:        # the short form of a link to the glossary
+    said.update({key: text for key, text in query.items() if _is_of_page(key)})
+    if model_choice.page() == catalogue.COURSE and "term" in query:        # the short form of a link to the glossary
         said.update({"course_view": "glossary", "course_term": query["term"]})
 
 
 def of_page() -> dict[str, str]:
     """What the address says of the open page's settings."""
-    return {key: text for key, text in settings().items() if text is not None and _is_of(model_choice.page(), key)}
+    return {key: text for key, text in settings().items() if text is not None and _is_of_page(key)}
 
 
 def write(shared: Mapping[str, str], *, again: bool = False) -> None:
@@ -54,5 +52,5 @@ def write(shared: Mapping[str, str], *, again: bool = False) -> None:
         st.query_params.from_dict(wanted)
 
 
-def _is_of(page: str, key: str) -> bool:
-    return key.startswith(f"{page}_")
+def _is_of_page(key: str) -> bool:
+    return key.startswith(f"{model_choice.page()}_")

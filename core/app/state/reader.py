@@ -23,7 +23,8 @@ MAX_LINK_CHARACTERS = 6_000
 PRESENT_SCALE = 1.2
 NOTICE_SECONDS = 10           # a notice outlasts the reruns that a component asks for when it is mounted
 _SELECTION = ("layer", "head", "position", "target")
-_URL_WAITS, _URL_LEADS = "url_waits", "url_leads"       # keys of the session
+# keys of the session; the URL leads in what all lessons share, and in the settings of the page
+_URL_WAITS, _URL_LEADS, _URL_LEADS_PAGE = "url_waits", "url_leads", "url_leads_page"
 _KEPT = ("prompt", "model", "device", "present", "class", "ask")
 _SHARED = (*_KEPT, *_SELECTION)
 
@@ -89,10 +90,10 @@ def open_page() -> None:
     entry of its history of the change.
     """
     session, returning = st.session_state, address.is_from_history()
-    if session[_URL_LEADS]:
+    if session.get(_URL_LEADS_PAGE):
         address.take_in()
-        # not before: whatever the reader does next may break this run off at any line, and the next run then reads it
-        session[_URL_LEADS], session[_URL_WAITS] = False, not returning
+        session[_URL_WAITS] = not returning
+        session[_URL_LEADS_PAGE] = False
     if not session.get(_URL_WAITS):
         address.write(_shared_values(), again=returning)
 
@@ -317,7 +318,9 @@ def _read_url() -> None:
     URL leads.
     """
     query, session = st.query_params, st.session_state
-    kept = {} if session[_URL_LEADS] else session
+    if leads := session[_URL_LEADS]:
+        session[_URL_LEADS_PAGE] = True
+    kept = {} if leads else session
     # a prompt that no address can say stays: the reader would lose it
     own = session if not fits_in_link(session.get("prompt", "")) else kept
     session["prompt"] = clean_prompt(query["prompt"]) if "prompt" in query else own.get("prompt", default_prompt())
@@ -334,6 +337,8 @@ def _read_url() -> None:
         query.get("ask", "").lower(), kept.get("ask", deployment.current().ask_first))
     session["class"] = _whole_number("class") or 0
     session["selection"] = {key: number for key in _SELECTION if (number := _whole_number(key)) is not None}
+    # not before: whatever the reader does next may break this run off at any line, and the next run then reads it
+    session[_URL_LEADS] = False
 
 
 def _whole_number(key: str) -> int | None:

@@ -153,7 +153,7 @@ def test_the_page_behind_a_term_renders(place):
 
 def test_a_link_to_a_term_opens_the_glossary_at_it():
     at = open_at("course", term="softmax")
-    assert (fine(at) and header(at)["term"] == "softmax" and at.query_params["course_view"] == "glossary"
+    assert (fine(at) and header(at)["term"] == "softmax" and at.run().query_params["course_view"] == "glossary"
             and "term" not in at.query_params)
     shown = header(at)
     assert ([term["term"] for term in shown["terms"]] == [term.term for term in TERMS]

@@ -63,15 +63,19 @@ def framed_app():
     from core.app.base import prose
     from core.app.frame import check, experiments, lesson, prompt_bar
     from core.app.frame.guard import guard
-    from core.app.state import reader
+    from core.app.state import model_choice, reader
+    from core.app.state.lesson_settings import Setting, Settings
 
+    settings = Settings("demo", {"strength": Setting(0.5, low=0, high=1)})
     reader.begin()
+    model_choice.enter("demo")
+    reader.open_page()
     prompt_bar.draw()
     words = prose.parse("demo", st.session_state["demo_source"])
     page = lesson.Lesson("demo", words, prose.load("app"))
     with guard():
         reading = page.run()
-        strength = st.slider(page.label("strength"), 0.0, 1.0, 0.5, key="demo_strength", bind="query-params")
+        strength = st.slider(page.label("strength"), 0.0, 1.0, **settings.attached("strength"))
         st.text(f"{reader.selection()} {strength}")
         page.named_token(reading, -1)
         st.button("append", on_click=lambda: reader.append_token(st.session_state["to_append"]))
@@ -85,6 +89,7 @@ def framed_app():
                   "One computed sentence.")
         if st.session_state.get("fail"):
             raise RuntimeError("a secret detail")
+    reader.close_page()
 
 
 def framed(**query: str) -> AppTest:
@@ -156,7 +161,7 @@ def test_a_value_that_cannot_be_is_left_out_with_a_notice(key, value):
     at = framed(**{key: value})
     assert not at.exception and not at.error
     assert len(at.info) == 1 and key in at.info[0].value and "<" not in at.info[0].value and len(at.info[0].value) < 150
-    assert key not in at.query_params
+    assert key not in at.run().query_params
 
 
 @pytest.mark.parametrize("query", [{"layer": "999", "head": "999", "position": "999", "target": "99999999"},
@@ -199,7 +204,7 @@ def test_an_experiment_sets_prompt_selection_and_widgets():
     at = framed()
     at.button("do_demo_ball").click().run()
     assert at.session_state["prompt"] == "Tom has a ball.\nTom gave"
-    assert at.slider(key="demo_strength").value == 0.25
+    assert at.slider(key="demo_strength_widget").value == 0.25
     assert "layer=2" in at.text[0].value and at.query_params["layer"] == "2"
 
 
@@ -229,9 +234,9 @@ def test_the_source_shown_is_the_source_that_runs():
 
 def test_a_pinned_state_stands_beside_the_present_one_and_can_be_gone_back_to():
     at = framed(prompt="The cat")
-    at.slider(key="demo_strength").set_value(0.1).run()
+    at.slider(key="demo_strength_widget").set_value(0.1).run()
     at.button("demo_pin").click().run()
-    at.slider(key="demo_strength").set_value(0.9).run()
+    at.slider(key="demo_strength_widget").set_value(0.9).run()
     at.text_area(key="prompt").set_value("The dog").run()
     assert at.dataframe[0].value.values.tolist() == [["Strength", "0.1", "0.9"]]
     at.button("demo_pin_open").click().run()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import string
-import types
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,11 +14,12 @@ from hypothesis import strategies as st
 
 from core.app.base import catalogue, deployment, devices
 from core.app.compute import cache
-from core.app.state import lesson_settings, reader
+from core.app.state import lesson_settings, model_choice, reader
 from core.app.state.lesson_settings import LARGEST, LONGEST, Setting
 from core.components.sampling_panel.settings import PanelSettings
 from tests.helpers import hostile, random_pages
 from tests.helpers.addresses import SETTINGS, SHARED
+from tests.helpers.sessions import Query, stand_in
 
 N_DRAWN = 250             # each is put to every group of settings, of which there are 22
 OFTEN = settings(max_examples=N_DRAWN, deadline=None, derandomize=True, database=None,
@@ -58,12 +58,6 @@ def likely(setting: Setting, number: int) -> str:
     return several[number % len(several)]
 
 
-class Query(dict):
-    """Stands for Streamlit's query parameters."""
-
-    to_dict = dict.copy
-
-
 @pytest.fixture
 def visit(monkeypatch: pytest.MonkeyPatch):
     """visit(prefix, parameters) -> the session and the address after a fresh reader came with that address, and the
@@ -71,15 +65,14 @@ def visit(monkeypatch: pytest.MonkeyPatch):
     """
     # which looks into the folder of models each time
     monkeypatch.setattr(cache, "model_names", lambda names=cache.model_names(): names)
-    for module in (reader, lesson_settings):
-        monkeypatch.setattr(module, "get_script_run_ctx", lambda: None)
-
     def visited(prefix: str, parameters: dict[str, str]) -> tuple[dict, Query, dict]:
-        session, query = {}, Query(parameters)
-        for module in (reader, lesson_settings):
-            monkeypatch.setattr(module, "st", types.SimpleNamespace(session_state=session, query_params=query))
+        session, query = stand_in(monkeypatch, {}, Query(parameters))
         reader.begin()
-        return session, query, lesson_settings.read(prefix, SETTINGS[prefix])
+        model_choice.enter("positions" if prefix.startswith("positions") else prefix)
+        reader.open_page()
+        values = lesson_settings.read(prefix, SETTINGS[prefix])
+        reader.write_url_now()
+        return session, query, values
 
     return visited
 
@@ -158,17 +151,22 @@ def test_a_first_run_that_is_broken_off_at_any_line_leaves_a_session_that_begins
                 raise KeyboardInterrupt
             super().__setitem__(key, value)
 
+    def run() -> None:
+        reader.begin()
+        model_choice.enter("embeddings")
+        reader.open_page()
+
     monkeypatch.setattr(cache, "model_names", lambda names=cache.model_names(): names)
-    monkeypatch.setattr(reader, "get_script_run_ctx", lambda: None)
     for last in range(1, 25):
         session, query = Session(asked_for={"position": 3}), Query(prompt="The dog", layer="2", unknown="1",
                                                                    embeddings_view="maps")
-        monkeypatch.setattr(reader, "st", types.SimpleNamespace(session_state=session, query_params=query))
+        stand_in(monkeypatch, session, query)
         session.touches = last
         with contextlib.suppress(KeyboardInterrupt):
-            reader.begin()
+            run()
         session.touches = 0
-        reader.begin()
+        run()
+        reader.write_url_now()
         assert ((session["prompt"], session["selection"]) == ("The dog", {"layer": 2, "position": 3})
                 and session["device"] in devices.available() and "asked_for" not in session), last
         # a name that is none of the app's is carried along no further
