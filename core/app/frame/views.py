@@ -107,6 +107,7 @@ def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
     `view_<name>`.
     """
     drawn = Drawn(reader.prompt(), lambda: settings.read("view"))
+    settings.read_all()
 
     def pick(view: str) -> None:
         settings.keep(view=view)

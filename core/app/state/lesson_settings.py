@@ -108,6 +108,12 @@ class Settings:
     lesson: str
     each: Mapping[str, Setting]
 
+    def read_all(self) -> None:
+        """Takes in what the address says of every setting, those of views that are not shown too, so that it goes on
+        without defaults and what makes no sense.
+        """
+        read(self.lesson, self.each)
+
     def read(self, name: str) -> int | float | str | bool:
         """Today's value of one setting."""
         return read(self.lesson, {name: self.each[name]})[name]
