@@ -27,7 +27,7 @@ def settings() -> dict[str, str | None]:
 
 
 def take_in() -> None:
-    """The open page's settings are what the address says, and those that it does not name are at their default again."""
+    """The open page's settings are what the address says; those that it does not name are at their default again."""
     said, query = settings(), st.query_params.to_dict()
     for key in [key for key in said if _is_of_page(key)]:
         del said[key]

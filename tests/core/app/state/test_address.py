@@ -1,5 +1,5 @@
-"""The address of a page and the browser's history: what an address does not name is at its default, and a change is told
-to the browser in one message.
+"""The address of a page and the browser's history: what an address does not name is at its default, and a change is
+told to the browser in one message.
 """
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from core.app.state import lesson_settings, model_choice, reader
 from core.app.state.lesson_settings import Setting, Settings
 from tests.helpers.sessions import Query, stand_in
 
-SETTINGS = Settings("heads", {"panel": Setting("head", options=("head", "wall")), "factor": Setting(1.0, low=0, high=2)})
+SETTINGS = Settings("heads", {"panel": Setting("head", options=("head", "wall")),
+                              "factor": Setting(1.0, low=0, high=2)})
 OTHER = Settings("tokens", {"view": Setting("ids", options=("ids", "merges"))})
 
 
