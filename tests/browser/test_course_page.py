@@ -49,7 +49,7 @@ def test_links_and_marks(open_page):
 
 
 def test_a_class_is_led_from_step_to_step_and_back_to_the_course(open_page):
-    """By button and by key; out of Next token too, whose settings are bound to the address."""
+    """By button and by key; out of Next token too, whose panel has settings of its own."""
     page = open_page("course?course_view=class")
     page.locator("a.start").click()
     page.get_by_text("1 / 8").wait_for()
