@@ -333,8 +333,9 @@ def _read_url() -> None:
             else:
                 notice("notice_url", name=key, value=_shortened(query[key]))
     session["present"] = query.get("present", "").lower() in ("true", "1")
+    # a standing wish, no state of a picture: it stays until an address says otherwise
     session["ask"] = {"true": True, "1": True, "false": False, "0": False}.get(
-        query.get("ask", "").lower(), kept.get("ask", deployment.current().ask_first))
+        query.get("ask", "").lower(), session.get("ask", deployment.current().ask_first))
     session["class"] = _whole_number("class") or 0
     session["selection"] = {key: number for key in _SELECTION if (number := _whole_number(key)) is not None}
     # not before: whatever the reader does next may break this run off at any line, and the next run then reads it

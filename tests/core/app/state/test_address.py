@@ -87,6 +87,12 @@ def test_a_prompt_too_long_for_any_address_is_not_lost_on_the_way_back(visitor):
     assert visitor.session["prompt"] == "A dog"
 
 
+def test_whether_a_reader_wants_to_be_asked_first_stays_on_the_way_back(visitor):
+    visitor.runs(address={"ask": "true"})
+    visitor.goes_back_to("heads", heads_panel="wall")
+    assert visitor.session["ask"] is True and visitor.query == {"heads_panel": "wall", "ask": "true"}
+
+
 def test_the_way_back_takes_back_what_was_asked_for_and_not_done_yet(visitor):
     visitor.runs()
     visitor.session["asked_for"] = {"prompt": "A dog", "heads_panel": "wall", "class": 4}
