@@ -1,5 +1,6 @@
 // The dialog: a field, and the places that fit what is typed into it, read by a screen reader as a list of suggestions.
 import { button, fill, indexed, make, spokenLine } from "../lib/dom.js";
+import { isShortcut } from "../lib/keys.js";
 import { toTop } from "../lib/links.js";
 import { find, normal, prepared } from "./search.js";
 
@@ -98,7 +99,7 @@ export class Finder {
       event.preventDefault();
       this.choose(this.at);
     }
-    event.stopPropagation();            // the keys of the page behind it rest
+    if (!isShortcut(event)) event.stopPropagation();            // the keys of the page behind it rest
   }
 
   choose(index) {
