@@ -97,13 +97,17 @@ class Number:
 
 @dataclass(frozen=True)
 class Word:
-    """A word of the reader's own, such as the next one; a guess is the text, and how sure the reader is is asked too.
+    """A word of the reader's own, such as the next one; a guess is the text.
+
+    chance: whether words are told with probabilities. How sure the reader is is then asked too; else each word is told
+    with a number such as a cosine.
     """
 
     placeholder: str = ""
+    chance: bool = True
 
     def offer(self) -> dict:
-        return {"kind": "word", "placeholder": self.placeholder, "most": MOST_CHARACTERS}
+        return {"kind": "word", "placeholder": self.placeholder, "most": MOST_CHARACTERS, "chance": self.chance}
 
     def accept(self, told: object) -> str | None:
         text = " ".join(told[:MOST_CHARACTERS].split()) if isinstance(told, str) else ""

@@ -138,18 +138,25 @@ def _ask(page: Lesson, prediction: Prediction, run: Run) -> None:
 
 
 def _tell(page: Lesson, prediction: Prediction, made: Made) -> None:
-    """Draw the guess beside the truth."""
+    """Draw the guess beside the truth, unless the view's settings have made another question of it since."""
     if made.told is None:
         made = replace(made, told=_told(page, prediction, made))
         st.session_state[MADE][_key(page, prediction.name)] = made
+    if made.told["question"] != _filled(_text(page, prediction.name).settings["ask"], prediction.values):
+        return
     prediction_picture(made.told | {"text": _labels(page.frame_words), "scale": reader.scale()}, key="prediction_told",
                        events={})
 
 
-def guess_of(page: Lesson, name: str, run: Run) -> Any:
-    """The reader's guess, for a picture that marks it; None where there is none about this prompt."""
+def guess_of(page: Lesson, name: str, run: Run, **values: object) -> Any:
+    """The reader's guess, for a picture that marks it; None where there is none about this prompt, or, where the
+    question depends on the view's settings, about the `values` that it names.
+    """
     made = _made(_key(page, name))
-    return made.guess if made is not None and made.about == _about(run) else None
+    if made is None or made.about != _about(run):
+        return None
+    asked = _filled(_text(page, name).settings["ask"], values) if values else ""
+    return made.guess if not values or made.told is not None and made.told["question"] == asked else None
 
 
 def _ask_again(key: str) -> None:

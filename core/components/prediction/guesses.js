@@ -97,16 +97,17 @@ function slider(guess, labels, ready) {
   return { node, told: () => ({ guess: value() }) };
 }
 
-function field({ placeholder, most }, labels, ready) {
+function field({ placeholder, most, chance }, labels, ready) {
   const node = make("div", "word"), input = make("input", "text", node);
   Object.assign(input, { type: "text", maxLength: most, autocomplete: "off", spellcheck: false, dir: "auto" });
   input.placeholder = placeholder || labels.word;
   input.ariaLabel = labels.word;
+  input.oninput = () => ready(Boolean(input.value.trim()));
+  if (!chance) return { node, told: () => ({ guess: input.value }) };
   const line = make("label", "sure", node), said = make("span", "", line), range = make("input", "", line);
   Object.assign(range, { type: "range", min: 0, max: 100, step: 5, value: SURE });
   const say = () => { said.textContent = fill(labels.sure, { p: range.value }); };
   range.oninput = say;
   say();
-  input.oninput = () => ready(Boolean(input.value.trim()));
   return { node, told: () => ({ guess: input.value, sure: Number(range.value) }) };
 }

@@ -78,15 +78,15 @@ function line(parent, header) {
 }
 
 function bars(parent, header) {
-  const { mine, sure, bars: shown, text, answer } = header;
+  const { mine, sure, bars: shown, text, answer, guess } = header;
   const table = make("div", "bars", parent);
   for (const [word, p, isMine] of shown) {
     const row = make("div", `bar${isMine ? " mine" : ""}${word === answer ? " answer" : ""}`, table);
     make("span", "text", row, word).dir = "auto";
     const track = make("span", "track", row);
-    make("i", "", track).style.width = `${100 * p}%`;
+    make("i", "", track).style.width = `${100 * Math.max(0, p)}%`;
     if (isMine && sure !== null) make("b", "", track).style.left = `${sure}%`;
-    make("span", "p", row, `${readable(100 * p)} %`);
+    make("span", "p", row, guess.chance ? `${readable(100 * p)} %` : readable(p));
   }
   if (sure !== null) make("p", "muted", parent, fill(text.was_sure, { p: sure, word: mine }));
 }

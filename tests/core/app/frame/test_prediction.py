@@ -39,6 +39,7 @@ def test_a_word_is_one_line_that_any_text_can_hold():
     assert len(Word().accept("x" * 10**6)) == 60
     assert [Word().accept(told) for told in ("", "  ", 3, None)] == [None] * 4
     assert Word().accept("a\ud800") == "a?"
+    assert Word().offer()["chance"] and not Word(chance=False).offer()["chance"]
 
 
 @pytest.mark.parametrize(("lesson", "name"), all_asked())
