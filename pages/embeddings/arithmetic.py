@@ -8,20 +8,66 @@ from core.analysis import embeddings
 from core.analysis.embeddings import Analogy, Projection
 from core.app.base.markdown import code
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Prediction, Question, Reading, Truth, Word, guess_of
 from core.app.state import Run
 from core.figures.numbers import latex_number, readable
 from core.figures.positions import cosine_latex
 from pages.embeddings import charts as figures
-from pages.embeddings.shared import PREFIX, Space, axis_titles, keep, look, look_up, show, space_of, spelling, word
+from pages.embeddings.shared import (
+    PREFIX,
+    Space,
+    axis_titles,
+    guessed,
+    keep,
+    look,
+    look_up,
+    show,
+    space_of,
+    spelling,
+    token_in,
+    told,
+    word,
+)
 
 N_SHOWN = 10
 FIELDS = ("a", "b", "c", "expected")
-RANK_STEPS = (3, 10, 100)     # limits between the options of the question
+RANK_STEPS = (1, 3, 10)       # limits between the options of the question
+ON_THE_SPOT = 0.25            # of the step's length: as far as a sum may land from a point that it reaches
 
 
 # The analogies of the lesson's list whose words are single tokens of this vocabulary, by these words.
 Analogies = dict[tuple[str, ...], Analogy]
+
+
+def predict(page: Lesson, run: Run) -> Prediction:
+    """Which token of the whole vocabulary is nearest to b − a + c."""
+    a, b, c, expected = (token_in(page, run, name)[0] for name in FIELDS)
+
+    def truth(typed: str) -> Truth:
+        space = space_of(run)
+        analogy = embeddings.analogy(space.E, a, b, c, expected, space.lengths)
+        ids = embeddings.nearest(analogy.scores).tolist()
+        own, bars = told(space, analogy.scores, ids, typed, run)
+        best = next(i for i in ids if i not in analogy.inputs)
+        nearest = page.label("before_arithmetic_input" if ids[0] in analogy.inputs else "before_arithmetic_new",
+                             top=code(bars[0][0]), value=readable(bars[0][1]))
+        return Truth(bars[0][0], bars=bars, seen=0 if _misses(space, analogy) else 1, values={
+            "nearest": nearest, "own": space.names[own], "best": space.names[best],
+            "rank": embeddings.rank(analogy.scores, own), "size": len(ids)})
+
+    return Prediction("arithmetic", Word(chance=False), truth, _asked(run, (a, b, c, expected)))
+
+
+def _asked(run: Run, ids: tuple[int, ...]) -> dict[str, object]:
+    return dict(zip(FIELDS, map(run.tokenizer.visible, ids))) | {"n": run.model.config.vocab_size}
+
+
+def _misses(space: Space, analogy: Analogy) -> bool:
+    """Whether, in the plane that is drawn, the sum lands away from the expected word."""
+    points, *_ = _plane(space, analogy)
+    places = points[["x", "y"]].to_numpy()
+    a, b, _, expected, sum_ = places
+    return float(np.linalg.norm(sum_ - expected)) > ON_THE_SPOT * float(np.linalg.norm(b - a))
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -33,10 +79,14 @@ def draw(page: Lesson, run: Run) -> Reading:
     title = _title(page, space, analogy)
     st.markdown(f"**{title}**")
     bars, plane, beside = st.columns([9, 8, 11], gap="small")
-    ids = _tokens(analogy)
+    guess = guess_of(page, "arithmetic", run, **_asked(run, (a, b, c, expected)))
+    mine = None if guess is None else guessed(guess, run)
+    ids = _tokens(analogy, mine)
     with bars:
-        marks = ["expected" if i == expected else "input" if i in analogy.inputs else "" for i in ids]
-        chart = figures.ranked_bars([space.names[i] for i in ids], analogy.scores[ids].numpy(),
+        marks = ["guess" if i == mine else "expected" if i == expected else "input" if i in analogy.inputs else ""
+                 for i in ids]
+        names = [page.label("yours", word=space.names[i]) if i == mine else space.names[i] for i in ids]
+        chart = figures.ranked_bars(names, analogy.scores[ids].numpy(),
                                     [embeddings.rank(analogy.scores, i) for i in ids], marks, page.label("axis_sum"),
                                     **look(20, noted=40))
         show(chart, "sums", lambda point: keep(expected=spelling(ids[int(point["place"])], run.tokenizer)))
@@ -61,12 +111,13 @@ def _title(page: Lesson, space: Space, analogy: Analogy) -> str:
     return page.label("arithmetic_title" if analogy.rank_without_inputs else "arithmetic_title_input", **names)
 
 
-def _tokens(analogy: Analogy) -> list[int]:
-    """The N_SHOWN tokens of the largest cosine with the sum; the expected one replaces the last if it is not among
-    them.
+def _tokens(analogy: Analogy, mine: int | None) -> list[int]:
+    """The N_SHOWN tokens of the largest cosine with the sum; the expected one and the reader's own replace the last
+    where they are not among them.
     """
     ids = embeddings.nearest(analogy.scores)[:N_SHOWN].tolist()
-    return ids if analogy.expected in ids else [*ids[:-1], analogy.expected]
+    more = [i for i in dict.fromkeys((analogy.expected, mine)) if i is not None and i not in ids]
+    return ids[:N_SHOWN - len(more)] + more
 
 
 def _plane(space: Space, analogy: Analogy) -> tuple[pd.DataFrame, pd.DataFrame, Projection]:
@@ -126,13 +177,15 @@ def _lines(page: Lesson, space: Space, analogy: Analogy) -> list[tuple[str, str]
 
 
 def _question(page: Lesson, space: Space, analogy: Analogy) -> Question:
-    """The rank of the expected word among the neighbours of c alone, without arithmetic."""
-    c, expected = code(space.names[analogy.inputs[2]]), code(space.names[analogy.expected])
-    place = (analogy.rank_beside_c
-             or embeddings.rank(embeddings.similarity(space.E, space.E[analogy.inputs[2]]), analogy.expected))
+    """The same analogy backwards: the rank of b after expected − c + a, the three words that go in left out."""
+    (a, b, c), expected = analogy.inputs, analogy.expected
+    names = {name: code(space.names[i]) for name, i in zip(FIELDS, (a, b, c, expected))}
+    back = embeddings.analogy(space.E, c, expected, a, b, space.lengths)
+    place = back.rank_without_inputs or back.rank
+    nearest = int(embeddings.nearest(back.scores, back.inputs)[0])
     return page.question("arithmetic", [page.label(f"arithmetic_option_{k}") for k in range(4)],
-                         int(np.searchsorted(RANK_STEPS, place)), c=c, expected=expected, rank=place,
-                         without=analogy.rank_without_inputs or analogy.rank)
+                         int(np.searchsorted(RANK_STEPS, place)), **names, rank=place,
+                         nearest=code(space.names[nearest]))
 
 
 def _table(space: Space, analogy: Analogy) -> pd.DataFrame:

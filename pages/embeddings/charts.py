@@ -53,7 +53,7 @@ def kind_of(visible: str) -> str:
 def ranked_bars(tokens: Sequence[str], scores: np.ndarray, ranks: Sequence[int], marks: Sequence[str], axis_title: str,
                 theme: str, scale: float, height: int) -> alt.LayerChart:
     """Tokens with their scores, in the given order; marks: "" for most, "input" for a hollow bar, "expected" for a
-    green one.
+    green one, "guess" for the reader's own.
 
     A click on a row is the altair selection "picked" of its field "place".
     """
@@ -68,16 +68,16 @@ def ranked_bars(tokens: Sequence[str], scores: np.ndarray, ranks: Sequence[int],
     base = alt.Chart(frame).encode(
         y=alt.Y("place:O", axis=None, scale=alt.Scale(paddingInner=0.22, paddingOuter=0.05)))
 
-    def by_mark(channel: type, usual: object, hollow: object, expected: object):
-        return kinds(channel, "mark", {"": usual, "input": hollow, "expected": expected})
+    def by_mark(channel: type, usual: object, hollow: object, expected: object, guess: object):
+        return kinds(channel, "mark", {"": usual, "input": hollow, "expected": expected, "guess": guess})
 
     ink, green = colour("residual", theme, "ink"), colour("value", theme, "ink")
     bars = base.mark_bar(strokeWidth=1.4).encode(
-        x=x, x2=alt.X2("zero:Q"), stroke=by_mark(alt.Stroke, ink, ink, green),
-        fill=by_mark(alt.Fill, *(colour(meaning, theme) for meaning in ("residual", "page", "value"))),
-        strokeDash=by_mark(alt.StrokeDash, [1, 0], [3, 2], [1, 0]))
+        x=x, x2=alt.X2("zero:Q"), stroke=by_mark(alt.Stroke, ink, ink, green, text),
+        fill=by_mark(alt.Fill, *(colour(meaning, theme) for meaning in ("residual", "page", "value", "excluded"))),
+        strokeDash=by_mark(alt.StrokeDash, [1, 0], [3, 2], [1, 0], [6, 3]))
     names = base.mark_text(align="right", dx=-8, font=MONO, fontSize=13 * scale, limit=110 * scale).encode(
-        x=alt.XValue(0), text=alt.Text("token:N"), color=by_mark(alt.Color, text, text, green))
+        x=alt.XValue(0), text=alt.Text("token:N"), color=by_mark(alt.Color, text, text, green, text))
     places = base.mark_text(align="right", dx=-122 * scale, fontSize=11 * scale, color=muted).encode(
         x=alt.XValue(0), text=alt.Text("rank:Q"))
     numbers = base.mark_text(align="left" if high > 0 else "right", dx=5 if high > 0 else -5, fontSize=12 * scale,
@@ -195,9 +195,9 @@ def two_paths(points: pd.DataFrame, axis_titles: tuple[str, str], theme: str, sc
     dots = base.mark_point(filled=True, opacity=1, size=70 * scale).encode(
         shape=by_path(alt.Shape, "circle", "square"),
         tooltip=[*untitled("path", "name"), *tips(nearest="≈"), *_place()])
-    labels = [base.transform_filter(f"datum.path === '{path}'")
-              .mark_text(dy=dy * scale, fontSize=12 * scale, fontWeight=600).encode(text=alt.Text("label:N"))
-              for path, dy in (("A", -13), ("B", 15))]
+    labels = [mark for path, dy in (("A", -13), ("B", 15))
+              for mark in haloed(base.transform_filter(f"datum.path === '{path}'").encode(text=alt.Text("label:N")),
+                                 theme, dy=dy * scale, fontSize=12 * scale, fontWeight=600)]
     titles = alt.Chart(pd.DataFrame({"x_title": axis_titles[:1], "y_title": axis_titles[1:]}))
     look = dict(color=colour("muted", theme), fontSize=13 * scale, align="center")
     of_x = titles.mark_text(**look, baseline="top").encode(x=alt.XValue(alt.ExprRef("width / 2")),
@@ -208,15 +208,16 @@ def two_paths(points: pd.DataFrame, axis_titles: tuple[str, str], theme: str, sc
     return overlaid([lines, dots, *labels, of_x, of_y], theme, scale, height)
 
 
-def alike_by_depth(cosines: np.ndarray, names: Sequence[str], nearest: Sequence[Sequence[str]], axis_title: str,
-                   theme: str, scale: float, height: int) -> alt.LayerChart:
-    """The cosine, in [−1, 1], of two vectors A and B at every depth; in two rows below, the tokens nearest to A and B.
+def alike_by_depth(cosines: np.ndarray, names: Sequence[str], nearest: Mapping[str, Sequence[str]], axis_title: str,
+                   guess: tuple[str, float] | None, theme: str, scale: float, height: int) -> alt.LayerChart:
+    """The cosine, in [−1, 1], of two vectors A and B at every depth; in two rows below, with their titles, the tokens
+    nearest to A and to B. guess: the name and the height of a mark at the last depth.
 
     Of many depths only some are written out, including the first and the last; the tooltip has all.
     """
     n, low = len(cosines), min(0.0, float(np.nanmin(cosines)) - 0.1)
     written = thinned(n, MOST_WRITTEN)
-    near_a, near_b = map(list, nearest)
+    (title_a, near_a), (title_b, near_b) = ((title, list(row)) for title, row in nearest.items())
     frame = pd.DataFrame({"depth": range(n), "cosine": np.asarray(cosines, float), "name": list(names),
                           "shown": [readable(value, 2) for value in cosines],
                           "exact": [f"{value:.6g}" for value in cosines], "near_a": near_a, "near_b": near_b,
@@ -227,17 +228,22 @@ def alike_by_depth(cosines: np.ndarray, names: Sequence[str], nearest: Sequence[
     of_cosines = base.encode(y=quantity(alt.Y, "cosine", axis_title, [low - 0.5, 1.18], values=[0, 0.5, 1], grid=True))
     line = of_cosines.mark_line(color=ink, strokeWidth=2.4 * scale)
     dots = of_cosines.mark_point(filled=True, opacity=1, size=50 * scale, color=ink).encode(
-        tooltip=tips(name=" ", exact=axis_title, near_a="A ≈", near_b="B ≈"))
+        tooltip=tips(name=" ", exact=axis_title, near_a=title_a, near_b=title_b))
     numbers = (of_cosines.transform_filter("datum.written").encode(text=alt.Text("shown:N"))
                .mark_text(dy=-11 * scale, fontSize=12 * scale, color=colour("text", theme)))
     rows = []
-    for which, tone in (("a", ink), ("b", colour("text", theme))):
+    for which, title, tone in (("a", title_a, ink), ("b", title_b, colour("text", theme))):
         rows.append(base.transform_filter("datum.written")
                     .mark_text(font=MONO, fontSize=11.5 * scale, color=tone, limit=60 * scale)
                     .encode(y=alt.Y(f"y_{which}:Q", title=axis_title), text=f"near_{which}:N"))
-        name = alt.Chart(pd.DataFrame({"name": [f"{which.upper()} ≈"], "y": [frame[f"y_{which}"][0]]}))
+        name = alt.Chart(pd.DataFrame({"name": [title], "y": [frame[f"y_{which}"][0]]}))
         rows.append(name.mark_text(align="right", dx=-4, fontSize=12 * scale, fontWeight=600, color=tone)
                     .encode(x=alt.XValue(0), y=alt.Y("y:Q", title=axis_title), text=alt.Text("name:N")))
+    marks = pd.DataFrame([] if guess is None else [{"depth": n - 1, "name": guess[0], "y": guess[1]}],
+                         columns=["depth", "name", "y"])
+    mine = alt.Chart(marks).encode(x=x, y=alt.Y("y:Q", title=axis_title))
+    rows += [mine.mark_point(size=130 * scale, strokeWidth=2, strokeDash=[3, 2], color=colour("text", theme)),
+             mine.mark_text(align="left", dx=9, fontSize=12 * scale, color=colour("text", theme)).encode(text="name:N")]
     return overlaid([line, dots, numbers, *rows], theme, scale, height)
 
 

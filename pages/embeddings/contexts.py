@@ -9,7 +9,7 @@ from torch import Tensor
 
 from core.analysis import embeddings, stream_and_heads
 from core.app.base.markdown import code
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, guess_of
 from core.app.state import Run
 from core.figures.numbers import latex_number, readable
 from core.figures.positions import cosine_latex
@@ -17,6 +17,7 @@ from core.figures.thinning import thinned
 from pages.embeddings import charts as figures
 from pages.embeddings.shared import PREFIX, attached, axis_titles, keep, look, read, show, space_of
 
+QUOTED = 12                     # tokens of each text in the question
 NAMED_BLOCKS = 8                # of each path in the plane
 OWN_STEPS = (0.1, 0.5, 0.9)     # limits between the options of the question
 # decimals of a place in the plane: beyond them, the principal axes of the same points differ between two runs
@@ -37,13 +38,45 @@ class Paths:
     nearest: list[list[int]]   # the row of E nearest to each vector, by cosine
 
 
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How alike a token's two last vectors are; nothing is asked where it can see the same in both texts."""
+    other = _other(page, run)
+    names = _common(run, other)
+    if not names:
+        return None
+    token_id, equal = _picked(names), read("equal")
+    seen = [text.token_ids[:None if run.is_encoder else _last_place(text, token_id)] for text in (run, other)]
+    if seen[0] == seen[1]:
+        return None
+
+    def truth(guess: float) -> Truth:
+        paths = _paths(run, other, token_id, equal)
+        a, b = paths.projection(paths.seen)
+        together = float(stream_and_heads.cosines((a[2] - a[1])[None], (b[2] - b[1])[None])[0]) > 0.5
+        last = float(paths.cosines[-1])
+        return Truth(last, seen=0 if together else 1, values={"last": readable(last)})
+
+    return Prediction("contexts", Number(0, 1, 0.05, near=0.1), truth, _asked(run, other, token_id))
+
+
+def _asked(run: Run, other: Run, token_id: int) -> dict[str, object]:
+    return {"token": run.tokenizer.visible(token_id), "a": _around(run, token_id), "b": _around(other, token_id)}
+
+
+def _around(run: Run, token_id: int) -> str:
+    """The text up to the token's last place, or the end of it."""
+    place = _last_place(run, token_id)
+    text = run.tokenizer.decode(run.token_ids[max(0, place - QUOTED):place + 1]).strip()
+    return text if place <= QUOTED else f"… {text}"
+
+
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument; return what it shows."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.markdown(page.label("other"), width="content", help=page.label("other_help"))
-        typed = st.text_input(page.label("other"), placeholder=page.label("other_default"), max_chars=2000,
+        st.text_input(page.label("other"), placeholder=page.label("other_default"), max_chars=2000,
                               label_visibility="collapsed", width="stretch", **attached("other"))
-        other = run.with_text(typed or page.label("other_default"))
+        other = _other(page, run)
         token_id = _shared_word(page, run, other)
         equal = st.toggle(page.label("equal"), help=page.label("equal_help"), **attached("equal"))
     if token_id is None:
@@ -64,27 +97,45 @@ def draw(page: Lesson, run: Run) -> Reading:
     with plane:
         show(figures.two_paths(points, axis_titles(page, paths.projection, 2), **look()), "paths")
     with beside:
-        nearest = [[space.names[i] for i in way] for way in paths.nearest]
-        show(figures.alike_by_depth(paths.cosines, names, nearest, page.label("axis_alike"), **look()), "alike")
+        nearest = {page.label(f"near_{path}"): [space.names[i] for i in way] for path, way in zip("ab", paths.nearest)}
+        guess = guess_of(page, "contexts", run, **_asked(run, other, token_id))
+        mine = None if guess is None else (page.frame_words.label("before_mine"), guess)
+        show(figures.alike_by_depth(paths.cosines, names, nearest, page.label("axis_alike"), mine, **look()), "alike")
     return Reading(_lines(page, paths, last), _question(page, run, paths, names),
                    [embeddings.path, embeddings.principal_axes, stream_and_heads.cosines],
                    {"paths.csv": lambda: points.drop(columns="label")}, f".st-key-{PREFIX}paths", title)
 
 
-def _shared_word(page: Lesson, run: Run, other: Run) -> int | None:
-    """Draw the choice of a token that both texts contain, by default the longest, and return it.
+def _other(page: Lesson, run: Run) -> Run:
+    """Text B."""
+    return run.with_text(read("other") or page.label("other_default"))
 
-    None if they share only the tokens that every text begins and ends with.
-    """
+
+def _common(run: Run, other: Run) -> dict[int, str]:
+    """The tokens that both texts contain, but for those that every text begins and ends with: id -> visible form."""
     special = {run.tokenizer.end_of_text, *run.tokenizer.begin, *run.tokenizer.end}
-    names = {i: run.tokenizer.visible(i) for i in embeddings.shared_tokens(run.token_ids, other.token_ids)
-             if i not in special}
+    return {i: run.tokenizer.visible(i) for i in embeddings.shared_tokens(run.token_ids, other.token_ids)
+            if i not in special}
+
+
+def _picked(names: dict[int, str]) -> int:
+    """The one that the reader has picked, by default the longest, of equally long ones the last."""
+    bare = {i: name.removeprefix("·") for i, name in names.items()}
+    typed = read("shared").strip().removeprefix("·")
+    return next((i for i in bare if bare[i] == typed), max(reversed(bare), key=lambda i: len(bare[i])))
+
+
+def _last_place(run: Run, token_id: int) -> int:
+    return len(run.token_ids) - 1 - run.token_ids[::-1].index(token_id)
+
+
+def _shared_word(page: Lesson, run: Run, other: Run) -> int | None:
+    """Draw the choice of a token that both texts contain, and return it; None where there is none."""
+    names = _common(run, other)
     if not names:
         return None
     bare = {i: name.removeprefix("·") for i, name in names.items()}
-    typed = read("shared").strip().removeprefix("·")
-    longest = max(reversed(bare), key=lambda i: len(bare[i]))        # of equally long ones the last
-    key, now = f"{PREFIX}shared_widget", next((i for i in bare if bare[i] == typed), longest)
+    key, now = f"{PREFIX}shared_widget", _picked(names)
     if st.session_state.get(key) != now:
         st.session_state[key] = now
     st.markdown(page.label("shared"), width="content")
@@ -96,8 +147,7 @@ def _paths(run: Run, other: Run, token_id: int, equal: bool) -> Paths:
     """The paths of the token's last occurrence in each text, on the plane of the principal axes of both."""
     space, paths = space_of(run), []
     for text in (run, other):
-        place = len(text.token_ids) - 1 - text.token_ids[::-1].index(token_id)
-        paths.append(embeddings.path(space.E, text.trace, place).cpu().double())
+        paths.append(embeddings.path(space.E, text.trace, _last_place(text, token_id)).cpu().double())
     vectors = torch.stack(paths)
     vectors[:, 0] = space.E[token_id]
     seen = vectors / stream_and_heads.norms(vectors).unsqueeze(-1) if equal else vectors

@@ -5,16 +5,55 @@ import torch
 
 from core.analysis import embeddings
 from core.app.base.markdown import code
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Prediction, Question, Reading, Truth, Word, guess_of
 from core.app.state import Run
 from core.figures.heads import distinct
 from core.figures.numbers import bracketed, latex_number, readable
 from core.figures.positions import cosine_latex, dot_latex
 from pages.embeddings import charts as figures
-from pages.embeddings.shared import Space, attached, choice, keep, look, show, space_of, spelling, word
+from pages.embeddings.shared import (
+    Space,
+    attached,
+    choice,
+    guessed,
+    keep,
+    look,
+    read,
+    show,
+    space_of,
+    spelling,
+    token_in,
+    told,
+    word,
+)
 
 N_SHOWN = 14
 N_MARKED = 4
+APART = 4.0       # standard deviations above the mean from which on the nearest token stands apart from the others
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """Which token is nearest to the word; by other measures than the cosine nothing is asked."""
+    if read("measure") != "cosine":
+        return None
+    (token_id, _), centred = token_in(page, run), read("centred")
+
+    def truth(typed: str) -> Truth:
+        space = space_of(run)
+        scores, ids = _nearest(embeddings.centred(space.E) if centred else space.E, token_id, "cosine")
+        own, bars = told(space, scores, ids.tolist(), typed, run)
+        others = scores[ids]
+        apart = float((others[0] - others.mean()) / others.std()) >= APART
+        return Truth(bars[0][0], bars=bars, seen=0 if apart else 1, values={
+            "top": bars[0][0], "value": readable(bars[0][1]), "own": space.names[own],
+            "own_value": readable(float(scores[own])), "rank": embeddings.rank(scores, own, [token_id]) or "–",
+            "n": len(ids)})
+
+    return Prediction("neighbours", Word(chance=False), truth, _asked(run, token_id))
+
+
+def _asked(run: Run, token_id: int) -> dict[str, object]:
+    return {"word": run.tokenizer.visible(token_id), "d": run.model.config.d_model}
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -27,6 +66,9 @@ def draw(page: Lesson, run: Run) -> Reading:
     E = embeddings.centred(space.E) if centred else space.E
     scores, ids = _nearest(E, token_id, measure)
     first, values = ids[:N_SHOWN].tolist(), scores.abs() if measure == "distance" else scores
+    guess = guess_of(page, "neighbours", run, **_asked(run, token_id)) if measure == "cosine" else None
+    mine = None if guess is None else guessed(guess, run)
+    listed = first if mine in (None, token_id, *first) else [*first[:-1], mine]
     others = values[torch.arange(len(E)) != token_id]
     title = page.label(f"neighbours_title_{measure}", token=code(space.names[token_id]),
                        other=code(space.names[first[0]]), value=readable(float(values[first[0]])),
@@ -35,13 +77,17 @@ def draw(page: Lesson, run: Run) -> Reading:
         title += " " + page.label("neighbours_ahead", token=code(space.names[token_id]), n=ahead)
     st.markdown(f"**{title}**")
     bars, beside = st.columns([5, 6], gap="large")
-    axis, names = page.label(f"axis_{measure}"), [space.names[i] for i in first]
+    axis, places = page.label(f"axis_{measure}"), {i: place for place, i in enumerate(first, 1)}
+    names = [page.label("yours", word=space.names[i]) if i == mine else space.names[i] for i in listed]
     with bars:
-        chart = figures.ranked_bars(names, values[first].numpy(), range(1, len(first) + 1), [""] * len(first), axis,
-                                    **look())
-        show(chart, "neighbours", lambda point: keep(word=spelling(first[int(point["place"])], run.tokenizer)))
+        chart = figures.ranked_bars(names, values[listed].numpy(),
+                                    [places.get(i) or embeddings.rank(scores, i, [token_id]) for i in listed],
+                                    ["guess" if i == mine else "" for i in listed], axis, **look())
+        show(chart, "neighbours", lambda point: keep(word=spelling(listed[int(point["place"])], run.tokenizer)))
     with beside:
         marked = list(zip(names, values[first].tolist()))[:N_MARKED]
+        if mine not in (None, token_id, *first[:N_MARKED]):
+            marked.append((page.label("yours", word=space.names[mine]), float(values[mine])))
         show(figures.spread(others.numpy(), marked[::-1], (axis, page.label("axis_count")), **look()), "spread")
     return Reading(_lines(page, space, E, token_id, first[0], centred), _question(page, space, E, first[0], measure),
                    [embeddings.similarity, embeddings.nearest, embeddings.rank],

@@ -75,6 +75,7 @@ function paint(view) {
   oneHot(view);
   rows(view, view.middle, view.window, view.window_ids.length, (i) => view.window_ids[i] === view.ids[view.picked]);
   rows(view, view.right, view.product, view.n, (i) => i === view.picked);
+  frames(view, view.right, view.n, view.marked, { dash: [4, 3], meaning: "text" });
   windowNames(view);
   signs(view);
 }
@@ -116,7 +117,7 @@ function fillBox({ context, ink }, meaning, x, y, width, height) {
 
 // Rows of d entries as cells, the chosen one framed.
 function rows(view, part, values, n, chosen) {
-  const { context, ink, d } = view, cell = part.width / d;
+  const { context, d } = view, cell = part.width / d;
   for (let i = 0; i < n; i++) {
     const [y, height] = place(view, i, n), gap = height > 6 ? 1 : 0;
     for (let c = 0; c < d; c++) {
@@ -124,11 +125,17 @@ function rows(view, part, values, n, chosen) {
       context.fillRect(part.x + c * cell, y, cell + 0.4, height - gap);
     }
   }
-  stroke(context, ink("residual-ink"), 2.5);
-  for (let i = 0; i < n; i++) {
+  frames(view, part, n, [...Array(n).keys()].filter(chosen), {});
+}
+
+// Frames round some of n rows.
+function frames(view, part, n, chosen, { dash = [], meaning = "residual-ink" }) {
+  stroke(view.context, view.ink(meaning), dash.length ? 1.5 : 2.5, dash);
+  for (const i of chosen) {
     const [y, height] = place(view, i, n);
-    if (chosen(i)) context.strokeRect(part.x - 1, y - 1, part.width + 2, Math.max(height, 4) + 1);
+    view.context.strokeRect(part.x - 1, y - 1, part.width + 2, Math.max(height, 4) + 1);
   }
+  view.context.setLineDash([]);
 }
 
 function windowNames(view) {

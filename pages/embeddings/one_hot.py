@@ -7,7 +7,7 @@ import torch
 
 from core.analysis import embeddings
 from core.app.base.markdown import code
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, guess_of
 from core.app.state import Run, reader
 from core.components import declare
 from core.components.lib.bytes import pack
@@ -19,6 +19,7 @@ PICTURE = f"{PREFIX}product"
 ROWS = 11                # of E, about the picked one
 HEIGHT = (300, 520)      # least and most px of the product
 NOTE = 50                # px below the product that present mode's bar would cover
+ALIKE = 0.5              # cosine of two rows from which on they are called similar
 SHOWN = 4                # written-out entries of a row in a formula
 HERE = Path(__file__).parent
 # A row for each token of the prompt, the row of E that the picked one selects, and the product.
@@ -28,6 +29,32 @@ _picture = declare(
          '<div class="stage" tabindex="0" role="listbox"><canvas></canvas></div></div>'
          '<div class="tip" hidden></div><div class="spoken" aria-live="polite"></div></div>',
     styles=(PATTERN_CSS, HERE / "one_hot.css"))
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """Whether a token that stands in the text more than once has the same row each time."""
+    asked = repeated(run)
+    if asked is None:
+        return None
+
+    def truth(guess: int) -> Truth:
+        places = [i for i, token in enumerate(run.token_ids) if token == asked]
+        rows = embeddings.embed(torch.tensor(run.token_ids), run.model.E.detach().to("cpu"))[places].double()
+        equal = torch.equal(rows, rows[:1].expand_as(rows))
+        alike = float(torch.nn.functional.cosine_similarity(rows[:1], rows[1:]).min())
+        return Truth(0 if equal else 1 if alike > ALIKE else 2, seen=0 if equal else 1,
+                     values={"id": asked, "places": ", ".join(map(str, places))})
+
+    options = [page.label(f"before_product_{name}") for name in ("same", "alike", "different")]
+    return Prediction("product", Options(options), truth,
+                      {"token": run.tokenizer.visible(asked), "n": run.token_ids.count(asked),
+                       "d": run.model.config.d_model})
+
+
+def repeated(run: Run) -> int | None:
+    """The longest token that stands in the prompt more than once, of equally long ones the first; None for none."""
+    twice = [i for i in dict.fromkeys(run.own_ids) if run.own_ids.count(i) > 1]
+    return max(twice, key=lambda i: len(run.tokenizer.visible(i)), default=None)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -41,7 +68,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     st.markdown(f"**{title}**")
     _draw_product(page, run, E, list(range(first, min(first + ROWS, len(E)))), product)
     st.caption(page.label("product_check", difference=f"{difference:g}", multiplications=n * len(E) * d, read=n * d))
-    return Reading(_lines(page, run, E, at), _question(page, len(E), d), [embeddings.one_hot, embeddings.embed],
+    return Reading(_lines(page, run, E, at), _question(page, run, len(E), d), [embeddings.one_hot, embeddings.embed],
                    {"product.csv": lambda: _table(run, product)}, ".product canvas", title)
 
 
@@ -51,7 +78,9 @@ def _draw_product(page: Lesson, run: Run, E: torch.Tensor, window: list[int], pr
     values = {"one_hot": dict(n=n, v=v), "result": dict(n=n, d=d), "column": {}, "entry": {}, "keys": {},
               "matrix": dict(v=v, d=d, first=window[0], last=window[-1])}
     text = {name: page.label(f"product_{name}", **numbers) for name, numbers in values.items()}
+    marked = repeated(run) if guess_of(page, "product", run) is not None else None
     header = {"n": n, "d": d, "vocab_size": v, "ids": run.token_ids, "tokens": run.tokens,
+              "marked": [i for i, token in enumerate(run.token_ids) if token == marked],
               "window_ids": window, "window_tokens": [run.tokenizer.visible(i) for i in window],
               "picked": reader.selection().position, "text": text, "least": HEIGHT[0], "most": HEIGHT[1],
               "foot": NOTE if reader.present() else 0, "scale": reader.scale(), "theme": reader.theme()}
@@ -76,10 +105,12 @@ def _lines(page: Lesson, run: Run, E: torch.Tensor, at: int) -> list[tuple[str, 
              rf"{latex_number(row.double().norm())}")]
 
 
-def _question(page: Lesson, vocab_size: int, d: int) -> Question:
-    """How many of the |V| d products for one token's row are not a multiplication by 0."""
-    counts = [1, d, vocab_size, vocab_size * d]
-    return page.question("product", [f"{count:,}" for count in counts], 1, all=vocab_size * d, d=d, v=vocab_size)
+def _question(page: Lesson, run: Run, vocab_size: int, d: int) -> Question:
+    """How many rows of E get a gradient through the product: as many as there are different tokens."""
+    n, distinct = len(run.token_ids), len(set(run.token_ids))
+    counts = sorted({distinct, n, d, vocab_size})
+    return page.question("product", [f"{count:,}" for count in counts], counts.index(distinct), n=n, v=vocab_size,
+                         distinct=distinct)
 
 
 def _table(run: Run, product: torch.Tensor) -> pd.DataFrame:

@@ -23,9 +23,10 @@ CHART = 425            # px of a chart: the rest of a 720 px screen
 CHART_PRESENT = 350    # the same in present mode
 HELPED = ("word", "expected")      # fields with a help; of several in one line only the last
 MOST_CHARACTERS = 60   # of a typed word
+N_TOLD = 4             # nearest tokens that are told beside a guess
 SETTINGS = Settings("embeddings", {
     "view": view_setting("embeddings"),
-    "word": Setting("king"),
+    "word": Setting("hot"),
     "measure": Setting("cosine", options=MEASURES),
     "centred": Setting(False),
     "dimensions": Setting("2", options=("2", "3", "tsne")),
@@ -90,18 +91,37 @@ def spelling(token_id: int, tokenizer: Tokenizer) -> str:
                  if look_up(text, tokenizer) == (token_id, True)), f"#{token_id}")
 
 
+def token_in(page: Lesson, run: Run, name: str = "word") -> tuple[int, bool]:
+    """The token that stands in the field `name`, as `look_up` finds it."""
+    return look_up(read(name) or page.label(f"{name}_default"), run.tokenizer)
+
+
 def word(page: Lesson, run: Run, name: str = "word") -> int:
     """Draw the field `name` for a word with its label on the same line, and return the token id; for a word of several
     tokens the first one, with a note.
     """
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
         st.markdown(page.label(name), width="content", help=page.label("word_help") if name in HELPED else None)
-        typed = st.text_input(page.label(name), placeholder=page.label(f"{name}_default"), max_chars=MOST_CHARACTERS,
+        st.text_input(page.label(name), placeholder=page.label(f"{name}_default"), max_chars=MOST_CHARACTERS,
                               label_visibility="collapsed", width=120, **attached(name))
-    token_id, whole = look_up(typed or page.label(f"{name}_default"), run.tokenizer)
+    token_id, whole = token_in(page, run, name)
     if not whole:
         st.caption(page.label("word_first", token=escaped(run.tokenizer.visible(token_id))), width="content")
     return token_id
+
+
+def guessed(typed: str, run: Run) -> int:
+    """The token that a typed guess counts as: the whole word, or the first of its pieces that is more than a space."""
+    token_id, whole = look_up(typed, run.tokenizer)
+    return token_id if whole else next(iter(run.tokenizer.encode(typed.strip())), token_id)
+
+
+def told(space: Space, scores: Tensor, ids: list[int], typed: str, run: Run) -> tuple[int, list]:
+    """The token of a typed guess, and what is told beside it: the first of `ids`, nearest first, with their cosines,
+    and the guess's own among or behind them.
+    """
+    own, shown = guessed(typed, run), ids[:N_TOLD]
+    return own, [(space.names[i], float(scores[i]), i == own) for i in [*shown, *({own} - set(shown))]]
 
 
 def look(less: int = 0, noted: int = 0) -> dict:

@@ -14,11 +14,23 @@ from core.analysis.attribution import rank_correlation
 from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, Question, Reading, cannot
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, cannot
 from core.app.state import Run
 from core.figures.numbers import latex_number, readable
 from pages.embeddings import charts as figures
-from pages.embeddings.shared import PREFIX, Space, axis_titles, choice, keep, look, space_of, spelling, word
+from pages.embeddings.shared import (
+    PREFIX,
+    Space,
+    axis_titles,
+    choice,
+    keep,
+    look,
+    read,
+    space_of,
+    spelling,
+    token_in,
+    word,
+)
 
 N_NAMED = 8
 N_MAPPED, N_MOVES, PERPLEXITY = 1000, 300, 20.0     # of the map by t-SNE: some seconds on one core
@@ -38,6 +50,27 @@ class Map:
     axes: list[str]
     title: str
     note: str
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How much of the rows' variance a map on principal axes keeps; of a map by t-SNE nothing is asked."""
+    if read("dimensions") == "tsne":
+        return None
+    (token_id, _), k = token_in(page, run), int(read("dimensions"))
+
+    def truth(guess: float) -> Truth:
+        space = space_of(run)
+        kept = 100 * float(space.projection.shares[:k].sum())
+        there = embeddings.nearest(embeddings.similarity(space.E, space.E[token_id]), [token_id])[:N_NAMED].tolist()
+        on_map = -torch.linalg.vector_norm(space.places[:, :k] - space.places[token_id, :k], dim=1)
+        here = embeddings.nearest(on_map, [token_id])[:N_NAMED].tolist()
+        both = len(set(here) & set(there))
+        return Truth(kept, seen=0 if both < N_NAMED / 2 else 1,
+                     values={"kept": readable(kept), "lost": readable(100 - kept)})
+
+    return Prediction("map", Number(0, 100, unit="%"), truth,
+                      {"k": page.label(f"before_map_{k}"), "d": run.model.config.d_model, "near": N_NAMED,
+                       "token": run.tokenizer.visible(token_id)})
 
 
 def draw(page: Lesson, run: Run) -> Reading:

@@ -38,7 +38,7 @@ PROMPTED = [
     Case("Residual stream", "residual_stream", "", ".st-key-residual_stream_norms"),
     Case("Attention, step by step", "attention", "", ".st-key-attention_steps_instrument"),
     Case("Tokens", "tokens", "", ".st-key-tokens_merges_player", canvas=False),
-    Case("Embeddings", "embeddings", "", ".st-key-embeddings_product"),
+    Case("Embeddings", "embeddings?embeddings_view=product", "", ".st-key-embeddings_product"),
     Case("Residual stream, the lens", "residual_stream?residual_stream_view=lens", "",
          ".st-key-residual_stream_lens_grid"),
     Case("Residual stream, the contributions", "residual_stream?residual_stream_view=contributions", "",

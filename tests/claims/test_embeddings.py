@@ -47,8 +47,8 @@ def of_kind(kind: str) -> np.ndarray:
 
 @shows("B8")
 @claims("embeddings.md", "That is why opposites are often neighbours: *hot* and *cold* fit the same sentences.",
-        "*Cold* is among the nearest to *hot*: both stand in the same sentences. Then look up *in*, *three* and a name "
-        "such as *Tom*. Each finds its own kind.")
+        "The nearest to *three* are other numbers. Then look up *in* and a name such as *Tom*: each finds its own "
+        "kind. *Cold* is among the nearest to *hot*, since opposites stand in the same sentences.")
 @pytest.mark.parametrize("centred", [False, True])
 def test_words_are_near_to_their_kind(centred: bool):
     assert "cold" in near("hot", centred=centred)[:2]
@@ -58,7 +58,7 @@ def test_words_are_near_to_their_kind(centred: bool):
     assert all(set(near(word, centred=centred)[:5]) <= kind for word, kind in kinds.items())
 
 
-@claims("embeddings.md", "The dot product also counts lengths, so tokens with long rows come up more often")
+@claims("embeddings.md", "also counts their lengths, so tokens with long rows come up more often")
 def test_long_rows_come_up_more_often_by_the_dot_product():
     E, lengths = space().E, space().lengths.numpy()
     found = (E @ E.T).topk(6).indices[:, 1:].ravel()
@@ -67,8 +67,9 @@ def test_long_rows_come_up_more_often_by_the_dot_product():
     assert times[long].mean() > 2 * times[short].mean()
 
 
-@claims("embeddings.md", "The rows share a direction, so two tokens taken at random may already have a cosine above 0. "
-        "Take the mean off to see the rest.", "many pieces of words have neighbours by chance.",
+@claims("embeddings.md", "All rows have something in common: two tokens picked at random have, on average, a cosine "
+        "above 0. Subtract the mean row to see what is special to each.",
+        "many pieces of words have their neighbours by chance.",
         "Its *bank* lies beside *shore* and *edge*, and knows no money.")
 def test_where_nearness_is_weak():
     E = embeddings.centred(space().E)
@@ -83,7 +84,7 @@ def test_where_nearness_is_weak():
 # ---- the map ---------------------------------------------------------------------------------------------------------
 
 
-@claims("embeddings.md", "The first axis is no meaning of a word: it tells frequent tokens from rare ones.")
+@claims("embeddings.md", "The first axis is not a meaning: it separates frequent tokens from rare ones.")
 def test_the_first_axis_is_frequency():
     assert abs(vocabulary_map._spearman(space())) > 0.5
     first = space().places[:, 0]
@@ -92,9 +93,9 @@ def test_the_first_axis_is_frequency():
     assert {",", ".", "·and", "·the", "·to"} <= {space().names[i] for i in common} and np.median(rare) > 1000
 
 
-@claims("embeddings.md", "Bytes that the training text hardly ever held crowd together at the rare end: the model "
-        "never learned to tell them apart.", "The crosses crowd together at one end: bytes that hardly ever occur in "
-        "the training text. Nothing was learned about them, so they all look alike.")
+@claims("embeddings.md", "Bytes that hardly ever occur in the training text crowd together at the rare end, because "
+        "the model never learned to tell them apart.", "The crosses crowd together at one end: bytes that hardly ever "
+        "occur in the training text. The model learned nothing about them, so they all look alike.")
 def test_bytes_crowd_together_at_the_rare_end():
     assert experiment("embeddings", "island").settings["embeddings_dimensions"] == 3
     places, bytes_ = space().places.numpy(), of_kind("byte")
@@ -107,10 +108,10 @@ def test_bytes_crowd_together_at_the_rare_end():
     assert np.isin(nearest, bytes_).mean() > 0.7
 
 
-@claims("embeddings.md", "The named points are the true neighbours, taken in all dimensions; see how far they are "
+@claims("embeddings.md", "The named points are the true neighbours, found in all dimensions; see how far they are "
         "scattered.",
-        "They are the best straight view there is, and they still show a small part.",
-        "E uses nearly all its dimensions, so every flat map of it leaves most out.")
+        "No other straight view shows more, and this one still shows only a small part.",
+        "E uses nearly all its dimensions, so every flat map leaves most of it out.")
 def test_a_flat_map_leaves_most_out():
     shares = embeddings.principal_axes(space().E, space().E.shape[1]).shares.numpy()
     assert shares[:2].sum() < 0.1 and np.searchsorted(shares.cumsum(), 0.9) > 0.6 * len(shares)
@@ -123,8 +124,8 @@ def test_a_flat_map_leaves_most_out():
 # ---- two contexts ----------------------------------------------------------------------------------------------------
 
 
-@claims("embeddings.md", "The first block of `stories` writes a vector twice as long as the embedding, and both paths "
-        "leap to the same side.", "What the first block adds is longer than the embedding and lies in other "
+@claims("embeddings.md", "The first block of `stories` adds a vector twice as long as the embedding, and both paths "
+        "leap to the same side.", "What the first block adds is longer than the embedding and points in other "
         "directions.")
 def test_the_first_block_outweighs_the_embedding():
     for prompt in (*example_prompts()[:4], experiment("embeddings", "kind").settings["prompt"]):
@@ -140,8 +141,8 @@ def test_the_first_block_outweighs_the_embedding():
     assert torch.cosine_similarity(*leaps, dim=0) > 0.9
 
 
-@claims("embeddings.md", "What stands around it is added on the way: from block to block the vector takes up more of "
-        "its text, and the two paths part.", "the nearest row of E is at first the word itself, later one that could "
+@claims("embeddings.md", "The text before it is added on the way: from block to block the vector takes up more of its "
+        "context, and the two paths part.", "the nearest row of E is at first the word itself, later one that could "
         "follow it.")
 def test_a_ball_parts_from_a_ball():
     found = contexts._paths(opening(), run(prose.load("embeddings").label("other_default")), token("ball"), False)
@@ -151,7 +152,7 @@ def test_a_ball_parts_from_a_ball():
 
 
 @claims("embeddings.md", "The paths start in the same row of E and part on the way. Look at the nearest rows at the "
-        "end: in text A the vector of *mean* has turned into *anymore*, which could follow, and in text B into the "
+        "end: in text A the vector of *mean* has turned into *anymore*, which could follow; in text B, into the "
         "question mark that it expects next.")
 def test_one_word_turns_into_what_follows():
     one = experiment("embeddings", "kind")
@@ -168,7 +169,7 @@ def test_one_word_turns_into_what_follows():
 
 @claims("embeddings.md", "The sum usually lands nearest to one of the words that went in. Most demonstrations leave "
         "those three out and do not say so. And often the answer was a close neighbour of the third word all along, so "
-        "that it would be found with no arithmetic at all.")
+        "you would find it without any arithmetic.")
 def test_the_small_print_of_analogies():
     listed = [embeddings.analogy(space().E, *map(token, line.split()))
               for line in prose.load("embeddings").section("analogies").splitlines()]
@@ -177,7 +178,7 @@ def test_the_small_print_of_analogies():
 
 
 @claims("embeddings.md", "The sum is nearest to *king*, which went in. *Queen* comes right after. Now look at the "
-        "hollow points on the right: how many answers were next to the third word anyway? Click on *in : out*, which "
+        "hollow points on the right: how many answers were close to the third word anyway? Click on *in : out*, which "
         "fails.")
 def test_the_famous_analogy():
     settings = experiment("embeddings", "arithmetic").settings

@@ -57,8 +57,8 @@ def test_with_one_vector_for_both_an_encoders_tokens_match_themselves():
     assert roles.compared(there, "basis", *at, seed=0, stretch=3.0).difference < roles.UNSEEN
 
 
-@claims("embeddings.md", "The paths start in the same row of E and part on the way: in an encoder what follows the "
-        "word counts as well.", "So the vector stays a description of its own place.")
+@claims("embeddings.md", "The paths start in the same row of E and part on the way: in an encoder, what follows the "
+        "word counts as well.", "So the vector remains a description of its own place.")
 def test_two_meanings_part():
     one, there = opened("embeddings", "kind")
     [shared] = there.tokenizer.encode(f" {one.settings['embeddings_shared']}")

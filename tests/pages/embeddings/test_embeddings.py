@@ -22,7 +22,9 @@ from pages.embeddings import charts as figures
 from pages.embeddings import vocabulary_map
 from pages.embeddings.shared import look_up, spelling
 from tests.helpers import lessons
+from tests.helpers.lessons import fine
 from tests.helpers.messages import formulas, unpacked
+from tests.helpers.predictions import ask, commit, question
 from tests.helpers.prompts import PROMPTS
 
 WORDS = prose.load("embeddings")
@@ -302,18 +304,151 @@ def test_the_ranks_of_the_title_are_counted_over_the_whole_vocabulary():
     scores = unit(E) @ unit(E[b] - E[a] + E[c])
     full = int((scores > scores[d]).sum()) + 1
     without = full - sum(scores[i] > scores[d] for i in (a, b, c))
-    assert f"is number {full} of {len(E):,}, and number {without} once" in title(at)
+    assert f"is number {full} of {len(E):,}, and number {without} when" in title(at)
 
 
 def test_an_expected_word_that_went_in_is_said_to_have():
     assert "one of the three words" in title(opened("arithmetic", expected="king"))
 
 
+# ---- before the picture ----------------------------------------------------------------------------------------------
+
+
+def told(view: str, guess: object, **query: str) -> dict:
+    return commit(ask("embeddings", view, **query), "embeddings", view, guess)
+
+
+def of_model(name: str) -> tuple[np.ndarray, cache.LoadedModel]:
+    there = cache.shared_model(name, "cpu")
+    return there.model.E.detach().double().numpy(), there
+
+
+@pytest.mark.parametrize(("model", "word", "guess"), [("stories", "hot", "warm"), ("stories-small", "dog", "cat")])
+def test_the_nearest_token_is_told_with_its_cosine_and_the_guess_with_its_own(model: str, word: str, guess: str):
+    found = told("neighbours", guess, model=model, embeddings_word=word)
+    E, there = of_model(model)
+    (asked,), (mine,) = (there.tokenizer.encode(f" {one}") for one in (word, guess))
+    cosines = unit(E) @ unit(E[asked])
+    others = np.delete(cosines, asked)
+    best = int(np.where(np.arange(len(E)) == asked, -2, cosines).argmax())
+    assert found["answer"] == found["bars"][0][0] == there.tokenizer.visible(best)
+    assert found["bars"][0][1] == pytest.approx(others.max()) and found["right"] == (mine == best)
+    [own] = [bar for bar in found["bars"] if bar[2]]
+    assert own[:2] == [there.tokenizer.visible(mine), pytest.approx(cosines[mine])]
+    assert f"place {(others > cosines[mine]).sum() + 1} of {len(others)}" in found["reason"] and found["sure"] is None
+    apart = (others.max() - others.mean()) / others.std(ddof=1) >= 4
+    assert ("clearly apart" in found["statements"][found["seen"]]) == apart
+
+
+def test_a_guess_about_another_word_is_told_of_no_more_and_marked_nowhere():
+    at = ask("embeddings", "neighbours")
+    assert commit(at, "embeddings", "neighbours", "warm")["mine"] == "warm"
+    marked = [name for chart in at.get("vega_lite_chart") for name in words_of(chart) if name.startswith("you ")]
+    assert set(marked) == {"you ·warm"}
+    at.session_state["embeddings_word"] = "king"
+    at.run()
+    assert fine(at) and not [c for c in at.get("bidi_component") if c.proto.component_name == "prediction"
+                             and unpacked(c.proto.bytes)["mode"] == "told"]
+    assert not any(name.startswith("you ") for chart in at.get("vega_lite_chart") for name in words_of(chart))
+
+
+def words_of(chart) -> list[str]:
+    """All texts of a chart's tables."""
+    tables = [pyarrow.ipc.open_stream(one.data.data).read_all() for one in chart.proto.datasets]
+    return [value for table in tables for column in table.columns for value in column.to_pylist()
+            if isinstance(value, str)]
+
+
+@pytest.mark.parametrize(("prompt", "word", "places"), [
+    (None, "·Lily", "12, 23"), ("The cat sat on the mat. The cat ate the cheese.", "·cat", "2, 9")])
+def test_a_token_that_comes_again_has_the_same_row(prompt: str | None, word: str, places: str):
+    query = {} if prompt is None else {"prompt": prompt}
+    at = ask("embeddings", "product", **query)
+    assert f"`{word}`" in question(at)["question"]
+    found = commit(at, "embeddings", "product", 2)
+    assert found["answer"] == 0 and "same colours" in found["statements"][found["seen"]]
+    assert f"positions {places} it" in found["reason"]
+    header = unpacked(next(c.proto.bytes for c in at.get("bidi_component")
+                           if c.proto.component_name == "embedding_product"))
+    rows = header["product"].reshape(header["n"], -1)[header["marked"]]
+    assert ", ".join(map(str, header["marked"])) == places and (rows == rows[0]).all()
+
+
+def test_where_no_token_comes_again_nothing_is_asked_of_rows():
+    at = lessons.open_at("embeddings", embeddings_view="product", prompt="apple", ask="true")
+    assert fine(at) and title(at)
+
+
+@pytest.mark.parametrize(("model", "k"), [("stories", 2), ("stories-small", 3)])
+def test_the_share_that_a_map_keeps_is_that_of_the_covariances_eigenvalues(model: str, k: int):
+    found = told("map", 50.0, model=model, embeddings_dimensions=str(k), embeddings_word="king")
+    E, there = of_model(model)
+    values, axes = np.linalg.eigh(np.cov(E.T))
+    kept = 100 * values[-k:].sum() / values.sum()
+    assert found["answer"] == pytest.approx(kept) and f"keeps {readable(kept)} %" in found["reason"]
+    (king,) = there.tokenizer.encode(" king")
+    places = (E - E.mean(0)) @ axes[:, -k:]
+    here, far = (np.argsort(score, kind="stable")[1:9] for score in
+                 (np.linalg.norm(places - places[king], axis=1), -(unit(E) @ unit(E[king]))))
+    assert ("scattered" in found["statements"][found["seen"]]) == (len(set(here) & set(far)) < 4)
+
+
+@pytest.mark.parametrize(("model", "a", "b", "word"), [
+    ("stories", None, WORDS.label("other_default"), "ball"),
+    ("stories-small", "Lily was nice and kind", "Tom asked what kind", "kind")])
+def test_how_alike_two_contexts_are_is_the_cosine_of_the_last_streams(model: str, a: str | None, b: str, word: str):
+    query = {} if a is None else {"prompt": a, "embeddings_other": b, "embeddings_shared": word}
+    at = ask("embeddings", "contexts", model=model, **query)
+    assert f"`·{word}`" in question(at)["question"]
+    found, there = commit(at, "embeddings", "contexts", 1.0), cache.shared_model(model, "cpu")
+    (asked,), streams = there.tokenizer.encode(f" {word}"), []
+    for text in (at.session_state["prompt"], b):
+        ids = [0, *there.tokenizer.encode(text)]
+        with torch.inference_mode():
+            trace = there.model(torch.tensor(ids))
+        place = max(i for i, token in enumerate(ids) if token == asked)
+        streams.append([depth[place].double().numpy() for depth in trace.depths])
+    last = float(unit(streams[0][-1]) @ unit(streams[1][-1]))
+    assert found["answer"] == pytest.approx(last, abs=1e-5) and f"is {readable(last)}." in found["reason"]
+    assert "leap the same way" in found["statements"][found["seen"]]
+    leaps = [unit(way[1] - way[0]) for way in streams]
+    assert float(leaps[0] @ leaps[1]) > 0.5
+    assert "you" in words_of(at.get("vega_lite_chart")[1])
+
+
+def test_of_a_token_that_has_read_the_same_nothing_is_asked():
+    at = lessons.open_at("embeddings", embeddings_view="contexts", ask="true", prompt="The king saw a boat",
+                         embeddings_other="The king was glad", embeddings_shared="king")
+    assert fine(at) and "the same at every depth" in title(at)
+
+
+@pytest.mark.parametrize(("model", "words"), [("stories", ("man", "king", "woman", "queen")),
+                                              ("stories-small", ("boy", "girl", "man", "woman"))])
+def test_the_token_nearest_to_a_sum_is_told_whether_it_went_in_or_not(model: str, words: tuple[str, ...]):
+    query = dict(zip(("embeddings_a", "embeddings_b", "embeddings_c", "embeddings_expected"), words))
+    found = told("arithmetic", words[3], model=model, **query)
+    E, there = of_model(model)
+    a, b, c, d = (there.tokenizer.encode(f" {one}")[0] for one in words)
+    sum_ = E[b] - E[a] + E[c]
+    scores = unit(E) @ unit(sum_)
+    best = int(scores.argmax())
+    assert found["answer"] == there.tokenizer.visible(best)
+    assert ("which is one of the three words" in found["reason"]) == (best in (a, b, c))
+    without = next(i for i in np.argsort(-scores) if i not in (a, b, c))
+    assert f"the answer is `{there.tokenizer.visible(int(without))}`" in found["reason"]
+    assert f"is number {(scores > scores[d]).sum() + 1} of all {len(E)}" in found["reason"]
+    five = np.stack([E[a], E[b], E[c], E[d], sum_])
+    plane = np.linalg.svd(five - five.mean(0), full_matrices=False)[2][:2]
+    misses = np.linalg.norm(plane @ (sum_ - E[d])) > 0.25 * np.linalg.norm(plane @ (E[b] - E[a]))
+    assert ("ends away" in found["statements"][found["seen"]]) == misses
+
+
 # ---- the questions, answered a second time ---------------------------------------------------------------------------
 
 
 def test_question_product():
-    assert answer_of(opened("product"), "product") == f"{matrix().shape[1]:,}"
+    prompt = "The cat sat on the mat. The cat ate."
+    assert answer_of(opened("product", prompt), "product") == str(len({0, *loaded().tokenizer.encode(prompt)}))
 
 
 def test_question_neighbours():
@@ -344,11 +479,11 @@ def test_question_contexts():
 
 
 def test_question_arithmetic():
-    E, (a, b, c, d) = unit(matrix()), map(word_id, ("man", "king", "woman", "queen"))
-    scores = E @ E[c]
-    place = 1 + sum(scores[i] > scores[d] for i in range(len(E)) if i not in (a, b, c))
+    E, (a, b, c, d) = matrix(), map(word_id, ("man", "king", "woman", "queen"))
+    scores = unit(E) @ unit(E[d] - E[c] + E[a])
+    place = 1 + next(k for k, i in enumerate(i for i in np.argsort(-scores) if i not in (a, c, d)) if i == b)
     assert (answer_of(opened("arithmetic"), "arithmetic")
-            == WORDS.label(f"arithmetic_option_{sum(place > step for step in (3, 10, 100))}"))
+            == WORDS.label(f"arithmetic_option_{sum(place > step for step in (1, 3, 10))}"))
 
 
 def test_the_verdict_counts_every_analogy_of_the_list():
@@ -362,8 +497,8 @@ def test_the_verdict_counts_every_analogy_of_the_list():
                       next(i for i in np.argsort(-alone) if i not in (a, b, c)) == d))
     first, without, alone = np.array(found).sum(0)
     said = next(c.value for c in opened("arithmetic").caption if "analogies" in c.value)
-    assert (f"whole vocabulary in {first}; inputs left out, in {without}; beside c alone, with no arithmetic, in "
-            f"{alone}" in said)
+    assert (f"whole vocabulary in {first} of them; with the three words left out, in {without}; beside the third word, "
+            f"with no arithmetic at all, in {alone}" in said)
 
 
 def test_every_experiment_leads_to_the_view_that_it_names():
