@@ -1,4 +1,5 @@
 """Train: BPE and Unigram learned from the reader's text, for vocabulary sizes from single characters to whole words."""
+import bisect
 import math
 from collections import Counter
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ import streamlit as st
 
 from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame import Lesson, Reading
+from core.app.frame import Lesson, Number, Prediction, Reading, Truth, guess_of
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
@@ -20,6 +21,8 @@ from pages.tokens.shared import PREFIX, attached, keep, question, read, visible
 PICTURE = f"{PREFIX}training"
 MOST_CHARACTERS = 4_000     # of the text to learn from
 MOST_SIZES, MOST_WORDS = 20, 160
+QUOTED = 34                 # characters of the text in the question
+LONGEST_GUESS = 4           # characters of the text for each new piece that can be guessed
 SEGMENTATIONS = 6           # listed segmentations of the picked word
 # BPE and Unigram side by side, learned from one text, with a slider for the size of the vocabulary.
 _picture = token_view("token_training", __file__)
@@ -42,6 +45,15 @@ class Learned:
     def n_merges(self, size: int) -> int:
         """The number of merges of a BPE of that size."""
         return max(0, size - len(self.bpe.alphabet))
+
+    def tokens(self, n_merges: int) -> int:
+        """The number of tokens of the text after so many merges of BPE."""
+        return sum(count * len(self.bpe.cut(word, n_merges)) for word, count in self.counts.items())
+
+    def halved(self) -> int:
+        """The least number of merges after which BPE has half as many tokens as the text has characters, or fewer."""
+        half, low, high = len(self.text) / 2, 0, len(self.bpe.merges)
+        return bisect.bisect_left(range(low, high), True, key=lambda n: self.tokens(n) <= half)
 
     def unigram(self, size: int) -> LearnedUnigram:
         return self.unigrams[self.sizes.index(size)]
@@ -127,6 +139,26 @@ def _entries(models: Learned, words: list[str]) -> dict[str, list[dict]]:
     return {"bpe": bpe, "unigram": unigram}
 
 
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How many pieces BPE has to learn to halve the number of tokens; None where its words are too short for that."""
+    text, _ = text_of(page, run)
+    if not text or len(segmentation.words_of(text)) > len(text) / 2:
+        return None
+
+    def truth(guess: float) -> Truth:
+        models = learned(text)
+        n, all_ = models.halved(), len(models.bpe.merges)
+        bends = models.tokens(all_ // 2) < (len(text) + models.tokens(all_)) / 2
+        return Truth(n, seen=0 if bends else 1,
+                     values={"n": n, "all": all_, "half": models.tokens(n), "end": models.tokens(all_)})
+
+    return Prediction("train", Number(1, max(20, len(text) // LONGEST_GUESS)), truth, _asked(text))
+
+
+def _asked(text: str) -> dict[str, object]:
+    return {"characters": len(text), "begin": text[:QUOTED] + ("…" if len(text) > QUOTED else "")}
+
+
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the choice of the text and the two methods side by side; return their Reading."""
     text, from_prompt = text_of(page, run)
@@ -137,7 +169,10 @@ def draw(page: Lesson, run: Run) -> Reading:
         st.caption(_note(page, run, from_prompt), width="content")
     with st.spinner(page.label("learning")):
         models = learned(text)
-    sent = message(page, models)
+    guess = guess_of(page, "train", run, **_asked(text))
+    sent = message(page, models) | {"guess": None if guess is None else {
+        "mine": [page.frame_words.label("before_mine"), len(models.bpe.alphabet) + guess],
+        "answer": [page.label("train_half"), len(models.bpe.alphabet) + models.halved()]}}
     _picture(sent, key=PICTURE, on_settings=lambda settings: keep(size=settings["size"], word=settings["word"]))
     size, word = picked_size(models), picked_word(models)
     table = pd.DataFrame([{"size": b["size"], "BPE tokens": b["tokens"], "Unigram pieces": u["size"],

@@ -1,12 +1,13 @@
 """Merges: the model's tokenizer merges the prompt's bytes into tokens, rule by rule."""
 import itertools
+from collections import Counter
 from dataclasses import dataclass
 
 import pandas as pd
 
 from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame import Lesson, Reading, cannot
+from core.app.frame import Lesson, Options, Prediction, Reading, Truth, cannot
 from core.app.state import Run, reader
 from core.components.lib.token_view import PLAYER_CSS, token_view
 from core.figures.numbers import latex_number
@@ -44,6 +45,11 @@ class Merging:
     @property
     def n_bytes(self) -> int:
         return sum(map(len, self.words))
+
+    def tokens_after(self, n: int) -> int:
+        """The number of tokens after n merges; n −1: after all."""
+        done = len(self.steps) if n < 0 else min(n, len(self.steps))
+        return sum(map(len, self.steps[done - 1].words)) if done else self.n_bytes
 
 
 def split(word: bytes) -> tuple[bytes, ...]:
@@ -124,6 +130,51 @@ def message(page: Lesson, run: Run, merging: Merging) -> dict:
         "first": merging.first, "settings": {"step": read("merged"), "position": reader.selection().position}}
 
 
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """Which two neighbours are joined first; None where only one pair, or none, could be."""
+    if run.tokenizer.method != Tokenizer.method:
+        return None
+    merging = merging_of(run)
+    offered = first_pairs(merging, run.tokenizer)
+    if len(offered) < 2:
+        return None
+
+    def truth(guess: int) -> Truth:
+        first = merging.steps[0]
+        times = Counter(pairs_of(merging))
+        often = max(times, key=times.get)
+        return Truth(offered.index((first.left, first.right)), seen=0 if times[first.left, first.right] > 1 else 1,
+                     values={"rank": first.rank, "times": times[first.left, first.right], "most": times[often],
+                             "pair": pair_name(page, run.tokenizer, (first.left, first.right)),
+                             "often": pair_name(page, run.tokenizer, often)})
+
+    return Prediction("merges", Options([pair_name(page, run.tokenizer, pair) for pair in offered]), truth,
+                      {"n": merging.n_bytes})
+
+
+def pairs_of(merging: Merging) -> list[tuple[bytes, bytes]]:
+    """All pairs of neighbouring bytes within the words, along the text."""
+    return [pair for word in merging.words for pair in zip(split(word), split(word)[1:])]
+
+
+def first_pairs(merging: Merging, tokenizer: Tokenizer) -> list[tuple[bytes, bytes]]:
+    """The pair that is joined first, among those that one might take for it: the first of the text, the most frequent,
+    and that of the latest rule; in the order of the text.
+    """
+    pairs, ranks = pairs_of(merging), tokenizer.ranks
+    known = [pair for pair in pairs if pair in ranks]
+    if not known:
+        return []
+    often = Counter(pairs).most_common(1)[0][0]
+    offered = {min(known, key=ranks.get), pairs[0], often, max(known, key=ranks.get)}
+    return sorted(offered, key=pairs.index)
+
+
+def pair_name(page: Lesson, tokenizer: Tokenizer, pair: tuple[bytes, bytes]) -> str:
+    left, right = (code(tokenizer.visible(tokenizer.id_of(piece))) for piece in pair)
+    return page.label("before_merges_pair", left=left, right=right)
+
+
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the player; return its Reading."""
     if run.tokenizer.method != Tokenizer.method:
@@ -190,10 +241,11 @@ def _lines(page: Lesson, run: Run, merging: Merging, position: int) -> list[tupl
     piece = run.tokenizer.token_bytes(token)
     lines = []
     if merging.n_tokens:
+        now = merging.tokens_after(read("merged"))
         lines.append(
             (page.label("numbers_rate"),
              rf"\frac{{\text{{{page.label('unit_bytes')}}}}}{{\text{{{page.label('unit_tokens')}}}}} = "
-             rf"\frac{{{merging.n_bytes}}}{{{merging.n_tokens}}} = {latex_number(merging.n_bytes / merging.n_tokens)}"))
+             rf"\frac{{{merging.n_bytes}}}{{{now}}} = {latex_number(merging.n_bytes / now)}"))
     steps = rules_of(run.tokenizer, piece)
     # ids in the order of learning: end of text 0, the 256 bytes, then one id a rule
     if steps and token == 256 + steps[-1].rank:

@@ -2,13 +2,14 @@
 "Train".
 """
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import pandas as pd
 
 from core.app.base.markdown import code, escaped
-from core.app.frame import Lesson, Reading
+from core.app.frame import Lesson, Number, Prediction, Reading, Truth, guess_of
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, plain_number
@@ -21,6 +22,7 @@ TABLE = f"{PREFIX}methods_table"
 CHARACTERS = 0x110000 - 0x800      # possible in Unicode: all code points but the surrogates
 SHOWN = 120                        # shown pieces of one text
 HEAD = 40                          # characters of a text on its button
+RANGE = 1.4                        # of a text's bytes: the most tokens that can be guessed
 # Methods on hard examples: counts as a table, the picked example's pieces, and length over vocabulary size.
 _picture = token_view("token_methods", __file__)
 
@@ -79,10 +81,34 @@ def tokenizers_of(run: Run) -> dict[str, Tokenizer]:
     return {run.model_name: run.tokenizer} | others
 
 
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How many tokens the model's tokenizer makes of the picked example; of the prompt the page says it already."""
+    texts = examples(page, run)
+    text = texts[_picked(texts)]
+    if text == reader.clean_prompt(run.text) or run.tokenizer.method != Tokenizer.method:
+        return None
+
+    def truth(guess: float) -> Truth:
+        n, n_bytes = len(run.tokenizer.encode(text)), len(text.encode())
+        return Truth(n, seen=0 if n == n_bytes else 1 if n < len(text) else 2,
+                     values={"tokens": n, "bytes": n_bytes})
+
+    most = math.ceil(RANGE * len(text.encode()))
+    return Prediction("methods", Number(1, most, near=max(1, round(most / 20))), truth, _asked(page, run, text))
+
+
+def _asked(page: Lesson, run: Run, text: str) -> dict[str, object]:
+    return {"text": heading(text), "characters": len(text), "model": run.model_name}
+
+
+def _picked(texts: list[str]) -> int:
+    return min(read("example"), len(texts) - 1)
+
+
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the table and the chart; return their Reading."""
     texts, ways = examples(page, run), methods(page, run)
-    example = min(read("example"), len(texts) - 1)
+    example = _picked(texts)
     cuts = [[way.cut(text) for text in texts] for way in ways]
     sizes = [way.vocab_size for way in ways if way.vocab_size]
     rows = [{"name": way.name, "vocabulary": way.vocab_size,
@@ -93,7 +119,9 @@ def draw(page: Lesson, run: Run) -> Reading:
                          for text in texts]} for way, row in zip(ways, cuts)]
     header = page.header("methods") | {
         "examples": [heading(text) for text in texts],
-        "methods": rows, "axis": [min(sizes), max(sizes)], "settings": {"example": example}}
+        "methods": rows, "axis": [min(sizes), max(sizes)], "settings": {"example": example},
+        "guess": {"example": example, "tokens": guess_of(page, "methods", run, **_asked(page, run, texts[example]))},
+        "mine": page.frame_words.label("before_mine")}
     _picture(header, key=TABLE, on_settings=lambda settings: keep(example=settings["example"]))
     return _reading(page, run, texts, ways, cuts, example)
 

@@ -11,7 +11,7 @@ from core.model.tokenizer import Tokenizer, visible_form
 PREFIX = "tokens_"
 SETTINGS = Settings("tokens", {
     "view": view_setting("tokens"),
-    "merged": Setting(-1, low=-1),                    # merges done; −1: all of them
+    "merged": Setting(0, low=-1),                     # merges done; −1: all of them
     "example": Setting(0, low=0),
     "source": Setting("example", options=("example", "prompt")),
     # size of the vocabulary to learn; 0: the one that suits both methods

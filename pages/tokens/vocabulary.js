@@ -1,5 +1,5 @@
 // header: names [visible form by id]; bytes [hex by id]; parts {id: [left id, right id]}; rules {id: rank}; prompt
-// [ids]; settings {find, token}.
+// [ids]; marked {mine, answer}: ids of a guess, or {}; settings {find, token}.
 import { button, chip, draw, fill, make, rich, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { focusNext } from "../../core/components/lib/keys.js";
 import { grouped } from "../../core/components/lib/numbers.js";
@@ -81,6 +81,7 @@ class Vocabulary {
         this.settle();
       }, id === this.token ? "entry picked" : "entry");
       entry.dataset.id = id;
+      for (const [name, marked] of Object.entries(this.marked)) entry.classList.toggle(name, id === marked);
       entry.tabIndex = -1;
       chip(entry, this.names[id]);
       make("span", "id", entry, String(id));

@@ -5,16 +5,17 @@ import pandas as pd
 
 from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame import Lesson, Reading
+from core.app.frame import Lesson, Place, Prediction, Reading, Truth, guess_of
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.language import segmentation
 from core.model.tokenizer import Tokenizer, visible_form
-from pages.tokens.merges import rules_table
+from pages.tokens.merges import rules_of, rules_table
 from pages.tokens.shared import PREFIX, hex_bytes, keep, question, read
 
 SEARCH = f"{PREFIX}vocabulary_search"
 MOST_SEARCHED = 60      # characters of a search
+LEAST_OFFERED = 3       # different tokens of which one has the smallest id
 # The vocabulary, searched while the reader types, and the open token: its merges, its bytes, the bits of its
 # characters.
 _picture = token_view("token_vocabulary", __file__)
@@ -36,13 +37,40 @@ def table_of(tokenizer: Tokenizer) -> dict:
             "rules": {i: rank for i, (rank, _, _) in rules.items()}}
 
 
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """Which token of the prompt has the smallest id, so was learned first."""
+    asked = distinct_places(run)
+    if run.tokenizer.method != Tokenizer.method or len(asked) < LEAST_OFFERED:
+        return None
+
+    def truth(guess: int) -> Truth:
+        at, ids = smallest(run, asked), run.token_ids
+        rules = len(rules_of(run.tokenizer, run.tokenizer.token_bytes(picked_token(run))))
+        return Truth(at, said=page.label("vocabulary_id", id=ids[at]), own=page.label("vocabulary_id", id=ids[guess]),
+                     seen=0 if rules else 1, values={"token": run.tokens[at], "id": ids[at]})
+
+    return Prediction("vocabulary", Place(run.tokens, asked), truth, {"n": run.tokenizer.vocab_size})
+
+
+def distinct_places(run: Run) -> list[int]:
+    """The first place of each token of the text itself."""
+    begin = len(run.tokenizer.begin)
+    first = {token: begin + place for place, token in reversed(list(enumerate(run.own_ids)))
+             if run.tokenizer.token_bytes(token)}
+    return sorted(first.values())
+
+
+def smallest(run: Run, places: list[int]) -> int:
+    return min(places, key=run.token_ids.__getitem__)
+
+
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the search and the open token; return their Reading."""
     token = picked_token(run)
     table = cache.result(run.loaded.key("tokens_vocabulary"), lambda: table_of(run.tokenizer),
                          lambda value: 400 * len(value["names"]))
     header = page.header("vocabulary") | table | {
-        "prompt": run.token_ids,
+        "prompt": run.token_ids, "marked": _marked(page, run),
         "settings": {"find": read("find")[:MOST_SEARCHED], "token": token}}
     _picture(header, key=SEARCH, on_settings=_apply)
     name = code(run.tokenizer.visible(token))
@@ -53,6 +81,13 @@ def draw(page: Lesson, run: Run) -> Reading:
                    [Tokenizer.token_bytes, visible_form, segmentation.merge_steps],
                    {"vocabulary.csv": lambda: every_token(page, table)}, ".token-tree", title,
                    rules_table(page, run.tokenizer, token), {page.label("column_token"): run.tokenizer.visible(token)})
+
+
+def _marked(page: Lesson, run: Run) -> dict[str, int]:
+    """The ids of the reader's guess and of the answer; empty where there is no guess."""
+    guess = guess_of(page, "vocabulary", run)
+    return {} if guess is None else {"answer": run.token_ids[smallest(run, distinct_places(run))],
+                                     "mine": run.token_ids[guess]}
 
 
 def every_token(page: Lesson, table: dict) -> pd.DataFrame:

@@ -50,12 +50,12 @@ def test_play_goes_on_by_itself_to_the_last_merge(open_page):
     page.wait_for_function("document.querySelector('.token_merges .title')?.textContent.startsWith('Merge 1')"
                            " || [...document.querySelectorAll('*')].some((e) => "
                            "e.shadowRoot?.querySelector('.token_merges .title')?.textContent.startsWith('Merge 1'))")
-    page.get_by_text("no rule fits any more").first.wait_for(timeout=20_000)
+    page.get_by_text("no more pairs can be joined").first.wait_for(timeout=20_000)
     assert page.get_by_role("button", name=WORDS.label("merges_play")).is_visible() and page.errors == []
 
 
 def test_a_clicked_token_is_picked_for_every_lesson(open_page):
-    page = opened(open_page, "tokens", "merges")
+    page = opened(open_page, "tokens", "merges", "&tokens_merged=-1")
     page.locator(".merge-tree .piece:not(.below)").nth(3).click()
     page.wait_for_url(re.compile("position=4"))
     settle(page)
@@ -96,6 +96,23 @@ def test_a_search_answers_while_one_types(open_page):
     field.press("Enter")
     page.wait_for_url(re.compile("tokens_find="))
     assert page.errors == []
+
+
+def test_a_space_at_the_end_stays_while_one_types_and_one_press_drops_it(open_page):
+    page = opened(open_page, "tokens", "merges", "&tokens_merged=-1")
+    field, drop = page.locator(".st-key-prompt textarea"), page.locator(".st-key-drop_space button")
+    expect(drop).to_have_count(0)
+    field.fill("The cat sat ")
+    field.press("Control+Enter")
+    expect(drop).to_be_visible()
+    settle(page)
+    expect(field).to_have_value("The cat sat ")
+    assert "no more pairs" in number_of(page) and page.locator(".merge-tree .piece:not(.below)").count() == 4
+    drop.click()
+    expect(drop).to_have_count(0)
+    settle(page)
+    expect(field).to_have_value("The cat sat")
+    assert page.locator(".merge-tree .piece:not(.below)").count() == 3 and page.errors == []
 
 
 def test_html_stays_text(open_page):

@@ -2,7 +2,7 @@
 from core.app.base import prose
 from pages.tokens import merges
 from tests.claims import claims, shows
-from tests.claims.passes import experiment, prompt_of, run
+from tests.claims.passes import experiment, prompt_of, run, says
 from tests.helpers import lessons, messages
 
 
@@ -13,11 +13,24 @@ def pieces(word: str) -> set[bytes]:
 
 
 @shows("B6")
-@claims("tokens.md", "See where *princess* and *prince* share their pieces, and where they part.")
+@claims("tokens.md", "See which pieces *princess* and *prince* share, and where they part.")
 def test_words_share_pieces_and_part():
     prompt_of(experiment("tokens", "play"))
     first, second = pieces(" princess"), pieces(" prince")
     assert b" prin" in first & second and b" princess" in first - second and b" prince" in second - first
+
+
+@claims("tokens.md", "The last token is a lone space, although nearly every word has its space at its own front. So "
+        "`stories` expects what does come after a lone space: a digit such as `3`, or the start of a rare word such as "
+        "*zebra*. Press *Drop the space* below the prompt and open Next token: it expects `·girl`.")
+def test_after_a_lone_space_the_model_expects_what_has_none_of_its_own():
+    there = prompt_of(experiment("tokens", "space"))
+    best = [there.tokenizer.visible(int(i)) for i in there.trace.probs[-1].topk(2).indices]
+    assert there.text.endswith(" ") and there.tokens[-1] == "·" and best == ["3", "ze"]
+    assert [there.tokenizer.visible(i) for i in there.tokenizer.encode(" zebra")][:2] == ["·", "ze"]
+    words = [i for i in range(there.tokenizer.vocab_size) if there.tokenizer.visible(i).removeprefix("·").isalpha()]
+    assert sum(there.tokenizer.visible(i).startswith("·") for i in words) > len(words) / 2
+    assert says(run(there.text.rstrip(" ")))[0] == "·girl"
 
 
 @shows("B4")

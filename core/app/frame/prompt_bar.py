@@ -180,11 +180,28 @@ def _messages(words: prose.TextFile, present: run.Run) -> None:
         st.caption("  \n".join(found))
     elif note := model_note(present.model_name):
         st.caption(note)
+    if ends_in_lone_space(present):
+        _lone_space(words, present)
     if present.n_cut:
         kept = len(present.token_ids) - len(present.tokenizer.begin) - len(present.tokenizer.end)
         st.caption(words.label("usage_cut", n_all=present.n_cut + kept, kept=kept, n_cut=present.n_cut))
     if reader.notices():
         st.info("  \n".join(reader.notices()))
+
+
+def ends_in_lone_space(present: run.Run) -> bool:
+    """Whether the text ends in a space that is a token of its own: words bring theirs along, so after it a model
+    expects what hardly ever is meant.
+    """
+    return (present.text.endswith(" ") and bool(present.own_ids)
+            and not present.tokenizer.visible(present.own_ids[-1]).strip("·"))
+
+
+def _lone_space(words: prose.TextFile, present: run.Run) -> None:
+    with st.container(key="lone_space", horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(words.label("lone_space"), width="content")
+        st.button(words.label("drop_space"), key="drop_space", on_click=reader.set_prompt,
+                  args=(present.text.rstrip(" "),))
 
 
 def model_note(name: str) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import math
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from pages.tokens.shared import bundled_tokenizers, hex_bytes
 from tests.helpers import lessons, messages
 from tests.helpers.lessons import fine
 from tests.helpers.messages import formulas
+from tests.helpers.predictions import ask, commit, question
 from tests.helpers.prompts import PROMPTS
 
 ROOT = Path(__file__).parents[3]
@@ -104,14 +106,19 @@ def test_single_merges_of_a_word_by_hand():
     assert merges.merges_made(merges.split(b"abab"), list(steps)) == [2, 1]
 
 
+def test_the_player_opens_at_its_beginning():
+    assert given(open_at(), "merges")["settings"]["step"] == 0
+
+
 def test_a_link_stands_at_its_step_and_present_mode_does_not_confuse_it():
     assert given(open_at(tokens_merged="7"), "merges")["settings"]["step"] == 7
     at = open_at(tokens_merged="7", present="true")
-    assert any("0 / 4" in m.value for m in at.markdown)
+    assert any("0 / 5" in m.value for m in at.markdown)
 
 
 def test_the_numbers_of_merges():
-    lines = formulas(open_at(prompt="the cat", position="1"))
+    assert r"\frac{7}{7} = 1.0000" in formulas(open_at(prompt="the cat"))[0]          # before the first merge
+    lines = formulas(open_at(prompt="the cat", position="1", tokens_merged="-1"))
     run = run_of("the cat")
     assert re.search(r"\{7\}\{(\d+)\}", lines[0])[1] == str(len(run.token_ids) - 1)
     token = run.token_ids[1]
@@ -241,6 +248,84 @@ def test_a_search_stays_short_in_the_address():
             == "x" * vocabulary.MOST_SEARCHED)
 
 
+# ---- before the picture ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prompt", [None, "The princess and the prince were playing in the palace."])
+def test_the_first_pair_is_that_of_the_earliest_rule_in_the_text(prompt: str | None):
+    at = ask("tokens", "merges", **({} if prompt is None else {"prompt": prompt}))
+    offered, run = question(at)["guess"]["texts"], run_of(at.session_state["prompt"])
+    pairs = [(word[i:i + 1], word[i + 1:i + 2]) for word in run.tokenizer.words(run.text) for i in range(len(word) - 1)]
+    rules = list(run.tokenizer.merges)
+    first = min(set(pairs) & set(rules), key=rules.index)
+    found = commit(at, "tokens", "merges", 0)
+    assert offered[found["answer"]] == " + ".join(f"`{visible_form(piece)}`" for piece in first)
+    assert f"is rule {rules.index(first) + 1}." in found["reason"] and 2 <= len(offered) <= 4
+    counts = Counter(pairs)
+    often = max(counts.values())
+    assert any(f"`{visible_form(a)}` + `{visible_form(b)}`" in offered for (a, b), n in counts.items() if n == often)
+    places = pairs.count(first)
+    assert ("several places" in found["statements"][found["seen"]]) == (places > 1)
+
+
+def test_where_no_pair_is_to_be_chosen_nothing_is_asked_of_merges():
+    assert given(open_at(prompt="a", ask="true"), "merges")["settings"]["step"] == 0
+
+
+@pytest.mark.parametrize(("model", "example"), [("stories", 0), ("stories-small", 1)])
+def test_the_tokens_of_an_example_are_counted_by_the_definition_of_bpe(model: str, example: int):
+    at = ask("tokens", "methods", model=model, tokens_example=str(example))
+    text = prose.load("tokens").section("examples").splitlines()[example]
+    there = cache.shared_model(model, "cpu").tokenizer
+    found, n = commit(at, "tokens", "methods", 3.0), slow_count(there, text)
+    assert found["answer"] == n and f"makes {n} tokens of {len(text.encode())} bytes" in found["reason"]
+    seen = found["statements"][found["seen"]]
+    assert ("as many tokens as *Bytes*" in seen) == (n == len(text.encode()))
+    assert seen.endswith("fewer tokens than *Characters*.") == (n < len(text) and n < len(text.encode()))
+    assert given(at, "methods")["guess"] == {"example": example, "tokens": 3.0}
+
+
+def test_of_the_prompt_whose_tokens_the_page_counts_nothing_is_asked():
+    assert given(open_at(tokens_view="methods", tokens_example="4", ask="true"), "methods")
+
+
+@pytest.mark.parametrize("prompt", [None, "low low low low low lower lower newest newest newest widest widest"])
+def test_how_many_merges_halve_a_text_is_what_the_library_needs(prompt: str | None):
+    query = {} if prompt is None else {"prompt": prompt, "tokens_source": "prompt"}
+    at = ask("tokens", "train", **query)
+    text = prompt or prose.load("tokens").section("training")
+    found = commit(at, "tokens", "train", 100.0)
+    n = found["answer"]
+    sizes = [library_size(text, len(set(text)) + merges) for merges in (n - 1, n)]
+    assert sizes[1] <= len(text) / 2 < sizes[0] and f"down to {sizes[1]} tokens" in found["reason"]
+    assert "more and more slowly" in found["statements"][found["seen"]]
+    sent = given(at, "train")
+    assert sent["guess"]["answer"][1] - sent["guess"]["mine"][1] == n - 100
+
+
+def library_size(text: str, vocab_size: int) -> int:
+    """How many tokens the library's BPE of that size makes of the text it was trained on."""
+    library = tokenizers.Tokenizer(tokenizers.models.BPE())
+    library.pre_tokenizer = WORDS
+    library.train_from_iterator([text], tokenizers.trainers.BpeTrainer(vocab_size=vocab_size, show_progress=False))
+    return len(library.encode(text).ids)
+
+
+@pytest.mark.parametrize("prompt", [None, "Tom and Mia went to the park"])
+def test_the_token_of_the_smallest_number_was_learned_first(prompt: str | None):
+    at = ask("tokens", "vocabulary", **({} if prompt is None else {"prompt": prompt}))
+    run = run_of(at.session_state["prompt"])
+    offered = question(at)["guess"]["offered"]
+    assert [run.token_ids[i] for i in offered] == list(dict.fromkeys(run.own_ids))
+    found = commit(at, "tokens", "vocabulary", offered[0])
+    least = min(run.own_ids)
+    assert run.token_ids[found["answer"]] == least and found["said"] == f"id {least}"
+    assert found["own"] == f"id {run.token_ids[offered[0]]}" and f"is number {least}." in found["reason"]
+    has_parts = len(run.tokenizer.token_bytes(run.token_ids[-1])) > 1
+    assert ("two shorter tokens hang" in found["statements"][found["seen"]]) == has_parts
+    assert given(at, "vocabulary")["marked"] == {"answer": least, "mine": run.token_ids[offered[0]]}
+
+
 # ---- the question, the experiments, links ----------------------------------------------------------------------------
 
 
@@ -277,6 +362,19 @@ def test_every_experiment_leads_to_the_view_that_it_names():
         at.button(f"do_tokens_{experiment.id}").click().run()
         assert fine(at) and at.session_state["tokens_view_widget"] == experiment.settings["tokens_view"], experiment.id
         assert given(at, experiment.settings["tokens_view"])
+
+
+def test_a_lone_space_at_the_end_is_said_and_dropped_by_one_press():
+    at = open_at(prompt="there was a little ")
+    assert any(c.value == prose.load("app").label("lone_space") for c in at.caption)
+    at.button("drop_space").click().run()
+    assert fine(at) and at.session_state["prompt"] == "there was a little"
+    assert not any(button.key == "drop_space" for button in at.button)
+
+
+@pytest.mark.parametrize("prompt", ["there was a little", "there was a little\n", ""])
+def test_of_no_other_end_of_a_text_anything_is_said(prompt: str):
+    assert not any(button.key == "drop_space" for button in open_at(prompt=prompt).button)
 
 
 def test_pieces_are_shown_as_they_are():
