@@ -1,7 +1,7 @@
 // The map: Python's header, labels and chips, pointer and keys, and the walk through the stages.
 import { alike, unpack } from "../../core/components/lib/bytes.js";
 import { fill, labelled, make, rich } from "../../core/components/lib/dom.js";
-import { byKeys } from "../../core/components/lib/keys.js";
+import { byKeys, isShortcut } from "../../core/components/lib/keys.js";
 import { significant } from "../../core/components/lib/numbers.js";
 import { rowOffsets, showTip, tokenChip } from "../../core/components/lib/pattern.js";
 import { readTheme, whenStyled } from "../../core/components/lib/theme.js";
@@ -12,7 +12,7 @@ import { buildOutput, drawOutput, paintSky } from "./output.js";
 import { paintBase, rowWeights } from "./paint.js";
 import { printSoon } from "./print.js";
 
-const STAGE_MS = 870, FIRST_BLOCK_MS = 990, BLOCK_MS = 420;
+const MOVE_MS = 1000, STAGE_MS = 5000;     // of a stage: what moves in it, and how long it stands in all
 const MOST_PIXELS = 12e6;      // of a canvas; some browsers draw none that is larger
 
 export default function (component) {
@@ -38,8 +38,8 @@ function receive(map, header) {
 function build(root) {
   const part = (name) => root.querySelector(`.${name}`);
   const map = { root, area: part("stage"), nodes: new Map(), stage: null, moved: 1, pointer: null };
-  for (const name of ["caption", "scroll", "base", "over", "print", "labels", "chips", "out", "tip", "back", "play",
-    "forth"]) map[name] = part(name);
+  for (const name of ["caption", "legend", "scroll", "base", "over", "print", "labels", "chips", "out", "tip", "back",
+    "play", "forth"]) map[name] = part(name);
   buildOutput(map, () => pick(map, map.n - 1));
   map.area.onpointermove = (event) => point(map, event);
   map.area.onpointerleave = () => point(map, null);
@@ -51,6 +51,7 @@ function build(root) {
   map.play.onclick = () => (map.playing ? rest(map, map.stage) : start(map));
   map.back.onclick = () => stepBy(map, -1);
   map.forth.onclick = () => stepBy(map, 1);
+  part("controls").onkeydown = (event) => walkKey(map, event);
   keepFitted(map.scroll, () => fit(map));
   return map;
 }
@@ -94,6 +95,7 @@ function show(map) {
   drawOutput(map);
   veil(map);
   say(map);
+  explainMarks(map);
   // last, since it reads a position: the browser then lays out all that was changed before
   paintMarks(map);
   printSoon(map);
@@ -146,7 +148,7 @@ function placeImageLabels(map, { name, x, w }, words) {
 
 // As many of the shapes as fit over the blocks in one line.
 function fitting(shapes, g) {
-  const most = (g.wide ? g.out.x - g.blocks[0].x : g.width) / (0.53 * g.em);
+  const most = (g.wide ? g.out.x - g.blocks[0].x : g.width) / (0.56 * g.em);
   return shapes.reduce((line, shape) => (line.length + shape.length + 3 <= most ? `${line}   ${shape}` : line));
 }
 
@@ -287,24 +289,37 @@ function start(map) {
 }
 
 function next(map) {
-  if (!map.playing) return;
-  if (map.stage + 1 >= map.stages.length) return rest(map, null);
+  clearTimeout(map.standing);
+  if (!map.playing || !map.root.isConnected) return;           // the reader has gone to another page
+  if (map.stage + 1 >= map.stages.length) { rest(map, null); return; }
   map.stage += 1;
-  const { l } = map.stages[map.stage], length = l === undefined ? STAGE_MS : l ? BLOCK_MS : FIRST_BLOCK_MS;
-  const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches, from = performance.now();
+  const stage = map.stage, from = performance.now();
+  const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
   map.moved = still ? 1 : 0;
   showStage(map);
   const frame = (now) => {
-    if (!map.playing || !map.root.isConnected) return;         // the reader has gone to another page
-    if (now - from >= length) { map.moved = 1; return next(map); }
-    if (!still) { map.moved = (now - from) / length; paintMarks(map); }
+    if (!map.playing || map.stage !== stage || map.moved >= 1) return;
+    map.moved = Math.min(1, (now - from) / MOVE_MS);
+    paintMarks(map);
     requestAnimationFrame(frame);
   };
   requestAnimationFrame(frame);
+  map.standing = setTimeout(() => next(map), STAGE_MS);
+}
+
+// The arrow keys go from stage to stage, a walk that plays goes on from there; Escape shows the whole pass.
+function walkKey(map, event) {
+  const act = { ArrowRight: () => (map.playing ? next(map) : stepBy(map, 1)), ArrowLeft: () => stepBy(map, -1),
+    Escape: () => rest(map, null) }[event.key];
+  if (!act || isShortcut(event)) return;
+  event.preventDefault();
+  event.stopPropagation();
+  act();
 }
 
 // Stop the walk at a stage; null: show the whole pass.
 function rest(map, stage) {
+  clearTimeout(map.standing);
   Object.assign(map, { playing: false, moved: 1, stage });
   showStage(map);
 }
@@ -330,7 +345,20 @@ function veil(map) {
   later(count - 1, map.dice, map.toLast);
   map.play.textContent = map.playing ? map.text.pause : map.text.play;
   map.play.ariaPressed = Boolean(map.playing);
+  map.play.title = map.text.play_hint;
   for (const name of ["back", "forth"]) labelled(map[name], map.text[name]);
+}
+
+// What the colours of the map and its coloured numbers mean.
+function explainMarks({ legend, text, d_ff }) {
+  const marks = ["cells", "tile", "stream", "attention", ...(d_ff ? ["mlp"] : [])];
+  if (legend.children.length === marks.length) return;
+  legend.replaceChildren(...marks.map((mark) => {
+    const item = make("span", mark, null);
+    make("i", "", item);
+    item.append(text[`legend_${mark}`]);
+    return item;
+  }));
 }
 
 // The sentence over the map: what it shows, or what the present stage of the walk does to the picked token.

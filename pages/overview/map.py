@@ -23,9 +23,10 @@ from pages.overview.shared import MAP, MOST_SEED, SETTINGS, packed_pass, truncat
 MOST_QUOTED = 100     # characters of the prompt in the question
 HISTORY = "overview_history"
 OPEN = "overview_open"      # in the session: the lesson that a click in the map asks for
-MAP_TEXT = ("title", "title_long", "play", "pause", "back", "forth", "open", "chips", "chip_hint", "actual",
-            "actual_rank", "last", "drawn", "append", "throw", "undo", "masked", "clipped", "bar_hint", "sky", "block")
-MAP_PARTS = ("head_", "shape_", "sign_", "row_", "name_", "tip_", "stage_")
+MAP_TEXT = ("title", "title_long", "play", "play_hint", "pause", "back", "forth", "open", "chips", "chip_hint",
+            "actual", "actual_rank", "last", "drawn", "append", "throw", "undo", "masked", "clipped", "bar_hint", "sky",
+            "block")
+MAP_PARTS = ("legend_", "head_", "shape_", "sign_", "row_", "name_", "tip_", "stage_")
 LESSONS = {"tokens": "tokens", "E": "embeddings", "P": "positions", "X": "positions", "blocks": "heads",
            "attention": "heads", "stream": "residual_stream", "feed_forward": "residual_stream",
            "h": "residual_stream", "logits": "next_token", "softmax": "next_token"}
@@ -35,8 +36,19 @@ _map = declare("overview_map", HERE / "map.js", html=(HERE / "map.html").read_te
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which word comes next."""
-    return next_word("pass", run, text=_end_of(run)) if run.own_ids and run.has_head else None
+    """Which word comes next, or in an encoder, which one belongs in the blank; another row has no question."""
+    is_asked = reader.picked_position() in (None, run.asked)
+    if not run.own_ids or not run.has_head or not is_asked:
+        return None
+    if run.is_encoder and run.token_ids[run.asked] != run.tokenizer.mask_token:
+        return None
+    return next_word("pass", run, lambda logits: 0 if _stands_out(logits) else 1, text=_end_of(run))
+
+
+def _stands_out(logits: np.ndarray) -> bool:
+    """Whether the likeliest token has more than twice the probability of the next."""
+    second, first = np.sort(logits)[-2:]
+    return bool(first - second > np.log(2))
 
 
 def _end_of(run: Run) -> str:
@@ -102,7 +114,7 @@ def own_words(page: Lesson, run: Run) -> dict[str, str]:
     holds = {"stage_position": "" if run.trace.position is not None else config.positions,
              "stage_embed": "scaled" if config.embedding_scale != 1 else "", "stage_norm": normed, "shape_h": normed}
     holds |= {name: "parallel" if config.parallel_residual else "" for name in ("head_blocks", "stage_feed_forward")}
-    holds |= {"head_logits": untied, "stage_logits": untied}
+    holds |= {"shape_logits": untied, "stage_logits": untied}
     return {name: page.label(f"{name}_{which}") for name, which in holds.items() if which}
 
 

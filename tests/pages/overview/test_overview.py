@@ -14,13 +14,16 @@ from streamlit.testing.v1 import AppTest
 
 from core.app.base import prose
 from core.app.compute import cache
+from core.app.frame import Lesson
 from core.app.state.run import Run, read
 from core.model.config import ModelConfig
 from core.model.sampling import truncate
 from core.model.transformer import Transformer
 from pages.overview import below, packing, shared
+from pages.overview import map as pass_map
 from tests.helpers import lessons, messages
 from tests.helpers.messages import formulas, numbers_in
+from tests.helpers.predictions import ask, commit
 from tests.helpers.prompts import PROMPTS
 from tests.pages.test_pages import opened
 
@@ -196,6 +199,46 @@ def test_the_parts_add_up_to_the_model():
     counts = table.iloc[:, 2].tolist()
     assert sum(counts[:-1]) == counts[-1] == run_of(at).model.n_parameters
     assert f"{counts[-1]:,}".replace(",", r"\,") in formulas(at)[-1]
+
+
+# ---- before the map --------------------------------------------------------------------------------------------------
+
+
+def probabilities(model: str, prompt: str) -> tuple[np.ndarray, cache.LoadedModel]:
+    """Of the next token, in float64 from the logits."""
+    there = cache.shared_model(model, "cpu")
+    with torch.inference_mode():
+        u = there.model(torch.tensor([0, *there.tokenizer.encode(prompt)])).logits[-1].double().numpy()
+    return np.exp(u - u.max()) / np.exp(u - u.max()).sum(), there
+
+
+@pytest.mark.parametrize(("model", "prompt"), [("stories", "The cat sat on the"), ("stories-small", "Once upon a"),
+                                               ("stories", "Lily and Tom saw a big")])
+def test_the_word_that_comes_next_is_told_with_both_probabilities(model: str, prompt: str):
+    told = commit(ask("overview", "pass", model=model, prompt=prompt), "overview", "pass", "dog", 30)
+    p, there = probabilities(model, prompt)
+    order, (dog,) = np.argsort(-p, kind="stable"), there.tokenizer.encode(" dog")
+    assert told["answer"] == there.tokenizer.visible(int(order[0]))
+    assert [bar[1] for bar in told["bars"][:4]] == pytest.approx(p[order[:4]], rel=1e-4)
+    assert f"place {int((p > p[dog]).sum()) + 1} of {len(p)}" in told["reason"]
+    assert ("more than twice" in told["statements"][told["seen"]]) == (p[order[0]] > 2 * p[order[1]])
+
+
+def test_an_encoder_is_asked_for_the_word_in_its_blank_alone(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(Run, "has_head", property(lambda run: True))      # it predicts without one of its own
+    page = Lesson("overview", prose.load("overview").of_kind("encoder"), prose.load("app"))
+    there = cache.shared_model("blanks", "cpu")
+    run = read(there, "The cat sat on the ____ and ate its dinner.")
+    told = pass_map.predict(page, run).truth("mat")
+    logits, blank = there.model(torch.tensor(run.token_ids)).logits, run.token_ids.index(there.tokenizer.mask_token)
+    best = int(logits[blank].argmax())
+    assert told.answer == there.tokenizer.visible(best)
+    assert "in the blank" in page.words.entries("before")[0].settings["ask"]
+    assert pass_map.predict(page, read(there, "The cat sat on the mat.")) is None
+
+
+def test_of_an_earlier_row_nothing_is_asked():
+    assert given(lessons.open_at("overview", position="3", ask="true"))["position"] == 3
 
 
 # ---- check yourself --------------------------------------------------------------------------------------------------
