@@ -72,7 +72,7 @@ WHOLE: tuple[str, ...] = ()
 SHOWN = {   # by the kind of a model, as ModelConfig has it; a decoder is shown by all
     "encoder":
         Showing("blank", {"tokens": ("vocabulary", "methods", "merges", "train"),
-                          "embeddings": ("product", "neighbours", "map", "contexts", "arithmetic"),
+                          "embeddings": ("neighbours", "product", "map", "contexts", "arithmetic"),
                           "positions": ("waves", "learned", "concat"), "overview": WHOLE,
                           "attention": ("steps", "switches", "scaling", "roles", "averages", "worksheet"),
                           "heads": WHOLE, "residual_stream": ("norms", "lens", "contributions", "norm", "mlp", "cut")},
@@ -86,7 +86,7 @@ REPEATED = ("attention", "stream", "mlp")   # the stages that a model has once i
 _ALL = (
     Entry("overview", "whole", STAGES),
     Entry("tokens", "input", ("text", "tokens"), ("merges", "methods", "train", "vocabulary")),
-    Entry("embeddings", "input", ("embedding",), ("product", "neighbours", "map", "contexts", "arithmetic")),
+    Entry("embeddings", "input", ("embedding",), ("neighbours", "product", "map", "contexts", "arithmetic")),
     Entry("positions", "input", ("position",),
           ("waves", "symmetry", "rotary"), ("learned", "biases", "concat", "beyond", "measured")),
     Entry("attention", "block", ("attention",), ("steps", "scaling", "roles", "worksheet"), ("averages", "switches")),
