@@ -15,6 +15,7 @@ HOME = "overview"
 COURSE = "course"     # no lesson, but the page that leads through them
 MAP = "map"           # no lesson either, but all of them on one drawing
 MODELS = "models"     # nor is this one
+TOUR = "tour"         # nor is the tour of a first visit
 
 
 def page_path(page: str) -> Path:
@@ -121,8 +122,8 @@ def _existing(modified: int) -> tuple[Entry, ...]:
 
 
 def pages() -> tuple[str, ...]:
-    """The ids of all pages: the course, the map, the models, and the existing lessons."""
-    return (COURSE, MAP, MODELS, *(entry.id for entry in existing()))
+    """The ids of all pages: the tour, the course, the map, the models, and the existing lessons."""
+    return (TOUR, COURSE, MAP, MODELS, *(entry.id for entry in existing()))
 
 
 def entry(lesson: str) -> Entry:

@@ -1,5 +1,5 @@
-"""The app's pages as Streamlit's navigation takes them: the course and the map, then the existing lessons under their
-sections in the order of the model, and the models.
+"""The app's pages as Streamlit's navigation takes them: the tour, the course and the map, then the existing lessons
+under their sections in the order of the model, and the models.
 """
 import copy
 import functools
@@ -18,8 +18,8 @@ def sections() -> dict[str, list]:
     words = prose.load("app")
     lessons = ((entry.id, words.label(f"section_{entry.section}"), words.label(f"lesson_{entry.id}"))
                for entry in catalogue.existing())
-    pages = _pages(((catalogue.COURSE, "", words.label("page_course")), (catalogue.MAP, "", words.label("page_map")),
-                    *lessons,
+    pages = _pages((*((page, "", words.label(f"page_{page}")) for page in (catalogue.TOUR, catalogue.COURSE,
+                                                                           catalogue.MAP)), *lessons,
                     (catalogue.MODELS, words.label("section_whole"), prose.load("library").label("page"))))
     return {section: [copy.copy(page) for page in own] for section, own in pages.items()}
 

@@ -1,0 +1,18 @@
+"""The invitation to the tour, on the home page."""
+from core.app.base import catalogue, prose
+from core.app.frame.guard import fragment
+from core.app.state import reader
+from core.components.tour_invitation import invitation
+
+
+def draw() -> None:
+    """Draw it, a fragment; not in present mode, where a class looks on."""
+    if not reader.present():
+        fragment(_draw)()
+
+
+def _draw() -> None:
+    words = prose.load(catalogue.TOUR)
+    text = {name: words.label(f"invite_{name}") for name in ("title", "text", "start", "resume", "skip")}
+    if invitation(text, reader.link(lesson=catalogue.TOUR, alone=True), key="tour_invitation"):
+        reader.open_lesson(catalogue.TOUR, {})

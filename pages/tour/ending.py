@@ -1,0 +1,102 @@
+"""Steps 10 to 12: the dice, how the model learned, and the whole map."""
+import numpy as np
+
+from core.app.base import catalogue
+from core.app.compute import cache
+from core.app.frame import Lesson
+from core.app.state import Run, reader
+from core.app.state import run as runs
+from core.app.state.lesson_settings import Setting
+from core.model.checkpoints import Milestone
+from pages.tour.looking import n_heads, telling_head
+from pages.tour.shared import Step, first_word, likeliest, next_words, plain, share, word
+
+MOST_NAMES = 10_000                 # tokens whose words travel, so that the dice can name them
+# steps of training that are shown: the nearest that were kept, and the last
+MOMENTS = (0, 64, 96, 128, 256, 512, 1_024)
+N_GUESSES = 3
+SAMPLE = 110                        # characters
+
+
+def dice(_page: Lesson, run: Run, done: dict) -> Step:
+    """From scores to one word: what the temperature does to the likeliest. The browser computes it."""
+    logits = run.logits()
+    order = np.argsort(-logits, kind="stable")
+    named = order[:MOST_NAMES].tolist()
+    _, top, p = first_word(run)
+    asks = {"names": next_words(run, named, run.text), "top": top}
+    values, arrays = {"top": word(top), "p": share(p)}, {"logits": logits[order].astype(np.float32)}
+    guess = str(done.get("dice", {}).get("guess", ""))
+    if guess not in ("more", "less"):
+        return Step(asks, values=values, arrays=arrays)
+    return Step(asks, {"guess": guess}, [("told_dice_right" if guess == "less" else "told_dice_wrong", values)],
+                values, arrays)
+
+
+def learn(_page: Lesson, run: Run, done: dict) -> Step:
+    """How it learned: the next word and a sample at some moments of a model's training."""
+    name = grown(run)
+    if name is None:
+        return Step(None)
+    shown = moments_of(run, name)
+    values = {"model": name, "steps": shown[-1]["step"], "n": shown[0]["n"]}
+    at = Setting(0, low=0, high=len(shown) - 1).accept(done["learn"].get("at")) if "learn" in done else None
+    other = name != cache.name_and_step(run.model_name)[0]
+    asks = {"moments": shown, "other": other}
+    return Step(asks, None if at is None else {"at": at}, (), values)
+
+
+def grown(run: Run) -> str | None:
+    """The model whose training was kept: this one, or else the first bundled one."""
+    return next((base for base in (cache.name_and_step(run.model_name)[0], *cache.model_names())
+                 if cache.moments(base)), None)
+
+
+def moments_of(run: Run, name: str) -> list[dict]:
+    """What the model said at each moment: the likeliest next words of this prompt, and how it went on with another."""
+    def make() -> list[dict]:
+        kept = cache.moments(name)
+        picked = {min(range(len(kept)), key=lambda i: abs(kept[i].step - step)) for step in MOMENTS} | {len(kept) - 1}
+        return [_moment(run, name, kept[i], i == len(kept) - 1) for i in sorted(picked)]
+
+    return cache.result(run.key("tour_moments", name), make, lambda made: 2_000 * len(made))
+
+
+def _moment(run: Run, name: str, moment: Milestone, last: bool) -> dict:
+    past = runs.read(cache.shared_model(name if last else f"{name}{cache.MOMENT}{moment.step}", run.device), run.text)
+    probs = past.trace.probs[-1]
+    ids = likeliest(probs, N_GUESSES)
+    words = next_words(past, ids, past.text)
+    return {"step": moment.step, "n": past.tokenizer.vocab_size, "prompt": moment.prompt,
+            "sample": moment.sample[:SAMPLE],
+            "rows": [{"word": name, "p": float(probs[i])} for name, i in zip(words, ids)]}
+
+
+def whole(page: Lesson, run: Run, _done: dict) -> Step:
+    """The whole map, and where each question leads on."""
+    config, (_, top, p) = run.model.config, first_word(run)
+    n = len(run.own_ids)
+    last = run.tokenizer.visible(run.token_ids[-1])
+    values = {"n": n, "d": config.d_model, "heads": n_heads(run), "layers": config.n_layers, "top": word(top),
+              "p": share(p), "v": run.tokenizer.vocab_size, "last": word(plain(last, ""))}
+    ways = [{"id": way.id, "title": way.title, "about": way.look, "href": _link(*place(page, run, way.id))}
+            for way in page.words.entries("entrance")]
+    return Step({"ways": ways}, None, (), values)
+
+
+def place(page: Lesson, run: Run, entrance: str) -> tuple[str, dict]:
+    """The lesson and the settings that an entrance leads to, the home page where there is no such; the head that was
+    met is the picked one.
+    """
+    way = next((way for way in page.words.entries("entrance") if way.id == entrance), None)
+    if way is None:
+        return catalogue.HOME, {}
+    settings = dict(way.settings)
+    lesson = settings.pop("lesson")
+    if lesson == "heads":
+        settings |= dict(zip(("layer", "head"), telling_head(run)))
+    return lesson, settings
+
+
+def _link(lesson: str, settings: dict) -> str:
+    return reader.link(settings, catalogue.url_path(lesson), alone=True)

@@ -1,0 +1,125 @@
+"""Steps 7 to 9, inside the model: one head that looks back, all heads, and the blocks one after the other."""
+import numpy as np
+
+from core.analysis.contributions import logit_contributions, logit_lens
+from core.app.compute import cache
+from core.app.frame import Lesson
+from core.app.state import Run
+from core.app.state.lesson_settings import Setting
+from core.figures.heads import head_name
+from core.model.intervention import HeadEdit, Intervention
+from pages.tour.shared import N_BARS, Step, first_word, likeliest, n_words, next_words, plain, share, word
+
+MOST_LOOKED_AT = 48         # tokens of a long prompt that are shown, its last ones
+MOST_TILE_CELLS = 200_000   # of the wall, all tiles together
+MOST_RUNGS = 9              # depths that are shown of a model of many blocks
+
+
+def look(page: Lesson, run: Run, done: dict) -> Step:
+    """Look back: the token that the reader would look at, and where one head looks."""
+    n = len(run.token_ids)
+    if n_words(run) < 3:
+        return Step(None)
+    begin = max(0, n - MOST_LOOKED_AT)
+    names = [page.label("start_mark") if i < len(run.tokenizer.begin) else token for i, token in enumerate(run.tokens)]
+    asks, values = {"tokens": names[begin:], "from": begin}, {"last": word(names[-1])}
+    layer, head = telling_head(run)
+    weights = run.trace.blocks[layer].pattern[head, -1].tolist()
+    values |= {"head": head_name(layer, head), "heads": n_heads(run)}
+    guess = Setting(0, low=begin, high=n - 1).accept(done["look"].get("key")) if "look" in done else None
+    if guess is None:
+        return Step(asks, values=values)
+    key = int(np.argmax(weights))
+    told = values | {"key": word(names[key]), "share": share(weights[key]), "guess": word(names[guess]),
+                     "mine": share(weights[guess])}
+    same = names[guess] == names[key]
+    return Step(asks, {"weights": weights[begin:], "guess": guess - begin},
+                [("told_look_same" if same else "told_look", told), ("told_look_on", told)], values)
+
+
+def telling_head(run: Run) -> tuple[int, int]:
+    """(layer, head) of the head that says most for the likeliest next token while it looks back hard: of those whose
+    largest weight is on an earlier token of the text, the one with the largest product of that weight and of what it
+    adds to the token's logit; of all heads, where none looks back so.
+    """
+    def make() -> tuple[int, int]:
+        trace, last, first = run.trace, len(run.token_ids) - 1, len(run.tokenizer.begin)
+        parts = logit_contributions(run.model, trace, last, first_word(run)[0])
+        heads = [(float(value), part.layer, part.head) for part, value in zip(parts.parts, parts.values)
+                 if part.kind == "head"]
+        weights = {(layer, head): trace.blocks[layer].pattern[head, -1] for _, layer, head in heads}
+        back = [one for one in heads if first <= int(weights[one[1:]].argmax()) < last]
+        return max(back or heads, key=lambda one: one[0] * float(weights[one[1:]].max()))[1:]
+
+    return cache.result(run.key("tour_head"), make, lambda _: 100)
+
+
+def n_heads(run: Run) -> int:
+    """The heads of the model, in all its blocks."""
+    return run.model.config.n_layers * run.model.config.n_heads
+
+
+def heads(_page: Lesson, run: Run, done: dict) -> Step:
+    """All heads, and what is left of the likeliest next token when the reader switches some off."""
+    if n_words(run) < 3:
+        return Step(None)
+    config, (top_id, top, before) = run.model.config, first_word(run)
+    layer, head = telling_head(run)
+    side, tiles = wall_of(run)
+    asks = {"layers": config.n_layers, "heads": config.n_heads, "side": side, "met": layer * config.n_heads + head}
+    values = {"n": n_heads(run), "top": word(top), "h": config.n_heads, "layers": config.n_layers}
+    off = sorted({int(i) for i in done.get("heads", {}).get("off", ()) if 0 <= int(i) < n_heads(run)})
+    if not off:
+        rows = [{"word": top, "p": before, "before": before}]
+        return Step(asks | {"rows": rows}, {"off": [], "rows": rows} if "heads" in done else None, (), values,
+                    {"tiles": tiles})
+    edits = tuple(HeadEdit(*divmod(i, config.n_heads)) for i in off)
+    probs, without = run.trace.probs[-1], run.trace_with(Intervention(heads=edits)).probs[-1]
+    ids = list(dict.fromkeys([top_id, *likeliest(without, N_BARS - 2)]))
+    rows = [{"word": name, "p": float(without[i]), "before": float(probs[i])}
+            for name, i in zip(next_words(run, ids, run.text), ids)]
+    now, left = int(without.argmax()), float(without[top_id])
+    told = {"off": len(off), "n": n_heads(run), "top": word(top), "before": share(before), "p": share(left),
+            "now": word(plain(run.tokenizer.visible(now), run.text)), "p_now": share(float(without[now]))}
+    kind = ("one_" if len(off) == 1 else "") + ("stays" if now == top_id else "lost")
+    return Step(asks | {"rows": rows}, {"off": off, "rows": rows}, [(f"told_heads_{kind}", told)], values,
+                {"tiles": tiles})
+
+
+def wall_of(run: Run) -> tuple[int, np.ndarray]:
+    """The side of a tile, and every head's pattern over the last so many tokens, (L · h · side²,) uint8, by the square
+    root of the weight.
+    """
+    def make() -> tuple[int, np.ndarray]:
+        side = max(4, min(len(run.token_ids), int((MOST_TILE_CELLS / n_heads(run)) ** 0.5)))
+        rows = [block.pattern[:, -side:, -side:].clamp(min=0).sqrt().mul(255).round() for block in run.trace.blocks]
+        side = min(side, len(run.token_ids))
+        return side, np.concatenate([row.numpy().astype(np.uint8).reshape(-1) for row in rows])
+
+    return cache.result(run.key("tour_wall"), make, lambda made: made[1].nbytes)
+
+
+def layers(_page: Lesson, run: Run, done: dict) -> Step:
+    """Layer by layer: from which block on the likeliest next token leads."""
+    n = run.model.config.n_layers
+    _, top, _ = first_word(run)
+    asks, values = {"n": n, "top": top}, {"n": n, "top": word(top)}
+    guess = Setting(0, low=0, high=n).accept(done["layers"].get("guess")) if "layers" in done else None
+    if guess is None:
+        return Step(asks, values=values)
+    best = lens_of(run)
+    ids = [token for token, _ in best]
+    first = max((k + 1 for k in range(n + 1) if ids[k] != ids[-1]), default=0)
+    changes = sum(a != b for a, b in zip(ids, ids[1:]))
+    at = sorted({*np.linspace(0, n, min(n + 1, MOST_RUNGS)).round().astype(int).tolist(), first, guess})
+    names = next_words(run, ids, run.text)
+    rungs = [{"after": k, "word": names[k], "p": best[k][1], "mine": k == guess, "first": k == first} for k in at]
+    told = values | {"guess": guess, "first": first, "changes": changes}
+    return Step(asks, {"rungs": rungs}, [("told_layers_same" if guess == first else "told_layers", told),
+                                         ("told_layers_changes" if changes > 1 else "told_layers_once", told)], values)
+
+
+def lens_of(run: Run) -> list[tuple[int, float]]:
+    """The token that would be likeliest next, and its probability, if the model stopped after 0, 1, … L blocks."""
+    best = [logit_lens(run.model, resid[-1]).softmax(-1).max(-1) for resid in run.trace.depths]
+    return [(int(token), float(p)) for p, token in best]

@@ -1,0 +1,133 @@
+"""What all steps share: which one is open, what the reader has done in each, and how a step goes to the browser."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from core.app.base import catalogue
+from core.app.compute import cache
+from core.app.state import Run, reader
+from core.app.state.lesson_settings import Setting
+
+STEPS = ("finish", "write", "change", "pieces", "near", "numbers", "look", "heads", "layers", "dice", "learn", "map")
+KEY = catalogue.TOUR            # in the address and in the session: the number of the open step, from 1
+NUMBER = Setting(1, low=1, high=len(STEPS))
+ACTS = "tour_acts"              # in the session: (prompt under model, {step: what the reader has done in it})
+MOST_CHARACTERS = 60            # of a typed word
+TAIL = 220                      # characters of a long prompt that are shown, its last ones
+N_BARS = 5
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step as the browser draws it.
+
+    values: what stands in its texts. asks: what the reader acts on; None where this prompt or model has nothing to act
+    on. tells: the picture after the act, None before it. said: the answer, labels with their values. Values are numbers
+    and texts, or `word(…)` and `share(…)`.
+    """
+
+    asks: dict | None
+    tells: dict | None = None
+    said: Sequence[tuple[str, dict]] = ()
+    values: Mapping[str, object] = field(default_factory=dict)
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+
+def word(text: str) -> dict:
+    """A word in a sentence, set apart from it."""
+    return {"word": text}
+
+
+def share(p: float) -> dict:
+    """A probability, which the browser writes in percent."""
+    return {"share": float(p)}
+
+
+def number() -> int:
+    """The number of the open step, from 1: the address's when the tour is opened or the reader has gone through the
+    browser's history, else the one that was kept.
+    """
+    context = get_script_run_ctx()
+    returning = context is not None and context.is_history_navigation
+    written = st.query_params.get(KEY)
+    asked = written if returning or KEY not in st.session_state else st.session_state[KEY]
+    if asked is None:
+        return NUMBER.default
+    at = NUMBER.accept(asked)
+    if at is None:
+        reader.notice("notice_url", name=KEY, value="…")
+    keep(at or NUMBER.default)
+    return st.session_state[KEY]
+
+
+def is_named() -> bool:
+    """Whether the address or the reader has named a step; else the browser goes to the one that it remembers."""
+    return KEY in st.session_state or KEY in st.query_params
+
+
+def keep(at: int) -> None:
+    """Make `at` the open step, in the session and in the address, where the first one is not said."""
+    st.session_state[KEY] = NUMBER.accept(at) or NUMBER.default
+    written = str(st.session_state[KEY])
+    if st.query_params.get(KEY, str(NUMBER.default)) != written:
+        st.query_params[KEY] = written
+
+
+def acts(run: Run) -> dict[str, dict]:
+    """What the reader has done in each step with this prompt under this model."""
+    of = run.model_name, run.token_ids
+    if st.session_state.get(ACTS, (None,))[0] != of:
+        st.session_state[ACTS] = of, {}
+    return st.session_state[ACTS][1]
+
+
+def likeliest(probs, n: int = N_BARS) -> list[int]:
+    """The ids of the n largest of probabilities (|V|,), the largest first."""
+    return probs.topk(min(n, len(probs))).indices.tolist()
+
+
+def plain(visible: str, before: str) -> str:
+    """A token as a word of a text that ends with `before`: without the sign of its space, with … where it goes on
+    inside a word.
+
+    >>> plain("·ball", "her"), plain("ears", "p"), plain(",", "time"), plain("Once", "")
+    ('ball', '…ears', ',', 'Once')
+    """
+    if visible.startswith("·") and visible != "·":
+        return visible[1:]
+    return f"…{visible}" if visible[:1].isalnum() and before[-1:].isalnum() else visible
+
+
+def next_words(run: Run, ids: Sequence[int], before: str) -> list[str]:
+    """The tokens `ids` as words that may follow the text `before`."""
+    return [plain(run.tokenizer.visible(i), before) for i in ids]
+
+
+def first_word(run: Run) -> tuple[int, str, float]:
+    """The likeliest next token: its id, as a word, and its probability."""
+    probs = run.trace.probs[-1]
+    top = int(probs.argmax())
+    return top, plain(run.tokenizer.visible(top), run.text), float(probs[top])
+
+
+def tail(text: str) -> str:
+    """The end of a text, from a word's beginning on, with … where something is left out."""
+    if len(text) <= TAIL:
+        return text
+    cut = text[-TAIL:]
+    return "… " + (cut.partition(" ")[2] or cut)
+
+
+def n_words(run: Run) -> int:
+    """The number of the prompt's own tokens."""
+    return len(run.own_ids)
+
+
+def shared_model(name: str, run: Run) -> cache.LoadedModel:
+    """Another model, on the device of this run."""
+    return cache.shared_model(name, run.device)

@@ -1,0 +1,58 @@
+"""The page: the open step computed, and drawn by one component. Each act of the reader draws it again, a fragment."""
+from pathlib import Path
+
+import streamlit as st
+
+from core.app.base import catalogue, prose
+from core.app.compute import growing_results
+from core.app.frame import lesson
+from core.app.state import Run, reader
+from core.components import declare
+from core.components.lib.bytes import pack
+from pages.tour import ending, looking, pieces, words
+from pages.tour.shared import KEY, STEPS, acts, is_named, keep, number
+
+COMPUTE = {"finish": words.finish, "write": words.write, "change": words.change, "pieces": pieces.pieces,
+           "near": pieces.near, "numbers": pieces.numbers, "look": looking.look, "heads": looking.heads,
+           "layers": looking.layers, "dice": ending.dice, "learn": ending.learn, "map": ending.whole}
+OPEN = "tour_open"          # in the session: the entrance that a press asks for
+HERE = Path(__file__).parent
+_tour = declare("tour", HERE / "tour.js", html='<div class="component tour"></div>', styles=(HERE / "tour.css",))
+
+
+def draw() -> None:
+    """Draw the whole page."""
+    page = lesson.Lesson(catalogue.TOUR, prose.load(catalogue.TOUR), prose.load("app"))
+
+    def body() -> None:
+        run, named = page.run(), is_named()
+        if asked := st.session_state.pop(OPEN, None):
+            reader.open_lesson(*ending.place(page, run, asked))
+        at, progress = number(), st.container()
+        with growing_results.frame() as frame:
+            _draw(page, run, at, named)
+        growing_results.follow(frame, progress, page.frame_words)
+
+    lesson.fragment(body, run_every=growing_results.every())()
+
+
+def _draw(page: lesson.Lesson, run: Run, at: int, named: bool) -> None:
+    """The step `at`, with what the reader has done in it."""
+    done = acts(run)
+    step = COMPUTE[STEPS[at - 1]](page, run, done)
+    header = {"text": page.words.labels, "steps": STEPS, "at": at, "named": named, "scale": reader.scale(),
+              "of": f"{run.model_name} {run.token_ids}", "title": page.text("title"), "done": list(done),
+              "asks": step.asks, "tells": step.tells, "said": list(step.said), "values": dict(step.values)}
+    _tour(key=KEY + "_picture", data=pack(header, dict(step.arrays)),
+          events={"go": keep, "act": lambda act: _act(done, act),
+                  "open": lambda entrance: st.session_state.update({OPEN: entrance})})
+
+
+def _act(done: dict, act: dict) -> None:
+    """Callback: what the reader has done in a step stands in place of what was done there before; a token of "write"
+    is added to those before it.
+    """
+    step = act.pop("step")
+    if step == "write" and "add" in act:
+        act = {"added": [*done.get(step, {}).get("added", ()), act["add"]]}
+    done[step] = act

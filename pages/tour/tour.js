@@ -1,0 +1,236 @@
+// header: text, the labels; steps, their names; at, the open step's number; named: whether anybody asked for it;
+// of: the prompt under the model; asks, tells, said, values as pages/tour/shared.py has them; done: the steps that
+// were acted in. The hand goes from step to step by itself; Python follows, and sends what the step shows.
+import { button, make, setText } from "../../core/components/lib/dom.js";
+import { Echoes } from "../../core/components/lib/echo.js";
+import { isShortcut } from "../../core/components/lib/keys.js";
+import { keepFree, mounted } from "../../core/components/lib/view.js";
+import { remember, remembered } from "../../core/components/tour_invitation/memory.js";
+import { Near, Numbers, Pieces } from "./cut.js";
+import { Dice, Learn, Whole } from "./ending.js";
+import { Change, Finish, Write } from "./first.js";
+import { Heads, Layers, Look } from "./looking.js";
+import { say, spoken } from "./said.js";
+
+const VIEWS = { finish: Finish, write: Write, change: Change, pieces: Pieces, near: Near, numbers: Numbers, look: Look,
+  heads: Heads, layers: Layers, dice: Dice, learn: Learn, map: Whole };
+const KEYS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 };
+const LATE = 400;                       // ms after which a step that is not there says that it is computed
+const SWIPE = 60;                       // px that a finger goes across, at least twice as far as up or down
+
+class Tour {
+  constructor(root) {
+    Object.assign(this, { root, echoes: new Echoes(), known: new Map(), acted: false });
+    this.nav = make("nav", "", root);
+    this.dots = make("ol", "dots", this.nav);
+    const head = make("header", "head", root);
+    this.over = make("p", "over", head);
+    this.heading = make("h2", "", head);
+    this.heading.tabIndex = -1;
+    this.sentence = make("p", "sentence", head);
+    this.stage = make("section", "stage", root);
+    this.answer = make("div", "answer", root);
+    this.told = make("p", "told", this.answer);
+    this.told.ariaLive = "polite";
+    this.symbol = make("p", "symbol", this.answer);
+    this.foot = make("footer", "foot", root);
+    this.spoken = make("div", "spoken", root);
+    this.spoken.ariaLive = "polite";
+    keepFree(root, 560, 980);
+    this.ends = [this.onKeys(), this.onSwipe()];
+  }
+
+  get moves() { return !matchMedia("(prefers-reduced-motion: reduce)").matches; }
+
+  get name() { return this.steps[this.at - 1]; }
+
+  receive(header) {
+    const isNew = !this.at;
+    if (header.of !== this.of) this.known.clear();
+    Object.assign(this, { text: header.text, steps: header.steps, of: header.of, title: header.title });
+    this.done = new Set(header.done);
+    this.known.set(header.at, header);
+    if (isNew) this.frame();
+    const goes = this.echoes.moves(header.at, this.at);
+    const resumed = isNew && !header.named ? remembered().step : 0;
+    if (Number.isInteger(resumed) && resumed > 1 && resumed <= this.steps.length) this.go(resumed, false);
+    else if (isNew || goes && header.at !== this.at) this.enter(header.at);
+    else if (header.at === this.at) this.fill();
+    this.mark();
+  }
+
+  /** What is the same in every step. */
+  frame() {
+    const { text } = this;
+    this.nav.ariaLabel = text.way;
+    this.marks = this.steps.map((name, i) => {
+      const node = button(make("li", "", this.dots), "", "", () => this.go(i + 1), "dot");
+      make("span", "point", node);
+      make("span", "name", node, text[`name_${name}`]);
+      node.ariaLabel = spoken(text.spoken, { i: i + 1, n: this.steps.length, title: text[`name_${name}`] });
+      return node;
+    });
+    this.back = button(this.foot, text.back, "", () => this.go(this.at - 1), "step");
+    const middle = make("span", "middle", this.foot);
+    this.count = make("span", "count", middle);
+    this.skip = button(middle, text.skip, "", () => this.leave(), "quiet");
+    this.next = button(this.foot, text.next, "", () => this.go(this.at % this.steps.length + 1), "step next");
+  }
+
+  /** The reader goes to a step. */
+  go(at, focus = true) {
+    if (at < 1 || at > this.steps.length || at === this.at) return;
+    this.echoes.tell(at);
+    this.trigger("go", at);
+    this.enter(at);
+    if (focus) this.heading.focus({ preventScroll: true });
+    setText(this.spoken, spoken(this.text.spoken,
+      { i: at, n: this.steps.length, title: this.heading.textContent }));
+  }
+
+  /** Opens a step: its words at once, its picture as soon as it is known. */
+  enter(at) {
+    const forward = at >= (this.at ?? 0);
+    this.at = at;
+    this.view = null;
+    this.acted = false;
+    remember({ step: at, ended: at === this.steps.length });
+    this.stage.className = `stage ${this.name}`;
+    this.stage.replaceChildren();
+    for (const node of [this.heading.parentElement, this.stage, this.answer]) {
+      node.classList.remove("enters", "returns");
+      void node.offsetWidth;            // so that the motion begins anew
+      node.classList.add(forward ? "enters" : "returns");
+    }
+    setText(this.over, this.title);
+    this.words({});
+    this.told.replaceChildren();
+    this.symbol.replaceChildren();
+    clearTimeout(this.timer);
+    if (this.known.has(at)) this.fill();
+    else this.timer = setTimeout(() => { if (!this.view) make("p", "waiting", this.stage, this.text.waiting); }, LATE);
+    this.mark();
+  }
+
+  /** Title and sentence; before the step is known, without what depends on the model. */
+  words(values) {
+    const { text, name, shown } = this, part = shown?.asks?.whole === false ? "_part" : "";
+    this.heading.replaceChildren();
+    this.sentence.replaceChildren();
+    say(this.heading, text[`title_${name}`], { n: "…", ...values });
+    say(this.sentence, text[`sentence_${name}${part}`] ?? text[`sentence_${name}`],
+      { n: "…", top: "…", word: "…", last: "…", ...values });
+  }
+
+  /** The open step as Python has sent it. */
+  fill() {
+    const shown = this.shown = this.known.get(this.at), { text, name } = this;
+    clearTimeout(this.timer);
+    this.words(shown.values);
+    if (!shown.asks) {
+      this.view = null;
+      this.stage.replaceChildren();
+      make("p", "waiting", this.stage, name === "learn" ? text.needs_learn : text.needs);
+      this.told.replaceChildren();
+      return;
+    }
+    if (!this.view) {
+      this.stage.replaceChildren();
+      this.view = new VIEWS[name](this.stage, this);
+    }
+    this.say(shown.said, shown.values, Boolean(shown.tells) || name === "map");
+    this.view.show({ ...shown, acted: this.acted });
+    this.acted = false;
+  }
+
+  /** The answer: sentences, and small behind them the symbol. */
+  say(said, values, isTold) {
+    const written = JSON.stringify([said, isTold, this.at]);
+    if (written !== this.written || !this.told.childNodes.length) {
+      this.written = written;
+      this.told.replaceChildren();
+      for (const [label, own] of said) say(make("span", "", this.told), `${this.text[label]} `, own);
+      this.extra = make("span", "", this.told);
+    }
+    this.symbol.replaceChildren();
+    if (!isTold) return;
+    make("span", "name", this.symbol, `${this.text.symbols}: `);
+    say(this.symbol, this.text[`symbol_${this.name}`], values);
+  }
+
+  /** What follows the hand without Python. */
+  live(template, values) {
+    if (!this.extra) return;
+    this.extra.replaceChildren();
+    say(this.extra, template, values);
+  }
+
+  /** The reader's act in the open step. */
+  act(act) {
+    this.acted = true;
+    this.trigger("act", { step: this.name, ...act });
+  }
+
+  open(entrance) { this.trigger("open", entrance); }
+
+  leave() {
+    remember({ skipped: true });
+    this.open("home");
+  }
+
+  mark() {
+    const { at, steps, done } = this, told = done.has(this.name);
+    this.marks.forEach((node, i) => {
+      node.classList.toggle("met", i + 1 < at || done.has(steps[i]));
+      node.classList.toggle("here", i + 1 === at);
+      if (i + 1 === at) node.ariaCurrent = "step";
+      else node.ariaCurrent = null;
+    });
+    this.back.disabled = at === 1;
+    this.skip.hidden = at === steps.length;
+    setText(this.next, at === steps.length ? this.text.again : this.text.next);
+    this.next.classList.toggle("ready", told);
+    setText(this.count, spoken(this.text.step_of, { i: at, n: steps.length }));
+  }
+
+  /** Arrow keys and a presenter's remote, where no field, slider or picture has them. */
+  onKeys() {
+    const { root } = this, host = root.getRootNode().host ?? root;
+    const pressed = (event) => {
+      const outer = document.activeElement, inner = root.getRootNode().activeElement;
+      const free = !outer || outer.contains(host) && !inner?.matches("input, [data-keys] *, [role=application]");
+      if (!free || !(event.key in KEYS) || isShortcut(event) || event.shiftKey || !root.isConnected) return;
+      event.preventDefault();
+      this.go(this.at + KEYS[event.key]);
+    };
+    document.addEventListener("keydown", pressed);
+    return () => document.removeEventListener("keydown", pressed);
+  }
+
+  onSwipe() {
+    let begin = null;
+    const down = (event) => {
+      const [touch] = event.touches, [target] = event.composedPath();
+      begin = event.touches.length === 1 && !target.closest?.("input") ? [touch.clientX, touch.clientY] : null;
+    };
+    const up = (event) => {
+      if (!begin) return;
+      const [touch] = event.changedTouches, x = touch.clientX - begin[0], y = touch.clientY - begin[1];
+      if (Math.abs(x) > SWIPE && Math.abs(x) > 2 * Math.abs(y)) this.go(this.at - Math.sign(x));
+      begin = null;
+    };
+    this.root.addEventListener("touchstart", down, { passive: true });
+    this.root.addEventListener("touchend", up);
+    return () => {
+      this.root.removeEventListener("touchstart", down);
+      this.root.removeEventListener("touchend", up);
+    };
+  }
+
+  close() {
+    for (const end of this.ends) end();
+    clearTimeout(this.timer);
+  }
+}
+
+export default mounted(Tour);
