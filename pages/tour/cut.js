@@ -9,7 +9,9 @@ import { actButton, field, Slider } from "./parts.js";
 import { say, spoken } from "./said.js";
 
 const PLAY = 380;           // ms in which the signs become pieces
-const RING = { across: 78, down: 26 };        // px that the names beyond the ring need
+const RING = { across: 62, down: 26 };        // px that the names beyond the ring need
+const NEAREST = 0.42;       // of the ring's radius: room for the word in the middle, also where there is little
+const NARROW = 500, NEAREST_NARROW = 0.6;
 
 /** Cut into pieces: guess how many, and the single signs are joined before the reader's eyes. */
 export class Pieces {
@@ -99,7 +101,7 @@ export class Near {
     const far = 1 - (tells?.far ?? 0);
     tells?.around.forEach(({ word, near, mine }, i) => {
       const angle = (2 * Math.PI * (i + 0.25)) / tells.around.length - Math.PI / 2;
-      const away = Math.min(1, Math.max(0.4, (1 - near) / far));
+      const away = Math.min(1, Math.max(width < NARROW ? NEAREST_NARROW : NEAREST, (1 - near) / far));
       const star = chip(sky, word, `star ${i ? "" : "first"} ${mine ? "mine" : ""}`);
       if (mine) star.dataset.you = this.tour.text.you;
       const to = `translate(-50%, -50%) translate(${away * rx * Math.cos(angle)}px, ${away * ry * Math.sin(angle)}px)`;

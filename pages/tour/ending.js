@@ -91,7 +91,7 @@ export class Learn {
 }
 
 // the parts of the map in their order, with the step in which each was met; 0: in none
-const PARTS = [["text", 1], ["pieces", 4], ["numbers", 6], ["look", 7], ["alone", 0], ["dice", 10], ["word", 2]];
+const PARTS = { text: 1, pieces: 4, numbers: 6, look: 7, alone: 0, dice: 10, word: 2 };
 const REPEATED = new Set(["look", "alone"]);
 
 /** The whole map, and four ways on. */
@@ -109,7 +109,7 @@ export class Whole {
     const { text } = this.tour;
     this.map.replaceChildren();
     let inner = null;
-    for (const [name, step] of PARTS) {
+    for (const [name, step] of Object.entries(PARTS)) {
       if (!REPEATED.has(name)) inner = null;
       else if (!inner) {
         const box = make("li", "repeated", this.map);

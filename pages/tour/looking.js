@@ -91,6 +91,7 @@ export class Heads {
     if (this.tiles !== tiles || this.nodes?.length !== layers * heads) {
       this.tiles = tiles;
       this.wall.style.setProperty("--columns", heads);
+      this.wall.style.setProperty("--shape", String(heads / layers));
       this.wall.replaceChildren();
       this.nodes = Array.from({ length: layers * heads }, (_, i) => this.tile(i, side));
       this.begin(met);
@@ -152,6 +153,6 @@ export class Layers {
     const track = make("span", "track", node), fill = make("span", "fill", track);
     say(make("b", "guess", node), "{word}", { word: { word: word ?? "?" } });
     setText(make("span", "after", node), after ? spoken(text.rung, { k: after }) : text.rung_0);
-    requestAnimationFrame(() => { fill.style.height = `${100 * (p ?? 0)}%`; });
+    requestAnimationFrame(() => { fill.style.setProperty("--p", `${100 * (p ?? 0)}%`); });
   }
 }

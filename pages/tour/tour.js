@@ -84,6 +84,7 @@ class Tour {
     this.trigger("go", at);
     this.enter(at);
     if (focus) this.heading.focus({ preventScroll: true });
+    if (this.root.getBoundingClientRect().top < 0) this.root.scrollIntoView({ block: "start", behavior: "instant" });
     setText(this.spoken, spoken(this.text.spoken,
       { i: at, n: this.steps.length, title: this.heading.textContent }));
   }
@@ -95,7 +96,7 @@ class Tour {
     this.view = null;
     this.acted = false;
     remember({ step: at, ended: at === this.steps.length });
-    this.stage.className = `stage ${this.name}`;
+    this.stage.className = `stage of-${this.name}`;
     this.stage.replaceChildren();
     for (const node of [this.heading.parentElement, this.stage, this.answer]) {
       node.classList.remove("enters", "returns");
@@ -140,7 +141,16 @@ class Tour {
     }
     this.say(shown.said, shown.values, Boolean(shown.tells) || name === "map");
     this.view.show({ ...shown, acted: this.acted });
+    if (this.acted) this.reveal();
     this.acted = false;
+  }
+
+  /** The answer into sight, where the window is too low for the whole step. */
+  reveal() {
+    requestAnimationFrame(() => {
+      if (this.answer.getBoundingClientRect().bottom > window.innerHeight - this.foot.offsetHeight)
+        this.answer.scrollIntoView({ block: "end", behavior: this.moves ? "smooth" : "instant" });
+    });
   }
 
   /** The answer: sentences, and small behind them the symbol. */

@@ -1,5 +1,5 @@
-// data: text, href. Shown in the first visit alone, until it is taken to the end or waved away. A visit lasts as long as
-// the tab; the page's style gives it room only while <html> says that it is there, so nothing moves for others.
+// data: text, href. Shown in the first visit alone, until the tour is taken to its end or waved away. A visit lasts as
+// long as the tab; the page's style gives it room only while <html> says that it is there, so nothing moves for others.
 import { button, fill, make } from "../lib/dom.js";
 import { isShortcut } from "../lib/keys.js";
 import { isFirstVisit, remember, remembered } from "./memory.js";
@@ -7,7 +7,8 @@ import { isFirstVisit, remember, remembered } from "./memory.js";
 const SHOWN = "tourInvites";        // in the dataset of <html>
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const root = parentElement.querySelector(".component"), { text, href } = data, { step, ended, skipped } = remembered();
+  const root = parentElement.querySelector(".component"), { text, href } = data;
+  const { step, ended, skipped } = remembered();
   root.replaceChildren();
   const close = () => { delete document.documentElement.dataset[SHOWN]; };
   if (!isFirstVisit() || ended || skipped) { close(); return; }
