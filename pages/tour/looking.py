@@ -30,7 +30,7 @@ def look(page: Lesson, run: Run, done: dict) -> Step:
     if guess is None:
         return Step(asks, values=values)
     key = int(np.argmax(weights))
-    told = values | {"key": word(names[key]), "share": share(weights[key]), "guess": word(names[guess]),
+    told = values | {"seen": word(names[key]), "share": share(weights[key]), "guess": word(names[guess]),
                      "mine": share(weights[guess])}
     same = names[guess] == names[key]
     return Step(asks, {"weights": weights[begin:], "guess": guess - begin},

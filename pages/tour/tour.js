@@ -24,8 +24,8 @@ class Tour {
     this.nav = make("nav", "", root);
     this.dots = make("ol", "dots", this.nav);
     const head = make("header", "head", root);
-    this.over = make("p", "over", head);
-    this.heading = make("h2", "", head);
+    this.over = make("h2", "over", head);
+    this.heading = make("h3", "", head);
     this.heading.tabIndex = -1;
     this.sentence = make("p", "sentence", head);
     this.stage = make("section", "stage", root);

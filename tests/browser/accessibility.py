@@ -42,6 +42,7 @@ EXCLUDED = {
 # Pages whose picture is picked by other settings than a "view".
 OTHERS = {
     "": ("",), "next_token": ("",), "models": ("",), "map": ("",),
+    "tour": tuple(f"tour={step}" for step in range(1, 13)),
     "heads": tuple(f"heads_panel={panel}"
                    for panel in ("wall", "head", "roles", "write", "change", "prompts", "rollout")),
     "course": (*(f"course_view={view}" for view in ("lessons", "class", "glossary")),

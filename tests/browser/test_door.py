@@ -67,7 +67,7 @@ def policy(server: Server, path: str = "") -> str:
         return answer.headers["content-security-policy"]
 
 
-@pytest.mark.parametrize("name", [*PAGES, catalogue.COURSE, catalogue.MODELS])
+@pytest.mark.parametrize("name", [*PAGES, catalogue.COURSE, catalogue.MODELS, catalogue.TOUR])
 def test_a_page_loads_nothing_that_its_policy_forbids(watched: Page, server: Server, name: str):
     path = catalogue.url_path(name)
     assert policy(server, path) == policy(server)       # so the page need not be loaded anew under its own

@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { heated, place } from "../../pages/tour/heat.js";
+import { percent, spoken } from "../../pages/tour/said.js";
+
+test("a probability in percent is never rounded to none or to all", () => {
+  const written = { 0: "0 %", 1: "100 %", 0.5: "50 %", 0.7326: "73 %", 0.0786: "7.9 %", 0.00073: "0.073 %",
+    0.996: "99.6 %", 0.99963: "99.96 %", 0.999999: "99.9999 %", 0.999999999: "almost 100 %",
+    0.00001: "0.001 %", 1e-9: "less than 0.001 %" };
+  for (const [p, text] of Object.entries(written)) assert.equal(percent(Number(p)), text, p);
+});
+
+test("heat is the softmax of the divided logits, and lowers the first", () => {
+  const logits = Float32Array.from([3, 1, 0.5, -2]);
+  const plain = (t) => {
+    const weights = [...logits].map((u) => Math.exp(u / t)), sum = weights.reduce((a, b) => a + b);
+    return weights.map((weight) => weight / sum);
+  };
+  for (const t of [0.1, 0.7, 1, 3])
+    heated(logits, t).forEach((p, i) => assert.ok(Math.abs(p - plain(t)[i]) < 1e-12, `${t} ${i}`));
+  assert.ok(heated(logits, 0.5)[0] > heated(logits, 1)[0] && heated(logits, 1)[0] > heated(logits, 2)[0]);
+  assert.ok(heated(Float32Array.from([800, -800]), 0.1).every(Number.isFinite));
+});
+
+test("a throw falls into the share that holds it", () => {
+  const chances = [0.5, 0.3, 0.2];
+  assert.deepEqual([0, 0.49, 0.5, 0.79, 0.8, 0.999999].map((xi) => place(chances, xi)), [0, 0, 1, 1, 2, 2]);
+});
+
+test("what is spoken has words and percents, and leaves an unknown name as it is", () => {
+  assert.equal(spoken("{a} has {b} of {c}", { a: { word: "ball" }, b: { share: 0.25 } }), "ball has 25 % of {c}");
+});

@@ -1,0 +1,271 @@
+"""The tour: what each step asks and tells, by a second computation; any address, any prompt, any act."""
+from __future__ import annotations
+
+import math
+from functools import cache as kept
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from core.app.base import catalogue, prose
+from core.app.compute import cache
+from core.app.frame.lesson import Lesson
+from core.app.state.reader import example_prompts
+from core.app.state.run import Run, read
+from core.model.intervention import HeadEdit, Intervention
+from pages.tour import ending, looking, pieces, words
+from pages.tour.shared import STEPS, plain
+from pages.tour.steps import COMPUTE
+from tests.helpers.lessons import fine, open_at
+from tests.helpers.messages import given
+from tests.helpers.prompts import PROMPTS
+
+TEXT = prose.load("tour")
+PAGE = Lesson("tour", TEXT, prose.load("app"))
+# an act for each step that has one
+ACTS = {"finish": {"word": "doll", "sure": 60}, "write": {"added": [None] * 3}, "change": {"word": "hat", "place": 0},
+        "pieces": {"guess": 3}, "near": {"word": "hot", "guess": "warm"}, "numbers": {"guess": 32}, "look": {"key": 2},
+        "heads": {"off": [0, 9]}, "layers": {"guess": 2}, "dice": {"guess": "more"}, "learn": {"at": 1}}
+HOSTILE = ("<img src=x onerror=alert(1)>", "", " ", "\x00", "🐶" * 80, "שלום", "a" * 10_000, "·", "**x**", "{word}")
+
+
+@kept
+def run(prompt: str | None = None) -> Run:
+    return read(cache.shared_model("stories", "cpu"), example_prompts()[0] if prompt is None else prompt)
+
+
+def filled(label: str, values: dict) -> str:
+    """A label with its values; KeyError where one is missing."""
+    return TEXT.label(label).format(**values)
+
+
+def labels(step) -> list[str]:
+    return [label for label, _ in step.said]
+
+
+# ---- the page --------------------------------------------------------------------------------------------------------
+
+
+def header(at: AppTest) -> dict:
+    """What the tour's component was sent."""
+    return given(at, "tour")
+
+
+@pytest.mark.parametrize("number", range(1, 13))
+def test_each_step_opens_at_its_address_and_asks_before_it_tells(number: int):
+    at = open_at("tour", tour=str(number))
+    shown = header(at)
+    assert fine(at) and shown["at"] == number and shown["named"] and shown["asks"] and shown["tells"] is None
+    assert shown["said"] == [] and shown["steps"] == list(STEPS)
+
+
+@pytest.mark.parametrize("written, opened", [(None, 1), ("0", 1), ("99", 12), ("-3", 1), ("x", 1), ("3.7", 3),
+                                             ("<b>", 1), ("nan", 1), ("1e99", 12)])
+def test_an_address_that_makes_no_sense_opens_a_step_all_the_same(written: str | None, opened: int):
+    at = open_at("tour", tour=written)
+    assert fine(at) and header(at)["at"] == opened and header(at)["named"] == (written is not None)
+
+
+@pytest.mark.parametrize("number", ["3", "zq", "1000"])
+def test_the_home_address_with_a_step_leads_to_the_tour(number: str):
+    at = open_at("overview", tour=number)
+    assert fine(at) and header(at)["at"] == {"3": 3, "zq": 1, "1000": 12}[number]
+
+
+def test_the_home_page_carries_the_invitation_but_not_before_a_class():
+    def invited(at: AppTest) -> bool:
+        return any(c.proto.component_name == "tour_invitation" for c in at.get("bidi_component"))
+
+    assert invited(open_at("overview")) and not invited(open_at("overview", present="true"))
+    assert not invited(open_at("heads"))
+
+
+@pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS.keys())
+def test_every_step_bears_every_prompt_before_and_after_its_act(prompt: str | None):
+    there = run(prompt)
+    for name in ACTS:
+        before, after = (COMPUTE[name](PAGE, there, done) for done in ({}, ACTS))
+        assert before.tells is None and not before.said, name
+        assert (after.tells is None) == (after.asks is None), name
+        for label, values in after.said:
+            filled(label, values)
+
+
+@pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS.keys())
+def test_the_map_leads_on_with_every_prompt(prompt: str | None):
+    at = open_at("tour", tour="12", prompt=prompt)
+    assert fine(at) and [way["href"].partition("?")[0] for way in header(at)["asks"]["ways"]] == [
+        "./generation", "./heads", "./training", "./limits"]
+
+
+@pytest.mark.parametrize("written", HOSTILE)
+def test_what_is_typed_into_a_field_breaks_no_step(written: str):
+    done = {"finish": {"word": written, "sure": written}, "change": {"word": written, "place": written},
+            "near": {"word": written, "guess": written}, "numbers": {"guess": written}, "pieces": {"guess": written},
+            "look": {"key": written}, "layers": {"guess": written}, "dice": {"guess": written},
+            "learn": {"at": written}}
+    for name in done:
+        for label, values in COMPUTE[name](PAGE, run(), done).said:
+            filled(label, values)
+
+
+def test_every_text_that_the_browser_asks_for_is_there():
+    for name in STEPS:
+        for part in ("name", "title", "sentence", "symbol"):
+            assert TEXT.label(f"{part}_{name}")
+    entrances = TEXT.entries("entrance")
+    assert [way.id for way in entrances] == ["write", "look", "learn", "trust"]
+    for way in entrances:
+        assert way.settings["lesson"] in {entry.id for entry in catalogue.existing()} and way.title.endswith("?")
+
+
+# ---- steps 1 to 3 ----------------------------------------------------------------------------------------------------
+
+
+def test_a_word_of_several_tokens_has_the_product_of_their_probabilities():
+    there, ids = run(), run().tokenizer.encode(" umbrella")
+    assert len(ids) > 1
+    p, so_far = 1.0, there.token_ids
+    for token in ids:
+        p *= float(there.trace_of(so_far).probs[-1, token])
+        so_far = (*so_far, token)
+    assert math.isclose(words.probability_of(there, "umbrella"), p, rel_tol=1e-4)
+
+
+def test_the_readers_word_stands_beside_the_models():
+    step = words.finish(PAGE, run(), {"finish": {"word": "doll", "sure": 60}})
+    [own] = [row for row in step.tells["rows"] if "sure" in row]
+    p = float(run().trace.probs[-1, run().tokenizer.encode(" doll")[0]])
+    assert own["word"] == "doll" and own["sure"] == 0.6 and math.isclose(own["p"], p, rel_tol=1e-5)
+    assert labels(step) == ["told_finish"]
+    top = plain(run().tokenizer.visible(int(run().trace.logits[-1].argmax())), "r")
+    assert labels(words.finish(PAGE, run(), {"finish": {"word": top, "sure": 9}})) == ["told_finish_same"]
+
+
+def test_writing_takes_the_readers_token_and_throws_the_same_dice_each_time():
+    there = run()
+    [doll] = there.tokenizer.encode(" doll")
+    first, second = (words.write(PAGE, there, {"write": {"added": [doll, None, None]}}) for _ in range(2))
+    assert first.tells == second.tells and first.tells["added"].startswith(" doll")
+    whole = read(there.loaded, there.text + first.tells["added"])
+    assert math.isclose(first.tells["rows"][0]["p"], float(whole.trace.probs[-1].max()), rel_tol=1e-4)
+    ended = words.write(PAGE, there, {"write": {"added": [doll, there.tokenizer.end_of_text, None]}})
+    assert ended.tells["full"] and labels(ended) == ["told_write_ended"] and ended.tells["added"] == " doll"
+
+
+def test_a_changed_word_is_told_with_both_texts_own_passes():
+    there = run()
+    place = words.change(PAGE, there, {}).asks["place"]
+    step = words.change(PAGE, there, {"change": {"word": "hat", "place": place}})
+    assert [piece for piece, is_word in step.asks["pieces"] if is_word][place] == "ball"
+    after = read(there.loaded, there.text.replace("ball", "hat"))
+    for row in step.tells["rows"]:
+        [token] = there.tokenizer.encode(f" {row['word']}")
+        assert math.isclose(row["p"], float(after.trace.probs[-1, token]), rel_tol=1e-4)
+        assert math.isclose(row["before"], float(there.trace.probs[-1, token]), rel_tol=1e-4)
+    same = words.change(PAGE, there, {"change": {"word": "ball", "place": place}})
+    assert labels(same) == ["told_change_same", "told_change_little"]
+
+
+def test_the_sentence_of_the_words_to_pick_from_is_the_prompt():
+    for prompt in (None, PROMPTS["HTML"], PROMPTS["right to left"], "Don’t stop, o'clock"):
+        step = words.change(PAGE, run(prompt), {})
+        assert "".join(piece for piece, _ in step.asks["pieces"]) == run(prompt).text
+
+
+# ---- steps 4 to 6 ----------------------------------------------------------------------------------------------------
+
+
+def test_the_signs_become_the_tokens():
+    frames, n_rules = pieces.frames_of(run())
+    assert sum(frames[-1], []) == run().tokens[1:] and n_rules > 10
+    assert sum(frames[0], []) == [run().tokenizer.visible(run().tokenizer.id_of(bytes([b])))
+                                  for b in run().text.encode()]
+    sizes = [sum(map(len, frame)) for frame in frames]
+    assert sizes == sorted(sizes, reverse=True) and len(frames) <= pieces.MOST_FRAMES
+
+
+def test_neighbours_are_those_of_a_plain_cosine():
+    E = run().model.E.double()
+    [hot] = run().tokenizer.encode(" hot")
+    cosines = torch.nn.functional.cosine_similarity(E, E[hot][None], dim=-1)
+    cosines[hot] = -2
+    step = pieces.near(PAGE, run(), {"near": {"word": "hot", "guess": "banana"}})
+    around = step.tells["around"]
+    order = cosines.argsort(descending=True)
+    assert [one["word"] for one in around[:7]] == [run().tokenizer.visible(int(i)) for i in order[:7]]
+    assert np.allclose([one["near"] for one in around[:7]], cosines[order[:7]].tolist(), atol=1e-5)
+    told = dict(step.said)["told_near"]
+    assert int(order[told["rank"] - 1]) == run().tokenizer.encode(" banana")[0] and around[-1]["mine"]
+
+
+def test_the_list_of_numbers_is_the_words_own_row():
+    step = pieces.numbers(PAGE, run(), {"numbers": {"guess": 256}, "near": {"word": "king", "guess": "x"}})
+    [king] = run().tokenizer.encode(" king")
+    assert np.array_equal(step.arrays["row_0"], run().model.E[king].numpy())
+    assert labels(step)[0] == "told_numbers_same" and step.asks["options"].count(256) == 1
+
+
+# ---- steps 7 to 9 ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prompt", example_prompts())
+def test_the_head_that_is_met_looks_at_a_word_of_the_text(prompt: str):
+    layer, head = looking.telling_head(run(prompt))
+    weights = run(prompt).trace.blocks[layer].pattern[head, -1]
+    assert 0 < int(weights.argmax()) < len(weights) - 1
+    step = looking.look(PAGE, run(prompt), {"look": {"key": int(weights.argmax())}})
+    assert labels(step)[0] == "told_look_same" and np.isclose(sum(step.tells["weights"]), 1, atol=1e-4)
+
+
+def test_heads_that_are_switched_off_are_off():
+    step = looking.heads(PAGE, run(), {"heads": {"off": [0, 46]}})
+    probs = run().trace_with(Intervention(heads=(HeadEdit(0, 0), HeadEdit(5, 6)))).probs[-1]
+    assert math.isclose(step.tells["rows"][0]["p"], float(probs[int(run().trace.probs[-1].argmax())]), rel_tol=1e-5)
+    every = looking.heads(PAGE, run(), {"heads": {"off": [*range(48), 48, -1]}})
+    assert len(every.tells["off"]) == 48
+
+
+def test_the_wall_holds_every_heads_pattern():
+    side, tiles = looking.wall_of(run())
+    assert side == 26 and tiles.size == 48 * side * side
+    own = run().trace.blocks[5].pattern[6]
+    assert np.allclose((tiles.reshape(48, side, side)[46] / 255.0) ** 2, own.numpy(), atol=0.005)
+    side, tiles = looking.wall_of(run(PROMPTS["256 tokens"]))
+    assert side < 256 and tiles.size <= looking.MOST_TILE_CELLS
+
+
+def test_the_layers_are_the_lenss_and_end_at_the_models_own_word():
+    lens = looking.lens_of(run())
+    top = run().trace.probs[-1].max(-1)
+    assert len(lens) == 7 and lens[-1][0] == int(top.indices)
+    assert math.isclose(lens[-1][1], float(top.values), rel_tol=1e-4)
+    told = dict(looking.layers(PAGE, run(), {"layers": {"guess": 0}}).said)["told_layers"]
+    first = told["first"]
+    assert all(token == lens[-1][0] for token, _ in lens[first:]) and (first == 0 or lens[first - 1][0] != lens[-1][0])
+
+
+# ---- steps 10 to 12 --------------------------------------------------------------------------------------------------
+
+
+def test_the_dice_get_the_logits_in_falling_order_with_their_words():
+    step = ending.dice(PAGE, run(), {})
+    logits = step.arrays["logits"]
+    assert (np.diff(logits) <= 0).all() and len(step.asks["names"]) == len(logits) == run().tokenizer.vocab_size
+    assert step.asks["names"][0] == step.asks["top"]
+
+
+def test_the_moments_are_a_models_own_at_its_steps():
+    moments = ending.moments_of(run(), "stories-small")
+    assert moments[0]["step"] == 0 and moments[-1]["step"] == cache.moments("stories-small")[-1].step
+    past = read(cache.shared_model("stories-small@256", "cpu"), run().text)
+    [shown] = [moment for moment in moments if moment["step"] == 256]
+    assert math.isclose(shown["rows"][0]["p"], float(past.trace.probs[-1].max()), rel_tol=1e-5)
+
+
+def test_an_entrance_that_does_not_exist_leads_home():
+    assert ending.place(PAGE, run(), "<b>") == (catalogue.HOME, {})
+    lesson, settings = ending.place(PAGE, run(), "look")
+    assert lesson == "heads" and (settings["layer"], settings["head"]) == looking.telling_head(run())
