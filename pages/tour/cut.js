@@ -70,7 +70,6 @@ export class Near {
     this.guess = field(row, text.guess_near, { done: () => this.act() });
     actButton(row, text.act_near, () => this.act());
     this.sky = make("div", "sky", stage);
-    this.sky.role = "img";
     onWidth(this.sky, () => this.paint());
   }
 
@@ -96,6 +95,7 @@ export class Near {
       Object.assign(ring.style, { width: `${2 * rx * share}px`, height: `${2 * ry * share}px` });
     }
     chip(sky, tells?.centre ?? this.tour.shown.asks.word, "star centre");
+    sky.role = tells ? "img" : "presentation";
     sky.ariaLabel = tells ? spoken(this.tour.text.picture_near, { word: { word: tells.centre },
       around: tells.around.map(({ word }) => word).join(", ") }) : "";
     const far = 1 - (tells?.far ?? 0);

@@ -83,7 +83,6 @@ export class Bars {
   constructor(parent, text, { pick = null, pickLabel = null } = {}) {
     Object.assign(this, { text, pick, pickLabel, rows: new Map() });
     this.box = make("div", "bars", parent);
-    this.box.role = "list";
   }
 
   show(rows) {
@@ -92,12 +91,14 @@ export class Bars {
     for (const row of rows) {
       const node = this.rows.get(row.word) ?? this.build();
       kept.set(row.word, node);
+      node.line.role = "listitem";
       this.fill(node, row);
       this.box.append(node.line);
     }
     for (const [word, node] of this.rows) if (!kept.has(word)) node.line.remove();
     this.rows = kept;
     this.box.classList.remove("blank");
+    this.box.role = rows.length ? "list" : "presentation";
   }
 
   /** The places of n bars that are still to come. */
@@ -109,14 +110,13 @@ export class Bars {
       const { line, name, fill } = this.build();
       setText(name, "?");
       fill.remove();
-      line.role = "presentation";
+      line.ariaHidden = "true";
       this.box.append(line);
     }
   }
 
   build() {
     const line = make("div", "bar");
-    line.role = "listitem";
     const row = this.pick ? button(line, "", "", () => this.pick(row.row), "row") : make("div", "row", line);
     const name = chip(row, "", "word"), track = make("span", "track", row), value = make("span", "value", row);
     return { line, row, name, value, before: make("span", "before", track), fill: make("span", "fill", track),

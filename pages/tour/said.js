@@ -1,6 +1,6 @@
 // The tour's sentences: words set apart, probabilities in percent.
 import { chip, make } from "../../core/components/lib/dom.js";
-import { readable } from "../../core/components/lib/numbers.js";
+import { grouped, readable } from "../../core/components/lib/numbers.js";
 
 const LEAST = 1e-5;         // what is smaller is not written out
 const MOST_DIGITS = 6;
@@ -20,7 +20,7 @@ export function say(node, template, values) {
     const name = /^\{(\w+)\}$/.exec(part)?.[1], value = name && name in values ? values[name] : part;
     if (value?.word !== undefined) chip(node, value.word, "word");
     else if (value?.share !== undefined) make("b", "share", node, percent(value.share));
-    else if (value !== "") node.append(String(value));
+    else if (value !== "") node.append(typeof value === "number" ? grouped(value) : String(value));
   }
   return node;
 }

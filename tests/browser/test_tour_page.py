@@ -1,0 +1,274 @@
+"""The tour in a real Chromium: from the first step to the last by keys, by touch and by link; offered once, skipped and
+resumed; read by a screen reader; with whatever is typed into it.
+"""
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from core.app.base import prose
+from pages.tour.shared import STEPS
+from tests.browser.accessibility import AXE, IMPACTS, found_on
+from tests.browser.pictures import cut_off
+from tests.browser.serving import go_to, prepare, rest, settle
+
+TOUR = prose.load("tour")
+FOCUSED = "() => { let e = document.activeElement; while (e?.shadowRoot?.activeElement) e = " \
+          "e.shadowRoot.activeElement; return e?.tagName; }"
+N = len(STEPS)
+
+
+def at_step(page: Page, number: int) -> None:
+    """Wait until a step is open and its picture stands."""
+    expect(page.locator(".tour .dot[aria-current=step]")).to_have_accessible_name(
+        f"Step {number} of {N}: {TOUR.label(f'name_{STEPS[number - 1]}')}")
+    expect(page.locator(f".tour .stage.of-{STEPS[number - 1]} > *").first).to_be_attached()
+    settle(page)
+
+
+def is_told(page: Page) -> None:
+    expect(page.locator(".tour .told")).not_to_be_empty()
+
+
+def typed(page: Page, *words: str) -> None:
+    """Types into the step's fields, one after the other, and commits with Enter."""
+    fields = page.locator(".tour .field input")
+    fields.first.focus()
+    for i, word in enumerate(words):
+        if i:
+            page.keyboard.press("Tab")
+        page.keyboard.press("Control+a")
+        page.keyboard.type(word)
+    page.keyboard.press("Enter")
+
+
+def press(page: Page, css: str, key: str = "Enter") -> None:
+    """Presses a key on a part of the step, which the Tab key reaches."""
+    place = page.locator(f".tour {css}").first
+    place.focus()
+    assert place.evaluate("e => e.tabIndex >= 0 && !e.disabled"), css
+    page.keyboard.press(key)
+
+
+def acted(page: Page, number: int) -> None:
+    """The step's act, by keys alone."""
+    name = STEPS[number - 1]
+    if name == "finish":
+        typed(page, "doll")
+    elif name == "change":
+        typed(page, "hat")
+    elif name == "near":
+        typed(page, "hot", "warm")
+    elif name == "look":
+        press(page, ".token.query", "ArrowLeft")
+        page.keyboard.press("Enter")
+    elif name in ("numbers", "dice"):
+        press(page, ".option")
+    elif name == "heads":
+        press(page, ".tile.met")
+    elif name == "learn":
+        press(page, "input[type=range]", "End")
+    else:
+        press(page, ".act")
+
+
+def test_from_the_first_step_to_the_last_by_keys_alone(open_page):
+    """Nothing is told before the act; the arrow keys go on, the focus goes to the heading, and a line says the step."""
+    page = open_page("tour", still=True)
+    for number in range(1, N):
+        at_step(page, number)
+        expect(page.locator(".tour .told")).to_be_empty()
+        acted(page, number)
+        is_told(page)
+        settle(page)
+        page.locator(".tour h3").focus()
+        page.keyboard.press("ArrowRight" if number % 2 else "PageDown")
+        expect(page.locator(".tour > .spoken")).to_contain_text(f"Step {number + 1} of {N}")
+        assert page.evaluate(FOCUSED) == "H3"
+    at_step(page, N)
+    page.keyboard.press("ArrowLeft")
+    at_step(page, N - 1)
+    expect(page.locator(".tour .told")).to_contain_text("2\u202f400 steps, the last one")
+    page.keyboard.press("ArrowRight")
+    at_step(page, N)
+    press(page, ".way-on >> nth=3")
+    page.get_by_role("heading", name=prose.load("limits").section("title"), exact=True).wait_for()
+    settle(page)
+    assert "/limits" in page.url and page.errors == []
+
+
+def test_arrow_keys_belong_to_fields_sliders_and_rows_while_these_have_the_focus(open_page):
+    page = open_page("tour?tour=7")
+    at_step(page, 7)
+    press(page, ".token.query", "ArrowLeft")
+    assert page.locator(".tour .token:focus").inner_text() == "·lost"
+    page.goto(page.url.replace("tour=7", "tour=1"))
+    settle(page)
+    page.locator(".tour input[type=range]").press("ArrowRight")
+    expect(page.locator(".tour output")).to_have_text("55 %")
+    page.locator(".tour .field input").press("ArrowLeft")
+    at_step(page, 1)
+    page.locator(".tour h3").focus()
+    page.keyboard.press("ArrowRight")
+    at_step(page, 2)
+
+
+def swipe(page: Page, by: int) -> None:
+    """A finger that goes `by` pixels across the tour's heading."""
+    session = page.context.new_cdp_session(page)
+    box = page.locator(".tour .sentence").bounding_box()
+    x, y = 200, box["y"] + box["height"] / 2
+    session.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+    for part in (0.5, 1):
+        session.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [{"x": x + by * part, "y": y}]})
+    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    session.detach()
+
+
+def test_from_the_first_step_to_the_last_by_touch_on_a_phone(browser, server):
+    """Swipes lead on and back; nothing is wider than the screen; the answer comes into sight."""
+    context = browser.new_context(bypass_csp=True, has_touch=True, is_mobile=True,
+                                  viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    prepare(page)
+    page.goto(f"{server.url}/tour")
+    settle(page)
+    for number in range(1, N):
+        at_step(page, number)
+        if number == 1:
+            page.locator(".tour .field input").fill("doll")
+            page.locator(".tour .act").tap()
+            is_told(page)
+            rest(page)
+            foot = page.locator(".tour .foot").bounding_box()
+            told = page.locator(".tour .told").bounding_box()
+            assert told["y"] + told["height"] <= foot["y"] + 1
+        assert page.evaluate("document.scrollingElement.scrollWidth") <= 390 and cut_off(page) == [], number
+        swipe(page, -150)
+    at_step(page, N)
+    swipe(page, 150)
+    at_step(page, N - 1)
+    swipe(page, 30)
+    at_step(page, N - 1)
+    context.close()
+
+
+def test_each_step_is_a_link_and_back_leads_through_the_steps(open_page):
+    page = open_page("?tour=3")
+    at_step(page, 3)
+    assert "/tour?" in page.url and "tour=3" in page.url
+    page.locator(".tour .next").click()
+    at_step(page, 4)
+    assert "tour=4" in page.url
+    page.go_back()
+    at_step(page, 3)
+    page.go_forward()
+    at_step(page, 4)
+    page.locator(".tour .dot").nth(8).click()
+    at_step(page, 9)
+    page.reload()
+    at_step(page, 9)
+    assert page.errors == []
+
+
+INVITATION = ".invitation .way"
+
+
+def test_a_first_visit_offers_the_tour_and_a_second_does_not(open_page):
+    page = open_page("")
+    expect(page.locator(INVITATION)).to_be_visible()
+    page.reload()
+    settle(page)
+    expect(page.locator(INVITATION)).to_be_visible()          # the same visit
+    second = page.context.new_page()
+    second.goto(page.url)
+    settle(second)
+    second.locator(".overview_map, .st-key-overview_below").first.wait_for()
+    assert second.locator(INVITATION).count() == 0
+    expect(second.get_by_role("link", name=prose.load("app").label("page_tour"), exact=True)).to_be_visible()
+    assert page.errors == []
+
+
+def test_a_link_into_a_lesson_offers_nothing(open_page):
+    page = open_page("heads")
+    assert page.locator(".invitation").count() == 0 and "/heads" in page.url
+
+
+def test_it_is_waved_away_for_good(open_page):
+    page = open_page("")
+    before = page.locator(".st-key-lesson_head").bounding_box()["y"]
+    page.locator(".invitation .skip").click()
+    expect(page.locator(".invitation .skip")).to_be_hidden()
+    assert page.locator(".st-key-lesson_head").bounding_box()["y"] < before
+    page.reload()
+    settle(page)
+    assert page.locator(INVITATION).count() == 0
+
+
+def test_the_tour_is_skipped_and_taken_up_where_it_was_left(open_page):
+    page = open_page("")
+    page.locator(INVITATION).click()
+    at_step(page, 1)
+    page.locator(".tour .dot").nth(4).click()
+    at_step(page, 5)
+    go_to(page, page.url.partition("/tour")[0] + "/")
+    expect(page.locator(INVITATION)).to_have_text(TOUR.label("invite_resume", i=5))
+    later = page.context.new_page()                            # another day: the menu alone, and the step is known
+    later.goto(page.url.partition("?")[0] + "tour")
+    at_step(later, 5)
+    later.locator(".tour .middle button").click()
+    later.get_by_role("heading", name=prose.load("overview").section("title"), exact=True).wait_for()
+    settle(later)
+    assert later.locator(INVITATION).count() == 0
+
+
+@pytest.mark.parametrize("written", ["<img src=x onerror=window.zq=1>", "🐶" * 40, "שלום", "a\u0000b", "{word}", "  "])
+def test_whatever_is_typed_is_shown_as_text_and_breaks_nothing(open_page, written):
+    page = open_page("tour?tour=1")
+    for number in (1, 3, 5):
+        page.locator(".tour .dot").nth(number - 1).click()
+        at_step(page, number)
+        for field in page.locator(".tour .field input").all():
+            field.fill(written)
+        page.locator(".tour .act").first.click()
+        settle(page)
+        assert page.get_by_test_id("stAlertContentError").count() == 0
+        assert bool(page.locator(".tour .told").inner_text().strip()) == bool(written.strip())
+    assert page.evaluate("window.zq") is None and page.errors == []
+
+
+def test_a_new_sentence_begins_every_step_anew(open_page):
+    page = open_page("tour?tour=1")
+    typed(page, "doll")
+    is_told(page)
+    field = page.locator(".st-key-prompt textarea")
+    field.fill("The cat sat on the mat. The dog sat on the")
+    field.press("Control+Enter")
+    expect(page.locator(".tour .line")).to_contain_text("The dog sat on the")
+    expect(page.locator(".tour .told")).to_be_empty()
+    typed(page, "mat")
+    expect(page.locator(".tour .told")).to_contain_text("So does the model")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_axe_finds_nothing_in_any_step_before_and_after_its_act(open_page, dark):
+    page = open_page("tour", dark=dark, still=True)
+    for number in range(1, N + 1):
+        page.locator(".tour .dot").nth(number - 1).click()
+        at_step(page, number)
+        rest(page)
+        assert found_on(page, IMPACTS, AXE) == [], number
+        if number < N:
+            acted(page, number)
+            is_told(page)
+            settle(page)
+            rest(page)
+            assert found_on(page, IMPACTS, AXE) == [], number
+
+
+def test_a_reader_who_wants_no_motion_gets_none(open_page):
+    page = open_page("tour?tour=7", still=True)
+    at_step(page, 7)
+    acted(page, 7)
+    is_told(page)
+    assert page.evaluate("document.getAnimations().length") == 0 and page.locator(".looks path.drawn").count() == 0
