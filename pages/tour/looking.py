@@ -115,8 +115,9 @@ def layers(_page: Lesson, run: Run, done: dict) -> Step:
     names = next_words(run, ids, run.text)
     rungs = [{"after": k, "word": names[k], "p": best[k][1], "mine": k == guess, "first": k == first} for k in at]
     told = values | {"guess": guess, "first": first, "changes": changes}
-    return Step(asks, {"rungs": rungs}, [("told_layers_same" if guess == first else "told_layers", told),
-                                         ("told_layers_changes" if changes > 1 else "told_layers_once", told)], values)
+    verdict = "told_layers_start" if not first else "told_layers_same" if guess == first else "told_layers"
+    return Step(asks, {"rungs": rungs}, [(verdict, told), ("told_layers_changes" if changes > 1 else "told_layers_once",
+                                                           told)], values)
 
 
 def lens_of(run: Run) -> list[tuple[int, float]]:

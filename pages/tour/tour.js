@@ -95,7 +95,7 @@ class Tour {
     this.at = at;
     this.view = null;
     this.acted = false;
-    remember({ step: at, ended: at === this.steps.length });
+    remember(at < this.steps.length ? { step: at } : { step: at, ended: true });
     this.stage.className = `stage of-${this.name}`;
     this.stage.replaceChildren();
     for (const node of [this.heading.parentElement, this.stage, this.answer]) {

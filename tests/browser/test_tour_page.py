@@ -171,6 +171,15 @@ def test_each_step_is_a_link_and_back_leads_through_the_steps(open_page):
     assert page.errors == []
 
 
+def test_back_from_a_step_that_the_home_address_named_leads_home(open_page):
+    page = open_page("?tour=3")
+    at_step(page, 3)
+    page.go_back()
+    page.get_by_role("heading", name=prose.load("overview").section("title"), exact=True).wait_for()
+    settle(page)
+    assert "/tour" not in page.url and page.errors == []
+
+
 INVITATION = ".invitation .way"
 
 

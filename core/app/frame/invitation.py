@@ -1,12 +1,22 @@
-"""The invitation to the tour, on the home page."""
+"""The ways from the home page into the tour: the invitation, and the short form of a link to a step."""
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
 from core.app.base import catalogue, prose
 from core.app.frame.guard import fragment
 from core.app.state import reader
 from core.components.tour_invitation import invitation
 
 
+def follow_link() -> None:
+    """Go to the step of the tour that the home address names (/?tour=3); not where the reader comes back from there."""
+    step, context = st.query_params.get(catalogue.TOUR), get_script_run_ctx()
+    if step and not (context is not None and context.is_history_navigation):
+        reader.open_lesson(catalogue.TOUR, {catalogue.TOUR: step})
+
+
 def draw() -> None:
-    """Draw it, a fragment; not in present mode, where a class looks on."""
+    """Draw the invitation, a fragment; not in present mode, where a class looks on."""
     if not reader.present():
         fragment(_draw)()
 
