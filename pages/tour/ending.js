@@ -1,7 +1,7 @@
 // Steps 10 to 12: the dice, how the model learned, the whole map.
 import { button, chip, make, setText, spokenLine } from "../../core/components/lib/dom.js";
 import { grouped } from "../../core/components/lib/numbers.js";
-import { isShortcut } from "../../core/components/lib/keys.js";
+import { followed } from "../../core/components/lib/links.js";
 import { Bars, Slider } from "./parts.js";
 import { heated, place } from "./heat.js";
 import { say } from "./said.js";
@@ -135,10 +135,6 @@ export class Whole {
     node.href = href;
     make("b", "", node, title);
     make("span", "", node, about);
-    node.onclick = (event) => {
-      if (isShortcut(event) || event.shiftKey || event.button) return;
-      event.preventDefault();
-      this.tour.open(id);
-    };
+    followed(node, () => this.tour.open(id));
   }
 }

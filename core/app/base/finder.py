@@ -65,6 +65,9 @@ def _pages() -> Iterator[Found]:
     for view in course.names("about"):
         yield Found(f"page {view}", "page", course.label(f"view_{view}"), words.label("page_course"),
                     course.about(view), catalogue.COURSE, {"course_view": view})
+    tour = prose.load(catalogue.TOUR)
+    yield Found("page tour", "page", tour.section("title"), words.label("page_tour"), tour.section("sentence"),
+                catalogue.TOUR)
     yield Found("page map", "page", words.label("page_map"), "", words.label("find_map"), catalogue.MAP)
     yield Found("page models", "page", prose.load("library").label("page"), "", words.label("find_models"),
                 catalogue.MODELS)

@@ -1,7 +1,7 @@
 // data: text, href. Shown in the first visit alone, until the tour is taken to its end or waved away. A visit lasts as
 // long as the tab; the page's style gives it room only while <html> says that it is there, so nothing moves for others.
 import { button, fill, make } from "../lib/dom.js";
-import { isShortcut } from "../lib/keys.js";
+import { followed } from "../lib/links.js";
 import { isFirstVisit, remember, remembered } from "./memory.js";
 
 const SHOWN = "tourInvites";        // in the dataset of <html>
@@ -17,11 +17,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
   make("span", "text", root, text.text);
   const way = make("a", "way", root, step > 1 ? fill(text.resume, { i: step }) : text.start);
   way.href = href;
-  way.onclick = (event) => {
-    if (isShortcut(event) || event.shiftKey || event.button) return;
-    event.preventDefault();
-    close();
-    setTriggerValue("take", true);
-  };
+  followed(way, () => { close(); setTriggerValue("take", true); });
   button(root, text.skip, "", () => { remember({ skipped: true }); close(); }, "skip");
 }
