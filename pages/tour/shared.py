@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.app.base import catalogue
 from core.app.compute import cache
-from core.app.state import Run, reader
-from core.app.state.lesson_settings import Setting
+from core.app.state import Run
+from core.app.state.lesson_settings import Setting, Settings
 
 STEPS = ("finish", "write", "change", "pieces", "near", "numbers", "look", "heads", "layers", "dice", "learn", "map")
-KEY = catalogue.TOUR            # in the address and in the session: the number of the open step, from 1
-NUMBER = Setting(1, low=1, high=len(STEPS))
+# the number of the open step, from 1
+SETTINGS = Settings(catalogue.TOUR, {"step": Setting(1, low=1, high=len(STEPS))})
+KEY = f"{catalogue.TOUR}_step"
 ACTS = "tour_acts"              # in the session: (prompt under model, {step: what the reader has done in it})
 MOST_CHARACTERS = 60            # of a typed word
 TAIL = 220                      # characters of a long prompt that are shown, its last ones
@@ -49,33 +49,18 @@ def share(p: float) -> dict:
 
 
 def number() -> int:
-    """The number of the open step, from 1: the address's when the tour is opened or the reader has gone through the
-    browser's history, else the one that was kept.
-    """
-    context = get_script_run_ctx()
-    returning = context is not None and context.is_history_navigation
-    written = st.query_params.get(KEY)
-    asked = written if returning or KEY not in st.session_state else st.session_state[KEY]
-    if asked is None:
-        return NUMBER.default
-    at = NUMBER.accept(asked)
-    if at is None:
-        reader.notice("notice_url", name=KEY, value="…")
-    keep(at or NUMBER.default)
-    return st.session_state[KEY]
+    """The number of the open step, from 1."""
+    return SETTINGS.read("step")
 
 
 def is_named() -> bool:
     """Whether the address or the reader has named a step; else the browser goes to the one that it remembers."""
-    return KEY in st.session_state or KEY in st.query_params
+    return KEY in st.session_state or not {KEY, catalogue.TOUR}.isdisjoint(st.query_params)
 
 
 def keep(at: int) -> None:
-    """Make `at` the open step, in the session and in the address, where the first one is not said."""
-    st.session_state[KEY] = NUMBER.accept(at) or NUMBER.default
-    written = str(st.session_state[KEY])
-    if st.query_params.get(KEY, str(NUMBER.default)) != written:
-        st.query_params[KEY] = written
+    """Callback: make `at` the open step."""
+    SETTINGS.keep(step=at)
 
 
 def acts(run: Run) -> dict[str, dict]:

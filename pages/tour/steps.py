@@ -10,7 +10,7 @@ from core.app.state import Run, reader
 from core.components import declare
 from core.components.lib.bytes import pack
 from pages.tour import ending, looking, pieces, words
-from pages.tour.shared import KEY, STEPS, acts, is_named, keep, number
+from pages.tour.shared import STEPS, acts, is_named, keep, number
 
 COMPUTE = {"finish": words.finish, "write": words.write, "change": words.change, "pieces": pieces.pieces,
            "near": pieces.near, "numbers": pieces.numbers, "look": looking.look, "heads": looking.heads,
@@ -43,7 +43,7 @@ def _draw(page: lesson.Lesson, run: Run, at: int, named: bool) -> None:
     header = {"text": page.words.labels, "steps": STEPS, "at": at, "named": named, "scale": reader.scale(),
               "of": f"{run.model_name} {run.token_ids}", "title": page.text("title"), "done": list(done),
               "asks": step.asks, "tells": step.tells, "said": list(step.said), "values": dict(step.values)}
-    _tour(key=KEY + "_picture", data=pack(header, dict(step.arrays)),
+    _tour(key="tour_picture", data=pack(header, dict(step.arrays)),
           events={"go": keep, "act": lambda act: _act(done, act),
                   "open": lambda entrance: st.session_state.update({OPEN: entrance})})
 

@@ -102,7 +102,7 @@ def test_arrow_keys_belong_to_fields_sliders_and_rows_while_these_have_the_focus
     at_step(page, 7)
     press(page, ".token.query", "ArrowLeft")
     assert page.locator(".tour .token:focus").inner_text() == "·lost"
-    page.goto(page.url.replace("tour=7", "tour=1"))
+    page.goto(page.url.split("?")[0] + "?tour=1")
     settle(page)
     page.locator(".tour input[type=range]").press("ArrowRight")
     expect(page.locator(".tour output")).to_have_text("55 %")
@@ -156,10 +156,10 @@ def test_from_the_first_step_to_the_last_by_touch_on_a_phone(browser, server):
 def test_each_step_is_a_link_and_back_leads_through_the_steps(open_page):
     page = open_page("?tour=3")
     at_step(page, 3)
-    assert "/tour?" in page.url and "tour=3" in page.url
+    assert "/tour?" in page.url and "tour_step=3" in page.url
     page.locator(".tour .next").click()
     at_step(page, 4)
-    assert "tour=4" in page.url
+    assert "tour_step=4" in page.url
     page.go_back()
     at_step(page, 3)
     page.go_forward()

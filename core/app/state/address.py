@@ -33,8 +33,11 @@ def take_in() -> None:
         del said[key]
         st.session_state.pop(key, None)
     said.update({key: text for key, text in query.items() if _is_of_page(key)})
-    if model_choice.page() == catalogue.COURSE and "term" in query:        # the short form of a link to the glossary
+    # the short forms of a link, to the glossary and to a step of the tour
+    if model_choice.page() == catalogue.COURSE and "term" in query:
         said.update({"course_view": "glossary", "course_term": query["term"]})
+    if model_choice.page() == catalogue.TOUR and "tour" in query:
+        said["tour_step"] = query["tour"]
 
 
 def of_page() -> dict[str, str]:
