@@ -20,6 +20,7 @@ from core.figures.thinning import thinned
 
 LONGEST_TOKEN = 130       # px of a token beside its bar; a longer one ends in an ellipsis, its tooltip has it whole
 MOST_GROUPS = 15          # names below a waterfall
+LEAST_WRITTEN = 0.001     # probability beside a bar; a smaller one is "< 0.001"
 MOST_WRITTEN = 14         # rows of a matrix whose cells still have room for a number each
 
 
@@ -215,12 +216,12 @@ def _bands(groups: Sequence[str]) -> pd.DataFrame:
 def two_distributions(tokens: Sequence[str], before: np.ndarray, after: np.ndarray, names: tuple[str, str],
                       axis_title: str, theme: str, scale: float = 1.0, height: int = 320) -> alt.LayerChart:
     """Next-token probabilities before and after a change, a pair of bars for each token: filled before, outlined
-    and dashed after.
+    and dashed after. What is too small for a bar has no exact number but in the tooltip.
     """
     if not len(tokens) == len(before) == len(after):
         raise ValueError(f"{len(tokens)} tokens have {len(before)} probabilities before and {len(after)} after.")
     frame = pd.DataFrame([
-        {"place": place, "token": token, "which": which, "p": float(p), "shown": readable(float(p)), "name": name}
+        {"place": place, "token": token, "which": which, "p": float(p), "shown": _written(float(p)), "name": name}
         for place, (token, *pair) in enumerate(zip(tokens, before, after))
         for which, name, p in zip(("before", "after"), names, pair)])
     base = alt.Chart(frame).encode(
@@ -236,10 +237,17 @@ def two_distributions(tokens: Sequence[str], before: np.ndarray, after: np.ndarr
     return framed(layered(bars, _numbers(base, theme, 11 * scale), labels), theme, scale, height=height)
 
 
+def _written(p: float) -> str:
+    return readable(p) if p >= LEAST_WRITTEN else f"< {LEAST_WRITTEN:g}"
+
+
 def growth_lines(lengths: dict[str, np.ndarray], names: dict[str, str], dashes: dict[str, list[int]],
                  meanings: dict[str, str], axis_titles: tuple[str, str],
-                 theme: str, scale: float = 1.0, height: int = 300) -> alt.LayerChart:
-    """A quantity by depth for several models or runs: a labelled line each, with a dash pattern and a colour."""
+                 theme: str, scale: float = 1.0, height: int = 300,
+                 level: tuple[float, str] | None = None) -> alt.LayerChart:
+    """A quantity by depth for several models or runs: a labelled line each, with a dash pattern and a colour. level: a
+    value with a name, drawn as a dashed line across.
+    """
     rows = [{"which": which, "name": names[which], "depth": depth,
              "value": float(value), "shown": readable(float(value))}
             for which, line in lengths.items() for depth, value in enumerate(line)]
@@ -260,4 +268,14 @@ def growth_lines(lengths: dict[str, np.ndarray], names: dict[str, str], dashes: 
         tooltip=tips(name=" ", depth=axis_titles[0], shown=axis_titles[1]))
     named = base.properties(data=ends).mark_text(align="left", dx=8, fontSize=13 * scale, fontWeight=600).encode(
         text=alt.Text("name:N"))
-    return framed(layered(lines, points, named), theme, scale, height=height)
+    across = [] if level is None else _level(*level, axis_titles[1], theme, scale)
+    return framed(layered(*across, lines, points, named), theme, scale, height=height)
+
+
+def _level(value: float, name: str, axis_title: str, theme: str, scale: float) -> list[alt.Chart]:
+    """A dashed line across at a value, with its name above its left end."""
+    base = alt.Chart(pd.DataFrame({"value": [value], "name": [name]})).encode(y=alt.Y("value:Q", title=axis_title))
+    ink = colour("text", theme)
+    return [base.mark_rule(color=ink, strokeWidth=1.6 * scale, strokeDash=[6, 4]),
+            base.mark_text(align="left", baseline="bottom", dx=4, dy=-3, fontSize=12 * scale, fontWeight=600,
+                           color=ink).encode(x=alt.XValue(90), text=alt.Text("name:N"))]

@@ -9,7 +9,7 @@ import itertools
 import math
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -24,7 +24,7 @@ from core.model import checkpoints
 from core.model.config import ModelConfig
 from core.model.generation import generate
 from core.model.sampling import SamplingConfig
-from core.model.tokenizer import Tokenizer
+from core.model.tokenizer import Tokenizer, visible_form
 from core.model.transformer import Transformer
 from core.training.corpus import IGNORE
 from core.training.loss import descend, next_token_loss
@@ -70,7 +70,9 @@ class LearningTask(Protocol):
         """n rows; held-out rows are never trained on in tasks whose rows can repeat."""
 
     def sample(self, model: Transformer, generator: torch.Generator) -> tuple[str, str, str]:
-        """Return the prompt, the model's output, and the right answer ("" where there is more than one)."""
+        """Return the prompt, the model's output, and the right answer ("" where there is more than one), as a reader
+        sees them.
+        """
 
 
 BYTE_TOKENIZER = Tokenizer.train([], BYTES)
@@ -78,6 +80,11 @@ BYTE_TOKENIZER = Tokenizer.train([], BYTES)
 
 def _symbols(letters: str) -> Tensor:
     return torch.tensor([BYTE_TOKENIZER.id_of(letter.encode()) for letter in letters])
+
+
+def _visible(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
+    """The text of tokens as a reader sees it, a byte that is no character by its number."""
+    return visible_form(b"".join(map(tokenizer.token_bytes, ids)))
 
 
 def _digits(numbers: Tensor, n: int) -> Tensor:
@@ -106,7 +113,7 @@ class _Answering:
                             rows.targets[0, -self.n_answer:].tolist())
         output = [step.token_id
                    for step in generate(model, question, SamplingConfig(temperature=0.0), max_new_tokens=self.n_answer)]
-        return tuple(self.tokenizer.decode(ids) for ids in (question, output, answer))
+        return tuple(_visible(self.tokenizer, ids) for ids in (question, output, answer))
 
 
 class Copying(_Answering):
@@ -171,7 +178,7 @@ class _Continuing:
         """Return a text that the model samples from the start at temperature 1."""
         output = [step.token_id for step in generate(model, [self.tokenizer.end_of_text], SamplingConfig(), generator,
                                                       max_new_tokens=self.n_context - 1)]
-        return "", self.tokenizer.decode(output), ""
+        return "", _visible(self.tokenizer, output), ""
 
 
 class MadeUpGrammar(_Continuing):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 import torch
+from streamlit.delta_generator import DeltaGenerator
 
 from core.app.compute import cache
 from core.app.compute.cache import LoadedModel
@@ -16,10 +17,13 @@ from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import tuning, tuning_texts
 from core.learning.tuning import Candidates, Preference, PreferenceTuner
 from core.model.transformer import Transformer
+from pages.training import recorded_tuning
 from pages.training import tuning_parts as parts
-from pages.training.shared import PREFIX, ask, attached, chart_height, choice, fraction, keep, read
+from pages.training.recorded_tuning import TuningRun
+from pages.training.shared import PREFIX, ask, attached, chart_height, fraction, keep, one_of, read
 from pages.training.tuning_parts import Stage, one_line
 
+STEP = "judge"                       # of the wizard, between the stage and the button
 VOTES = "training_votes"             # of the session: (model, seed) -> the votes by opening
 LEAST_VOTES = 8
 BETAS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -28,10 +32,10 @@ N_SCORED = 24                        # continuations of held-out openings that t
 
 def settings(page: Lesson) -> None:
     """Draw the choice of the judge."""
-    choice(page, "judge")
+    one_of(page, "judge")
 
 
-def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
+def draw(page: Lesson, run: Run, loaded: LoadedModel, place: DeltaGenerator) -> Reading:
     """Draw the instrument; return what it shows."""
     judge, beta = read("judge"), min(BETAS, key=lambda value: abs(value - read("beta")))
     keep(beta=beta)                                 # a URL may have a value between two steps
@@ -43,24 +47,32 @@ def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
     train, held_out = preferences_of(loaded, candidates)
     if not train or not held_out:
         return cannot(page.label("aligned_no_pairs"))
-    learned, score = parts.tuner_settings(), _score(loaded, candidates)     # read here: a job has no session
+    learned = parts.tuner_settings()        # read here: a job has no session
+    score = score_of(candidates, rule_of(loaded, judge), read("seed"))
 
     def make() -> PreferenceTuner:
         return PreferenceTuner(loaded.model, parts.old_of(loaded), train, held_out, beta, *learned, score)
 
     example = held_out[read("example") % len(held_out)]
     stage = Stage(page, loaded, ("aligned", loaded.name, judge, votes, beta, *learned), make, len(held_out),
-                  parts.given_text(run, loaded.tokenizer.decode(example.prompt)))
-    parts.draw_stage(stage, lambda tuner: _title(page, tuner), lambda: _losses(stage), _above(stage, example),
+                  parts.given_text(run, loaded.tokenizer.decode(example.prompt)), place,
+                  _recorded(loaded, learned, beta))
+    parts.draw_stage(stage, lambda: _title(stage), lambda: _losses(stage), _above(stage, example),
                      lambda: st.selectbox(page.label("beta"), BETAS, width=110, help=page.label("beta_help"),
-                                          format_func=lambda value: page.label("beta_is", value=value),
-                                          label_visibility="collapsed", **attached("beta")))
-    history = stage.tuner.history
+                                          **attached("beta")))
     functions = [tuning.margins, tuning.dpo_loss, tuning.answer_log_probs, PreferenceTuner._loss, tuning.preferences]
-    return parts.reading(stage, _title(page, stage.tuner), _lines(stage, example), question=_question(page),
+    return parts.reading(stage, _title(stage), _lines(stage, example), question=_question(page),
                          functions=functions, table=_margin_table(stage),
-                         data={"tuning.csv": lambda: parts.table(history),
+                         data={"tuning.csv": lambda: parts.table(stage.history),
                                "preferences.csv": lambda: _pairs_table(loaded, train + held_out)})
+
+
+def _recorded(loaded: LoadedModel, learned: tuple[str, int, int], beta: float) -> TuningRun | None:
+    """The recorded run of the present settings, if there is one."""
+    kept = recorded_tuning.MODEL, recorded_tuning.LEARNED, recorded_tuning.BETA, recorded_tuning.DICE
+    if (loaded.name, learned, beta, read("dice")) != kept:
+        return None
+    return recorded_tuning.tuning_run("aligned", read("judge"))
 
 
 # ---- candidates and votes --------------------------------------------------------------------------------------------
@@ -68,14 +80,17 @@ def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
 
 def candidates_of(loaded: LoadedModel) -> Candidates:
     """The model's continuations of some openings, shared by all readers."""
-    def write() -> Candidates:
-        tokenizer = loaded.tokenizer
-        openings = tuning_texts.openings(4 * tuning.N_OPENINGS, read("seed"))
-        return tuning.candidates(loaded.model,
-                                 [(tokenizer.first, *tokenizer.encode(opening)) for opening in openings], read("seed"))
-
-    return cache.result(("candidates", loaded.name, read("seed")), write,
+    seed = read("seed")
+    return cache.result(("candidates", loaded.name, seed), lambda: write_candidates(loaded, seed),
                         lambda _: 64 * tuning.N_OPENINGS * tuning.N_EACH * tuning.N_NEW)
+
+
+def write_candidates(loaded: LoadedModel, seed: int) -> Candidates:
+    """The model's continuations of some openings."""
+    tokenizer = loaded.tokenizer
+    openings = tuning_texts.openings(4 * tuning.N_OPENINGS, seed)
+    return tuning.candidates(loaded.model, [(tokenizer.first, *tokenizer.encode(opening)) for opening in openings],
+                             seed)
 
 
 def votes_of(loaded: LoadedModel) -> dict[int, tuple[int, int]]:
@@ -85,31 +100,32 @@ def votes_of(loaded: LoadedModel) -> dict[int, tuple[int, int]]:
 
 def preferences_of(loaded: LoadedModel, candidates: Candidates) -> tuple[list[Preference], list[Preference]]:
     """The preferences to train on and those held out: by the rule, or the votes, of which every fourth is held out."""
-    if (value := _rule(loaded)) is not None:
+    if (value := rule_of(loaded, read("judge"))) is not None:
         return tuning.preferences(candidates, value)
     voted = [Preference(candidates.prompts[i], candidates.texts[i][better], candidates.texts[i][worse])
              for i, (better, worse) in votes_of(loaded).items()]
     return [preference for i, preference in enumerate(voted) if i % 4 != 3], voted[3::4]
 
 
-def _rule(loaded: LoadedModel) -> Callable[[tuple[int, ...]], int] | None:
+def rule_of(loaded: LoadedModel, judge: str) -> Callable[[tuple[int, ...]], int] | None:
     """The rule as a function of token ids; None where the reader votes."""
-    rule, decode = tuning_texts.JUDGES.get(read("judge")), loaded.tokenizer.decode
+    rule, decode = tuning_texts.JUDGES.get(judge), loaded.tokenizer.decode
     return None if rule is None else lambda ids: rule(decode(ids))
 
 
-def _score(loaded: LoadedModel, candidates: Candidates) -> Callable[[Transformer], float] | None:
+def score_of(candidates: Candidates, value: Callable[[tuple[int, ...]], int] | None,
+             seed: int) -> Callable[[Transformer], float] | None:
     """A function of a model: the mean value, by the rule, of its new continuations of held-out openings; None without a
     rule.
     """
-    value, seed = _rule(loaded), read("seed") + 1
     if value is None:
         return None
     held_out = candidates.prompts[:len(candidates.prompts) // 4]
     prompts = [held_out[i % len(held_out)] for i in range(N_SCORED)]
 
     def score(model: Transformer) -> float:
-        texts = tuning.draw_texts(model, prompts, tuning.N_NEW, torch.Generator().manual_seed(seed), tuning.TEMPERATURE)
+        texts = tuning.draw_texts(model, prompts, tuning.N_NEW, torch.Generator().manual_seed(seed + 1),
+                                  tuning.TEMPERATURE)
         return sum(map(value, texts)) / len(texts)
 
     return score
@@ -142,20 +158,20 @@ def _too_few(page: Lesson, loaded: LoadedModel) -> Reading:
 # ---- pictures and numbers --------------------------------------------------------------------------------------------
 
 
-def _title(page: Lesson, tuner: PreferenceTuner) -> str:
-    first, last = tuner.history[0], tuner.history[-1]
+def _title(stage: Stage) -> str:
+    page, tuner, first, last = stage.page, stage.tuner, stage.history[0], stage.history[-1]
     if not last.step:
         return page.label("aligned_title_before", n=len(tuner.pairs), held_out=len(tuner.held_out), round=tuning.ROUND)
     title = page.label("aligned_title", steps=last.step, seconds=f"{last.seconds:.0f}",
                        right=readable(100 * last.right), n=len(tuner.held_out), kl=readable(last.kl),
                        old_before=readable(first.old), old=readable(last.old))
-    scores = [step.score for step in tuner.history if not math.isnan(step.score)]
+    scores = [step.score for step in stage.history if not math.isnan(step.score)]
     return " ".join([title, *([page.label("aligned_title_score", before=readable(scores[0]), now=readable(scores[-1]))]
                               if scores else [])])
 
 
 def _losses(stage: Stage) -> None:
-    page, history = stage.page, list(stage.tuner.history)
+    page, history = stage.page, stage.history
     st.caption(page.label("caption_aligned"))
     parts.curves(page, "losses", ("held_out", "loss"), history, chart_height(225), {"ln 2": math.log(2)})
     parts.curves(page, "margins", ("margin", "kl"), history, chart_height(225))
@@ -176,16 +192,22 @@ def _start_line(page: Lesson) -> tuple[str, str]:
 
 
 @torch.no_grad()
-def log_ratios(tuner: PreferenceTuner, example: Preference) -> list[float]:
+def log_ratios(model: Transformer, reference: Transformer, example: Preference) -> list[float]:
     """ln π and ln π_ref of the preferred continuation, then of the rejected one, float64."""
     rows = [tuning.answers([tuning.Pair(example.prompt, text)]) for text in (example.chosen, example.rejected)]
-    models = tuner.copy(), tuner.start
-    return [float(tuning.answer_log_probs(model, row).double()) for row in rows for model in models]
+    return [float(tuning.answer_log_probs(each, row).double()) for row in rows for each in (model, reference)]
+
+
+def _ratios(stage: Stage, example: Preference) -> list[float]:
+    """The `log_ratios` of the example in the current state."""
+    if stage.replay is not None:
+        return stage.replay.examples[read("example") % stage.n_held_out].values
+    return stage.latest("ratios", example, lambda: log_ratios(stage.tuner.copy(), stage.tuner.start, example))
 
 
 def _lines(stage: Stage, example: Preference) -> list[tuple[str, str]]:
     page, tuner = stage.page, stage.tuner
-    values = stage.latest("ratios", example, lambda: log_ratios(tuner, example))
+    values = _ratios(stage, example)
     won, ref_won, lost, ref_lost = map(latex_operand, values)
     m, beta = (values[0] - values[1]) - (values[2] - values[3]), tuner.beta
     exponential = rf"1 + e^{{-{beta:g} \cdot ({latex_operand(m)})}}"
@@ -202,8 +224,12 @@ def _lines(stage: Stage, example: Preference) -> list[tuple[str, str]]:
 def _margin_table(stage: Stage) -> pd.DataFrame:
     """The held-out pairs with their current margins."""
     tuner = stage.tuner
-    with torch.no_grad():
-        margins = stage.latest("margins", None, lambda: tuner.held_out_margins().tolist())
+    if stage.replay is not None:
+        margins = [(now - before) - (other - other_before)
+                   for now, before, other, other_before in (example.values for example in stage.replay.examples)]
+    else:
+        with torch.no_grad():
+            margins = stage.latest("margins", None, lambda: tuner.held_out_margins().tolist())
     return _pairs_table(stage.loaded, tuner.held_out).assign(**{stage.page.label("table_margin"): margins})
 
 

@@ -12,8 +12,9 @@ from core.analysis import induction as induction_heads
 from core.analysis import stream_and_heads
 from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame import Lesson, Question, Reading, cannot
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, cannot
 from core.app.frame.guard import fragment
+from core.app.frame.prediction import guess_of
 from core.app.state import Run, model_choice, reader
 from core.app.state import run as runs
 from core.figures.numbers import latex_number, latex_operand, readable
@@ -22,7 +23,6 @@ from core.model.checkpoints import Milestone
 from pages.training.charts import Axis
 from pages.training.shared import (
     PREFIX,
-    ask,
     attached,
     chart_height,
     fraction,
@@ -44,10 +44,38 @@ BEFORE = 4                            # moments before the steepest rise in the 
 SAMPLE_SHOWN = 90                     # characters of the sample
 
 
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """After how many steps half of the loss's fall is over."""
+    name = model_of(run)
+    if name is None:
+        return None
+    moments = cache.moments(name)
+    first, last = first_loss(moments[0]), first_loss(moments[-1])
+
+    def truth(_: float) -> Truth:
+        half = halfway(moments)
+        return Truth(half.step, values={"half": grouped(half.step), "loss": readable(first_loss(half)),
+                                        "share": readable(100 * half.step / moments[-1].step, 2)})
+
+    return Prediction("childhood", Number(1, moments[-1].step, unit=page.label("axis_steps"), log=True), truth,
+                      {"first": readable(first), "last": readable(last), "steps": grouped(moments[-1].step)})
+
+
+def halfway(moments: tuple[Milestone, ...]) -> Milestone:
+    """The first moment at which at least half of the loss's fall from the first moment to the last is over."""
+    middle = (first_loss(moments[0]) + first_loss(moments[-1])) / 2
+    return next(moment for moment in moments if first_loss(moment) <= middle)
+
+
+def model_of(run: Run) -> str | None:
+    """The loaded model, or else one that was kept at moments of its training; None where there is none."""
+    return next((base for base in (cache.name_and_step(run.model_name)[0], *cache.model_names())
+                 if cache.moments(base)), None)
+
+
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument; return what it shows."""
-    name = next((base for base in (cache.name_and_step(run.model_name)[0], *cache.model_names())
-                 if cache.moments(base)), None)
+    name = model_of(run)
     if name is None:
         return cannot(page.label("childhood_none"))
     moments = cache.moments(name)
@@ -61,13 +89,13 @@ def draw(page: Lesson, run: Run) -> Reading:
         f"\n{page.label('childhood_sample', prompt=code(moment.prompt), sample=code(shortened(moment.sample)))}")
     curves, guesses, pattern = st.columns([5, 3, 4], gap="medium")
     with curves:
-        _curves(page, moments, at)
+        _curves(page, moments, at, guess_of(page, "childhood", run))
     with guesses:
         st.caption(page.label("caption_guesses"))
         show_guesses(page, "guesses", past.tokenizer, past.trace.probs[-1], N_GUESSES, 95)
     with pattern:
         _pattern(page, past, name, run.device)
-    return Reading(_lines(page, past, moments, at), _question(page, moments),
+    return Reading(_lines(page, past, moments, at), _question(page, name, moments, run.device),
                    [induction_heads.induction, stream_and_heads.induction_score, stream_and_heads.previous_token_score],
                    {"childhood.csv": lambda: table(moments)}, ".st-key-training_childhood_loss", title)
 
@@ -128,8 +156,9 @@ def first_loss(moment: Milestone) -> float:
     return next(iter(moment.held_out.values()))
 
 
-def _curves(page: Lesson, moments: tuple[Milestone, ...], at: int) -> None:
-    """Chart the losses and the scores over the moments, with the picked one marked."""
+def _curves(page: Lesson, moments: tuple[Milestone, ...], at: int, guess: float | None) -> None:
+    """Chart the losses and the scores over the moments, with the picked one marked, and the reader's guess of a step.
+    """
     with side_by_side():
         st.caption(page.label("caption_childhood"))
         late = st.toggle(page.label("late"), **attached("late"))
@@ -139,13 +168,16 @@ def _curves(page: Lesson, moments: tuple[Milestone, ...], at: int) -> None:
     bounds = (math.floor(20 * low - 1) / 20, math.ceil(20 * high + 1) / 20) if first else (0.0, float(math.ceil(high)))
     scores = {name: [getattr(moment, name) for moment in moments]
               for name in ("induction_score", "previous_token_score")}
-    ticks = [f"{moment.step}" for moment in moments]
+    ticks, marks = [f"{moment.step}" for moment in moments], {max(at, first): ""}
+    if guess is not None:
+        place = float(np.interp(guess, [moment.step for moment in moments], range(len(moments))))
+        marks |= {place: page.frame_words.label("before_mine")} if place >= first else {}
     for chart, lines, title, domain, less in (("loss", {"held_out": losses}, "", bounds, 230),
                                               ("scores", scores, page.label("axis_moments"), (0.0, 1.0), 205)):
         show_curve(page, f"childhood_{chart}", "line_childhood",
                    {line: (range(len(moments)), values) for line, values in lines.items()},
                    Axis(title, (first, len(moments) - 1)), Axis(page.label(f"axis_childhood_{chart}"), domain),
-                   chart_height(less), changes={max(at, first): ""}, ticks=ticks)
+                   chart_height(less), changes=marks if chart == "loss" else {max(at, first): ""}, ticks=ticks)
 
 
 def induction_head(name: str, device: str) -> tuple[int, int]:
@@ -201,11 +233,23 @@ def _lines(page: Lesson, past: Run, moments: tuple[Milestone, ...], at: int) -> 
     return lines
 
 
-def _question(page: Lesson, moments: tuple[Milestone, ...]) -> Question:
-    """Between which two adjacent moments the induction score rises most."""
-    rise = steepest(moments)
-    before, after = moments[rise:rise + 2]
-    return ask(page, "childhood", {round(k * (len(moments) - 2) / 3) for k in range(4)}, rise,
-               lambda i: page.label("question_childhood_option", a=moments[i].step, b=moments[i + 1].step),
-               a=before.step, b=after.step, before=readable(before.induction_score),
-               after=readable(after.induction_score))
+def _question(page: Lesson, name: str, moments: tuple[Milestone, ...], device: str) -> Question:
+    """How a text that can be copied goes on, for the model of a moment before the induction score rises and for the
+    last one.
+    """
+    prompt, early = page.label("question_childhood_prompt"), moments[max(0, steepest(moments) - BEFORE)]
+    before, after = (_next(f"{name}{cache.MOMENT}{early.step}", device, prompt), _next(name, device, prompt))
+    pairs = list(dict.fromkeys([(before, after), (after, before), (after, after), (before, before)]))
+    step = grouped(early.step)
+    options = [page.label("question_childhood_option", before=code(one), after=code(other), step=step)
+               for one, other in pairs]
+    order = sorted(range(len(options)), key=options.__getitem__)
+    return page.question("childhood", [options[i] for i in order], order.index(0), prompt=prompt,
+                         step=step, score=readable(early.induction_score),
+                         last=readable(moments[-1].induction_score), before=code(before), after=code(after))
+
+
+def _next(name: str, device: str, prompt: str) -> str:
+    """The most probable next token."""
+    then = runs.read(cache.shared_model(name, device), prompt)
+    return then.tokenizer.visible(int(then.trace.logits[-1].argmax()))

@@ -1,6 +1,7 @@
 """Gradient descent on a loss that can be seen: plain, with momentum, and Adam, from the same start, by torch's
 own optimizers.
 """
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -18,8 +19,10 @@ from pages.training import charts
 from pages.training.charts import Axis
 from pages.training.shared import (
     PREFIX,
+    ask,
     chart_height,
     fraction,
+    grouped,
     look,
     numeric,
     pick_power,
@@ -138,10 +141,12 @@ def _point(point: np.ndarray, write: Callable[[float], str]) -> str:
 
 
 def _question(page: Lesson, surface: Surface) -> Question:
+    """How many steps the flattest direction takes to a hundredth of the distance, at half of the bound."""
     low, high = surface.curvatures
-    options = [1 / high, 2 / high, 1 / low, 2 / low]
-    return page.question("descent", [f"η = {readable(value)}" for value in options], 1, low=readable(low),
-                         high=readable(high), bound=readable(surface.bound))
+    factor = 1 - low / high
+    steps = math.ceil(math.log(0.01) / math.log(factor))
+    return ask(page, "descent", {steps // 10, round(high / low) * 10, 10 * steps}, steps, grouped,
+               factor=readable(factor), steps=grouped(steps), condition=readable(high / low))
 
 
 def table(surface: Surface, paths: dict[str, np.ndarray]) -> pd.DataFrame:

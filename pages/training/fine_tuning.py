@@ -5,34 +5,39 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 import torch
+from streamlit.delta_generator import DeltaGenerator
 
 from core.app.compute import cache
 from core.app.compute.cache import LoadedModel
 from core.app.frame import Lesson, Question, Reading
+from core.app.frame.prediction import guess_of
 from core.app.state import Run
 from core.figures.numbers import latex_operand, plain_number, readable
 from core.learning import low_rank, tuning, tuning_texts
 from core.learning.tuning import Pair, SupervisedTuner
 from core.learning.tuning_texts import Fact, TextPair
 from core.model.transformer import Transformer
+from pages.training import recorded_tuning
 from pages.training import tuning_parts as parts
-from pages.training.shared import ask, attached, chart_height, choice, fraction, grouped, nats, read
+from pages.training.recorded_tuning import TuningRun
+from pages.training.shared import ask, attached, chart_height, fraction, grouped, nats, one_of, read
 from pages.training.tuning_parts import Stage, one_line, visible
 
+STEP = "task"               # of the wizard, between the stage and the button
 N_TRAIN, N_HELD_OUT = 200, 24
 MOST_WORDS = 40             # characters of the reader's topic or food
 
 
 def settings(page: Lesson) -> None:
     """Draw the choice of the pairs, and the fields of the made-up fact."""
-    choice(page, "pairs")
+    one_of(page, "pairs")
     if read("pairs") == "fact":
         for name in ("topic", "food"):
             st.text_input(page.label(name), max_chars=MOST_WORDS, placeholder=page.label(f"{name}_default"), width=150,
                           label_visibility="collapsed", **attached(name))
 
 
-def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
+def draw(page: Lesson, run: Run, loaded: LoadedModel, place: DeltaGenerator) -> Reading:
     """Draw the instrument; return what it shows."""
     train, held_out = text_pairs(page)
     learned = parts.tuner_settings()        # read here: a job has no session
@@ -44,20 +49,32 @@ def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
     example = held_out[read("example") % len(held_out)]
     pair = encoded(loaded, [example])[0]
     stage = Stage(page, loaded, ("tuned", loaded.name, read("pairs"), fact_of(page), *learned), make, len(held_out),
-                  parts.given_text(run, example.prompt))
+                  parts.given_text(run, example.prompt), place, recorded(page, loaded, learned))
     is_own = read("asked") == "prompt"
     above = (page.label("caption_own_prompt" if is_own else "caption_mask", n=len(pair.answer),
                         all=len(pair.prompt) + len(pair.answer) - 1),
              one_line(stage.given) + ("" if is_own else f" → {visible(loaded, pair.answer)}"))
-    parts.draw_stage(stage, lambda tuner: _title(page, tuner), lambda: _losses(stage), above)
-    tuner, before = stage.tuner, losses_before(loaded, pair)
-    losses = before, stage.now("prices", pair, before, lambda model: token_losses(model, pair))
+    guess = guess_of(page, "tuning", run)
+    parts.draw_stage(stage, lambda: _title(stage), lambda: _losses(stage, guess), above)
+    tuner, losses = stage.tuner, losses_of(stage, pair)
     functions = [tuning.answers, tuning.token_log_probs, tuning.masked_loss, tuning.Tuner._one_step]
-    return parts.reading(stage, _title(page, tuner), _lines(page, tuner, losses),
-                         question=_question(page, loaded, pair),
+    return parts.reading(stage, _title(stage), _lines(stage, losses), question=_question(page, loaded, pair),
                          functions=functions + [low_rank.LowRank] * (tuner.parts == "adapters"),
-                         data={"tuning.csv": lambda: parts.table(tuner.history)},
+                         data={"tuning.csv": lambda: parts.table(stage.history)},
                          table=_mask_table(page, loaded, losses, pair))
+
+
+def recorded(page: Lesson, loaded: LoadedModel, learned: tuple[str, int, int]) -> TuningRun | None:
+    """The recorded run of the present settings, if there is one."""
+    if (loaded.name, learned, read("dice")) != (recorded_tuning.MODEL, recorded_tuning.LEARNED, recorded_tuning.DICE):
+        return None
+    own_fact = read("pairs") == "fact" and fact_of(page) != default_fact(page)
+    return None if own_fact else recorded_tuning.tuning_run("tuned", read("pairs"))
+
+
+def default_fact(page: Lesson) -> Fact:
+    """The lesson's own made-up fact."""
+    return Fact(*(page.label(f"{name}_default") for name in ("topic", "food")))
 
 
 def fact_of(page: Lesson) -> Fact | None:
@@ -95,21 +112,31 @@ def losses_before(loaded: LoadedModel, pair: Pair) -> list[float]:
                         lambda losses: 8 * len(losses))
 
 
-def _title(page: Lesson, tuner: SupervisedTuner) -> str:
-    first, last = tuner.history[0], tuner.history[-1]
+def losses_of(stage: Stage, pair: Pair) -> tuple[list[float], list[float]]:
+    """−ln p of each token of the answer, before and now."""
+    before = losses_before(stage.loaded, pair)
+    if stage.replay is not None:
+        return before, stage.replay.examples[read("example") % stage.n_held_out].values
+    return before, stage.now("prices", pair, before, lambda model: token_losses(model, pair))
+
+
+def _title(stage: Stage) -> str:
+    page, first, last = stage.page, stage.history[0], stage.history[-1]
     if not last.step:
-        return page.label("tuned_title_before", n=grouped(tuner.n_learned), loss=readable(first.held_out),
+        return page.label("tuned_title_before", n=grouped(stage.tuner.n_learned), loss=readable(first.held_out),
                           round=tuning.ROUND)
     return page.label("tuned_title", steps=last.step, seconds=f"{last.seconds:.0f}", before=readable(first.held_out),
                       now=readable(last.held_out), right=readable(100 * last.right),
                       old_before=readable(first.old), old=readable(last.old))
 
 
-def _losses(stage: Stage) -> None:
-    page, history = stage.page, list(stage.tuner.history)
+def _losses(stage: Stage, guess: float | None) -> None:
+    """Chart the losses. guess: the reader's, of the loss on the model's own stories after tuning."""
+    page, history = stage.page, stage.history
     st.caption(page.label("caption_tuning_losses"))
     parts.curves(page, "losses", ("held_out", "old"), history, chart_height(95),
-                 {page.label("level_old"): history[0].old})
+                 {page.label("level_old"): history[0].old}
+                 | ({} if guess is None else {page.frame_words.label("before_mine"): guess}))
 
 
 def _mask_table(page: Lesson, loaded: LoadedModel, losses: tuple[list[float], list[float]], pair: Pair) -> pd.DataFrame:
@@ -121,13 +148,14 @@ def _mask_table(page: Lesson, loaded: LoadedModel, losses: tuple[list[float], li
                          page.label("table_before"): before, page.label("table_now"): now})
 
 
-def _lines(page: Lesson, tuner: SupervisedTuner, losses: tuple[list[float], list[float]]) -> list[tuple[str, str]]:
-    n = len(losses[0])
+def _lines(stage: Stage, losses: tuple[list[float], list[float]]) -> list[tuple[str, str]]:
+    page, n = stage.page, len(losses[0])
     before, now = (f"{fraction(' + '.join(map(latex_operand, each if n <= 4 else [sum(each)])), n)} = "
                    f"{nats(sum(each) / n)}" for each in losses)
     return [(page.label("numbers_masked"),
              rf"L = \frac{{1}}{{n}} \sum_{{t\,\in\,\text{{answer}}}} -\ln p(w_t \mid w_{{<t}}), \qquad n = {n}"),
-            (page.label("numbers_masked_before"), before), (page.label("numbers_masked_now", steps=tuner.step), now)]
+            (page.label("numbers_masked_before"), before),
+            (page.label("numbers_masked_now", steps=stage.history[-1].step), now)]
 
 
 def _question(page: Lesson, loaded: LoadedModel, pair: Pair) -> Question:

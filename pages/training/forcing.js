@@ -5,7 +5,8 @@ import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
 import { mounted, redrawn } from "../../core/components/lib/view.js";
 
 // header: tokens [text]; guesses [text], p_guess [n + 1]; p_true, losses [n] (in the unit shown); right [bool, n];
-// mean; text (labels); picked; height (of the bars, px). A column for each token that was read. The last one has a
+// mean; text (labels); picked, guess (the column whose true token the reader took for the most surprising, or −1);
+// height (of the bars, px). A column for each token that was read. The last one has a
 // guess and no true token: the text ends there.
 class Forcing {
   constructor(root) {
@@ -43,8 +44,8 @@ class Forcing {
   reveal() {
     const left = this.picked * this.column, scrolled = this.place.scrollLeft;
     if (left < scrolled) this.place.scrollLeft = left - this.column;
-    else if (left + this.column > scrolled + this.place.clientWidth)
-      this.place.scrollLeft = left + 2 * this.column - this.place.clientWidth;
+    else if (left + this.column > scrolled + this.place.clientWidth)       // no column is cut at the left
+      this.place.scrollLeft = Math.ceil((left + 2 * this.column - this.place.clientWidth) / this.column) * this.column;
   }
 
   plot() {
@@ -53,7 +54,8 @@ class Forcing {
     const widest = Math.max(3 * em,
       ...[...this.tokens, ...this.guesses].map((text) => Math.min(textWidth(text, font), 9 * em)));
     this.column = Math.max(widest + 1.4 * em, Math.min(room / n, 7.5 * em));
-    const width = Math.max(this.column * n, 1), bars = this.height, top = 8.6 * em, height = top + bars + 2.2 * em;
+    const width = Math.max(this.column * n, 1), bars = this.height, top = 8.6 * em;
+    const height = top + bars + (this.guess < 0 ? 2.2 : 3.5) * em;
     const most = Math.max(...this.losses, this.mean || 0, 1e-9);
     const level = (value) => top + bars - (value / most) * (bars - 1.2 * em);
     for (const svg of [this.svg, this.names]) {
@@ -97,6 +99,11 @@ class Forcing {
     draw("rect", { class: "bar", x: middle - 0.9 * em, y, width: 1.8 * em, height: Math.max(1, top + bars - y) },
       group);
     drawText(group, middle, top + bars + 1.4 * em, readable(this.losses[i]), { anchor: "middle", name: "sans strong" });
+    if (i === this.guess) {
+      draw("rect", { class: "mine", x: x + 3, y: 3, width: this.column - 6, height: top + bars + 3.4 * em - 6, rx: 5 },
+        group);
+      drawText(group, middle, top + bars + 2.7 * em, this.text.mine, { anchor: "middle", name: "sans strong" });
+    }
     group.onclick = () => this.pick(i);
   }
 

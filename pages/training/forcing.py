@@ -10,6 +10,7 @@ from core.analysis.arrays import to_numpy
 from core.app.base.markdown import code, unmarked
 from core.app.compute import cache
 from core.app.frame import Lesson, Place, Prediction, Question, Reading, Truth
+from core.app.frame.prediction import guess_of
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, probability, readable
@@ -33,7 +34,6 @@ from pages.training.shared import (
 
 COLUMNS = f"{PREFIX}columns"
 N_PUSHED = 7          # tokens whose gradient is drawn
-N_OPTIONS = 4
 LEAST_GUESSED = 4     # tokens of a text of which one is the most surprising
 NATS = {"nats": 1.0, "bits": math.log(2)}     # in each unit
 BARS, BARS_PRESENT = 175, 70
@@ -70,7 +70,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     st.markdown(f"**{title}**")
     columns, beside = st.columns([7, 3], gap="medium")
     with columns:
-        _columns(page, run, preds, tokens, at, unit, title,
+        _columns(page, run, preds, tokens, at, unit, title, None if is_packed else guess_of(page, "forcing", run),
                  lambda place: keep(place=place) if is_packed else reader.select(position=place))
     with beside:
         _push(page, run, ids, preds, at)
@@ -110,15 +110,17 @@ def _title(page: Lesson, run: Run, preds: Predictions, tokens: list[str], unit: 
 
 
 def _columns(page: Lesson, run: Run, preds: Predictions, tokens: list[str], at: int, unit: str, title: str,
-             pick) -> None:
-    """Draw the columns; pick(position) is called when the reader picks one."""
+             guess: int | None, pick) -> None:
+    """Draw the columns; pick(position) is called when the reader picks one. guess: the position of the token that the
+    reader took for the most surprising.
+    """
     per = NATS[unit]
     text = page.labels("columns") | {"twin": unmarked(title), "loss": page.label(f"columns_loss_{unit}"),
                                      "mean": page.label(f"columns_mean_{unit}")}
     header = {"tokens": tokens, "guesses": [run.tokenizer.visible(int(i)) for i in preds.guesses],
               "p_guess": preds.p_guess.tolist(), "p_true": preds.p_true.tolist(),
               "losses": (preds.losses / per).tolist(), "right": [int(rank) == 0 for rank in preds.rank],
-              "mean": preds.mean / per if preds.n else None, "picked": at,
+              "mean": preds.mean / per if preds.n else None, "picked": at, "guess": -1 if guess is None else guess - 1,
               "height": BARS_PRESENT if reader.present() else BARS, "text": text, "scale": reader.scale()}
     _picture(header, key=COLUMNS, on_settings=lambda settings: pick(int(settings["place"])))
 
@@ -159,18 +161,20 @@ def _lines(page: Lesson, run: Run, ids: tuple[int, ...], tokens: list[str], pred
 
 
 def _question(page: Lesson, run: Run, tokens: list[str], preds: Predictions) -> Question:
-    """Which of a few tokens has the largest loss; for too short a text, the loss of a uniform distribution."""
-    if preds.n < 2:
+    """What the largest loss becomes when the token's probability doubles; where that cannot be, the loss of a uniform
+    distribution.
+    """
+    if not preds.n or preds.p_true.min() > 0.5:
         size = run.model.config.vocab_size
         chance = math.log(size)
         return ask(page, "uniform", {0.0, 1.0, float(size)}, chance,
                    lambda loss: page.label("question_uniform_option", loss=readable(loss)), n=size,
                    loss=readable(chance))
-    order = preds.losses.argsort()[::-1]
-    picked = sorted({int(order[round(k * (preds.n - 1) / (N_OPTIONS - 1))]) for k in range(N_OPTIONS)})
-    text = ", ".join(f"{code(tokens[i + 1])} {readable(preds.losses[i])}" for i in picked)
-    return ask(page, "dearest", picked, int(order[0]),
-               lambda i: page.label("question_dearest_option", i=i + 1, token=code(tokens[i + 1])), prices=text)
+    at = int(preds.losses.argmax())
+    loss, token = float(preds.losses[at]), code(tokens[at + 1])
+    return ask(page, "doubled", {loss / 2, 2 * loss, max(0.0, loss - 2)}, loss - math.log(2),
+               lambda value: page.label("question_doubled_option", loss=readable(value)), token=token,
+               loss=readable(loss), after=readable(loss - math.log(2)))
 
 
 def _table(run: Run, tokens: list[str], preds: Predictions) -> pd.DataFrame:

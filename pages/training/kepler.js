@@ -115,6 +115,7 @@ class Orbit extends Instrument {
     const longitude = ((Math.atan2(now[1], now[0]) * 180) / Math.PI + 360) % 360, distance = Math.hypot(...now);
     const values = { step: fit.steps[this.at], train: angle(fit.train[this.at]), test: angle(fit.test[this.at]),
       date: shown, longitude: decimals(longitude, 2), distance: significant(distance, 4), off: angle(off),
+      angle: angle(off * Math.sqrt(3)),
       km: grouped(significant(off * Math.sqrt(3) / 60 * (Math.PI / 180) * Math.hypot(...true_) * 149.597870700)) };
     for (const [name, { say }] of Object.entries(this.panels)) say(fill(labels[`caption_${name}`], values));
     marked(this.reading, fill(labels[distance > 100 ? "reading_lost" : "reading"], values));

@@ -11,7 +11,7 @@ import torch
 
 from core.app.base.markdown import escaped
 from core.app.compute import cache
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.components.lib.bytes import pack
 from core.components.lib.instrument import instrument
@@ -33,14 +33,32 @@ from pages.training.shared import (
     side_by_side,
 )
 
+LARGER = "stories"              # the transformer that took the steps beside these
 KEY = f"{PREFIX}kepler_instrument"
 NOISES = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 MOVED = ("fit_step", "day")     # settings that the browser changes: the kept step (−1: the last), days after the epoch
 EPOCH = datetime(2000, 1, 1, 12)
+SAME = 0.1                      # the share by which two errors may differ and count as equal
 PHASES = ("architecture", "parameters", "data", "training", "testing", "inference")
 # The fit of a planet's orbit: the path over the measurements, the loss over the steps, the error over the years; the
 # browser computes every position in float64.
 _picture = instrument("kepler_orbit", __file__)
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How many steps the fit takes until nothing improves any more; asked of the least squares."""
+    if read("method") != "lm":
+        return None
+
+    def truth(_: float) -> Truth:
+        fit = fit_of(read("structure"), "lm")
+        others = sum(end["step"] for end in checkpoints.training_ends(LARGER))
+        return Truth(int(fit.steps[-1]), values={
+            "last": int(fit.steps[-1]), "others": grouped(others), "larger": LARGER,
+            "millions": readable(cache.shared_model(LARGER, "cpu").model.n_parameters / 1e6, 2)})
+
+    return Prediction("kepler", Number(1, 10_000, unit=page.label("axis_steps"), log=True), truth,
+                      {"n": kepler.STRUCTURES[read("structure")].n_numbers, "measured": read("measured")})
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -212,13 +230,34 @@ def comparison(page: Lesson) -> pd.DataFrame:
 
 
 def _question(page: Lesson) -> Question:
-    """Which structure predicts the held-out measurements best: with few and noisy measurements not always the true one.
+    """What brings the ellipse closer to the true places: twice as many measurements, or half the noise. Without noise:
+    which structure predicts the held-out measurements best.
     """
-    errors = {structure: fit_of(structure, "lm").test[-1] for structure in kepler.STRUCTURES}
-    names = [page.label(f"structure_{structure}") for structure in errors]
-    text = ", ".join(f"{name} {angle(error)}" for name, error in zip(names, errors.values()))
-    return page.question("structures", names, list(errors).index(min(errors, key=errors.get)), n=read("measured"),
-                         noise=f"{read('noise'):g}", errors=text)
+    if not read("noise"):
+        errors = {structure: fit_of(structure, "lm").test[-1] for structure in kepler.STRUCTURES}
+        names = [page.label(f"structure_{structure}") for structure in errors]
+        text = ", ".join(f"{name} {angle(error)}" for name, error in zip(names, errors.values()))
+        return page.question("structures", names, list(errors).index(min(errors, key=errors.get)), n=read("measured"),
+                             errors=text)
+    n, noise = read("measured"), read("noise")
+    now, more, finer = (true_error(*given) for given in ((n, noise), (2 * n, noise), (n, noise / 2)))
+    answer = 2 if abs(more - finer) <= SAME * max(more, finer) else 0 if more < finer else 1
+    return page.question("better", [page.label(f"better_{name}") for name in ("more", "finer", "same")], answer,
+                         now=angle(now), more=angle(more), finer=angle(finer))
+
+
+def true_error(n: int, noise: float) -> float:
+    """How far an ellipse fitted to n measurements is from the true places at the times of the held-out ones, rms in
+    minutes of arc.
+    """
+    seed = read("seed")
+
+    def find() -> float:
+        train, test = kepler.measure(n, noise, seed)
+        true = Observations(test.times, kepler.on_ellipse(kepler.mars(), test.times))
+        return kepler.rms("ellipse", kepler.fit("ellipse", "lm", train, test).last, true)
+
+    return cache.result(("kepler error", n, noise, seed), find, lambda _: 8)
 
 
 def measurements(train: Observations, test: Observations) -> pd.DataFrame:

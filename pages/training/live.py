@@ -3,22 +3,25 @@ inspects it and downloads it.
 """
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 import streamlit as st
+from torch import Tensor
 
 from core.app.base.markdown import code
-from core.app.frame import Lesson, Question, Reading, job_controls
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, job_controls
 from core.app.frame.guard import fragment
+from core.app.frame.prediction import guess_of
 from core.app.state import Run, reader
 from core.figures.numbers import latex_number, latex_operand, readable
-from core.learning import grammar
+from core.learning import grammar, recorded
 from core.learning import learner as learning
-from core.learning.learner import CLIP, Knobs, Learner, Progress
+from core.learning.learner import BATCH, CLIP, Knobs, Learner, LearningTask, Progress
+from core.learning.recorded import LiveRun
 from core.learning.schedules import KINDS
-from core.model.tokenizer import visible_form
+from core.model.transformer import Transformer
 from pages.training import schedules
 from pages.training.charts import Axis
 from pages.training.shared import (
@@ -48,8 +51,36 @@ LEARNERS = "training_learners"      # of the session: key -> Learner, the latest
 MOST_LEARNERS = 4
 # the small charts: name, end of the axis, format of its labels; present mode has room for one
 SMALL = (("accuracy", 1.0, "%"), ("gradient_norm", 4.0, "~g"))
-NO_CHARACTER = "▯"                  # stands for invalid bytes, which an untrained model writes
+MOST_STEPS = 100_000                # of a guess
 AXIS_STEPS = (100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 10 ** 6)
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """A recorded run in the place of a Learner that has not begun: what the pictures ask of one."""
+
+    task: LearningTask
+    model: Transformer
+    knobs: Knobs
+    tokens: list[str]
+    history: tuple[Progress, ...]
+    pattern: Tensor
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """After how many steps most answers of the recorded run are right; not asked where a task has no right answers."""
+    kept = recorded_run()
+    steps = None if kept is None else recorded.reached(kept.history)
+    if steps is None:
+        return None
+    task = read("task")
+
+    def truth(_: float) -> Truth:
+        levels = learning.TASKS[task]().levels
+        return Truth(steps, values={"steps": steps, "rows": grouped(steps * BATCH), "blind": readable(levels["blind"])})
+
+    return Prediction("live", Number(10, MOST_STEPS, unit=page.label("axis_steps"), log=True), truth,
+                      {"task": page.label(f"asked_{task}"), "batch": BATCH})
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -63,27 +94,47 @@ def draw(page: Lesson, run: Run) -> Reading:
     key = _key(page, run)
     learner = learner_of(key)
     with side_by_side("bottom"):
-        running = job_controls.training_controls(page, key, "train" if not learner.step else "resume",
-                                                 learner.learn, stop="pause")
+        verb = "resume" if learner.step else "train" if recorded_run() is None else "train_here"
+        running = job_controls.training_controls(page, key, verb, learner.learn, stop="pause")
         if job_controls.trains():
             _knobs(page, key, learner)
-    job_controls.follow(page, key, running, lambda _: _picture(page, learner))
-    last = learner.history[-1]
-    return Reading(_lines(page, learner, last), _question(page, learner),
+    guess = guess_of(page, "live", run)
+    job_controls.follow(page, key, running, lambda _: _picture(page, shown_of(page, key, learner), guess))
+    shown = shown_of(page, key, learner)
+    return Reading(_lines(page, shown, shown.history[-1]), _question(page, learner),
                    [Learner.learn, Learner._one_step, type(learner.task).rows],
-                   {"training.csv": lambda: table(list(learner.history))}, ".st-key-training_live_pictures",
-                   _title(page, learner, last), schedules.table(page))
+                   {"training.csv": lambda: table(list(shown.history))}, ".st-key-training_live_pictures",
+                   _title(page, shown), schedules.table(page))
 
 
 def _knobs(page: Lesson, key: Hashable, learner: Learner) -> None:
     """Draw the controls that change the training while it runs."""
-    reset_button(page, LEARNERS, key)
+    if learner.step or job_controls.running(page, key):
+        reset_button(page, LEARNERS, key)
     choice(page, "optimizer")
-    rate = pick_power(page, "rate", 4, format_func=lambda power: readable(10 ** power, 2), width=190,
-                      help=page.label("rate_help"))
+    pick_power(page, "rate", 4, format_func=lambda power: readable(10 ** power, 2), width=190,
+               help=page.label("rate_help"))
     with st.popover(page.label("more"), key="training_more"):
         _more(page, learner)
-    learner.knobs = Knobs(read("optimizer"), rate, scheduled())
+    learner.knobs = knobs()
+
+
+def knobs() -> Knobs:
+    """The reader's settings of the training."""
+    return Knobs(read("optimizer"), 10.0 ** read("rate"), scheduled())
+
+
+def recorded_run() -> LiveRun | None:
+    """The recorded run of the present settings, if there is one."""
+    return recorded.live_run(read("task"), read("size"), read("seed"), knobs())
+
+
+def shown_of(page: Lesson, key: Hashable, learner: Learner) -> Learner | Replay:
+    """The learner, or the recorded run as long as it has not begun."""
+    kept = None if learner.step or job_controls.running(page, key) else recorded_run()
+    if kept is None:
+        return learner
+    return Replay(learner.task, learner.model, knobs(), learner.tokens, kept.history, kept.pattern)
 
 
 def _more(page: Lesson, learner: Learner) -> None:
@@ -122,7 +173,12 @@ def learner_of(key: Hashable) -> Learner:
     return kept[key]
 
 
-def _title(page: Lesson, learner: Learner, last: Progress) -> str:
+def _title(page: Lesson, learner: Learner | Replay) -> str:
+    mark = f"{page.label('recorded')} " * isinstance(learner, Replay)
+    return mark + _state(page, learner, learner.history[-1])
+
+
+def _state(page: Lesson, learner: Learner | Replay, last: Progress) -> str:
     if last.diverged:
         return page.label("live_title_diverged", steps=last.step)
     if not last.step:
@@ -134,16 +190,18 @@ def _title(page: Lesson, learner: Learner, last: Progress) -> str:
     return page.label("live_title", **values)
 
 
-def _picture(page: Lesson, learner: Learner) -> None:
-    """Draw the title, the sample, the curves and one attention pattern of the current state."""
+def _picture(page: Lesson, learner: Learner | Replay, guess: float | None) -> None:
+    """Draw the title, the sample, the curves and one attention pattern of the current state. guess: of the steps that
+    it takes.
+    """
     history = list(learner.history)
     last = history[-1]
-    st.markdown(f"**{_title(page, learner, last)}**  \n{_sample(page, last)}{_rate_now(page, learner, last)}")
+    st.markdown(f"**{_title(page, learner)}**  \n{_sample(page, last)}{_rate_now(page, learner, last)}")
     records = learning.thinned(history)
     with st.container(key="training_live_pictures"):
         loss, small, pattern = st.columns([5, 3, 4], gap="medium")
         with loss:
-            _loss(page, learner, records)
+            _loss(page, learner, records, guess)
         with small:
             for name, top, form in SMALL[:1] if reader.present() else SMALL:
                 st.caption(page.label(f"caption_{name}"))
@@ -171,20 +229,27 @@ def _rate_now(page: Lesson, learner: Learner, last: Progress) -> str:
 
 
 def _sample(page: Lesson, last: Progress) -> str:
-    given, written, right = (code(visible_form(part.strip().encode()).replace("\ufffd", NO_CHARACTER)) if part.strip()
-                             else "–" for part in last.sample)
+    given, written, right = (code(part) if part else "–" for part in last.sample)
     if last.sample[2]:
         return page.label("sample_right" if last.sample[1] == last.sample[2] else "sample_wrong", given=given,
                           written=written, right=right)
     return page.label("sample_text", written=written)
 
 
-def _loss(page: Lesson, learner: Learner, records: list[Progress]) -> None:
+def _loss(page: Lesson, learner: Learner | Replay, records: list[Progress], guess: float | None) -> None:
     levels, size = learner.task.levels, learner.model.config.vocab_size
     st.caption(page.label("caption_loss", vocabulary=size, start=readable(math.log(size))))
     named = {page.label(f"level_{name}", nats=readable(value)): value for name, value in levels.items()}
-    _curve(page, ("held_out", "loss"), records, Axis(page.label("axis_loss"), (0, 1.25 * max(levels.values()))),
-           chart_height(95), levels=named, changes=changes(page, records))
+    # of a task with answers the whole way down; of a text, which comes close to its levels, the loss of now at least
+    top = records[0 if "blind" in levels else -1].held_out
+    most = max(1.25 * max(levels.values()), 1.05 * top if math.isfinite(top) else 0.0)
+    _curve(page, ("held_out", "loss"), records, Axis(page.label("axis_loss"), (0, most)), chart_height(95),
+           levels=named, changes=changes(page, records) | guessed(page, guess, records[-1].step))
+
+
+def guessed(page: Lesson, guess: float | None, last: float) -> dict[float, str]:
+    """The mark of the reader's guess on an axis that ends at `last`."""
+    return {} if guess is None or guess > last else {guess: page.frame_words.label("before_mine")}
 
 
 def changes(page: Lesson, records: list[Progress]) -> dict[float, str]:

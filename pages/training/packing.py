@@ -4,19 +4,38 @@ the cost of padding.
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, readable
 from core.learning import packing, teacher_forcing
 from core.learning.packing import Rows
 from core.training import corpus
-from pages.training.shared import PREFIX, ask, chart_height, fraction, keep, numeric, place_of, read, side_by_side
+from pages.training.shared import PREFIX, chart_height, fraction, keep, numeric, place_of, read, side_by_side
 
 MOST_SHOWN = 600             # tokens; later ones are left out
+LENGTHS = (8, 12, 20, 32)    # tokens of a row, that the question compares
 N_PASSAGE = 12               # sentences of the lesson's passage, which stands in for a prompt of one document
 # Documents in rows of N tokens: inputs, targets, cuts; and the places that packing and padding use.
 _picture = token_view("packing_rows", __file__)
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """Which share of the places stays empty if each document begins a row of its own."""
+    documents, is_own, _ = documents_of(page, run)
+    n = read("row_length")
+
+    def truth(_: float) -> Truth:
+        rows = packing.packed(documents, n, run.tokenizer.end_of_text)
+        padded = packing.padded_lengths([len(document) for document in documents], n)
+        fewer = (len(padded) > len(rows.inputs)) - (len(padded) < len(rows.inputs))
+        return Truth(round(100 * wasted(padded, n)), seen={1: 0, 0: 1, -1: 2}[fewer],
+                     values={"padded_rows": len(padded), "rows": len(rows.inputs),
+                             "wasted": readable(100 * rows.wasted), "padded": readable(100 * wasted(padded, n))})
+
+    return Prediction("packing", Number(0, 100, unit="%"), truth,
+                      {"whose": page.label("packing_yours" if is_own else "packing_ours"), "n": n,
+                       "documents": len(documents), "tokens": sum(map(len, documents))})
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -34,7 +53,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     st.markdown(f"**{title}**")
     _picture(_header(page, run, rows, padded, at), key=f"{PREFIX}packing_rows",
              on_settings=lambda settings: keep(row_place=int(settings["row_place"])))
-    return Reading(_lines(page, documents, rows, padded, n), _question(page, rows, padded, n),
+    return Reading(_lines(page, documents, rows, padded, n), _question(page, documents),
                    [corpus.pack, packing.packed, packing.padded_lengths], {"rows.csv": lambda: table(run, rows)},
                    ".packing_rows", title)
 
@@ -93,11 +112,15 @@ def _lines(page: Lesson, documents: list[list[int]], rows: Rows, padded: list[in
             (page.label("numbers_ratio"), f"{fraction(len(padded), n_rows)} = {latex_number(len(padded) / n_rows)}")]
 
 
-def _question(page: Lesson, rows: Rows, padded: list[int], n: int) -> Question:
-    """The number of rows that padding needs."""
-    answer, n_rows = len(padded), len(rows.inputs)
-    return ask(page, "packing", {n_rows, answer + n_rows, max(1, answer // 2), answer + 1}, answer, rows=n_rows, n=n,
-               needed=answer)
+def _question(page: Lesson, documents: list[list[int]]) -> Question:
+    """With which row length padding leaves the fewest places empty; the first of equals, the others are no options."""
+    lengths = [len(document) for document in documents]
+    shares = {n: wasted(packing.padded_lengths(lengths, n), n) for n in LENGTHS}
+    best = min(shares, key=shares.get)
+    options = [n for n in LENGTHS if n == best or shares[n] > shares[best]]
+    text = ", ".join(f"{n}: {readable(100 * shares[n])} %" for n in options)
+    return page.question("packing", [page.label("question_packing_option", n=n) for n in options], options.index(best),
+                         shares=text)
 
 
 def table(run: Run, rows: Rows) -> pd.DataFrame:

@@ -3,6 +3,7 @@ import math
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.app.base.markdown import code
 from core.app.compute import cache
@@ -29,15 +30,12 @@ from pages.training.shared import (
 )
 from pages.training.tuning_parts import N_BARS, PICTURES, one_line, output_before
 
-settings = fine_tuning.settings     # the given text is from one of its pairs
+STEP, settings = fine_tuning.STEP, fine_tuning.settings     # the given text is from one of its pairs
 
 
-def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
+def draw(page: Lesson, run: Run, loaded: LoadedModel, place: DeltaGenerator) -> Reading:
     """Draw the instrument; return what it shows."""
     _, held_out = fine_tuning.text_pairs(page)
-    # at the place of the other stages' control, so that it stays from one stage to the next
-    with side_by_side():
-        parts.asked_control(page, len(held_out))
     example = held_out[read("example") % len(held_out)]
     given = parts.given_text(run, example.prompt)
     output, record = output_before(loaded, given), pretraining(loaded.name)
@@ -45,11 +43,17 @@ def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
     # a fragment, as in the other stages, whose picture follows a training: Streamlit then updates the elements in place
     # and does not build them anew
     fragment(parts.picture)(title, lambda: _curve(page, loaded, record),
-                            lambda: parts.texts(page, above, {"goes_on": output}),
+                            lambda: _texts(page, len(held_out), above, output),
                             lambda: _next_tokens(page, loaded, output))
     return Reading(_lines(page, loaded, example, record), _question(page, loaded, example),
                    [tuning.token_log_probs, tuning.answers], {"pretraining.csv": lambda: record},
                    f".st-key-{PICTURES}", title)
+
+
+def _texts(page: Lesson, n_held_out: int, above: tuple[str, str], output: parts.Output) -> None:
+    with side_by_side():
+        parts.asked_control(page, n_held_out)
+    parts.texts(page, above, {"goes_on": output})
 
 
 def _next_tokens(page: Lesson, loaded: LoadedModel, output: parts.Output) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame.prediction import guess_of
 from core.app.state import Run
 from core.figures.numbers import latex_number, latex_operand, readable, superscript
 from core.learning import schedules
@@ -39,6 +40,24 @@ N_POINTS = 240          # of a curve
 WIDTH, WARMUP = 512, 4000      # of the first Transformer, for its formula in the numbers
 
 
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How much of its highest value 1 / √step has left halfway through the run; asked of the reader's own schedule."""
+    if read("part") != "schedules" or read("like") != OWN:
+        return None
+
+    def truth(_: float) -> Truth:
+        left = {kind: readable(100 * replace(scheduled(), kind=kind).share(read("total") // 2), 2) for kind in KINDS}
+        return Truth(round(100 * half_left()), values=left)
+
+    return Prediction("schedules", Number(0, 100, unit="%"), truth,
+                      {"total": grouped(read("total")), "start": grouped(scheduled().start)})
+
+
+def half_left() -> float:
+    """The share of the peak that 1 / √step has left halfway through the reader's schedule."""
+    return replace(scheduled(), kind="inverse_sqrt").share(read("total") // 2)
+
+
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument; return what it shows."""
     with side_by_side("center", "medium", key=f"{PREFIX}schedules_controls"):
@@ -47,7 +66,7 @@ def draw(page: Lesson, run: Run) -> Reading:
             choice(page, "surface")
         else:
             _like(page)
-    return descent.draw(page) if part == "descent" else _schedules(page)
+    return descent.draw(page) if part == "descent" else _schedules(page, guess_of(page, "schedules", run))
 
 
 def _like(page: Lesson) -> None:
@@ -67,7 +86,7 @@ def trained() -> Trained | None:
     return next((row for row in schedules.table() if row.name == read("like")), None)
 
 
-def _schedules(page: Lesson) -> Reading:
+def _schedules(page: Lesson, guess: float | None) -> Reading:
     row = trained()
     with side_by_side("bottom", "medium"):
         _sliders(page, row)
@@ -77,7 +96,9 @@ def _schedules(page: Lesson) -> Reading:
     title = _title(page, row, schedule, peak)
     st.markdown(f"**{title}**")
     if row is None:
-        _chart(page, {kind: replace(schedule, kind=kind) for kind in KINDS}, schedule.kind, peak)
+        marks = {} if guess is None else {guess / 100 * peak: page.frame_words.label("before_mine")}
+        _chart(page, {kind: replace(schedule, kind=kind) for kind in KINDS}, schedule.kind, peak, across=marks,
+               upright={schedule.total // 2: page.label("rule_halfway")})
     else:
         picture, facts = st.columns([7, 5], gap="medium")
         with picture:
@@ -119,7 +140,7 @@ def _train_with(row: Trained | None) -> None:
     keep(view="live")
 
 
-def _chart(page: Lesson, drawn: dict[str, Schedule], picked: str, peak: float) -> None:
+def _chart(page: Lesson, drawn: dict[str, Schedule], picked: str, peak: float, **rules) -> None:
     total = max(curve.total for curve in drawn.values())
     steps = np.unique(
         np.concatenate([np.linspace(0, total - 1, N_POINTS), np.geomspace(1, total, N_POINTS) - 1]).round())
@@ -128,7 +149,7 @@ def _chart(page: Lesson, drawn: dict[str, Schedule], picked: str, peak: float) -
     show_curves("schedule", lines, ["query" if kind == picked else "excluded" for kind in drawn],
                 Axis(page.label("axis_steps"), (0, total), format=",d"),
                 Axis(page.label("axis_rate"), (0.0, 1.08 * peak), format="~g" if peak >= 1e-3 else "~e"),
-                chart_height(30), solid=page.label(f"schedule_{picked}"))
+                chart_height(30), solid=page.label(f"schedule_{picked}"), **rules)
 
 
 def _title(page: Lesson, row: Trained | None, schedule: Schedule | None, peak: float | None) -> str:

@@ -39,7 +39,7 @@ SETTINGS = Settings("training", {
     "seed": Setting(0, low=0, high=99),
     "head": Setting(0, low=0),                    # of the live model, counted through its layers
     "late": Setting(False),                       # the curves begin shortly before the rise of induction
-    "milestone": Setting(-1, low=-1),             # index of the moment; −1: the last
+    "milestone": Setting(0, low=-1),              # index of the moment; −1: the last
     "stage": Setting("tuned", options=("pretrained", "tuned", "aligned")),
     "base": Setting("small", options=("small", "loaded")),
     "pairs": Setting("feeling", options=(*tuning_texts.KINDS, "fact")),
@@ -68,7 +68,7 @@ SETTINGS = Settings("training", {
     "method": Setting("lm", options=kepler.METHODS),
     "noise": Setting(1.0, low=0.0, high=32.0),    # minutes of arc
     "measured": Setting(24, low=4, high=60),
-    "fit_step": Setting(-1, low=-1),              # of the steps that a fit keeps; −1: the last
+    "fit_step": Setting(0, low=-1),               # of the steps that a fit keeps; −1: the last
     "day": Setting(9831, low=0, high=36525),      # after noon of 1 January 2000
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
@@ -95,6 +95,12 @@ def place_of(name: str, n: int, otherwise: int) -> int:
 def side_by_side(alignment: str = "center", gap: str = "small", **options) -> DeltaGenerator:
     """A container for controls in one line."""
     return st.container(horizontal=True, vertical_alignment=alignment, gap=gap, **options)
+
+
+def one_of(page: Lesson, name: str, width: int = 190) -> None:
+    """Draw a list for a setting of several options; the labels are `<name>_<option>`."""
+    st.selectbox(page.label(name), SETTINGS.each[name].options, width=width, label_visibility="collapsed",
+                 format_func=lambda option: page.label(f"{name}_{option}"), **attached(name))
 
 
 def numeric(widget: Callable, page: Lesson, name: str, label: str = "", **options) -> None:

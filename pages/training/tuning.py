@@ -1,22 +1,49 @@
 """Tuning: pretraining, supervised fine-tuning and alignment with preferences, on the reader's own copy of a model."""
-from core.app.frame import Lesson, Reading, cannot
-from core.app.state import Run, reader
+import math
+
+import streamlit as st
+
+from core.app.frame import Lesson, Number, Prediction, Reading, Truth, cannot
+from core.app.state import Run
+from core.figures.numbers import readable
 from pages.training import alignment, fine_tuning, pretraining
-from pages.training.shared import choice, side_by_side
-from pages.training.tuning_parts import LEAST_CONTEXT, base_of
+from pages.training.shared import PREFIX, choice, read, side_by_side
+from pages.training.tuning_parts import LEAST_CONTEXT, base_of, tuner_settings, wizard_step
 
 STAGES = {"pretrained": pretraining, "tuned": fine_tuning, "aligned": alignment}
 
 
+STILL = 0.02          # the share by which a loss may change and count as unmoved
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """What the recorded fine-tuning has made of the loss on the model's own stories."""
+    kept = fine_tuning.recorded(page, base_of(run), tuner_settings()) if read("stage") == "tuned" else None
+    if kept is None:
+        return None
+    first, last = kept.history[0], kept.history[-1]
+
+    def truth(_: float) -> Truth:
+        moved = last.old / first.old - 1
+        return Truth(round(last.old, 2), seen=2 if abs(moved) <= STILL else 0 if moved > 0 else 1,
+                     values={"old": readable(last.old), "held_out_before": readable(first.held_out),
+                             "held_out": readable(last.held_out)})
+
+    return Prediction("tuning", Number(0, math.ceil(3 * first.old), 0.1, unit=page.label("unit_nats")), truth,
+                      {"steps": last.step, "n": fine_tuning.N_TRAIN, "before": readable(first.old),
+                       "task": page.label(f"pairs_{read('pairs')}")})
+
+
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument; return what it shows."""
-    with side_by_side():
-        stage = STAGES[choice(page, "stage")]
-        if not reader.present():                  # where there is room for it
-            choice(page, "base")
-        stage.settings(page)
     loaded = base_of(run)
+    with side_by_side("top", "medium", key=f"{PREFIX}wizard"):
+        with wizard_step(page, "stage"):
+            stage = STAGES[choice(page, "stage")]
+        with wizard_step(page, stage.STEP):
+            stage.settings(page)
+        last = st.container(width="content")
     if loaded.model.config.n_context < LEAST_CONTEXT:
         return cannot(page.label("tuning_too_short", name=loaded.name, n=loaded.model.config.n_context,
                                  least=LEAST_CONTEXT))
-    return stage.draw(page, run, loaded)
+    return stage.draw(page, run, loaded, last)

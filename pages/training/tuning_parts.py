@@ -6,9 +6,11 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 import torch
+from streamlit.delta_generator import DeltaGenerator
 
 from core.app.base.markdown import code, escaped
 from core.app.compute import cache
@@ -23,7 +25,9 @@ from core.model import checkpoints
 from core.model.generation import generate
 from core.model.sampling import SamplingConfig
 from core.model.transformer import Transformer
+from pages.training import recorded_tuning
 from pages.training.charts import Axis
+from pages.training.recorded_tuning import Example, TuningRun
 from pages.training.shared import (
     PREFIX,
     adopt,
@@ -38,11 +42,12 @@ from pages.training.shared import (
     reset_button,
     show,
     show_curve,
+    show_guesses,
     side_by_side,
     take_home,
 )
 
-SMALL = "stories-small"
+SMALL = recorded_tuning.MODEL
 LEAST_CONTEXT = 96                  # tokens of context that the pairs need
 TUNERS = "training_tuners"          # of the session: key -> a Tuner that has begun to learn, the latest last
 MOST_TUNERS = 2
@@ -69,7 +74,8 @@ class Output:
 @dataclass(frozen=True, eq=False)
 class Stage:
     """A stage of tuning. key: of its tuner, which `make` creates; n_held_out: the number of examples; given: the text
-    whose continuation is shown, the reader's prompt or that of the example.
+    whose continuation is shown, the reader's prompt or that of the example; place: of the wizard's last step; recorded:
+    the recorded run of these settings, if there is one.
     """
 
     page: Lesson
@@ -78,11 +84,30 @@ class Stage:
     make: Callable[[], Tuner]
     n_held_out: int
     given: str
+    place: DeltaGenerator
+    recorded: TuningRun | None = None
 
     @property
     def tuner(self) -> Tuner:
         """The tuner in its current state."""
         return tuner_of(self.key, self.make)
+
+    @property
+    def replay(self) -> TuningRun | None:
+        """The recorded run, as long as the reader has not begun one."""
+        begun = self.tuner.step or job_controls.running(self.page, self.key)
+        return None if begun else self.recorded
+
+    @property
+    def history(self) -> Sequence[TuningStep]:
+        """The records of the reader's run, or else of the recorded one."""
+        return self.tuner.history if self.replay is None else self.replay.history
+
+    @property
+    def replayed(self) -> Example | None:
+        """The picked example after the recorded run; None where that is not shown or the reader's prompt is given."""
+        is_shown = self.replay is not None and read("asked") == "pair"
+        return self.replay.examples[read("example") % self.n_held_out] if is_shown else None
 
     def latest(self, name: str, about: Hashable, compute: Callable[[], T]) -> T:
         """The result of `compute` for the tuner's current state; the last value of each name is kept."""
@@ -98,8 +123,8 @@ class Stage:
 
     def outputs(self) -> tuple[Output, Output]:
         """The model's outputs after the given text, before and now."""
-        ids, before = ids_of(self.loaded, self.given), output_before(self.loaded, self.given)
-        return before, self.now("written", (ids, read("dice")), before, lambda model: write(model, self.loaded, ids))
+        ids, before, dice = ids_of(self.loaded, self.given), output_before(self.loaded, self.given), read("dice")
+        return before, self.now("written", (ids, dice), before, lambda model: write(model, self.loaded, ids, dice))
 
 
 def base_of(run: Run) -> LoadedModel:
@@ -146,11 +171,11 @@ def ids_of(loaded: LoadedModel, text: str) -> tuple[int, ...]:
     return loaded.tokenizer.prompt(text, loaded.model.config.n_context - N_WRITTEN).token_ids
 
 
-def write(model: Transformer, loaded: LoadedModel, ids: tuple[int, ...]) -> Output:
-    """The output of `model`, which has the tokenizer of `loaded`, after these tokens."""
+def write(model: Transformer, loaded: LoadedModel, ids: tuple[int, ...], dice: int) -> Output:
+    """The output of `model`, which has the tokenizer of `loaded`, after these tokens; dice: the seed of the draws."""
     texts = []
     for temperature in (0.0, tuning.TEMPERATURE):
-        steps = list(generate(model, ids, SamplingConfig(temperature=temperature), read("dice"), N_WRITTEN))
+        steps = list(generate(model, ids, SamplingConfig(temperature=temperature), dice, N_WRITTEN))
         texts.append(loaded.tokenizer.decode([step.token_id for step in steps])
                      + (" ‹end›" if steps[-1].token_id == model.config.end_of_text else " …"))
     with torch.inference_mode():
@@ -159,54 +184,79 @@ def write(model: Transformer, loaded: LoadedModel, ids: tuple[int, ...]) -> Outp
 
 def output_before(loaded: LoadedModel, text: str) -> Output:
     """The output of the untuned model after a text, shared by all readers."""
-    ids = ids_of(loaded, text)
-    return cache.result(("written", loaded.name, ids, read("dice")), lambda: write(loaded.model, loaded, ids),
+    ids, dice = ids_of(loaded, text), read("dice")
+    return cache.result(("written", loaded.name, ids, dice), lambda: write(loaded.model, loaded, ids, dice),
                         lambda output: output.n_bytes)
 
 
 # ---- controls --------------------------------------------------------------------------------------------------------
 
 
-def draw_stage(stage: Stage, title: Callable[[Tuner], str], left: Callable[[], None], above: tuple[str, str],
-               beside_controls: Callable[[], None] | None = None) -> None:
-    """Draw the controls, and the picture, which follows the tuner while it learns. title: of the picture; left: draws
-    its left column; above: caption and Markdown above the texts; beside_controls: draws further controls.
+def draw_stage(stage: Stage, title: Callable[[], str], left: Callable[[], None], above: tuple[str, str],
+               further: Callable[[], None] = lambda: None) -> None:
+    """Draw the buttons of the wizard's last step, and the picture, which follows the tuner while it learns. title: of
+    the picture; left: draws its left column; above: caption and Markdown above the texts; further: draws more settings.
     """
     page = stage.page
-    with side_by_side():
-        running = _controls(stage)
-        if beside_controls is not None:
-            beside_controls()
-        asked_control(page, stage.n_held_out)
+    with stage.place, wizard_step(page, "tune"):
+        running = _controls(stage, further)
 
     def current(_: list) -> None:
-        before, now = stage.outputs()
-        picture(title(stage.tuner), left, lambda: texts(page, above, {"before": before, "now": now}),
-                lambda: bars(page, stage.loaded, before, now))
+        picture(said(stage, title()), left, lambda: _texts_of(stage, above), lambda: _bars_of(stage))
 
     job_controls.follow(page, stage.key, running, current)
 
 
-def _controls(stage: Stage) -> bool:
-    """Draw the buttons to tune, stop and reset, the choice of weights, and a drawer; return whether it was running."""
-    page, tuner, loaded = stage.page, stage.tuner, stage.loaded
-    running = job_controls.training_controls(page, stage.key, "tune" if not tuner.step else "tune_on",
-                                             learning(stage.key, stage.make), stop="pause")
+def said(stage: Stage, title: str) -> str:
+    """The title, with the mark of a recorded run in front of it."""
+    return title if stage.replay is None else f"{stage.page.label('recorded')} {title}"
+
+
+def wizard_step(page: Lesson, name: str) -> DeltaGenerator:
+    """A step of the wizard: its number and name, and below it a line for its controls."""
+    step = st.container(width="content", gap="xsmall")
+    step.caption(page.label(f"step_{name}"))
+    return step.container(horizontal=True, vertical_alignment="center", gap="small", width="content")
+
+
+def _controls(stage: Stage, further: Callable[[], None]) -> bool:
+    """Draw the button to tune or to stop, a drawer with all other settings, and where something has been learned the
+    button that forgets it; return whether it was running.
+    """
+    page, tuner, verb = stage.page, stage.tuner, "tune"
+    if tuner.step:
+        verb = "tune_on"
+    elif stage.recorded is not None:
+        verb = "tune_here"
+    running = job_controls.training_controls(page, stage.key, verb, learning(stage.key, stage.make), stop="pause")
     if not job_controls.trains():
         return running
-    reset_button(page, TUNERS, stage.key)
-    choice(page, "parts")
+    if tuner.step or running:
+        reset_button(page, TUNERS, stage.key)
     with st.popover(page.label("tuning_more"), key="training_tuning_more"):
-        if read("parts") == "adapters":
-            numeric(st.slider, page, "rank", width=240)
-        numeric(st.number_input, page, "seed", width=110)
-        numeric(st.number_input, page, "dice", width=110, help=page.label("dice_help"))
-        name = read("stage")
-        card = page.label("tuning_card", name=loaded.name, stage=page.label(f"stage_{name}"), steps=tuner.step)
-        take_home(page, lambda: checkpoints.archive(tuner.copy(), loaded.tokenizer, card), name, "training_tuning_zip")
-        st.button(page.label("adopt"), key="training_tuning_adopt", help=page.label("tuning_adopt_help"),
-                  on_click=lambda: adopt(tuner.copy(), loaded.tokenizer, f"{name}-{tuner.step}"))
+        _settings(page, further)
+        if tuner.step:
+            _take(stage)
     return running
+
+
+def _settings(page: Lesson, further: Callable[[], None]) -> None:
+    choice(page, "base")
+    choice(page, "parts")
+    if read("parts") == "adapters":
+        numeric(st.slider, page, "rank", width=240)
+    further()
+    numeric(st.number_input, page, "seed", width=110)
+    numeric(st.number_input, page, "dice", width=110, help=page.label("dice_help"))
+
+
+def _take(stage: Stage) -> None:
+    """Draw the buttons that take the tuned model home or into every lesson."""
+    page, tuner, loaded, name = stage.page, stage.tuner, stage.loaded, read("stage")
+    card = page.label("tuning_card", name=loaded.name, stage=page.label(f"stage_{name}"), steps=tuner.step)
+    take_home(page, lambda: checkpoints.archive(tuner.copy(), loaded.tokenizer, card), name, "training_tuning_zip")
+    st.button(page.label("adopt"), key="training_tuning_adopt", help=page.label("tuning_adopt_help"),
+              on_click=lambda: adopt(tuner.copy(), loaded.tokenizer, f"{name}-{tuner.step}"))
 
 
 def asked_control(page: Lesson, n: int) -> None:
@@ -225,6 +275,36 @@ def one_line(text: str) -> str:
     return escaped(text.strip().replace("\n", " ⏎ ")) or "–"
 
 
+def _texts_of(stage: Stage, above: tuple[str, str]) -> None:
+    """Draw what the model writes, before and now; of a recorded run only after the examples."""
+    page = stage.page
+    with side_by_side():
+        asked_control(page, stage.n_held_out)
+    if stage.replay is None:
+        before, now = stage.outputs()
+        texts(page, above, {"before": before, "now": now})
+    elif (example := stage.replayed) is not None:
+        texts(page, above, {"before": output_before(stage.loaded, stage.given), "now": example})
+    else:
+        texts(page, above, {"before": output_before(stage.loaded, stage.given)})
+        st.caption(page.label("recorded_other"))
+
+
+def _bars_of(stage: Stage) -> None:
+    """Chart the next token's probabilities before and now; of a recorded run only after the examples."""
+    before = output_before(stage.loaded, stage.given)
+    if stage.replay is None:
+        now = stage.outputs()[1]
+        p, q = before.log_probs.exp(), now.log_probs.exp()
+        ids = torch.maximum(p, q).topk(N_BARS).indices.tolist()
+        _bars(stage, {i: (float(p[i]), float(q[i])) for i in ids}, divergence(before, now))
+    elif (example := stage.replayed) is not None:
+        _bars(stage, {i: (math.exp(before.log_probs[i]), q) for i, q in example.top.items()}, example.kl)
+    else:
+        st.caption(stage.page.label("caption_next_only"))
+        show_guesses(stage.page, "next_token", stage.loaded.tokenizer, before.log_probs.exp(), N_BARS, 120)
+
+
 def picture(title: str, left: Callable[[], None], middle: Callable[[], None], right: Callable[[], None]) -> None:
     """Draw the title, and below it three columns, each by its function."""
     st.markdown(f"**{title}**")
@@ -238,7 +318,7 @@ def picture(title: str, left: Callable[[], None], middle: Callable[[], None], ri
             right()
 
 
-def texts(page: Lesson, above: tuple[str, str], outputs: Mapping[str, Output]) -> None:
+def texts(page: Lesson, above: tuple[str, str], outputs: Mapping[str, Output | Example]) -> None:
     """Draw a caption, a text in Markdown, and a table of the outputs, a column for each, labelled `column_<name>`."""
     st.caption(above[0])
     st.markdown(above[1])
@@ -249,13 +329,14 @@ def texts(page: Lesson, above: tuple[str, str], outputs: Mapping[str, Output]) -
         st.markdown("\n".join(f"| {' | '.join(row)} |" for row in rows))
 
 
-def bars(page: Lesson, loaded: LoadedModel, before: Output, now: Output) -> None:
-    """Chart the probabilities before and now of the next tokens that are most probable in either."""
-    p, q = before.log_probs.exp(), now.log_probs.exp()
-    ids = torch.maximum(p, q).topk(3 if reader.present() else N_BARS).indices
-    st.caption(page.label("caption_next_token", kl=readable(divergence(before, now))))
-    show(residual_stream.two_distributions([loaded.tokenizer.visible(int(i)) for i in ids], p[ids].numpy(),
-                                           q[ids].numpy(), (page.label("column_before"), page.label("column_now")),
+def _bars(stage: Stage, pairs: Mapping[int, tuple[float, float]], kl: float) -> None:
+    """Chart the probabilities before and now of the tokens that are most probable in either, the likeliest first."""
+    page, visible = stage.page, stage.loaded.tokenizer.visible
+    ids = sorted(pairs, key=lambda i: -max(pairs[i]))[:3 if reader.present() else N_BARS]
+    before, now = np.array([pairs[i] for i in ids]).T
+    st.caption(page.label("caption_next_token", kl=readable(kl)))
+    show(residual_stream.two_distributions([visible(i) for i in ids], before, now,
+                                           (page.label("column_before"), page.label("column_now")),
                                            page.label("axis_probability"), reader.theme(), reader.scale(),
                                            chart_height(120)), "next_token")
 
@@ -282,9 +363,9 @@ def curves(page: Lesson, name: str, lines: Sequence[str], history: Sequence[Tuni
 
 def reading(stage: Stage, title: str, lines: Sequence[tuple[str, str]], **parts) -> Reading:
     """The Reading of a stage: these lines, and those that both kinds of tuning have."""
-    tuner = stage.tuner
-    return Reading([*lines, _learned_line(stage.page, tuner), _old_line(stage.page, tuner), _kl_line(stage)],
-                   picture=f".st-key-{PICTURES}", title=title, **parts)
+    kl = [] if stage.replay is not None else [_kl_line(stage)]
+    return Reading([*lines, _learned_line(stage.page, stage.tuner), _old_line(stage), *kl],
+                   picture=f".st-key-{PICTURES}", title=said(stage, title), **parts)
 
 
 def _learned_line(page: Lesson, tuner: Tuner) -> tuple[str, str]:
@@ -311,10 +392,10 @@ def _kl_line(stage: Stage) -> tuple[str, str]:
              rf"{p} \cdot \ln {fraction(p, q)} + ({latex_operand(rest)}) = {nats(total)}"))
 
 
-def _old_line(page: Lesson, tuner: Tuner) -> tuple[str, str]:
+def _old_line(stage: Stage) -> tuple[str, str]:
     """The loss on the old text, and its increase."""
-    first, last = tuner.history[0].old, tuner.history[-1].old
-    return (page.label("numbers_old", n=len(tuner.old.log_probs)),
+    first, last = stage.history[0].old, stage.history[-1].old
+    return (stage.page.label("numbers_old", n=len(stage.tuner.old.log_probs)),
             f"{latex_operand(last)} - {latex_operand(first)} = {nats(last - first)}")
 
 

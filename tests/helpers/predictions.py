@@ -1,6 +1,7 @@
 """What is asked before a picture: a page that waits with its question, the guess, and what is told after it."""
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from streamlit.testing.v1 import AppTest
@@ -67,7 +68,17 @@ def some_guess(header: dict) -> Any:
 def words_on(at: AppTest) -> str:
     """All that the browser was given, as one text."""
     texts = [str(getattr(element, "value", "")) + str(getattr(element, "label", "")) for element in at.main]
-    texts += [str(unpacked(element.proto.bytes)) for element in at.get("bidi_component") if element.proto.bytes]
+    texts += [text for element in at.get("bidi_component") if element.proto.bytes
+              for text in _leaves(unpacked(element.proto.bytes))]
     texts += [str(element.proto) for kind in ("vega_lite_chart", "plotly_chart", "arrow_data_frame")
               for element in at.get(kind)]
     return "\n".join(texts)
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    """All values of a message, each as the text that it is: a whole message's text would escape some characters."""
+    if isinstance(value, dict | list | tuple):
+        for each in (value.values() if isinstance(value, dict) else value):
+            yield from _leaves(each)
+    else:
+        yield str(value)

@@ -20,14 +20,16 @@ def token_slider(page: Lesson, run: Run) -> int:
     return _slider(page, "token", "position", len(run.tokens), lambda i: f"{i}  {run.tokens[i]}")
 
 
-def block_slider(page: Lesson, run: Run) -> int:
-    """A slider over the blocks that sets the shared layer."""
-    return _slider(page, "block", "layer", run.model.config.n_layers, str)
+def block_slider(page: Lesson, run: Run, shown: int | None = None) -> int:
+    """A slider over the blocks that sets the shared layer. shown: where it stands, if not at the shared layer."""
+    return _slider(page, "block", "layer", run.model.config.n_layers, str, shown)
 
 
-def _slider(page: Lesson, of: str, field: str, size: int, name_of: Callable[[int], str]) -> int:
+def _slider(page: Lesson, of: str, field: str, size: int, name_of: Callable[[int], str],
+            shown: int | None = None) -> int:
     """A slider over one field of the shared selection; with one value to choose from it is only shown."""
-    key, chosen, label = f"{page.id}_slide_{field}", getattr(reader.selection(), field), page.label(f"{of}_slider")
+    key, label = f"{page.id}_slide_{field}", page.label(f"{of}_slider")
+    chosen = getattr(reader.selection(), field) if shown is None else shown
     if size == 1:
         st.text_input(label, name_of(0), disabled=True, key=f"{key}_only")
         return 0

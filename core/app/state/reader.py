@@ -241,6 +241,11 @@ def picked_position() -> int | None:
     return st.session_state.get("selection", {}).get("position")
 
 
+def picked_layer() -> int | None:
+    """The block that the reader picked, not clamped to any run; None: none was."""
+    return st.session_state.get("selection", {}).get("layer")
+
+
 def settings_of(lesson: str) -> dict:
     """The shared state and the lesson's settings as `apply` and `link` take them: the present state, to return to."""
     session = st.session_state

@@ -178,6 +178,21 @@ function drawOutlines(state, context) {
     ring(context, cell, theme.picked, 2);
   }
   if (hover) ring(context, box(state, hover.row, hover.column), theme.text, 1.5);
+  if (data.mine) drawMine(state, context);
+}
+
+// What the reader guessed, a cell or a whole column, in a dashed frame with its name.
+function drawMine(state, context) {
+  const { data, theme } = state, [row, column, name] = data.mine;
+  const [x, y, width, height] = box(state, row ?? 0, column);
+  const frame = [x + 2, y + 2, width - 4, row === null ? state.row * data.rows - 4 : height - 4];
+  ring(context, frame, theme.page, 4);
+  ring(context, frame, theme.text, 2, [6, 4]);
+  context.font = fontOf(state, 11, "font", "bold");
+  const wide = context.measureText(name).width + 6, high = 14 * data.type;
+  context.fillStyle = theme.text;
+  context.fillRect(x + 2, y + 2, wide, high);
+  write(context, name, x + 5, y + 2 + high / 2, theme.page);
 }
 
 /**
@@ -191,9 +206,19 @@ function ring(context, [x, y, width, height], colour, line, dash = []) {
 
 const markedCells = ({ hover, picked }) => [hover, picked].filter(Boolean);
 
+// Of how many rows and of how many columns one is named. Where both are the same tokens, so are the names: else nobody
+// could follow the diagonal.
+function everyLabel({ data, step, column, row }) {
+  const every = { rows: Math.max(1, Math.ceil((15 * data.type) / row)),
+    columns: Math.max(1, Math.ceil(step / column)) };
+  if (String(data.row_labels) === String(data.column_labels))
+    every.rows = every.columns = Math.max(every.rows, every.columns);
+  return every;
+}
+
 function drawColumnLabels(state, context, first, last) {
   const { data, theme } = state, marked = markedCells(state).map((cell) => cell.column);
-  const every = Math.max(1, Math.ceil(state.step / state.column)), done = [];
+  const every = everyLabel(state).columns, done = [];
   const label = (column, strong) => {
     const x = state.left + (column + 0.5) * state.column - state.scrolled.x, colour = strong ? theme.text : theme.muted;
     if (x < state.left || x > state.width) return;
@@ -221,7 +246,7 @@ function drawRowLabels(state, context) {
   const { data, theme } = state;
   const end = rowsEnd(state), shift = state.scrolled.y;
   context.clearRect(0, state.top - 2, state.left - 3, end - state.top + 4);
-  const every = Math.max(1, Math.ceil((15 * data.type) / state.row)), kept = markedCells(state).map((cell) => cell.row);
+  const every = everyLabel(state).rows, kept = markedCells(state).map((cell) => cell.row);
   for (let row = 0; row < data.rows; row++) {
     const y = state.top + (row + 0.5) * state.row - shift;
     if (y < state.top || y > end) continue;

@@ -85,7 +85,9 @@ def test_the_prompts_sentences_are_packed_as_a_training_reads_them():
     ceilings = re.findall(r"\\lceil (\d+) / (\d+)", padded_rows)
     assert (sum(math.ceil(int(a) / int(b)) for a, b in ceilings) == int(padded_rows.rsplit("=", 1)[1])
             == len(header["lengths"]["padded"]))
-    assert verdict(at, question(at).options.index(str(sum(math.ceil((len(d) + 1) / 6) for d in documents))))
+    empty = {n: 1 - sum(len(d) + 1 for d in documents) / (n * sum(math.ceil((len(d) + 1) / n) for d in documents))
+             for n in packing_view.LENGTHS}
+    assert verdict(at, question(at).options.index(f"N = {min(empty, key=empty.get)}"))
 
 
 def test_a_single_document_gives_way_to_the_passage_and_a_long_text_is_cut():
@@ -159,7 +161,10 @@ def test_the_numbers_of_the_paths_hold_and_the_bound_is_the_answer(surface: str)
     SURFACES[surface].loss(point).backward()
     assert (gradient == pytest.approx(point.grad.tolist(), rel=1e-4)
             and after == pytest.approx([s - 10 ** -1.5 * g for s, g in zip(start, gradient)], abs=1e-4))
-    assert verdict(at, [float(option.split()[-1]) for option in question(at).options].index(float(f"{2 / high:.3g}")))
+    distance, steps, low = 1.0, 0, SURFACES[surface].curvatures[0]
+    while distance > 0.01:
+        distance, steps = distance * (1 - low / high), steps + 1
+    assert verdict(at, [int(re.sub(r"\D", "", option)) for option in question(at).options].index(steps))
     assert any("cannot settle" in m.value for m in at.markdown) == (descent.SURFACES[surface].bound < 10 ** -1.5)
 
 
@@ -168,21 +173,45 @@ def test_the_numbers_of_the_paths_hold_and_the_bound_is_the_answer(surface: str)
 
 @pytest.mark.parametrize("structure", kepler.STRUCTURES)
 def test_every_structure_sends_the_fit_that_was_made(structure: str):
-    at = opened("training", {"view": "kepler", "structure": structure, "measured": "30", "seed": "3", "noise": "2.0"})
+    at = opened("training", {"view": "kepler", "structure": structure, "measured": "30", "seed": "3", "noise": "2.0",
+                             "fit_step": "-1"})
     fit = sent(at, "kepler_orbit")["fit"]
     made = kepler.fit(structure, "lm", *kepler.measure(30, 2.0, 3))
     assert (fit["numbers"] == made.numbers.tolist() and fit["train"] == made.train.tolist()
             and len(fit["measured"]) == 30 and fit["truth"] == kepler.mars().tolist())
     rms = [float(x) for x in re.findall(r"{(\d+\.\d+)}'", formulas(at)[0])]
     assert rms[0] == pytest.approx(made.train[-1], abs=5e-5)
+    more, finer = distance_from_mars(60, 2.0), distance_from_mars(30, 1.0)
+    same = abs(more / finer - 1) < 0.1
+    assert verdict(at, 2 if same else int(finer < more))
+
+
+def distance_from_mars(n: int, noise: float) -> float:
+    """How far the ellipse of n measurements is from where Mars is at the times that are held out, rms of each
+    coordinate in minutes of arc.
+    """
+    train, test = kepler.measure(n, noise, 3)
+    fitted, mars = (kepler.on_ellipse(numbers, test.times).numpy()
+                    for numbers in (kepler.fit("ellipse", "lm", train, test).last, kepler.mars()))
+    seen_from_sun = (fitted - mars) / np.linalg.norm(test.positions.numpy(), axis=1)[:, None]
+    return float(np.degrees(np.sqrt((seen_from_sun ** 2).mean())) * 60)
+
+
+def test_without_noise_the_question_is_which_structure_errs_least():
+    at = opened("training", {"view": "kepler", "noise": "0.0"})
     best = min(kepler.STRUCTURES,
-               key=lambda name: kepler.rms(name, kepler.fit(name, "lm", *kepler.measure(30, 2.0, 3)).last,
-                                           kepler.measure(30, 2.0, 3)[1]))
+               key=lambda name: kepler.rms(name, kepler.fit(name, "lm", *kepler.measure(24, 0.0, 0)).last,
+                                           kepler.measure(24, 0.0, 0)[1]))
     assert verdict(at, question(at).options.index(WORDS.label(f"structure_{best}")))
 
 
+def test_a_fit_is_shown_from_its_beginning():
+    at = opened("training", {"view": "kepler"})
+    assert sent(at, "kepler_orbit")["settings"]["fit_step"] == 0
+
+
 def test_the_numbers_of_the_ellipse_hold_on_a_calculator():
-    at = opened("training", {"view": "kepler", "noise": "8.0", "day": "12000"})
+    at = opened("training", {"view": "kepler", "noise": "8.0", "day": "12000", "fit_step": "-1"})
     _, left, axes, _, period, equation = formulas(at)
     a, b, e = (float(x) for x in re.findall(r"= (\d+\.\d+)", axes))
     assert math.sqrt(1 - b * b / (a * a)) == pytest.approx(e, abs=1e-4)
@@ -209,7 +238,7 @@ def test_the_phases_of_the_transformer_are_those_of_its_record():
     assert (f"{model.n_parameters:,}".replace(",", "\u202f") in shown
             and f"{sum(end['tokens_seen'] for end in ends) / 1e6:.1f} million" in shown
             and f"{sum(end['step'] for end in ends)} steps" in shown
-            and f"read: {record[-1]['held_out']['development_tinystories']:.3g} nats" in shown)
+            and f"read: a loss of {record[-1]['held_out']['development_tinystories']:.3g} nats" in shown)
     assert "not recorded" in next(m.value for m in opened("training", {"view": "kepler"},
                                                           model="stories-small@4").markdown if "| **1 " in m.value)
     assert checkpoints.training_record("no such model") == ()

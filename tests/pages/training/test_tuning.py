@@ -103,7 +103,7 @@ def test_two_readers_tune_each_their_own_and_the_shared_model_stays(asked: list)
     assert until(lambda: not job.running) and not job.failed and still.step == 0
     one.run()
     last = tuner.history[-1]
-    assert (fine(one) and f"Step {last.step}" in said(one) and last.held_out < tuner.history[0].held_out - 1
+    assert (fine(one) and f"After {last.step} steps" in said(one) and last.held_out < tuner.history[0].held_out - 1
             and last.kl > 0)
     lines = formulas(one)
     assert r"L\, r" in lines[3] and f"= {tuner.n_learned}," in lines[3] and tuner.n_learned == 5 * 2 * (2 * 160 + 320)
@@ -124,14 +124,14 @@ def test_two_readers_tune_each_their_own_and_the_shared_model_stays(asked: list)
             and torch.equal(cache.shared_model(name, "cpu").model.blocks[0].W_Q, tuner.copy().blocks[0].W_Q))
     assert fine(open_at("aligned", base="loaded", model=name)) and fine(lessons.open_at("heads", model=name))
     one.button(f"{tuning_parts.TUNERS}_reset").click().run()
-    assert fine(one) and own_of(one) == [] and "Step" not in said(one)
+    assert fine(one) and own_of(one) == [] and f"After {last.step} steps" not in said(one)
 
 
 def test_alignment_starts_at_ln_2_and_its_numbers_hold(asked: list):
     at = open_at("aligned", parts="last")
     key, make, tuner = asked[-1]
     assert (tuner.history[0].held_out == pytest.approx(math.log(2), abs=1e-6)
-            and f"{len(tuner.pairs)} pairs to learn from, {len(tuner.held_out)} held out" in said(at))
+            and f"{len(tuner.pairs)} pairs to learn from, and {len(tuner.held_out)} are held out" in said(at))
     decode = cache.shared_model("stories-small", "cpu").tokenizer.decode
     assert all(tuning_texts.happy(decode(p.chosen)) > tuning_texts.happy(decode(p.rejected))
                for p in tuner.pairs + tuner.held_out)
@@ -188,7 +188,7 @@ def test_pretraining_is_what_the_record_says():
 def test_what_the_pretrained_model_is_given_is_one_of_the_pairs_that_are_picked():
     at = open_at("pretrained")
     for kind in ("feeling", "capitals"):
-        at.segmented_control("training_pairs_widget").set_value(kind).run()
+        at.selectbox("training_pairs_widget").set_value(kind).run()
         assert fine(at) and tuning_parts.one_line(tuning_texts.pairs(kind, 200, 24, 0)[1][0].prompt) in said(at)
 
 
