@@ -11,7 +11,7 @@ from core.analysis import contributions
 from core.analysis.contributions import Contributions, Part
 from core.app.base.markdown import code
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.frame.selection_controls import token_slider
 from core.app.state import Run, reader
 from core.figures import residual_stream as figures
@@ -37,6 +37,26 @@ MEANINGS = {"embedding": "residual", "token type": "residual", "position": "posi
 SUBLAYERS = {"attention": ("head", "attention bias", "attention norm bias"),
              "cross_attention": ("cross head", "cross attention bias", "cross attention norm bias"),
              "mlp": ("mlp", "mlp bias", "mlp norm bias")}
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """Which share of the parts argues against the token that the model finds most probable."""
+    if not run.own_ids:
+        return None
+    position, by_sublayer = reader.selection().position, read("detail") == "sublayers"
+    target = target_token(run, position)
+
+    def truth(_: float) -> Truth:
+        rows = _rows(page, contributions_of(run, position, target), by_sublayer)
+        values = np.array([row["value"] for row in rows])
+        most = rows[int(np.abs(values).argmax())]
+        against = int((values < 0).sum())
+        return Truth(round(100 * against / len(values)), seen={"attention": 0, "mlp": 1}.get(most["meaning"], 2),
+                     values={"against": against, "n": len(values), "up": readable(values[values > 0].sum()),
+                             "down": readable(-values[values < 0].sum()), "sum": readable(values.sum())})
+
+    return Prediction("contributions", Number(0, 100, unit="%"), truth,
+                      {"target": run.tokenizer.visible(target), "token": run.tokens[position]})
 
 
 def draw(page: Lesson, run: Run) -> Reading:

@@ -1,7 +1,8 @@
-// header: title_line (a template with {token}), token; names and dashes of the curves, the model's own first; gated;
-// rows [{neuron, promotes [text], suppresses [text]}], picked (a neuron, or −1); height in pixels; text. Arrays: inputs
-// (K) of the curves and curves (their number × K), pre and post (d_ff). A hovered or picked neuron is marked in both
-// pictures; a click on it picks it.
+// header: title_line (a template with {token}), token; tokens [text] and position; names and dashes of the curves, the
+// model's own first; gated; rows [{neuron, promotes [text], suppresses [text]}], picked (a neuron, or −1); height in
+// pixels; text. Arrays: inputs (K) of the curves and curves (their number × K), pre and post (d_ff), and fires, the
+// activation of each of the rows at every token (rows × N). A hovered or picked neuron is marked in all pictures; a
+// click on it picks it.
 import { button, chip, draw, drawLine, drawText, fill, make, rich, sized } from "../../core/components/lib/dom.js";
 import { byKeys } from "../../core/components/lib/keys.js";
 import { niceStep, significant, written } from "../../core/components/lib/numbers.js";
@@ -15,6 +16,7 @@ const APART = 20;                    // a neuron's number needs a twentieth of t
 class Neurons {
   constructor(root) {
     this.title = make("div", "title", root);
+    this.fired = make("div", "fired", root);
     const left = make("div", "left", root), right = make("div", "right", root);
     this.places = [left, right];
     this.curves_svg = draw("svg", { role: "img", class: "neurons-curve" }, left);
@@ -38,6 +40,7 @@ class Neurons {
     rich(this.title, header.title_line, { token: { chip: header.token } });
     this.build();
     this.list();
+    this.where();
   }
 
   /** The marked neuron: the one under the pointer, or else the picked one, or else the strongest. */
@@ -49,6 +52,27 @@ class Neurons {
     if (neuron === this.hovered) return;
     this.hovered = neuron;
     this.mark();
+    this.where();
+  }
+
+  /** Every token of the prompt with a bar as high as the marked neuron's activation there; of a neuron that is not in
+      the table, a word that a click brings them. */
+  where() {
+    const neuron = this.marked(), row = this.rows.findIndex((listed) => listed.neuron === neuron);
+    const n = this.tokens.length, fires = row < 0 ? null : this.fires.subarray(row * n, (row + 1) * n);
+    const most = fires ? Math.max(...fires, 1e-9) : 1;
+    this.fired.replaceChildren();
+    make("span", "name", this.fired, fill(fires ? this.text.fires : this.text.fires_not, { neuron }));
+    if (!fires) return;
+    const line = make("div", "line", this.fired);
+    this.tokens.forEach((token, i) => {
+      const box = make("span", i === this.position ? "at here" : "at", line);
+      box.title = `${token}: ${significant(fires[i])}`;
+      make("i", "", make("span", "bar", box)).style.height = `${100 * Math.max(0, fires[i]) / most}%`;
+      make("code", "", box, token).dir = "auto";
+    });
+    const here = line.children[this.position];
+    line.scrollLeft = here.offsetLeft + here.offsetWidth - line.clientWidth;
   }
 
   pick(neuron) {

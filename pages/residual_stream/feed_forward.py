@@ -9,7 +9,7 @@ from core.analysis import contributions
 from core.analysis.arrays import to_numpy
 from core.analysis.norm_inputs import norm_input
 from core.app.base.markdown import code
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.frame.selection_controls import block_slider, token_slider
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
@@ -18,7 +18,10 @@ from core.model.activation import CURVES, GATE_CURVES, activate
 from pages.residual_stream.shared import PREFIX, keep, look, read
 
 N_NEURONS, N_NEURONS_PRESENT, N_TOKENS = 5, 3, 4
+FED_FORWARD = ("W_gate", "b_gate", "W_1", "b_1", "W_2", "b_2")      # the weights of a block's parts
+ATTENTION = ("W_Q", "b_Q", "W_K", "b_K", "W_V", "b_V", "W_O", "b_O", "W_S", "v_S", "r", "q_norm", "k_norm")
 NONE = -1           # no neuron is picked
+FIRES = 62          # px of the row of the prompt's tokens
 DASHES = ["none", "6 4", "2 3", "9 3 2 3"]
 SHOWN_CURVES = ("relu", "gelu", "swish")
 INPUTS = np.linspace(-4, 4, 161)
@@ -27,11 +30,34 @@ INPUTS = np.linspace(-4, 4, 161)
 _picture = token_view("residual_neurons", __file__)
 
 
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """Which share of the block's neurons fires at the picked token."""
+    layer, position = layer_of(run), reader.selection().position
+    if not run.own_ids or run.trace.blocks[layer].mlp_pre is None:
+        return None
+    pre, token = to_numpy(run.trace.blocks[layer].mlp_pre[position]), run.tokens[position]
+
+    def truth(_: float) -> Truth:
+        n = int((pre > 0).sum())
+        return Truth(round(100 * n / len(pre)), seen=0 if 2 * n < len(pre) else 1,
+                     values={"firing": n, "share": readable(100 * n / len(pre), 2), "silent": len(pre) - n})
+
+    return Prediction("mlp", Number(0, 100, unit="%"), truth, {"token": token, "block": layer, "n": len(pre)})
+
+
+def layer_of(run: Run) -> int:
+    """The picked block; until one was picked the last but one, whose neurons are the easiest to read: they write words,
+    and the last block mostly corrects them.
+    """
+    picked = reader.picked_layer()
+    return max(0, run.model.config.n_layers - 2) if picked is None else reader.selection().layer
+
+
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument; return what it shows. A model without a feed-forward part gets a sentence instead."""
     block_column, token_column = st.columns([2, 3])
     with block_column:
-        layer = block_slider(page, run)
+        layer = block_slider(page, run, layer_of(run))
     with token_column:
         position = token_slider(page, run)
     block = run.trace.blocks[layer]
@@ -48,11 +74,12 @@ def draw(page: Lesson, run: Run) -> Reading:
     header = _header(page, run, layer, position, neurons) | {
         "title_line": page.label(title, token="{token}", **values), "picked": picked,
         "names": [page.label(f"curve_{name}") for name in names], "dashes": DASHES[:len(names)]}
-    arrays = {"inputs": INPUTS, "curves": curves, "pre": pre, "post": post}
+    arrays = {"inputs": INPUTS, "curves": curves, "pre": pre, "post": post,
+              "fires": to_numpy(block.mlp_post[:, neurons]).T.ravel()}
     _picture(header, key=f"{PREFIX}neurons", on_settings=lambda settings: keep(neuron=settings["neuron"]),
              arrays={name: values.astype(np.float32) for name, values in arrays.items()})
     data = pd.DataFrame({"neuron": range(len(pre)), "before": pre, "after": post})
-    return Reading(_lines(page, run, layer, position, neurons[0]), _firing_question(page, run, pre, position),
+    return Reading(_lines(page, run, layer, position, neurons[0]), _size_question(page, run, layer),
                    [activate, contributions.neuron_promotions], {"neurons.csv": lambda: data},
                    f".st-key-{PREFIX}neurons", page.label(title, token=code(run.tokens[position]), **values))
 
@@ -73,7 +100,8 @@ def _curves(run: Run) -> tuple[list[str], np.ndarray]:
 def _header(page: Lesson, run: Run, layer: int, position: int, neurons: list[int]) -> dict:
     """The picture's header besides curves and activations: the tokens that the `neurons` promote."""
     promoted = _promoted(run, layer, position, neurons) if run.has_head else [(None, None)] * len(neurons)
-    return {"token": run.tokens[position], "gated": run.model.config.gated, "height": look()["height"],
+    return {"token": run.tokens[position], "tokens": run.tokens, "position": position,
+            "gated": run.model.config.gated, "height": look(FIRES)["height"],
             "rows": [{"neuron": neuron, "promotes": most, "suppresses": least}
                      for neuron, (most, least) in zip(neurons, promoted)], "scale": reader.scale(),
             "text": page.labels("neurons") | {"input": page.label("axis_input"), "output": page.label("axis_output")}}
@@ -127,13 +155,19 @@ def read_by_feed_forward(run: Run, layer: int) -> torch.Tensor:
     return norm(stream, config.norm)
 
 
-def _firing_question(page: Lesson, run: Run, pre: np.ndarray, position: int) -> Question:
-    """The share of neurons with a positive input, which a ReLU would pass."""
-    count, n, edges = int((pre > 0).sum()), len(pre), (5, 20, 40, 60)       # %
-    options = [page.label("under", b="5 %"), *(page.label("between", a=f"{a} %", b=f"{b} %")
-                                               for a, b in zip(edges, edges[1:])), page.label("over", a="60 %")]
-    return page.question("firing", options, int(np.searchsorted(edges, 100 * count / n, side="right")),
-                         token=code(run.tokens[position]), count=count, n=n, share=readable(100 * count / n))
+def _size_question(page: Lesson, run: Run, layer: int) -> Question:
+    """How many weights the block's attention has, against those of its feed-forward part."""
+    weights = {name: p.numel() for name, p in run.model.blocks[layer].named_parameters()}
+    fed, attended = (sum(n for name, n in weights.items() if name.split(".")[0] in names)
+                     for names in (FED_FORWARD, ATTENTION))
+    options = sorted({attended, fed, 2 * fed, max(1, attended // 4)})
+    share = readable(100 * fed / (fed + attended), 3)
+    return page.question("size", [_grouped(n) for n in options], options.index(attended), block=layer,
+                         fed=_grouped(fed), attended=_grouped(attended), share=share)
+
+
+def _grouped(n: int) -> str:
+    return f"{n:,}".replace(",", "\u202f")
 
 
 def _curve_question(page: Lesson) -> Question:

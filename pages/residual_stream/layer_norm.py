@@ -9,11 +9,11 @@ from torch import Tensor
 
 from core.analysis import stream_and_heads
 from core.analysis.arrays import to_numpy
-from core.analysis.norm_inputs import norm_input
+from core.analysis.norm_inputs import norm_input, norm_places
 from core.analysis.stream_and_heads import Standardised, standardise
 from core.app.base.markdown import code, unmarked
 from core.app.compute import cache
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.frame.charts import screen_taken
 from core.app.frame.selection_controls import picked_norm
 from core.app.state import Run, reader
@@ -28,6 +28,27 @@ from pages.residual_stream.charts import vector_bars
 from pages.residual_stream.shared import PREFIX, SETTINGS, attached, choice, keep, look, read, show
 
 RANDOM_WIDTH, RANDOM_TOKENS = 64, 32
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How long a vector is after its mean is taken off and it is divided by its deviation."""
+    place = read("norm_where")
+    if read("norm_view") != "vector" or place not in norm_places(run.model.config):
+        return None
+    selected, kind = reader.selection(), run.model.config.norm
+    matrix, norm = norm_input(run.model, run.trace, place, selected.layer)
+    x = matrix[selected.position].double()
+
+    def truth(_: float) -> Truth:
+        mean, std = normalisation.norm_statistics(x, kind, norm.epsilon)
+        length = float(((x - mean) / std).norm())
+        return Truth(float(f"{length:.3g}"), values={"length": readable(length), "root": readable(len(x) ** 0.5),
+                                                     "after": readable(float(norm(x.float(), kind).norm()))})
+
+    rms = "_rms" if kind == "rmsnorm" else ""
+    return Prediction("norm", Number(0.01, 100, log=True), truth, {
+        "what": page.label(f"norm_does{rms}"), "d": len(x), "token": run.tokens[selected.position],
+        "before": readable(float(x.norm()))})
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -49,7 +70,8 @@ def _vector(page: Lesson, run: Run, matrix: Tensor, norm: Norm, position: int) -
     mean, std = (float(value) for value in normalisation.norm_statistics(x, kind, norm.epsilon))
     after, rms = norm(matrix[position], kind).double(), "_rms" if kind == "rmsnorm" else ""
     title = page.label(f"title_norm{rms}", token=code(run.tokens[position]), mean=readable(mean), std=readable(std),
-                       before=readable(float(x.norm())), after=readable(float(after.norm())))
+                       before=readable(float(x.norm())), standard=readable(float(((x - mean) / std).norm())),
+                       after=readable(float(after.norm())))
     st.markdown(f"**{title}**")
     vectors = {name: to_numpy(vector) for name, vector in (("x", x), ("standardised", (x - mean) / std),
                                                            ("normed", after))}

@@ -12,15 +12,16 @@ from core.analysis.arrays import to_numpy
 from core.analysis.contributions import LensReading
 from core.app.base.markdown import code, unmarked
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.frame.charts import screen_taken
+from core.app.frame.prediction import guess_of
 from core.app.state import Run, reader
 from core.components import declare
 from core.components.lib.bytes import pack
 from core.components.lib.hand import HAND_CSS, HAND_HTML
 from core.components.residual_grid import GRID_CSS, GRID_HTML, grid_data
 from core.figures import residual_stream as figures
-from core.figures.numbers import bracketed, latex_number, readable
+from core.figures.numbers import bracketed, latex_number, probability, readable
 from pages.residual_stream.shared import (
     PREFIX,
     SEEN_WHOLE,
@@ -36,6 +37,7 @@ from pages.residual_stream.shared import (
 GRID = f"{PREFIX}lens_grid"
 GUESSES = f"{PREFIX}guesses"
 N_GUESSES = 6
+LEAST_BLOCKS = 3        # of a model whose guess has somewhere to change
 HERE = Path(__file__).parent
 # The grid of best guesses with a slider over its depths, and beside it the other guesses there: both follow the slider
 # in the browser.
@@ -43,6 +45,24 @@ _HTML = f'<div class="residual-grid residual-lens"><strong class="title"></stron
 _lens = declare("residual_lens", HERE / "lens.js", html=_HTML, styles=(GRID_CSS, HAND_CSS, HERE / "lens.css"))
 _lens_guesses = declare("lens_guesses", HERE / "lens_guesses.js", html='<ol class="guesses"></ol>',
                         styles=(HERE / "lens_guesses.css",))
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """After how many blocks the best guess at the token that is asked about is the final one."""
+    n_layers = run.model.config.n_layers
+    if not run.own_ids or n_layers < LEAST_BLOCKS:
+        return None
+
+    def truth(_: float) -> Truth:
+        read, visible = _read(run), run.tokenizer.visible
+        ids = read.token_ids[:, run.asked].tolist()
+        changes = sum(one != next_one for one, next_one in zip(ids, ids[1:]))
+        return Truth(settled_after(ids), seen={0: 2, 1: 1}.get(changes, 0), values={
+            "first": visible(ids[0]), "last": visible(ids[-1]), "settled": settled_after(ids),
+            "end": probability(float(read.probs[-1, run.asked]))})
+
+    return Prediction("lens", Number(0, n_layers, unit=page.label("unit_blocks"), near=0), truth,
+                      {"token": run.tokens[run.asked], "n_layers": n_layers})
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -53,7 +73,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     title = _title(page, run, reading, depth, position)
     grid, beside = st.columns([7, 3])
     with grid:
-        _grid(page, run, reading, depth, title)
+        _grid(page, run, reading, depth, title, guess_of(page, "lens", run))
     with beside:
         page.named_token(run, position)
         target = target_token(run, position)
@@ -79,7 +99,8 @@ def _read(run: Run) -> LensReading:
                                 lambda value: sum(t.nbytes for t in vars(value).values()))
 
 
-def _grid(page: Lesson, run: Run, reading: LensReading, depth: int, title: str) -> None:
+def _grid(page: Lesson, run: Run, reading: LensReading, depth: int, title: str, guess: float | None) -> None:
+    mine = None if guess is None else (round(guess), run.asked, page.frame_words.label("before_mine"))
     ids, visible = reading.token_ids.cpu().numpy(), run.tokenizer.visible
     right = np.array(run.token_ids if run.is_encoder else [*run.token_ids[1:], -1])
     n_layers, scale = run.model.config.n_layers, reader.scale()
@@ -87,7 +108,7 @@ def _grid(page: Lesson, run: Run, reading: LensReading, depth: int, title: str) 
         to_numpy(reading.probs), texts=np.vectorize(visible, otypes=[str])(ids), marks=ids == right,
         row_labels=depth_names(page, n_layers), column_labels=run.tokens, legend=page.label("legend_lens"),
         reading=page.label("reading_lens"), twin=unmarked(title), theme=reader.theme(),
-        picked=(depth, reader.selection().position), limits=(0.0, 1.0), least_column=round(66 * scale),
+        picked=(depth, reader.selection().position), mine=mine, limits=(0.0, 1.0), least_column=round(66 * scale),
         least_row=round(16 * scale), rows_scroll=n_layers > SEEN_WHOLE, height=290, most_height=520,
         fit=screen_taken(30), present=reader.present())
     header |= {"slider": (page.label("depth_slider"), page.label("depth_help")),
@@ -125,11 +146,14 @@ def settled_after(token_ids: Sequence[int]) -> int:
 
 
 def _question(page: Lesson, run: Run, reading: LensReading) -> Question:
-    """From which depth on the guess after the last token (an encoder's: at the first blank) is the final one."""
-    names, ids = depth_names(page, run.model.config.n_layers), reading.token_ids[:, run.asked].tolist()
-    guesses = ", ".join(f"{name}: {code(run.tokenizer.visible(i))}" for name, i in zip(names, ids))
-    return page.question("lens", names, settled_after(ids), token=code(run.tokens[run.asked]), i=run.asked,
-                         guesses=guesses)
+    """At how many positions the guess of the embedding is the input token itself, and at the end: how far the stream
+    has left its tokens behind.
+    """
+    own, n = torch.tensor(run.token_ids, device=reading.token_ids.device), len(run.token_ids)
+    first, last = (int((reading.token_ids[depth] == own).sum()) for depth in (0, -1))
+    options = sorted({first, last, n // 2, n - first})
+    return page.question("lens", [page.label("question_lens_option", k=k, n=n) for k in options], options.index(last),
+                         first=first, last=last, n=n)
 
 
 def _lines(page: Lesson, run: Run, logits: np.ndarray, target: int) -> list[tuple[str, str]]:

@@ -10,8 +10,9 @@ from torch import Tensor
 from core.analysis import stream_and_heads
 from core.analysis.arrays import to_numpy
 from core.app.base.markdown import code, unmarked
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Place, Prediction, Question, Reading, Truth
 from core.app.frame.charts import screen_taken
+from core.app.frame.prediction import guess_of
 from core.app.state import Run, reader
 from core.components import declare
 from core.components.lib.bytes import pack
@@ -25,14 +26,16 @@ from pages.residual_stream.shared import (
     attached,
     choice,
     depth_names,
-    depth_of,
     keep,
     look,
+    read,
     short_depth_names,
     show,
 )
 
 MEASURES = ("stream", "attention", "mlp", "change", "turn")
+LEAST_GUESSED = 4          # tokens of a text of which one's vector is the longest
+APART, GROWN = 1.25, 1.2    # ratios: one line stands far above the others; the lines have grown at all
 PICTURE = f"{PREFIX}norms"
 HERE = Path(__file__).parent
 # The stream's norms as a grid, layers × tokens, and beside it the picked token's lines: both follow the same pointer.
@@ -69,6 +72,25 @@ def measure(run: Run, name: str) -> np.ndarray:
                      "change": stream_and_heads.relative_change(trace)}[name])
 
 
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """Whose vector grows longest; asked where the lengths of the stream are shown."""
+    if len(run.token_ids) < LEAST_GUESSED or read("measure") != "stream":
+        return None
+
+    def truth(guess: int) -> Truth:
+        values = measure(run, "stream")
+        longest = values.max(axis=0)
+        row, at = _peak("stream", values)
+        second = np.delete(longest, at).max()
+        seen = 2 if longest.max() < GROWN * values[0].max() else 0 if longest[at] > APART * second else 1
+        said, own = readable(longest[at]), readable(longest[guess])
+        return Truth(at, said=said, own=own, seen=seen, values={
+            "token": run.tokens[at], "length": said, "second": readable(second), "depth": row,
+            "start": readable(values[0, at])})
+
+    return Prediction("norms", Place(run.tokens), truth)
+
+
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument; return what it shows."""
     names = [name for name in MEASURES if name != "mlp" or run.model.config.d_ff is not None]
@@ -80,13 +102,14 @@ def draw(page: Lesson, run: Run) -> Reading:
     title = _title(page, run, name, values, position)
     st.markdown(f"**{title}**")
     # row 0 of the whole stream is the entry of block 0
-    row = depth_of(len(values) - 1) if name == "stream" else reader.selection().layer
+    row = place_of_row(len(values)) if name == "stream" else reader.selection().layer
     view = View(name, logarithmic and name != "turn", row)
     layer = view.block_of(row)
     if name == "turn":
         _turns(page, run, values, position, view)
     else:
-        mount(_picture, _lengths(page, run, values, view, position), PICTURE,
+        mine = guess_of(page, "norms", run) if view.whole else None
+        mount(_picture, _lengths(page, run, values, view, position, mine), PICTURE,
               lambda row, column: _pick(row, column, view))
     return Reading(_lines(page, run, layer) + _sum_line(page, run, layer), _question(page, run, position),
                    [stream_and_heads.norms, stream_and_heads.stream_norms, stream_and_heads.written_norms,
@@ -109,13 +132,19 @@ def _description(page: Lesson, run: Run, values: np.ndarray, view: View, positio
                 present=reader.present())
 
 
+def place_of_row(n_rows: int) -> int:
+    """The picked depth of the stream; until one was picked the end."""
+    row = read("row")
+    return row if 0 <= row < n_rows else n_rows - 1
+
+
 def _pick(row: int, column: int, view: View) -> None:
-    keep(depth=row if view.whole else row + 1)
+    keep(row=row if view.whole else row + 1)
     reader.select(layer=view.block_of(row), position=column)
 
 
-def _lengths(page: Lesson, run: Run, values: np.ndarray, view: View, position: int) -> bytes:
-    """The grid with the lines of one token, for norms.js.
+def _lengths(page: Lesson, run: Run, values: np.ndarray, view: View, position: int, mine: int | None) -> bytes:
+    """The grid with the lines of one token, for norms.js. mine: the token that the reader took for the longest.
 
     Lines are norms: "residual" (L + 1, N), "attention" and "mlp" (L, N), where the addition of block l is at depth
     l + 1. A logarithmic grid has logarithmic lines. "faint" is the line that is drawn for every token.
@@ -124,7 +153,8 @@ def _lengths(page: Lesson, run: Run, values: np.ndarray, view: View, position: i
     lines = {"residual": values if view.whole else measure(run, "stream"), "attention": to_numpy(attention)}
     lines |= {} if mlp is None else {"mlp": to_numpy(mlp)}
     lengths = np.concatenate([*lines.values()])
-    header, arrays = grid_data(values, **_description(page, run, values, view, position))
+    guess = None if mine is None else (None, mine, page.frame_words.label("before_mine"))
+    header, arrays = grid_data(values, mine=guess, **_description(page, run, values, view, position))
     header |= {"kinds": list(lines), "names": {kind: page.label(f"line_{kind}") for kind in lines},
                "faint": name if name in lines else "residual", "log_lengths": view.logarithmic,
                "depths": short_depth_names(page, run.model.config.n_layers), "depth_title": page.label("axis_depth"),

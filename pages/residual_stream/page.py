@@ -4,5 +4,5 @@ from pages.residual_stream import contributions, feed_forward, layer_norm, lens,
 from pages.residual_stream.shared import SETTINGS
 
 views.draw(lesson.open_lesson("residual_stream"), SETTINGS,
-           {"norms": norms, "lens": lens, "contributions": contributions, "norm": layer_norm, "mlp": feed_forward,
+           {"lens": lens, "contributions": contributions, "norms": norms, "norm": layer_norm, "mlp": feed_forward,
             "cut": without_path})

@@ -14,7 +14,8 @@ SETTINGS = Settings("residual_stream", {
     "view": view_setting("residual_stream"),
     "measure": Setting("stream", options=("stream", "attention", "mlp", "change", "turn")),
     "log": Setting(False),
-    "depth": Setting(-1, low=-1),                 # blocks passed, 0 the embedding; −1: all of them
+    "depth": Setting(0, low=-1),                  # of the lens: blocks passed, 0 the embedding; −1: all of them
+    "row": Setting(-1, low=-1),                   # of the lengths: blocks passed; −1: all of them
     "detail": Setting("parts", options=("parts", "sublayers")),
     "order": Setting("model", options=("model", "size")),
     "all": Setting(False),                        # whether each small part of a large model has a bar

@@ -8,17 +8,45 @@ from core.analysis import stream_and_heads
 from core.analysis.arrays import to_numpy
 from core.analysis.stream_and_heads import Effect
 from core.app.base.markdown import code
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame.prediction import guess_of
 from core.app.frame.selection_controls import token_slider
 from core.app.state import Run, reader
 from core.figures import residual_stream as figures
-from core.figures.numbers import latex_number, readable
+from core.figures.numbers import latex_number, probability, readable
 from core.model.intervention import Intervention
 from core.model.trace import Trace
-from pages.residual_stream.shared import PREFIX, choice, look, show
+from pages.residual_stream.shared import PREFIX, choice, look, read, show
 
 CUT = Intervention(residual=False)
-N_TOKENS, N_TOKENS_PRESENT = 5, 4      # of each of two distributions
+LEAST_TOKENS, NEAR = 3, 0.05           # tokens to be alike; cosines that count as equal
+N_TOKENS, N_TOKENS_PRESENT = 4, 3      # of each of two distributions
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How alike the tokens' vectors are at the end without the path."""
+    if len(run.token_ids) < LEAST_TOKENS or read("cut_measure") != "likeness":
+        return None
+    alike = alike_at_end(run.trace)
+
+    def truth(_: float) -> Truth:
+        trace = run.trace_with(CUT)
+        without, n = alike_at_end(trace), len(run.token_ids)
+        gap = without - alike
+        return Truth(without, seen=2 if abs(gap) < NEAR else 0 if gap > 0 else 1, values={
+            "without": probability(without), "guesses": n_guesses(trace), "before": n_guesses(run.trace), "n": n})
+
+    return Prediction("cut", Number(0, 1, 0.01), truth, {"alike": readable(alike, 2), "n": len(run.token_ids)})
+
+
+def alike_at_end(trace: Trace) -> float:
+    """The mean cosine between different tokens in the last stream."""
+    return float(stream_and_heads.mean_pairwise_cosine(trace.resid_final))
+
+
+def n_guesses(trace: Trace) -> int:
+    """How many different tokens are the most probable at some position."""
+    return len(trace.logits.argmax(-1).unique())
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -34,6 +62,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     title = _title(page, run, position, before, after, effect)
     st.markdown(f"**{title}**")
     names, ids = (page.label("with_path"), page.label("without_path")), likeliest_of_both(before, after)
+    guess = guess_of(page, "cut", run) if name == "likeness" else None
+    level = None if guess is None else (guess, page.frame_words.label("before_mine"))
     tokens, lines = st.columns(2)
     with tokens:
         show(figures.two_distributions([run.tokenizer.visible(i) for i in ids], before[ids], after[ids], names,
@@ -42,9 +72,10 @@ def draw(page: Lesson, run: Run) -> Reading:
         with_path, without = (_by_depth(name, stream_and_heads.stream(trace), position) for trace in traces)
         show(figures.growth_lines({"with": with_path, "without": without}, dict(zip(("with", "without"), names)),
                                   {"with": [1, 0], "without": [4, 3]}, {"with": "residual", "without": "residual"},
-                                  (page.label("axis_blocks"), page.label(f"axis_{name}")), **look()), "cut_lines")
+                                  (page.label("axis_blocks"), page.label(f"axis_{name}")), level=level, **look()),
+             "cut_lines")
     st.caption(page.label(f"note_{name}"))
-    return Reading(_lines(page, run, effect, traces), _question(page, run, before, after),
+    return Reading(_lines(page, run, effect, traces), _question(page, run, traces),
                    [stream_and_heads.effect, stream_and_heads.mean_pairwise_cosine],
                    {"without_path.csv": lambda: pd.DataFrame({"token": [run.tokenizer.visible(i) for i in ids],
                                                               "with": before[ids], "without": after[ids]})},
@@ -80,11 +111,9 @@ def _lines(page: Lesson, run: Run, effect: Effect, traces: tuple[Trace, Trace]) 
             (page.label("numbers_alike"), r"\overline{\cos} = " + r" \;\rightarrow\; ".join(alike))]
 
 
-def _question(page: Lesson, run: Run, before: np.ndarray, after: np.ndarray) -> Question:
-    """How the probability of the most probable token changes without the path."""
-    first = int(before.argmax())
-    ratio = after[first] / before[first]
-    answer = 0 if ratio < 0.1 else 1 if ratio < 0.9 else 2 if ratio <= 1.1 else 3
-    return page.question("cut", [page.label(name) for name in ("falls_far", "falls_some", "stays_near", "rises_some")],
-                         answer, token=code(run.tokenizer.visible(first)), before=readable(before[first]),
-                         after=readable(after[first]))
+def _question(page: Lesson, run: Run, traces: tuple[Trace, Trace]) -> Question:
+    """How many different tokens are the best guess at some position, without the path."""
+    (before, after), n = map(n_guesses, traces), len(run.token_ids)
+    options = sorted({before, after, n, max(1, n // 2)})
+    return page.question("cut", [page.label("question_cut_option", k=k) for k in options], options.index(after), n=n,
+                         before=before, after=after)

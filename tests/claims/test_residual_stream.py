@@ -2,12 +2,13 @@
 import torch
 
 from core.analysis import contributions, stream_and_heads
+from core.model.intervention import Intervention
 from tests.claims import claims
 from tests.claims.passes import experiment, prompt_of, run, says
 
 
 @claims("residual_stream.md", "Compare its vector with those of the words: in many models it grows far longer than any "
-        "of them, because heads with nothing to read rest their attention there.")
+        "of them, because heads that find nothing to read rest their attention there.")
 def test_the_token_that_is_not_a_word_grows_longest():
     assert experiment("residual_stream", "first_token").settings["position"] == 0
     norms = stream_and_heads.stream_norms(run("The cat sat on the mat. The dog sat on the").trace)
@@ -46,3 +47,27 @@ def test_an_encoder_names_what_it_sees():
     shown = own != there.tokenizer.mask_token
     shown[0] = False
     assert (there.trace.logits.argmax(-1) == own)[shown].double().mean() > 0.5
+
+
+@claims("residual_stream.md", "Neuron 878 of block 3 fires at *on* and at *the* after it, and it makes knees, "
+        "shoulders and couches more probable: things to sit on. Change *sat on the* to *ran to the* in the prompt, and "
+        "look how little it fires then.")
+def test_a_neuron_that_can_be_read():
+    one = experiment("residual_stream", "neuron")
+    there, other = prompt_of(one), run(one.settings["prompt"].replace("dog sat on the", "dog ran to the"))
+    fires, little = (r.trace.blocks[3].mlp_post[:, 878] for r in (there, other))
+    assert (one.settings["layer"], one.settings["residual_stream_neuron"]) == (3, 878)
+    high = {there.tokens[i] for i in range(len(fires)) if fires[i] > 1}
+    assert high == {"·on", "·the"} and little[-1] < 0.3 * fires[-1]
+    added = contributions.neuron_promotions(there.model, there.trace, 3, len(fires) - 1, torch.tensor([878]))[0]
+    assert {"·knee", "·shoulder", "·couch"} <= {there.tokenizer.visible(int(i)) for i in added.topk(6).indices}
+
+
+@claims("residual_stream.md", "The feed-forward parts hold about two thirds of the weights of the blocks.",
+        "after a few blocks all tokens carry nearly the same vector.")
+def test_what_feed_forward_holds_and_the_path_keeps():
+    model = run("a").model
+    fed = sum(p.numel() for block in model.blocks for name, p in block.named_parameters() if name[1:] in ("_1", "_2"))
+    assert 0.62 < fed / sum(p.numel() for block in model.blocks for p in block.parameters()) < 0.7
+    without = run("The cat sat on the mat. The dog sat on the").trace_with(Intervention(residual=False))
+    assert float(stream_and_heads.mean_pairwise_cosine(without.resid_final)) > 0.95

@@ -94,7 +94,7 @@ _ALL = (
     Entry("heads", "block", ("attention",),
           ("head", "roles", "change"), ("write", "prompts", "rollout"), picks="panel"),
     Entry("residual_stream", "block", ("stream", "mlp"),
-          ("norms", "lens", "contributions", "mlp"), ("norm", "cut")),
+          ("lens", "contributions", "norms", "mlp"), ("norm", "cut")),
     Entry("next_token", "output", ("unembedding", "softmax", "sample")),
     Entry("generation", "output", ("sample",), ("writing", "strategies", "futures", "beam", "cache")),
     Entry("language_models", "use", ("softmax",),

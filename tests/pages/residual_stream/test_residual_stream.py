@@ -28,9 +28,10 @@ from tests.helpers.messages import formulas, numbers_in, unpacked
 from tests.helpers.prompts import PROMPTS
 
 VIEWS = {
-    "norms": {}, "norms, moved": {"measure": "change"}, "norms, turned": {"measure": "turn"},
-    "norms, logarithmic": {"measure": "mlp", "log": "true"},
-    "lens": {"view": "lens"}, "lens, embedding": {"view": "lens", "depth": "0"},
+    "norms": {"view": "norms"}, "norms, moved": {"view": "norms", "measure": "change"},
+    "norms, turned": {"view": "norms", "measure": "turn"},
+    "norms, logarithmic": {"view": "norms", "measure": "mlp", "log": "true"},
+    "lens": {}, "lens, whole": {"view": "lens", "depth": "-1"},
     "contributions": {"view": "contributions"},
     "contributions, by size": {"view": "contributions", "detail": "sublayers", "order": "size"},
     "norm": {"view": "norm", "norm_where": "mlp"}, "batch": {"view": "norm", "norm_view": "batch"},
@@ -82,7 +83,7 @@ def test_every_view_opens_whole_on_every_prompt(settings, prompt):
 
 
 def test_norms_are_those_of_the_model():
-    at = opened({})
+    at = opened({"view": "norms"})
     header, arrays = component(at, "residual_norms")
     ids, model = ids_of(), loaded().model
     trace = model(ids)
@@ -169,8 +170,8 @@ def test_the_page_shows_that_the_parts_add_up_to_the_logit():
 
 
 def test_a_picked_token_is_in_every_view():
-    for settings, name in (({}, "residual_norms"), ({"view": "lens", "depth": "2"}, "residual_lens"),
-                           ({"measure": "turn"}, "residual_grid")):
+    for settings, name in (({"view": "norms"}, "residual_norms"), ({"view": "lens", "depth": "2"}, "residual_lens"),
+                           ({"view": "norms", "measure": "turn"}, "residual_grid")):
         header, _ = component(opened(settings, position="2", layer="1"), name)
         assert header["picked"][1] == 2
 
@@ -227,14 +228,13 @@ def logits_of(model: Transformer, x: torch.Tensor) -> torch.Tensor:
 def test_question_which_block_turns_the_token_most():
     found = streams(loaded().model, ids_of())
     cosines = [F.cosine_similarity(a[-1], b[-1], dim=0).item() for a, b in zip(found, found[1:])]
-    answered(opened({}), "norms", int(np.argmin(cosines)))
+    answered(opened({"view": "norms"}), "norms", int(np.argmin(cosines)))
 
 
-def test_question_from_where_on_the_guess_is_final():
-    model = loaded().model
-    guesses = [int(logits_of(model, x[-1]).argmax()) for x in streams(model, ids_of())]
-    settled = next(i for i in range(len(guesses)) if set(guesses[i:]) == {guesses[-1]})
-    answered(opened({"view": "lens"}), "lens", settled)
+def test_question_how_often_the_end_still_names_what_was_read():
+    model, ids = loaded().model, ids_of()
+    first, *_, last = (int((logits_of(model, x).argmax(-1) == ids).sum()) for x in streams(model, ids))
+    answered(opened({}), "lens", sorted({first, last, len(ids) // 2, len(ids) - first}).index(last))
 
 
 def test_question_what_becomes_of_the_token_without_its_best_head():
@@ -279,23 +279,20 @@ def test_question_growth_before_and_after_the_norm():
     answered(opened({"view": "norm", "norm_view": "placement"}), "placement", 0)
 
 
-def test_question_how_many_neurons_a_relu_would_let_through():
-    model, ids = loaded().model, ids_of()
-    block = model.blocks[2]
-    x = streams(model, ids)[2]
-    trace = model(ids)
-    Z = F.layer_norm(x + trace.blocks[2].attn_out, x.shape[-1:], block.mlp_norm.weight, block.mlp_norm.bias,
-                     model.config.norm_epsilon)
-    share = ((Z[-1] @ block.W_1 + block.b_1) > 0).double().mean().item()
-    answered(opened({"view": "mlp"}, layer="2"), "firing", sum(share >= edge for edge in (0.05, 0.2, 0.4, 0.6)))
+def test_question_how_many_weights_attention_has():
+    config = loaded().model.config
+    d, d_ff = config.d_model, config.d_ff
+    fed, attended = 2 * d * d_ff + d_ff + d, 4 * (d * d + d)
+    options = sorted({attended, fed, 2 * fed, attended // 4})
+    answered(opened({"view": "mlp"}, layer="2"), "size", options.index(attended))
 
 
-def test_question_what_cutting_the_path_does():
+def test_question_how_many_guesses_are_left_without_the_path():
     model, ids = loaded().model, ids_of()
-    before, after = (torch.softmax(logits_of(model, streams(model, ids, path)[-1][-1]).double(), -1)
+    before, after = (len(set(logits_of(model, streams(model, ids, path)[-1]).argmax(-1).tolist()))
                      for path in (True, False))
-    ratio = float(after[before.argmax()] / before.max())
-    answered(opened({"view": "cut"}), "cut", 0 if ratio < 0.1 else 1 if ratio < 0.9 else 2 if ratio <= 1.1 else 3)
+    assert after < before
+    answered(opened({"view": "cut"}), "cut", sorted({before, after, len(ids), len(ids) // 2}).index(after))
 
 
 # ---- charts ----------------------------------------------------------------------------------------------------------

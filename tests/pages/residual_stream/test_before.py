@@ -1,0 +1,162 @@
+"""What Residual stream asks before its pictures: each answer by a second computation, from the weights, and statements
+that are true of the picture. And its first states.
+"""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from core.app.base import prose
+from core.app.frame.lesson import Lesson
+from pages.residual_stream import lens
+from tests.claims.passes import run
+from tests.helpers.lessons import fine, open_at
+from tests.helpers.messages import given
+from tests.helpers.predictions import ask, commit, modes
+from tests.pages.residual_stream.test_residual_stream import ids_of, loaded, logits_of, opened, streams
+
+CAT = "The cat sat on the mat. The dog sat on the"
+PROMPTS = [None, CAT]
+
+
+def told(name: str, prompt: str | None, guess: object = 0, **query: str) -> dict:
+    query = query if prompt is None else query | {"prompt": prompt}
+    return commit(ask("residual_stream", name, **query), "residual_stream", name, guess)
+
+
+def seen(shown: dict, name: str) -> int:
+    """Which statement of the file is called true."""
+    body = prose.load("residual_stream").section(f"before: {name}")
+    listed = [line.removeprefix("- ") for line in body.splitlines() if line.startswith("- ")]
+    return listed.index(shown["statements"][shown["seen"]])
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_after_how_many_blocks_the_guess_is_final(prompt: str | None):
+    model, shown = loaded().model, told("lens", prompt)
+    guesses = [int(logits_of(model, x[-1]).argmax()) for x in streams(model, ids_of(prompt))]
+    assert shown["answer"] == next(i for i in range(len(guesses)) if set(guesses[i:]) == {guesses[-1]})
+    changes = sum(a != b for a, b in zip(guesses, guesses[1:]))
+    assert seen(shown, "lens") == (0 if changes > 1 else 2 - changes)
+    assert loaded().tokenizer.visible(guesses[-1]) in shown["reason"]
+
+
+def test_an_encoder_is_asked_at_its_blank():
+    words, there = prose.load("residual_stream").of_kind("encoder"), run("The cat sat on the ____ and ate.", "blanks")
+    asked = lens.predict(Lesson("residual_stream", words, words), there)
+    text = next(entry for entry in words.entries("before") if entry.id == "lens")
+    assert "what it expects at" in text.settings["ask"] and asked.values["token"] == there.tokens[there.asked]
+    truth = asked.truth(0.0)
+    best = there.trace.logits[there.tokens.index("‹mask›")].argmax()
+    assert truth.values["last"] == there.tokenizer.visible(int(best)) and "{" not in text.look.format(
+        **asked.values, **truth.values)
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_which_share_of_the_parts_argues_against_the_word(prompt: str | None):
+    model, ids, shown = loaded().model, ids_of(prompt), told("contributions", prompt)
+    trace = model(ids)
+    target, x = int(trace.logits[-1].argmax()), trace.resid_final[-1].double()
+    gain = model.final_norm.weight.double() * model.E[target].double()
+    sigma = (x.var(correction=0) + model.config.norm_epsilon).sqrt()
+
+    def share(vector: torch.Tensor) -> float:
+        vector = vector.double()
+        return float(((vector - vector.mean()) / sigma) @ gain)
+
+    parts = {"embedding": share(model.E[ids[-1]]), "position": share(model.P[len(ids) - 1]),
+             "final": float(model.final_norm.bias.double() @ model.E[target].double())}
+    for layer, (weights, block) in enumerate(zip(model.blocks, trace.blocks)):
+        parts |= {f"head {layer}.{h}": share(block.head_contribution[h, -1]) for h in range(model.config.n_heads)}
+        parts |= {f"mlp {layer}": share(block.mlp_post[-1] @ weights.W_2), f"b_O {layer}": share(weights.b_O),
+                  f"b_2 {layer}": share(weights.b_2)}
+    assert sum(parts.values()) == pytest.approx(float(trace.logits[-1, target]), abs=1e-3)
+    against = sum(value < 0 for value in parts.values())
+    assert shown["answer"] == round(100 * against / len(parts)) and str(against) in shown["reason"]
+    longest = max(parts, key=lambda name: abs(parts[name]))
+    assert seen(shown, "contributions") == (0 if "head" in longest else 1 if "mlp" in longest else 2)
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_whose_vector_grows_longest(prompt: str | None):
+    lengths = torch.stack(streams(loaded().model, ids_of(prompt))).norm(dim=-1).max(0).values.detach().numpy()
+    shown = told("norms", prompt, 3)
+    assert shown["answer"] == lengths.argmax() and shown["guess"]["kind"] == "place"
+    assert seen(shown, "norms") == (0 if lengths.max() > 1.25 * np.sort(lengths)[-2] else 1)
+
+
+@pytest.mark.parametrize("query, where", [({}, "attention"), ({"residual_stream_norm_where": "final"}, "final")])
+def test_a_normed_vector_is_as_long_as_the_root_of_its_width(query: dict, where: str):
+    model, ids = loaded().model, ids_of()
+    x = (streams(model, ids)[0 if where == "attention" else -1])[-1]
+    shown = told("norm", None, 1.0, **query)
+    length = float(F.layer_norm(x, x.shape, eps=model.config.norm_epsilon).norm())
+    assert shown["answer"] == pytest.approx(length, rel=5e-3) and length == pytest.approx(256 ** 0.5, rel=5e-3)
+    assert f"{float(x.norm()):.3g}" in shown["question"] and seen(shown, "norm") == 0
+
+
+@pytest.mark.parametrize("prompt, layer", [(None, None), (CAT, None), (None, 0), (CAT, 2)])
+def test_which_share_of_the_neurons_fires(prompt: str | None, layer: int | None):
+    model, ids = loaded().model, ids_of(prompt)
+    shown = told("mlp", prompt, 50, **({} if layer is None else {"layer": str(layer)}))
+    at, block = (4 if layer is None else layer), model.blocks[4 if layer is None else layer]
+    x = streams(model, ids)[at] + model(ids).blocks[at].attn_out
+    z = F.layer_norm(x, x.shape[-1:], block.mlp_norm.weight, block.mlp_norm.bias, model.config.norm_epsilon)[-1]
+    share = float(((z @ block.W_1 + block.b_1) > 0).double().mean())
+    assert shown["answer"] == round(100 * share) and seen(shown, "mlp") == (0 if share < 0.5 else 1)
+    assert f"block {at}" in shown["question"]
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_how_alike_the_tokens_become_without_the_path(prompt: str | None):
+    model, ids, ends = loaded().model, ids_of(prompt), []
+    for path in (True, False):
+        unit = F.normalize(streams(model, ids, path)[-1].double(), dim=-1)
+        ends.append(float((unit @ unit.T)[~torch.eye(len(ids), dtype=torch.bool)].mean()))
+    shown = told("cut", prompt, 0.5)
+    assert shown["answer"] == pytest.approx(ends[1], abs=1e-3) and ends[1] > ends[0] + 0.05
+    assert seen(shown, "cut") == 0
+
+
+def test_what_cannot_be_asked_is_not_asked():
+    for view, query in (("lens", {"prompt": ""}), ("norms", {"prompt": "a"}), ("cut", {"prompt": ""}),
+                        ("norms", {"residual_stream_measure": "turn"}),
+                        ("norm", {"residual_stream_norm_view": "batch"}),
+                        ("cut", {"residual_stream_cut_measure": "length"}), ("contributions", {"prompt": ""})):
+        at = open_at("residual_stream", ask="true", residual_stream_view=view, **query)
+        assert fine(at) and "ask" not in modes(at), (view, query)
+
+
+def test_the_guess_is_marked_in_the_pictures():
+    for name, component, guess, mark in (("lens", "residual_lens", 2.0, [2, 25, "you"]),
+                                         ("norms", "residual_norms", 3, [None, 3, "you"])):
+        at = ask("residual_stream", name)
+        commit(at, "residual_stream", name, guess)
+        assert given(at, component)["mine"] == mark
+
+
+# ---- first states ----------------------------------------------------------------------------------------------------
+
+
+def test_the_lesson_opens_on_the_lens_at_its_beginning():
+    at = opened({})
+    assert at.session_state["residual_stream_view"] == "lens" and given(at, "residual_lens")["picked"][0] == 0
+
+
+def test_feed_forward_opens_on_the_last_block_but_one_until_another_is_picked():
+    at = opened({"view": "mlp"})
+    assert at.select_slider("residual_stream_slide_layer").value == 4
+    at.select_slider("residual_stream_slide_layer").set_value(1).run()
+    assert fine(at) and at.select_slider("residual_stream_slide_layer").value == 1
+    assert opened({"view": "mlp"}, layer="0").select_slider("residual_stream_slide_layer").value == 0
+
+
+def test_where_a_neuron_fires_is_shown_for_all_that_are_listed():
+    at = opened({"view": "mlp", "neuron": "17"}, layer="2")
+    header = given(at, "residual_neurons")
+    post = loaded().model(ids_of()).blocks[2].mlp_post
+    listed = [row["neuron"] for row in header["rows"]]
+    assert header["tokens"] == [loaded().tokenizer.visible(int(i)) for i in ids_of()] and header["position"] == 25
+    assert np.allclose(np.array(header["fires"]).reshape(len(listed), -1), post[:, listed].T.detach(), atol=1e-5)
