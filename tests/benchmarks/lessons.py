@@ -35,7 +35,7 @@ PROMPTED = [
     Case("Overview", "", "", ".st-key-overview_map"),
     Case("Heads", "heads", "", WALL.picture),
     Case("Next token", "next_token", "", ".st-key-next_token_view"),
-    Case("Residual stream", "residual_stream", "", ".st-key-residual_stream_norms"),
+    Case("Residual stream", "residual_stream?residual_stream_view=norms", "", ".st-key-residual_stream_norms"),
     Case("Attention, step by step", "attention", "", ".st-key-attention_steps_instrument"),
     Case("Tokens", "tokens", "", ".st-key-tokens_merges_player", canvas=False),
     Case("Embeddings", "embeddings?embeddings_view=product", "", ".st-key-embeddings_product"),

@@ -26,7 +26,7 @@ def test_a_link_is_followed_while_a_slider_still_speaks(open_page, milliseconds)
     page.wait_for_url("**/residual_stream?**")
     page.wait_for_timeout(600)
     settle(page)
-    assert page.locator(".residual-norms canvas").count() == 2 and page.errors == []
+    assert page.locator(".residual-lens canvas").count() == 1 and page.errors == []
 
 
 def test_the_history_is_followed_while_a_prompt_of_its_last_entry_is_on_its_way(open_page, server):

@@ -111,16 +111,20 @@ PICTURES = {
         Reading(label("heads", "write_sum") + r"\n (?P<c>\d+)  " + VALUE,
                 of_block(lambda block: block.attn_out[POSITION]), ("c",), whole=False))),
     "lengths": Picture(
-        "residual_stream?residual_stream_measure=stream", ".residual-norms .grid canvas", ".residual-norms .tip",
+        "residual_stream?residual_stream_view=norms&residual_stream_measure=stream",
+        ".residual-norms .grid canvas", ".residual-norms .tip",
         grid("reading_stream", lambda shown: stream(shown).norm(dim=-1), DEPTHS)),
     "what attention adds": Picture(
-        "residual_stream?residual_stream_measure=attention", ".residual-norms .grid canvas", ".residual-norms .tip",
+        "residual_stream?residual_stream_view=norms&residual_stream_measure=attention",
+        ".residual-norms .grid canvas", ".residual-norms .tip",
         grid("reading_attention", of_blocks(lambda block: block.attn_added.norm(dim=-1)), BLOCKS)),
     "what feed-forward adds": Picture(
-        "residual_stream?residual_stream_measure=mlp", ".residual-norms .grid canvas", ".residual-norms .tip",
+        "residual_stream?residual_stream_view=norms&residual_stream_measure=mlp",
+        ".residual-norms .grid canvas", ".residual-norms .tip",
         grid("reading_mlp", of_blocks(lambda block: block.mlp_added.norm(dim=-1)), BLOCKS)),
     "cosines": Picture(
-        "residual_stream?residual_stream_measure=turn", ".residual-grid canvas", ".residual-grid .tip",
+        "residual_stream?residual_stream_view=norms&residual_stream_measure=turn",
+        ".residual-grid canvas", ".residual-grid .tip",
         grid("reading_turn", of_blocks(lambda block: cosine_similarity(block.resid_pre, block.resid_post, dim=-1)),
              BLOCKS)),
     "lens": Picture(

@@ -93,7 +93,7 @@ def test_a_click_picks_for_python_and_the_link_gives_the_same_picture(open_page,
     page.mouse.move(5, 5)
     settle(page)
     stand(page, LESSONS["residual_stream"][view])
-    assert "residual_stream_depth=" in page.url and "layer=" in page.url
+    assert {"norms": "stream_row=", "lens": "stream_depth="}[view] in page.url and "layer=" in page.url
     other = open_page("residual_stream?" + urlsplit(page.url).query)
     stand(other, LESSONS["residual_stream"][view])
     assert drawings(other) == drawings(page)
@@ -104,14 +104,14 @@ def test_arrow_keys_walk_the_grid(open_page):
     page.locator(".residual-norms .scroller").focus()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowUp")
-    page.wait_for_url("**residual_stream_depth=*")
+    page.wait_for_url("**residual_stream_row=*")
     settle(page)
     assert page.locator(".residual-norms .spoken").text_content().strip()
     assert "position=" in page.url
 
 
 def test_the_lens_follows_the_hand_before_it_lets_go_and_the_page_afterwards(open_page):
-    page = opened(open_page, "residual_stream", "lens")
+    page = opened(open_page, "residual_stream", "lens", "&residual_stream_depth=6")
     slider, title, guesses = (page.locator(".residual-lens input"), page.locator(".residual-lens .title"),
                               page.locator(".guesses li"))
     formulas, url, box = page.locator(".st-key-lesson_numbers").inner_text(), page.url, slider.bounding_box()
