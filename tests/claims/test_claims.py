@@ -20,8 +20,8 @@ for module in sorted(HERE.glob("test_*.py")):
 OF_NO_MODEL = {
     "architectures": ["gpt3", "patterns"], "course": ["whole", "next"], "heads": ["encoder induction"],
     "language_models": ["guess"], "positions": ["one_wave", "shift", "mask"],
-    "recurrence": ["bound", "vanish", "memory"], "residual_stream": ["cut"], "tokens": ["train"],
-    "training": ["pack", "floor"]}
+    "recurrence": ["bound", "vanish", "memory"], "tokens": ["train"],
+    "training": ["pack"]}
 # ideas of the lectures whose place shows the same with every model: algebra, shapes and counts, networks with random
 # weights, models trained in the page, published figures
 IDEAS_OF_NO_MODEL = {

@@ -64,9 +64,12 @@ def test_a_neuron_that_can_be_read():
 
 
 @claims("residual_stream.md", "The feed-forward parts hold about two thirds of the weights of the blocks.",
-        "after a few blocks all tokens carry nearly the same vector.")
+        "after a few blocks all tokens carry nearly the same vector.",
+        "The lectures take ReLU for f, max(0, z); `stories` uses GELU, a smooth curve close to it.",
+        "In a model such as `stories` the norms stand before each part (*pre-norm*)")
 def test_what_feed_forward_holds_and_the_path_keeps():
     model = run("a").model
+    assert model.config.activation == "gelu" and model.config.norm_placement == "pre"
     fed = sum(p.numel() for block in model.blocks for name, p in block.named_parameters() if name[1:] in ("_1", "_2"))
     assert 0.62 < fed / sum(p.numel() for block in model.blocks for p in block.parameters()) < 0.7
     without = run("The cat sat on the mat. The dog sat on the").trace_with(Intervention(residual=False))

@@ -169,7 +169,7 @@ def test_training_that_is_off_is_said_and_has_no_controls(monkeypatch: pytest.Mo
     monkeypatch.setenv("TRANSFORMER_TRAINING", "off")
     said = prose.load("app").label("training_off")
     for lesson, view in (("training", "live"), ("recurrence", "copy")):
-        at = opened(lesson, {"view": view})
+        at = opened(lesson, {"view": view}, ask="false")
         assert any(caption.value == said for caption in at.caption), view
         assert not {f"{lesson}_run", "training_reset", "training_tuning_reset", "training_adopt",
                     "training_tuning_adopt"} & {button.key for button in at.button}, view
