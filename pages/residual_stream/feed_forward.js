@@ -71,8 +71,9 @@ class Neurons {
       make("i", "", make("span", "bar", box)).style.height = `${100 * Math.max(0, fires[i]) / most}%`;
       make("code", "", box, token).dir = "auto";
     });
-    const here = line.children[this.position];
-    line.scrollLeft = here.offsetLeft + here.offsetWidth - line.clientWidth;
+    // the picked token is in sight, and the first one that is has its whole name
+    const here = line.children[this.position], least = here.offsetLeft + here.offsetWidth - line.clientWidth;
+    line.scrollLeft = [...line.children].find((box) => box.offsetLeft >= least).offsetLeft;
   }
 
   pick(neuron) {

@@ -21,7 +21,7 @@ N_NEURONS, N_NEURONS_PRESENT, N_TOKENS = 5, 3, 4
 FED_FORWARD = ("W_gate", "b_gate", "W_1", "b_1", "W_2", "b_2")      # the weights of a block's parts
 ATTENTION = ("W_Q", "b_Q", "W_K", "b_K", "W_V", "b_V", "W_O", "b_O", "W_S", "v_S", "r", "q_norm", "k_norm")
 NONE = -1           # no neuron is picked
-FIRES = 62          # px of the row of the prompt's tokens
+FIRES, FIRES_PRESENT = 62, 80         # px of the row of the prompt's tokens
 DASHES = ["none", "6 4", "2 3", "9 3 2 3"]
 SHOWN_CURVES = ("relu", "gelu", "swish")
 INPUTS = np.linspace(-4, 4, 161)
@@ -101,7 +101,7 @@ def _header(page: Lesson, run: Run, layer: int, position: int, neurons: list[int
     """The picture's header besides curves and activations: the tokens that the `neurons` promote."""
     promoted = _promoted(run, layer, position, neurons) if run.has_head else [(None, None)] * len(neurons)
     return {"token": run.tokens[position], "tokens": run.tokens, "position": position,
-            "gated": run.model.config.gated, "height": look(FIRES)["height"],
+            "gated": run.model.config.gated, "height": look(FIRES, FIRES_PRESENT)["height"],
             "rows": [{"neuron": neuron, "promotes": most, "suppresses": least}
                      for neuron, (most, least) in zip(neurons, promoted)], "scale": reader.scale(),
             "text": page.labels("neurons") | {"input": page.label("axis_input"), "output": page.label("axis_output")}}

@@ -260,7 +260,11 @@ def _take(stage: Stage) -> None:
 
 
 def asked_control(page: Lesson, n: int) -> None:
-    """Draw the choice of the given text: the reader's prompt, or one of n held-out pairs with a button for the next."""
+    """Draw the choice of the given text: the reader's prompt, or one of n held-out pairs with a button for the next.
+    Present mode has no room for it.
+    """
+    if reader.present():
+        return
     choice(page, "asked")
     if read("asked") == "pair" and n > 1:
         st.button(page.label("another"), key="training_another", icon=":material/skip_next:",
