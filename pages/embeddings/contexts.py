@@ -17,7 +17,7 @@ from core.figures.thinning import thinned
 from pages.embeddings import charts as figures
 from pages.embeddings.shared import PREFIX, attached, axis_titles, keep, look, read, show, space_of
 
-QUOTED = 12                     # tokens of each text in the question
+QUOTED = 8                      # tokens of each text in the question
 NAMED_BLOCKS = 8                # of each path in the plane
 OWN_STEPS = (0.1, 0.5, 0.9)     # limits between the options of the question
 # decimals of a place in the plane: beyond them, the principal axes of the same points differ between two runs

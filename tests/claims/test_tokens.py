@@ -53,13 +53,6 @@ def test_ids_follow_the_order_of_learning():
         assert tokenizer.token_bytes(256 + rank) == left + right
 
 
-@claims("tokens.md", "No token holds this character. It is written with three byte tokens.")
-def test_a_character_of_three_bytes():
-    sought, tokenizer = experiment("tokens", "bytes").settings["tokens_find"], run("").tokenizer
-    assert not any(sought.encode() in tokenizer.token_bytes(i) for i in range(tokenizer.vocab_size))
-    assert len(tokenizer.encode(sought)) == 3
-
-
 @claims("tokens.md", "Signs that stand for no text ({signs}), bytes, and merges")
 def test_the_vocabulary_adds_up():
     lines = messages.formulas(lessons.open_at("tokens", tokens_view="vocabulary"))

@@ -113,7 +113,7 @@ def test_the_player_opens_at_its_beginning():
 def test_a_link_stands_at_its_step_and_present_mode_does_not_confuse_it():
     assert given(open_at(tokens_merged="7"), "merges")["settings"]["step"] == 7
     at = open_at(tokens_merged="7", present="true")
-    assert any("0 / 5" in m.value for m in at.markdown)
+    assert any("0 / 4" in m.value for m in at.markdown)
 
 
 def test_the_numbers_of_merges():
