@@ -16,7 +16,7 @@ The question's text is the section `# before: <name>` of the lesson's file:
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -62,24 +62,27 @@ class Truth:
 class Prediction:
     """What a view asks before it shows. `truth(guess)` is computed when the reader has committed, never before.
 
-    values: what the question's {names} stand for.
+    values: what the question's {names} stand for. state: what it asks about besides the model and the prompt, such as
+    the picked head: the guess is told as long as that stands.
     """
 
     name: str
     guess: Guess
     truth: Callable[[Any], Truth]
     values: Mapping[str, object] = field(default_factory=dict)
+    state: Hashable = None
 
 
 @dataclass(frozen=True)
 class Made:
     """What a reader did with a question. guess None: looked anyway. about: the model and the prompt that the question
-    was about. told: what is shown of it, once that was computed.
+    was about. state: that of the prediction; None: any. told: what is shown of it, once that was computed.
     """
 
     about: tuple = ()
     guess: Any = None
     sure: int | None = None
+    state: Hashable = None
     told: dict | None = None
 
 
@@ -96,7 +99,7 @@ def draw(page: Lesson, view: object, run: Run) -> bool:
     made = _made(_key(page, prediction.name))
     if made is None:
         _ask(page, prediction, run)
-    elif made.guess is not None and made.about == _about(run):
+    elif guess_of(page, prediction.name, run, prediction.state) is not None:
         _tell(page, prediction, made)
     return made is None
 
@@ -128,7 +131,7 @@ def _ask(page: Lesson, prediction: Prediction, run: Run) -> None:
     def commit(told: Mapping) -> None:
         guess = prediction.guess.accept(told.get("guess"))
         if guess is not None:
-            _keep(key, Made(_about(run), guess, _percent(told.get("sure"))))
+            _keep(key, Made(_about(run), guess, _percent(told.get("sure")), prediction.state))
 
     header = {"mode": "ask", "id": key, "again": key in st.session_state.get(AGAIN, ()),
               "question": _filled(text.settings["ask"], prediction.values), "guess": prediction.guess.offer(),
@@ -148,12 +151,12 @@ def _tell(page: Lesson, prediction: Prediction, made: Made) -> None:
                        events={})
 
 
-def guess_of(page: Lesson, name: str, run: Run, **values: object) -> Any:
-    """The reader's guess, for a picture that marks it; None where there is none about this prompt, or, where the
-    question depends on the view's settings, about the `values` that it names.
+def guess_of(page: Lesson, name: str, run: Run, state: Hashable = None, **values: object) -> Any:
+    """The reader's guess, for a picture that marks it; None where there is none about this prompt and this state, or,
+    where the question depends on the view's settings, about the `values` that it names.
     """
     made = _made(_key(page, name))
-    if made is None or made.about != _about(run):
+    if made is None or made.about != _about(run) or made.state not in (None, state):
         return None
     asked = _filled(_text(page, name).settings["ask"], values) if values else ""
     return made.guess if not values or made.told is not None and made.told["question"] == asked else None
