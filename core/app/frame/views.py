@@ -130,14 +130,18 @@ def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
 
 
 def draw_one(page: Lesson, view: View, shown: Callable[[], str] = str) -> None:
-    """A lesson of one picture, which places its own controls and the pins below it. shown: where it has views all the
-    same, the one that it shows.
+    """A lesson of one picture, which places its own controls and the pins below it; what its `bar(page, run)` draws
+    stands above a question as above the picture. shown: where it has views all the same, the one that it shows.
     """
     drawn = Drawn(reader.prompt(), shown)
 
     def instrument() -> None:
-        _instrument(page, drawn, view, page.run(), st.container())
-        _pins(page, drawn)
+        run = page.run()
+        with st.container():            # so that what follows keeps its place when a question gives way to the picture
+            if hasattr(view, "bar"):
+                view.bar(page, run)
+            _instrument(page, drawn, view, run, st.container())
+            _pins(page, drawn)
 
     _lesson(page, drawn, instrument)
 
