@@ -242,6 +242,28 @@ def duplicate_token_score(pattern: Tensor, token_ids: Tensor, looks_ahead: bool 
     return _share_on(pattern, earlier | earlier.mT if looks_ahead else earlier)
 
 
+LEAST_LOOK = 0.25         # of a query's weight: a head that puts less on the predicted token does not look at it
+
+
+def telling_head(trace: Trace, query: int) -> tuple[int, int]:
+    """(block, head) of a head that shows something at `query`: the one with the most weight on the text's own copies of
+    the token that the model predicts there or, where no head looks at one, with the largest weight on any token.
+
+    The first token, on which heads rest, the query itself and its neighbours do not count; (0, 0) where no other token
+    can be seen.
+    """
+    rows = torch.stack([block.pattern[:, query] for block in trace.blocks])                     # (L, h, N)
+    counted = trace.blocks[0].allowed[query].clone()
+    counted[0] = counted[max(0, query - 1):query + 2] = False
+    if not counted.any():
+        return 0, 0
+    copies = counted & (trace.token_ids == trace.logits[query].argmax())
+    share = (rows * copies).sum(-1)
+    if share.max() < LEAST_LOOK:
+        share = (rows * counted).amax(-1)
+    return divmod(int(share.argmax()), rows.shape[1])
+
+
 @dataclass(frozen=True)
 class HeadStatistics:
     """One number for each head of each block, (..., L, h): the mean entropy and distance over the queries that see at

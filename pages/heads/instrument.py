@@ -1,26 +1,32 @@
-"""The instrument: one row of controls, the wall of all heads, and beside it the panel that the reader chose."""
+"""The instrument: one row of controls, the wall of all heads, and beside it the panel that the reader chose, each with
+a question of its own.
+"""
 import functools
 from collections.abc import Callable
 
 import streamlit as st
 
 from core.app.base.markdown import code
-from core.app.frame import Lesson, Reading, views
+from core.app.frame import Lesson, Prediction, Reading, views
 from core.app.frame.guard import fragment
+from core.app.frame.prediction import guess_of
 from core.app.server import routes
 from core.app.state import Run, reader
-from core.app.state.fragments import rerun_in_turn
 from core.components.heads_wall import heads_wall
 from core.figures.heads import head_name
 from core.model.intervention import NOTHING
-from pages.heads import below, output, panels
+from pages.heads import below, names, output, panels, questions
 from pages.heads import route as heads_live
 from pages.heads.shared import (
+    NONE,
     PREFIX,
     SETTINGS,
+    TOLD,
     Change,
     change_now,
     keep,
+    open_head,
+    open_panel,
     patterns_of,
     picked_pair,
     read,
@@ -30,26 +36,37 @@ from pages.heads.shared import (
 from pages.heads.words import summary, title, wall_words
 
 QUERY, KEY = (f"{PREFIX}{name}_widget" for name in ("query", "key"))
-PICTURES = {"head": panels.one_head, "roles": panels.what_they_do, "write": output.draw, "change": panels.change,
-            "prompts": panels.two_prompts, "rollout": panels.rollout}
+PICTURES = {"wall": names.draw, "head": panels.one_head, "roles": panels.what_they_do, "write": output.draw,
+            "change": panels.change, "prompts": panels.two_prompts, "rollout": panels.rollout}
+WITH_WALL = {"wall": [3, 2], "change": [2, 3]}      # in present mode: the width of the wall to that of the panel
 HEIGHT = (330, 620)        # least and most pixels of the wall: it ends with the window, on a 1280 × 720 projector too
 
 
-def draw(page: Lesson, run: Run) -> Callable[[], Reading]:
-    """Controls, wall and panel, each a fragment: what a hand does redraws only what it changes.
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """The question of the panel."""
+    name = read("panel")
+    asked = questions.of(page, run, name)
+    st.session_state[TOLD] = asked is not None and guess_of(page, name, run, asked.state) is not None
+    return asked
 
-    Present mode shows one picture at a time; but while heads are switched off, the wall that is clicked
-    stays beside it.
-    """
+
+def bar(page: Lesson, run: Run) -> None:
+    """The row of controls, which stands above a question too."""
     _controls(page, run)
-    if not reader.present() or read("panel") == "change":
-        left, right = st.columns([2, 3] if reader.present() else [6, 7], gap="medium")
+
+
+def draw(page: Lesson, run: Run) -> Callable[[], Reading]:
+    """Wall and panel, each a fragment: what a hand does redraws only what it changes.
+
+    Present mode shows one picture at a time; but the wall stands beside the names on it, and beside what is lost when
+    its heads are switched off.
+    """
+    if not reader.present() or read("panel") in WITH_WALL:
+        left, right = st.columns(WITH_WALL[read("panel")] if reader.present() else [6, 7], gap="medium")
         with left:
             _wall(page, run)
         with right:
             _panel(page, run)
-    elif read("panel") == "wall":
-        _wall(page, run)
     else:
         _panel(page, run)
     return functools.partial(below.reading, page, run)
@@ -59,7 +76,7 @@ def draw(page: Lesson, run: Run) -> Callable[[], Reading]:
 def _controls(page: Lesson, run: Run) -> None:
     """The panel's name and, outside present mode, the query and the key, in one row."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{PREFIX}controls"):
-        views.bar(page, shown(), _pick_panel, before=("wall",) if reader.present() else ())
+        views.bar(page, shown(), open_panel)
         if not reader.present():
             st.space("stretch")
             _query_and_key(page, run)
@@ -86,14 +103,14 @@ def _query_and_key(page: Lesson, run: Run) -> None:
 
 @functools.partial(fragment, key="heads_panel")
 def _panel(page: Lesson, run: Run) -> None:
-    """The chosen panel; outside present mode the wall always stands beside it, and the first one is one head."""
+    """The chosen panel."""
     reader.write_url_now()
-    PICTURES.get(read("panel"), panels.one_head)(page, run, picked_pair(run))
+    PICTURES[read("panel")](page, run, picked_pair(run))
 
 
 def shown() -> str:
-    """The panel that is open; the wall is one in present mode alone, and elsewhere one head stands beside it."""
-    return "head" if read("panel") == "wall" and not reader.present() else read("panel")
+    """The panel that is open."""
+    return read("panel")
 
 
 @functools.partial(fragment, key="heads_wall")
@@ -124,7 +141,7 @@ def _hand(page: Lesson, run: Run, change: Change | None) -> dict | None:
 def _scale(factor: float) -> None:
     """The hand has let go: the wall stands already, the panel follows."""
     keep(factor=factor)
-    rerun_in_turn(("heads_panel",), ("heads_wall",))
+    redraw_in_turn(("heads_panel",), ("heads_wall",))
 
 
 def _measure(name: str) -> None:
@@ -134,19 +151,20 @@ def _measure(name: str) -> None:
 
 def _open(layer: int, head: int) -> None:
     """The wall marks the head itself, so that only the panel is drawn again."""
-    reader.select(layer=layer, head=head)
-    if reader.present() and read("panel") == "wall":
-        keep(panel="head")
-    redraw_in_turn(("heads_panel",), ("heads_wall",))
+    if read("panel") == "wall":
+        open_head(layer, head)
+    else:
+        reader.select(layer=layer, head=head)
+        redraw_in_turn(("heads_panel",), ("heads_wall",))
 
 
 def _toggle(run: Run, layer: int, head: int) -> None:
     """Puts a head into the changed set, or takes it out."""
     reader.let_url_wait()
     changed = set(change_now().heads(run)) ^ {(layer, head)}
-    panels.change_heads(" ".join(head_name(*pair) for pair in sorted(changed)))
+    panels.change_heads(" ".join(head_name(*pair) for pair in sorted(changed)) or NONE)
     reader.select(layer=layer, head=head)
-    rerun_in_turn(("heads_wall",), ("heads_panel",))
+    redraw_in_turn(("heads_wall",), ("heads_panel",))
 
 
 def _show(widget: str, value: int | str | None) -> None:
@@ -157,9 +175,6 @@ def _show(widget: str, value: int | str | None) -> None:
         st.session_state[widget] = value
 
 
-def _pick_panel(panel: str) -> None:
-    keep(panel=panel)
-    redraw("heads_controls", "heads_panel")
 
 
 def _pick_query() -> None:

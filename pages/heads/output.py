@@ -41,12 +41,12 @@ def draw(page: Lesson, run: Run, pair: Pair) -> None:
 def _message(outputs: np.ndarray, parts: np.ndarray, total: np.ndarray) -> tuple[dict, dict[str, np.ndarray]]:
     """Sizes and arrays of head_out (h, d_v), of head_contribution and b_O (h + 1, d), and of attn_out (d,).
 
-    "shares" (h + 2,): what each head and the bias add along attn_out, and their sum, 1.
+    "shares" (h + 2,): what each head and the bias add along attn_out, and their sum, 1 but for rounding.
     """
     shares = figures.shares_of_sum(parts, total)
     rows = np.vstack([parts, total])
     arrays = {"outputs": outputs, "written": rows, "norms": np.linalg.norm(rows, axis=1),
-              "shares": np.append(shares, shares.sum())}
+              "shares": np.append(shares, 1.0)}
     sizes = {"heads": len(outputs), "d": rows.shape[1], "d_v": outputs.shape[1]}
     return sizes, {name: values.astype(np.float32) for name, values in arrays.items()}
 

@@ -1,4 +1,7 @@
-"""The panels beside the wall: one head large, what each head does, heads changed, two prompts, rollout."""
+"""The panels beside the wall: one head large, what each head does, heads changed, two prompts, rollout.
+
+Where a guess about the picture is a place or a number in it, the picture marks it.
+"""
 import math
 import time
 
@@ -9,16 +12,20 @@ import torch
 from core.analysis import stream_and_heads
 from core.app.base.markdown import code
 from core.app.frame import Lesson, charts
+from core.app.frame.prediction import guess_of
 from core.app.server import routes
 from core.app.state import Run, reader
 from core.app.state.fragments import rerun
+from core.app.state.run import telling
 from core.components.attention_view import attention_view
 from core.figures import heads as figures
 from core.figures.numbers import probability
 from pages.heads.route import ROLLOUT, rollout_question
 from pages.heads.shared import (
+    NONE,
     PREFIX,
     SETTINGS,
+    SUGGESTED,
     Pair,
     attached,
     change_now,
@@ -40,6 +47,7 @@ PICTURE = (300, 620)        # least and most pixels of a picture that ends with 
 CHART = 300                 # pixels of an altair chart
 TOKENS_COMPARED = 10
 REPLACED = f"{PREFIX}replaced"      # in the session: the names of changed heads, and when others were set elsewhere
+SUGGESTED_NAME = f"{PREFIX}suggested_name"      # in the session: what the field shows in place of SUGGESTED
 LATE = 5.0                          # seconds in which a browser may not have heard of that, and still say the old ones
 
 
@@ -53,7 +61,12 @@ def one_head(page: Lesson, run: Run, pair: Pair) -> None:
     numbers = block.scores[pair.head].float().cpu().numpy() if signed else patterns.values[pair.layer, pair.head]
     title = page.label("title_scores", head=pair.name) if signed else title_of(page, patterns.measures, pair)
     _view(page, numbers, patterns.allowed, run.tokens, "view", title, pair.name, shows=shows, signed=signed,
-          picked=(pair.query, pair.key), on_pick=_pick)
+          picked=(pair.query, pair.key), on_pick=_pick,
+          guess=_guessed(guess_of(page, "head", run, (pair.name, pair.query)), pair.query))
+
+
+def _guessed(key: int | None, query: int) -> tuple[int, int] | None:
+    return None if key is None else (query, key)
 
 
 def what_they_do(page: Lesson, run: Run, pair: Pair) -> None:
@@ -67,19 +80,25 @@ def what_they_do(page: Lesson, run: Run, pair: Pair) -> None:
         st.info(page.label("no_repeat" if len(run.token_ids) > 1 else "no_choice"))
         return
     titles = tuple(page.label(f"measure_{name}") for name in (x, y))
+    guess = guess_of(page, "roles", run, (x, y))
     chart = figures.scatter(table, x, y, titles, tuple(axis_end(patterns.measures[name]) for name in (x, y)), pair.name,
-                            reader.theme(), reader.scale(), CHART + 50)
+                            reader.theme(), reader.scale(), CHART + 50,
+                            None if guess is None else (guess / 100, page.frame_words.label("before_mine")))
     charts.show(chart, f"{PREFIX}scatter", on_select=_pick_point, selection_mode="picked")
 
 
 def change(page: Lesson, run: Run, pair: Pair) -> None:
     """Heads switched off, set to their mean, scaled or made uniform, and the next token before and after."""
+    _suggestions(page, run)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         choose(page, "action")
-        _changed_field(page)
+        _changed_field(page, run)
         st.button(page.label("undo"), key=f"{PREFIX}undo",
                   disabled=not st.session_state.get(f"{PREFIX}history"), on_click=_undo)
         st.button(page.label("clear"), key=f"{PREFIX}clear", disabled=not change_now().heads(run), on_click=_clear)
+    if not change_now().heads(run):
+        st.info(page.label("change_none"))
+        return
     changed = run.trace_with(change_now().intervention(run))
     if not run.has_head:
         share = moved_by(run.trace, changed, pair.query)
@@ -96,14 +115,48 @@ def change(page: Lesson, run: Run, pair: Pair) -> None:
                           before=probability(p[first]), after=probability(q[then]))
     st.markdown(f"**{title}**")
     titles = tuple(page.label(f"change_{name}") for name in ("axis", "before", "after"))
+    guess = guess_of(page, "change", run, (change_now(), pair.query))
     chart = figures.before_after([run.tokenizer.visible(int(i)) for i in ids], p[ids], q[ids], titles, reader.theme(),
-                                 reader.scale(), CHART + 50 * reader.present())
+                                 reader.scale(), CHART + 50 * reader.present(),
+                                 None if guess is None else (guess / 100, page.frame_words.label("before_mine")))
     charts.show(chart, f"{PREFIX}before_after")
 
 
-def _changed_field(page: Lesson) -> None:
+def _suggestions(page: Lesson, run: Run) -> None:
+    """Three heads to switch off alone, by what they look at."""
+    measures = patterns_of(run).measures
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.markdown(page.label("suggest"), width="content")
+        for name, (layer, head) in suggested(measures, telling(run)).items():
+            row = patterns_of(run).values[layer, head, run.asked]
+            st.button(page.label(f"suggest_{name}", head=figures.head_name(layer, head),
+                                 token=code(run.tokens[int(row.argmax())])),
+                      key=f"{PREFIX}suggest_{name}", on_click=_suggest, args=(figures.head_name(layer, head),))
+
+
+def suggested(measures: dict[str, np.ndarray], shown: tuple[int, int]) -> dict[str, tuple[int, int]]:
+    """(block, head) of the head that the lesson opens with and of those that look most at the token before and at the
+    first one, each once.
+    """
+    found = {"telling": shown}
+    for name in ("previous_token", "first_token"):
+        order = np.argsort(-np.nan_to_num(measures[name], nan=-1.0), axis=None, kind="stable")
+        heads = (divmod(int(i), measures[name].shape[1]) for i in order)
+        if (other := next((head for head in heads if head not in found.values()), None)) is not None:
+            found[name] = other
+    return found
+
+
+def _suggest(name: str) -> None:
+    change_heads(name)
+    redraw()
+
+
+def _changed_field(page: Lesson, run: Run) -> None:
     """The names of the changed heads, to be typed."""
     arguments = attached("changed")
+    if st.session_state[arguments["key"]] == SUGGESTED:
+        st.session_state[arguments["key"]] = st.session_state[SUGGESTED_NAME] = figures.head_name(*telling(run))
 
     def typed() -> None:
         since = time.monotonic() - st.session_state.get(REPLACED, {}).get(st.session_state[arguments["key"]], -LATE)
@@ -114,31 +167,35 @@ def _changed_field(page: Lesson) -> None:
 
 
 def _change_title(page: Lesson, run: Run, pair: Pair, key: str, **values) -> str:
-    """What the change did to the prediction at the picked query; that nothing is changed, where that is so."""
-    changed = change_now().heads(run)
-    return (page.label(key, n=len(changed), at=code(run.tokens[pair.query]), i=pair.query, **values) if changed
-            else page.label("change_none"))
+    """What the change did to the prediction at the picked query."""
+    return page.label(key, n=len(change_now().heads(run)), at=code(run.tokens[pair.query]), i=pair.query, **values)
 
 
 def two_prompts(page: Lesson, run: Run, pair: Pair) -> None:
     """The picked head on the shared prompt and on another text."""
-    typed = st.text_input(page.label("other"), placeholder=page.label("other_default"), max_chars=2000,
-                          **attached("other"))
-    other = run.with_text(typed or page.label("other_default"))
-    at = pair.layer, pair.head
-    for column, shown, name in zip(st.columns(2), (run, other), ("here", "there")):
+    st.text_input(page.label("other"), placeholder=page.label("other_default"), max_chars=2000, **attached("other"))
+    other, at = other_run(page, run), (pair.layer, pair.head)
+    guess = guess_of(page, "prompts", run, (pair.name, pair.query, other.text))
+    for column, shown, name, query in zip(st.columns(2), (run, other), ("here", "there"), (pair.query, other.asked)):
         patterns = patterns_of(shown)
         with column:
             _view(page, patterns.values[at], patterns.allowed, shown.tokens, name,
-                  title_of(page, patterns.measures, pair), pair.name, height=(190, 420), foot=foot())
+                  title_of(page, patterns.measures, pair), pair.name, height=(190, 420), foot=foot(),
+                  picked=(query, int(patterns.values[at][query].argmax())),
+                  guess=_guessed(guess, query) if shown is other else None)
             st.caption(page.label("both", **{measure: measured(values[at])
                                              for measure, values in patterns.measures.items()}))
+
+
+def other_run(page: Lesson, run: Run) -> Run:
+    """The second text of the reader, or the one of the text file."""
+    return run.with_text(read("other") or page.label("other_default"))
 
 
 def rollout(page: Lesson, run: Run, pair: Pair) -> None:
     """Which tokens of the input have reached each position, block after block."""
     n_layers = run.model.config.n_layers
-    if not 0 <= read("block") < n_layers:
+    if read("block") >= n_layers:
         keep(block=n_layers - 1)
     shown = reached(run, read("block"), pair.query)
     hand = routes.hand(ROLLOUT, "block", page.label("rollout_block"), (0, n_layers - 1), 1, shown.block,
@@ -162,13 +219,14 @@ def change_heads(names: str) -> None:
 def _set(names: str) -> None:
     now = time.monotonic()
     recent = {old: at for old, at in st.session_state.get(REPLACED, {}).items() if now - at < LATE}
-    st.session_state[REPLACED] = recent | {read("changed"): now}
+    shown = st.session_state.get(SUGGESTED_NAME, "") if read("changed") == SUGGESTED else read("changed")
+    st.session_state[REPLACED] = recent | {shown: now}
     keep(changed=names)
 
 
 def _view(page: Lesson, values: np.ndarray, allowed: np.ndarray, tokens: list[str], name: str, title: str, label: str,
           *, height: tuple[int, int] = PICTURE, **how) -> None:
-    text = ({"title": title, "scale": page.label("scale")}
+    text = ({"title": title, "scale": page.label("scale"), "guess": page.frame_words.label("before_mine")}
             | {key: page.label(key) for key in ("masked", "key_axis", "query_axis", "keys_help")})
     attention_view(values, allowed, tokens, key=f"{PREFIX}{name}", text=text, label=label, height=height,
                    scale=reader.scale(), theme=reader.theme(), **how)
@@ -214,5 +272,5 @@ def _undo() -> None:
 
 
 def _clear() -> None:
-    change_heads("")
+    change_heads(NONE)
     redraw()

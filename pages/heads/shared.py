@@ -12,13 +12,13 @@ import streamlit as st
 import torch
 
 from core.analysis import stream_and_heads
-from core.app.base import catalogue
 from core.app.base.prose import TextFile
 from core.app.compute import cache
 from core.app.frame import Lesson
-from core.app.state import Run, reader
+from core.app.state import Run, fragments, reader
 from core.app.state.fragments import rerun, rerun_in_turn
-from core.app.state.lesson_settings import Setting, Settings
+from core.app.state.lesson_settings import Setting, Settings, view_setting
+from core.app.state.run import selection, telling
 from core.figures.heads import head_name, roles
 from core.figures.numbers import probability
 from core.model.intervention import NOTHING, HeadEdit, Intervention
@@ -31,20 +31,22 @@ MEASURES = ("previous_token", "first_token", "induction", "duplicate_token", "en
 IN_AN_ENCODER = ("previous_token", "next_token", "own_token", "first_token", "last_token", "duplicate_token",
                  "entropy", "distance")
 EVERY_MEASURE = tuple(dict.fromkeys(MEASURES + IN_AN_ENCODER))
+SUGGESTED, NONE = "suggested", "none"       # instead of names: the head that the lesson opens with; no head
+TOLD = f"{PREFIX}told"                      # in the session: a guess about what is picked now stands above the picture
 SETTINGS = Settings("heads", {
-    # "wall" alone in present mode
-    "panel": Setting("wall", options=("wall", *catalogue.entry("heads").views)),
+    "panel": view_setting("heads"),
     "key": Setting(-1, low=-1),                # position of the key; −1: the one with the largest weight
     "shows": Setting("matrix", options=("matrix", "lines")),
     "values": Setting("weights", options=("weights", "scores")),
     "map": Setting("previous_token", options=EVERY_MEASURE),                     # of the map beside a large wall
     "x": Setting("previous_token", options=EVERY_MEASURE),
-    "y": Setting("induction", options=EVERY_MEASURE),
-    "changed": Setting(""),                    # names of heads, such as "3.5 4.*"
+    "y": Setting("first_token", options=EVERY_MEASURE),
+    # names of heads, such as "3.5 4.*", or SUGGESTED
+    "changed": Setting(SUGGESTED),
     "action": Setting("zero", options=ACTIONS),
     "factor": Setting(0.5, low=-1.0, high=3.0),
     "other": Setting(""),                      # the second prompt; empty: the one of the text file
-    "block": Setting(-1, low=-1),              # the last block that rollout follows; −1: all
+    "block": Setting(0, low=0),                # the last block that rollout follows
 })
 read, keep = SETTINGS.read, SETTINGS.keep
 CAPTION = 90                # pixels of up to two lines in present mode, and the air around them
@@ -63,8 +65,8 @@ class Patterns:
 
 @dataclass(frozen=True)
 class Change:
-    """What the reader did to which heads: `names` such as "3.5 4.*", where * is every head of a layer, one of ACTIONS,
-    and the factor of "scale".
+    """What the reader did to which heads: `names` such as "3.5 4.*", where * is every head of a block, or SUGGESTED;
+    one of ACTIONS, and the factor of "scale".
     """
 
     names: str
@@ -83,6 +85,9 @@ class Change:
     def heads(self, run: Run) -> tuple[tuple[int, int], ...]:
         """(layer, head) of every changed head, in order. What names no head of this model is left out."""
         config = run.model.config
+        if self.names == SUGGESTED:
+            shown = telling(run)
+            return (shown,)
         found = set()
         for layer, head in re.findall(r"\b(\d{1,4})\.(\d{1,4}|\*)", self.names):
             heads = range(config.n_heads) if head == "*" else [int(head)]
@@ -140,18 +145,21 @@ class Reached:
     def title(self, words: TextFile, run: Run) -> str:
         query, key = self.picked
         return words.label("title_rollout", block=self.block, query_token=run.tokens[query], key_token=run.tokens[key],
-                           share=probability(self.values[query, key]))
+                           share=probability(self.values[query, key]), own=probability(self.values[query, query]))
 
 
 def reached(run: Run, block: int, query: int) -> Reached:
-    """Which tokens of the input have reached each position after a block; the rollout of all blocks is kept for all who
-    ask for the same.
-    """
-    key = run.key("heads_rollout")
-    values = cache.result(key,
-                          lambda: stream_and_heads.rollout([b.pattern for b in run.trace.blocks]).float().cpu().numpy(),
-                          lambda made: made.nbytes)[block]
+    """Which tokens of the input have reached each position after a block."""
+    values = rollout_of(run)[block]
     return Reached(block, values, (query, int(values[query].argmax())))
+
+
+def rollout_of(run: Run) -> np.ndarray:
+    """The rollout after every block, (L, N, N), kept for all who ask for the same."""
+    key = run.key("heads_rollout")
+    return cache.result(key,
+                        lambda: stream_and_heads.rollout([b.pattern for b in run.trace.blocks]).float().cpu().numpy(),
+                        lambda made: made.nbytes)
 
 
 def measures_of(run: Run) -> tuple[str, ...]:
@@ -182,10 +190,12 @@ def redraw(*also: str) -> None:
 
 def redraw_in_turn(first: Sequence[str], later: Sequence[str]) -> None:
     """Callback: draw the fragments `first` again, and then `later`; in present mode the whole page, since there the
-    choice decides what stands on it.
+    choice decides what stands on it, and the whole picture where a guess stands above it that may be told no longer.
     """
     if reader.present():
         rerun()
+    if st.session_state.get(TOLD):
+        fragments.redraw()
     rerun_in_turn(first, later)
 
 
@@ -193,6 +203,20 @@ def pick_head(layer: int, head: int) -> None:
     """Callback: the reader picks a head beside the wall."""
     reader.select(layer=layer, head=head)
     redraw()
+
+
+def open_head(layer: int, head: int) -> None:
+    """Callback: the reader opens a head of the wall of all heads."""
+    reader.select(layer=layer, head=head)
+    open_panel("head")
+
+
+def open_panel(name: str) -> None:
+    """Callback: another panel, which may ask a question of its own before it shows."""
+    keep(panel=name)
+    if reader.ask_first() and not reader.present():
+        fragments.redraw()
+    redraw("heads_controls")
 
 
 def foot() -> int:
@@ -210,7 +234,7 @@ def choose(page: Lesson, name: str) -> str:
 
 def picked_pair(run: Run) -> Pair:
     """The shared selection, with the key that the reader named or else the strongest one of the row."""
-    chosen, key = reader.selection(), read("key")
+    chosen, key = selection(run), read("key")
     row = patterns_of(run).values[chosen.layer, chosen.head, chosen.position]
     return Pair(chosen.layer, chosen.head, chosen.position, key if 0 <= key < len(row) else int(row.argmax()))
 

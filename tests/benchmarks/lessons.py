@@ -12,7 +12,7 @@ LESSONS = [
     Case("Overview, the picked token", "", ".st-key-overview_map [role=radio][tabindex='0']", ".st-key-overview_map"),
     Case("Positions, length of the waves", "positions",
          ".st-key-positions_stage input[type=range]", ".st-key-positions_stage"),
-    Case("Heads, block of the rollout", "heads?heads_panel=rollout",
+    Case("Heads, block of the rollout", "heads?heads_panel=rollout&heads_block=5",
          ".st-key-heads_rollout input[type=range]", ".st-key-heads_rollout"),
     Case("Residual stream, depth of the lens", "residual_stream?residual_stream_view=lens",
          ".st-key-residual_stream_lens_grid input[type=range]", ".st-key-residual_stream_lens_grid"),

@@ -160,7 +160,7 @@ def test_arrow_keys_move_between_heads_and_enter_opens_one(open_page):
 
 
 def test_the_opened_head_answers_keys_zoom_and_click(open_page):
-    page, run = heads_page(open_page, layer=1, head=4, position=5, heads_key=2), run_on()
+    page, run = heads_page(open_page, heads_panel="head", layer=1, head=4, position=5, heads_key=2), run_on()
     weights = patterns(run)[1, 4]
     cells = page.locator(".view canvas.cells")
     cells.focus()
@@ -187,7 +187,7 @@ def test_the_opened_head_answers_keys_zoom_and_click(open_page):
 
 
 def test_lines_say_the_weights_of_the_query_under_the_hand(open_page):
-    page, run = heads_page(open_page, heads_shows="lines", layer=1, head=4), run_on()
+    page, run = heads_page(open_page, heads_panel="head", heads_shows="lines", layer=1, head=4), run_on()
     weights = patterns(run)[1, 4]
     page.locator(".queries button").nth(6).hover()
     shown = page.locator(".keys .amount").all_text_contents()
@@ -197,7 +197,7 @@ def test_lines_say_the_weights_of_the_query_under_the_hand(open_page):
 
 
 def test_a_click_switches_a_head_off_and_undo_brings_it_back(open_page):
-    page = heads_page(open_page, heads_panel="change")
+    page = heads_page(open_page, heads_panel="change", heads_changed="none")
     before = pictures(page)[0]
     page.locator(".wall button.head").nth(9).click()
     settle(page)
@@ -206,18 +206,41 @@ def test_a_click_switches_a_head_off_and_undo_brings_it_back(open_page):
     assert pictures(page)[0] != before
     page.get_by_role("button", name="Undo").click()
     settle(page)
-    expect(page).not_to_have_url(re.compile("heads_changed"))
+    expect(page).to_have_url(re.compile("heads_changed=none"))
+
+
+def test_while_a_question_waits_another_panel_can_be_picked_and_asks_its_own(open_page):
+    page = open_page("heads?ask=true", width=1440, height=900)
+    asked = page.locator(".prediction .question")
+    expect(asked).to_contain_text("48 heads")
+    assert page.locator(".wall").count() == 0
+    page.get_by_role("radio", name=WORDS.label("panel_head")).click()
+    settle(page)
+    expect(asked).to_contain_text("gets most of its attention")
+    page.locator(".prediction .token input").nth(3).check(force=True)
+    page.locator(".prediction .commit").click()
+    settle(page)
+    expect(page.locator(".prediction .tag.answer")).to_be_visible()
+    expect(page.locator(".wall button.head")).to_have_count(48)
+    page.locator(".wall button.head").nth(11).click()         # the guess was about another head
+    settle(page)
+    expect(page.locator(".view .title")).to_contain_text("Head 1.3")
+    expect(page.locator(".prediction .tag.answer")).to_have_count(0)
+    page.get_by_role("radio", name=WORDS.label("panel_wall")).click()
+    settle(page)
+    expect(asked).to_contain_text("48 heads")
+    assert page.errors == []
 
 
 def test_tokens_are_text_and_never_markup(open_page):
-    page = heads_page(open_page, HOSTILE, heads_shows="lines")
+    page = heads_page(open_page, HOSTILE, heads_panel="head", heads_shows="lines")
     assert page.locator(".queries .chip").all_text_contents() == run_on(HOSTILE).tokens
     assert page.locator(".view img, .view .chip *").count() == 0 and page.errors == []
 
 
 def test_every_panel_stands_whole_on_a_phone(open_page, server):
     page = open_page("heads", width=390, height=844)
-    for panel in ("head", "roles", "write", "change", "prompts", "rollout"):
+    for panel in ("wall", "head", "roles", "write", "change", "prompts", "rollout"):
         go_to(page, f"{server.url}/heads?heads_panel={panel}&heads_changed=0.*")
         page.get_by_role("radio", name=WORDS.label(f"panel_{panel}"), checked=True).wait_for()
         settle(page)
@@ -266,7 +289,7 @@ def test_a_shorter_text_leaves_no_hand_on_a_token_that_is_gone(open_page):
 
 def test_every_head_is_switched_that_is_clicked_while_another_is_drawn(open_page):
     """No click takes the place of another."""
-    page, off = heads_page(open_page, heads_panel="change"), set()
+    page, off = heads_page(open_page, heads_panel="change", heads_changed="none"), set()
     names = page.get_by_label(WORDS.label("changed"), exact=True)
     for milliseconds, switched in ((10, (3, 9, 14, 20)), (30, (9, 2, 20, 5)), (80, (3, 4, 14, 7)), (150, (1, 2, 4))):
         page.evaluate(SWITCH, [switched, milliseconds])

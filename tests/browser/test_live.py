@@ -62,7 +62,7 @@ def test_the_wall_follows_the_hand_before_it_lets_go_and_the_page_afterwards(ope
 
 
 def test_the_rollout_follows_the_hand_and_the_page_keeps_its_block(open_page):
-    page, run = heads_page(open_page, heads_panel="rollout"), run_on()
+    page, run = heads_page(open_page, heads_panel="rollout", heads_block=5), run_on()
     slider, title = page.locator(".st-key-heads_rollout input[type=range]"), page.locator(".view .title")
     slider.focus()
     before = page.url

@@ -92,7 +92,7 @@ _ALL = (
           ("waves", "symmetry", "rotary"), ("learned", "biases", "concat", "beyond", "measured")),
     Entry("attention", "block", ("attention",), ("steps", "scaling", "roles", "worksheet"), ("averages", "switches")),
     Entry("heads", "block", ("attention",),
-          ("head", "roles", "change"), ("write", "prompts", "rollout"), picks="panel"),
+          ("wall", "head", "roles", "change"), ("write", "prompts", "rollout"), picks="panel"),
     Entry("residual_stream", "block", ("stream", "mlp"),
           ("lens", "contributions", "norms", "mlp"), ("norm", "cut")),
     Entry("next_token", "output", ("unembedding", "softmax", "sample")),

@@ -252,13 +252,13 @@ def cannot(said: str) -> Reading:
     return Reading([], None, [], {}, ".stAlert", said)
 
 
-def bar(page: Lesson, shown: str, pick: Callable[[str], None], before: Sequence[str] = ()) -> None:
-    """The control that picks the view: the lesson's core views beside each other, after `before`, and the deeper ones
-    behind *More*, but for the one that is `shown`, which stands in the bar too. pick: the callback, with the view.
+def bar(page: Lesson, shown: str, pick: Callable[[str], None]) -> None:
+    """The control that picks the view: the lesson's core views beside each other, and the deeper ones behind *More*,
+    but for the one that is `shown`, which stands in the bar too. pick: the callback, with the view.
     """
     entry = catalogue.entry(page.id)
     widget = f"{page.id}_{entry.picks}_widget"
-    at_hand = (*before, *entry.core, *(view for view in entry.deeper if view == shown))
+    at_hand = (*entry.core, *(view for view in entry.deeper if view == shown))
     rest = [view for view in entry.deeper if view != shown]
     # a value that is set goes to the browser and would undo what a quick hand did meanwhile
     if st.session_state.get(widget) != shown:

@@ -246,6 +246,12 @@ def picked_layer() -> int | None:
     return st.session_state.get("selection", {}).get("layer")
 
 
+def picked_head() -> bool:
+    """Whether the reader has picked a block or a head."""
+    chosen = st.session_state.get("selection", {})
+    return any(chosen.get(name) is not None for name in ("layer", "head"))
+
+
 def settings_of(lesson: str) -> dict:
     """The shared state and the lesson's settings as `apply` and `link` take them: the present state, to return to."""
     session = st.session_state

@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 
+from core.analysis.stream_and_heads import telling_head
 from core.app.base import deployment, devices
 from core.app.base.deployment import LEAST_TOKENS
 from core.app.compute import cache, growing_results
@@ -184,6 +185,28 @@ def current() -> Run:
     run = read(cache.shared_model(model_choice.shown(), reader.device()), reader.prompt())
     reader.set_bounds(bounds_of(run))
     return run
+
+
+def selection(run: Run) -> reader.Selection:
+    """The reader's selection in a lesson about heads: where neither a block nor a head was picked, one that shows
+    something on this prompt.
+    """
+    chosen = reader.selection()
+    if reader.picked_head():
+        return chosen
+    layer, head = telling(run)
+    return replace(chosen, layer=layer, head=head)
+
+
+def telling(run: Run) -> tuple[int, int]:
+    """(block, head) of a head that shows something on this prompt."""
+    return cache.result(run.key("telling head"), lambda: telling_head(run.trace, run.asked), lambda _: 64)
+
+
+def select_head(run: Run, **picked: int) -> None:
+    """Callback: the reader picks a block, a head or both; the other stays the one that is shown."""
+    shown = selection(run)
+    reader.select(**{"layer": shown.layer, "head": shown.head} | picked)
 
 
 def bounds_of(run: Run) -> reader.Bounds:

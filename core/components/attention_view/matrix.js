@@ -125,8 +125,20 @@ function drawOverlay(view) {
     context.strokeRect(x - rim, y - rim, cell + 2 * rim, cell + 2 * rim);
   };
   if (view.query !== null && inside(view)) frame(view, 1);
+  if (view.guess) drawGuess(context, view, box, inside);
   if (view.cursor && inside(view.cursor)) frame(view.cursor, 1.5);
   if (view.drag?.to) drawDrag(context, view, box, ink("text"));
+}
+
+// What the reader has guessed: a dashed frame with its name above it.
+function drawGuess(context, view, box, inside) {
+  const [query, key] = view.guess, { ink } = readTheme(), rim = 2, side = view.cell + 2 * rim;
+  if (!inside({ query, key })) return;
+  const [x, y] = box(query, key), font = `700 ${view.type}px ${ink("font")}`;
+  stroke(context, ink("accent-ink"), 2, [4, 3]);
+  context.strokeRect(x - rim, y - rim, side, side);
+  write(context, view.text.guess, x + view.cell / 2, y - rim - 0.6 * view.type, ink("accent-ink"), "center",
+    { font, halo: ink("page") });
 }
 
 function drawDrag(context, view, box, colour) {

@@ -12,6 +12,7 @@ import { buildMap, describeMap, frameWindow, layMap, markOnMap, paintMap } from 
 import { bringIntoSight, corner, GAP, LABEL, name, neighbour, place } from "./tiles.js";
 
 const RAIL = 26;
+const TYPE = 11, LEAST_TYPE = 9;        // px of a head's name, and the least of the word beside it
 const MAPPED_TILE = 64;         // px, at most, of a tile on a wall that has a map
 const MOST_PIXELS = 12e6;      // of a canvas; some browsers draw none that is larger
 
@@ -174,7 +175,7 @@ function writeLabels(wall, context) {
     const [x, y] = corner(wall, head);
     write(context, text, x + after, y - 4, ink(meaning), "left", { baseline: "alphabetic" });
   };
-  const inFont = (bold, family) => { context.font = `${bold ? "700 " : ""}11px ${ink(family)}`; };
+  const inFont = (bold, family, size = TYPE) => { context.font = `${bold ? "700 " : ""}${size}px ${ink(family)}`; };
   const ends = buttons.map((_, head) => {
     inFont(head === selected, "mono");
     label(name(wall, head), head, 0, "text");
@@ -184,7 +185,10 @@ function writeLabels(wall, context) {
     const changed = badges[head], word = changed || roles[head];
     if (!word) return;
     inFont(changed, "font");
-    if (end + context.measureText(word).width <= tile) label(word, head, end, changed ? "text" : "muted");
+    const room = tile + GAP - 2 - end, size = Math.min(TYPE, (TYPE * room) / context.measureText(word).width);
+    if (size < LEAST_TYPE) return;
+    if (size < TYPE) inFont(changed, "font", size);
+    label(word, head, end, changed ? "text" : "muted");
   });
 }
 

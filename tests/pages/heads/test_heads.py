@@ -27,7 +27,7 @@ from core.model.intervention import HeadEdit, Intervention
 from core.model.transformer import Transformer
 from pages.heads import below, route, words
 from pages.heads.panels import axis_end
-from pages.heads.shared import MEASURES, Pair, Patterns
+from pages.heads.shared import MEASURES, NONE, Pair, Patterns
 from tests.helpers import lessons
 from tests.helpers.lessons import fine
 from tests.helpers.messages import formulas, given, unpacked
@@ -181,8 +181,9 @@ def test_the_wall_is_given_the_weights_of_the_trace(prompt: str | None):
     if n <= wall.WHOLE_TOKENS:
         assert_same(header["values"], patterns[:, lower], run.model.device.type)
         return
-    assert header["exact_heads"] == [0]
-    assert_same(header["exact_values"], patterns[0][lower], run.model.device.type)
+    [shown] = header["exact_heads"]
+    assert shown == header["selected"]
+    assert_same(header["exact_values"], patterns[shown][lower], run.model.device.type)
     step = -(-n // wall.PICTURE_SIDE)
     side = header["side"]
     tiles = header["values"].reshape(len(patterns), -1)
@@ -193,7 +194,7 @@ def test_the_wall_is_given_the_weights_of_the_trace(prompt: str | None):
 
 
 def test_the_opened_head_is_the_selected_one_and_its_scores_are_those_of_the_trace():
-    at = open_at(layer="2", head="5", position="4")
+    at = open_at(heads_panel="head", layer="2", head="5", position="4")
     run = run_of(at)
     n = len(run.token_ids)
     lower = np.tril(np.ones((n, n), bool))
@@ -201,7 +202,7 @@ def test_the_opened_head_is_the_selected_one_and_its_scores_are_those_of_the_tra
     assert view["label"] == "2.5" and view["query"] == 4
     assert_same(view["values"], stacked(run)[2 * run.model.config.n_heads + 5][lower], run.model.device.type)
     assert view["key"] == int(stacked(run)[2 * run.model.config.n_heads + 5][4].argmax())
-    at = open_at(layer="2", head="5", heads_values="scores", heads_key="1")
+    at = open_at(heads_panel="head", layer="2", head="5", heads_values="scores", heads_key="1")
     scores = run.trace.blocks[2].scores[5].cpu().numpy()
     assert given(at, "attention_view")["values"].tobytes() == scores[lower].tobytes()
     assert given(at, "attention_view")["key"] == 1
@@ -277,7 +278,7 @@ def test_the_factor_stands_on_the_wall_while_heads_are_scaled_and_asks_for_the_s
 def test_undo_and_all_on_bring_the_heads_back():
     at = open_at(heads_panel="change", heads_changed="1.3 1.4")
     at.button("heads_clear").click().run()        # redraws the wall alone; the whole page is asked for next
-    assert at.session_state["heads_changed"] == "" and not any(given(at, "heads_wall")["crossed"])
+    assert at.session_state["heads_changed"] == NONE and not any(given(at, "heads_wall")["crossed"])
     at.run().button("heads_undo").click().run()
     assert at.session_state["heads_changed"] == "1.3 1.4" and sum(given(at, "heads_wall")["crossed"]) == 2
 
@@ -372,7 +373,7 @@ def test_the_right_answer_is_the_head_whose_loss_changes_the_prediction_most(pro
 
 
 def test_a_link_says_what_is_on_the_page():
-    at = open_at(heads_panel="change")
+    at = open_at(heads_panel="change", heads_changed=NONE)
     at.text_input("heads_changed_widget").set_value("0.1 0.2").run()
     # the wall is drawn first; the address follows with the panel, which the browser asks for
     at.run()

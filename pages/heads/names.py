@@ -1,0 +1,50 @@
+"""All heads: what the names on the wall mean, how many heads have each, and the head that deserves it most."""
+from collections.abc import Mapping
+
+import numpy as np
+import streamlit as st
+
+from core.app.frame import Lesson
+from core.app.state import Run
+from core.figures.heads import ROLES, head_name, roles
+from core.figures.numbers import probability
+from pages.heads.shared import PREFIX, Pair, open_head, patterns_of
+
+
+def draw(page: Lesson, run: Run, pair: Pair) -> None:
+    """A row for each name: what it says, how many heads have it, and a button that opens the clearest one."""
+    measures = patterns_of(run).measures
+    named = roles(measures)
+    st.markdown(f"**{title(page, measures)}**")
+    for role in (role for role in ROLES if role in measures):
+        held = np.argwhere(named == role)
+        if not len(held):
+            continue
+        layer, head = max(map(tuple, held.tolist()), key=lambda at: measures[role][at])
+        _row(page, role, len(held), (layer, head), float(measures[role][layer, head]))
+    st.caption(page.label("names_rest", n=int((named == "").sum())))
+    st.markdown(_by_block(page, named))
+
+
+def title(page: Lesson, measures: Mapping[str, np.ndarray]) -> str:
+    """How many heads have a name, in one sentence."""
+    named = roles(measures)
+    return page.label("names_title", n=int((named != "").sum()), all=named.size)
+
+
+def _row(page: Lesson, role: str, n: int, at: tuple[int, int], share: float) -> None:
+    name = head_name(*at)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(page.label(f"names_{role}", name=page.label(f"role_{role}"), n=n), width="stretch")
+        st.button(page.label("names_open", head=name), key=f"{PREFIX}open_{role}", on_click=open_head, args=at,
+                  help=page.label("names_share", head=name, share=probability(share)))
+
+
+def _by_block(page: Lesson, named: np.ndarray) -> str:
+    """A Markdown table: how many heads of each block have each name that any head has."""
+    found = [role for role in (*ROLES, "") if (named == role).any()]
+    words = [page.label(f"role_{role}") if role else page.label("names_none") for role in found]
+    lines = [[page.label("names_block"), *words], ["---", *["--:"] * len(found)]]
+    lines += [[str(block), *(str(int((heads == role).sum()) or "") for role in found)]
+              for block, heads in enumerate(named)]
+    return f"{page.label('names_blocks')}\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
