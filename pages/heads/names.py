@@ -5,7 +5,7 @@ import numpy as np
 import streamlit as st
 
 from core.app.frame import Lesson
-from core.app.state import Run
+from core.app.state import Run, reader
 from core.figures.heads import ROLES, head_name, roles
 from core.figures.numbers import probability
 from pages.heads.shared import PREFIX, Pair, open_head, patterns_of
@@ -23,7 +23,8 @@ def draw(page: Lesson, run: Run, pair: Pair) -> None:
         layer, head = max(map(tuple, held.tolist()), key=lambda at: measures[role][at])
         _row(page, role, len(held), (layer, head), float(measures[role][layer, head]))
     st.caption(page.label("names_rest", n=int((named == "").sum())))
-    st.markdown(_by_block(page, named))
+    if not reader.present():
+        st.markdown(_by_block(page, named))
 
 
 def title(page: Lesson, measures: Mapping[str, np.ndarray]) -> str:

@@ -80,7 +80,7 @@ def test_an_encoder_has_heads_for_both_neighbours():
 
 
 @claims("heads.md", "The blank is a token of its own, and the picked query: the model says which word belongs there, "
-        "from both sides. All heads of the first layer are off now, and the patterns of the later layers change too.")
+        "from both sides. All heads of the first block are off now, and the patterns of the later blocks change too.")
 def test_without_its_first_layer_an_encoder_says_another_word():
     one, there = opened("heads", "knockout")
     at, kl = blank(there), {}

@@ -22,8 +22,8 @@ def test_a_prompt_that_repeats_tokens_says_something_of_repeats():
     assert found.induction.isfinite().all() and found.induction.max() > 0.2 and found.duplicate_token.isfinite().all()
 
 
-@claims("heads.md", "A head far to the right puts its weight on the token just before. In the wall such a head is a "
-        "line beside the diagonal. In stories it does so less, and rests more at the first token.")
+@claims("heads.md", "A head far to the right looks at the token just before. In the wall such a head is a line beside "
+        "the diagonal. In a story the same head does so less and rests more on the first token.")
 def test_a_head_looks_back_by_one():
     there = prompt_of(experiment("heads", "previous"))
     layer, head = strongest(heads_of(there).previous_token)
@@ -36,7 +36,7 @@ def test_a_head_looks_back_by_one():
 
 
 @claims("heads.md", "An induction head stands at the second \"cloud\" and looks at what followed the first one. It "
-        "reads what a previous-token head of an earlier layer has written. Heads near the top do it most.")
+        "reads what a previous-token head of an earlier block has written. The heads near the top do this most.")
 def test_induction_heads_stand_near_the_top():
     there = prompt_of(experiment("heads", "induction"))
     found = heads_of(there)
@@ -50,9 +50,9 @@ def test_induction_heads_stand_near_the_top():
     assert min(without, key=without.get) == at and without[at] < found.induction[layer, head] - 0.1
 
 
-@claims("heads.md", "All heads of the first layer are off. The patterns of the later layers change too, because they "
-        "read what is missing. Choose Mean or Uniform instead of Off and compare the KL divergence. Then try the last "
-        "layer, 5.*.")
+@claims("heads.md", "All heads of the first block are off. The patterns of the later blocks change too, because they "
+        "miss what it used to write. Choose Mean or Uniform instead of Off and compare the KL divergence. Then try the "
+        "last block, 5.*.")
 def test_without_the_first_layer_all_later_patterns_change():
     one = experiment("heads", "knockout")
     there = prompt_of(one)

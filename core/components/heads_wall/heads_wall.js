@@ -185,7 +185,7 @@ function writeLabels(wall, context) {
     const changed = badges[head], word = changed || roles[head];
     if (!word) return;
     inFont(changed, "font");
-    const room = tile + GAP - 2 - end, size = Math.min(TYPE, (TYPE * room) / context.measureText(word).width);
+    const room = tile + 2 - end, size = Math.min(TYPE, (TYPE * room) / context.measureText(word).width);
     if (size < LEAST_TYPE) return;
     if (size < TYPE) inFont(changed, "font", size);
     label(word, head, end, changed ? "text" : "muted");
