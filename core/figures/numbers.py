@@ -44,6 +44,18 @@ def readable(value: float, digits: int = 3) -> str:
     return text.replace("-", "−")
 
 
+def percent(share: float) -> str:
+    """A share in percent with three significant figures, written as 100 only if it is that.
+
+    >>> percent(0.6934), percent(-0.0123), percent(0.99997)
+    ('69.3\\xa0%', '−1.23\\xa0%', '99.997\\xa0%')
+    """
+    digits = 3
+    while abs(share) < 1 and readable(100 * abs(share), digits) == "100":
+        digits += 1
+    return f"{readable(100 * share, digits)}\N{NO-BREAK SPACE}%"
+
+
 def superscript(value: float) -> str:
     """A very large or very small number for a sentence, with a power of ten.
 

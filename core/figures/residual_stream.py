@@ -214,9 +214,11 @@ def _bands(groups: Sequence[str]) -> pd.DataFrame:
 
 
 def two_distributions(tokens: Sequence[str], before: np.ndarray, after: np.ndarray, names: tuple[str, str],
-                      axis_title: str, theme: str, scale: float = 1.0, height: int = 320) -> alt.LayerChart:
+                      axis_title: str, theme: str, scale: float = 1.0, height: int = 320,
+                      guess: tuple[float, str] | None = None) -> alt.LayerChart:
     """Next-token probabilities before and after a change, a pair of bars for each token: filled before, outlined
-    and dashed after. What is too small for a bar has no exact number but in the tooltip.
+    and dashed after. guess: what a reader expected of the first token after the change, and what names it. What is too
+    small for a bar has no exact number but in the tooltip.
     """
     if not len(tokens) == len(before) == len(after):
         raise ValueError(f"{len(tokens)} tokens have {len(before)} probabilities before and {len(after)} after.")
@@ -234,7 +236,15 @@ def two_distributions(tokens: Sequence[str], before: np.ndarray, after: np.ndarr
         strokeDash=kinds(alt.StrokeDash, "which", {"before": [1, 0], "after": [4, 3]}),
         tooltip=[*untitled("token", "name"), alt.Tooltip("p:Q", title="p", format=".6g")])
     labels = _token_names(frame[frame["which"] == "before"], theme, scale)
-    return framed(layered(bars, _numbers(base, theme, 11 * scale), labels), theme, scale, height=height)
+    marks = []
+    if guess is not None:
+        own = alt.Chart(pd.DataFrame({"place": [0], "p": [guess[0]], "name": [guess[1]]})).encode(
+            x="p:Q", y=alt.Y("place:O", axis=None))
+        strong = colour("accent", theme, "ink")
+        marks = [own.mark_tick(thickness=3, bandSize=alt.RelativeBandSize(1), color=strong),
+                 own.mark_text(dy=-20 * scale, fontWeight="bold", color=strong,
+                               fontSize=12 * scale).encode(text="name:N")]
+    return framed(layered(bars, _numbers(base, theme, 11 * scale), labels, *marks), theme, scale, height=height)
 
 
 def _written(p: float) -> str:

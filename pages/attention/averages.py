@@ -13,8 +13,10 @@ from core.analysis.arrays import to_numpy
 from core.analysis.attention_steps import Steps, head_steps, tempered_weights
 from core.analysis.embeddings import principal_axes
 from core.app.base.markdown import code
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame.prediction import guess_of
 from core.app.state import Run, reader
+from core.app.state.run import selection
 from core.components.lib.bytes import pack
 from core.components.lib.instrument import instrument
 from core.figures import residual_stream as figures
@@ -25,7 +27,9 @@ from pages.attention.shared import PREFIX, keep, picked_block, picks, read, show
 
 PICTURE = f"{PREFIX}average"
 CHART, CHART_PRESENT = 300, 235     # pixels
-LEAST_CHANGE = 0.02          # of the mean cosine: below it the question's answer is "about the same"
+LEAST_CHANGE = 0.02          # of the mean cosine: below it two lines end at about the same height
+LEAST_TOKENS = 3
+ASKED_TAU = 2.0              # the temperature of the question
 # The values that a head averages, on the plane of their two principal axes, their hull, and the output inside it.
 _picture = instrument("attention_average", __file__)
 
@@ -59,10 +63,25 @@ def without_feed_forward(run: Run) -> Intervention | None:
             else Intervention(sublayers=tuple(SublayerEdit(layer, "mlp") for layer in range(config.n_layers))))
 
 
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How alike the tokens are without the feed-forward parts."""
+    if without_feed_forward(run) is None or len(run.tokens) < LEAST_TOKENS:
+        return None
+    whole = float(stream_and_heads.mean_pairwise_cosine(stream_and_heads.stream(run.trace))[-1])
+
+    def truth(_guess: float) -> Truth:
+        without = float(alike(run)["without"][-1])
+        moved = without - whole
+        return Truth(round(without, 3), seen=2 if abs(moved) < LEAST_CHANGE else 0 if moved > 0 else 1,
+                     values={"without": readable(without)})
+
+    return Prediction("averages", Number(0, 1, step=0.01), truth, {"n": len(run.tokens), "whole": readable(whole)})
+
+
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument; return what it shows."""
     block, weights = picked_block(run)
-    chosen = reader.selection()
+    chosen = selection(run)
     steps = head_steps(block, weights, chosen.head, chosen.position)
     plane, likeness, best = plane_of(steps), alike(run), int(steps.weights.argmax())
     head, alpha = head_name(chosen.layer, chosen.head), probability(float(steps.weights[best]))
@@ -79,7 +98,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     with right:
         _likeness_chart(page, run, likeness)
     values = pd.DataFrame(to_numpy(steps.V)).add_prefix("v")
-    return Reading(_lines(page, run, steps, likeness), question(page, run, steps, likeness),
+    return Reading(_lines(page, run, steps, likeness), question(page, run, steps),
                    [head_steps, tempered_weights, stream_and_heads.mean_pairwise_cosine],
                    {"values.csv": lambda: values.assign(weight=to_numpy(steps.weights), token=run.tokens),
                     "likeness.csv": lambda: pd.DataFrame(likeness)},
@@ -115,17 +134,19 @@ def _likeness_chart(page: Lesson, run: Run, likeness: dict[str, np.ndarray]) -> 
     st.markdown(page.label("likeness_title" if "without" in likeness else "likeness_none",
                            **{name: readable(float(line[-1])) for name, line in likeness.items()}))
     names = {name: page.label(f"likeness_{name}") for name in likeness}
+    guess = guess_of(page, "averages", run)
     chart = figures.growth_lines(likeness, names, {"whole": [1, 0], "without": [4, 3]},
                                  {"whole": "residual", "without": "attention"},
                                  (page.label("axis_blocks"), page.label("axis_likeness")), reader.theme(),
-                                 scale=reader.scale(), height=CHART_PRESENT if reader.present() else CHART)
+                                 scale=reader.scale(), height=CHART_PRESENT if reader.present() else CHART,
+                                 level=None if guess is None else (guess, page.frame_words.label("before_mine")))
     show(chart, "likeness")
     if not reader.present():
         st.caption(page.label("likeness_note"))
 
 
 def _lines(page: Lesson, run: Run, steps: Steps, likeness: dict[str, np.ndarray]) -> list[tuple[str, str]]:
-    i, tau = reader.selection().position, 2.0 ** read("temperature")
+    i, tau = selection(run).position, 2.0 ** read("temperature")
     lengths = steps.V.norm(dim=-1)
     longest = int(torch.where(steps.allowed, lengths, -1.0).argmax())
     tempered = tempered_weights(torch.where(steps.allowed, steps.scores, -torch.inf), tau)
@@ -147,16 +168,16 @@ def _lines(page: Lesson, run: Run, steps: Steps, likeness: dict[str, np.ndarray]
     return lines
 
 
-def question(page: Lesson, run: Run, steps: Steps, likeness: dict[str, np.ndarray]) -> Question:
-    """Whether the tokens become more alike without the feed-forward parts; where that cannot be asked, whether an
-    average can exceed its largest part.
+def question(page: Lesson, run: Run, steps: Steps) -> Question:
+    """What the largest weight becomes at another temperature; where one key is all that is seen, whether an average can
+    exceed its largest part.
     """
-    if "without" not in likeness:
-        larger = bool(
-            (steps.output > torch.where(steps.allowed[:, None], steps.V, -torch.inf).amax(dim=0) + 1e-9).any())
-        return page.question("exceeds", [page.label(f"option_{name}") for name in ("yes", "no")], 0 if larger else 1)
-    where = run.model.config.n_layers // 2
-    whole, without = (float(likeness[name][where]) for name in ("whole", "without"))
-    answer = 1 if abs(without - whole) < LEAST_CHANGE else 0 if without > whole else 2
-    return page.question("averages", [page.label(f"option_{name}") for name in ("more_alike", "same", "less_alike")],
-                         answer, whole=readable(whole), without=readable(without), n=where)
+    most, n = float(steps.weights.max()), int(steps.allowed.sum())
+    tempered = float(tempered_weights(torch.where(steps.allowed, steps.scores, -torch.inf), ASKED_TAU).max())
+    amounts = sorted({probability(value): value for value in (tempered, most / ASKED_TAU, most ** 2, 1 / n)}.items(),
+                     key=lambda item: item[1])
+    if n < LEAST_TOKENS or len(amounts) < 3:
+        return page.question("exceeds", [page.label(f"option_{name}") for name in ("yes", "no")], 1)
+    options = [text for text, _ in amounts]
+    return page.question("averages", options, options.index(probability(tempered)), alpha=probability(most),
+                         tau=f"{ASKED_TAU:g}", tempered=probability(tempered))

@@ -1,17 +1,19 @@
 // Matrices side by side as heatmaps, each with its name, a line about it, and its values under the pointer.
 //
 // header: tokens [N], the visible forms of the rows; panels [{name, said: the line about it, meaning, rows, columns,
-// keys: columns are tokens, scale: "div" or "seq", reach: the value of the deepest colour, masked: whether keys after
-// the query are hidden}]; arrays m0, m1, …: their values, row by row; lines: rows of panels.
-import { hatch, resize, stroke } from "../../core/components/lib/canvas.js";
+// keys: columns are tokens, scale: "div" or "seq", reach: the value of the deepest colour}]; arrays m0, m1, …: their
+// values, row by row; lines: rows of panels.
+import { resize, stroke } from "../../core/components/lib/canvas.js";
 import { between, css } from "../../core/components/lib/colours.js";
 import { chip, fill, make, spokenLine } from "../../core/components/lib/dom.js";
 import { pointedByKeys } from "../../core/components/lib/keys.js";
 import { exact } from "../../core/components/lib/numbers.js";
 import { showTip } from "../../core/components/lib/pattern.js";
-import { emOf } from "../../core/components/lib/text.js";
+import { abridged, emOf } from "../../core/components/lib/text.js";
 import { readTheme } from "../../core/components/lib/theme.js";
 import { keepFree, mounted } from "../../core/components/lib/view.js";
+
+const LETTERS = 9;      // most of a token's name
 
 class Matrices {
   constructor(root) {
@@ -54,29 +56,45 @@ class Matrices {
   heatmap(panel, values, canvas) {
     const { clientWidth: width, clientHeight: height } = canvas.parentNode, ratio = window.devicePixelRatio || 1;
     if (!width || !height) return;
-    const { rows, columns, keys, masked, scale, reach } = panel, { ink, stops } = readTheme();
+    const { rows, columns, keys, scale, reach } = panel, { ink, stops } = readTheme();
     const em = emOf(this.root) * 0.82, context = canvas.getContext("2d");
     resize(canvas, Math.round(width * ratio), Math.round(height * ratio));
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, height);
-    const left = Math.min(5.4 * em, 0.24 * width), top = this.headings(context, panel, width, ink);
-    const tall = (height - top - 1) / rows, room = (width - left - 1) / columns;
+    const left = Math.min(6.4 * em, 0.26 * width);
+    const top = this.headings(context, panel, width, ink) + Math.round((keys ? 4.6 : 1.4) * em);
+    const tall = (height - top - 1) / rows, room = (width - left - (keys ? 2.6 * em : 1)) / columns;
     const wide = keys ? Math.min(room, 2.6 * tall) : room, gap = Math.min(tall, wide) > 6 ? 1 : -0.4;
     Object.assign(panel, { left, top, tall, wide });
     values.forEach((value, index) => {
       const i = Math.floor(index / columns), j = index % columns, share = value / reach;
-      if (masked && j > i) return;
       context.fillStyle = css(between(stops(scale), scale === "div" ? (share + 1) / 2 : share));
       context.fillRect(left + j * wide, top + i * tall, wide - gap, tall - gap);
     });
-    if (masked) hatchMasked(context, panel, ink);
     stroke(context, ink("grid-ink"));
     context.strokeRect(left - 0.5, top - 0.5, columns * wide + 1, rows * tall + 1);
     const every = Math.ceil((1.08 * em) / tall);
     context.font = `${Math.min(em, Math.max(tall * every * 0.95, 8))}px ${ink("mono")}`;
     Object.assign(context, { fillStyle: ink("muted-ink"), textAlign: "right", textBaseline: "middle" });
     for (let i = 0; i < rows; i += every)
-      context.fillText(this.tokens[i], left - 5, Math.min(height - 0.55 * em, top + (i + 0.5) * tall), left - 6);
+      context.fillText(abridged(this.tokens[i], LETTERS), left - 5,
+        Math.min(height - 0.55 * em, top + (i + 0.5) * tall), left - 6);
+    this.columnNames(context, panel, em, ink);
+  }
+
+  /** Name the columns: the tokens, slanted, or the numbers of the dimensions. */
+  columnNames(context, { left, top, wide, columns, keys }, em, ink) {
+    const size = Math.min(em, Math.max(wide * 0.95, 9)), every = Math.ceil((keys ? 1.08 * size : 2.6 * em) / wide);
+    context.font = `${keys ? size : 0.9 * em}px ${ink("mono")}`;
+    Object.assign(context, { fillStyle: ink("muted-ink"), textAlign: keys ? "left" : "center",
+      textBaseline: keys ? "middle" : "alphabetic" });
+    for (let j = 0; j < columns; j += every) {
+      context.save();
+      context.translate(left + (j + 0.5) * wide, top - 0.4 * em);
+      if (keys) context.rotate(-Math.PI / 3);
+      context.fillText(keys ? abridged(this.tokens[j], LETTERS) : String(j), 0, 0);
+      context.restore();
+    }
   }
 
   /** Write the panel's name and the line about it; returns the y at which the cells begin. */
@@ -92,28 +110,17 @@ class Matrices {
     return Math.round(2.7 * em);
   }
 
-  read(event, { left, top, wide, tall, rows, columns, keys, masked }, values) {
+  read(event, { left, top, wide, tall, rows, columns, keys }, values) {
     const box = event.target.getBoundingClientRect(), frame = this.root.getBoundingClientRect();
     const i = Math.floor((event.clientY - box.top - top) / tall);
     const j = Math.floor((event.clientX - box.left - left) / wide);
     this.tip.hidden = i < 0 || j < 0 || i >= rows || j >= columns;
     if (this.tip.hidden) return;
     const column = keys ? [" → ", chip(null, this.tokens[j])] : [` ${fill(this.text.dimension, { c: j })}`];
-    const amount = masked && j > i ? this.text.masked : exact(values[i * columns + j]);
-    showTip(this.tip, [chip(null, this.tokens[i]), ...column, make("b", "", null, ` ${amount}`)],
+    const amount = make("b", "", null, ` ${exact(values[i * columns + j])}`);
+    showTip(this.tip, [chip(null, this.tokens[i]), ...column, amount],
       event.clientX - frame.left, event.clientY - frame.top - 4, 24);
   }
-}
-
-/** Masked cells are not zeros: they stay empty, under a faint hatch. */
-function hatchMasked(context, { left, top, wide, tall, rows, columns }, ink) {
-  context.save();
-  context.beginPath();
-  for (let i = 0; i < rows - 1; i++)
-    context.rect(left + (i + 1) * wide, top + i * tall, (columns - i - 1) * wide, tall);
-  context.clip();
-  hatch(context, left, 0, columns * wide, top + rows * tall, ink("grid"), 6);
-  context.restore();
 }
 
 export default mounted(Matrices);

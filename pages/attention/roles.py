@@ -1,6 +1,7 @@
 """Roles: why a query and a key, and not one vector for both; and which changes of the weights leave the output
 unchanged.
 """
+import copy
 import math
 from dataclasses import dataclass
 
@@ -10,32 +11,36 @@ import streamlit as st
 import torch
 from torch import Tensor
 
-from core.analysis import stream_and_heads, symmetries
+from core.analysis import symmetries
 from core.app.base.markdown import code, escaped
-from core.app.compute import growing_results
-from core.app.frame import Lesson, Question, Reading, cannot
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, cannot
 from core.app.state import Run, reader
+from core.app.state.run import selection
 from core.components.lib.token_view import token_view
 from core.figures.heads import head_name
-from core.figures.numbers import (
-    bracketed,
-    latex_number,
-    latex_operand,
-    plain_number,
-    probability,
-    readable,
-    superscript,
+from core.figures.numbers import latex_number, latex_operand, readable
+from pages.attention import one_vector
+from pages.attention.roles_work import (
+    UNSEEN,
+    Compared,
+    Heads,
+    Relabelled,
+    compared,
+    double_of,
+    forward,
+    largest,
+    order_of,
+    peak,
+    relabelled,
+    small,
 )
-from core.model.trace import Trace
-from core.model.transformer import Transformer
 from pages.attention.shared import PREFIX, attached, choice, pick_head, read, throw_again
 
 PICTURE = f"{PREFIX}roles"
 MOST_DOUBLE = 10**9    # bytes of a model's copy in float64
-SHOWN = 64             # the last tokens of the prompt, whose rows are drawn
-# two models with a smaller difference of logits in float64 are the same: far above rounding, far below any change
-UNSEEN = 1e-9
-LEAST_PLAIN = 5e-4     # below it a difference is written with its power of ten
+SHOWN = 32             # the last tokens of the prompt, whose rows are drawn
+LEAST_TOKENS = 3       # of which one can count those that match themselves
+ACROSS = 2             # matrices side by side
 PANELS = ".matrices"   # CSS selector of the picture
 STEPS = (UNSEEN, 0.1, 1.0)     # limits between the options of the question about the change of basis
 # Matrices of one head or of the stream side by side, as heatmaps with their values under the pointer.
@@ -55,43 +60,22 @@ class Panel:
     scale: str = "div"
     reach: float = 0.0      # of the deepest colour; 0: the largest entry
     keys: bool = False
-    masked: bool = False
 
 
-@dataclass(frozen=True)
-class Heads:
-    """One head: queries and keys (N, d_k), scores and weights (N, N), float64, and the logits (N, |V|) of the whole
-    model, float32 to save room.
-    """
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How many tokens would look mostly at themselves with one vector for both."""
+    n = len(run.token_ids)
+    if read("roles_part") != "symmetric" or n < LEAST_TOKENS or 8 * run.model.n_parameters > MOST_DOUBLE:
+        return None
+    chosen = selection(run)
+    head = (chosen.layer, chosen.head)
 
-    Q: Tensor
-    K: Tensor
-    scores: Tensor
-    pattern: Tensor
-    logits: Tensor
+    def truth(_guess: float) -> Truth:
+        pair = compared(run, "keys", *head)
+        own, alike = (one_vector.at_themselves(each) for each in (pair.before, pair.after))
+        return Truth(alike, seen=0 if alike > own else 1 if alike < own else 2, values={"own": own, "alike": alike})
 
-
-@dataclass(frozen=True)
-class Compared:
-    """One head before and after a change, and the largest difference of the two models' logits, in float64."""
-
-    before: Heads
-    after: Heads
-    difference: float
-
-
-@dataclass(frozen=True)
-class Relabelled:
-    """The stream after the last block (N, d) of the model and of the relabelled one, their logits (|V|,) after one
-    position, the largest difference of all logits, and the order (d,) of the dimensions.
-    """
-
-    before: Tensor
-    after: Tensor
-    logits: Tensor
-    other_logits: Tensor
-    difference: float
-    order: Tensor
+    return Prediction("roles", Number(0, n), truth, {"head": head_name(*head), "n": n}, head)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -106,9 +90,13 @@ def draw(page: Lesson, run: Run) -> Reading:
             st.markdown(page.label("roles_stretch"), width="content", help=page.label("roles_stretch_help"))
             st.slider(page.label("roles_stretch"), 1.0, 10.0, step=0.5, label_visibility="collapsed", width=100,
                       **attached("roles_stretch"))
-        if part != "symmetric":
+        if part == "symmetric":
+            choice(page, "roles_values")
+        else:
             throw_again(page, "roles_seed")
-    panels, reading = {"symmetric": _symmetric, "change": _change, "relabel": _relabel}[part](page, run)
+    if part == "symmetric":
+        return one_vector.draw(page, run)
+    panels, reading = {"change": _change, "relabel": _relabel}[part](page, run)
     _matrices(page, run, panels, reading.title)
     return reading
 
@@ -122,184 +110,30 @@ def _matrices(page: Lesson, run: Run, panels: list[Panel], title: str) -> None:
         arrays[f"m{k}"] = values.float().numpy()
         headers.append({"name": page.label(f"roles_panel_{panel.name}"), "said": panel.said, "meaning": panel.meaning,
                         "rows": values.shape[0], "columns": values.shape[1], "keys": panel.keys, "scale": panel.scale,
-                        "reach": panel.reach or peak(panel.values) or 1.0, "masked": panel.masked})
+                        "reach": panel.reach or peak(panel.values) or 1.0})
     _picture(page.header("roles") | {"theme": reader.theme(),
               "title": title + (f" {page.label('roles_last', n=SHOWN)}" if first else ""),
-              "tokens": run.tokens[first:], "panels": headers, "lines": math.ceil(len(panels) / 3)},
+              "tokens": run.tokens[first:], "panels": headers, "lines": math.ceil(len(panels) / ACROSS)},
              key=PICTURE, on_settings=lambda _sent: None, arrays=arrays)
 
 
-# ---- what is computed ------------------------------------------------------------------------------------------------
-
-
-def _double(run: Run) -> Transformer:
-    """The model in float64, shared by all readers and never written."""
-    return growing_results.made(run.loaded.key("attention double"), lambda: symmetries.double_copy(run.model),
-                                lambda value: 8 * value.n_parameters)
-
-
-def _forward(model: Transformer, run: Run) -> Trace:
-    with torch.inference_mode():
-        return model(torch.tensor(run.token_ids))
-
-
-def _heads(trace: Trace, layer: int, head: int) -> Heads:
-    block, shared = trace.blocks[layer], trace.config.n_heads // trace.blocks[layer].K.shape[0]
-    return Heads(block.Q_rotated[head], block.K_rotated[head // shared],
-                 symmetries.scores_alone(block, trace.config, head), block.pattern[head], trace.logits.float())
-
-
-def compared(run: Run, kind: str, layer: int, head: int, seed: int = 0, stretch: float = 1.0) -> Compared:
-    """One head before and after a change: "keys" are computed as queries, or both are in another "basis"."""
-    def make() -> Compared:
-        model = _double(run)
-        changed = (symmetries.with_queries_as_keys(model, layer, head) if kind == "keys" else
-                   symmetries.with_change_of_basis(model, layer, head,
-                                                   symmetries.change_of_basis(seed, run.model.config.d_k, stretch)))
-        a, b = _forward(model, run), _forward(changed, run)
-        return Compared(_heads(a, layer, head), _heads(b, layer, head), largest(a.logits, b.logits))
-
-    return growing_results.made(run.key("attention roles", kind, layer, head, seed, stretch), make,
-                                lambda pair: _bytes(pair.before) + _bytes(pair.after))
-
-
-def relabelled(run: Run, seed: int, position: int) -> Relabelled:
-    """The model beside a copy with permuted dimensions of its stream."""
-    def make() -> Relabelled:
-        model, order = _double(run), torch.from_numpy(np.random.default_rng(seed).permutation(run.model.config.d_model))
-        a, b = _forward(model, run), _forward(symmetries.relabelled(model, order), run)
-        return Relabelled(a.resid_final, b.resid_final, a.logits[position].clone(),
-                          b.logits[position].clone(), largest(a.logits, b.logits), order)
-
-    return growing_results.made(run.key("attention relabelled", seed, position), make, _bytes)
-
-
-def _bytes(record: Heads | Relabelled) -> int:
-    return sum(value.nbytes for value in vars(record).values() if isinstance(value, Tensor))
-
-
-def peak(values: Tensor) -> float:
-    """The largest absolute value."""
-    return float(values.abs().max())
-
-
-def largest(a: Tensor, b: Tensor) -> float:
-    """The largest absolute difference of two tensors."""
-    return peak(a - b)
-
-
-# ---- (a) symmetric scores --------------------------------------------------------------------------------------------
-
-
-def _symmetric(page: Lesson, run: Run) -> tuple[list[Panel], Reading]:
-    selection = reader.selection()
-    layer, head, i = selection.layer, selection.head, selection.position
-    pair = compared(run, "keys", layer, head)
-    before, alike = pair.before, pair.after
-    n, parts, alike_parts = len(run.token_ids), symmetries.split(before.scores), symmetries.split(alike.scores)
-    matched, matched_alike = (round(symmetries.self_match(each.scores) * n) for each in (before, alike))
-    spread, effect = peak(parts.centred), stream_and_heads.effect(before.logits[i], alike.logits[i])
-
-    def scores(name: str, said: str, values: Tensor, meaning: str = "", deepest: float = 0.0) -> Panel:
-        return Panel(name, said, meaning, values, reach=deepest, keys=True)
-
-    def pattern(name: str, each: Heads) -> Panel:
-        top = torch.softmax(each.logits[i], -1).max(-1)
-        token = code(run.tokenizer.visible(int(top.indices))).strip("`")
-        said = page.label("roles_said_next", at=run.tokens[i], token=token, p=probability(float(top.values)))
-        return Panel(name, said, "attention", each.pattern, "seq", 1.0, True, masked=not run.is_encoder)
-
-    shares = [page.label("roles_said_share", share=readable(100 * share)) for share in (parts.share, 1 - parts.share)]
-    panels = [scores("scores", page.label("roles_said_scores", own=matched, n=n), parts.centred, deepest=spread),
-              scores("symmetric", shares[0], parts.symmetric, deepest=spread),
-              scores("antisymmetric", shares[1], parts.antisymmetric, deepest=spread), pattern("pattern", before),
-              scores("alike", page.label("roles_said_alike", own=matched_alike, n=n,
-                                         asymmetry=_small(largest(alike.scores, alike.scores.T))),
-                     alike_parts.centred, "query"), pattern("alike_pattern", alike)]
-    title = page.label("roles_symmetric_title", head=head_name(layer, head), share=readable(100 * parts.share), n=n,
-                       own=matched, alike=matched_alike)
-    return panels, Reading(
-        _symmetric_lines(page, run, before, parts, alike_parts.centred, i, effect.kl),
-        _symmetric_question(page, matched, matched_alike, n),
-        [symmetries.split, symmetries.self_match, symmetries.with_queries_as_keys],
-        {"scores.csv": lambda: score_table(run, before, alike)}, PANELS, title,
-        summary={page.label("roles_summary_share"): f"{readable(100 * parts.share)} %",
-                 page.label("roles_summary_kl"): readable(effect.kl)})
-
-
-def _small(value: float) -> str:
-    """A magnitude that may be a rounding error, with its power of ten where it is small.
-
-    >>> _small(2.8e-14), _small(0.5)
-    ('2.8 · 10⁻¹⁴', '0.5')
-    """
-    return superscript(value) if 0 < value < LEAST_PLAIN else readable(value)
-
-
-def score_table(run: Run, before: Heads, alike: Heads) -> pd.DataFrame:
-    """The score and weight of every pair of positions, with the head's own keys and with keys computed as queries."""
-    n = len(run.token_ids)
-    query, key = np.divmod(np.arange(n * n), n)
-    return pd.DataFrame({"query": query, "key": key}
-                        | {f"{name}_{kind}": getattr(each, name).flatten().numpy()
-                           for kind, each in (("own", before), ("alike", alike)) for name in ("scores", "pattern")})
-
-
-def _symmetric_lines(page: Lesson, run: Run, before: Heads, parts: symmetries.Split, alike: Tensor, i: int,
-                     kl: float) -> list[tuple[str, str]]:
-    """The scores of one pair of positions in both directions; alike: the scores (N, N) less their mean where keys are
-    computed as queries.
-    """
-    j = next((k for k in before.pattern[i].argsort(descending=True).tolist() if k != i), i)
-    S = parts.centred
-    ij, ji = float(S[i, j]), float(S[j, i])
-    tokens = {"query": code(run.tokens[i]), "other": code(run.tokens[j])}
-    return [
-        (page.label("roles_numbers_pair", **tokens, mean=plain_number(before.scores.mean())),
-         rf"S_{{{i},{j}}} = {latex_number(ij)}, \qquad S_{{{j},{i}}} = {latex_number(ji)}"),
-        (page.label("roles_numbers_parts"),
-         rf"\frac{{S_{{{i},{j}}} + S_{{{j},{i}}}}}{{2}} = \frac{{{latex_operand(ij)} + "
-         rf"{bracketed(latex_operand(ji))}}}{{2}} = {latex_number((ij + ji) / 2)}, \qquad \frac{{S_{{{i},{j}}} - "
-         rf"S_{{{j},{i}}}}}{{2}} = {latex_number((ij - ji) / 2)}"),
-        (page.label("roles_numbers_share", pairs=S.numel()),
-         rf"\frac{{\lVert (S + S^{{\mathsf T}})/2 \rVert^2}}{{\lVert S \rVert^2}} = "
-         rf"\frac{{{latex_operand((parts.symmetric**2).sum())}}}{{{latex_operand((S**2).sum())}}} = "
-         rf"{latex_number(parts.share)}"),
-        (page.label("roles_numbers_alike", **tokens),
-         rf"S'_{{{i},{j}}} = {latex_number(alike[i, j])}, \qquad S'_{{{j},{i}}} = "
-         rf"{latex_number(alike[j, i])}, \qquad S'_{{{i},{i}}} = {latex_number(alike[i, i])}"),
-        (page.label("roles_numbers_effect", query=tokens["query"]),
-         rf"\mathrm{{KL}}(p \,\Vert\, p') = \sum_w p_w \ln\frac{{p_w}}{{p'_w}} = "
-         rf"{latex_number(kl)}\ \text{{nats}}")]
-
-
-def _symmetric_question(page: Lesson, matched: int, matched_alike: int, n: int) -> Question | None:
-    """How many queries match their own key best when keys are computed as queries."""
-    options = sorted({matched_alike, matched, n, 0, n // 2})
-    if len(options) < 3:
-        return None
-    return page.question("roles_symmetric", [str(option) for option in options], options.index(matched_alike), n=n,
-                         own=matched, alike=matched_alike)
-
-
-# ---- (b) another basis for queries and keys --------------------------------------------------------------------------
+# ---- another basis for queries and keys ------------------------------------------------------------------------------
 
 
 def _change(page: Lesson, run: Run) -> tuple[list[Panel], Reading]:
-    selection, config = reader.selection(), run.model.config
-    seed, stretch, name = read("roles_seed"), read("roles_stretch"), head_name(selection.layer, selection.head)
-    pair = compared(run, "basis", selection.layer, selection.head, seed, stretch)
+    chosen, config = selection(run), run.model.config
+    seed, stretch, name = read("roles_seed"), read("roles_stretch"), head_name(chosen.layer, chosen.head)
+    pair = compared(run, "basis", chosen.layer, chosen.head, seed, stretch)
     a, b = pair.before, pair.after
-    moved = {part: _small(largest(getattr(a, part), getattr(b, part))) for part in ("Q", "K", "scores")}
-    logits, same = _small(pair.difference), pair.difference < UNSEEN
+    moved = {part: small(largest(getattr(a, part), getattr(b, part))) for part in ("Q", "K", "scores")}
+    logits, same = small(pair.difference), pair.difference < UNSEEN
     title = page.label("roles_change_same" if same else "roles_change_other", head=name, q=moved["Q"], k=moved["K"],
                        scores=moved["scores"], logits=logits)
     if not same:
         why = config.score if config.score != "dot" else "qk_norm" if config.qk_norm else config.positions
         title += f" {page.label(f'roles_why_{why}')}" if f"roles_why_{why}" in page.words.labels else ""
     before, after = [], []
-    for part, names, meaning in (("Q", ("Q", "QA"), "query"), ("K", ("K", "KA"), "key"),
-                                 ("scores", ("product", "product_A"), "")):
+    for part, names, meaning in (("Q", ("Q", "QA"), "query"), ("scores", ("product", "product_A"), "")):
         old, new, keys = getattr(a, part), getattr(b, part), part == "scores"
         deepest = max(peak(old), peak(new))
         said = (page.label("roles_said_model") if keys
@@ -309,7 +143,7 @@ def _change(page: Lesson, run: Run) -> tuple[list[Panel], Reading]:
                            keys=keys))
     A = symmetries.change_of_basis(seed, config.d_k, stretch)
     return before + after, Reading(
-        _change_lines(page, run, pair, A, selection.position), _change_question(page, name, pair.difference, moved),
+        _change_lines(page, run, pair, A, chosen.position), _change_question(page, run, pair),
         [symmetries.change_of_basis, symmetries.with_change_of_basis],
         {"queries_and_keys.csv": lambda: basis_table(run, a, b)}, PANELS, title,
         summary={page.label("roles_summary_scores"): moved["scores"], page.label("roles_summary_logits"): logits})
@@ -343,32 +177,35 @@ def _change_lines(page: Lesson, run: Run, pair: Compared, A: Tensor, i: int) -> 
          rf"\max_{{i,w}} \left| u_{{i,w}} - u^A_{{i,w}} \right| = {latex_number(pair.difference)}")]
 
 
-def _change_question(page: Lesson, head: str, logits: float, moved: dict[str, str]) -> Question:
-    """How much the logits change when queries and keys are put into another basis."""
+def _change_question(page: Lesson, run: Run, pair: Compared) -> Question | None:
+    """How far scores move when A is put on the queries alone; None where scores are no products of the two."""
+    config = run.model.config
+    if config.score != "dot":
+        return None
+    scale = math.sqrt(config.d_k) if config.scale_scores else 1.0
+    moved = largest(pair.before.Q @ pair.before.K.T, pair.after.Q @ pair.before.K.T) / scale
     return page.question("roles_change", [page.label(f"roles_change_option_{k}") for k in range(4)],
-                         int(np.searchsorted(STEPS, logits, side="right")), head=head, q=moved["Q"], k=moved["K"],
-                         logits=_small(logits))
+                         int(np.searchsorted(STEPS, moved, side="right")), scores=small(moved))
 
 
-# ---- (c) the dimensions of the stream in another order ---------------------------------------------------------------
+# ---- the dimensions of the stream in another order -------------------------------------------------------------------
 
 
 def _relabel(page: Lesson, run: Run) -> tuple[list[Panel], Reading]:
-    d, seed, i = run.model.config.d_model, read("roles_seed"), reader.selection().position
+    d, seed, i = run.model.config.d_model, read("roles_seed"), selection(run).position
     pair = relabelled(run, seed, i)
+    # put back into the model's own order
     difference = torch.empty_like(pair.after).index_copy_(1, pair.order, pair.after) - pair.before
-    logits, deepest = _small(pair.difference), _scale(pair.before)
+    logits, deepest = small(pair.difference), _scale(pair.before)
     mantissa, power = symmetries.scientific_factorial(d)
     title = page.label("roles_relabel_same" if pair.difference < UNSEEN else "roles_relabel_other", d=d,
-                       digits=power + 1, logits=logits, model=escaped(run.model_name))
+                       logits=logits, back=small(peak(difference)), model=escaped(run.model_name))
     moved = int((pair.order != torch.arange(d)).sum())
     panels = [Panel("stream", page.label("roles_said_stream", d=d), "residual", pair.before, reach=deepest),
               Panel("stream_relabelled", page.label("roles_said_dimensions", moved=moved), "residual", pair.after,
-                    reach=deepest),
-              Panel("difference", page.label("roles_said_difference", by=_small(peak(difference))), "", difference,
                     reach=deepest)]
     return panels, Reading(
-        _relabel_lines(page, run, pair, mantissa, power), _relabel_question(page, d, power + 1),
+        _relabel_lines(page, run, pair, mantissa, power), _relabel_question(page, run, seed),
         [symmetries.relabelled, symmetries.log10_factorial],
         {"logits.csv": lambda: logit_table(page, run, pair, run.tokenizer.vocab_size)}, PANELS, title,
         logit_table(page, run, pair, 6), {page.label("roles_summary_logits"): logits})
@@ -411,8 +248,25 @@ def _relabel_lines(page: Lesson, run: Run, pair: Relabelled, mantissa: float, po
                      rf"d! \cdot \left({product}\right)^{{{config.n_layers}}} \approx 10^{{{digits:.1f}}}")]
 
 
-def _relabel_question(page: Lesson, d: int, digits: int) -> Question:
-    """How many digits the number of orders of the d dimensions has."""
-    options = sorted({digits, d, max(1, digits // 10), digits * 10})
-    return page.question("roles_relabel", [str(option) for option in options], options.index(digits), d=d,
-                         digits=digits)
+def _relabel_question(page: Lesson, run: Run, seed: int) -> Question:
+    """How far the logits move in a model whose weights are the mean of both models'."""
+    options = [page.label(f"roles_change_option_{k}") for k in range(4)]
+
+    def solve() -> tuple[int, str]:
+        model = double_of(run)
+        mean = mean_of(model, symmetries.relabelled(model, order_of(run, seed)))
+        moved = largest(forward(model, run).logits, forward(mean, run).logits)
+        because = page.label("because_roles_relabel", logits=small(moved))
+        return int(np.searchsorted(STEPS, moved, side="right")), because
+
+    return Question("roles_relabel", page.label("question_roles_relabel"), options, solve,
+                    about=(run.model_name, run.token_ids, seed))
+
+
+def mean_of(a: torch.nn.Module, b: torch.nn.Module) -> torch.nn.Module:
+    """A model each of whose weights is the mean of the two models'."""
+    mean = copy.deepcopy(a)
+    with torch.no_grad():
+        for own, other in zip(mean.parameters(), b.parameters()):
+            own.add_(other).div_(2)
+    return mean

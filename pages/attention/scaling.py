@@ -11,11 +11,13 @@ from core.analysis import score_scaling
 from core.analysis.score_scaling import D_KS, Estimate, Experiment, HeadScaling
 from core.app.base.markdown import escaped
 from core.app.compute import cache
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame.prediction import guess_of
 from core.app.state import Run, reader
+from core.app.state.run import selection
 from core.components.lib.token_view import token_view
 from core.figures.heads import head_name
-from core.figures.numbers import latex_number, latex_operand, plain_number, readable
+from core.figures.numbers import latex_number, latex_operand, percent, plain_number, readable
 from pages.attention.shared import PREFIX, choice, keep, read, throw_again
 
 PICTURE = f"{PREFIX}scaling"
@@ -23,6 +25,20 @@ KINDS = ("scaled", "unscaled")
 HEAD_MEASURES = ("variance", "entropy_scaled", "entropy_unscaled")      # of a HeadScaling
 # Variance, softmax, entropy and gradient of scores by the width d_k, with and without ÷ √d_k, under one slider.
 _picture = token_view("attention_scaling", __file__)
+
+
+def predict(page: Lesson, run: Run) -> Prediction:
+    """How much of the weight one key takes where scores are not divided."""
+    at, n, seed = place(), int(read("scaling_keys")), read("scaling_seed")
+    d = D_KS[at]
+
+    def truth(_guess: float) -> Truth:
+        scaled, unscaled = (float(weights.max()) for weights in experiment(seed, n).example_weights(at))
+        return Truth(round(100 * unscaled, 1), seen=0 if unscaled > scaled else 1 if d == 1 else 2,
+                     values={"without": percent(unscaled), "with": percent(scaled)})
+
+    return Prediction("scaling", Number(0, 100, unit="%"), truth, {"n": n, "d": d, "even": percent(1 / n)},
+                      (seed, n, d))
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -35,7 +51,9 @@ def draw(page: Lesson, run: Run) -> Reading:
         if not reader.present():
             st.markdown(_model_says(page, run, heads), width="stretch")
     results, at = experiment(read("scaling_seed"), int(read("scaling_keys"))), place()
-    _picture(message(page, run, results, heads, at), key=PICTURE, on_settings=lambda sent: _settled(run, sent))
+    guess = guess_of(page, "scaling", run, (read("scaling_seed"), results.n, D_KS[at]))
+    own = {"guess": None if guess is None else [at, guess / 100], "you": page.frame_words.label("before_mine")}
+    _picture(message(page, run, results, heads, at) | own, key=PICTURE, on_settings=lambda sent: _settled(run, sent))
     with_, without = (m.mean[at] for m in results.entropy)
     title = page.label("scaling_title", d=D_KS[at], n=results.n, variance=readable(results.variance.mean[at]),
                        scaled=readable(with_), unscaled=readable(without))
@@ -82,9 +100,9 @@ def heads_of(run: Run) -> tuple[HeadScaling, ...]:
 def message(page: Lesson, run: Run, results: Experiment, heads: tuple[HeadScaling, ...], at: int) -> dict:
     """The header of the component, as scaling.js has it."""
     weights = [results.example_weights(k) for k in range(len(D_KS))]
-    selection, config = reader.selection(), run.model.config
+    chosen, config = selection(run), run.model.config
     live = None if not heads else {
-        "d": config.d_k, "picked": selection.layer * config.n_heads + selection.head,
+        "d": config.d_k, "picked": chosen.layer * config.n_heads + chosen.head,
         "names": [head_name(*divmod(k, config.n_heads)) for k in range(config.n_layers * config.n_heads)],
         **{name: _numbers(np.concatenate([getattr(each, measure) for each in heads]))
            for name, measure in zip(("variance", *KINDS), HEAD_MEASURES)}}
@@ -105,14 +123,14 @@ def _estimate(estimate: Estimate) -> dict[str, list[float]]:
 
 def _model_says(page: Lesson, run: Run, heads: tuple[HeadScaling, ...]) -> str:
     """The picked head's numbers in one sentence."""
-    selection = reader.selection()
+    chosen = selection(run)
     if not heads:
         return page.label("scaling_additive", model=escaped(run.model_name))
     if len(run.token_ids) < 2:
         return page.label("scaling_short")
-    measures = {name: readable(getattr(heads[selection.layer], measure)[selection.head])
+    measures = {name: readable(getattr(heads[chosen.layer], measure)[chosen.head])
                 for name, measure in zip(("variance", *KINDS), HEAD_MEASURES)}
-    return page.label("scaling_model", head=head_name(selection.layer, selection.head), d=run.model.config.d_k,
+    return page.label("scaling_model", head=head_name(chosen.layer, chosen.head), d=run.model.config.d_k,
                       **measures)
 
 
@@ -162,10 +180,10 @@ def _lines(page: Lesson, run: Run, results: Experiment, heads: tuple[HeadScaling
          rf"\frac{{H}}{{\ln {n}}} = {estimate(results.entropy[0])}\quad\text{{{against}}}\quad "
          rf"{estimate(results.entropy[1])}")]
     if heads and len(run.token_ids) > 1:
-        selection, d_k = reader.selection(), run.model.config.d_k
-        var = heads[selection.layer].variance[selection.head]
+        chosen, d_k = selection(run), run.model.config.d_k
+        var = heads[chosen.layer].variance[chosen.head]
         lines.append((page.label("scaling_numbers_head",
-                                 head=head_name(selection.layer, selection.head), model=escaped(run.model_name)),
+                                 head=head_name(chosen.layer, chosen.head), model=escaped(run.model_name)),
                       rf"\frac{{\mathrm{{Var}}(q \cdot k)}}{{d_k}} = \frac{{{latex_operand(var)}}}{{{d_k}}} = "
                       rf"{latex_number(var / d_k)}"))
     return lines

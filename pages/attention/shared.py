@@ -7,6 +7,7 @@ import streamlit as st
 from core.app.frame import Lesson, charts, views
 from core.app.state import Run, reader
 from core.app.state.lesson_settings import Setting, Settings, view_setting
+from core.app.state.run import select_head, selection
 from core.model.block import Block
 from core.model.config import MASKS, SCORES
 from core.model.trace import BlockTrace
@@ -16,7 +17,7 @@ PREFIX = "attention_"
 STAGES = ("x", "qkv", "norm", "turn", "dot", "scale", "bias", "mask", "softmax", "sum", "write", "matrix")
 SETTINGS = Settings("attention", {
     "view": view_setting("attention"),
-    "step": Setting("write", options=STAGES),
+    "step": Setting("x", options=STAGES),
     # position of the key whose numbers are shown; −1: the one with the largest weight
     "key": Setting(-1, low=-1),
     "component": Setting(0, low=0),               # index of the component whose numbers are shown
@@ -33,6 +34,7 @@ SETTINGS = Settings("attention", {
     "scaling_keys": Setting("16", options=("4", "8", "16", "32")),
     "scaling_seed": Setting(0, low=0, high=9999),
     "roles_part": Setting("symmetric", options=("symmetric", "change", "relabel")),
+    "roles_values": Setting("weights", options=("weights", "scores")),
     # of the matrix A: its greatest singular value; the least is 1 over it
     "roles_stretch": Setting(3.0, low=1.0, high=10.0),
     "roles_seed": Setting(0, low=0, high=9999),
@@ -43,21 +45,21 @@ choice, show = functools.partial(views.choice, SETTINGS), functools.partial(char
 
 def picked_block(run: Run) -> tuple[BlockTrace, Block]:
     """The trace and the weights of the picked layer."""
-    layer = reader.selection().layer
+    layer = selection(run).layer
     return run.trace.blocks[layer], run.model.blocks[layer]
 
 
 def picks(page: Lesson, run: Run) -> None:
     """Draw three lists that show and set the shared selection: block, head and query. For a horizontal container."""
     pick_head(page, run)
-    _pick("position", len(run.tokens), lambda i: page.label("pick_position", n=i, token=run.tokens[i]), 150)
+    _pick(run, "position", len(run.tokens), lambda i: page.label("pick_position", n=i, token=run.tokens[i]), 150)
 
 
 def pick_head(page: Lesson, run: Run) -> None:
     """Draw the lists of blocks and heads."""
     config = run.model.config
-    _pick("layer", config.n_layers, lambda layer: page.label("pick_layer", n=layer), 112)
-    _pick("head", config.n_heads, lambda head: page.label("pick_head", n=head), 112)
+    _pick(run, "layer", config.n_layers, lambda layer: page.label("pick_layer", n=layer), 112)
+    _pick(run, "head", config.n_heads, lambda head: page.label("pick_head", n=head), 112)
 
 
 def _list(label: str, options: Sequence, name_of: Callable[..., str], width: int, **tied) -> None:
@@ -66,11 +68,16 @@ def _list(label: str, options: Sequence, name_of: Callable[..., str], width: int
                  width=round(width * (0.25 + 0.75 * reader.scale())), **tied)
 
 
-def _pick(name: str, size: int, name_of: Callable[[int], str], width: int) -> None:
+def _pick(run: Run, name: str, size: int, name_of: Callable[[int], str], width: int) -> None:
     key = f"{PREFIX}pick_{name}"
-    st.session_state[key] = getattr(reader.selection(), name)
+    st.session_state[key] = getattr(selection(run), name)
     _list(name_of(0), range(size), name_of, width, key=key,
-          on_change=lambda: reader.select(**{name: st.session_state[key]}))
+          on_change=lambda: pick(run, **{name: st.session_state[key]}))
+
+
+def pick(run: Run, **picked: int) -> None:
+    """Callback: the reader picks a block, a head or a query."""
+    (reader.select if set(picked) == {"position"} else functools.partial(select_head, run))(**picked)
 
 
 def listed(page: Lesson, name: str, default: str, width: int) -> str:

@@ -120,10 +120,11 @@ class Steps extends Instrument {
 
   get at() { return this.stages.indexOf(this.step); }
 
-  /** The picked key: the reader's, if it is in the window, or else the one with the largest weight. */
+  /** The picked key: the reader's, if it is in the window, or else, once there are weights, the one with the largest, and
+      the query's own before. */
   get picked() {
-    return this.items.find((item) => item.j === this.settings.key)
-      ?? this.items.reduce((best, item) => (item.alpha > best.alpha ? item : best));
+    return this.items.find((item) => item.j === this.settings.key) ?? (this.open("softmax")
+      ? this.items.reduce((best, item) => (item.alpha > best.alpha ? item : best)) : this.items[this.i]);
   }
 
   /** The kind of number that is shown in detail and its component: the clicked one, else what the step makes. */
@@ -243,6 +244,7 @@ class Steps extends Instrument {
     this.strip(columns.k, places.query, this.query, reaches.qk, "q", this.open("k"));
     if (places.rest !== null) this.restRow();
     for (const item of this.items) this.row(item, item === picked);
+    this.markGuess();
     this.outRows();
     this.markComponent();
   }
@@ -308,6 +310,18 @@ class Steps extends Instrument {
     context.fillStyle = ink(meaning);
     context.fillRect(column.x, y + height * 0.22, bar * alpha, height * 0.56);
     this.number(alpha ? decimals(alpha) : "0", column, y);
+  }
+
+  /** What the reader expected of the largest weight: a dashed line across the weights. */
+  markGuess() {
+    const { guess, simple, context, theme: { ink }, layout: { columns: { softmax }, places, height }, s } = this;
+    if (guess === null || simple || !softmax || !this.open("softmax")) return;
+    const x = softmax.x + (guess / 100) * (softmax.w - 58 * s), top = places.keys[0];
+    stroke(context, ink("accent-ink"), 2, [4, 3]);
+    line(context, x, top, x, places.keys.at(-1) + height);
+    context.setLineDash([]);
+    this.font(11, true);
+    write(context, this.you, x, top - 7 * s, ink("accent-ink"), "center", { halo: ink("panel") });
   }
 
   row(item, picked) {
@@ -481,7 +495,8 @@ class Steps extends Instrument {
     this.sentence(this.title, `${labels.count} ${template}`, values);
     this.surface.canvas.ariaLabel = this.title.textContent;
     const alpha = restAlpha ? decimals(restAlpha) : "0";
-    const outside = rest.count ? fill(labels.note_rest, { name: rest.name, n: rest.count, alpha }) : "";
+    const others = labels[this.open("softmax") ? "note_rest" : "note_rest_before"];
+    const outside = rest.count ? fill(others, { name: rest.name, n: rest.count, alpha }) : "";
     this.note.textContent = `${labels[this.simple ? "note_simple" : "note"]} ${outside}`;
     this.detail.replaceChildren();
     if (step === "matrix" && !this.focus) this.matrixForm();

@@ -9,21 +9,25 @@ from core.analysis.arrays import to_numpy
 from core.analysis.attention_steps import Steps, head_steps, is_scaled, simple_steps
 from core.app.base import addresses
 from core.app.base.markdown import code
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame.prediction import guess_of
 from core.app.state import Run, reader
+from core.app.state.run import selection
 from core.components.lib.bytes import pack
 from core.components.lib.instrument import instrument
 from core.figures.heads import head_name, product_latex
-from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
+from core.figures.numbers import bracketed, latex_number, latex_operand, percent, plain_number, probability
 from core.model import attention, positional
 from core.model.block import Block
 from core.model.config import ModelConfig
 from core.model.trace import BlockTrace
 from pages.attention import weights_route
-from pages.attention.shared import PREFIX, STAGES, keep, picked_block, read
+from pages.attention.shared import PREFIX, STAGES, keep, pick, picked_block, read
 
 WINDOW, WINDOW_PRESENT = 12, 8     # keys that are shown one by one
 BEHIND = 2                         # of these, keys after the query, which the mask hides
+LEAST_KEYS, HALF = 3, 0.5          # of a question about a row's largest weight; half of the row's weight
+EVEN = 1.5                         # times the share that every key would have: below it a row is even
 TERMS = 3             # written-out terms of a sum
 KEPT = ("step", "key", "component", "variant")
 PICTURE = f"{PREFIX}steps_instrument"
@@ -32,18 +36,42 @@ PICTURE = f"{PREFIX}steps_instrument"
 _picture = instrument("attention_steps", __file__)
 
 
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How large the largest weight of the picked query is."""
+    chosen = selection(run)
+    row = run.trace.blocks[chosen.layer].allowed[chosen.position]
+    n, state = int(row.sum()), state_of(run)
+    if n < LEAST_KEYS or read("variant") != "head":
+        return None
+
+    def truth(_guess: float) -> Truth:
+        weights = run.trace.blocks[chosen.layer].pattern[chosen.head, chosen.position]
+        most, best = float(weights.max()), int(weights.argmax())
+        return Truth(round(100 * most, 1), seen=0 if most >= HALF else 2 if most < EVEN / n else 1,
+                     values={"key": run.tokens[best], "share": percent(most)})
+
+    return Prediction("steps", Number(0, 100, unit="%"), truth,
+                      {"head": state[0], "token": run.tokens[chosen.position], "n": n, "even": percent(1 / n)}, state)
+
+
+def state_of(run: Run) -> tuple[str, int]:
+    """The head and the query that are picked."""
+    chosen = selection(run)
+    return head_name(chosen.layer, chosen.head), chosen.position
+
+
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument; return what it shows."""
     block, weights = picked_block(run)
-    chosen, variant = reader.selection(), read("variant")
+    chosen, variant = selection(run), read("variant")
     i, name = chosen.position, head_name(chosen.layer, chosen.head)
     both = {"head": head_steps(block, weights, chosen.head, i), "simple": simple_steps(block.X, i, block.allowed[i])}
     keys = window(len(run.tokens), i, WINDOW_PRESENT if reader.present() else WINDOW, both_ways=run.is_encoder)
     header, arrays = _message(page, run, both, keys)
     _picture(key=PICTURE, data=pack(header, arrays), on_settings=_settled,
-             events={"picked": lambda picked: reader.select(**picked)})
+             events={"picked": lambda picked: pick(run, **picked)})
     steps = both[variant]
-    key, best = picked_key(steps, keys), int(steps.weights.argmax())
+    key, best = picked_key(steps, keys, i), int(steps.weights.argmax())
     alpha = probability(float(steps.weights[best]))
     functions = [attention.dot_product_scores, head_steps] if variant == "head" else [simple_steps]
     table = weights_table(page, run, steps)
@@ -73,9 +101,15 @@ def window(n: int, query: int, most: int = WINDOW, both_ways: bool = False) -> r
     return range(max(0, end - most), end)
 
 
-def picked_key(steps: Steps, keys: range) -> int:
-    """The key that the reader has picked, if it is shown, else the shown key with the largest weight."""
-    return read("key") if read("key") in keys else keys[int(steps.weights[keys.start:keys.stop].argmax())]
+def picked_key(steps: Steps, keys: range, query: int) -> int:
+    """The key that the reader has picked, if it is shown; else, once there are weights, the shown key with the largest
+    one, and the query's own before.
+    """
+    if read("key") in keys:
+        return read("key")
+    if STAGES.index(read("step")) < STAGES.index("softmax"):
+        return query
+    return keys[int(steps.weights[keys.start:keys.stop].argmax())]
 
 
 def stages(weights: Block, variant: str) -> list[str]:
@@ -100,11 +134,12 @@ def _outside(steps: Steps, keys: range) -> tuple[dict, np.ndarray]:
 def _message(page: Lesson, run: Run, both: dict[str, Steps], keys: range) -> tuple[dict, dict[str, np.ndarray]]:
     """Header and arrays of the component."""
     block, weights = picked_block(run)
-    config, chosen, n = weights.config, reader.selection(), len(run.tokens)
+    config, chosen, n = weights.config, selection(run), len(run.tokens)
     rest = {name: _outside(steps, keys) for name, steps in both.items()}
     arrays = vectors(block, weights, both["head"], chosen.head, chosen.position, keys)
     arrays |= {f"rest_{name}": carried.astype(np.float32) for name, (_, carried) in rest.items()}
     header = {
+        "guess": guess_of(page, "steps", run, state_of(run)), "you": page.frame_words.label("before_mine"),
         "labels": words(page, config), "present": reader.present(), "settings": {name: read(name) for name in KEPT},
         "chosen": {name: getattr(chosen, name) for name in ("layer", "head", "position")},
         "options": {"layer": list(map(str, range(config.n_layers))), "head": list(map(str, range(config.n_heads))),
@@ -181,14 +216,14 @@ def numbers(page: Lesson, run: Run, block: BlockTrace, steps: Steps, weights: Bl
 
     Numbers that are used again have more digits, so that a calculator arrives at the same four.
     """
-    i, d_k = reader.selection().position, len(steps.q)
+    i, d_k = selection(run).position, len(steps.q)
     simple, additive = variant == "simple", variant == "head" and weights.v_S is not None
     q, k = to_numpy(steps.q), to_numpy(steps.K[j])
-    pairs = zip(to_numpy(weights.v_S[reader.selection().head]), np.tanh(q + k)) if additive else zip(q, k)
+    pairs = zip(to_numpy(weights.v_S[selection(run).head]), np.tanh(q + k)) if additive else zip(q, k)
     terms = [rf"({latex_number(a)})({latex_number(b)})" for a, b in list(pairs)[:TERMS]] + [r"\cdots"] * (d_k > TERMS)
     symbol = rf"x_{{{i}}} \cdot x_{{{j}}}" if simple else product_latex(weights.config, i, j)
     product, score = float(steps.products[j]), float(steps.scores[j])
-    lines = [] if simple else _key_lines(page, block, steps, weights, j)
+    lines = [] if simple else _key_lines(page, block, steps, weights, j, selection(run).head)
     lines += [(page.label("numbers_dot", query=code(run.tokens[i]), answering=code(run.tokens[j]), i=i, j=j, n=d_k),
                rf"{symbol} = {' + '.join(terms)} = {latex_operand(product)}")]
     divided = (rf"\frac{{{latex_operand(product)}}}{{\sqrt{{{d_k}}}}}" if not simple and is_scaled(weights)
@@ -199,12 +234,13 @@ def numbers(page: Lesson, run: Run, block: BlockTrace, steps: Steps, weights: Bl
     return lines + _softmax_lines(page, steps, i, j, score) + _output_lines(page, steps, i)
 
 
-def _key_lines(page: Lesson, block: BlockTrace, steps: Steps, weights: Block, j: int) -> list[tuple[str, str]]:
+def _key_lines(page: Lesson, block: BlockTrace, steps: Steps, weights: Block, j: int,
+               head: int) -> list[tuple[str, str]]:
     """One component of the key on its way to the score: normed, and rotated with the other component of its pair, in
     a model that does so.
     """
     config, c = weights.config, read("component") % len(steps.q)
-    k, lines = to_numpy(block.K[reader.selection().head // (config.n_heads // config.n_kv_heads), j]), []
+    k, lines = to_numpy(block.K[head // (config.n_heads // config.n_kv_heads), j]), []
     if weights.k_norm is not None:
         gain, rms = to_numpy(weights.k_norm.weight), math.sqrt(float(k @ k) / len(k) + weights.k_norm.epsilon)
         normed = k / rms * gain

@@ -13,13 +13,15 @@ from core.analysis.arrays import to_numpy
 from core.analysis.stream_and_heads import Effect
 from core.app.base.markdown import code, escaped
 from core.app.compute import cache
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame.prediction import guess_of
 from core.app.state import Run, reader
 from core.app.state.run import read as read_text
+from core.app.state.run import selection
 from core.components.attention_view import attention_view
 from core.figures import heads as figures
 from core.figures.heads import head_name, product_latex
-from core.figures.numbers import latex_number, latex_operand, probability, readable
+from core.figures.numbers import latex_number, latex_operand, percent, probability, readable
 from core.figures.residual_stream import two_distributions
 from core.model import attention, checkpoints
 from core.model.intervention import Intervention
@@ -30,6 +32,7 @@ from pages.attention.shared import PREFIX, listed, numbered, picks, read, show
 TRAINED = {"dot": "positions-learned", "multiplicative": "scores-multiplicative", "additive": "scores-additive"}
 SHOWN = 7                     # candidates in the paired bars
 CHART, CHART_PRESENT = 290, 240     # height of a chart in pixels
+SEEN_CHANGE = 0.05            # of a probability: what one sees in a bar
 ASKED_WINDOW = 4              # keys of the question's sliding window
 
 
@@ -54,10 +57,37 @@ def is_random(run: Run) -> bool:
     return score_of(run) not in ("dot", run.model.config.score)
 
 
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """What is left of the likeliest token's probability once the switches are thrown."""
+    change, position = switched(run), selection(run).position
+    if change == Intervention() or len(run.token_ids) < 2:
+        return None
+    p = next_tokens(run.trace.logits[position])
+    top = int(p.argmax())
+
+    def truth(_guess: float) -> Truth:
+        after = float(next_tokens(run.trace_with(change).logits[position])[top])
+        moved = after - float(p[top])
+        return Truth(round(100 * after, 1), seen=0 if abs(moved) < SEEN_CHANGE else 1 if moved < 0 else 2,
+                     values={"after": percent(after)})
+
+    values = {"token": run.tokens[position], "top": run.tokenizer.visible(top), "before": percent(float(p[top])),
+              "what": "; ".join(_asked(page, change))}
+    return Prediction("switches", Number(0, 100, unit="%"), truth, values, (change, position))
+
+
+def _asked(page: Lesson, change: Intervention) -> list[str]:
+    """What is changed, as the question says it."""
+    parts = [page.label("asked_scaling")] if change.scale_scores is False else []
+    if change.mask is not None:
+        parts.append(page.label(f"asked_{change.mask}", width=change.window))
+    return parts + ([page.label("asked_score")] if change.score is not None else [])
+
+
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument; return what it shows."""
     _controls(page, run)
-    chosen, change = reader.selection(), switched(run)
+    chosen, change = selection(run), switched(run)
     position, name = chosen.position, head_name(chosen.layer, chosen.head)
     traces = {"before": run.trace, "after": run.trace_with(change)}
     before, after = (trace.logits[position] for trace in traces.values())
@@ -76,12 +106,15 @@ def draw(page: Lesson, run: Run) -> Reading:
             _trained(page, trained, run)
     ids = figures.candidates(p, q, effect.token_ids[effect.before != effect.after].tolist(), SHOWN)
     compared = pd.DataFrame({"token": [run.tokenizer.visible(int(i)) for i in ids], "before": p[ids], "after": q[ids]})
+    guess = guess_of(page, "switches", run, (change, position))
     with last:
         st.caption(page.label("bars_caption"))
         show(two_distributions(compared.token.tolist(), p[ids], q[ids],
                                (page.label("bars_before"), page.label("bars_after")),
                                page.label("bars_axis"), reader.theme(), reader.scale(),
-                               CHART_PRESENT if reader.present() else CHART), "switches_bars")
+                               CHART_PRESENT if reader.present() else CHART,
+                               None if guess is None else (guess / 100, page.frame_words.label("before_mine"))),
+             "switches_bars")
     st.caption(_note(page, run, change))
     return Reading(_lines(page, run, change, effect), question(page, run),
                    [attention.dot_product_scores, attention.multiplicative_scores, attention.additive_scores,
@@ -134,12 +167,12 @@ def same_place(trained: Run, run: Run) -> int:
     """The position among another model's tokens that corresponds to the picked one: the same if the tokens are equal,
     else the last.
     """
-    at = reader.selection().position
+    at = selection(run).position
     return at if trained.token_ids == run.token_ids else len(trained.token_ids) - 1
 
 
 def _trained(page: Lesson, trained: Run, run: Run) -> None:
-    chosen, config, position = reader.selection(), trained.model.config, same_place(trained, run)
+    chosen, config, position = selection(run), trained.model.config, same_place(trained, run)
     layer, head = min(chosen.layer, config.n_layers - 1), min(chosen.head, config.n_heads - 1)
     _pattern(page, trained.trace.blocks[layer], head, trained.tokens, "trained",
              page.label("pattern_trained", model=trained.model_name, head=head_name(layer, head)), position)
@@ -166,14 +199,15 @@ def _names(page: Lesson, change: Intervention) -> str:
 def _title(page: Lesson, run: Run, change: Intervention, effect: Effect, p: np.ndarray, q: np.ndarray) -> str:
     first, second = int(p.argmax()), int(q.argmax())
     return page.label("switches_title_same" if first == second else "switches_title_other",
-                      named=_names(page, change), token=code(run.tokens[reader.selection().position]),
+                      named=_names(page, change), token=code(run.tokens[selection(run).position]),
                       first=code(run.tokenizer.visible(first)), before=probability(p[first]),
                       after=probability(q[first]), second=code(run.tokenizer.visible(second)),
                       second_after=probability(q[second]), kl=readable(effect.kl))
 
 
 def _note(page: Lesson, run: Run, change: Intervention) -> str:
-    key = (f"note_random_{score_of(run)}" if is_random(run)
+    sees_ahead = run.model.config.mask != "bidirectional" and change.mask == "bidirectional"
+    key = (f"note_random_{score_of(run)}" if is_random(run) else "note_bidirectional" if sees_ahead
            else "note_untrained" if change != Intervention() else "note_nothing")
     return page.label(key, model=escaped(run.model_name), seed=read("seed"))
 
@@ -182,7 +216,7 @@ def _note(page: Lesson, run: Run, change: Intervention) -> str:
 
 
 def _lines(page: Lesson, run: Run, change: Intervention, effect: Effect) -> list[tuple[str, str]]:
-    chosen, config, score = reader.selection(), run.model.config, score_of(run)
+    chosen, config, score = selection(run), run.model.config, score_of(run)
     divided = r" / \sqrt{d_k}" if config.scale_scores and change.scale_scores is None else ""
     bias = " + b_{ij}" if config.positions in ("alibi", "relative") else ""
     formula = (product_latex(dataclasses.replace(config, score=score), "i", "j")
@@ -217,7 +251,7 @@ def trained_table(page: Lesson, run: Run) -> pd.DataFrame | None:
 
 def _patterns_table(run: Run, change: Intervention) -> pd.DataFrame:
     """The picked head's weights before and after, a row for each query and key."""
-    chosen = reader.selection()
+    chosen = selection(run)
     before, after = (to_numpy(run.trace_with(which).blocks[chosen.layer].pattern[chosen.head])
                      for which in (Intervention(), change))
     queries, keys = np.indices(before.shape)
@@ -232,7 +266,7 @@ def question(page: Lesson, run: Run) -> Question:
     """Which switch, changed alone, changes the next token's distribution least; at the first token of a causal model,
     whether any can.
     """
-    config, position = run.model.config, reader.selection().position
+    config, position = run.model.config, selection(run).position
     if position == 0 and config.mask != "bidirectional":
         return page.question("switches_first", [page.label(f"option_{name}") for name in ("yes", "no")], 1,
                              token=code(run.tokens[0]))

@@ -9,13 +9,13 @@ from torch import Tensor
 
 from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, probability
 from core.model import attention
 from core.sheets import attention_by_hand
-from core.sheets.attention_by_hand import STAGES, N, Worksheet
+from core.sheets.attention_by_hand import STAGES, D, N, Worksheet
 from core.sheets.attention_by_hand_print import printable
 from pages.attention.shared import PREFIX, attached, choice, keep, read
 
@@ -52,6 +52,17 @@ def solved(seed: int, width: int) -> Solved:
         return Solved(sheet, attention_by_hand.solve(sheet), attention_by_hand.mistakes(sheet))
 
     return cache.result(("attention worksheet", seed, width), make, lambda _: 8_000)
+
+
+def predict(page: Lesson, run: Run) -> Prediction:
+    """How many of the weights the mask makes 0."""
+    width = int(read("sheet_width"))
+
+    def truth(_guess: float) -> Truth:
+        hidden = int((solved(read("sheet_seed"), width).steps["weights"] == 0).sum())
+        return Truth(hidden, seen=0 if width < D else 1, values={"hidden": hidden})
+
+    return Prediction("worksheet", Number(0, N * N, near=0), truth, {"n": N, "all": N * N})
 
 
 def draw(page: Lesson, run: Run) -> Reading:

@@ -7,7 +7,7 @@ import torch
 from core.app.frame import Lesson, Number, Place, Prediction, Truth
 from core.app.state import Run
 from core.figures.heads import LEAST_SHARE, ROLES, head_name, roles, shares_of_sum
-from core.figures.numbers import readable
+from core.figures.numbers import percent
 from pages.heads.panels import axis_end, other_run
 from pages.heads.shared import Pair, change_now, patterns_of, picked_pair, read, rollout_of
 
@@ -160,15 +160,6 @@ def _rollout(page: Lesson, run: Run, pair: Pair) -> Prediction | None:
                      values={"first": percent(float(first[i])), "last": percent(float(last[i]))})
 
     return Prediction("rollout", Number(0, 100, unit="%"), truth, {"n": n_layers, "token": run.tokens[i]}, i)
-
-
-def percent(share: float) -> str:
-    """A share in percent, with three digits.
-
-    >>> percent(0.6934), percent(-0.0123)
-    ('69.3 %', '−1.23 %')
-    """
-    return f"{'−' if share < 0 else ''}{readable(100 * abs(share))} %"
 
 
 def hundredths(share: float) -> float:

@@ -159,7 +159,7 @@ PICTURES = {
             Reading(r"(?P<token>.+)\n " + label("attention", "roles_dimension") + r"\n (?P<value>.+)",
                     of_head(lambda block: block.Q), ("token", "c")),)),
     "scores beside queries": Picture(
-        "attention?attention_view=roles&attention_roles_part=change", ".matrices .panel:nth-child(3) canvas",
+        "attention?attention_view=roles&attention_roles_part=change", ".matrices .panel:nth-child(2) canvas",
         ".attention_matrices .tip", (
             Reading(r"(?P<query>.+)\n → \n(?P<key>.+)\n (?P<value>.+)", of_head(lambda block: block.scores),
                     ("query", "key")),)),

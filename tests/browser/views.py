@@ -63,7 +63,7 @@ LESSONS = {
         "mlp": View(".neurons-table"), "cut": View(".st-key-residual_stream_cut_lines")},
     "attention": {"steps": View(".instrument .picture"), "switches": View(".st-key-attention_switches_bars"),
                   "averages": View(".instrument .picture"), "worksheet": View(".sheet"),
-                  "scaling": View(".scaling-charts"), "roles": View(".matrices"),
+                  "scaling": View(".scaling-charts"), "roles": View(".st-key-attention_roles_alike .matrix"),
                   "roles, another basis": View(".matrices", (("roles_part", "change"),)),
                   "roles, another order": View(".matrices", (("roles_part", "relabel"),))},
     "architectures": {

@@ -8,7 +8,7 @@ from core.analysis.attention_steps import simple_steps
 from core.app.compute import cache
 from core.app.state.reader import example_prompts
 from core.model.intervention import Intervention
-from pages.attention import averages, roles, scaling, switches
+from pages.attention import averages, one_vector, roles, scaling, switches
 from tests.claims import claims, shows
 from tests.claims.passes import experiment, opening, prompt_of, run, says
 
@@ -21,8 +21,8 @@ def test_in_the_simple_variant_a_token_looks_at_itself():
         assert np.mean(np.array(chosen) == np.arange(len(chosen))) > 0.75
 
 
-@claims("attention.md", "The three small models in the table below differ in nothing but the score, and each speaks "
-        "with its own.")
+@claims("attention.md", "The three small models in the table below differ in nothing but the score, and each is asked "
+        "with the score it was trained with.")
 def test_the_three_small_models_differ_in_the_score_alone():
     configs = [cache.shared_model(name, "cpu").model.config for name in switches.TRAINED.values()]
     assert [config.score for config in configs] == list(switches.TRAINED)
@@ -30,7 +30,8 @@ def test_the_three_small_models_differ_in_the_score_alone():
 
 
 @claims("attention.md", "most heads of `stories` lie above the line, some far above.",
-        "The division stands in the formula all the same, and without it (hollow) the same head's weights are sharper.")
+        "The division stands in the formula all the same, and without it (hollow diamonds) the same head's weights are "
+        "sharper.")
 def test_scores_of_the_heads_vary_more_than_those_of_dice():
     for prompt in example_prompts()[:8]:
         heads = scaling.heads_of(run(prompt))
@@ -48,9 +49,9 @@ def test_the_query_of_the_walk_has_keys_after_it_and_looks_at_words():
     assert there.tokens[int(row.argmax())] == "·sat" and row[0] < 0.3
 
 
-@claims("attention.md", "All heads now match by v·tanh(q + k) with a random v, and the prediction breaks. Beside it "
-        "stands a small model that was trained with this score: its pattern is its own, and it goes on in its own weak "
-        "way. Try another seed: another break.")
+@claims("attention.md", "All heads now compare by v·tanh(q + k) with a random v, and the prediction breaks. Beside it "
+        "stands a small model that was trained with this score: it has a pattern of its own and goes on in its own, "
+        "weaker way. Try another seed: it breaks differently.")
 def test_a_score_it_never_learned_breaks_the_prediction():
     there, found = prompt_of(experiment("attention", "score")), []
     for seed in range(4):
@@ -87,12 +88,14 @@ def test_the_division_keeps_variance_entropy_and_gradient():
 
 @claims("attention.md", "And most tokens would match themselves best, since a vector's product with itself is its "
         "squared length.", "Its pattern, which looked back at the beginning, falls onto the diagonal: nearly every "
-        "token now matches itself best. Then choose Another basis, and see queries and keys change without any effect.")
+        "token now looks mostly at itself. Then choose Another basis, and see queries and keys change without any "
+        "effect.")
 def test_with_one_vector_for_both_tokens_match_themselves():
     one = experiment("attention", "mirror")
     there, at = prompt_of(one), (one.settings["layer"], one.settings["head"])
     own, alike = (getattr(roles.compared(there, "keys", *at), name) for name in ("before", "after"))
     assert symmetries.self_match(own.scores) < 0.1 and symmetries.self_match(alike.scores) > 0.9
+    assert one_vector.at_themselves(alike) > 0.9 * len(there.token_ids) > 9 * one_vector.at_themselves(own)
     assert own.pattern[1:, 0].mean() > 0.8 and alike.pattern.diagonal().mean() > 0.6 > 6 * own.pattern.diagonal().mean()
     basis = roles.compared(there, "basis", *at, seed=0, stretch=3.0)
     assert roles.largest(basis.before.Q, basis.after.Q) > 0.5 and roles.largest(basis.before.K, basis.after.K) > 0.5
@@ -100,7 +103,7 @@ def test_with_one_vector_for_both_tokens_match_themselves():
 
 
 @shows("C10")
-@claims("attention.md", "Averages of averages draw things together.")
+@claims("attention.md", "Averaging again and again makes all vectors alike.")
 def test_without_feed_forward_parts_the_tokens_become_alike():
     for prompt in example_prompts()[:3]:
         found = averages.alike(run(prompt))

@@ -6,7 +6,7 @@ from core.analysis import contributions, stream_and_heads, symmetries
 from core.app.base.prose import Experiment
 from core.app.state.run import Run
 from core.model.intervention import Intervention
-from pages.attention import roles
+from pages.attention import one_vector, roles
 from pages.embeddings import contexts
 from pages.heads.shared import Change
 from tests.claims import claims
@@ -47,13 +47,14 @@ def test_under_a_causal_mask_the_blank_is_another():
     assert stream_and_heads.effect(there.trace.logits[at], masked.logits[at]).kl > 0.5
 
 
-@claims("attention.md", "Below, this head's keys are made as its queries are: nearly every token now matches itself "
-        "best. Then choose Another basis, and see queries and keys change without any effect.")
+@claims("attention.md", "In the right picture this head's keys are made as its queries are: nearly every token now "
+        "looks mostly at itself. Then choose Another basis, and see queries and keys change without any effect.")
 def test_with_one_vector_for_both_an_encoders_tokens_match_themselves():
     one, there = opened("attention", "mirror")
     at = one.settings["layer"], one.settings["head"]
     found = roles.compared(there, "keys", *at)
     assert symmetries.self_match(found.before.scores) < 0.2 and symmetries.self_match(found.after.scores) > 0.9
+    assert one_vector.at_themselves(found.after) > 0.9 * len(found.after.pattern)
     assert roles.compared(there, "basis", *at, seed=0, stretch=3.0).difference < roles.UNSEEN
 
 

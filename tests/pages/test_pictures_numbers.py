@@ -110,8 +110,8 @@ PICTURES = {
         "K": of_head(lambda block: block.K_rotated), "V": of_head(lambda block: block.V),
         "written": of_head(lambda block: block.head_contribution[:, POSITION])}),
     "matrices": Given("attention", "attention_matrices", {
-        "m0": of_head(lambda block: block.Q_rotated), "m1": of_head(lambda block: block.K_rotated),
-        "m2": of_head(lambda block: block.scores)}, {"view": "roles", "roles_part": "change"}),
+        "m0": of_head(lambda block: block.Q_rotated), "m1": of_head(lambda block: block.scores)},
+        {"view": "roles", "roles_part": "change"}),
     "logits": Given("next_token", "live_transformer.sampling_panel", {
         "logits": lambda shown: shown.trace.logits[POSITION]}),
     "product": Given("embeddings", "embedding_product", {"product": lambda shown: shown.trace.embedding}),

@@ -17,6 +17,7 @@ from core.analysis.attention_steps import head_steps, simple_steps, tempered_wei
 from core.app.base import prose
 from core.app.compute import cache
 from core.components.lib.bytes import pack
+from core.figures.numbers import probability
 from core.model import checkpoints
 from core.model.transformer import Transformer
 from pages.attention import switches, weights_route
@@ -359,20 +360,11 @@ def test_question_which_switch_changes_least():
     answered(opened({"view": "switches"}, prompt="", position="0"), "switches_first", WORDS.label("option_no"))
 
 
-def test_question_whether_the_tokens_draw_together():
+def test_question_what_another_temperature_makes_of_the_largest_weight():
     model, _ = checkpoints.load_bundled("stories")
-    ids, likeness = ids_of(), []
-    for without in (False, True):
-        if without:
-            for block in model.blocks:
-                block.W_2.data.zero_()
-                block.b_2.data.zero_()
-        with torch.no_grad():
-            x = model(ids).blocks[3].resid_pre.double()
-        cosines = torch.nn.functional.cosine_similarity(x[:, None], x[None], dim=-1)
-        likeness.append(float(cosines[~torch.eye(len(ids), dtype=torch.bool)].mean()))
-    answer = ("same" if abs(likeness[1] - likeness[0]) < 0.02 else "more_alike" if likeness[1] > likeness[0]
-              else "less_alike")
-    answered(opened({"view": "averages"}), "averages", WORDS.label(f"option_{answer}"))
-    answered(opened({"view": "averages"}, prompt=None, model="induction"), "exceeds", WORDS.label("option_no"))
+    with torch.no_grad():
+        scores = model(ids_of()).blocks[3].scores[2, -1].double()
+    answered(opened({"view": "averages"}, layer="3", head="2"), "averages",
+             probability(float((scores / 2).softmax(-1).max())))
+    answered(opened({"view": "averages"}, prompt="a"), "exceeds", WORDS.label("option_no"))
     answered(opened({}, prompt=""), "first", "1")

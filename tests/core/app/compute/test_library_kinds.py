@@ -345,12 +345,11 @@ def test_a_view_of_an_encoder_is_drawn_at_the_blank_and_says_nothing_of_a_next_t
         *parts, total = numbers_in(formulae[0])
         assert len(parts) == 3 and sum(parts) == pytest.approx(total, abs=2e-4)
     if view == "roles":
-        sent = given(at, "attention_matrices")
-        shown = next(k for k, panel in enumerate(sent["panels"])
-                     if panel["name"] == prose.load("attention").label("roles_panel_pattern"))
-        assert not any(panel["masked"] for panel in sent["panels"])
-        assert np.allclose(sent[f"m{shown}"].ravel(),
-                           patterns_and_logits(theirs[name], list(encoder.token_ids))[0][0].ravel(), atol=2e-5)
+        sent, n = given(at, "attention_view"), len(encoder.token_ids)       # the head as it is; nothing is masked
+        layer, head = run.telling(encoder)
+        assert len(sent["values"]) == n * n
+        assert np.allclose(sent["values"], patterns_and_logits(theirs[name], list(encoder.token_ids))[0][
+            layer * encoder.model.config.n_heads + head].ravel(), atol=2e-5)
 
 
 def test_an_encoder_without_a_head_says_what_can_be_looked_at(theirs):
