@@ -32,13 +32,13 @@ def stands_at(page, count: str) -> None:
 def largest_weight(position: int) -> float:
     """Of the first head for the query at a position of PROMPT, from a pass of its own."""
     model, tokenizer = checkpoints.load_bundled("stories")
+    ids = torch.tensor(tokenizer.prompt(unquote(PROMPT.partition("=")[2]), 256).token_ids)
     with torch.no_grad():
-        return float(model(torch.tensor(tokenizer.prompt(unquote(PROMPT.partition("=")[2]),
-                                                         256).token_ids)).blocks[0].pattern[0, position].max())
+        return float(model(ids).blocks[0].pattern[0, position].max())
 
 
 def test_steps_go_forward_and_back_by_button_key_and_slider_without_a_rerun_and_the_link_says_so(open_page):
-    page = opened(open_page, "attention", "steps", f"&attention_step=x{PROMPT}&position=6")
+    page = opened(open_page, "attention", "steps", f"&layer=0&head=0{PROMPT}&position=6")
     stands_at(page, "1/9")
     forward, slider = (page.get_by_role("button", name=WORDS.label("steps_forward")),
                        page.get_by_role("slider", name=WORDS.label("steps_slider")))

@@ -60,7 +60,7 @@ def row_of(run: Run, keys_as_queries: bool = False) -> np.ndarray:
 def test_how_much_the_token_gets_that_gets_most(prompt: str | None):
     at, run = asked("steps", prompt)
     row = row_of(run)[-1]
-    assert f"{len(row)} tokens" in question(at)["question"]
+    assert f"with {len(row)} tokens" in question(at)["question"]
     found = told(at, "steps", 30)
     assert found["answer"] == pytest.approx(100 * row.max(), abs=0.06)
     assert found["true"] == written("steps", 0 if row.max() >= 0.5 else 2 if row.max() < 1.5 / len(row) else 1)
