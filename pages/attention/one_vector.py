@@ -46,18 +46,18 @@ def at_themselves(heads: Heads) -> int:
 
 
 def _matrix(page: Lesson, run: Run, side: str, heads: Heads, i: int) -> None:
-    """One side's matrix, with what the model says after the query below it."""
+    """One side's matrix, under what the model says after the query with it."""
     signed = read("roles_values") == "scores"
     values = symmetries.split(heads.scores).centred if signed else heads.pattern
     allowed = np.ones(values.shape, bool) if signed else run.trace.blocks[0].allowed.cpu().numpy()
-    words = {"title": page.label(f"roles_{side}"), "scale": page.label("pattern_scale")}
+    top = torch.softmax(heads.logits[i], -1).max(-1)
+    title = page.label(f"roles_{side}", at=run.tokens[i], token=run.tokenizer.visible(int(top.indices)),
+                       p=probability(float(top.values)))
+    words = {"title": title, "scale": page.label("pattern_scale")}
     words |= {key: page.label(f"pattern_{key}") for key in ("masked", "key_axis", "query_axis", "keys_help")}
     attention_view(values.numpy(), allowed, run.tokens, key=f"{PREFIX}roles_{side}", text=words, label="",
-                   signed=signed, picked=(i, int(heads.pattern[i].argmax())), height=(220, 470), foot=40,
+                   signed=signed, picked=(i, int(heads.pattern[i].argmax())), height=(300, 500),
                    scale=reader.scale(), theme=reader.theme(), on_pick=lambda row, _key: reader.select(position=row))
-    top = torch.softmax(heads.logits[i], -1).max(-1)
-    st.caption(page.label("roles_said_next", at=code(run.tokens[i]), p=probability(float(top.values)),
-                          token=code(run.tokenizer.visible(int(top.indices)))))
 
 
 def score_table(run: Run, before: Heads, alike: Heads) -> pd.DataFrame:
