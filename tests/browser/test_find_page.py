@@ -11,7 +11,7 @@ from tests.browser.serving import rest, settle
 from tests.browser.views import LESSONS, opened, pick
 
 APP = prose.load("app")
-N_VIEWS = 74
+N_VIEWS = 75
 
 
 def field(page: Page):
