@@ -120,8 +120,8 @@ class Steps extends Instrument {
 
   get at() { return this.stages.indexOf(this.step); }
 
-  /** The picked key: the reader's, if it is in the window, or else, once there are weights, the one with the largest, and
-      the query's own before. */
+  /** The picked key: the reader's, if it is in the window, or else, once there are weights, the one with the largest,
+      and the query's own before. */
   get picked() {
     return this.items.find((item) => item.j === this.settings.key) ?? (this.open("softmax")
       ? this.items.reduce((best, item) => (item.alpha > best.alpha ? item : best)) : this.items[this.i]);
