@@ -63,6 +63,12 @@ class PredictionView {
     const side = make("div", "side", strip);
     if (statements.length) this.askWhatHappened(side, statements, seen);
     else inline(make("p", "reason", side), this.header.reason);
+    // on a wall the picture needs the room: what is seen in it waits behind a button
+    if (this.header.scale > 1) {
+      strip.classList.add("folded");
+      const unfold = () => { strip.classList.remove("folded"); open.remove(); };
+      const open = button(strip, this.labels.unfold, "", unfold, "unfold");
+    }
     const close = button(strip, "×", this.labels.close, () => strip.remove(), "close");
     close.ariaLabel = this.labels.close;
   }
