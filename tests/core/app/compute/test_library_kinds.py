@@ -311,7 +311,7 @@ def test_a_panel_of_heads_says_nothing_of_a_next_token(name: str, panel: str, th
 def test_a_view_of_an_encoder_is_drawn_at_the_blank_and_says_nothing_of_a_next_token(
         name: str, lesson: str, view: str, theirs):
     at = opened(lesson, {"view": view, "norm_where": "embedding", "mask": "causal", "scaling": "own",
-                         "other": "a cat sat on a mat"}, model=f"folder:{name}", prompt=BLANKED)
+                         "other": "a cat sat on a mat", "depth": "-1"}, model=f"folder:{name}", prompt=BLANKED)
     assert (not NEXT.search(said(at))
             and not any(prose.load("app").label(why) in said(at) for why in ("no_head", "not_of_encoder")))
     encoder = run.read(ours(name), BLANKED)
