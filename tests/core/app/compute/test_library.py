@@ -508,7 +508,8 @@ def test_the_numbers_of_a_model_unlike_the_bundled_ones_hold_on_a_calculator():
     go(at, "attention").run()
     _, turned, result = ["", *shown(at, "k'_")]
     assert value(turned) == pytest.approx(float(result), abs=6e-5)
-    at = open_at("attention", model="folder:numbers", prompt="17 4 256 3", position="3", attention_component="3")
+    at = open_at("attention", model="folder:numbers", prompt="17 4 256 3", layer="0", head="0", position="3",
+                 attention_component="3")
     for start in (r"\hat{k}_", "k'_"):
         made, result = shown(at, start)
         assert value(made) == pytest.approx(float(result), abs=6e-5)
