@@ -114,7 +114,8 @@ PICTURES = {
         {"view": "roles", "roles_part": "change"}),
     "logits": Given("next_token", "live_transformer.sampling_panel", {
         "logits": lambda shown: shown.trace.logits[POSITION]}),
-    "product": Given("embeddings", "embedding_product", {"product": lambda shown: shown.trace.embedding}),
+    "product": Given("embeddings", "embedding_product", {"product": lambda shown: shown.trace.embedding},
+                     {"view": "product"}),
 }
 
 
