@@ -169,7 +169,8 @@ PICTURES = {
         Reading(r"(?s).+\nid (?P<id>\d+), .*\ny = (?P<value>\S+)\n.+", lambda shown: shown.trace.probs[POSITION],
                 ("id",), whole=False))),
     "product": Picture(
-        "embeddings", ".product .stage", ".product .tip", besides=r".+\n " + label("embeddings", "product_column"),
+        "embeddings?embeddings_view=product", ".product .stage", ".product .tip",
+        besides=r".+\n " + label("embeddings", "product_column"),
         readings=(
             Reading(r".+\n " + label("embeddings", "product_entry", symbol="X") + " " + VALUE,
                     lambda shown: shown.trace.embedding, ("id", "c")),
