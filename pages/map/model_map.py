@@ -1,15 +1,11 @@
 """The map: the model as a drawing, from text to the next token, and every view of every lesson at the part that it
 opens.
 """
-import streamlit as st
-
 from core.app.base import catalogue, prose, tables
-from core.app.frame import lesson
+from core.app.frame import Lesson, linked_page
 from core.app.state import reader
 from core.components.lib.token_view import token_view
-from pages.course.pictures import link
 
-ASKED = "map_open"      # key of the session: the place of a followed link
 # lesson -> the part of the drawing that it opens, and where its list stands
 PARTS = {"overview": ("whole", "right"), "tokens": ("tokens", "left"), "embeddings": ("vectors", "left"),
          "positions": ("positions", "left"), "attention": ("attention", "right"), "heads": ("attention", "right"),
@@ -21,20 +17,10 @@ _picture = token_view("model_map", __file__)
 
 def draw() -> None:
     """Draw the whole page."""
-    page = lesson.Lesson(catalogue.MAP, prose.load(catalogue.MAP), prose.load("app"))
-    with st.container(key="lesson_head"):
-        st.markdown(f"## {page.text('title')}\n{page.text('sentence')}")
-
-    @lesson.fragment
-    def body() -> None:
-        if asked := st.session_state.pop(ASKED, None):
-            reader.open_lesson(*asked)
-        _map(page)
-
-    body()
+    linked_page.draw(catalogue.MAP, _map)
 
 
-def _map(page: lesson.Lesson) -> None:
+def _map(page: Lesson) -> None:
     """Draw the map; a link in it opens its view in the same session."""
     lessons, places = [], {}
     for entry in catalogue.existing():
@@ -42,13 +28,9 @@ def _map(page: lesson.Lesson) -> None:
         places |= {entry.id: (entry.id, {})} | {_id(entry, view): (entry.id, entry.opening(view))
                                                 for view in entry.views}
 
-    def receive(values: dict) -> None:
-        if (key := str(values.get("open"))) in places:
-            st.session_state[ASKED] = places[key]
-
     _picture(page.header("map") | {"lessons": lessons, "base": reader.link(),
-                                   "links": {key: link(*place) for key, place in places.items()}},
-             key="model_map", on_settings=receive)
+                                   "links": {key: linked_page.link(*place) for key, place in places.items()}},
+             key="model_map", on_settings=lambda values: linked_page.follow(places, str(values.get("open"))))
 
 
 def _lesson(entry: catalogue.Entry) -> dict:
