@@ -103,11 +103,10 @@ class Word:
     with a number such as a cosine.
     """
 
-    placeholder: str = ""
     chance: bool = True
 
     def offer(self) -> dict:
-        return {"kind": "word", "placeholder": self.placeholder, "most": MOST_CHARACTERS, "chance": self.chance}
+        return {"kind": "word", "most": MOST_CHARACTERS, "chance": self.chance}
 
     def accept(self, told: object) -> str | None:
         text = " ".join(told[:MOST_CHARACTERS].split()) if isinstance(told, str) else ""

@@ -97,10 +97,10 @@ function slider(guess, labels, ready) {
   return { node, told: () => ({ guess: value() }) };
 }
 
-function field({ placeholder, most, chance }, labels, ready) {
+function field({ most, chance }, labels, ready) {
   const node = make("div", "word"), input = make("input", "text", node);
   Object.assign(input, { type: "text", maxLength: most, autocomplete: "off", spellcheck: false, dir: "auto" });
-  input.placeholder = placeholder || labels.word;
+  input.placeholder = labels.word;
   input.ariaLabel = labels.word;
   input.oninput = () => ready(Boolean(input.value.trim()));
   if (!chance) return { node, told: () => ({ guess: input.value }) };
