@@ -37,18 +37,25 @@ def question(at: AppTest) -> dict:
 
 
 def commit(at: AppTest, lesson: str, name: str, guess: Any, sure: int | None = None) -> dict:
-    """Commit to a guess; what is told of it."""
+    """Commit to a guess; what is told of it, and as "true" the statement that is called true."""
     session = at.session_state
     about = session["model"], session["prompt"]
     session[prediction.MADE] = {f"{lesson}/{name}": prediction.Made(about, guess, sure)}
     at.run()
     assert fine(at), [e.value for e in (*at.exception, *at.error)]
-    return given(at, "prediction")
+    sent = given(at, "prediction")
+    return sent | {"true": sent["statements"][sent["seen"]]}
 
 
 def told(lesson: str, name: str, guess: Any, **query: str) -> dict:
     """What is told of a guess on a page that a link opens."""
     return commit(ask(lesson, name, **query), lesson, name, guess)
+
+
+def statements(lesson: str, name: str) -> list[str]:
+    """The statements of a question as its text file has them."""
+    body = prose.load(lesson).section(f"before: {name}")
+    return [line.removeprefix("- ") for line in body.splitlines() if line.startswith("- ")]
 
 
 def modes(at: AppTest) -> set[str]:

@@ -17,7 +17,7 @@ from core.model.intervention import Intervention
 from tests.claims.passes import run as run_on
 from tests.helpers import messages
 from tests.helpers.messages import given
-from tests.helpers.predictions import ask, commit, question
+from tests.helpers.predictions import ask, commit, modes, question, statements
 
 WORDS = prose.load("attention")
 OTHER = "Tom and Mia went to the park. Tom gave the ball to"
@@ -30,21 +30,17 @@ def asked(name: str, prompt: str | None = None, **query: str):
 
 
 def told(at, name: str, guess) -> dict:
-    """What is told, and the statement that is called true."""
-    sent = commit(at, "attention", name, guess)
-    return sent | {"true": sent["statements"][sent["seen"]]}
+    return commit(at, "attention", name, guess)
 
 
 def written(name: str, number: int, **values) -> str:
-    """The statement of a question in the text file."""
-    entry = next(one for one in WORDS.entries("before") if one.id == name)
-    line = [line for line in entry.look.splitlines() if line.startswith("- ")][number].removeprefix("- ")
+    """A statement of a question, with {values} put in."""
+    line = statements("attention", name)[number]
     return line.format(**values) if values else line
 
 
 def is_asked(at) -> bool:
-    return any(c.proto.component_name == "prediction" and b'"mode":"ask"' in c.proto.bytes.replace(b": ", b":")
-               for c in at.get("bidi_component"))
+    return "ask" in modes(at)
 
 
 def row_of(run: Run, keys_as_queries: bool = False) -> np.ndarray:

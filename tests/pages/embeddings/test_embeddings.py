@@ -337,7 +337,7 @@ def test_the_nearest_token_is_told_with_its_cosine_and_the_guess_with_its_own(mo
     assert own[:2] == [there.tokenizer.visible(mine), pytest.approx(cosines[mine])]
     assert f"place {(others > cosines[mine]).sum() + 1} of {len(others)}" in found["reason"] and found["sure"] is None
     apart = (others.max() - others.mean()) / others.std(ddof=1) >= 4
-    assert ("clearly apart" in found["statements"][found["seen"]]) == apart
+    assert ("clearly apart" in found["true"]) == apart
 
 
 def test_a_guess_about_another_word_is_told_of_no_more_and_marked_nowhere():
@@ -366,7 +366,7 @@ def test_a_token_that_comes_again_has_the_same_row(prompt: str | None, word: str
     at = ask("embeddings", "product", **query)
     assert f"`{word}`" in question(at)["question"]
     found = commit(at, "embeddings", "product", 2)
-    assert found["answer"] == 0 and "same colours" in found["statements"][found["seen"]]
+    assert found["answer"] == 0 and "same colours" in found["true"]
     assert f"positions {places} it" in found["reason"]
     header = unpacked(next(c.proto.bytes for c in at.get("bidi_component")
                            if c.proto.component_name == "embedding_product"))
@@ -390,7 +390,7 @@ def test_the_share_that_a_map_keeps_is_that_of_the_covariances_eigenvalues(model
     places = (E - E.mean(0)) @ axes[:, -k:]
     here, far = (np.argsort(score, kind="stable")[1:9] for score in
                  (np.linalg.norm(places - places[king], axis=1), -(unit(E) @ unit(E[king]))))
-    assert ("scattered" in found["statements"][found["seen"]]) == (len(set(here) & set(far)) < 4)
+    assert ("scattered" in found["true"]) == (len(set(here) & set(far)) < 4)
 
 
 @pytest.mark.parametrize(("model", "a", "b", "word"), [
@@ -410,7 +410,7 @@ def test_how_alike_two_contexts_are_is_the_cosine_of_the_last_streams(model: str
         streams.append([depth[place].double().numpy() for depth in trace.depths])
     last = float(unit(streams[0][-1]) @ unit(streams[1][-1]))
     assert found["answer"] == pytest.approx(last, abs=1e-5) and f"is {readable(last)}." in found["reason"]
-    assert "leap the same way" in found["statements"][found["seen"]]
+    assert "leap the same way" in found["true"]
     leaps = [unit(way[1] - way[0]) for way in streams]
     assert float(leaps[0] @ leaps[1]) > 0.5
     assert "you" in words_of(at.get("vega_lite_chart")[1])
@@ -440,7 +440,7 @@ def test_the_token_nearest_to_a_sum_is_told_whether_it_went_in_or_not(model: str
     five = np.stack([E[a], E[b], E[c], E[d], sum_])
     plane = np.linalg.svd(five - five.mean(0), full_matrices=False)[2][:2]
     misses = np.linalg.norm(plane @ (sum_ - E[d])) > 0.25 * np.linalg.norm(plane @ (E[b] - E[a]))
-    assert ("ends away" in found["statements"][found["seen"]]) == misses
+    assert ("ends away" in found["true"]) == misses
 
 
 # ---- the questions, answered a second time ---------------------------------------------------------------------------

@@ -162,7 +162,7 @@ def test_the_first_choices_of_a_text_are_counted_by_another_way(seed: int):
     told = predictions.told("generation", "writing", 20, prompt="Tom and Mia went to the park.", model=SMALL,
                             generation_seed=str(seed))
     assert told["answer"] == count and told["reason"].startswith(f"{count} of {len(steps)} ")
-    assert told["statements"][told["seen"]].startswith("Most" if count < len(steps) else "Every")
+    assert told["true"].startswith("Most" if count < len(steps) else "Every")
 
 
 def test_two_seeds_part_where_their_texts_do():
@@ -186,7 +186,7 @@ def test_the_most_surprising_text_is_so_by_the_models_own_pass(prompt: str):
         found.append(sum(losses) / len(losses))
     told = predictions.told("generation", "strategies", 0, prompt=prompt, model=SMALL)
     assert told["answer"] == int(np.argmax(found)) and float(told["said"]) == pytest.approx(max(found), rel=6e-3)
-    assert told["statements"][told["seen"]].startswith("Drawing at random" if told["answer"] == 1 else "Another")
+    assert told["true"].startswith("Drawing at random" if told["answer"] == 1 else "Another")
 
 
 def test_top_k_writes_what_greedy_decoding_writes_up_to_the_k_that_is_told():
@@ -209,11 +209,10 @@ def test_how_many_times_as_probable_the_text_of_a_beam_is():
     told = predictions.told("generation", "beam", 1, prompt="The king had", model=SMALL)
     assert found[0] != found[1] and told["answer"] == pytest.approx(math.exp(sums[1] - sums[0]), rel=1e-3)
     begins = found[0][len(run.token_ids)] == found[1][len(run.token_ids)]
-    assert told["statements"][told["seen"]].startswith("The best text begins with the" if begins
+    assert told["true"].startswith("The best text begins with the" if begins
                                                        else "The best text begins with another")
     same = predictions.told("generation", "beam", 1, prompt="The king", model="stories")
-    assert same["answer"] == 1 and "factor is 1" in same["reason"] and "greedy decoding finds" in same["statements"][
-        same["seen"]]
+    assert same["answer"] == 1 and "factor is 1" in same["reason"] and "greedy decoding finds" in same["true"]
 
 
 @pytest.mark.parametrize(("model", "temperature"), [(SMALL, "2"), ("stories", "1")])

@@ -17,7 +17,7 @@ from pages.heads.panels import suggested
 from pages.heads.shared import patterns_of
 from tests.claims.passes import run as run_on
 from tests.helpers.messages import given
-from tests.helpers.predictions import ask, commit, question
+from tests.helpers.predictions import ask, commit, modes, question, statements
 
 WORDS = prose.load("heads")
 OTHER = "Mia likes apples. Tom likes pears. Mia likes"
@@ -51,15 +51,12 @@ def shown_head(run: Run) -> tuple[int, int]:
 
 
 def told(at, name: str, guess) -> dict:
-    """What is told, and the statement that is called true."""
-    sent = commit(at, "heads", name, guess)
-    return sent | {"true": sent["statements"][sent["seen"]]}
+    return commit(at, "heads", name, guess)
 
 
 def written(name: str, number: int, **values) -> str:
-    """The statement of a question in the text file."""
-    entry = next(one for one in WORDS.entries("before") if one.id == name)
-    line = [line for line in entry.look.splitlines() if line.startswith("- ")][number].removeprefix("- ")
+    """A statement of a question, with {values} put in."""
+    line = statements("heads", name)[number]
     return line.format(**values) if values else line
 
 
@@ -124,8 +121,7 @@ def test_how_much_the_head_does_of_what_it_does_most(prompt: str | None):
 
 def test_nothing_is_asked_of_a_measure_that_is_no_share():
     at = ask("heads", "roles", heads_x="entropy")
-    assert not [c for c in at.get("bidi_component") if c.proto.component_name == "prediction"
-                and b'"ask"' in c.proto.bytes]
+    assert "ask" not in modes(at)
 
 
 @BOTH
@@ -158,8 +154,7 @@ def test_what_is_left_of_the_probability(prompt: str | None, action: str):
 
 def test_nothing_is_asked_where_no_head_is_changed():
     at = ask("heads", "change", heads_changed="none")
-    assert not [c for c in at.get("bidi_component") if c.proto.component_name == "prediction"
-                and b'"ask"' in c.proto.bytes]
+    assert "ask" not in modes(at)
 
 
 @BOTH

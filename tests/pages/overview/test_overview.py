@@ -221,7 +221,7 @@ def test_the_word_that_comes_next_is_told_with_both_probabilities(model: str, pr
     assert told["answer"] == there.tokenizer.visible(int(order[0]))
     assert [bar[1] for bar in told["bars"][:4]] == pytest.approx(p[order[:4]], rel=1e-4)
     assert f"place {int((p > p[dog]).sum()) + 1} of {len(p)}" in told["reason"]
-    assert ("more than twice" in told["statements"][told["seen"]]) == (p[order[0]] > 2 * p[order[1]])
+    assert ("more than twice" in told["true"]) == (p[order[0]] > 2 * p[order[1]])
 
 
 def test_an_encoder_is_asked_for_the_word_in_its_blank_alone(monkeypatch: pytest.MonkeyPatch):

@@ -14,7 +14,7 @@ from pages.residual_stream import lens
 from tests.claims.passes import run
 from tests.helpers.lessons import fine, open_at
 from tests.helpers.messages import given
-from tests.helpers.predictions import ask, commit, modes
+from tests.helpers.predictions import ask, commit, modes, statements
 from tests.pages.residual_stream.test_residual_stream import ids_of, loaded, logits_of, opened, streams
 
 CAT = "The cat sat on the mat. The dog sat on the"
@@ -28,9 +28,7 @@ def told(name: str, prompt: str | None, guess: object = 0, **query: str) -> dict
 
 def seen(shown: dict, name: str) -> int:
     """Which statement of the file is called true."""
-    body = prose.load("residual_stream").section(f"before: {name}")
-    listed = [line.removeprefix("- ") for line in body.splitlines() if line.startswith("- ")]
-    return listed.index(shown["statements"][shown["seen"]])
+    return statements("residual_stream", name).index(shown["true"])
 
 
 @pytest.mark.parametrize("prompt", PROMPTS)

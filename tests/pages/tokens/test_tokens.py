@@ -265,7 +265,7 @@ def test_the_first_pair_is_that_of_the_earliest_rule_in_the_text(prompt: str | N
     often = max(counts.values())
     assert any(f"`{visible_form(a)}` + `{visible_form(b)}`" in offered for (a, b), n in counts.items() if n == often)
     places = pairs.count(first)
-    assert ("several places" in found["statements"][found["seen"]]) == (places > 1)
+    assert ("several places" in found["true"]) == (places > 1)
 
 
 def test_where_no_pair_is_to_be_chosen_nothing_is_asked_of_merges():
@@ -279,7 +279,7 @@ def test_the_tokens_of_an_example_are_counted_by_the_definition_of_bpe(model: st
     there = cache.shared_model(model, "cpu").tokenizer
     found, n = commit(at, "tokens", "methods", 3.0), slow_count(there, text)
     assert found["answer"] == n and f"makes {n} tokens of {len(text.encode())} bytes" in found["reason"]
-    seen = found["statements"][found["seen"]]
+    seen = found["true"]
     assert ("as many tokens as *Bytes*" in seen) == (n == len(text.encode()))
     assert seen.endswith("fewer tokens than *Characters*.") == (n < len(text) and n < len(text.encode()))
     assert given(at, "methods")["guess"] == {"example": example, "tokens": 3.0}
@@ -298,7 +298,7 @@ def test_how_many_merges_halve_a_text_is_what_the_library_needs(prompt: str | No
     n = found["answer"]
     sizes = [library_size(text, len(set(text)) + merges) for merges in (n - 1, n)]
     assert sizes[1] <= len(text) / 2 < sizes[0] and f"down to {sizes[1]} tokens" in found["reason"]
-    assert "more and more slowly" in found["statements"][found["seen"]]
+    assert "more and more slowly" in found["true"]
     sent = given(at, "train")
     assert sent["guess"]["answer"][1] - sent["guess"]["mine"][1] == n - 100
 
@@ -322,7 +322,7 @@ def test_the_token_of_the_smallest_number_was_learned_first(prompt: str | None):
     assert run.token_ids[found["answer"]] == least and found["said"] == f"id {least}"
     assert found["own"] == f"id {run.token_ids[offered[0]]}" and f"is number {least}." in found["reason"]
     has_parts = len(run.tokenizer.token_bytes(run.token_ids[-1])) > 1
-    assert ("two shorter tokens hang" in found["statements"][found["seen"]]) == has_parts
+    assert ("two shorter tokens hang" in found["true"]) == has_parts
     assert given(at, "vocabulary")["marked"] == {"answer": least, "mine": run.token_ids[offered[0]]}
 
 

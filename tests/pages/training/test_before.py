@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import torch
 
-from core.app.base import prose
 from core.app.compute import cache
 from core.learning import kepler, recorded, tuning, tuning_texts
 from core.learning.learner import TASKS, Knobs, Learner
@@ -19,7 +18,7 @@ from core.model import checkpoints
 from pages.training import fine_tuning
 from pages.training.recorded_tuning import tuning_run
 from tests.helpers.lessons import fine, open_at
-from tests.helpers.predictions import ask, commit, modes, question
+from tests.helpers.predictions import ask, commit, modes, question, statements
 from tests.pages.training.test_training import WORDS, paid, run_of, until
 
 TALE = "Tom had a dog. The dog ran to the park and barked at a cat. The cat sat in a tree."
@@ -29,22 +28,13 @@ def told(name: str, guess: object = 1, **query: str) -> dict:
     return commit(ask("training", name, **query), "training", name, guess)
 
 
-def seen(shown: dict) -> str:
-    """The statement that is called true."""
-    return shown["statements"][shown["seen"]]
-
-
-def statements(name: str) -> list[str]:
-    body = prose.load("training").section(f"before: {name}")
-    return [line.removeprefix("- ") for line in body.splitlines() if line.startswith("- ")]
-
 
 @pytest.mark.parametrize("query", [{}, {"prompt": TALE}, {"prompt": TALE, "model": "stories-small"}])
 def test_the_most_surprising_token(query: dict):
     shown = told("forcing", **query)
     run = run_of(query.get("prompt") or open_at("training").session_state["prompt"], query.get("model", "stories"))
     losses = paid(run, run.token_ids)
-    assert shown["answer"] == 1 + int(np.argmax(losses)) and seen(shown) == statements("forcing")[0]
+    assert shown["answer"] == 1 + int(np.argmax(losses)) and shown["true"] == statements("training", "forcing")[0]
     assert max(losses) > 2 * np.mean(losses)
 
 
@@ -56,7 +46,7 @@ def test_how_soon_a_small_model_has_learned(task: str):
     kept = next(run for run in json.loads(recorded.FILE.read_text())["runs"] if run["task"] == task)["history"]
     steps, losses = [row["step"] for row in kept], [row["held_out"] for row in kept]
     assert shown["answer"] == next(row["step"] for row in kept if row["accuracy"] >= 0.9)
-    assert seen(shown) == statements("live")[0] and str(shown["answer"]) in shown["reason"]
+    assert shown["true"] == statements("training", "live")[0] and str(shown["answer"]) in shown["reason"]
     middle = np.interp(steps[-1] / 2, steps, losses)
     assert middle < 0.2 * losses[0] and losses[-1] < 0.1 and losses[-1] < 1.1 * min(losses)
 
@@ -98,7 +88,7 @@ def test_half_of_the_fall_is_over_soon():
     losses = [moment.held_out["heldout_tinystories"] for moment in moments]
     half = (losses[0] + losses[-1]) / 2
     assert shown["answer"] == min(moment.step for moment, loss in zip(moments, losses) if loss <= half)
-    assert seen(shown) == statements("childhood")[0]
+    assert shown["true"] == statements("training", "childhood")[0]
     scores = np.array([moment.induction_score for moment in moments])
     assert scores[:len(scores) - 4].max() < 0.1 and np.diff(scores).max() > 0.4 and losses[4] < losses[0]
 
@@ -109,7 +99,7 @@ def test_what_tuning_does_to_the_models_own_stories(kind: str):
     first, last = run.history[0], run.history[-1]
     assert shown["answer"] == pytest.approx(last.old, abs=0.006) and last.step == tuning.ROUND
     assert last.held_out < first.held_out and last.old > 1.02 * first.old
-    assert seen(shown) == statements("tuning")[0]
+    assert shown["true"] == statements("training", "tuning")[0]
 
 
 def test_a_recorded_tuning_is_what_the_same_settings_give():
@@ -157,7 +147,8 @@ def test_how_much_of_padded_rows_stays_empty(query: dict):
     rows = sum(math.ceil(length / n) for length in lengths)
     assert shown["answer"] == round(100 * (1 - sum(lengths) / (n * rows)))
     # a document that goes on in a later row takes one more place there, for the mark before it
-    assert seen(shown) == statements("packing")[0 if math.ceil((sum(lengths) + len(lengths)) / n) < rows else 1]
+    packed = math.ceil((sum(lengths) + len(lengths)) / n)
+    assert shown["true"] == statements("training", "packing")[0 if packed < rows else 1]
 
 
 def test_a_prompt_of_one_document_is_not_called_the_readers():
@@ -167,7 +158,8 @@ def test_a_prompt_of_one_document_is_not_called_the_readers():
 def test_what_is_left_halfway_of_a_root():
     assert told("schedules", 50)["answer"] == round(100 * math.sqrt(100 / 1001))
     shown = told("schedules", 50, training_total="4000", training_warmup="10")
-    assert shown["answer"] == round(100 * math.sqrt(400 / 2001)) and seen(shown) == statements("schedules")[0]
+    assert shown["answer"] == round(100 * math.sqrt(400 / 2001))
+    assert shown["true"] == statements("training", "schedules")[0]
     for query in ({"training_part": "descent"}, {"training_like": "LLaMA (65B)"}):
         at = open_at("training", ask="true", training_view="schedules", **query)
         assert fine(at) and "ask" not in modes(at)
@@ -178,7 +170,7 @@ def test_what_is_left_halfway_of_a_root():
 def test_how_soon_an_orbit_is_fitted(structure: str, noise: str):
     shown = told("kepler", 100, training_structure=structure, training_noise=noise)
     fit = kepler.fit(structure, "lm", *kepler.measure(24, float(noise), 0))
-    assert shown["answer"] == fit.steps[-1] and seen(shown) == statements("kepler")[0]
+    assert shown["answer"] == fit.steps[-1] and shown["true"] == statements("training", "kepler")[0]
     assert all(fit.train[1:] <= fit.train[:-1] * (1 + 1e-9)) and fit.train[1] < 0.5 * fit.train[0]
     assert fit.train[-2] == pytest.approx(fit.train[-1], rel=0.02, abs=1e-6)
     assert str(kepler.STRUCTURES[structure].n_numbers) in shown["question"]
