@@ -92,15 +92,15 @@ def type_prompt(page: Page, text: str) -> None:
 def test_back_leads_through_the_views_to_the_default_of_a_bare_address(visit):
     page = visit("embeddings")
     first = page.locator(".st-key-embeddings_bar [role=radio][aria-checked=true]").inner_text()
-    for name in ("neighbours", "map"):
+    for name in ("contexts", "map"):
         assert entries_of(page, view(page, view_label(name)).click, saying(f"embeddings_view={name}")) == 1
     length = entries(page)
-    go_back(page, "embeddings_view=neighbours")
-    expect(view(page, view_label("neighbours"))).to_have_attribute("aria-checked", "true")
+    go_back(page, "embeddings_view=contexts")
+    expect(view(page, view_label("contexts"))).to_have_attribute("aria-checked", "true")
     go_back(page, without=("embeddings_view",))
     expect(view(page, first)).to_have_attribute("aria-checked", "true")
     assert place(page) == ("embeddings", {})
-    for name in ("neighbours", "map"):
+    for name in ("contexts", "map"):
         go_back(page, f"embeddings_view={name}", forward=True)
         expect(view(page, view_label(name))).to_have_attribute("aria-checked", "true")
     assert entries(page) == length, "the way forward was cut off"
@@ -281,13 +281,13 @@ def test_a_link_that_says_defaults_makes_no_entry_and_loses_them(visit):
 
 def test_a_reload_keeps_the_state_and_back_still_leads_on(visit):
     page = visit("embeddings")
-    assert entries_of(page, view(page, view_label("neighbours")).click, saying("embeddings_view=neighbours")) == 1
+    assert entries_of(page, view(page, view_label("contexts")).click, saying("embeddings_view=contexts")) == 1
     assert entries_of(page, view(page, view_label("map")).click, saying("embeddings_view=map")) == 1
     page.reload()
     settle(page)
     expect(view(page, view_label("map"))).to_have_attribute("aria-checked", "true")
-    go_back(page, "embeddings_view=neighbours")
-    expect(view(page, view_label("neighbours"))).to_have_attribute("aria-checked", "true")
+    go_back(page, "embeddings_view=contexts")
+    expect(view(page, view_label("contexts"))).to_have_attribute("aria-checked", "true")
     go_back(page, without=("embeddings_view",))
     assert place(page) == ("embeddings", {})
 
