@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Locator, Page, TimeoutError, expect
 from core.app.base import catalogue, deployment, prose
 from core.app.compute.library import names
 from tests.browser.conftest import is_error
-from tests.browser.serving import go_to, serve, settle
+from tests.browser.serving import go_to, rest, serve, settle
 from tests.helpers import hostile, library_models
 
 HOSTILE = urllib.parse.quote(f"{names.IN_FOLDER}{hostile.NAME}")
@@ -109,12 +109,12 @@ def _walk_the_wall(page: Page, url: str) -> None:
     """The wall of 28 × 16 heads: the keyboard brings a head of the last layer into sight, so does the map, and a click
     there opens the head.
     """
-    page.goto(f"{url}/heads?model=folder:deep")
+    page.goto(f"{url}/heads?model=folder:deep&layer=0&head=0")
     # a sign without width keeps it from being read as an address
     load(page, page.locator(".st-key-model_drawer", has_text=re.compile(r"folder:\W?deep")))
     heads, map_ = page.locator(".wall button.head"), page.locator(".wall .places")
     expect(heads).to_have_count(28 * 16)
-    page.wait_for_timeout(1800)                              # the wall has fitted itself to the window
+    rest(page)                                               # the wall has fitted itself to the window
     heads.first.focus()
     for _ in range(27):
         page.keyboard.press("ArrowDown")
