@@ -126,7 +126,7 @@ def _encoding(field: str, axis: Axis) -> dict:
         labels = {"values": list(axis.values)} | ({"labelExpr": POWER_OF_TEN} if up else {"format": ",d"})
     else:
         labels = ({"labelExpr": POWER_OF_TEN} if axis.kind == "log" else {"format": "%"} if axis.kind == "percent"
-                  else {} if up else {"format": "d"})
+                  else {} if up else {"format": ",d"})
     return _field(field, title=axis.title, scale=scale, axis={"tickCount": 6, "grid": up, **labels})
 
 

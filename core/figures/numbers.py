@@ -1,23 +1,69 @@
-"""Numbers as text for sentences, tables and formulas; rounding never makes 0 or 1 of a number that is neither."""
+"""Numbers as text for sentences, tables and formulas; rounding never makes 0 or 1 of a number that is neither.
+
+The rule, which core/components/lib/numbers.js follows too: commas between thousands (4,096), a true minus (−0.5),
+powers of ten as 1.3 · 10⁻⁴, a dash for a number that is not there. A probability that a model gives is a number from 0
+to 1; what has been counted out of many (right answers, parameters, variance kept) is a share in percent.
+"""
 import math
+import re
 from collections.abc import Callable
 
 import numpy as np
 
-LEAST, GREATEST = 1e-4, 1e7      # in size; below and from here on a number is written with its power of ten
+LEAST = 5e-4                           # a smaller size, in significant digits, is written with its power of ten
+LEAST_DECIMAL, GREATEST = 1e-4, 1e7    # the same for decimals, where rounding would leave nothing, and from there on
+DOT = "\u00a0·\u00a0"                  # no line breaks at its spaces
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+PLAIN = {raised: plain for plain, raised in RAISED.items()}
+
+
+def written(text: str) -> str:
+    """The text that Python has for a number, with a true minus and, for e, a power of ten.
+
+    >>> written("-3"), written("1.2e-05"), written("-4e+23")
+    ('−3', '1.2\\xa0·\\xa010⁻⁵', '−4\\xa0·\\xa010²³')
+    """
+    digits, is_power, exponent = text.partition("e")
+    return digits.replace("-", "−") + (DOT + power_of_ten(int(exponent)) if is_power else "")
+
+
+def grouped(n: int) -> str:
+    """A whole number, with commas between its thousands.
+
+    >>> grouped(4096), grouped(-1234567)
+    ('4,096', '−1,234,567')
+    """
+    return written(f"{n:,}")
 
 
 def probability(p: float, digits: int = 3) -> str:
-    """A probability in [0, 1] with `digits` significant digits, written as 0 or 1 only if it is exactly that.
+    """A probability in [0, 1] with `digits` significant digits, written as 0 or 1 only if it is exactly that (or
+    rounding has left it a little above 1).
 
-    >>> probability(0.4567), probability(0.99963), probability(1.0), probability(3.21e-7)
-    ('0.457', '0.9996', '1', '3.2e-07')
+    >>> probability(0.4567), probability(0.5), probability(0.99963), probability(0.9999999), probability(1.0)
+    ('0.457', '0.500', '0.9996', '> 0.9999', '1')
     """
-    if not p or p == 1:
-        return f"{p:.0f}"
-    if p < 1e-4:
-        return f"{p:.{digits - 2}e}"
-    return _below_one(p, digits, lambda n: f"{p:.{n}g}")
+    if not p or p >= 1:
+        return "1" if p else "0"
+    if not p >= LEAST:
+        return readable(p)
+    return _all_but_one(p, digits) or _below_one(p, digits, lambda n: f"{p:#.{n}g}")
+
+
+def percent(share: float, places: int = 1) -> str:
+    """A share in percent with `places` decimals; only 0 is written as 0 % and only 1 as 100 %.
+
+    >>> percent(0.327), percent(0.5, 0), percent(0.99996), percent(0.0002, 0), percent(1.0)
+    ('32.7\\xa0%', '50\\xa0%', '99.996\\xa0%', '0.02\\xa0%', '100\\xa0%')
+    """
+    value = 100 * float(share)
+    if not math.isfinite(value):
+        return "–"
+    if 0 < value < LEAST:
+        return written(f"{value:.1e}") + "\u00a0%"
+    while value not in (0, 100) and float(f"{value:.{places}f}") in (0, 100):
+        places += 1
+    return written(f"{value:.{0 if value in (0, 100) else places}f}") + "\u00a0%"
 
 
 def _below_one(value: float, digits: int, write: Callable[[int], str]) -> str:
@@ -27,43 +73,44 @@ def _below_one(value: float, digits: int, write: Callable[[int], str]) -> str:
     return write(digits)
 
 
-def readable(value: float, digits: int = 3) -> str:
-    """A number with `digits` significant figures; one below 1 in size is never written as 1, and a tiny one keeps
-    its power of ten.
+def _all_but_one(value: float, digits: int) -> str | None:
+    """What is said of a value that one more digit would still round to 1: that it is beyond 0.9999."""
+    if abs(value) < 1 <= float(f"{abs(value):.{digits + 1}g}"):
+        return f"{'> 0.' if value > 0 else '< −0.'}{(digits + 1) * '9'}"
+    return None
 
-    >>> readable(0.99962), readable(12.3456), readable(-0.00001234), readable(0.0)
-    ('0.9996', '12.3', '−1.2e−05', '0')
+
+def readable(value: float, digits: int = 3) -> str:
+    """A number with `digits` significant figures, no zeros at its end; a whole number if it has more before the point.
+    One below 1 in size is never written as 1, and a tiny one keeps its power of ten.
+
+    >>> readable(0.99962), readable(12.3456), readable(-0.00001234), readable(0.0), readable(65537.6)
+    ('0.9996', '12.3', '−1.2\\xa0·\\xa010⁻⁵', '0', '65,538')
     """
+    value = float(value)
     if not math.isfinite(value):
         return "–" if math.isnan(value) else "∞" if value > 0 else "−∞"
     if value == 0:
         return "0"
-    if abs(value) < 5e-4:
-        return f"{value:.1e}".replace("-", "−")
+    if abs(value) < LEAST:
+        return written(f"{value:.1e}")
+    if abs(value) >= 10 ** digits:
+        return grouped(round(value))
+    if near := _all_but_one(value, digits):
+        return near
     text = _below_one(value, digits, lambda n: np.format_float_positional(value, n, fractional=False, trim="-"))
-    return text.replace("-", "−")
-
-
-def percent(share: float) -> str:
-    """A share in percent with three significant figures, written as 100 only if it is that.
-
-    >>> percent(0.6934), percent(-0.0123), percent(0.99997)
-    ('69.3\\xa0%', '−1.23\\xa0%', '99.997\\xa0%')
-    """
-    digits = 3
-    while abs(share) < 1 and readable(100 * abs(share), digits) == "100":
-        digits += 1
-    return f"{readable(100 * share, digits)}\N{NO-BREAK SPACE}%"
+    whole, *decimals = text.split(".")
+    return ".".join([grouped(int(whole)) if abs(value) >= 1 else written(whole), *decimals])
 
 
 def superscript(value: float) -> str:
     """A very large or very small number for a sentence, with a power of ten.
 
     >>> superscript(3.15e23), superscript(1.2e-4)
-    ('3.15 · 10²³', '1.2 · 10⁻⁴')
+    ('3.15\\xa0·\\xa010²³', '1.2\\xa0·\\xa010⁻⁴')
     """
     digits, exponent = f"{value:.2e}".split("e")
-    return f"{digits.rstrip('0').rstrip('.')} · {power_of_ten(int(exponent))}"
+    return written(digits.rstrip("0").rstrip(".") + f"e{exponent}")
 
 
 def power_of_ten(exponent: int) -> str:
@@ -72,22 +119,22 @@ def power_of_ten(exponent: int) -> str:
     >>> power_of_ten(-4)
     '10⁻⁴'
     """
-    return "10" + str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return "10" + str(exponent).translate(RAISED)
 
 
 def plain_number(value: float, places: int = 4) -> str:
     """A number for a table with `places` decimals. Only 0 is written as 0, and no number below 1 in size as 1.
 
     >>> plain_number(0.25), plain_number(0.99996), plain_number(-2e-7), plain_number(0.0), plain_number(float("nan"))
-    ('0.2500', '0.99996', '-2.0000e-07', '0.0000', '–')
+    ('0.2500', '0.99996', '−2.0000\\xa0·\\xa010⁻⁷', '0.0000', '–')
     """
     value = float(value) + 0.0       # which makes 0 of −0
     size = abs(value)
     if not math.isfinite(value):
-        return "–" if math.isnan(value) else "∞" if value > 0 else "-∞"
-    if 0 < size < LEAST or size >= GREATEST:
-        return f"{value:.{places if size < 1 else max(places, 6)}e}"
-    return _below_one(value, places, lambda n: f"{value:.{n}f}")
+        return "–" if math.isnan(value) else "∞" if value > 0 else "−∞"
+    if 0 < size < LEAST_DECIMAL or size >= GREATEST:
+        return written(f"{value:.{places if size < 1 else max(places, 6)}e}")
+    return written(_below_one(value, places, lambda n: f"{value:.{n}f}") if size < 1 else f"{value:,.{places}f}")
 
 
 def latex_number(value: float, places: int = 4) -> str:
@@ -102,15 +149,24 @@ def latex_number(value: float, places: int = 4) -> str:
 
 
 def in_latex(text: str) -> str:
-    """The text of a number in LaTeX, where 2e-07 would be a product.
+    """The text of a number in LaTeX.
 
-    >>> in_latex("0.5"), in_latex("2.0e-07")
-    ('0.5', '2.0 \\\\cdot 10^{-7}')
+    >>> in_latex("−0.5"), in_latex("2.0\\xa0·\\xa010⁻⁷"), in_latex("4,096")
+    ('-0.5', '2.0 \\\\cdot 10^{-7}', '4{,}096')
     """
-    digits, is_power, exponent = text.partition("e")
-    if is_power:
-        return rf"{digits} \cdot 10^{{{int(exponent)}}}"
-    return digits.replace("–", r"\text{–}").replace("∞", r"\infty")
+    digits, is_power, exponent = text.partition(f"{DOT}10")
+    digits = digits.replace("−", "-").replace(",", "{,}").replace("–", r"\text{–}").replace("∞", r"\infty")
+    return digits + (rf" \cdot 10^{{{exponent.translate(PLAIN)}}}" if is_power else "")
+
+
+def formula(latex: str) -> str:
+    """A formula with commas between the thousands of its whole numbers, but for what stands below a letter or is text.
+
+    >>> formula(r"12 \\cdot 4096 = 49152, E_{1133} = 0.12345, 4{,}096, 10000^{-2}, \\text{2017}")
+    '12 \\\\cdot 4{,}096 = 49{,}152, E_{1133} = 0.12345, 4{,}096, 10{,}000^{-2}, \\\\text{2017}'
+    """
+    return re.sub(r"_\{[^{}]*\}|\\text\{[^}]*\}|\d+\.\d+|\d{4,}",
+                  lambda found: in_latex(grouped(int(found[0]))) if found[0].isdigit() else found[0], latex)
 
 
 def latex_operand(value: float) -> str:
@@ -123,7 +179,7 @@ def latex_operand(value: float) -> str:
     size = abs(float(value))
     if not 0 < size < 1:
         return latex_number(value, 6)
-    if size < LEAST:
+    if size < LEAST_DECIMAL:
         return latex_number(value, 5)
     zeros = -math.floor(math.log10(min(size, 1 - size))) - 1      # between the point and the first digit
     return latex_number(value, min(6 + zeros, 16))
@@ -136,4 +192,4 @@ def bracketed(text: str) -> str:
     >>> bracketed("0.5000"), bracketed("-0.5000"), bracketed(latex_number(2e-7))
     ('0.5000', '(-0.5000)', '(2.0000 \\\\cdot 10^{-7})')
     """
-    return f"({text})" if text.startswith("-") or "cdot" in text else text
+    return f"({text})" if text.startswith(("-", "−")) or "cdot" in text else text

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.figures.numbers import power_of_ten
+from core.figures.numbers import DOT, power_of_ten
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -31,8 +31,9 @@ _POWERS = json.dumps([power_of_ten(exponent) for exponent in range(-99, 100)], e
 POWER_OF_TEN = (f"abs(log(datum.value) / LN10 - round(log(datum.value) / LN10)) < 0.01 ? "
                 f"{_POWERS}[round(log(datum.value) / LN10) + 99] : ''")
 _EXPONENT = "floor(log(datum.value) / LN10 + 1e-9)"
-TIMES_POWER_OF_TEN = (f"(round(datum.value / pow(10, {_EXPONENT})) == 1 ? '' : format(datum.value / pow(10, "
-                      f"{_EXPONENT}), '.0f') + ' · ') + {_POWERS}[{_EXPONENT} + 99]")
+_MANTISSA = f"format(datum.value / pow(10, {_EXPONENT}), '.2~g')"
+TIMES_POWER_OF_TEN = (f"datum.value == 0 ? '0' : ({_MANTISSA} == '1' ? '' : {_MANTISSA} + '{DOT}') + "
+                      f"{_POWERS}[{_EXPONENT} + 99]")
 
 # meaning: (light fill, light ink, dark fill, dark ink)
 _MEANINGS = {
@@ -127,6 +128,8 @@ def altair_theme(theme: str, scale: float = 1.0) -> dict:
     return {
         "background": "transparent",
         "font": FONT,
+        "locale": {"number": {"decimal": ".", "thousands": ",", "grouping": [3], "currency": ["", ""],
+                              "percent": "\u00a0%", "minus": "−"}},
         "view": {"stroke": None},
         "title": {"anchor": "start", "color": text, "fontSize": large, "fontWeight": 600,
                   "subtitleColor": muted, "subtitleFontSize": normal},

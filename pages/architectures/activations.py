@@ -16,10 +16,10 @@ from core.app.base.markdown import code, escaped
 from core.app.frame import Lesson, Question, Reading
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
-from core.figures.numbers import bracketed, latex_number, latex_operand, probability, readable
+from core.figures.numbers import bracketed, latex_number, latex_operand, percent, probability, readable
 from core.model import activation
 from core.model.intervention import NOTHING, Intervention
-from pages.architectures.shared import PREFIX, SHARED_CSS, histogram, keep, percent, pick, probabilities, read
+from pages.architectures.shared import PREFIX, SHARED_CSS, histogram, keep, pick, probabilities, read
 
 SHOWN = ("relu", "gelu", "gelu_tanh", "swish")
 ALL = (*SHOWN, "swiglu", "geglu")

@@ -29,7 +29,7 @@ def growth(rows: pd.DataFrame, names: Mapping[str, str], axis_titles: tuple[str,
     inks = {method: colour(MEANINGS[method], theme, "ink") for method in names}
     base = alt.Chart(frame).encode(
         x=_logarithmic(alt.X, "n", axis_titles[0], base=2, nice=False,
-                       axis=alt.Axis(values=sorted(frame["n"].unique().tolist()), format="d", labelFlush=False)),
+                       axis=alt.Axis(values=sorted(frame["n"].unique().tolist()), format=",d", labelFlush=False)),
         y=_logarithmic(alt.Y, "value", axis_titles[1],
                        axis=alt.Axis(grid=True, values=_powers(frame["value"]), format=value_format)),
         color=kinds(alt.Color, "method", inks))

@@ -18,7 +18,7 @@ from core.components.lib.bytes import pack
 from core.components.lib.hand import HAND_CSS
 from core.components.lib.token_view import token_view
 from core.cost import growth, sparse
-from core.figures.numbers import latex_number, latex_operand, readable
+from core.figures.numbers import grouped, latex_number, latex_operand, readable
 from pages.architectures import charts as figures
 from pages.architectures.shared import (
     PREFIX,
@@ -29,8 +29,6 @@ from pages.architectures.shared import (
     prefixed,
     read,
     show,
-    spaced,
-    spaced_text,
 )
 
 POWERS = (16, 32, 64, 128, 256)
@@ -145,9 +143,9 @@ def _growth_lines(page: Lesson, d: int, w: int, measured: Measurement | None) ->
     n = growth.LENGTHS[-1]
     counts = {method: growth.operations(method, n, d, w) for method in growth.METHODS}
     lines = [(page.label("numbers_operations", n=n),
-              rf"4 N^2 d = 4 \cdot {n}^2 \cdot {d} = {spaced(counts['attention'])}, \qquad 4 N \cdot 2w \cdot d = 4 "
-              rf"\cdot {n} \cdot {2 * w} \cdot {d} = {spaced(counts['window'])}, \qquad 4 N d^2 = 4 \cdot {n} \cdot "
-              rf"{d}^2 = {spaced(counts['recurrent'])}")]
+              rf"4 N^2 d = 4 \cdot {n}^2 \cdot {d} = {counts['attention']}, \qquad "
+              rf"4 N \cdot 2w \cdot d = 4 \cdot {n} \cdot {2 * w} \cdot {d} = {counts['window']}, \qquad "
+              rf"4 N d^2 = 4 \cdot {n} \cdot {d}^2 = {counts['recurrent']}")]
     if measured is None:
         return lines
     for method in growth.METHODS:
@@ -165,7 +163,7 @@ def _growth_question(page: Lesson, d: int) -> Question:
     least = next(n for n, (attention, _, recurrent) in enumerate(zip(*work.values())) if attention > recurrent)
     return page.question("crossing", [page.label("crossing_option", n=n) for n in options],
                          int(np.abs(np.array(options) - least).argmin()), d=d, n=least,
-                         **{method: spaced_text(counts[least]) for method, counts in work.items()})
+                         **{method: grouped(counts[least]) for method, counts in work.items()})
 
 
 # ---- sparse patterns -------------------------------------------------------------------------------------------------

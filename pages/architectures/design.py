@@ -13,7 +13,7 @@ from core.app.frame import Lesson, Question, Reading
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.cost import counting
-from core.figures.numbers import latex_number, readable
+from core.figures.numbers import grouped, latex_number, percent, readable
 from core.model.config import ModelConfig
 from core.model.normalisation import deepnorm_constants
 from core.model.presets import PRESETS
@@ -21,7 +21,7 @@ from core.model.transformer import Transformer
 from pages.architectures import designs
 from pages.architectures.built import build
 from pages.architectures.designs import CHOICES, NUMBERS, Design
-from pages.architectures.shared import PREFIX, SHARED_CSS, keep, prefixed, read, spaced, spaced_text
+from pages.architectures.shared import PREFIX, SHARED_CSS, keep, prefixed, read
 
 MEANINGS = {"E": "kept", "P": "position", "attention": "attention", "mlp": "mlp", "norms": "excluded", "biases": "key",
             "output": "residual"}
@@ -44,7 +44,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     n = len(run.token_ids)
     costs, total = _costs(page, config, n), sum(parts.values())
     largest = max(parts, key=parts.get)
-    title = page.label("design_title", name=name, total=spaced_text(total), part=page.label(f"part_{largest}"),
+    title = page.label("design_title", name=name, total=grouped(total), part=page.label(f"part_{largest}"),
                        share=readable(100 * parts[largest] / total))
     with right:
         compared = _compared(page, design, base, total - sum(base_parts.values()))
@@ -152,7 +152,7 @@ def _compared(page: Lesson, design: Design, base: Design, difference: int) -> st
     if not changes:
         return page.label("no_change", name=name)
     return page.label("changes", name=name, changes="; ".join(changes),
-                      difference=_signed(difference, spaced_text(difference)))
+                      difference=_signed(difference, grouped(difference)))
 
 
 def _value(page: Lesson, name: str, value) -> str:
@@ -163,10 +163,10 @@ def _build_note(page: Lesson, config: ModelConfig, run: Run) -> str:
     """A sentence on whether a model of this design was built, and on its loss on the prompt."""
     model, total = build(config, run), counting.n_parameters(config)
     if model is None:
-        return page.label("not_built", total=spaced_text(total))
+        return page.label("not_built", total=grouped(total))
     kind = ("unread" if model.shape is None else "silent" if math.isnan(model.nats)
             else "trained" if model.trained else "random")
-    return page.label(f"built_{kind}", n=spaced_text(model.n_parameters), size=config.vocab_size,
+    return page.label(f"built_{kind}", n=grouped(model.n_parameters), size=config.vocab_size,
                       same=page.label("count_same" if model.n_parameters == total else "count_differs"),
                       shape=" × ".join(map(str, model.shape or ())), nats=f"{model.nats:.4f}",
                       uniform=f"{math.log(config.vocab_size):.4f}")
@@ -263,7 +263,7 @@ def _part_rows(page: Lesson, parts: dict[str, int], base: dict[str, int]) -> lis
     total = sum(parts.values())
     return [{"name": page.label(f"part_{part}"), "meaning": MEANINGS[part], "now": count,
              "base": base[part], "now_text": prefixed(count),
-             "share_text": f"{readable(100 * count / total, 2)} %" if count else "–",
+             "share_text": percent(count / total) if count else "–",
              "change_text": _signed(count - base[part], prefixed(count - base[part]))}
             for part, count in parts.items() if count or base[part]]
 
@@ -289,7 +289,7 @@ def _factor(now: float, base: float) -> str:
     if now == base or not base or not now:
         return "=" if now == base else "–"
     ratio = now / base
-    return (f"{'+' if ratio > 1 else ''}{readable(100 * (ratio - 1), 2)} %" if 0.5 < ratio < 1.5
+    return (f"{'+' if ratio > 1 else ''}{percent(ratio - 1)}" if 0.5 < ratio < 1.5
             else f"× {readable(ratio)}")
 
 
@@ -302,34 +302,35 @@ def _lines(page: Lesson, config: ModelConfig, parts: dict[str, int], n: int) -> 
     work = counting.flops(config, n).values()
     lines = [(page.label("numbers_total",
                          parts=", ".join(page.label(f"part_{part}") for part, count in parts.items() if count)),
-              f"{' + '.join(map(spaced, counts))} = {spaced(total)}"),
-             (page.label("numbers_rough", core=spaced_text(core)),
-              rf"12\, L\, d^2 = 12 \cdot {config.n_layers} \cdot {d}^2 = {spaced(rough)}"),
+              f"{' + '.join(map(str, counts))} = {total}"),
+             (page.label("numbers_rough", core=grouped(core)),
+              rf"12\, L\, d^2 = 12 \cdot {config.n_layers} \cdot {d}^2 = {rough}"),
              (page.label("numbers_attention"), _attention_line(config)),
              (page.label("numbers_flops", n=n),
-              rf"{' + '.join(map(spaced, work))} = {spaced(sum(work))}, \qquad "
-              rf"\frac{{{spaced(sum(work))}}}{{{n} \cdot 2 \cdot {spaced(total)}}}"
+              rf"{' + '.join(map(str, work))} = {sum(work)}, \qquad "
+              rf"\frac{{{sum(work)}}}{{{n} \cdot 2 \cdot {total}}}"
               rf" = {latex_number(sum(work) / n / 2 / total)}")]
     if config.kind != "encoder":
         crossed, size = config.kind == "encoder-decoder", counting.kv_cache_bytes(config, 1)
         twice = r"2 \cdot " if crossed else ""
         lines.append((page.label("numbers_cache_crossed" if crossed else "numbers_cache"),
                       rf"{twice}L\, h_{{kv}} (d_k + d_v) \cdot 2 = {twice}{config.n_layers} \cdot {config.n_kv_heads} "
-                      rf"\cdot ({config.d_k} + {config.d_v}) \cdot 2 = {spaced(size)}, \qquad {spaced(size)} \cdot "
-                      rf"{config.n_context} = {spaced(size * config.n_context)}"))
+                      rf"\cdot ({config.d_k} + {config.d_v}) \cdot 2 = {size}, \qquad "
+                      rf"{size} \cdot {config.n_context} = {size * config.n_context}"))
     structure = counting.structure_bits(config)
     lines.append((page.label("numbers_structure"),
-                  rf"\frac{{16 \cdot {spaced(total)}}}{{{spaced(structure)}}} = "
-                  rf"\frac{{{spaced(16 * total)}}}{{{spaced(structure)}}} = {latex_number(16 * total / structure)}"))
+                  rf"\frac{{16 \cdot {total}}}{{{structure}}} = "
+                  rf"\frac{{{16 * total}}}{{{structure}}} = "
+                  rf"{latex_number(16 * total / structure)}"))
     return lines
 
 
 def _attention_line(config: ModelConfig) -> str:
     d, h, h_kv, d_k, d_v = config.d_model, config.n_heads, config.n_kv_heads, config.d_k, config.d_v
     return (rf"h\, d\, d_k + h_{{kv}}\, d\, (d_k + d_v) + h\, d_v\, d = {h} \cdot {d} \cdot {d_k} + {h_kv} \cdot {d} "
-            rf"\cdot ({d_k} + {d_v}) + {h} \cdot {d_v} \cdot {d} = {spaced(counting.attention_parameters(config))}"
+            rf"\cdot ({d_k} + {d_v}) + {h} \cdot {d_v} \cdot {d} = {counting.attention_parameters(config)}"
             rf", \qquad {'3' if config.gated else '2'}\, d\, d_{{ff}} = {'3' if config.gated else '2'} \cdot {d} \cdot "
-            rf"{config.d_ff} = {spaced(counting.mlp_parameters(config))}")
+            rf"{config.d_ff} = {counting.mlp_parameters(config)}")
 
 
 def _question(page: Lesson, name: str, config: ModelConfig) -> Question:
@@ -343,7 +344,7 @@ def _question(page: Lesson, name: str, config: ModelConfig) -> Question:
     return page.question("wider", [page.label(f"wider_{option}") for option in options],
                          int(np.abs(np.log(then / now / options)).argmin()), name=name, d=config.d_model,
                          wide=wider.d_model, d_ff=config.d_ff, wide_ff=wider.d_ff, factor=f"{then / now:.3f}",
-                         now=spaced_text(now), then=spaced_text(then), parts=growth)
+                         now=grouped(now), then=grouped(then), parts=growth)
 
 
 def _wider(config: ModelConfig) -> ModelConfig:

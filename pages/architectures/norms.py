@@ -18,9 +18,9 @@ from core.app.frame.selection_controls import picked_norm
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.components.residual_grid import residual_grid
-from core.figures.numbers import bracketed, latex_number, latex_operand, readable
+from core.figures.numbers import bracketed, latex_number, latex_operand, percent, readable, superscript
 from core.model import normalisation
-from pages.architectures.shared import PREFIX, SETTINGS, SHARED_CSS, attached, histogram, keep, percent, read
+from pages.architectures.shared import PREFIX, SETTINGS, SHARED_CSS, attached, histogram, keep, read
 
 KINDS = ("layernorm", "rmsnorm", "batchnorm")
 EDGES = (-4.0, 4.0)         # of the histograms of a norm's output
@@ -213,7 +213,7 @@ def _lines(page: Lesson, run: Run, batch: Batch, c: int) -> list[tuple[str, str]
     (mean, scale), (_, rms), across = (statistics(kind, batch, c) for kind in KINDS)
     layer, root, result = (batch.normed(kind)[c] for kind in KINDS)
     put = latex_operand
-    lines = [(page.label("norms_numbers_layer", token=token, c=c, d=d, epsilon=f"{batch.epsilon:g}"),
+    lines = [(page.label("norms_numbers_layer", token=token, c=c, d=d, epsilon=superscript(batch.epsilon)),
               _standardised("", value, mean, scale, layer)),
              (page.label("norms_numbers_rms"),
               rf"\text{{RMS}} = \sqrt{{{put(mean ** 2)} + {put(variance)} + {put(batch.epsilon)}}} = "

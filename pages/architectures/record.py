@@ -8,9 +8,9 @@ import streamlit as st
 from core.app.frame import Lesson, Question, Reading
 from core.app.state import Run, reader
 from core.cost import built_models, scaling_laws
-from core.figures.numbers import latex_number, readable, superscript
+from core.figures.numbers import grouped, latex_number, readable, superscript
 from pages.architectures import charts as figures
-from pages.architectures.shared import PREFIX, SETTINGS, attached, choice, prefixed, show, spaced_text
+from pages.architectures.shared import PREFIX, SETTINGS, attached, choice, prefixed, show
 
 CHART, PRESENT_CHART = 370, 270      # px
 NAMED = ("Transformer (big)", "GPT", "BERT large", "GPT-2", "T5", "GPT-3", "GShard", "GLaM", "PaLM", "Chinchilla",
@@ -39,11 +39,6 @@ def power(value: float) -> str:
     """
     digits, exponent = f"{value:.6e}".split("e")
     return rf"{digits.rstrip('0').rstrip('.')} \cdot 10^{{{int(exponent)}}}"
-
-
-def _amount(value: float) -> str:
-    """A number with three significant figures, or from 1000 on an integer with narrow spaces."""
-    return readable(value) if value < 1000 else spaced_text(value)
 
 
 # ---- models ----------------------------------------------------------------------------------------------------------
@@ -86,7 +81,7 @@ def _more(page: Lesson, model: built_models.Model) -> str:
 def _table(page: Lesson, models: list[built_models.Model]) -> pd.DataFrame:
     rows = [(model.name, model.released, prefixed(model.billions * 1e9),
              model.billion_tokens and prefixed(model.billion_tokens * 1e9),
-             model.flops and f"{model.flops:.2e}", model.hardware, model.days and readable(model.days),
+             model.flops and superscript(model.flops), model.hardware, model.days and readable(model.days),
              model.MWh and readable(model.MWh, 4), model.source) for model in models]
     return _dashed(page.table(rows, "name", "released", "parameters", "tokens", "compute", "hardware", "days", "MWh",
                               "source", labels="models"))
@@ -101,10 +96,11 @@ def _model_lines(page: Lesson) -> list[tuple[str, str]]:
     gpt3 = next(model for model in built_models.load().models if model.name == "GPT-3")
     n, d = gpt3.billions * 1e9, gpt3.billion_tokens * 1e9
     hours = 10_000 * gpt3.days * 24
+    days = rf"10000 \cdot {gpt3.days}"
     return [(page.label("numbers_training"), rf"6 N D = 6 \cdot {power(n)} \cdot {power(d)} = {power(gpt3.flops)}"),
-            (page.label("numbers_rate"), rf"\frac{{{power(gpt3.flops)}}}{{10\,000 \cdot {gpt3.days} \cdot 86\,400}} = "
+            (page.label("numbers_rate"), rf"\frac{{{power(gpt3.flops)}}}{{{days} \cdot 86400}} = "
                                          rf"{power(gpt3.flops / hours / 3600)}"),
-            (page.label("numbers_energy"), rf"\frac{{{gpt3.MWh:.0f} \cdot 10^6}}{{10\,000 \cdot {gpt3.days} \cdot 24}} "
+            (page.label("numbers_energy"), rf"\frac{{{round(gpt3.MWh)} \cdot 10^6}}{{{days} \cdot 24}} "
                                            rf"= {latex_number(gpt3.MWh * 1e6 / hours)}")]
 
 
@@ -112,7 +108,7 @@ def _largest_question(page: Lesson) -> Question:
     """Which of four well-known models took most operations."""
     names = ("GPT-3", "Gopher", "LLaMA", "Chinchilla")
     models = {model.name: model for model in built_models.load().models}
-    texts = "; ".join(page.label("compute_of", name=name, flops=f"{models[name].flops:.3g}",
+    texts = "; ".join(page.label("compute_of", name=name, flops=superscript(models[name].flops),
                                 parameters=prefixed(models[name].billions * 1e9, digits=3),
                                 tokens=prefixed(models[name].billion_tokens * 1e9, digits=3))
                      for name in names)
@@ -135,7 +131,7 @@ def _scaling(page: Lesson) -> Reading:
     days = scaling_laws.device_days(flops, device.teraflops, share / 100)
     energy = days * 24 * device.watts
     title = page.label("title_scaling", n=prefixed(n), d=prefixed(d), flops=superscript(flops),
-                       days=_amount(days), device=device.name, thousand=_amount(days / 1000),
+                       days=readable(days), device=device.name, thousand=readable(days / 1000),
                        energy=prefixed(energy, "Wh"))
     st.markdown(f"**{title}**")
     scales = {"parameters": n, "tokens": d, "compute": flops / scaling_laws.PETAFLOP_DAY}
@@ -151,7 +147,7 @@ def _scaling(page: Lesson) -> Reading:
     lines = [(page.label("numbers_training_own"), rf"6 N D = 6 \cdot {power(n)} \cdot {power(d)} = {power(flops)}"),
              (page.label("numbers_days", device=device.name, share=share),
               rf"\frac{{{power(flops)}}}{{{power(device.teraflops * 1e12)} \cdot {share / 100:g} \cdot "
-              rf"86\,400}} = {latex_number(days)}"),
+              rf"86400}} = {latex_number(days)}"),
              (page.label("numbers_power", watts=device.watts),
               rf"{latex_number(days)} \cdot 24 \cdot {device.watts / 1e6:g} = {latex_number(energy / 1e6)}"),
              (page.label("numbers_law"), rf"L(N) = \left(\frac{{N_c}}{{N}}\right)^{{\alpha_N}} = "
@@ -179,8 +175,8 @@ def _loss_question(page: Lesson, n: float) -> Question:
     """By which factor, in order of magnitude, the parameters must grow to halve the loss, by the law for N alone."""
     factor = 2 ** (1 / scaling_laws.LAWS["parameters"][0])
     options = [2, 10, 100, 10_000]
-    return page.question("halve", [page.label("halve_option", n=spaced_text(option)) for option in options],
-                         int(np.abs(np.log(np.array(options) / factor)).argmin()), factor=spaced_text(factor),
+    return page.question("halve", [page.label("halve_option", n=grouped(option)) for option in options],
+                         int(np.abs(np.log(np.array(options) / factor)).argmin()), factor=grouped(round(factor)),
                          n=prefixed(n), then=prefixed(n * factor))
 
 
@@ -194,7 +190,8 @@ def _translation(page: Lesson, pair: str) -> Reading:
     known = table.dropna(subset=[pair, flops]).set_index("name", drop=False)
     ours = known["name"].str.startswith("Transformer")
     frame = pd.DataFrame({"name": known["name"], "flops": known[flops], "bleu": known[pair], "ours": ours, "shown": [
-        f"{bleu} BLEU, {work:.1e} FLOP" for bleu, work in zip(known[pair], known[flops])]}).reset_index(drop=True)
+        f"{bleu} BLEU, {superscript(work)} FLOP"
+        for bleu, work in zip(known[pair], known[flops])]}).reset_index(drop=True)
     big, best = known.loc["Transformer (big)"], known.loc[known[pair][~ours].idxmax()]
     cheaper = best[flops] / big[flops]
     title = page.label("title_translation", pair=page.label(f"pair_{pair}"), big=big[pair], best=best["name"],
@@ -206,7 +203,7 @@ def _translation(page: Lesson, pair: str) -> Reading:
         (page.label("numbers_cheaper"),
          rf"\frac{{{power(best[flops])}}}{{{power(big[flops])}}} = {latex_number(cheaper)}")]
     cells = [(row["name"], *(row[name] and str(row[name]) for name in ("en_de", "en_fr")),
-              *(row[name] and f"{row[name]:.1e}" for name in ("flops_en_de", "flops_en_fr"))) for row in rows]
+              *(row[name] and superscript(row[name]) for name in ("flops_en_de", "flops_en_fr"))) for row in rows]
     return Reading(lines, _base_question(page, pair, rows), [built_models.load],
                    {"translation.csv": lambda: table.assign(source=source)}, f".st-key-{PREFIX}scores", title,
                    _dashed(page.table(cells, "name", "en_de", "en_fr", "flops_en_de", "flops_en_fr", labels="scores")))

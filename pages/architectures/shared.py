@@ -12,7 +12,6 @@ from torch import Tensor
 from core.app.frame import Lesson, charts, views
 from core.app.state import reader
 from core.app.state.lesson_settings import Setting, Settings, view_setting
-from core.figures.numbers import readable
 
 PREFIX = "architectures_"
 SHARED_CSS = Path(__file__).with_suffix(".css")      # of the pictures
@@ -99,11 +98,6 @@ def histogram(values: np.ndarray, edges: tuple[float, float], bins: int) -> list
     return np.histogram(np.clip(values, *edges), bins, edges)[0].tolist()
 
 
-def percent(share: float) -> str:
-    """A share as text, such as 12.5 %."""
-    return f"{readable(100 * share)} %"
-
-
 def prefixed(value: float, unit: str = "", digits: int = 4) -> str:
     """A large number with `digits` significant figures and a decimal prefix, or B for billions without a unit; an
     integer below 1000 unchanged.
@@ -120,19 +114,3 @@ def prefixed(value: float, unit: str = "", digits: int = 4) -> str:
     return f"{sign}{written} {names[power]}{unit}".rstrip()
 
 
-def spaced_text(value: float) -> str:
-    """A number rounded to an integer, with narrow spaces between its thousands.
-
-    >>> spaced_text(-1234567.2)
-    '−1\\u202f234\\u202f567'
-    """
-    return f"{value:,.0f}".replace(",", "\u202f").replace("-", "−")
-
-
-def spaced(value: int) -> str:
-    """An integer with spaced thousands, for LaTeX.
-
-    >>> spaced(1234567)
-    '1\\\\,234\\\\,567'
-    """
-    return f"{value:,}".replace(",", r"\,")

@@ -5,7 +5,7 @@
 import { amountColour, drawCell, drawKinds, drawMask } from "./shared.js";
 import { button, chip, draw, fill, make, rich, sized } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
-import { probability } from "../../core/components/lib/numbers.js";
+import { percent, probability } from "../../core/components/lib/numbers.js";
 import { Player } from "../../core/components/lib/player.js";
 import { abridged, emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
 import { mounted, redrawn, roomBelow } from "../../core/components/lib/view.js";
@@ -192,11 +192,11 @@ class Translate {
       for (const [text, lit, handler, title] of entries) press(button(box, text, title, handler, "choice"), lit);
     };
     const block = this.blockOf(this.attention), aligned = this.attention === "cross" && this.aligned?.[block];
-    const share = (k) => (aligned ? ` ${Math.round(100 * aligned[k])} %` : "");
+    const share = (k) => (aligned ? ` ${percent(aligned[k], 0)}` : "");
     group(this.text.block, Array.from({ length: this.blocks[this.attention] },
       (_, b) => [String(b), b === block, () => this.pick({ block: b }), fill(this.text.block_named, { block: b })]));
     const title = (k, name) => name
-      + (aligned ? fill(this.text.aligned, { share: (100 * aligned[k]).toFixed(1), n: this.n_measured }) : "");
+      + (aligned ? fill(this.text.aligned, { share: percent(aligned[k]), n: this.n_measured }) : "");
     group(aligned ? this.text.head_aligned : this.text.head, [
       ...Array.from({ length: this.heads }, (_, k) => [`${k}${share(k)}`, k === this.head, () => this.pick({ head: k }),
         title(k, fill(this.text.head_named, { head: `${block}.${k}` }))]),

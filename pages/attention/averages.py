@@ -158,7 +158,7 @@ def _lines(page: Lesson, run: Run, steps: Steps, likeness: dict[str, np.ndarray]
              (page.label("numbers_length", j=longest, token=code(run.tokens[longest])),
               rf"\lVert o_{{{i}}} \rVert = {latex_number(steps.output.norm())} \;\le\; \max_j \lVert v_j \rVert "
               rf"= \lVert v_{{{longest}}} \rVert = {latex_number(lengths[longest])}"),
-             (page.label("numbers_tempered", tau=f"{tau:.4g}", j=best, token=code(run.tokens[best])),
+             (page.label("numbers_tempered", tau=readable(tau, 4), j=best, token=code(run.tokens[best])),
               rf"\alpha_{{{i},{best}}}(\tau) = \frac{{1}}{{\sum_j e^{{(s_j - m)/\tau}}}} = "
               rf"\frac{{1}}{{{latex_operand(exponentials.sum())}}} = {latex_number(tempered[best])}")]
     if "without" in likeness:

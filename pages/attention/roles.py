@@ -32,7 +32,6 @@ from pages.attention.roles_work import (
     order_of,
     peak,
     relabelled,
-    small,
 )
 from pages.attention.shared import PREFIX, attached, choice, pick_head, read, throw_again
 
@@ -125,8 +124,8 @@ def _change(page: Lesson, run: Run) -> tuple[list[Panel], Reading]:
     seed, stretch, name = read("roles_seed"), read("roles_stretch"), head_name(chosen.layer, chosen.head)
     pair = compared(run, "basis", chosen.layer, chosen.head, seed, stretch)
     a, b = pair.before, pair.after
-    moved = {part: small(largest(getattr(a, part), getattr(b, part))) for part in ("Q", "K", "scores")}
-    logits, same = small(pair.difference), pair.difference < UNSEEN
+    moved = {part: readable(largest(getattr(a, part), getattr(b, part))) for part in ("Q", "K", "scores")}
+    logits, same = readable(pair.difference), pair.difference < UNSEEN
     title = page.label("roles_change_same" if same else "roles_change_other", head=name, q=moved["Q"], k=moved["K"],
                        scores=moved["scores"], logits=logits)
     if not same:
@@ -185,7 +184,7 @@ def _change_question(page: Lesson, run: Run, pair: Compared) -> Question | None:
     scale = math.sqrt(config.d_k) if config.scale_scores else 1.0
     moved = largest(pair.before.Q @ pair.before.K.T, pair.after.Q @ pair.before.K.T) / scale
     return page.question("roles_change", [page.label(f"roles_change_option_{k}") for k in range(4)],
-                         int(np.searchsorted(STEPS, moved, side="right")), scores=small(moved))
+                         int(np.searchsorted(STEPS, moved, side="right")), scores=readable(moved))
 
 
 # ---- the dimensions of the stream in another order -------------------------------------------------------------------
@@ -196,10 +195,10 @@ def _relabel(page: Lesson, run: Run) -> tuple[list[Panel], Reading]:
     pair = relabelled(run, seed, i)
     # put back into the model's own order
     difference = torch.empty_like(pair.after).index_copy_(1, pair.order, pair.after) - pair.before
-    logits, deepest = small(pair.difference), _scale(pair.before)
+    logits, deepest = readable(pair.difference), _scale(pair.before)
     mantissa, power = symmetries.scientific_factorial(d)
     title = page.label("roles_relabel_same" if pair.difference < UNSEEN else "roles_relabel_other", d=d,
-                       logits=logits, back=small(peak(difference)), model=escaped(run.model_name))
+                       logits=logits, back=readable(peak(difference)), model=escaped(run.model_name))
     moved = int((pair.order != torch.arange(d)).sum())
     panels = [Panel("stream", page.label("roles_said_stream", d=d), "residual", pair.before, reach=deepest),
               Panel("stream_relabelled", page.label("roles_said_dimensions", moved=moved), "residual", pair.after,
@@ -256,7 +255,7 @@ def _relabel_question(page: Lesson, run: Run, seed: int) -> Question:
         model = double_of(run)
         mean = mean_of(model, symmetries.relabelled(model, order_of(run, seed)))
         moved = largest(forward(model, run).logits, forward(mean, run).logits)
-        because = page.label("because_roles_relabel", logits=small(moved))
+        because = page.label("because_roles_relabel", logits=readable(moved))
         return int(np.searchsorted(STEPS, moved, side="right")), because
 
     return Question("roles_relabel", page.label("question_roles_relabel"), options, solve,

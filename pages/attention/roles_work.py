@@ -8,13 +8,11 @@ from torch import Tensor
 from core.analysis import symmetries
 from core.app.compute import growing_results
 from core.app.state import Run
-from core.figures.numbers import readable, superscript
 from core.model.trace import Trace
 from core.model.transformer import Transformer
 
 # two models with a smaller difference of logits in float64 are the same: far above rounding, far below any change
 UNSEEN = 1e-9
-LEAST_PLAIN = 5e-4     # below it a difference is written with its power of ten
 
 
 @dataclass(frozen=True)
@@ -112,12 +110,3 @@ def peak(values: Tensor) -> float:
 def largest(a: Tensor, b: Tensor) -> float:
     """The largest absolute difference of two tensors."""
     return peak(a - b)
-
-
-def small(value: float) -> str:
-    """A magnitude that may be a rounding error, with its power of ten where it is small.
-
-    >>> small(2.8e-14), small(0.5)
-    ('2.8 · 10⁻¹⁴', '0.5')
-    """
-    return superscript(value) if 0 < value < LEAST_PLAIN else readable(value)

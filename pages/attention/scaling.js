@@ -5,7 +5,7 @@
 // heads: null or {d, variance, scaled, unscaled, names, picked}, one entry a head of the model; settings {d}; text.
 import { draw, fill, make, marked } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
-import { grouped, significant } from "../../core/components/lib/numbers.js";
+import { readable, significant } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
 import { keepFree, mounted, onWidth } from "../../core/components/lib/view.js";
 
@@ -143,7 +143,7 @@ class Scaling {
     const [low, high] = [Math.min(...all) - 0.15, Math.max(...all) + 0.15];
     const y = (v) => frame.bottom - ((Math.log10(v) - low) / (high - low)) * (frame.bottom - frame.top);
     for (let power = Math.ceil(low); power <= high; power++)
-      this.level(frame, power < 0 ? String(10 ** power) : grouped(10 ** power), y(10 ** power));
+      this.level(frame, readable(10 ** power), y(10 ** power));
     this.axis(frame);
     this.line(frame, d_ks, y, "theory");
     words(frame.svg, frame.x(1.6), y(d_ks[2]) - 1.1 * em, text.theory, "sans strong");

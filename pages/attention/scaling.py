@@ -200,7 +200,6 @@ def _question(page: Lesson, results: Experiment, at: int) -> Question:
     far = at + 2 if at + 2 < len(D_KS) else at - 2
     now, then = float(results.variance.mean[at]), float(results.variance.mean[far])
     step = D_KS[far] / D_KS[at]
-    options = sorted({readable(then), readable(now), readable(now * math.sqrt(step)), readable(now * step * step)},
-                     key=float)
+    options = list(dict.fromkeys(map(readable, sorted((then, now, now * math.sqrt(step), now * step * step)))))
     return page.question("scaling", options, options.index(readable(then)), d=D_KS[at], now=readable(now),
                          other=D_KS[far], then=plain_number(then), error=plain_number(results.variance.error[far]))

@@ -9,7 +9,7 @@ from core.app.frame import Lesson, views
 from core.app.state import Run, reader
 from core.app.state import run as runs
 from core.cost import counting
-from core.figures.numbers import plain_number
+from core.figures.numbers import grouped, plain_number, readable
 from core.model.config import ModelConfig
 from core.sheets import exercises
 from core.sheets.exercises_print import Blank, Block, Cell, Code, Sheet, printable
@@ -90,7 +90,7 @@ def _sampling(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
     softmax, cut, ends = [], [], [0.0, *p.interval_ends]
     for i, (name, u) in enumerate(zip(exercise.tokens, exercise.logits)):
         z = u - exercise.logits[0]
-        softmax.append([Code(name), f"{u:.1f}".replace("-", "−"),
+        softmax.append([Code(name), plain_number(u, 1),
                         *map(_blank, (z, math.exp(z), plain.probs[i], z / T, math.exp(z / T), warm.probs[i]))])
         cut.append([Code(name), *map(_blank, (plain.cumulative[i], k.renormalised[i], p.renormalised[i])),
                     Blank(f"{ends[i]:.4f} … {ends[i + 1]:.4f}" if p.kept[i] else "–")])
@@ -127,7 +127,8 @@ def _chain(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
 
 def _positions(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
     exercise = exercises.positions(seed)
-    P, omega, base, places = exercise.vectors, float(exercise.frequencies[1]), f"{exercise.base:g}", exercise.places
+    P, omega, places = exercise.vectors, float(exercise.frequencies[1]), exercise.places
+    base = readable(exercise.base, 4)
     rows = [[str(i), _blank(i * omega), *map(_blank, P[row])] for row, i in enumerate(places)]
     products = [[f"i = {places[a]}, j = {places[b]}", Blank(str(places[a] - places[b]).replace("-", "−")),
                  _blank(float(P[a] @ P[b]))] for a, b in ((0, 1), (2, 3), (0, 3))]
@@ -144,8 +145,9 @@ def _counting(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
     config = exercises.architecture(seed, run.model.config)
     counts, formulas = exercises.counts(config), _formulas(page, config)
     parts = [name for name in counts if name != "rough" and (counts[name] or name in ("E", "P"))]
-    rows = [[page.label(f"counting_name_{name}"), Blank(formulas[name]), Blank(f"{counts[name]:,}")] for name in parts]
-    rough = [[page.label("counting_name_rough"), Blank(f"{counts['rough']:,}")],
+    rows = [[page.label(f"counting_name_{name}"), Blank(formulas[name]), Blank(grouped(counts[name]))]
+            for name in parts]
+    rough = [[page.label("counting_name_rough"), Blank(grouped(counts['rough']))],
              [page.label("counting_ratio"), _blank(counts["blocks"] / counts["rough"])]]
     biases = {(True, True): "all", (False, True): "mlp", (True, False): "attention", (False, False): "none"}[
         config.attention_bias, config.mlp_bias]
@@ -174,7 +176,7 @@ def _formulas(page: Lesson, config: ModelConfig) -> dict[str, str]:
 
 def _blank(value: float) -> Blank:
     """A number to be filled in, to four decimals."""
-    return Blank(plain_number(value).replace("-", "−"))
+    return Blank(plain_number(value))
 
 
 def _quoted(text: str) -> str:

@@ -59,7 +59,7 @@ def ranked_bars(tokens: Sequence[str], scores: np.ndarray, ranks: Sequence[int],
     """
     frame = pd.DataFrame({"place": range(len(tokens)), "token": distinct(tokens), "score": np.asarray(scores, float),
                           "rank": list(ranks), "mark": list(marks), "shown": [readable(score) for score in scores],
-                          "zero": 0.0, "exact": [f"{score:.6g}" for score in scores]})
+                          "zero": 0.0, "exact": [readable(score, 6) for score in scores]})
     text, muted = colour("text", theme), colour("muted", theme)
     low, high = min(0.0, frame["score"].min()), max(frame["score"].max(), 0.0)
     room = 0.2 * (high - low or 1.0)
@@ -127,7 +127,7 @@ def rank_dots(names: Sequence[str], ranks: np.ndarray, baseline: np.ndarray, cho
                           "chosen": [k == chosen for k in range(len(names))]})
     ink, text, muted = colour("value", theme, "ink"), colour("text", theme), colour("muted", theme)
     x = alt.X("rank:Q", title=titles["axis"], scale=alt.Scale(type="log", domain=[0.9, most], nice=False),
-              axis=alt.Axis(values=[10 ** k for k in range(int(math.log10(most)) + 1)], format="~d", grid=True))
+              axis=alt.Axis(values=[10 ** k for k in range(int(math.log10(most)) + 1)], format=",d", grid=True))
     base = alt.Chart(frame).encode(y=alt.Y("place:O", axis=None))
     lines = base.mark_rule(color=muted, strokeWidth=1).encode(x=x, x2=alt.X2("baseline:Q"))
     hollow = base.mark_point(filled=True, size=50 * scale, opacity=1, fill=colour("page", theme), stroke=muted,
@@ -220,7 +220,7 @@ def alike_by_depth(cosines: np.ndarray, names: Sequence[str], nearest: Mapping[s
     (title_a, near_a), (title_b, near_b) = ((title, list(row)) for title, row in nearest.items())
     frame = pd.DataFrame({"depth": range(n), "cosine": np.asarray(cosines, float), "name": list(names),
                           "shown": [readable(value, 2) for value in cosines],
-                          "exact": [f"{value:.6g}" for value in cosines], "near_a": near_a, "near_b": near_b,
+                          "exact": [readable(value, 6) for value in cosines], "near_a": near_a, "near_b": near_b,
                           "y_a": low - 0.22, "y_b": low - 0.42, "written": np.isin(range(n), written)})
     x = alt.X("depth:O", title=None, scale=alt.Scale(padding=max(0.5, n / 16)),
               axis=alt.Axis(values=written, labelExpr=by_index(names), labelAngle=0, labelFontWeight=600, orient="top"))

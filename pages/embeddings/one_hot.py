@@ -12,7 +12,7 @@ from core.app.state import Run, reader
 from core.components import declare
 from core.components.lib.bytes import pack
 from core.components.lib.pattern import PATTERN_CSS
-from core.figures.numbers import bracketed, latex_number
+from core.figures.numbers import bracketed, grouped, latex_number, readable
 from pages.embeddings.shared import PREFIX
 
 PICTURE = f"{PREFIX}product"
@@ -67,7 +67,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     title = page.label("product_title", token=code(run.tokens[at]), id=token_id, d=d)
     st.markdown(f"**{title}**")
     _draw_product(page, run, E, list(range(first, min(first + ROWS, len(E)))), product)
-    st.caption(page.label("product_check", difference=f"{difference:g}", multiplications=n * len(E) * d, read=n * d))
+    st.caption(page.label("product_check", difference=readable(difference), multiplications=n * len(E) * d, read=n * d))
     return Reading(_lines(page, run, E, at), _question(page, run, len(E), d), [embeddings.one_hot, embeddings.embed],
                    {"product.csv": lambda: _table(run, product)}, ".product canvas", title)
 
@@ -109,7 +109,7 @@ def _question(page: Lesson, run: Run, vocab_size: int, d: int) -> Question:
     """How many rows of E get a gradient through the product: as many as there are different tokens."""
     n, distinct = len(run.token_ids), len(set(run.token_ids))
     counts = sorted({distinct, n, d, vocab_size})
-    return page.question("product", [f"{count:,}" for count in counts], counts.index(distinct), n=n, v=vocab_size,
+    return page.question("product", [grouped(count) for count in counts], counts.index(distinct), n=n, v=vocab_size,
                          distinct=distinct)
 
 

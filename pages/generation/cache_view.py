@@ -10,7 +10,7 @@ from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.state import reader
 from core.app.state.run import Run, room
 from core.cost.cache_cost import Cost, bytes_per_token, greedy_without_cache, measure, multiplications
-from core.figures.numbers import latex_number, latex_operand, readable
+from core.figures.numbers import grouped, latex_number, latex_operand, readable
 from core.model.config import ModelConfig
 from core.model.generation import generate
 from pages.generation import charts as figures
@@ -53,7 +53,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     return Reading(_lines(page, config, timing), _question(page, config),
                    [multiplications, bytes_per_token, measure, greedy_without_cache],
                    {"cache.csv": lambda: _table(page, config, timing)}, f".st-key-{PREFIX}work", _twin(page, config),
-                   None, {page.label("axis_bytes"): f"{bytes_per_token(config):,}"})
+                   None, {page.label("axis_bytes"): grouped(bytes_per_token(config))})
 
 
 def _charts(page: Lesson, config: ModelConfig, timing: Timing | None) -> None:
@@ -73,7 +73,7 @@ def _charts(page: Lesson, config: ModelConfig, timing: Timing | None) -> None:
                                                        (names[1], [1000 * cost.uncached for cost in costs])],
                    (axis, page.label("axis_time")), "time")
     with columns[-1]:
-        st.markdown(page.label("cache_memory", bytes=f"{bytes_per_token(config):,}"))
+        st.markdown(page.label("cache_memory", bytes=grouped(bytes_per_token(config))))
         _chart(lengths, [(names[0], [n * bytes_per_token(config) for n in lengths])],
                (axis, page.label("axis_bytes")), "memory")
 
@@ -136,8 +136,8 @@ def work(config: ModelConfig, n: int) -> tuple[int, int]:
 def _twin(page: Lesson, config: ModelConfig) -> str:
     n = room(config)
     cached, without = work(config, n)
-    return page.label("cache_twin", n=n, cached=f"{cached:,}", without=f"{without:,}",
-                      bytes=f"{n * bytes_per_token(config):,}")
+    return page.label("cache_twin", n=n, cached=grouped(cached), without=grouped(without),
+                      bytes=grouped(n * bytes_per_token(config)))
 
 
 def _lines(page: Lesson, config: ModelConfig, timing: Timing | None) -> list[tuple[str, str]]:

@@ -5,6 +5,7 @@ import altair as alt
 import pandas as pd
 
 from core.figures.channels import kinds, quantity, tips
+from core.figures.numbers import readable
 from core.figures.style import colour, overlaid
 
 
@@ -15,7 +16,7 @@ def over_tokens(tokens: Sequence[int], lines: Sequence[tuple[str, Sequence[float
 
     titles: of the two axes, with their units.
     """
-    frame = pd.DataFrame([{"line": name, "n": n, "value": value, "shown": f"{value:,.4g}"} for name, values in lines
+    frame = pd.DataFrame([{"line": name, "n": n, "value": value, "shown": readable(value, 4)} for name, values in lines
                           for n, value in zip(tokens, values)])
     names = [name for name, _ in lines]
     inks = (colour(meaning, theme, "ink") for meaning in ("kept", "excluded"))

@@ -1,7 +1,7 @@
 // header: nodes [[token, parent, depth, count, prob, path_prob, name]] (the root first, parents before children,
 // children of one parent together); n draws; depth; different; mass; picked: a place.
 import { draw, drawLine, drawText, fill, keyPlace, make, rich, sized } from "../../core/components/lib/dom.js";
-import { probability } from "../../core/components/lib/numbers.js";
+import { decimals, probability } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, shortened, textWidth } from "../../core/components/lib/text.js";
 import { mounted, redrawn, TitledView } from "../../core/components/lib/view.js";
 
@@ -162,7 +162,7 @@ class Futures extends TitledView {
 
 /** A count, which may be fractional, with one decimal. */
 function counted(value) {
-  return value < 0.05 && value > 0 ? "<0.1" : value.toFixed(1);
+  return value < 0.05 && value > 0 ? "< 0.1" : decimals(value, 1);
 }
 
 /** The end of a text, as long as there is room for. */

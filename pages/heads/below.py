@@ -10,7 +10,7 @@ from core.app.frame import Lesson, Question, Reading
 from core.app.state import Run
 from core.figures import heads as figures
 from core.figures.heads import head_name, product_latex
-from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
+from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability, readable
 from core.model import attention
 from core.model.trace import BlockTrace
 from pages.heads.shared import PREFIX, Pair, divergence_of, patterns_of, picked_pair, title_of
@@ -127,7 +127,7 @@ def _question(page: Lesson, run: Run) -> Question:
 
     def solve() -> tuple[int, str]:
         divergences = [divergence_of(run, layer, head, at) for layer, head in heads]
-        found = ", ".join(page.label("check_one", head=name, kl=f"{kl:.3g}") for name, kl in zip(names, divergences))
+        found = ", ".join(page.label("check_one", head=name, kl=readable(kl)) for name, kl in zip(names, divergences))
         return int(np.argmax(divergences)), page.label(f"check_because{headless}", found=found)
 
     asked = page.label(f"check{headless}", token=code(run.tokens[at]), i=at)

@@ -12,6 +12,7 @@ from core.components.lib.bytes import pack
 from core.components.lib.pattern import PATTERN_CSS
 from core.figures import heads as figures
 from core.figures.heads import head_name
+from core.figures.numbers import readable
 from pages.heads.shared import PREFIX, Pair, foot, pick_head
 
 PICTURE = f"{PREFIX}sum"
@@ -35,7 +36,7 @@ def draw(page: Lesson, run: Run, pair: Pair) -> None:
     _picture(key=PICTURE, data=pack(header, arrays),
              events={"picked": lambda head: pick_head(pair.layer, head)})
     difference = np.abs(written.astype(np.float64).sum(0) - (total.astype(np.float64) - bias)).max()
-    st.caption(page.label("write_check", difference=f"{difference:.1e}", largest=f"{np.abs(total).max():.3g}"))
+    st.caption(page.label("write_check", difference=readable(difference, 2), largest=readable(np.abs(total).max())))
 
 
 def _message(outputs: np.ndarray, parts: np.ndarray, total: np.ndarray) -> tuple[dict, dict[str, np.ndarray]]:
@@ -55,7 +56,7 @@ def _text(page: Lesson, run: Run, pair: Pair, written: np.ndarray) -> dict[str, 
     norms = np.linalg.norm(written, axis=1)
     largest = int(norms.argmax())
     title = page.label("write_title", head=head_name(pair.layer, largest), layer=pair.layer,
-                       token=run.tokens[pair.query], norm=f"{norms[largest]:.3g}")
+                       token=run.tokens[pair.query], norm=readable(norms[largest]))
     text = {"title": title, "concat": page.label("write_concat", last=len(written) - 1),
             "scale": page.label("scale_signed")}
     return text | {name: page.label(f"write_{name}") for name in ("product", "norm", "share", "bias", "sum")}

@@ -19,7 +19,7 @@ from core.app.state.fragments import rerun
 from core.app.state.run import telling
 from core.components.attention_view import attention_view
 from core.figures import heads as figures
-from core.figures.numbers import probability
+from core.figures.numbers import probability, readable
 from pages.heads.route import ROLLOUT, rollout_question
 from pages.heads.shared import (
     NONE,
@@ -102,7 +102,7 @@ def change(page: Lesson, run: Run, pair: Pair) -> None:
     changed = run.trace_with(change_now().intervention(run))
     if not run.has_head:
         share = moved_by(run.trace, changed, pair.query)
-        st.markdown(f"**{_change_title(page, run, pair, 'change_moved', share=f'{share:.3g}')}**")
+        st.markdown(f"**{_change_title(page, run, pair, 'change_moved', share=readable(share))}**")
         st.info(page.frame_words.label("no_head"))
         return
     before, after = (trace.logits[pair.query] for trace in (run.trace, changed))
@@ -110,7 +110,7 @@ def change(page: Lesson, run: Run, pair: Pair) -> None:
     p, q = (torch.softmax(logits.double(), -1).cpu().numpy() for logits in (before, after))
     ids = figures.candidates(p, q, effect.token_ids[effect.before != effect.after].tolist(), TOKENS_COMPARED)
     first, then = int(p.argmax()), int(q.argmax())
-    title = _change_title(page, run, pair, "change_same" if first == then else "change_other", kl=f"{effect.kl:.3g}",
+    title = _change_title(page, run, pair, "change_same" if first == then else "change_other", kl=readable(effect.kl),
                           token=code(run.tokenizer.visible(first)), other=code(run.tokenizer.visible(then)),
                           before=probability(p[first]), after=probability(q[then]))
     st.markdown(f"**{title}**")

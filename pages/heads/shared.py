@@ -20,7 +20,7 @@ from core.app.state.fragments import rerun, rerun_in_turn
 from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.app.state.run import selection, telling
 from core.figures.heads import head_name, roles
-from core.figures.numbers import probability
+from core.figures.numbers import probability, readable
 from core.model.intervention import NOTHING, HeadEdit, Intervention
 from core.model.trace import Trace
 
@@ -252,7 +252,7 @@ def title_of(page: Lesson, measures: dict[str, np.ndarray], pair: Pair) -> str:
 
 def measured(value: float) -> str:
     """A measure with three significant digits; a dash where the prompt says nothing about it."""
-    return "–" if np.isnan(value) else probability(value) if value <= 1 else f"{value:.3g}"
+    return "–" if np.isnan(value) else probability(value) if value <= 1 else readable(value)
 
 
 def divergence_of(run: Run, layer: int, head: int, position: int) -> float:

@@ -3,6 +3,7 @@
 // compared [{name, bits, shown, kind ("model" or "")}], settings {step}. Three bars, each a zoom into the one above;
 // two in present mode.
 import { button, chip, draw, drawText, fill, hatching, make, sized } from "../../core/components/lib/dom.js";
+import { decimals, significant } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
 import { mounted, onWidth, TitledView } from "../../core/components/lib/view.js";
 
@@ -53,7 +54,7 @@ class Coder extends TitledView {
     const most = Math.max(1, ...this.tokens.map((token) => token.bits));
     this.strip.replaceChildren();
     this.tokens.forEach((token, i) => {
-      const choose = button(this.strip, "", `${token.name}: ${token.bits.toFixed(3)} ${this.text.bits}`,
+      const choose = button(this.strip, "", `${token.name}: ${decimals(token.bits, 3)} ${this.text.bits}`,
         () => this.go(i));
       make("span", "bar", choose).style.height = `${(token.bits / most) * 2.6}em`;
       chip(choose, token.name, "name");
@@ -85,7 +86,7 @@ class Coder extends TitledView {
       const i = this.step + r, token = this.tokens[i], y = 1.5 * em + r * (bar + gap);
       const font = monoFont(0.9 * em);
       const line = fill(this.text.share, { token: token.name, ...ends(token.start, token.end),
-        bits: token.bits < 0.01 ? token.bits.toPrecision(2) : token.bits.toFixed(2) });
+        bits: token.bits < 0.01 ? significant(token.bits, 2) : decimals(token.bits, 2) });
       lines.push(line);
       drawText(svg, 0, y - 0.45 * em, line, { name: r ? "sans" : "sans strong" });
       let from = 0;

@@ -17,7 +17,6 @@ from pages.language_models.shared import (
     row_of,
     scored,
     scored_after,
-    signed,
     times,
     token_table,
 )
@@ -82,7 +81,8 @@ def _question(page: Lesson, run: Run, a: Scored, b: Scored) -> Question:
     """Which of the two is more probable without the prompt."""
     alone = scored(run, [a.text, b.text])
     odds = alone[0].total - alone[1].total
-    return page.question("alone", ["A", "B"], 0 if odds >= 0 else 1, a=signed(alone[0].total),
-                         b=signed(alone[1].total), odds=signed(odds), before=signed(a.total - b.total))
+    return page.question("alone", ["A", "B"], 0 if odds >= 0 else 1, a=plain_number(alone[0].total, 2),
+                         b=plain_number(alone[1].total, 2), odds=plain_number(odds, 2),
+                         before=plain_number(a.total - b.total, 2))
 
 

@@ -155,7 +155,7 @@ def _lines(page: Lesson, task: Task, key: str, by: str) -> list[tuple[str, str]]
     distance = cipher.unicity(bits)
     keys = math.factorial(len(ALPHABET))
     lines = [(page.label("numbers_keys"),
-              rf"26! = {keys:,} \approx 2^{{{latex_number(math.log2(keys), 2)}}}".replace(",", r"\,"))]
+              rf"26! = {keys} \approx 2^{{{latex_number(math.log2(keys), 2)}}}")]
     if math.isfinite(distance):
         lines.append(
             (page.label("numbers_unicity", bits=plain_number(bits, 4), n=task.n_letters),

@@ -9,7 +9,7 @@ from core.analysis import text_probability
 from core.app.frame import Lesson, Question, Reading
 from core.app.state import Run
 from core.cost import counting
-from core.figures.numbers import latex_number, plain_number
+from core.figures.numbers import grouped, latex_number, plain_number
 from pages.language_models import charts as figures
 from pages.language_models.shared import (
     Scored,
@@ -92,8 +92,8 @@ def _lines(page: Lesson, run: Run, s: Scored) -> list[tuple[str, str]]:
             rf"{latex_number(total / n)}")
     names = [page.label(f"numbers_{name}", text=named(s.text)) for name in ("chain", "logs", "bits", "perplexity")]
     size = run.model.config.vocab_size
-    table = (page.label("numbers_table", size=f"{size:,}", n=n - 1,
-                        parameters=f"{counting.n_parameters(run.model.config):,}"),
+    table = (page.label("numbers_table", size=grouped(size), n=n - 1,
+                        parameters=grouped(counting.n_parameters(run.model.config))),
              rf"|V|^{{t+1}} = {size}^{{{n}}} = 10^{{{n} \cdot {math.log10(size):.6f}}} = "
              rf"10^{{{n * math.log10(size):.4f}}}")
     return [*zip(names, (chain, logs, bits, rate)), table]

@@ -14,13 +14,12 @@ from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, charts, views
 from core.app.state import Run, reader
 from core.app.state.lesson_settings import Setting, Settings, view_setting
-from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number
+from core.figures.numbers import GREATEST, bracketed, latex_number, latex_operand, plain_number, readable, written
 
 PREFIX = "language_models_"
 MOST_TOKENS = 40        # of a text that is shown token by token
 TOLD = 25               # texts between two reports of progress
 TASKS = ("sentiment", "questions", "untaught", "opposites", "summary", "labels")
-_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 SETTINGS = Settings("language_models", {
     "view": view_setting("language_models"),
     "sentences": Setting(""),                  # a line each; empty: the lesson's own
@@ -136,13 +135,8 @@ def row_of(page: Lesson, s: Scored, label: str = "") -> dict:
     """A text as token_bits.js reads it."""
     return {"label": label, "tokens": s.tokens,
             "bits": [round(float(value), 6) for value in s.bits], "text": s.text,
-            "summary": page.label("row_summary", ln=signed(s.total), bits=plain_number(s.total_bits, 1),
+            "summary": page.label("row_summary", ln=plain_number(s.total, 2), bits=plain_number(s.total_bits, 1),
                                   rate=plain_number(s.rate, 2), perplexity=plain_number(s.perplexity, 1))}
-
-
-def signed(value: float) -> str:
-    """A number in a sentence, with two decimals and a true minus."""
-    return plain_number(value, 2).replace("-", "−")
 
 
 def draw_chart(name: str, figure: Callable, inputs: Sequence, heights: tuple[int, int]) -> None:
@@ -179,10 +173,7 @@ def times(nats: float) -> str:
     """The probability ratio e^nats, with its power of ten where it is large.
 
     >>> times(0.7), times(9.0), times(40.0)
-    ('2.01', '8\u202f103', '2.4 · 10¹⁷')
+    ('2.01', '8,103', '2.4\\xa0·\\xa010¹⁷')
     """
     factor = float(np.exp(min(nats, 700)))
-    if factor >= 1e7:
-        digits, _, power = f"{factor:.1e}".partition("e+")
-        return f"{digits} · 10{str(int(power)).translate(_RAISED)}"
-    return f"{factor:,.0f}".replace(",", "\u202f") if factor >= 100 else f"{factor:.3g}"
+    return written(f"{factor:.1e}") if factor >= GREATEST else readable(factor)

@@ -1,6 +1,6 @@
 import { button, draw, drawLine, drawText, make } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
-import { significant } from "../../core/components/lib/numbers.js";
+import { decimals, probability, significant } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
 import { mounted, redrawn } from "../../core/components/lib/view.js";
 
@@ -54,7 +54,7 @@ class Sentences {
     const tall = height + 3.4 * em;
     const svg = draw("svg", { width: Math.max(1, total), height: tall, class: "sentences-chart", role: "img",
       "font-size": "0.95em" }, place);
-    const listed = row.tokens.map((token, i) => `${token} ${row.bits[i].toFixed(1)}`).join(", ");
+    const listed = row.tokens.map((token, i) => `${token} ${decimals(row.bits[i], 1)}`).join(", ");
     svg.ariaLabel = `${row.text}: ${listed} ${this.text.bits}`;
     drawLine(svg, 0, height + 1.5 * em, total, height + 1.5 * em);
     const dearest = row.bits.indexOf(Math.max(...row.bits));
@@ -62,11 +62,12 @@ class Sentences {
     row.tokens.forEach((token, i) => {
       const width = widths[i], bar = (row.bits[i] / most) * height, middle = left + width / 2;
       const group = draw("g", {}, svg);
-      draw("title", {}, group, `${token}: ${row.bits[i]} ${this.text.bits}, p = ${significant(2 ** -row.bits[i], 4)}`);
+      const bits = significant(row.bits[i], 4), p = probability(2 ** -row.bits[i], 4);
+      draw("title", {}, group, `${token}: ${bits} ${this.text.bits}, p = ${p}`);
       draw("rect", { x: middle - em, width: 2 * em, y: height + 1.5 * em - bar, height: bar,
         class: i === dearest ? "high" : "" }, group);
       drawText(group, middle, height + 1.2 * em - bar,
-        row.bits[i] < 0.05 ? row.bits[i].toPrecision(1) : row.bits[i].toFixed(1),
+        row.bits[i] < 0.05 ? significant(row.bits[i], 1) : decimals(row.bits[i], 1),
         { anchor: "middle", name: i === dearest ? "sans strong" : "sans" });
       drawText(group, middle, height + 2.8 * em, token, { anchor: "middle", name: "" });
       left += width;

@@ -16,7 +16,7 @@ from core.app.frame import Lesson, Question, Reading
 from core.app.frame.charts import look
 from core.app.state import Run
 from core.evaluation import losses
-from core.figures.numbers import latex_number, latex_operand, plain_number
+from core.figures.numbers import latex_number, latex_operand, percent, plain_number, readable
 from core.training import corpus, teaching_text
 from pages.limits import charts as figures
 from pages.limits.shared import PREFIX, attached, choice, show
@@ -89,14 +89,14 @@ def draw(page: Lesson, run: Run) -> Reading:
                                **attached("seed"))
     given, control = _given(run, source, seed), _control(page, run, temperature, seed, TEXTS, TOKENS)
     name = page.label(f"source_{source}")
-    title = page.label("calibration_title", source=name, ece=_percent(given.calibration.expected_error),
-                       chance=_percent(given.usual_chance), verdict=page.label(given.verdict))
+    title = page.label("calibration_title", source=name, ece=percent(given.calibration.expected_error),
+                       chance=percent(given.usual_chance), verdict=page.label(given.verdict))
     st.markdown(f"**{title}**")
     left, right = st.container(key=f"{PREFIX}diagrams").columns(2, gap="medium", vertical_alignment="bottom")
     with left:
         _diagram(page, given, "given", source=name)
     with right:
-        _diagram(page, control, "control", temperature=f"{temperature:g}")
+        _diagram(page, control, "control", temperature=readable(temperature))
     return Reading(_lines(page, given), _question(page, run, temperature, seed),
                    [calibrate, chance_errors, losses.own_predictions],
                    {"given.csv": lambda: _table(given), "control.csv": lambda: _table(control)},
@@ -109,7 +109,7 @@ def _diagram(page: Lesson, result: Predictions, name: str, **values: str) -> Non
     titles = page.labels("axis") | {"diagonal": page.label("diagonal"), "right": page.label("column_came")}
     with st.container(gap="xsmall"):
         st.markdown(page.label("ece", caption=page.label(f"caption_{name}", **values), n=calibration.n,
-                               ece=_percent(calibration.expected_error), chance=_percent(result.chance.mean())))
+                               ece=percent(calibration.expected_error), chance=percent(result.chance.mean())))
         show(figures.reliability(calibration, titles, **look(190, presenting=160)), name)
         show(figures.counts(calibration, titles, **look(90, presenting=90)), f"{name}_counts")
 
@@ -144,10 +144,6 @@ def _control(page: Lesson, run: Run, temperature: float, seed: int, n_texts: int
                                   lambda value: value.n_bytes, page.label("writing"))
 
 
-def _percent(value: float) -> str:
-    return f"{plain_number(100 * value, 1)} %"
-
-
 def _lines(page: Lesson, given: Predictions) -> list[tuple[str, str]]:
     calibration, n = given.calibration, given.calibration.n
     parts = {b: b.count / n * abs(b.share_right - b.confidence) for b in calibration.bins if b.count}
@@ -170,10 +166,10 @@ def _question(page: Lesson, run: Run, temperature: float, seed: int) -> Question
     tau = 0.5 if temperature >= 1 else 2.0
     control = _control(page, run, tau, seed, FEW_TEXTS, FEW_TOKENS)
     answer = 2 if abs(control.gap) < SMALL else 0 if control.gap > 0 else 1
-    return Question(f"temperature_{tau:g}", page.label("question_temperature", temperature=f"{tau:g}"),
+    return Question(f"temperature_{tau:g}", page.label("question_temperature", temperature=readable(tau)),
                     [page.label(f"question_temperature_{k}") for k in range(3)], answer,
-                    page.label("because_temperature", said=_percent(control.confidence.mean()),
-                               came=_percent(control.right.mean()), temperature=f"{tau:g}"))
+                    page.label("because_temperature", said=percent(control.confidence.mean()),
+                               came=percent(control.right.mean()), temperature=readable(tau)))
 
 
 def _bins(page: Lesson, given: Predictions) -> pd.DataFrame:

@@ -94,7 +94,7 @@ def counts(calibration: Calibration, titles: Mapping[str, str], theme: str, scal
     bars = alt.Chart(frame).mark_rect(color=colour("kept", theme), stroke=colour("page", theme)).encode(
         x=quantity(alt.X, "left", titles["said"], [0, 1], format="%", values=TICKS), x2=alt.X2("right:Q"),
         y2=alt.Y2Datum(0),
-        y=quantity(alt.Y, "count", titles["count"], grid=False, tickCount=2, format="~s", minExtent=40 * scale,
+        y=quantity(alt.Y, "count", titles["count"], grid=False, tickCount=2, format=",d", minExtent=40 * scale,
                    maxExtent=40 * scale),
         tooltip=tips(bin=" ", count=titles["count"]))
     return framed(bars, theme, scale, height=height, width="container")

@@ -5,7 +5,7 @@
 // the hand rests.
 import { chip, draw, drawLine, drawText, fill, make, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
-import { probability } from "../../core/components/lib/numbers.js";
+import { decimals, probability } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, shortened, textWidth } from "../../core/components/lib/text.js";
 import { mounted, redrawn } from "../../core/components/lib/view.js";
 
@@ -147,7 +147,7 @@ class Facts {
     this.slider.ariaValueText = threshold;
     this.value.textContent = fill(this.text.threshold_value, { threshold });
     this.verdict.textContent = fill(said ? this.text.said : this.text.silent,
-      { threshold, said, wrong, lost, share: ((100 * wrong) / said).toFixed(1) });
+      { threshold, said, wrong, lost, share: decimals((100 * wrong) / said, 1) });
   }
 }
 

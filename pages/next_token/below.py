@@ -12,7 +12,7 @@ from core.app.frame import Lesson, Question, Reading
 from core.app.frame.code_and_data import as_csv
 from core.app.state import Run, reader
 from core.components.sampling_panel import PanelSettings, seeded_uniforms
-from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
+from core.figures.numbers import bracketed, grouped, latex_number, latex_operand, plain_number, probability
 from core.model import sampling
 from core.model.sampling import RULES, SamplingConfig, Truncation, truncate
 from pages.next_token.charts import largest_terms, terms_chart, terms_rows
@@ -133,7 +133,7 @@ def _softmax_lines(page: Lesson, run: Run, say, logits: np.ndarray, target: int,
     return [(say("scaled", best=plain_number(best, 6)),
              rf"\frac{{u - \max u}}{{T}} = \frac{{{latex_operand(logits[target])} - "
              rf"{bracketed(latex_operand(best))}}}{{{temperature:g}}} = {latex_operand(difference / temperature)}"),
-            (say("softmax", n=f"{len(logits):,}", **logit_names(page, run)),
+            (say("softmax", n=grouped(len(logits)), **logit_names(page, run)),
              rf"y = \frac{{e^{{(u - \max u)/T}}}}{{\sum_w e^{{(u_w - \max u)/T}}}} = "
              rf"\frac{{e^{{{latex_operand(difference / temperature)}}}}}{{{latex_operand(total)}}} = "
              rf"{latex_number(y)}")]
@@ -187,7 +187,7 @@ def _summary_lines(say, truncation: Truncation) -> list[tuple[str, str]]:
                rf"{latex_number(truncation.perplexity_after)}")
     if truncation.n_kept == len(truncation.probs):
         return [entropy]
-    return [entropy, (say("tail", n=f"{len(truncation.probs) - truncation.n_kept:,}"),
+    return [entropy, (say("tail", n=grouped(len(truncation.probs) - truncation.n_kept)),
                       rf"1 - {latex_operand(truncation.kept_mass)} = {latex_number(tail)},\qquad 1 - "
                       rf"{bracketed(latex_operand(truncation.kept_mass))}^{{100}} = "
                       rf"{latex_number(1 - truncation.kept_mass ** 100)}")]
@@ -239,7 +239,7 @@ def kept_counts(logits: np.ndarray) -> tuple[list[int], int]:
 def question(page: Lesson, logits: np.ndarray) -> Question:
     """Question: how many tokens does top-p = 0.5 keep at T = 2?"""
     options, answer = kept_counts(logits)
-    return Question("top_p", page.label("question", n=f"{len(logits):,}"), [f"{n:,}" for n in options], answer,
+    return Question("top_p", page.label("question", n=grouped(len(logits))), [grouped(n) for n in options], answer,
                     page.label("answer"))
 
 
@@ -249,8 +249,8 @@ def twin(page: Lesson, run: Run, truncation: Truncation, panel: PanelSettings) -
     first, drawn = (escaped(run.tokenizer.visible(int(truncation.token_ids[i]))) for i in (0, place))
     return page.label("panel_twin", T=f"{config.temperature:g}", k=config.top_k or off,
                       p=f"{config.top_p:g}" if config.top_p < 1 else off,
-                      kept=f"{truncation.n_kept:,}", size=f"{len(truncation.probs):,}",
-                      mass=probability(truncation.kept_mass), cut=f"{len(truncation.probs) - truncation.n_kept:,}",
+                      kept=grouped(truncation.n_kept), size=grouped(len(truncation.probs)),
+                      mass=probability(truncation.kept_mass), cut=grouped(len(truncation.probs) - truncation.n_kept),
                       tail=probability(max(0.0, 1 - truncation.kept_mass)), first=first,
                       y=probability(truncation.probs[0]), xi=f"{panel.xi:.4f}", drawn=drawn,
                       drawn_y=probability(truncation.renormalised[place]))
@@ -260,7 +260,7 @@ def summary(page: Lesson, run: Run, truncation: Truncation) -> dict[str, str]:
     """The values that "Pin as A" stores."""
     return {page.label("pin_prompt"): run.text[-60:],
             page.label("pin_settings"): SETTINGS.read("panel"),
-            page.label("panel_candidates"): f"{truncation.n_kept:,}",
+            page.label("panel_candidates"): grouped(truncation.n_kept),
             page.label("panel_mass"): probability(truncation.kept_mass),
             page.label("panel_entropy"): plain_number(truncation.entropy_after),
             page.label("panel_perplexity"): plain_number(truncation.perplexity_after),

@@ -2,6 +2,7 @@
 import numpy as np
 import pandas as pd
 
+from core.figures.numbers import written
 from core.figures.style import altair_theme, colour, diverging
 
 N_TERMS = 12
@@ -53,4 +54,4 @@ def terms_chart(labels: dict[str, str], theme: str, scale: float = 1.0) -> dict:
 def terms_rows(terms: pd.DataFrame) -> pd.DataFrame:
     """`largest_terms` for the chart: with their place and the text of the product."""
     return terms.assign(place=range(len(terms)),
-                        shown=[f"{value:+.2f}".replace("-", "−") for value in terms["product"]])
+                        shown=[written(f"{value:+.2f}") for value in terms["product"]])

@@ -8,6 +8,7 @@ from core.app.frame import Lesson, Reading
 from core.app.frame.named_token import look_up
 from core.app.state import Run, reader
 from core.components.sampling_panel import Context, message, sampling_panel
+from core.figures.numbers import grouped
 from pages.next_token import below
 from pages.next_token.shared import CONTEXTS, PANEL, SETTINGS, initial, take_settings
 
@@ -75,4 +76,4 @@ def earlier(page: Lesson, run: Run, position: int) -> str:
     follows = run.token_ids[position + 1]
     rank = look_up(run.logits(position), follows, run.tokens[position + 1]).rank
     return page.label("context_earlier", position=position, token=code(run.tokens[position]),
-                      next=code(run.tokens[position + 1]), rank=f"{rank:,}")
+                      next=code(run.tokens[position + 1]), rank=grouped(rank))

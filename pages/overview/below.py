@@ -13,7 +13,7 @@ from core.app.base.markdown import code, escaped
 from core.app.compute import cache
 from core.app.frame import Lesson, Question, Reading
 from core.app.state import Run
-from core.figures.numbers import bracketed, in_latex, latex_number, latex_operand, plain_number, probability
+from core.figures.numbers import bracketed, in_latex, latex_number, latex_operand, plain_number, probability, readable
 from core.model import sampling
 from core.model.sampling import Truncation, truncate
 from core.model.transformer import Transformer
@@ -139,7 +139,7 @@ def parts_latex(page: Lesson, run: Run) -> str:
     """`part_table` as LaTeX: text, shape, whole numbers in groups of three; the last row under a line."""
     def row(name: str, shape: str, count: int) -> str:
         return " & ".join([rf"\text{{{name}}}".replace("_", r"\_"), shape.replace("×", r"\times "),
-                           f"{count:,}".replace(",", r"\,")])
+                           str(count)])
 
     heads = " & ".join(rf"\text{{{page.label(name)}}}" for name in ("part", "shape", "parameters"))
     *parts, total = (row(*cells) for cells in _parts(page, run))
@@ -203,4 +203,4 @@ def twin(page: Lesson, run: Run, position: int, truncation: Truncation) -> str:
                       position=position, model=escaped(run.model_name),
                       top=escaped(run.tokenizer.visible(int(truncation.token_ids[0]))),
                       p=probability(truncation.probs[0]),
-                      first=f"{stream[0]:.3g}", last=f"{stream[-1]:.3g}", layers=run.model.config.n_layers)
+                      first=readable(stream[0]), last=readable(stream[-1]), layers=run.model.config.n_layers)

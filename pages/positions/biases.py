@@ -7,7 +7,7 @@ from core.app.frame import Lesson, Question, Reading
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting
 from core.figures import positions as figures
-from core.figures.numbers import latex_number, latex_operand
+from core.figures.numbers import latex_number, latex_operand, readable
 from core.model import positional
 from pages.positions.shared import PICTURE, Instrument, closest
 
@@ -37,9 +37,9 @@ def draw(page: Lesson, run: Run) -> Reading:
         data={"alibi_bias.csv": lambda: figures.matrix_table(alibi, "query", "key", "bias"),
               "relative_bias.csv": lambda: figures.matrix_table(relative, "query", "key", "bias")},
         picture=PICTURE,
-        title=page.label("bias_twin", head=head, heads=heads, slope=f"{slope:g}",
-                         half=f"{math.log(2) / slope:.3g}", clip=clip),
-        summary={"m": f"{slope:g}", "h": str(heads), "r": str(clip)},
+        title=page.label("bias_twin", head=head, heads=heads, slope=readable(slope),
+                         half=readable(math.log(2) / slope), clip=clip),
+        summary={"m": readable(slope), "h": str(heads), "r": str(clip)},
     )
 
 
@@ -83,5 +83,5 @@ def _question(page: Lesson, slope: float, head: int) -> Question:
     """By which factor a key 8 positions further away has less weight where all q · k are equal."""
     factor = math.exp(8 * slope)
     options = sorted({factor, 8.0, math.exp(8 * slope / 4), 1 + 8 * slope})
-    return page.question("biases", [page.label("bias_option", factor=f"{option:.4g}") for option in options],
-                         closest(options, factor), head=head, slope=f"{slope:g}", factor=f"{factor:.4g}")
+    return page.question("biases", [page.label("bias_option", factor=readable(option, 4)) for option in options],
+                         closest(options, factor), head=head, slope=readable(slope), factor=readable(factor, 4))

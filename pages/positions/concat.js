@@ -2,7 +2,7 @@
 // a part from p. float64.
 import { dot, hatch, line, matrixPicture, placePicture, stroke, write } from "../../core/components/lib/canvas.js";
 import { button, fill, make, marked } from "../../core/components/lib/dom.js";
-import { decimals, grouped, scientific, significant } from "../../core/components/lib/numbers.js";
+import { decimals, grouped, powerOfTen, significant } from "../../core/components/lib/numbers.js";
 import { mounted } from "../../core/components/lib/view.js";
 import { Panels } from "./panels.js";
 import { frequencies, sinusoid } from "./schemes.js";
@@ -76,7 +76,7 @@ class Concat extends Panels {
       choice.ariaChecked = String(name === mode);
     }
     const values = { token: this.token, i, d: this.d, width: this.p.length, k, rows: row.length,
-      parameters: grouped(row.length * k), worst: worst === 0 ? "0" : scientific(worst) };
+      parameters: grouped(row.length * k), worst: powerOfTen(worst) };
     this.caption(values, (name) => `${name}_${mode}`);
     const o = this.hover?.row;
     marked(this.reading, o === undefined ? fill(labels[`reading_${mode}`], values) : fill(labels.tip,

@@ -7,7 +7,7 @@ from core.app.frame import Lesson, Question, Reading
 from core.app.state import Run, reader
 from core.app.state.lesson_settings import Setting
 from core.figures import positions as figures
-from core.figures.numbers import latex_number, plain_number
+from core.figures.numbers import grouped, latex_number, plain_number
 from core.model import positional
 from pages.positions.shared import PICTURE, Instrument
 
@@ -42,7 +42,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         picture=PICTURE,
         title=page.label(f"concat_twin_{mode}", token=token, i=i, d=len(x), width=len(p),
                          worst=plain_number(float(np.abs(whole - parts).max()))),
-        summary={"mode": mode, "W": f"{(len(x) if adding else len(x) + len(p)) * len(whole):,}"},
+        summary={"mode": mode, "W": grouped((len(x) if adding else len(x) + len(p)) * len(whole))},
     )
 
 

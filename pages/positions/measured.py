@@ -11,7 +11,7 @@ from core.app.state import Run, reader
 from core.app.state.lesson_settings import Setting, Settings
 from core.evaluation import lengths
 from core.figures import positions as figures
-from core.figures.numbers import latex_number, latex_operand
+from core.figures.numbers import grouped, latex_number, latex_operand, written
 from core.model import checkpoints
 from core.model.config import POSITIONS
 
@@ -63,7 +63,7 @@ def _change(page: Lesson, inside: float, beyond: float) -> str:
 def _title(page: Lesson, scheme: str, inside: float, beyond: float, trained: int) -> str:
     return page.label("measured_ends" if math.isnan(beyond) else "measured_beyond",
                       scheme=page.label(f"scheme_{scheme}"), inside=f"{inside:.4f}", beyond=f"{beyond:.4f}",
-                      difference=f"{round(beyond, 4) - round(inside, 4):+.4f}".replace("-", "−"), trained=trained)
+                      difference=written(f"{round(beyond, 4) - round(inside, 4):+.4f}"), trained=trained)
 
 
 def _above(page: Lesson, table: pd.DataFrame, picked: str) -> str:
@@ -83,7 +83,7 @@ def _table(page: Lesson, losses: LossesByScheme) -> pd.DataFrame:
 def _numbers(page: Lesson, of: tuple[lengths.Stretch, ...], trained: int) -> list[tuple[str, str]]:
     inside, beyond = parts(of, trained)
     lines = [(page.label("measured_numbers_inside", trained=trained,
-                         n=f"{sum(s.n for s in of if s.last <= trained):,}"),
+                         n=grouped(sum(s.n for s in of if s.last <= trained))),
               rf"-\frac{{1}}{{n}} \sum \log p = {latex_number(inside)}, \qquad e^{{{latex_operand(inside)}}} = "
               rf"{latex_number(math.exp(inside))}")]
     if math.isnan(beyond):

@@ -115,7 +115,7 @@ export class Panels extends Instrument {
 
   /** A number of an axis. */
   tick(context, number, x, y, align = "right") {
-    write(context, written(number), x, y, this.ink("muted"), align);
+    write(context, grouped(number), x, y, this.ink("muted"), align);
   }
 
   /** The numbers of about `wanted` columns, below a picture. */

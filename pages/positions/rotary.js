@@ -2,7 +2,7 @@
 // distance alone. float64.
 import { dot, line, stroke, write } from "../../core/components/lib/canvas.js";
 import { fill, marked } from "../../core/components/lib/dom.js";
-import { decimals, scientific, significant, written } from "../../core/components/lib/numbers.js";
+import { decimals, powerOfTen, significant, written } from "../../core/components/lib/numbers.js";
 import { mounted } from "../../core/components/lib/view.js";
 import { baseAt, circle, Panels, polyline } from "./panels.js";
 import { frequencies, rotated } from "./schemes.js";
@@ -63,8 +63,8 @@ class Rotary extends Panels {
     this.showBase();
     const values = { ...this.names, i, j, shift, distance: written(i - j),
       ishift: i + shift, jshift: j + shift, pairs: this.omega.length,
-      score: written(this.unshifted.toFixed(15)), shifted: written(this.shifted.toFixed(15)),
-      difference: difference === 0 ? "0" : scientific(difference), short: decimals(this.unshifted) };
+      score: decimals(this.unshifted, 6), shifted: decimals(this.shifted, 6),
+      difference: powerOfTen(difference), short: decimals(this.unshifted) };
     this.caption(values);
     marked(this.reading, fill(this.labels.reading, values));
   }

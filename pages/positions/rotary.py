@@ -89,6 +89,6 @@ def _question(page: Lesson, d_k: int, base: float) -> Question:
     """The wavelength of the slowest pair in positions."""
     wavelength = 2 * math.pi / float(positional.frequencies(d_k, base)[-1])
     options = sorted({2 * math.pi, float(d_k), wavelength, 2 * math.pi * base + d_k})
-    return page.question("rotary", [page.label("rotary_option", n=f"{option:,.1f}") for option in options],
-                         closest(options, wavelength), d_k=d_k, base=f"{base:g}", pair=d_k // 2 - 1,
-                         wavelength=f"{wavelength:,.1f}")
+    return page.question("rotary", [page.label("rotary_option", n=plain_number(option, 1)) for option in options],
+                         closest(options, wavelength), d_k=d_k, base=readable(base, 4), pair=d_k // 2 - 1,
+                         wavelength=plain_number(wavelength, 1))

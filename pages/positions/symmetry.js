@@ -2,13 +2,11 @@
 // token. Four cases: positions on or off, mask on or off; the picked one is drawn.
 import { clipped, matrixPicture, stroke, write } from "../../core/components/lib/canvas.js";
 import { button, fill, make, marked } from "../../core/components/lib/dom.js";
-import { significant } from "../../core/components/lib/numbers.js";
+import { readable } from "../../core/components/lib/numbers.js";
 import { mounted } from "../../core/components/lib/view.js";
 import { Panels } from "./panels.js";
 
 const MOTION = 350;      // ms
-
-const written = (difference) => (difference === 0 ? "0" : significant(difference, 2));
 
 class Symmetry extends Panels {
   constructor(root) {
@@ -99,7 +97,7 @@ class Symmetry extends Panels {
     this.caption({ shown: this.width }, () => "caption");
     const t = this.token;
     marked(this.reading, t === null ? this.labels.hint : fill(this.labels.row,
-      { token: this.tokens[t], from: t, to: this.target[t], difference: written(this.differences[t]) }));
+      { token: this.tokens[t], from: t, to: this.target[t], difference: readable(this.differences[t], 2) }));
   }
 
   drawPanel(_, context) {
@@ -135,7 +133,7 @@ class Symmetry extends Panels {
     const left = g.right + g.strip + g.chip;
     context.fillStyle = this.ink("excluded");
     context.fillRect(left, y - Math.min(5, g.row / 3), length, Math.min(10, g.row / 1.5));
-    if (isNamed) write(context, written(value), left + length + 5, y, this.ink("text"));
+    if (isNamed) write(context, readable(value, 2), left + length + 5, y, this.ink("text"));
   }
 }
 

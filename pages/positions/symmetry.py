@@ -9,7 +9,7 @@ import streamlit as st
 from core.app.frame import Lesson, Question, Reading
 from core.app.state import Run, lesson_settings
 from core.app.state.lesson_settings import Setting
-from core.figures.numbers import latex_number
+from core.figures.numbers import latex_number, readable
 from core.model.intervention import Intervention
 from pages.positions.shared import PICTURE, Instrument
 
@@ -92,8 +92,8 @@ def draw(page: Lesson, run: Run) -> Reading:
         functions=[outcome, reordered],
         data={"symmetry.csv": lambda: _table(run, outcomes, permutation)},
         picture=PICTURE,
-        title=page.label("symmetry_twin", **{case: _plain(o.largest) for case, o in outcomes.items()}),
-        summary={page.label(f"symmetry_case_{case}"): _plain(o.largest) for case, o in outcomes.items()},
+        title=page.label("symmetry_twin", **{case: readable(o.largest, 2) for case, o in outcomes.items()}),
+        summary={page.label(f"symmetry_case_{case}"): readable(o.largest, 2) for case, o in outcomes.items()},
     )
 
 
@@ -111,17 +111,9 @@ def _choose(page: Lesson, n: int) -> tuple[int, ...]:
     return reordered(order, n, first, second, seed)
 
 
-def _plain(value: float) -> str:
-    """A difference with two digits, small ones with their power of ten."""
-    if value == 0 or value >= 0.01:
-        return f"{value:.2f}" if value else "0"
-    mantissa, exponent = f"{value:.1e}".split("e")
-    return f"{mantissa}e{int(exponent)}".replace("-", "\N{MINUS SIGN}")
-
-
 def _cases(page: Lesson, outcomes: dict[str, Outcome]) -> list[dict]:
     return [{"id": case, "title": page.label(f"symmetry_case_{case}"),
-             "number": _plain(o.largest), "follows": o.follows,
+             "number": readable(o.largest, 2), "follows": o.follows,
              "verdict": page.label("symmetry_follows" if o.follows else "symmetry_differs")}
             for case, o in outcomes.items()]
 

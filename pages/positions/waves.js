@@ -3,7 +3,7 @@
 // checks it on release.
 import { matrixPicture } from "../../core/components/lib/canvas.js";
 import { fill, make, marked } from "../../core/components/lib/dom.js";
-import { decimals, scientific, written } from "../../core/components/lib/numbers.js";
+import { decimals, powerOfTen, written } from "../../core/components/lib/numbers.js";
 import { mounted } from "../../core/components/lib/view.js";
 import { baseAt, Panels } from "./panels.js";
 import { drawDial, drawGram, drawHeat, drawLengths, drawProducts, drawWave, wavelength } from "./waves_panels.js";
@@ -111,7 +111,7 @@ class Waves extends Panels {
     const values = {
       n, d, i, j, pair, even: 2 * pair, odd: 2 * pair + 1, wavelength: wavelength(this.omega[pair]),
       distance: Math.abs(i - j), signed: written(i - j), product: decimals(row[j]),
-      sum: decimals(distances[Math.abs(i - j)]), residual: worst === 0 ? "0" : scientific(worst),
+      sum: decimals(distances[Math.abs(i - j)]), residual: powerOfTen(worst),
       turned: this.omega.filter((w) => 2 * Math.PI / w <= n).length, pairs: d / 2,
     };
     this.caption(values, (name) => `caption_${name}`);

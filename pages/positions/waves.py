@@ -5,7 +5,7 @@ from core.app.frame import Lesson, Question, Reading
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting
 from core.figures import positions as figures
-from core.figures.numbers import latex_number, plain_number
+from core.figures.numbers import latex_number, plain_number, readable
 from core.model import positional
 from pages.positions.shared import PICTURE, Instrument, closest
 
@@ -30,9 +30,9 @@ def draw(page: Lesson, run: Run) -> Reading:
         data={"pairs.csv": lambda: figures.pair_table(i, j, omegas, page.label("waves_columns").split("|")),
               "positions.csv": lambda: figures.matrix_table(P, "position", "dimension", "value")},
         picture=PICTURE,
-        title=page.label("waves_twin", n=n, d=d, base=f"{base:g}", pair=pair,
-                         wavelength=f"{2 * np.pi / omegas[pair]:.4g}", i=i, j=j, product=plain_number(P[i] @ P[j])),
-        summary={"N": str(n), "d": str(d), "b": f"{base:g}", "λ": f"{2 * np.pi / omegas[pair]:.4g}",
+        title=page.label("waves_twin", n=n, d=d, base=readable(base, 4), pair=pair,
+                         wavelength=readable(2 * np.pi / omegas[pair], 4), i=i, j=j, product=plain_number(P[i] @ P[j])),
+        summary={"N": str(n), "d": str(d), "b": readable(base, 4), "λ": readable(2 * np.pi / omegas[pair], 4),
                  f"P{i} · P{j}": plain_number(P[i] @ P[j])},
     )
 

@@ -6,7 +6,7 @@ import { circle, polyline } from "./panels.js";
 const SMOOTH = 8192;      // n × d up to which the products between whole positions are computed too
 
 /** The positions in one turn, as a reader sees them. */
-export const wavelength = (omega) => grouped(significant(2 * Math.PI / omega, 4));
+export const wavelength = (omega) => significant(2 * Math.PI / omega, 4);
 
 /** The middle of a column of positions. */
 const centre = ({ left, width, columns }, column) => left + ((column + 0.5) * width) / columns;

@@ -86,7 +86,7 @@ def draw(page: Lesson, run: Run) -> Reading:
          lambda point: _pick(heads.get(point["name"])))
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.markdown(page.label("sum_line", n=len(logit.parts), total=plain_number(logit.total),
-                               logit=plain_number(logit.logit), difference=f"{abs(logit.total - logit.logit):.1e}"),
+                               logit=plain_number(logit.logit), difference=readable(abs(logit.total - logit.logit), 2)),
                     width="content")
         if len(rows) > len(bars) or read("all"):
             st.toggle(page.label("all_parts", n=len(rows)), **attached("all"))

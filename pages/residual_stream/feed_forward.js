@@ -5,7 +5,7 @@
 // click on it picks it.
 import { button, chip, draw, drawLine, drawText, fill, make, rich, sized } from "../../core/components/lib/dom.js";
 import { byKeys } from "../../core/components/lib/keys.js";
-import { niceStep, significant, written } from "../../core/components/lib/numbers.js";
+import { niceStep, readable, significant, written } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
 import { mounted, onWidth } from "../../core/components/lib/view.js";
 
@@ -143,7 +143,7 @@ class Neurons {
     this.frame = { from, to, x, y };
     this.size(svg, width, height, this.text.bars);
     for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9; k++)
-      this.level(svg, k, [from, to], y(k * step), written(Number((k * step).toPrecision(3))));
+      this.level(svg, k, [from, to], y(k * step), readable(k * step));
     for (let i = 0, every = niceStep(n / 7); i < n; i += every) this.write(svg, x(i), floor + 1.1 * em, i);
     this.write(svg, (from + to) / 2, height - 0.35 * em, this.text.neuron);
     this.upright(svg, this.text.activation, (top + floor) / 2);

@@ -3,7 +3,7 @@
 // the chart shows its cell.
 import { draw, fontOf, hoverCell, pick, show } from "../../core/components/residual_grid/grid.js";
 import { clipped, line, resize, stroke, write } from "../../core/components/lib/canvas.js";
-import { niceStep, significant } from "../../core/components/lib/numbers.js";
+import { niceStep, readable, significant } from "../../core/components/lib/numbers.js";
 import { readTheme } from "../../core/components/lib/theme.js";
 
 const DASHES = { residual: [], attention: [8, 5], mlp: [2, 4] };
@@ -79,7 +79,7 @@ function drawAxes(state, context) {
   stroke(context, theme.grid);
   for (const value of ticks(data)) {
     line(context, left, y(value), right, y(value));
-    write(context, String(Number(value.toPrecision(3))), left - 8, y(value), theme.muted, "right", { font });
+    write(context, readable(value), left - 8, y(value), theme.muted, "right", { font });
   }
   const marked = markedDepth(state, -1), every = Math.ceil((26 * type * depths.length) / (right - left));
   depths.forEach((name, i) => {

@@ -12,7 +12,7 @@ from core.app.base.markdown import code, escaped
 from core.app.frame import Lesson, Number, Prediction, Reading, Truth, guess_of
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
-from core.figures.numbers import latex_number, plain_number
+from core.figures.numbers import grouped, latex_number, plain_number
 from core.language import segmentation
 from core.model.tokenizer import Tokenizer
 from pages.tokens import learned
@@ -113,7 +113,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     sizes = [way.vocab_size for way in ways if way.vocab_size]
     rows = [{"name": way.name, "vocabulary": way.vocab_size,
              "vocabulary_text": page.label("methods_endless") if way.vocab_size is None
-                                else f"{way.vocab_size:,}".replace(",", "\u202f"),
+                                else grouped(way.vocab_size),
              "counts": [len(pieces) for pieces in row], "pieces": [pieces[:SHOWN] for pieces in row],
              "unknown": [0 if way.alphabet is None else sum(character not in way.alphabet for character in text)
                          for text in texts]} for way, row in zip(ways, cuts)]
@@ -136,8 +136,9 @@ def _reading(page: Lesson, run: Run, texts: list[str], ways: list[Method], cuts:
     text, counts = texts[example], [len(row[example]) for row in cuts]
     n_bytes = len(text.encode())
     model = 3       # the loaded model's row
-    table = page.table([(way.name, str(way.vocab_size or "∞"), count, plain_number(n_bytes / count))
-                        for way, count in zip(ways, counts)], "method", "vocabulary", "tokens", "rate")
+    table = page.table([(way.name, grouped(way.vocab_size) if way.vocab_size else "∞", count,
+                         plain_number(n_bytes / count)) for way, count in zip(ways, counts)],
+                       "method", "vocabulary", "tokens", "rate")
     rate = rf"\frac{{{n_bytes}}}{{{counts[model]}}} = {latex_number(n_bytes / counts[model])}"
     every = [{page.label("column_method"): way.name} | {heading(text): len(pieces) for text, pieces in zip(texts, row)}
              for way, row in zip(ways, cuts)]

@@ -8,6 +8,7 @@ from core.app.compute import cache
 from core.app.frame import Lesson, Place, Prediction, Reading, Truth, guess_of
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
+from core.figures.numbers import readable
 from core.language import segmentation
 from core.model.tokenizer import Tokenizer, visible_form
 from pages.tokens.merges import rules_of, rules_table
@@ -107,7 +108,7 @@ def _lines(page: Lesson, run: Run, token: int, n_bytes: int) -> list[tuple[str, 
     n, merges = run.tokenizer.vocab_size, len(run.tokenizer.merges)
     d = run.model.config.d_model
     signs = n - n_bytes - merges
-    lines = [(page.label("numbers_rows", share=f"{100 * n * d / run.model.n_parameters:.3g}"),
+    lines = [(page.label("numbers_rows", share=readable(100 * n * d / run.model.n_parameters)),
               rf"|V| \times d = {n} \times {d} = {n * d}")]
     if run.tokenizer.method == Tokenizer.method:
         lines.insert(0, (page.label("numbers_vocabulary", signs=signs), rf"|V| = {signs} + {n_bytes} + {merges} = {n}"))

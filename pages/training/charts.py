@@ -15,9 +15,10 @@ import pandas as pd
 from core.figures.channels import kinds, quantity
 from core.figures.lines import DASHES, spread
 from core.figures.numbers import readable
-from core.figures.style import POWER_OF_TEN, altair_theme, colour, framed, layered
+from core.figures.style import POWER_OF_TEN, TIMES_POWER_OF_TEN, altair_theme, colour, framed, layered
 
 NAME_HEIGHT = 15         # px of the name of a line
+SMALL = 1e-3             # an axis that ends below it has powers of ten
 FURTHEST = 1e3           # coordinates of a path are clipped to this size
 MEANINGS = {"held_out": "query", "held_out_text": "query", "loss": "excluded", "accuracy": "value",
             "gradient_norm": "key", "old": "key", "kl": "attention", "margin": "value",
@@ -56,7 +57,8 @@ class Axis:
 
     def encoding(self, field: str, grid: bool = False, ticks: int = 5, clamp: bool = False) -> dict:
         """The axis in Vega-Lite. clamp: draw values beyond the domain at its edge."""
-        labels = {"labelExpr": POWER_OF_TEN} if self.log else {"format": self.format}
+        labels = ({"labelExpr": POWER_OF_TEN} if self.log
+                  else {"labelExpr": TIMES_POWER_OF_TEN} if abs(self.domain[1]) < SMALL else {"format": self.format})
         return {"field": field, "type": "quantitative", "title": self.title or None,
                 "scale": {"type": "log" if self.log else "linear", "domain": list(self.domain), "nice": False,
                           "clamp": clamp},

@@ -17,7 +17,7 @@ from core.app.frame.guard import fragment
 from core.app.frame.prediction import guess_of
 from core.app.state import Run, model_choice, reader
 from core.app.state import run as runs
-from core.figures.numbers import latex_number, latex_operand, readable
+from core.figures.numbers import grouped, latex_number, latex_operand, probability, readable
 from core.learning import teacher_forcing
 from core.model.checkpoints import Milestone
 from pages.training.charts import Axis
@@ -26,7 +26,6 @@ from pages.training.shared import (
     attached,
     chart_height,
     fraction,
-    grouped,
     keep,
     loss_and_exponential,
     nats,
@@ -142,7 +141,7 @@ def _title(page: Lesson, past: Run, name: str, moment: Milestone) -> str:
     best, token = past.trace.probs[-1].double().max(dim=-1)
     return page.label("childhood_title", name=name, steps=grouped(moment.step),
                       tokens=grouped(moment.tokens_seen), loss=readable(first_loss(moment)),
-                      token=code(past.tokenizer.visible(int(token))), p=readable(100 * float(best)))
+                      token=code(past.tokenizer.visible(int(token))), p=probability(float(best)))
 
 
 def shortened(sample: str) -> str:
@@ -168,7 +167,7 @@ def _curves(page: Lesson, moments: tuple[Milestone, ...], at: int, guess: float 
     bounds = (math.floor(20 * low - 1) / 20, math.ceil(20 * high + 1) / 20) if first else (0.0, float(math.ceil(high)))
     scores = {name: [getattr(moment, name) for moment in moments]
               for name in ("induction_score", "previous_token_score")}
-    ticks, marks = [f"{moment.step}" for moment in moments], {max(at, first): ""}
+    ticks, marks = [grouped(moment.step) for moment in moments], {max(at, first): ""}
     if guess is not None:
         place = float(np.interp(guess, [moment.step for moment in moments], range(len(moments))))
         marks |= {place: page.frame_words.label("before_mine")} if place >= first else {}

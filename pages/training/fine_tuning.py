@@ -12,7 +12,7 @@ from core.app.compute.cache import LoadedModel
 from core.app.frame import Lesson, Question, Reading
 from core.app.frame.prediction import guess_of
 from core.app.state import Run
-from core.figures.numbers import latex_operand, plain_number, readable
+from core.figures.numbers import grouped, latex_operand, plain_number, readable
 from core.learning import low_rank, tuning, tuning_texts
 from core.learning.tuning import Pair, SupervisedTuner
 from core.learning.tuning_texts import Fact, TextPair
@@ -20,7 +20,7 @@ from core.model.transformer import Transformer
 from pages.training import recorded_tuning
 from pages.training import tuning_parts as parts
 from pages.training.recorded_tuning import TuningRun
-from pages.training.shared import ask, attached, chart_height, fraction, grouped, nats, one_of, read
+from pages.training.shared import ask, attached, chart_height, fraction, nats, one_of, read
 from pages.training.tuning_parts import Stage, one_line, visible
 
 STEP = "task"               # of the wizard, between the stage and the button

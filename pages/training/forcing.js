@@ -1,6 +1,6 @@
 import { draw, drawLine, drawText, fill, make, spokenLine } from "../../core/components/lib/dom.js";
 import { steppedByKeys } from "../../core/components/lib/keys.js";
-import { readable } from "../../core/components/lib/numbers.js";
+import { probability, readable } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
 import { mounted, redrawn } from "../../core/components/lib/view.js";
 
@@ -37,8 +37,9 @@ class Forcing {
   }
 
   words(i) {
-    return fill(this.text.column, { token: this.tokens[i], guess: this.guesses[i], p_guess: percent(this.p_guess[i]),
-      next: this.tokens[i + 1], p: percent(this.p_true[i]), loss: readable(this.losses[i]) });
+    return fill(this.text.column, { token: this.tokens[i], guess: this.guesses[i],
+      p_guess: probability(this.p_guess[i]), next: this.tokens[i + 1], p: probability(this.p_true[i]),
+      loss: readable(this.losses[i]) });
   }
 
   reveal() {
@@ -85,12 +86,13 @@ class Forcing {
     const x = i * this.column, middle = x + this.column / 2, known = i < this.losses.length;
     const group = draw("g", { class: `column${i === this.picked ? " picked" : ""}` }, this.svg);
     draw("title", {}, group, known ? this.words(i)
-        : fill(this.text.last, { token: this.tokens[i], guess: this.guesses[i], p_guess: percent(this.p_guess[i]) }));
+        : fill(this.text.last,
+          { token: this.tokens[i], guess: this.guesses[i], p_guess: probability(this.p_guess[i]) }));
     draw("rect", { class: "ground", x: x + 1, y: 1, width: this.column - 2, height: top + bars + 2 * em - 2, rx: 5 },
       group);
     this.token(group, this.tokens[i], middle, 1.3 * em, em, "");
     this.token(group, this.guesses[i], middle, 3.6 * em, em, this.right[i] ? "right" : "guess");
-    const share = (p, y) => drawText(group, middle, y, percent(p), { anchor: "middle", size: 0.85 * em });
+    const share = (p, y) => drawText(group, middle, y, probability(p), { anchor: "middle", size: 0.85 * em });
     share(this.p_guess[i], 5.2 * em);
     if (!known) return;
     this.token(group, this.tokens[i + 1], middle, 6.6 * em, em, this.right[i] ? "right" : "");
@@ -118,13 +120,6 @@ class Forcing {
     label.setAttribute("textLength", room);
     label.setAttribute("lengthAdjust", "spacingAndGlyphs");
   }
-}
-
-/** Three significant digits, or more if a smaller value would read as 100 % with these. */
-function percent(p) {
-  let digits = 3;
-  while (p < 1 && digits < 17 && Number((100 * p).toPrecision(digits)) >= 100) digits += 1;
-  return `${readable(100 * p, digits)} %`;
 }
 
 export default mounted(Forcing);

@@ -24,7 +24,7 @@ const LEAST = 0.01, MOST = 1e5;      // minutes of arc, the ends of the logarith
 const DAY = 86400000, J2000 = Date.UTC(2000, 0, 1, 12);
 
 /** An error as it is said: beyond half a turn it is no angle any more. */
-const angle = (minutes) => (minutes < 10000 ? `${grouped(significant(minutes))}′` : `> ${grouped(10000)}′`);
+const angle = (minutes) => (minutes < 10000 ? `${significant(minutes)}′` : `> ${grouped(10000)}′`);
 
 class Orbit extends Instrument {
   constructor(root) {
@@ -116,7 +116,7 @@ class Orbit extends Instrument {
     const values = { step: fit.steps[this.at], train: angle(fit.train[this.at]), test: angle(fit.test[this.at]),
       date: shown, longitude: decimals(longitude, 2), distance: significant(distance, 4), off: angle(off),
       angle: angle(off * Math.sqrt(3)),
-      km: grouped(significant(off * Math.sqrt(3) / 60 * (Math.PI / 180) * Math.hypot(...true_) * 149.597870700)) };
+      km: significant(off * Math.sqrt(3) / 60 * (Math.PI / 180) * Math.hypot(...true_) * 149.597870700) };
     for (const [name, { say }] of Object.entries(this.panels)) say(fill(labels[`caption_${name}`], values));
     marked(this.reading, fill(labels[distance > 100 ? "reading_lost" : "reading"], values));
   }

@@ -15,7 +15,7 @@ from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.components.lib.bytes import pack
 from core.components.lib.instrument import instrument
-from core.figures.numbers import latex_number, latex_operand, readable
+from core.figures.numbers import grouped, latex_number, latex_operand, probability, readable
 from core.learning import kepler
 from core.learning.kepler import Fit, Observations
 from core.model import checkpoints
@@ -25,7 +25,6 @@ from pages.training.shared import (
     chart_height,
     choice,
     fraction,
-    grouped,
     keep,
     numeric,
     place_of,
@@ -143,7 +142,7 @@ def phases(page: Lesson, run: Run, fit: Fit) -> str:
     p, token = run.trace.probs[-1].double().max(dim=-1)
     values = dict(name=escaped(run.model_name), L=config.n_layers, h=config.n_heads, d=config.d_model,
                   n=grouped(run.model.n_parameters), tokens=f"{sum(row['tokens_seen'] for row in ends) / 1e6:.1f}",
-                  steps=sum(row["step"] for row in ends), held_out=held_out, p=readable(100 * float(p)),
+                  steps=sum(row["step"] for row in ends), held_out=held_out, p=probability(float(p)),
                   token=run.tokenizer.visible(int(token)).replace("`", "ˋ").replace("|", "\\|"),
                   measured=read("measured"), noise=f"{read('noise'):g}",
                   trained=f"{kepler.TRAINED:g}", fitted=fit.numbers.shape[1], last=int(fit.steps[-1]),

@@ -15,7 +15,7 @@ from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth,
 from core.app.frame.guard import fragment
 from core.app.frame.prediction import guess_of
 from core.app.state import Run, reader
-from core.figures.numbers import latex_number, latex_operand, readable
+from core.figures.numbers import grouped, latex_number, latex_operand, readable
 from core.learning import grammar, recorded
 from core.learning import learner as learning
 from core.learning.learner import BATCH, CLIP, Knobs, Learner, LearningTask, Progress
@@ -32,7 +32,6 @@ from pages.training.shared import (
     chart_height,
     choice,
     fraction,
-    grouped,
     keep,
     loss_and_exponential,
     newest,
@@ -215,7 +214,7 @@ def _picture(page: Lesson, learner: Learner | Replay, guess: float | None) -> No
 def _curve(page: Lesson, lines: Sequence[str], records: list[Progress], y: Axis, height: int, **options) -> None:
     """Chart some values of the records over the steps; the chart has the name of the last of `lines`."""
     steps = [progress.step for progress in records]
-    x = Axis(page.label("axis_steps"), (0, next(n for n in AXIS_STEPS if n >= steps[-1])), format="~s")
+    x = Axis(page.label("axis_steps"), (0, next(n for n in AXIS_STEPS if n >= steps[-1])), format=",d")
     show_curve(page, lines[-1], "line", {line: (steps, [getattr(progress, line) for progress in records])
                                          for line in lines}, x, y, height, **options)
 

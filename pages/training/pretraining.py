@@ -11,7 +11,7 @@ from core.app.compute.cache import LoadedModel
 from core.app.frame import Lesson, Question, Reading
 from core.app.frame.guard import fragment
 from core.app.state import Run, reader
-from core.figures.numbers import latex_number, latex_operand, readable
+from core.figures.numbers import grouped, latex_number, latex_operand, probability, readable
 from core.learning import tuning
 from core.model import checkpoints
 from pages.training import fine_tuning
@@ -20,7 +20,6 @@ from pages.training.charts import Axis
 from pages.training.shared import (
     ask,
     chart_height,
-    grouped,
     loss_and_exponential,
     nats,
     read,
@@ -117,8 +116,8 @@ def _question(page: Lesson, loaded: LoadedModel, example) -> Question:
     def named(token: int) -> str:
         return code(loaded.tokenizer.visible(token))
 
-    def percent(token: int) -> str:
-        return readable(100 * math.exp(log_probs[token]))
+    def p(token: int) -> str:
+        return probability(math.exp(log_probs[token]))
 
     return ask(page, "pretrained", {first, order[9], order[39]}, order[0], named, prompt=one_line(example.prompt),
-               token=named(order[0]), p=percent(order[0]), answer=named(first), p_answer=percent(first))
+               token=named(order[0]), p=p(order[0]), answer=named(first), p_answer=p(first))

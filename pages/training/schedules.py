@@ -11,7 +11,7 @@ import streamlit as st
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.frame.prediction import guess_of
 from core.app.state import Run
-from core.figures.numbers import latex_number, latex_operand, readable, superscript
+from core.figures.numbers import grouped, latex_number, latex_operand, readable, superscript
 from core.learning import schedules
 from core.learning.learner import Knobs
 from core.learning.schedules import ADAM_OF_OURS, KINDS, Schedule
@@ -25,7 +25,6 @@ from pages.training.shared import (
     chart_height,
     choice,
     fraction,
-    grouped,
     keep,
     numeric,
     pick_power,
@@ -148,7 +147,7 @@ def _chart(page: Lesson, drawn: dict[str, Schedule], picked: str, peak: float, *
              for kind, curve in drawn.items()}
     show_curves("schedule", lines, ["query" if kind == picked else "excluded" for kind in drawn],
                 Axis(page.label("axis_steps"), (0, total), format=",d"),
-                Axis(page.label("axis_rate"), (0.0, 1.08 * peak), format="~g" if peak >= 1e-3 else "~e"),
+                Axis(page.label("axis_rate"), (0.0, 1.08 * peak)),
                 chart_height(30), solid=page.label(f"schedule_{picked}"), **rules)
 
 

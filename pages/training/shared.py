@@ -194,15 +194,6 @@ def show_pattern(page: Lesson, name: str, pattern: torch.Tensor, tokens: Sequenc
 # ---- numbers and questions -------------------------------------------------------------------------------------------
 
 
-def grouped(n: int) -> str:
-    """An integer with grouped thousands.
-
-    >>> grouped(12345)
-    '12\\u202f345'
-    """
-    return f"{n:,}".replace(",", "\u202f")
-
-
 def fraction(above: object, below: object) -> str:
     """A fraction in LaTeX.
 

@@ -358,7 +358,7 @@ def curves(page: Lesson, name: str, lines: Sequence[str], history: Sequence[Tuni
     values = [y for _, ys in drawn.values() for y in ys if math.isfinite(y)] + list((levels or {}).values())
     domain = min(0.0, float(math.floor(min(values)))), float(max(1, math.ceil(max(values))))
     end = next(n for n in AXIS_STEPS if n >= steps[-1])
-    show_curve(page, f"tuning_{name}", "tuning_line", drawn, Axis(page.label("axis_steps"), (0, end), format="~s"),
+    show_curve(page, f"tuning_{name}", "tuning_line", drawn, Axis(page.label("axis_steps"), (0, end), format=",d"),
                Axis(page.label(f"axis_tuning_{name}"), domain), height, levels=levels, points=len(history) == 1)
 
 

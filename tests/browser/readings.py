@@ -11,6 +11,7 @@ from playwright.sync_api import Page
 from torch import Tensor
 
 from core.app.base import prose
+from core.figures.numbers import DOT
 from tests.helpers.shapes import Shown
 
 POINTS = 700
@@ -128,7 +129,7 @@ def index(named: str, shown: Shown) -> int:
 def agrees(written: str, expected: float, noise: float) -> bool:
     """Whether a written number is the expected one, rounded, but for noise; of NaN, which the mask hides, no number is
     written."""
-    digits = written.translate(ASCII).replace("·10", "e")
+    digits = written.lstrip("<> ").replace(",", "").translate(ASCII).replace(f"{DOT}10", "e")
     try:
         number = Decimal(digits)
     except InvalidOperation:

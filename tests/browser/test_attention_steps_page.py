@@ -15,6 +15,7 @@ from core.model import checkpoints
 from tests.browser.pictures import pictures_at_rest
 from tests.browser.serving import settle
 from tests.browser.views import LESSONS, opened
+from tests.helpers.messages import value_of
 
 WORDS = prose.load("attention")
 PROMPT = "&prompt=The%20cat%20sat%20on%20the%20mat.%20The%20dog%20sat%20on%20the"
@@ -72,7 +73,7 @@ def test_a_number_opens_the_sum_that_it_came_from(open_page):
     seen = set()
     for _ in range(3):
         product = float(number.search(page.locator(".detail .formula").text_content())[1].replace("−", "-"))
-        terms = [float(term.replace("−", "-").replace("e", "E"))
+        terms = [value_of(term)
                  for term in page.locator(".detail .term b").all_text_contents()]
         assert len(terms) == 32 and abs(sum(terms) - product) < 32 * 6e-5
         seen.add(product)

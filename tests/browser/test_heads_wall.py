@@ -19,6 +19,7 @@ from core.figures import style
 from core.figures.heads import head_name
 from tests.browser.pictures import cut_off, pictures
 from tests.browser.serving import go_to, rest, settle
+from tests.helpers.messages import value_of
 
 WORDS = prose.load("heads")
 LONG = "The dog ran to the park and saw a bird. " * 12          # more tokens than travel whole
@@ -75,12 +76,6 @@ def four_digits(weight: float) -> float:
     return float(f"{weight:.4g}")
 
 
-def read_out(written: str) -> float:
-    """The number that a reading shows: 0.1234 or 1.234·10⁻⁵."""
-    mantissa, _, power = written.partition("·10")
-    return float(mantissa) * 10.0 ** int(power.translate(str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")) or 0)
-
-
 def test_hover_reads_the_query_the_key_and_the_exact_weight(open_page):
     page, run = heads_page(open_page), run_on()
     weights, n = patterns(run), len(run.token_ids)
@@ -89,7 +84,7 @@ def test_hover_reads_the_query_the_key_and_the_exact_weight(open_page):
         reading = page.locator(".wall .tip")
         expect(reading.locator("b")).to_have_text(f"{layer}.{head}")
         assert reading.locator(".chip").all_text_contents() == [run.tokens[query], run.tokens[key]]
-        assert (read_out(reading.locator("output").inner_text())
+        assert (value_of(reading.locator("output").inner_text())
                 == pytest.approx(four_digits(weights[layer, head, query, key]), rel=1e-9))
     point_at(page, 2, 2, 1, n - 1, n)
     expect(page.locator(".wall .tip output")).to_have_text("masked")
@@ -103,7 +98,7 @@ def test_on_a_long_prompt_the_exact_weight_of_any_head_is_fetched(open_page):
     page.mouse.move(box["x"] + 0.3 * box["side"], box["y"] + 0.8 * box["side"])
     expect(page.locator(".wall .tip output")).to_have_text(re.compile(r"\d"), timeout=20_000)
     query, key = map(int, re.match(r"(\d+) → (\d+)", page.locator(".wall .tip small").inner_text()).groups())
-    assert (read_out(page.locator(".wall .tip output").inner_text())
+    assert (value_of(page.locator(".wall .tip output").inner_text())
             == pytest.approx(four_digits(weights[4, 3, query, key]), rel=1e-9))
 
 
@@ -168,7 +163,7 @@ def test_the_opened_head_answers_keys_zoom_and_click(open_page):
     page.keyboard.press("ArrowRight")
     reading = page.locator(".view .tip")
     assert reading.locator(".chip").all_text_contents() == [run.tokens[4], run.tokens[3]]
-    assert read_out(reading.locator("output").inner_text()) == pytest.approx(four_digits(weights[4, 3]), rel=1e-9)
+    assert value_of(reading.locator("output").inner_text()) == pytest.approx(four_digits(weights[4, 3]), rel=1e-9)
     page.keyboard.press("Enter")
     settle(page)
     expect(page).to_have_url(re.compile("(?=.*position=4)(?=.*heads_key=3)"))
@@ -192,7 +187,7 @@ def test_lines_say_the_weights_of_the_query_under_the_hand(open_page):
     page.locator(".queries button").nth(6).hover()
     shown = page.locator(".keys .amount").all_text_contents()
     assert [bool(text) for text in shown] == [bool(weight >= 0.01) for weight in weights[6]]
-    assert ([read_out(text) for text in shown if text]
+    assert ([value_of(text) for text in shown if text]
             == pytest.approx([four_digits(w) for w in weights[6] if w >= 0.01], rel=1e-9))
 
 

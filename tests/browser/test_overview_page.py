@@ -15,6 +15,7 @@ from core.app.state.run import Run, read
 from pages.overview import shared
 from tests.browser.accessibility import violations
 from tests.browser.serving import rest, settle
+from tests.helpers.messages import value_of
 from tests.helpers.prompts import PROMPTS
 
 CATS = "The cat sat on the mat. The dog sat on the"
@@ -54,9 +55,8 @@ def run_of(prompt: str) -> Run:
 
 
 def number(shown: str) -> float:
-    """A reading as a number: 1.23 or 1.23·10⁻⁵, or what stands first in brackets."""
-    mantissa, _, exponent = re.match(r"\(?([^;]+)", shown)[1].partition("·10")
-    return float(mantissa) * 10 ** int(exponent.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")) or 0)
+    """A reading as a number, or what stands first in brackets."""
+    return value_of(re.match(r"\(?([^;]+)", shown)[1])
 
 
 def test_the_strip_the_sentence_and_the_whole_map_stand_on_the_first_screen(open_page):

@@ -17,6 +17,7 @@ from core.app.state.run import Run, read
 from core.components.sampling_panel import PanelSettings
 from core.model.sampling import SamplingConfig, draw, truncate
 from tests.browser.serving import settle
+from tests.helpers.messages import value_of
 
 FIND = """() => { const seek = (root) => { for (const node of root.querySelectorAll('*')) {
     if (node.classList.contains('sampling-panel')) return node;
@@ -61,7 +62,7 @@ def test_the_panel_shows_what_python_computes_of_the_same_logits(open_page):
     assert panel["candidates"] == [token if len(token) <= 14 else token[:13] + "…" for token in tokens[:40]]
     assert panel["kept"] == expected.n_kept and f"{expected.n_kept:,}" in panel["headline"]
     assert panel["drawn"] == tokens[draw(expected, 0.35)]
-    after = [float(row.locator("td.strong").inner_text().replace(",", ""))
+    after = [value_of(row.locator("td.strong").inner_text())
              for row in page.locator(".sampling-panel .numbers tbody tr").all()]
     assert after[1] == pytest.approx(expected.entropy_after, abs=6e-4)
     assert after[3] == pytest.approx(expected.kept_mass, abs=6e-4)

@@ -12,6 +12,7 @@ from core.app.base import prose
 from core.learning import kepler
 from tests.browser.serving import settle
 from tests.browser.views import opened
+from tests.helpers.messages import value_of
 from tests.helpers.orbits import error_at
 
 WORDS = prose.load("training")
@@ -19,9 +20,9 @@ WORDS = prose.load("training")
 
 def reading(page) -> list[float]:
     """Distance, longitude and error as the page says them."""
-    found = re.search(r"has Mars ([\d.]+) au .* longitude ([\d.]+)°. It is off by ([\d.,e−\u202f]+)′",
+    found = re.search(r"has Mars ([\d.]+) au .* longitude ([\d.]+)°. It is off by ([\d.,· ⁻⁰¹²³⁴⁵⁶⁷⁸⁹\u00a0]+)′",
                       page.locator(".instrument .reading").inner_text())
-    return [float(number.replace("\u202f", "").replace("−", "-")) for number in found.groups()]
+    return list(map(value_of, found.groups()))
 
 
 def test_the_browser_finds_mars_where_python_does(open_page):

@@ -46,7 +46,7 @@ def test_the_childhood_goes_from_noise_to_names():
 
 @claims("training.md", "On the way one head begins to look at the previous token. Later, and within a hundred steps, "
         "another head uses what the first one wrote",
-        "After 2000 steps there is a previous-token head and no induction head. Press Play, and watch the score, the "
+        "After 2,000 steps there is a previous-token head and no induction head. Press Play, and watch the score, the "
         "pattern and the next token.",
         "so a head that finds the last `·blue` and looks at what came after it has the answer; until there is one, the "
         "model says what often comes in stories.")
@@ -59,7 +59,7 @@ def test_a_head_falls_into_place():
     assert (first, last) == ("·ball", "·kite")
 
 
-@claims("training.md", "At step 2000 a second stage of training begins: half of all rows then repeat a passage, and "
+@claims("training.md", "At step 2,000 a second stage of training begins: half of all rows then repeat a passage, and "
         "the learning rate starts high again. That lifts the loss on stories at once; it comes down while the head "
         "forms.",
         "The kept moments are not evenly spaced: they lie close together where much happens.")

@@ -5,6 +5,8 @@ import re
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
+from core.figures.numbers import DOT, PLAIN
+
 KINDS = {"uint8": np.uint8, "uint16": np.uint16, "int32": np.int32, "float32": np.float32, "float64": np.float64}
 
 
@@ -21,14 +23,21 @@ def unpacked(sent: bytes) -> dict:
 
 
 def formulas(at: AppTest) -> list[str]:
-    """The LaTeX of every formula that stands by itself, in order."""
-    return [latex for element in at.markdown for latex in re.findall(r"\$\$\n(.*?)\n\$\$", element.value, re.DOTALL)]
+    """The LaTeX of every formula that stands by itself, in order, its numbers without the commas of their thousands."""
+    return [latex.replace("{,}", "") for element in at.markdown
+            for latex in re.findall(r"\$\$\n(.*?)\n\$\$", element.value, re.DOTALL)]
 
 
 def given(at: AppTest, component: str) -> dict:
     """What the first component of that name was given: header and arrays."""
     return unpacked(next(element.proto.bytes for element in at.get("bidi_component")
                          if element.proto.component_name == component))
+
+
+def value_of(written: str) -> float:
+    """The number that a text says, as core/figures/numbers.py writes it."""
+    mantissa, _, power = written.strip().lstrip("<> ").replace("−", "-").replace(",", "").partition(f"{DOT}10")
+    return float(f"{mantissa}e{power.translate(PLAIN)}" if power else mantissa)
 
 
 def numbers_in(latex: str, whole: bool = False) -> list[float]:

@@ -20,15 +20,19 @@ from __future__ import annotations
 import functools
 import json
 import re
+import string
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 
+from core.figures.numbers import grouped
 from core.files import modified
 
 FOLDER = Path(__file__).resolve().parents[3] / "assets" / "text"
 LANGUAGE = "en"
 _HEADING = re.compile(r"^# +(.+?)\s*$", re.MULTILINE)
 _LINE = re.compile(r"^([\w.-]+):\s?(.*)$")
+NAMES = ("id", "seed")          # numbers that count nothing
 
 
 @dataclass(frozen=True)
@@ -63,10 +67,15 @@ class TextFile:
         return self.sections[key]
 
     def label(self, key: str, **values) -> str:
-        """The line `key: …` of the labels, with {values} put in (braces are left alone where no values are given)."""
+        """The line `key: …` of the labels with {values} put in (braces are left alone where no values are given), whole
+        numbers with commas between their thousands.
+
+        >>> parse("demo", "# labels\\nrows: {n} rows, id {id}").label("rows", n=4096, id=4096)
+        '4,096 rows, id 4096'
+        """
         if key not in self.labels:
             raise KeyError(f"assets/text/{LANGUAGE}/{self.name}.md has no label '{key}'.")
-        return self.labels[key].format(**values) if values else self.labels[key]
+        return _SENTENCE.vformat(self.labels[key], (), values) if values else self.labels[key]
 
     def about(self, view: str) -> str:
         """What a view shows, in one line of the section `# about`; a lesson of one view has it under its own name."""
@@ -91,6 +100,22 @@ class TextFile:
         """The sections `# <kind>: id`, written as experiments are, in their order."""
         return tuple(_experiment(heading.removeprefix(f"{kind}:").strip(), body)
                      for heading, body in self.sections.items() if heading.startswith(f"{kind}:") and body)
+
+
+class _Sentence(string.Formatter):
+    """Puts values into a label: an id or a seed, which is a name, as it is, any other whole number as `grouped` has it.
+    """
+
+    def get_value(self, key, args, kwargs):
+        value = super().get_value(key, args, kwargs)
+        return str(value) if key in NAMES else value
+
+    def format_field(self, value, format_spec):
+        is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+        return grouped(int(value)) if is_whole and not format_spec else super().format_field(value, format_spec)
+
+
+_SENTENCE = _Sentence()
 
 
 def load(name: str) -> TextFile:

@@ -2,6 +2,7 @@
 said only where it holds.
 """
 from core.app.base.prose import TextFile
+from core.figures.numbers import readable
 from core.model.config import ModelConfig
 from core.model.tokenizer import Tokenizer
 
@@ -29,7 +30,7 @@ def sentences(words: TextFile, view: str, config: ModelConfig, tokenizer: Tokeni
     values = {"d": config.d_model, "h": config.n_heads, "h_kv": config.n_kv_heads,
               "group": config.n_heads // config.n_kv_heads, "d_k": config.d_k, "window": config.window,
               "turned": config.rotary_width,
-              "base": f"{config.rotary_base:g}", "scale": f"{config.embedding_scale:.4g}",
+              "base": readable(config.rotary_base, 5), "scale": readable(config.embedding_scale, 4),
               "first": "" if tokenizer.first is None else tokenizer.visible(tokenizer.first)}
     keys = [key for fact, holds in facts(config, tokenizer).items() if holds
             for key in (f"differs_{fact}", f"differs_{view}_{fact}")]

@@ -21,6 +21,7 @@ from core.app.frame import check, class_bar, code_and_data, differs, experiments
 from core.app.frame.guard import fragment, guard
 from core.app.state import model_choice, reader
 from core.app.state.run import Run, current
+from core.figures.numbers import formula
 
 if TYPE_CHECKING:
     import pandas as pd  # imported with the first table: the first picture of a server does not wait for it
@@ -115,7 +116,7 @@ class Lesson:
         """
         with self._part("numbers"):
             # one element, since the browser goes through all of them at every change
-            st.markdown("\n\n".join(f"{caption}\n$$\n{latex}\n$$" for caption, latex in lines))
+            st.markdown("\n\n".join(f"{caption}\n$$\n{formula(latex)}\n$$" for caption, latex in lines))
             if table is not None:
                 st.dataframe(table, hide_index=True, width="content")
 

@@ -4,7 +4,7 @@
 import { sharpen, stroke, write } from "../lib/canvas.js";
 import { css } from "../lib/colours.js";
 import { make } from "../lib/dom.js";
-import { exact } from "../lib/numbers.js";
+import { exact, readable } from "../lib/numbers.js";
 import { showTip } from "../lib/pattern.js";
 import { readTheme } from "../lib/theme.js";
 import { fitHeight } from "../lib/view.js";
@@ -95,7 +95,7 @@ export function paintMap(wall) {
   context.strokeRect(MAP_LEFT - 0.5, MAP_TOP - 0.5, heads * w + 1, layers * h + 1);
   writeMapLabels(wall, context, ink);
   ramp.hidden = !known;
-  range.textContent = known ? `0 … ${exact(Number(end.toPrecision(3)))}` : wall.text.nothing;
+  range.textContent = known ? `0 … ${readable(end)}` : wall.text.nothing;
 }
 
 function writeMapLabels(wall, context, ink) {

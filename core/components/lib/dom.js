@@ -1,5 +1,6 @@
 // Nodes of the document, SVG drawings, and text templates. What a reader has typed reaches the page as textContent
 // alone.
+import { grouped } from "./numbers.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -34,7 +35,12 @@ export function setText(node, text) {
 
 /** A template with its {names} filled in; a name without a value stays. */
 export function fill(template, values) {
-  return (template ?? "").replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+  return (template ?? "").replace(/\{(\w+)\}/g, (whole, name) => said(name, values[name]) ?? whole);
+}
+
+/** A value as a sentence says it: a number with commas between its thousands, but an id or a seed as it is. */
+function said(name, value) {
+  return typeof value === "number" && name !== "id" && name !== "seed" ? grouped(value) : value;
 }
 
 /** A template into a node: its {names} become chips where the value is {chip: text}, of the class
@@ -42,7 +48,7 @@ export function fill(template, values) {
 export function rich(node, template, values) {
   node.replaceChildren();
   for (const part of template.split(/(\{\w+\})/)) {
-    const value = /^\{\w+\}$/.test(part) ? values[part.slice(1, -1)] : part;
+    const name = /^\{(\w+)\}$/.exec(part)?.[1], value = name ? said(name, values[name]) : part;
     if (value && value.chip !== undefined) chip(node, value.chip, value.name);
     else node.append(String(value ?? ""));
   }

@@ -1,4 +1,5 @@
 import { liveAsker } from "./live.js";
+import { decimals } from "./numbers.js";
 
 // A slider over a picture that follows while it moves: it asks Python over HTTP, and reports its value when the hand
 // has let go and the picture is drawn.
@@ -7,7 +8,7 @@ import { liveAsker } from "./live.js";
 export function buildHand(node, answered, moved, context = () => ({})) {
   const [label, input, amount] = node.children;
   let config = null, held, released = true;
-  const showValue = (value) => { amount.textContent = value.toFixed(config.digits); };
+  const showValue = (value) => { amount.textContent = decimals(value, config.digits); };
   // After the frame that shows the last answer.
   const letGo = () => {
     if (!released || held === undefined) return;

@@ -1,7 +1,7 @@
 // Numbers as a reader sees them, never rounded into a falsehood: what is not 0 is not written as 0, nor what is below 1
 // as 1. This is the rule of core/figures/numbers.py; the tests hold both to the same numbers.
 
-const MINUS = "\u2212";
+const MINUS = "\u2212", SPACE = "\u00a0";
 
 const LEAST = 5e-4;               // a smaller size, in significant digits, is written with its power of ten
 const LEAST_DECIMAL = 1e-4;       // the same for decimals, where rounding would leave nothing
@@ -26,42 +26,48 @@ function special(value) {
   return value > 0 ? "∞" : `${MINUS}∞`;
 }
 
-/** A number as it is, with a true minus. */
+/** A number as it is, with a true minus: an id, a place, a year. */
 export function written(value) {
   return String(value).replaceAll("-", MINUS);
 }
 
-/** A number as it is, its thousands separated by thin spaces. */
+/** A number as it is, or a text of digits, with commas between its thousands. */
 export function grouped(value) {
   const [whole, decimal] = written(value).split(".");
-  return whole.replace(/\B(?=(\d{3})+$)/g, "\u202f") + (decimal ? `.${decimal}` : "");
+  return whole.replace(/\B(?=(\d{3})+$)/g, ",") + (decimal ? `.${decimal}` : "");
 }
 
-/** 1.2e−7 */
-export function scientific(value) {
+/** 1.2 · 10⁻⁷, of `digits` significant digits; 0 for 0. */
+export function powerOfTen(value, digits = 2) {
   if (value === 0) return "0";
-  const [mantissa, exponent] = value.toExponential(1).split("e");
-  return written(`${mantissa}e${Number(exponent)}`);
-}
-
-/** 1.2·10⁻⁷, of `digits` significant digits. */
-export function powerOfTen(value, digits) {
   const [mantissa, exponent] = value.toExponential(digits - 1).split("e");
-  return `${written(mantissa)}·10${[...exponent].map((sign) => SUPERSCRIPT[sign]).join("")}`;
+  return `${written(mantissa)}${SPACE}·${SPACE}10${[...exponent].map((sign) => SUPERSCRIPT[sign]).join("")}`;
 }
 
-/** `digits` significant digits, with zeros at the end; a whole number if it has more digits before the point. */
+/** `digits` significant digits, with zeros at the end; a whole number if it has more digits before the point; of what
+    is all but 1, that it is beyond 0.9999. */
 export function significant(value, digits = 3) {
   if (!Number.isFinite(value)) return special(value);
-  if (value !== 0 && Math.abs(value) < LEAST) return scientific(value);
+  if (value !== 0 && Math.abs(value) < LEAST) return powerOfTen(value);
+  if (Math.abs(value) < 1 && Number(Math.abs(value).toPrecision(digits + 1)) >= 1)
+    return `${value > 0 ? "> 0." : `< ${MINUS}0.`}${"9".repeat(digits + 1)}`;      // one more digit would still say 1
   const text = precise(value, digits);
-  return written(text.includes("e") ? Math.round(value) : text);
+  return grouped(text.includes("e") || Math.abs(value) >= 10 ** digits ? Math.round(value) : text);
 }
 
 /** The same without zeros at the end, as `readable` of numbers.py has it. */
 export function readable(value, digits = 3) {
   const text = significant(value, digits);
-  return /^\D?\d+\.\d+$/.test(text) ? text.replace(/\.?0+$/, "") : text;
+  return /^\D?\d[\d,]*\.\d+$/.test(text) ? text.replace(/\.?0+$/, "") : text;
+}
+
+/** A share in percent with `places` decimals; only 0 is written as 0 % and only 1 as 100 %. */
+export function percent(share, places = 1) {
+  const value = 100 * share, whole = value === 0 || value === 100;
+  if (!Number.isFinite(value)) return "–";
+  if (value > 0 && value < LEAST) return `${powerOfTen(value)}${SPACE}%`;
+  const text = honest((n) => value.toFixed(n), whole ? 0 : places, (size) => !whole && (size === 0 || size === 100));
+  return `${written(text)}${SPACE}%`;
 }
 
 /** A probability, which rounding may have left a little above 1: `digits` significant digits, or a bare 0 or 1. */
@@ -70,24 +76,24 @@ export function probability(p, digits = 3) {
   return p >= 1 ? "1" : significant(p, digits);
 }
 
-/** A number with `places` decimals, as `plain_number` of numbers.py has it. */
+/** A number with `places` decimals, as `plain_number` of numbers.py has it; a power of ten has two digits here. */
 export function decimals(value, places = 4) {
   if (!Number.isFinite(value)) return special(value);
   const size = Math.abs(value), claims = (shown) => shown !== size && (shown === 0 || shown === 1);
-  if (size < LEAST_DECIMAL && claims(Number(size.toFixed(places)))) return scientific(value);
-  return written(honest((n) => value.toFixed(n), places, claims));
+  if (size < LEAST_DECIMAL && claims(Number(size.toFixed(places)))) return powerOfTen(value);
+  return grouped(honest((n) => value.toFixed(n), places, claims));
 }
 
 /** A whole number as it is, another with `places` decimals. */
 export function plain(value, places = 3) {
-  return Number.isInteger(value) ? written(value) : decimals(value, places);
+  return Number.isInteger(value) ? grouped(value) : decimals(value, places);
 }
 
 /** A number under the pointer: four significant digits, a whole number as it is, a power of ten if small or large. */
 export function exact(value) {
-  if (Number.isInteger(value)) return written(value);
+  if (Number.isInteger(value)) return grouped(value);
   const text = precise(value, 4);
-  return text.includes("e") ? powerOfTen(value, 4) : written(text);
+  return text.includes("e") ? powerOfTen(value, 4) : grouped(text);
 }
 
 /** 1, 2 or 5 times a power of ten, at least `least`: a step between ticks. */

@@ -1,7 +1,7 @@
 // The controls, in the order in which the rules work: each step with its setting and the number of tokens it leaves.
-import { probabilityText, wholeNumber } from "./figure.js";
 import { MIN_P, TEMPERATURE, TOP_K, TOP_P, TYPICAL_P } from "./truncation.js";
 import { button, fill, make, setText } from "../lib/dom.js";
+import { grouped, probability } from "../lib/numbers.js";
 
 const STEPS = [
   { name: "temperature", symbol: "T", rule: TEMPERATURE,
@@ -114,7 +114,7 @@ export class Controls {
       row.left.style.setProperty("--share", Math.log(left + 1) / Math.log(this.size + 1));
       row.item.classList.toggle("off", value === row.neutral);
     }
-    setText(this.divisor, `÷ ${probabilityText(truncation.keptMass)}`);
+    setText(this.divisor, `÷ ${probability(truncation.keptMass)}`);
     this.xi.range.value = settings.xi;
     setText(this.xi.value, settings.xi.toFixed(4));
     this.drawnToken = truncation.tokenIds[place];
@@ -126,7 +126,7 @@ export class Controls {
 
   _valueText(row, value) {
     if (row.name === "temperature") return value === 0 ? this.labels.argmax : String(value);
-    return value === row.neutral ? this.labels.off : row.name === "top_k" ? wholeNumber(value) : String(value);
+    return value === row.neutral ? this.labels.off : row.name === "top_k" ? grouped(value) : String(value);
   }
 }
 

@@ -2,7 +2,7 @@
 // ones a bar each, the rest on a logarithmic scale, so that a vocabulary of any size fits and no token is left out.
 import { line, sharpen, stroke, Surface, write } from "../lib/canvas.js";
 import { luminance, rgb } from "../lib/colours.js";
-import { decimals, powerOfTen } from "../lib/numbers.js";
+import { powerOfTen, readable } from "../lib/numbers.js";
 import { readTheme } from "../lib/theme.js";
 import { KEPT, TOP_K } from "./truncation.js";
 
@@ -41,14 +41,6 @@ function hatchOf(colour) {
   pattern.setTransform(new DOMMatrix().scale(0.5));
   return pattern;
 }
-
-/** A probability in three decimals that never reads as 0 or 1 unless it is exactly that. */
-export function probabilityText(p) {
-  if (p === 0 || p === 1) return String(p);
-  return p < 0.001 ? powerOfTen(p, 2) : decimals(p, 3);
-}
-
-export const wholeNumber = new Intl.NumberFormat("en").format;
 
 /** The smallest round number that is at least the value, but at most 1: it changes in steps, so that the axis does not
     move all the time. */
@@ -184,8 +176,7 @@ export class Figure extends Surface {
     for (const p of logarithmic ? [1e-8, 1e-6, 1e-4, 0.01, 1] : [0, top / 2, top]) {
       const y = this.ground - this.barHeight(p);
       this.rule(left, y, scale.right, y, "grid");
-      const text = logarithmic && p < 0.01 ? probabilityText(p).replace(/^1\.0·/, "")
-        : String(Number(p.toPrecision(3)));
+      const text = logarithmic && p < 0.01 ? powerOfTen(p, 1).replace("1\u00a0·\u00a0", "") : readable(p);
       this.write(text, left - 6, y, "muted", "right");
     }
   }

@@ -3,12 +3,12 @@
 import { alike } from "../lib/bytes.js";
 import { button, fill, make, setText } from "../lib/dom.js";
 import { byKeys } from "../lib/keys.js";
-import { decimals } from "../lib/numbers.js";
+import { decimals, grouped, probability, significant } from "../lib/numbers.js";
 import { abridged } from "../lib/text.js";
 import { whenStyled } from "../lib/theme.js";
 import { mount, roomBelow } from "../lib/view.js";
 import { ALL_OFF, Controls, methodOf, METHODS, spread } from "./controls.js";
-import { niceTop, probabilityText, SmallPicture, wholeNumber } from "./figure.js";
+import { niceTop, SmallPicture } from "./figure.js";
 import { Picture } from "./picture.js";
 import { firstAbove, KEPT, RULES, seededUniforms, TOLERANCE, Truncation } from "./truncation.js";
 
@@ -160,7 +160,7 @@ class Panel {
     if (!this.truncations || !this.figure.clientWidth) return;
     this.words = {
       token: (id, most) => abridged(this.tokens[id], most),
-      count: wholeNumber,
+      count: grouped,
       ruleNames: Object.fromEntries(RULES.map((name) => [name, this.labels[`rule_${name}`] ?? ""])),
     };
     // larger, as far as it fits on one screen
@@ -216,8 +216,8 @@ class Panel {
     const cut = truncation.size - truncation.nKept, { shown } = this.picture.scale, far = truncation.size - shown;
     if (!cut && far <= 0) return "";
     const mass = cut ? 1 - truncation.keptMass : 1 - truncation.cumulative[shown - 1];
-    const values = { cut: words.count(cut), far: words.count(far), shown, mass: probabilityText(mass),
-      draws: words.count(DRAWS), expected: (mass * DRAWS).toFixed(1), hits: inTail };
+    const values = { cut: words.count(cut), far: words.count(far), shown, mass: probability(mass),
+      draws: words.count(DRAWS), expected: decimals(mass * DRAWS, 1), hits: inTail };
     return fill(this.labels[`${cut ? "tail" : "tail_far"}${settings.thousand ? "_draws" : ""}`], values);
   }
 
@@ -227,8 +227,8 @@ class Panel {
     if (pinned) columns.push([words.count(pinned.nKept), pinned.entropyAfter, pinned.keptMass, 1 - pinned.keptMass]);
     this.root.classList.toggle("compares", Boolean(pinned));
     columns.forEach(([count, entropy, mass, tail], column) => {
-      const texts = [count, decimals(entropy, 3), perplexityText(Math.exp(entropy)), probabilityText(mass),
-        probabilityText(tail)];
+      const texts = [count, decimals(entropy, 3), significant(Math.exp(entropy)), probability(mass),
+        probability(tail)];
       texts.forEach((text, row) => setText(this.numbers[row][column], text));
     });
     const key = truncation.nKept === 1 ? "headline_one" : truncation.nKept === truncation.size ? "headline_all"
@@ -239,12 +239,13 @@ class Panel {
   _values(truncation) {
     const { settings, words, labels } = this, place = truncation.draw(settings.xi);
     return {
-      T: settings.temperature, k: settings.top_k ?? labels.off, p: settings.top_p < 1 ? settings.top_p : labels.off,
+      T: settings.temperature, k: settings.top_k === null ? labels.off : words.count(settings.top_k),
+      p: settings.top_p < 1 ? settings.top_p : labels.off,
       kept: words.count(truncation.nKept),
-      size: words.count(truncation.size), mass: probabilityText(truncation.keptMass),
-      cut: words.count(truncation.size - truncation.nKept), tail: probabilityText(1 - truncation.keptMass),
-      first: this.tokens[truncation.tokenIds[0]], y: probabilityText(truncation.probs[0]), xi: settings.xi.toFixed(4),
-      drawn: this.tokens[truncation.tokenIds[place]], drawn_y: probabilityText(truncation.renormalised[place]),
+      size: words.count(truncation.size), mass: probability(truncation.keptMass),
+      cut: words.count(truncation.size - truncation.nKept), tail: probability(1 - truncation.keptMass),
+      first: this.tokens[truncation.tokenIds[0]], y: probability(truncation.probs[0]), xi: settings.xi.toFixed(4),
+      drawn: this.tokens[truncation.tokenIds[place]], drawn_y: probability(truncation.renormalised[place]),
     };
   }
 
@@ -281,7 +282,7 @@ class Panel {
     const { settings, words, labels } = this;
     for (const { lines, truncation } of this.small) {
       const values = (count) => ({ size: words.count(truncation.size), kept: words.count(count),
-        mass: probabilityText(truncation.cumulative[count - 1]) });
+        mass: probability(truncation.cumulative[count - 1]) });
       const byK = Math.min(settings.top_k ?? truncation.size, truncation.possible);
       const byP = settings.top_p < 1
         ? 1 + firstAbove(truncation.cumulative, settings.top_p - 2 * TOLERANCE, truncation.size) : truncation.possible;
@@ -290,7 +291,7 @@ class Panel {
       setText(lines[1], settings.top_p === 1 ? labels.by_p_off
         : fill(labels.by_p, { ...values(byP), p: settings.top_p }));
       setText(lines[2], fill(labels.by_all, { size: words.count(truncation.size), kept: words.count(truncation.nKept),
-        mass: probabilityText(truncation.keptMass) }));
+        mass: probability(truncation.keptMass) }));
     }
   }
 
@@ -349,8 +350,8 @@ class Panel {
   _facts(place) {
     const truncation = this.truncations[0], id = truncation.tokenIds[place], rule = RULES[truncation.cutBy[place]];
     return { id, cut: Boolean(rule), token: this.tokens[id], rank: this.words.count(place + 1),
-      rule: this.words.ruleNames[rule], y: probabilityText(truncation.probs[place]),
-      after: probabilityText(truncation.renormalised[place]) };
+      rule: this.words.ruleNames[rule], y: probability(truncation.probs[place]),
+      after: probability(truncation.renormalised[place]) };
   }
 
   /** Shows the tip of the bar at a rank, counted from 0; without a rank the tip is hidden. */
@@ -359,13 +360,9 @@ class Panel {
     if (place === undefined) return;
     const { logits, probs, renormalised, cumulative } = this.truncations[0], facts = this._facts(place);
     setText(this.tip, fill(this.labels[facts.cut ? "tip_cut" : "tip"], { ...facts, u: decimals(logits[place]),
-      y: String(probs[place]), after: String(renormalised[place]), cumulative: probabilityText(cumulative[place]) }));
+      y: String(probs[place]), after: String(renormalised[place]), cumulative: probability(cumulative[place]) }));
     this.tip.style.transform = `translate(${Math.min(x + 14, this.picture.width - 250)}px, ${y + 16}px)`;
   }
-}
-
-function perplexityText(value) {
-  return value < 100 ? value.toPrecision(3) : wholeNumber(Math.round(value));
 }
 
 export default (component) => mount(component, Panel);

@@ -1,8 +1,9 @@
 // The main picture: its layout, and what is under the hand.
-import { Figure, LOG_FLOOR, niceTop, probabilityText } from "./figure.js";
+import { Figure, LOG_FLOOR, niceTop } from "./figure.js";
 import { KEPT, RULES } from "./truncation.js";
 import { dot, stroke } from "../lib/canvas.js";
 import { fill } from "../lib/dom.js";
+import { probability } from "../lib/numbers.js";
 
 const MARGIN = { left: 40, right: 84 };
 // height of all but the two plots: titles, token labels, the line of intervals
@@ -66,7 +67,7 @@ export class Picture extends Figure {
   _legend() {
     const { context: c, labels, bars, ink, scale, truncation, settings, unit } = this;
     const rows = [[labels.legend_before, 1],
-      [fill(labels.legend_after, { mass: probabilityText(truncation.keptMass) }), 0.3], [labels.legend_cut, 0]];
+      [fill(labels.legend_after, { mass: probability(truncation.keptMass) }), 0.3], [labels.legend_cut, 0]];
     if (settings.thousand) rows.push([labels.legend_draws, -1]);
     c.font = this.fonts.plain;
     const width = Math.max(...rows.map(([text]) => c.measureText(text).width));
@@ -101,7 +102,7 @@ export class Picture extends Figure {
     };
     if (settings.top_p < 1 && allowed < 1) {
       const { top, bottom } = this.grips.top_p, below = bottom < curve.top + curve.height - 4 * unit;
-      this.say(fill(labels.of_mass, { mass: probabilityText(allowed) }), right,
+      this.say(fill(labels.of_mass, { mass: probability(allowed) }), right,
         below ? bottom + 13 * unit : top - 6 * unit, "muted");
     }
     if (settings.min_p > 0) {
@@ -130,7 +131,7 @@ export class Picture extends Figure {
     const x = scale.x(last + 1), y = curve.top + curve.height * (1 - truncation.cumulative[last]);
     dot(context, x, y, 4.5 * unit, ink("kept"), ink("page"));
     const text = fill(labels[truncation.nKept === 1 ? "kept_point_one" : "kept_point"],
-      { kept: this.words.count(truncation.nKept), mass: probabilityText(truncation.keptMass) });
+      { kept: this.words.count(truncation.nKept), mass: probability(truncation.keptMass) });
     const say = (across, down, align) =>
       this.say(text, x + across * unit, y + down * unit, "kept-ink", align, { font: "bold", halo: "page" });
     if (x < scale.right - 170 * unit) say(9, y < curve.top + curve.height - 34 * unit ? 19 : -10, "left");

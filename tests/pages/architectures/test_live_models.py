@@ -17,13 +17,13 @@ from streamlit.testing.v1 import AppTest
 from core.app.base import prose
 from core.app.compute import cache
 from core.app.state.run import Run, read
+from core.figures.numbers import percent
 from core.model import activation, checkpoints, normalisation
 from core.model.config import ModelConfig
 from core.model.intervention import Intervention
 from core.model.transformer import Transformer
 from core.training import blanks, dates, translation
 from pages.architectures import activations, blank, norms, translate
-from pages.architectures.shared import percent
 from tests.helpers import lessons, messages
 from tests.helpers.messages import formulas
 from tests.helpers.prompts import PROMPTS

@@ -20,7 +20,7 @@ from core.language import contrasts, word_order
 from pages.limits import words
 from tests.helpers import lessons, messages
 from tests.helpers.lessons import answer, fine
-from tests.helpers.messages import formulas, numbers_in
+from tests.helpers.messages import formulas, numbers_in, value_of
 from tests.helpers.prompts import PROMPTS
 
 SMALL = "stories-small"
@@ -171,8 +171,8 @@ def test_the_mean_over_twelve_sentences():
         ratios.append(totals[1] - totals[0])
     table = at.dataframe[0].value
     assert (table.iloc[:, 0].tolist() == ["dress", "gingerbread house"]
-            and float(table.iloc[1, 1]) == pytest.approx(np.mean(ratios), abs=1e-3))
-    assert (float(table.iloc[1, 2]) == pytest.approx(np.std(ratios, ddof=1), abs=1e-3)
+            and value_of(table.iloc[1, 1]) == pytest.approx(np.mean(ratios), abs=1e-3))
+    assert (value_of(table.iloc[1, 2]) == pytest.approx(np.std(ratios, ddof=1), abs=1e-3)
             and table.iloc[1, 4] == f"{sum(value > 0 for value in ratios)} / 12")
     assert table.iloc[:, 5].tolist() == ["✓" if own else "–" for own in words.exceeds(*_tables(run))]
     mean, error = formulas(at)

@@ -24,7 +24,7 @@ from core.model.transformer import Transformer
 from pages.residual_stream import charts as vector_figures
 from pages.residual_stream import contributions
 from tests.helpers import lessons
-from tests.helpers.messages import formulas, numbers_in, unpacked
+from tests.helpers.messages import formulas, numbers_in, unpacked, value_of
 from tests.helpers.prompts import PROMPTS
 
 VIEWS = {
@@ -165,7 +165,7 @@ def test_the_page_shows_that_the_parts_add_up_to_the_logit():
     n_parts = 2 + model.config.n_layers * (model.config.n_heads + 3) + 1
     line = next(m.value for m in at.markdown if m.value.startswith(WORDS.label("sum_line").split("{")[0]))
     assert str(n_parts) in line and line.count(plain_number(logit)) == 2
-    difference = float(line.rsplit("**", 2)[1])
+    difference = value_of(line.rsplit("**", 2)[1])
     assert difference <= 1e-5 * max(1.0, abs(logit))
 
 

@@ -220,7 +220,7 @@ def test_every_task_and_size_opens_and_the_levels_are_in_the_picture():
 def test_the_settings_of_large_models_stand_below_the_numbers():
     shown = open_at(training_view="live").dataframe[0].value
     gpt_3 = shown[shown["Model"] == "GPT-3 (175B)"].iloc[0]
-    assert shown.shape == (19, 10) and not shown.isna().any().any() and gpt_3.iloc[2] == "6 · 10⁻⁵"
+    assert shown.shape == (19, 10) and not shown.isna().any().any() and gpt_3.iloc[2] == "6\u00a0·\u00a010⁻⁵"
 
 
 def test_the_own_text_is_the_prompt_if_it_is_long_enough():

@@ -21,7 +21,7 @@ from core.app.base.markdown import unmarked
 from core.app.compute import cache, queue
 from core.app.frame import named_token, prompt_bar, shell
 from core.app.state import reader, run
-from core.figures.numbers import latex_number, latex_operand, plain_number, probability, readable
+from core.figures.numbers import grouped, latex_number, latex_operand, plain_number, probability, readable
 from core.model import checkpoints
 from core.model.config import ModelConfig
 from core.model.intervention import NOTHING, HeadEdit, Intervention
@@ -307,7 +307,7 @@ def test_what_was_cut_off_is_said():
     at = framed(prompt="The dog ran to the park. " * 200)
     loaded = cache.shared_model(cache.model_names()[0], devices.preferred())
     n = len(loaded.tokenizer.encode("The dog ran to the park. " * 200))
-    assert any(str(n) in c.value and str(n - loaded.model.config.n_context + 1) in c.value for c in at.caption)
+    assert any(grouped(n) in c.value and grouped(n - loaded.model.config.n_context + 1) in c.value for c in at.caption)
 
 
 # --- models, devices, caches ------------------------------------------------------------------------------------------
@@ -461,19 +461,20 @@ def test_the_strip_leads_only_to_lessons_that_exist():
 
 # --- numbers and pictures ---------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("p, shown", [(0.0, "0"), (1.0, "1"), (0.5, "0.5"), (0.12345, "0.123"),
+@pytest.mark.parametrize("p, shown", [(0.0, "0"), (1.0, "1"), (0.5, "0.500"), (0.12345, "0.123"),
                                       (0.9996, "0.9996"), (0.99949, "0.999"),
-                                      (1 - 1e-9, "0.999999999"), (1e-9, "1.0e-09"), (0.0001, "0.0001")])
+                                      (1 - 1e-9, "> 0.9999"), (1e-9, "1.0\u00a0·\u00a010⁻⁹"),
+                                      (0.0006, "0.000600")])
 def test_a_probability_is_never_rounded_into_a_falsehood(p, shown):
     assert probability(p) == shown
-    assert (float(shown) == 1) == (p == 1) and (float(shown) == 0) == (p == 0)
+    assert (shown == "1") == (p == 1) and (shown == "0") == (p == 0)
 
 
 def test_numbers_are_never_rounded_into_a_falsehood():
     assert [readable(v) for v in (0.9996, 0.99999999, 1.0, 12.34, -0.5, 0.0, 3.2e-7, math.inf, math.nan)] == [
-        "0.9996", "0.99999999", "1", "12.3", "−0.5", "0", "3.2e−07", "∞", "–"]
-    assert [plain_number(w) for w in (0.0, 1.0, 0.25, 0.99999, 0.00001, -0.0)] == ["0.0000", "1.0000", "0.2500",
-                                                                                   "0.99999", "1.0000e-05", "0.0000"]
+        "0.9996", "> 0.9999", "1", "12.3", "−0.5", "0", "3.2\u00a0·\u00a010⁻⁷", "∞", "–"]
+    assert [plain_number(w) for w in (0.0, 1.0, 0.25, 0.99999, 0.00001, -0.0)] == [
+        "0.0000", "1.0000", "0.2500", "0.99999", "1.0000\u00a0·\u00a010⁻⁵", "0.0000"]
     assert [latex_number(v) for v in (0.99996, 1.0, 0.12345678, -2.0, 1.5e-7, 62.831853)] == [
         "0.99996", "1.0000", "0.1235", "-2.0000", r"1.5000 \cdot 10^{-7}", "62.8319"]
     assert [latex_number(v) for v in (-0.99996, -1.5e-7, 7.225974e86, math.nan, -math.inf)] == [
