@@ -93,15 +93,15 @@ def context_window(token_ids: Sequence[int], config: ModelConfig) -> tuple[int, 
 
 
 def generate(model: Transformer, token_ids: Sequence[int], config: SamplingConfig = SamplingConfig(),
-             seed: int | torch.Generator = 0, max_new_tokens: int = 100, source_ids: Sequence[int] | None = None,
+             seed: int | Iterator[float] = 0, max_new_tokens: int = 100, source_ids: Sequence[int] | None = None,
              picks: Mapping[int, int] | None = None) -> Iterator[GenerationStep]:
     """Continue a text: an iterator of steps, the last one the end-of-text token or the `max_new_tokens`-th token.
 
     token_ids  the prompt, at least one id.   config  temperature 0 is greedy.
     source_ids what an encoder-decoder translates; its prompt is the first token of every text, and what stands of the
     translation already.
-    seed       a whole number, or a torch.Generator on the CPU that goes on from where it stands. Every step takes one
-               xi from it, greedy steps too: a change of `config` leaves the numbers of all later steps as they were.
+    seed       a whole number that decides every xi, or the xi themselves. Every step takes one, greedy steps too: a
+               change of `config` leaves the numbers of all later steps as they were.
     picks      step (0 for the first new token) -> the token that is taken there by hand, whatever xi says and even
                where it was cut.
 
@@ -111,18 +111,18 @@ def generate(model: Transformer, token_ids: Sequence[int], config: SamplingConfi
     prompt, a negative max_new_tokens, or a source where the model reads none or none where it needs one.
     """
     prompt = _checked_prompt(model, token_ids, max_new_tokens, source_ids is not None)
-    generator = seed if isinstance(seed, torch.Generator) else torch.Generator().manual_seed(seed)
+    xis = _uniforms(seed) if isinstance(seed, int) else seed
     memory = None if source_ids is None else _encoded(model, [source_ids])
-    return _steps(model, prompt, config, generator, max_new_tokens, memory, picks or {})
+    return _steps(model, prompt, config, xis, max_new_tokens, memory, picks or {})
 
 
-def _steps(model: Transformer, token_ids: tuple[int, ...], config: SamplingConfig, generator: torch.Generator,
+def _steps(model: Transformer, token_ids: tuple[int, ...], config: SamplingConfig, xis: Iterator[float],
            max_new_tokens: int, memory: Tensor | None, picks: Mapping[int, int]) -> Iterator[GenerationStep]:
     cache = KVCache()
     for i in range(max_new_tokens):
         n_unseen = len(token_ids) - len(context_window(token_ids, model.config))
         logits = next_logits(model, [token_ids], cache, memory)[0]
-        xi = next_xi(generator)
+        xi = next(xis)
         truncation = truncate(logits, config)
         place = int((truncation.token_ids == picks[i]).argmax()) if i in picks else draw(truncation, xi)
         token_id = int(truncation.token_ids[place])
@@ -213,6 +213,12 @@ def _translated(model: Transformer, sources: list[Sequence[int]], max_new_tokens
 def _encoded(model: Transformer, sources: list[Sequence[int]]) -> Tensor:
     """(B, M, d) what the encoder makes of B sources of one length."""
     return model.encode(torch.tensor([list(source) for source in sources], dtype=torch.int64, device=model.device))
+
+
+def _uniforms(seed: int) -> Iterator[float]:
+    generator = torch.Generator().manual_seed(seed)
+    while True:
+        yield next_xi(generator)
 
 
 def next_xi(generator: torch.Generator) -> float:

@@ -1,4 +1,4 @@
-"""Texts of one prompt and seed that differ in the tokens that the reader picked by hand: writing them, and storing
+"""Texts of one prompt and dice that differ in the tokens that the reader picked by hand: writing them, and storing
 them in the address.
 """
 import math
@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 from core.app.compute import growing_results
 from core.app.state import Run
+from core.app.state.dice import Dice
 from core.model.generation import GenerationStep, generate
 from core.model.sampling import SamplingConfig
 from pages.generation.shared import Start, in_turns
@@ -74,39 +74,37 @@ def compact(step: GenerationStep, by_hand: bool) -> Step:
                 t.n_kept, t.kept_mass, t.entropy_before)
 
 
-def text_of(run: Run, begin: Start, config: SamplingConfig, seed: int, picks: Picks = ()) -> tuple[Step, ...]:
-    """The steps of one text, drawn with the seed except for the picks.
+def text_of(run: Run, begin: Start, config: SamplingConfig, dice: Dice, picks: Picks = ()) -> tuple[Step, ...]:
+    """The steps of one text, drawn with the dice except for the picks.
 
     Texts share the steps before their last pick, which are computed once.
     """
-    key = run.loaded.key("generation text", begin.token_ids, begin.length, config, seed, picks)
-    return growing_results.made(key, lambda: _write(run, begin, config, seed, picks),
+    key = run.loaded.key("generation text", begin.token_ids, begin.length, config, dice, picks)
+    return growing_results.made(key, lambda: _write(run, begin, config, dice, picks),
                                 lambda value: 3_000 * (len(value) + 1))
 
 
-def _write(run: Run, begin: Start, config: SamplingConfig, seed: int, picks: Picks) -> tuple[Step, ...]:
+def _write(run: Run, begin: Start, config: SamplingConfig, dice: Dice, picks: Picks) -> tuple[Step, ...]:
     before: tuple[Step, ...] = ()
     if picks:
-        before = text_of(run, begin, config, seed, picks[:-1])[:picks[-1][0]]
-    generator = torch.Generator().manual_seed(seed)
-    for _ in before:
-        torch.rand((), generator=generator, dtype=torch.float64)        # skips the numbers of the shared steps
+        before = text_of(run, begin, config, dice, picks[:-1])[:picks[-1][0]]
     prompt = begin.token_ids + tuple(step.token_id for step in before)
     by_hand = {0: picks[-1][1]} if picks else {}
-    steps = in_turns(run, generate, prompt, config, generator, begin.length - len(before), picks=by_hand)
+    steps = in_turns(run, generate, prompt, config, dice.numbers(len(before)), begin.length - len(before),
+                     picks=by_hand)
     return before + tuple(compact(step, i in by_hand) for i, step in enumerate(steps))
 
 
-def fits(run: Run, begin: Start, config: SamplingConfig, seed: int, picks: Picks) -> bool:
+def fits(run: Run, begin: Start, config: SamplingConfig, dice: Dice, picks: Picks) -> bool:
     """Whether each pick names a token of the vocabulary and a step that the text without it reaches."""
     return all(0 <= token_id < run.model.config.vocab_size
-               and 0 <= step < len(text_of(run, begin, config, seed, picks[:i])) and (not i or step > picks[i - 1][0])
+               and 0 <= step < len(text_of(run, begin, config, dice, picks[:i])) and (not i or step > picks[i - 1][0])
                for i, (step, token_id) in enumerate(picks))
 
 
-def identity(run: Run, begin: Start, config: SamplingConfig, seed: int) -> str:
+def identity(run: Run, begin: Start, config: SamplingConfig, dice: Dice) -> str:
     """A short hash of everything the texts depend on, since picks of one text have no meaning in another."""
-    return f"{zlib.crc32(repr((run.model_name, begin, config, seed)).encode()):08x}"
+    return f"{zlib.crc32(repr((run.model_name, begin, config, dice)).encode()):08x}"
 
 
 def to_link(name: str, branches: Iterable[Picks]) -> str:

@@ -8,7 +8,7 @@ from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
-from core.app.state import Run
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, readable
 from core.language import futures as mathematics
@@ -27,7 +27,8 @@ def predict(page: Lesson, run: Run) -> Prediction:
     begin = start(run, int(read("depth")))
 
     def truth(guess: float) -> Truth:
-        *_, (tree,) = in_turns(run, mathematics.grow, begin.token_ids, sampling(), (read("seed"),), N, begin.length)
+        seed = reader.selection().seed
+        *_, (tree,) = in_turns(run, mathematics.grow, begin.token_ids, sampling(), (seed,), N, begin.length)
         best = max(ends(tree), key=lambda node: node.count)
         return Truth(len(ends(tree)), seen=0 if best.count >= N / 20 else 1,
                      values={"different": len(ends(tree)), "mass": readable(100 * mass(tree)), "path": path(run, best),
@@ -38,9 +39,9 @@ def predict(page: Lesson, run: Run) -> Prediction:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the controls and the tree; return their Reading."""
-    with controls(page, "temperature", "top_k", "top_p", "seed"):
+    with controls(page, "temperature", "top_k", "top_p", "dice"):
         depth = int(choice(page, "depth"))
-    begin, config, seed = start(run, depth), sampling(), read("seed")
+    begin, config, seed = start(run, depth), sampling(), reader.selection().seed
     (tree, fresh), whole = trees_of(page, run, begin, config, seed)
     picked = picked_node(tree)
     _picture(message(page, run, begin, tree, picked), key=f"{PREFIX}futures",

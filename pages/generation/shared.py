@@ -9,6 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.app.compute import cache
 from core.app.frame import Lesson, charts, views
+from core.app.frame.selection_controls import seed_field
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.figures.numbers import latex_operand
@@ -24,7 +25,7 @@ SETTINGS = Settings("generation", {
     "temperature": Setting(1.0, low=0, high=3),
     "top_k": Setting(40, low=0, high=MOST_K),         # 0: no limit
     "top_p": Setting(0.9, low=0, high=1),
-    "seed": Setting(1, low=0, high=999_999),
+    "seed": Setting(1, low=0, high=999_999),          # of the model with two tokens
     "written": Setting(0, low=-1, high=LENGTH),       # tokens that are written; −1: all
     "picked": Setting(-1, low=-1, high=LENGTH),       # the step that is looked at; −1: the last one written
     "branches": Setting(""),                          # see branches.py
@@ -70,12 +71,16 @@ def sampling() -> SamplingConfig:
 
 
 def controls(page: Lesson, *names: str) -> DeltaGenerator:
-    """Draw controls from temperature, top_k, top_p, width and seed in a row; return the row for further controls."""
+    """Draw controls from temperature, top_k, top_p, width, dice and seed (of a model) in a row; return the row for
+    further controls.
+    """
     bounds = {"temperature": (0.0, 3.0, 0.05), "top_k": (0, MOST_K, 1), "top_p": (0.0, 1.0, 0.01), "width": (1, 8, 1)}
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key=f"{PREFIX}controls")
     with row:
         for name in names:
-            if name == "seed":
+            if name == "dice":
+                seed_field(page)
+            elif name == "seed":
                 st.number_input(page.label("seed"), 0, 999_999, step=1, width=160, help=page.label("seed_help"),
                                 **attached("seed"))
             else:

@@ -12,7 +12,7 @@ from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
-from core.app.state import Run
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.evaluation.samples import distinct_share
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable
@@ -54,9 +54,9 @@ def measures(text: Continuation) -> tuple[float, ...]:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the controls, the texts and, on request, the averages; return their Reading."""
-    with controls(page, "top_k", "top_p", "width", "seed"):
+    with controls(page, "top_k", "top_p", "width", "dice"):
         st.toggle(page.label("averaged", n=N_SEEDS), help=page.label("averaged_help"), **attached("averaged"))
-    begin, seed = start(run), read("seed")
+    begin, seed = start(run), reader.selection().seed
     scene, whole = _scene(page, run, begin, seed)
     _picture(message(page, run, scene), key=f"{PREFIX}strategies", on_settings=lambda _: None)
     title = page.label("strategies_twin",
@@ -70,7 +70,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
     """Whose text the model itself finds the least probable, token for token."""
-    begin, jobs = start(run), [(config, read("seed")) for config in configs().values()]
+    begin, jobs = start(run), [(config, reader.selection().seed) for config in configs().values()]
     if begin.length < LEAST_LENGTH:
         return None
 

@@ -9,7 +9,8 @@ import streamlit as st
 
 from core.app.base.markdown import code
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
-from core.app.state import Run, reader
+from core.app.state import Run, dice, reader
+from core.app.state.dice import Dice
 from core.components.lib.token_view import PLAYER_CSS, token_view
 from core.components.sampling_panel import PanelSettings
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable
@@ -44,7 +45,7 @@ class Scene:
 
     begin: Start
     config: SamplingConfig
-    seed: int
+    dice: Dice
     picks: tuple[Picks, ...]
     texts: tuple[tuple[Step, ...], ...]
     active: int
@@ -68,11 +69,11 @@ class Scene:
 
 def current(run: Run) -> Scene:
     """The texts of the current settings."""
-    begin, config, seed = start(run), sampling(), read("seed")
-    stored = branches.from_link(branches.identity(run, begin, config, seed), read("branches"))
-    picks = ((), *(branch for branch in stored if branch and branches.fits(run, begin, config, seed, branch)))
-    texts = tuple(branches.text_of(run, begin, config, seed, branch) for branch in picks)
-    return Scene(begin, config, seed, picks, texts, min(read("branch"), len(picks) - 1))
+    begin, config, thrown = start(run), sampling(), dice.of(len(run.token_ids))
+    stored = branches.from_link(branches.identity(run, begin, config, thrown), read("branches"))
+    picks = ((), *(branch for branch in stored if branch and branches.fits(run, begin, config, thrown, branch)))
+    texts = tuple(branches.text_of(run, begin, config, thrown, branch) for branch in picks)
+    return Scene(begin, config, thrown, picks, texts, min(read("branch"), len(picks) - 1))
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
@@ -82,7 +83,8 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
         return None
 
     def truth(guess: float) -> Truth:
-        steps = list(in_turns(run, generate, begin.token_ids, sampling(), read("seed"), max_new_tokens=begin.length))
+        steps = list(in_turns(run, generate, begin.token_ids, sampling(), dice.of(len(run.token_ids)).numbers(),
+                              max_new_tokens=begin.length))
         first = sum(step.place == 0 for step in steps)
         return Truth(first, seen=int(first == len(steps)), values={"first": first, "all": len(steps)})
 
@@ -91,7 +93,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the controls and the picture; return their Reading."""
-    controls(page, "temperature", "top_k", "top_p", "seed")
+    controls(page, "temperature", "top_k", "top_p", "dice")
     scene = current(run)
     _picture(message(page, run, scene), key=f"{PREFIX}writing",
              on_settings=lambda settings: _apply(run, scene, settings))
@@ -99,7 +101,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     if scene.step is not None:
         at = scene.steps.index(scene.step)
         settings = {"prompt": run.text + run.tokenizer.decode([step.token_id for step in scene.steps[:at]]),
-                    "next_token_panel": PanelSettings(scene.config, xi=scene.step.xi).to_link()}
+                    "next_token_panel": PanelSettings(scene.config).to_link(), "xi": scene.step.xi}
         st.markdown(page.label("to_next_token", link=reader.link(settings, "next_token")))
     return Reading(_lines(page, run, scene), _question(page, run, scene), [generate, truncate, draw_token],
                    {"text.csv": lambda: _table(page, run, scene)}, ".written-picture", title,
@@ -114,10 +116,10 @@ def message(page: Lesson, run: Run, scene: Scene) -> dict:
     first = len(run.tokenizer.begin) if scene.begin.token_ids[:1] == run.tokenizer.begin[:1] else 0
     before = scene.begin.token_ids[first:]
     return page.header("writing", note=note(page, scene.begin)) | {
-        "identity": f"{branches.identity(run, scene.begin, scene.config, scene.seed)} {scene.picks} {scene.active}",
+        "identity": f"{branches.identity(run, scene.begin, scene.config, scene.dice)} {scene.picks} {scene.active}",
         "prompt": [visible(i) for i in before[-MOST_PROMPT:]],
         "cut": len(before) > MOST_PROMPT, "rules": rules, "size": run.model.config.vocab_size,
-        "ends": bool(scene.steps) and scene.steps[-1].token_id == run.model.config.end_of_text, "seed": scene.seed,
+        "ends": bool(scene.steps) and scene.steps[-1].token_id == run.model.config.end_of_text, "seed": scene.dice.seed,
         "steps": [_step(run, step) for step in scene.steps],
         "texts": [_row(run, branch, steps) for branch, steps in zip(scene.picks, scene.texts)], "active": scene.active,
         "full": len(scene.picks) > branches.MOST_BRANCHES,
@@ -159,7 +161,7 @@ def _branch_off(run: Run, scene: Scene, step: int, token_id: int) -> None:
     if len(scene.picks) > branches.MOST_BRANCHES:
         return None
     picks = (*(pick for pick in scene.picks[scene.active] if pick[0] < step), (step, token_id))
-    name = branches.identity(run, scene.begin, scene.config, scene.seed)
+    name = branches.identity(run, scene.begin, scene.config, scene.dice)
     return keep(branches=branches.to_link(name, [*scene.picks[1:], picks]), branch=len(scene.picks),
                 written=-1, picked=step)
 
@@ -169,7 +171,7 @@ def sentence(page: Lesson, run: Run, scene: Scene) -> str:
     if not scene.steps:
         return page.label("writing_twin_none")
     new = run.tokenizer.decode([step.token_id for step in scene.steps[:scene.written]])
-    return page.label("writing_twin", n=scene.written, text=code(new.replace("\n", "⏎")), seed=scene.seed,
+    return page.label("writing_twin", n=scene.written, text=code(new.replace("\n", "⏎")), seed=scene.dice.seed,
                       log=readable(sum(step.log_prob for step in scene.steps[:scene.written])))
 
 
@@ -222,11 +224,12 @@ def _question(page: Lesson, run: Run, scene: Scene) -> Question | None:
     """Question: after how many tokens does the text of the next seed part from this one?"""
     if not scene.texts[0]:
         return None
-    seed = scene.seed + 1
+    seed = scene.dice.seed + 1
     shown = [step.token_id for step in scene.texts[0]]
 
     def answer() -> tuple[int, str]:
-        steps = in_turns(run, generate, scene.begin.token_ids, scene.config, seed, max_new_tokens=scene.begin.length)
+        steps = in_turns(run, generate, scene.begin.token_ids, scene.config,
+                         Dice(seed, scene.dice.n_tokens).numbers(), max_new_tokens=scene.begin.length)
         other = [step.token_id for step in steps]
         n = next((i for i, (one, two) in enumerate(zip(shown, other)) if one != two), min(len(shown), len(other)))
         text = run.tokenizer.decode(other).replace("\n", "⏎")

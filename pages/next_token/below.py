@@ -26,7 +26,7 @@ QUESTION = SamplingConfig(temperature=2.0, top_p=0.5)
 
 def reading(page: Lesson, run: Run, position: int, row: DeltaGenerator) -> Reading:
     """The Reading of the panel's last settings; pins and the button of the whole table are drawn in `row`."""
-    logits, panel, target = run.logits(position), settings(), reader.selection().target
+    logits, panel, target = run.logits(position), settings(position + 1), reader.selection().target
     truncation = truncate(logits, panel.config)
     target = int(truncation.token_ids[0]) if target is None else target
 

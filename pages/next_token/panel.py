@@ -10,7 +10,7 @@ from core.app.state import Run, reader
 from core.components.sampling_panel import Context, message, sampling_panel
 from core.figures.numbers import grouped
 from pages.next_token import below
-from pages.next_token.shared import CONTEXTS, PANEL, SETTINGS, initial, take_settings
+from pages.next_token.shared import CONTEXTS, PANEL, SETTINGS, initial, take_settings, take_xi
 
 FRESH = "next_token_fresh"        # in the session: the whole page runs, so the panel may be new and needs everything
 PANEL_BOX = "next_token_view"
@@ -21,8 +21,9 @@ def draw(page: Lesson, run: Run) -> Reading:
     position = reader.selection().position
     picture = st.container(key=PANEL_BOX)
     row = st.container(horizontal=True, vertical_alignment="bottom", key="next_token_below")
+    take_xi()
     others = _fields(page, row)     # first, because a link sets them
-    settings, named, version = initial(anew=st.session_state.pop(FRESH, False))
+    settings, named, version = initial(position + 1, anew=st.session_state.pop(FRESH, False))
     with picture:
         if position < len(run.token_ids) - 1:
             st.caption(earlier(page, run, position))

@@ -1,9 +1,11 @@
 """The settings of the page: those of the panel, read, sent to it and received from it, and the two other contexts."""
+from dataclasses import replace
+
 import streamlit as st
 
 from core.app.base import prose
 from core.app.base.markdown import escaped
-from core.app.state import reader
+from core.app.state import dice, reader
 from core.app.state.lesson_settings import Setting, Settings
 from core.components.sampling_panel import PanelSettings
 
@@ -17,8 +19,21 @@ INITIAL = "next_token_given"      # (settings, named token, version) last sent t
 KNOWN = "next_token_heard"        # (settings, named token) last received from the panel, or sent to it
 
 
-def settings() -> PanelSettings:
-    """The reader's settings; the defaults, with a notice, if a link has invalid ones."""
+def settings(n_tokens: int) -> PanelSettings:
+    """The reader's settings, with ξ of the draw after the first `n_tokens`."""
+    return replace(stored(), xi=dice.of(n_tokens).xi())
+
+
+def take_xi() -> None:
+    """A link that names ξ in the panel's settings sets the one of all lessons, and is kept without it."""
+    panel = stored()
+    if panel.xi is not None:
+        reader.select(xi=panel.xi)
+        SETTINGS.keep(panel=replace(panel, xi=None).to_link())
+
+
+def stored() -> PanelSettings:
+    """The settings as they stand in the address; the defaults, with a notice, if a link has invalid ones."""
     link = SETTINGS.read("panel")
     try:
         return PanelSettings.from_link(link)
@@ -27,12 +42,12 @@ def settings() -> PanelSettings:
         return PanelSettings()
 
 
-def initial(anew: bool) -> tuple[PanelSettings, int | None, int]:
+def initial(n_tokens: int, anew: bool) -> tuple[PanelSettings, int | None, int]:
     """The panel's initial settings and named token, and a version that grows when Python changes them.
 
     They stay the same while only the panel changes its settings, so that the message to the browser is not sent again.
     """
-    present, last = (settings(), reader.selection().target), st.session_state.get(INITIAL)
+    present, last = (settings(n_tokens), reader.selection().target), st.session_state.get(INITIAL)
     if last is None or anew or st.session_state.get(KNOWN) != present:
         last = (*present, last[2] + 1 if last else 1)
         st.session_state.update({INITIAL: last, KNOWN: present})
@@ -42,7 +57,9 @@ def initial(anew: bool) -> tuple[PanelSettings, int | None, int]:
 def take_settings(sent: dict) -> None:
     """Callback of the panel: store its settings."""
     new = PanelSettings.from_browser(sent)
-    SETTINGS.keep(panel=new.to_link())
+    SETTINGS.keep(panel=replace(new, xi=None).to_link())
+    if new.xi != st.session_state[KNOWN][0].xi:
+        reader.select(xi=new.xi)
     if sent["named"] != reader.selection().target:
         reader.select(target=sent["named"])
     st.session_state[KNOWN] = (new, sent["named"])

@@ -13,12 +13,13 @@ import streamlit as st
 
 from core.app.base import catalogue
 from core.app.frame import Lesson, Prediction, Reading, cannot, next_word
-from core.app.state import Run, reader
+from core.app.frame.selection_controls import seed_field
+from core.app.state import Run, dice, reader
 from core.app.state.fragments import redraw
 from core.components import declare
 from core.components.lib.bytes import pack
 from pages.overview import below, packing
-from pages.overview.shared import MAP, MOST_SEED, SETTINGS, packed_pass, truncation_of, xi_of
+from pages.overview.shared import MAP, packed_pass, truncation_of
 
 MOST_QUOTED = 100     # characters of the prompt in the question
 HISTORY = "overview_history"
@@ -66,23 +67,19 @@ def draw(page: Lesson, run: Run) -> Reading:
     selection = reader.selection()
     map_place = st.container()
     with (row := st.container(horizontal=True, vertical_alignment="bottom", key="overview_below")):
-        seed = None if run.is_encoder else _seed(page)
+        if not run.is_encoder:
+            seed_field(page)
     with map_place:
-        _draw_map(page, run, seed)
+        _draw_map(page, run)
     return below.reading(page, run, selection.position, selection.layer, row)
 
 
-def _seed(page: Lesson) -> int:
-    return st.number_input(page.label("seed"), 0, MOST_SEED, step=1, help=page.label("seed_hint"), width=140,
-                           **SETTINGS.attached("seed"))
-
-
-def _draw_map(page: Lesson, run: Run, seed: int | None) -> None:
+def _draw_map(page: Lesson, run: Run) -> None:
     """The pass, with the row of the picked token lit; of many blocks those around the picked one are opened."""
     selection, existing = reader.selection(), {entry.id for entry in catalogue.existing()}
     sizes, arrays, candidates = packed_pass(run)
     text = {key: page.label(key) for key in page.words.labels if key in MAP_TEXT or key.startswith(MAP_PARTS)}
-    header = {**sizes, **of_position(run, selection.position, seed), "candidates": candidates,
+    header = {**sizes, **of_position(run, selection.position), "candidates": candidates,
               "layer": selection.layer, "text": text | own_words(page, run), "canUndo": can_undo(),
               "lessons": {part: lesson for part, lesson in LESSONS.items() if lesson in existing},
               "scale": reader.scale(), "theme": reader.theme()}
@@ -90,15 +87,15 @@ def _draw_map(page: Lesson, run: Run, seed: int | None) -> None:
     _map(key=MAP, data=pack(header, arrays), events=events(run.asked))
 
 
-def of_position(run: Run, position: int, seed: int | None) -> dict:
-    """What the map shows of the tokens, with a position picked, and of the draw after the last one, by this seed.
+def of_position(run: Run, position: int) -> dict:
+    """What the map shows of the tokens, with a position picked, and of the draw after the last one.
 
-    "draw" is None where nothing is drawn: before the last position, and where seed is None. "here": whether what is
+    "draw" is None where nothing is drawn: before the last position, and in an encoder. "here": whether what is
     predicted at a position is the token that stands there, as an encoder does it; "blanks": positions where none does.
     """
     n, thrown = len(run.token_ids), None
-    if seed is not None and position == n - 1:
-        thrown = packing.throw(truncation_of(run, position), xi_of(seed, n), run.tokenizer.visible)
+    if not run.is_encoder and position == n - 1:
+        thrown = packing.throw(truncation_of(run, position), dice.of(n).xi(), run.tokenizer.visible)
     blanks = [i for i, token in enumerate(run.token_ids) if run.is_encoder and token == run.tokenizer.mask_token]
     return {"tokens": run.tokens, "ids": list(run.token_ids), "position": position, "draw": thrown,
             "here": run.is_encoder, "blanks": blanks}
@@ -127,7 +124,7 @@ def events(asked: int) -> dict[str, Callable[[Any], None]]:
             "layer": lambda layer: reader.select(layer=layer),
             "opened": lambda lesson: st.session_state.update({OPEN: lesson}),
             "appended": append,
-            "thrown": lambda _: SETTINGS.keep(seed=(SETTINGS.read("seed") + 1) % (MOST_SEED + 1)),
+            "thrown": lambda _: dice.throw(),
             "undone": lambda _: undo()}
 
     def call(act: Callable, value: Any) -> None:

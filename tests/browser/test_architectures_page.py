@@ -64,13 +64,13 @@ def test_the_patterns_follow_the_hand_and_the_page_follows_when_it_rests(open_pa
     near = int(hand.input_value())
     kept = int(sparse.pattern_mask("window", 32, near).sum())
     assert near > 4
-    expect(lines).to_contain_text(f"{kept} of 1024 pairs")
+    expect(lines).to_contain_text(f"{kept} of 1,024 pairs")
     assert ("architectures_near" not in page.url and page.locator(".st-key-lesson_numbers").inner_text() == numbers
             and title.inner_text() != before)
     page.mouse.up()
     expect(page).to_have_url(re.compile(f"architectures_near={near}(&|$)"))
     expect(page.locator(".st-key-lesson_numbers")).not_to_have_text(numbers)
-    expect(lines).to_contain_text(f"{kept} of 1024 pairs")
+    expect(lines).to_contain_text(f"{kept} of 1,024 pairs")
     assert hand.input_value() == str(near) and page.errors == []
 
 

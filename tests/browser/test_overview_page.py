@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import expect
 
 from core.app.compute import cache
+from core.app.state import reader
 from core.app.state.run import Run, read
-from pages.overview import shared
 from tests.browser.accessibility import violations
 from tests.browser.serving import rest, settle
 from tests.helpers.messages import value_of
@@ -131,7 +131,7 @@ def test_a_clicked_token_and_the_arrow_keys_pick_a_row_and_the_link_keeps_it(ope
 
 
 def test_the_drawn_token_is_fed_back_and_taken_back(open_page):
-    page, n = opened(open_page, at(CATS, overview_seed=3)), len(run_of(CATS).tokens)
+    page, n = opened(open_page, at(CATS, seed=3)), len(run_of(CATS).tokens)
     chips, said = page.locator(".chips .chip"), page.locator(".dice .said")
     drawn, token = said.inner_text(), said.locator(".chip").inner_text()
     page.locator(".do.append").click()
@@ -162,7 +162,7 @@ def test_another_xi_is_thrown_and_stands_in_the_link(open_page):
     said = page.locator(".dice .said")
     before = said.inner_text()
     page.locator(".do.throw").click()
-    page.wait_for_url(f"**overview_seed={shared.FIRST_SEED + 1}**")
+    page.wait_for_url(f"**seed={reader.FIRST_SEED + 1}**")
     expect(said).not_to_have_text(before)
     assert xi(said.inner_text()) != xi(before)
 

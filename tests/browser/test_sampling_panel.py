@@ -139,14 +139,14 @@ def test_an_experiment_moves_a_panel_that_is_in_use(open_page):
     page = open_page("next_token")
     panel_of(page)
     page.get_by_role("button", name="Random", exact=True).click()
-    page.wait_for_url("**next_token_panel=x0.6_s1")
+    page.wait_for_url("**next_token_panel=s1")
     page.locator(".st-key-do_next_token_greedy button").click()
-    page.wait_for_url("**next_token_panel=k1_x0.6_s1")
+    page.wait_for_url("**next_token_panel=k1_s1")
     settle(page)
     assert shown(page)["settings"]["top_k"] == "1" and shown(page)["kept"] == 1
     # the very settings of before: Python must hear them again
     page.get_by_role("button", name="Random", exact=True).click()
-    page.wait_for_url("**next_token_panel=x0.6_s1")
+    page.wait_for_url("**next_token_panel=s1")
     assert settings_in(page.url).config == SamplingConfig() and shown(page)["kept"] > 1
 
 

@@ -50,7 +50,7 @@ def test_the_highest_point_is_an_induction_head():
         "Say why greedy decoding repeats itself.")
 def test_greedy_goes_in_circles():
     one = experiment("course", "writing")
-    there, seed = prompt_of(one), one.settings["generation_seed"]
+    there, seed = prompt_of(one), one.settings["seed"]
     greedy, drawn = ([step.token_id for step in generate(there.model, there.token_ids, config, seed, 60)]
                      for config in (SamplingConfig(temperature=0), SamplingConfig(top_p=0.9)))
     assert sum(strategies.repeats(greedy)) > 40 and sum(strategies.repeats(drawn)) < 10

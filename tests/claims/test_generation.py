@@ -1,4 +1,5 @@
 """What the text of Generation says of what `stories` and `stories-small` write."""
+from core.app.state.dice import Dice
 from core.language.futures import futures
 from core.model.generation import generate
 from core.model.sampling import SamplingConfig
@@ -20,12 +21,14 @@ def drawn_with(settings: dict) -> SamplingConfig:
         "the text brings the first one back.")
 def test_a_story_goes_on_with_the_name_that_is_clicked():
     one = experiment("generation", "branch")
-    there, config, seed = prompt_of(one), drawn_with(one.settings), one.settings["generation_seed"]
-    drawn = branches.text_of(there, start(there), config, seed)
+    there, config = prompt_of(one), drawn_with(one.settings)
+    dice = Dice(one.settings["seed"], len(there.token_ids))
+    drawn = branches.text_of(there, start(there), config, dice)
     names = {step.token_id: there.tokenizer.visible(step.token_id) for step in drawn[0].candidates[:5]}
     assert names[drawn[0].token_id] == "·Spot" and all(name[1:].istitle() for name in names.values())
     for token_id, name in names.items():
-        text = [step.token_id for step in generate(there.model, there.token_ids, config, seed, 24, picks={0: token_id})]
+        text = [step.token_id for step in generate(there.model, there.token_ids, config, dice.numbers(), 24,
+                                                  picks={0: token_id})]
         assert text.count(token_id) > 1 or name == "·Sp", name
 
 
@@ -35,7 +38,7 @@ def test_a_story_goes_on_with_the_name_that_is_clicked():
         "average over ten.")
 def test_greedy_and_beam_search_go_in_circles():
     for seed in (1, 2):
-        settings = address(experiment("generation", "repeat")) | {"generation_seed": str(seed)}
+        settings = address(experiment("generation", "repeat")) | {"seed": str(seed)}
         page = lessons.open_at("generation", **settings)
         rows = messages.given(page, "generation_strategies")["rows"]
         repeated = [float(row["numbers"][3]) for row in rows]
@@ -51,7 +54,7 @@ def test_the_futures_of_a_hot_model_part():
     there, found = prompt_of(one), {}
     for temperature in (one.settings["generation_temperature"], 0.5):
         config = drawn_with(one.settings | {"generation_temperature": temperature})
-        found[temperature] = futures(there.model, there.token_ids, config, one.settings["generation_seed"],
+        found[temperature] = futures(there.model, there.token_ids, config, one.settings["seed"],
                                      futures_view.N, 4)
     hot, cold = ((len(futures_view.ends(tree)), futures_view.mass(tree)) for tree in found.values())
     assert hot[0] > 190 and hot[1] < 0.01 and cold[0] < 40 and cold[1] > 0.5

@@ -120,4 +120,4 @@ def test_a_seed_decides_the_draws():
     def written(seed: int) -> list[int]:
         return [step.token_id for step in generate(opening().model, opening().token_ids, SamplingConfig(), seed, 12)]
 
-    assert written(2) == written(2) != written(1) and link("seed")["generation_seed"] == "2"
+    assert written(2) == written(2) != written(1) and link("seed")["seed"] == "2"

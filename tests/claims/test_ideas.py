@@ -6,6 +6,7 @@ from core.analysis import stream_and_heads
 from core.analysis.attention_steps import simple_steps
 from core.app.base import prose, tables
 from core.app.compute import cache
+from core.app.state.dice import Dice
 from core.evaluation import confidence
 from core.language import word_order
 from core.language.futures import futures
@@ -51,9 +52,10 @@ def test_one_vector_for_both_makes_tokens_match_themselves():
 @shows("D5")
 def test_the_same_prompt_gives_two_texts_and_the_end_of_text_stops():
     settings = PLACES["D5"]
-    there, seed = run(settings["prompt"]), int(settings["generation_seed"])
+    there, seed = run(settings["prompt"]), int(settings["seed"])
     first, second = ([step.token_id for step in generate(there.model, there.token_ids,
-                                                         SamplingConfig(top_k=40, top_p=0.9), number, 40)]
+                                                         SamplingConfig(top_k=40, top_p=0.9),
+                                                         Dice(number, len(there.token_ids)).numbers(), 40)]
                      for number in (seed, seed + 1))
     assert first[-1] == there.tokenizer.end_of_text and 10 < len(first) < 40 and first != second
 
@@ -85,13 +87,14 @@ def test_the_whole_model_ends_on_a_word_that_makes_sense(idea: str, token: str):
 def test_the_name_that_was_drawn_is_used_again():
     there = run(PLACES["A15"]["prompt"])
     written = [step.token_id for step in generate(there.model, there.token_ids, SamplingConfig(top_k=40, top_p=0.9),
-                                                  int(PLACES["A15"]["generation_seed"]), 40)]
+                                                  Dice(int(PLACES["A15"]["seed"]), len(there.token_ids)).numbers(),
+                                                  40)]
     assert there.tokenizer.visible(written[0])[1:].istitle() and written.count(written[0]) > 1
 
 
 @shows("A20", "A22")
 def test_rare_words_are_drawn_often_and_top_p_follows_the_context():
-    assert PLACES["A20"]["next_token_panel"] == "x0.97_s1_draws"
+    assert PLACES["A20"]["next_token_panel"] == "s1_draws" and PLACES["A20"]["xi"] == "0.97"
     plain = truncate(opening().logits(), SamplingConfig())
     drawn = int((plain.interval_ends <= 0.97).sum())
     assert drawn > 3 and plain.probs[drawn:].sum() > 0.02 > plain.probs[drawn]

@@ -5,12 +5,13 @@ import importlib
 
 from core.app.base.tables import Place
 from core.app.state.lesson_settings import Setting, Settings
+from core.app.state.reader import MOST_SEED
 from core.components.sampling_panel import PanelSettings
-from pages.overview.shared import SETTINGS
 
 POSITIONS = ("waves", "learned", "rotary", "biases", "concat", "symmetry", "beyond", "measured")
 SHARED = {"prompt": Setting(""), "model": Setting(""), "layer": Setting(0, low=0), "head": Setting(0, low=0),
-          "position": Setting(0, low=0), "target": Setting(0, low=0)}
+          "position": Setting(0, low=0), "target": Setting(0, low=0), "seed": Setting(0, low=0, high=MOST_SEED),
+          "xi": Setting(0.0, low=0, high=0.9999)}
 
 
 def nonsense(place: Place) -> list[str]:
@@ -23,7 +24,7 @@ def known_to(lesson: str) -> dict:
     """The settings of a lesson by their names in an address: a Setting, or what reads the value and raises ValueError.
     """
     if lesson == "overview":
-        return {f"overview_{name}": setting for name, setting in SETTINGS.each.items()}
+        return {}
     if lesson == "next_token":
         return {"next_token_panel": PanelSettings.from_link}
     if lesson == "positions":

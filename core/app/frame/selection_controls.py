@@ -11,6 +11,7 @@ from core.analysis.norm_inputs import norm_places
 from core.app.base.markdown import escaped
 from core.app.frame.lesson import Lesson
 from core.app.state import reader
+from core.app.state.fragments import redraw
 from core.app.state.lesson_settings import Settings
 from core.app.state.run import Run
 
@@ -23,6 +24,20 @@ def token_slider(page: Lesson, run: Run) -> int:
 def block_slider(page: Lesson, run: Run, shown: int | None = None) -> int:
     """A slider over the blocks that sets the shared layer. shown: where it stands, if not at the shared layer."""
     return _slider(page, "block", "layer", run.model.config.n_layers, str, shown)
+
+
+def seed_field(page: Lesson) -> None:
+    """A field for the shared seed, which decides every ξ."""
+    key, chosen = f"{page.id}_dice", reader.selection().seed
+    if st.session_state.get(key) != chosen:
+        st.session_state[key] = chosen
+
+    def changed() -> None:
+        reader.select(seed=st.session_state[key], xi=None)
+        redraw()
+
+    st.number_input(page.frame_words.label("seed"), 0, reader.MOST_SEED, step=1, key=key, width=140,
+                    help=page.frame_words.label("seed_help"), on_change=changed)
 
 
 def _slider(page: Lesson, of: str, field: str, size: int, name_of: Callable[[int], str],

@@ -7,6 +7,7 @@ is read when a session starts and when the reader goes back or forward in the br
 is at its default. From then on the session leads and the URL follows. A value that makes no sense is left out, with a
 notice.
 """
+import contextlib
 import time
 import urllib.parse
 from dataclasses import dataclass
@@ -22,7 +23,9 @@ from core.app.state import address, model_choice
 MAX_LINK_CHARACTERS = 6_000
 PRESENT_SCALE = 1.2
 NOTICE_SECONDS = 10           # a notice outlasts the reruns that a component asks for when it is mounted
-_SELECTION = ("layer", "head", "position", "target")
+_SELECTION = ("layer", "head", "position", "target", "seed", "xi")
+# whose first ten ξ on the usual prompt are all below 0.75: no draw from the far tail before the reader asks for one
+FIRST_SEED, MOST_SEED = 4, 999_999
 # keys of the session; the URL leads in what all lessons share, and in the settings of the page
 _URL_WAITS, _URL_LEADS, _URL_LEADS_PAGE = "url_waits", "url_leads", "url_leads_page"
 _KEPT = ("prompt", "model", "device", "present", "class", "ask")
@@ -33,13 +36,15 @@ _SHARED = (*_KEPT, *_SELECTION)
 class Selection:
     """What the reader has picked in any lesson, within the bounds of the present run.
 
-    `target` None: the likeliest next token.
+    `target` None: the likeliest next token. seed, xi: of the dice; `xi` None: as the seed has it.
     """
 
     layer: int
     head: int
     position: int
     target: int | None
+    seed: int = FIRST_SEED
+    xi: float | None = None
 
 
 @dataclass(frozen=True)
@@ -135,6 +140,7 @@ def take_typed_prompt() -> bool:
     the reader told. Returns whether it was short enough.
     """
     typed = st.session_state["prompt"]
+    _forget_xi()
     st.session_state["prompt"] = clean_prompt(typed)
     if not (fits := len(typed) <= deployment.current().prompt_characters):
         say_cut(len(typed))
@@ -206,7 +212,7 @@ def write_url_now() -> None:
 
 
 def select(**chosen: int | None) -> None:
-    """Picks layer, head, position or target for all lessons.
+    """Picks layer, head, position, target, seed or ξ for all lessons.
 
     In a callback the run that follows sees it; elsewhere the next read does.
     """
@@ -233,6 +239,8 @@ def selection() -> Selection:
         head=_clamp(chosen.get("head") or 0, bounds.n_heads),
         position=bounds.place(position),
         target=None if target is None else _clamp(target, bounds.vocab_size),
+        seed=_clamp(FIRST_SEED if chosen.get("seed") is None else chosen["seed"], MOST_SEED + 1),
+        xi=chosen.get("xi"),
     )
 
 
@@ -348,9 +356,25 @@ def _read_url() -> None:
     session["ask"] = {"true": True, "1": True, "false": False, "0": False}.get(
         query.get("ask", "").lower(), session.get("ask", deployment.current().ask_first))
     session["class"] = _whole_number("class") or 0
-    session["selection"] = {key: number for key in _SELECTION if (number := _whole_number(key)) is not None}
+    session["selection"] = {key: number for key in _SELECTION if (number := _read_number(key)) is not None}
     # not before: whatever the reader does next may break this run off at any line, and the next run then reads it
     session[_URL_LEADS] = False
+
+
+def _read_number(key: str) -> int | float | None:
+    """A selection's value in the URL: ξ in [0, 1), every other a whole number; None for what makes no sense."""
+    if key != "xi" or "xi" not in st.query_params:
+        return _whole_number(key)
+    with contextlib.suppress(ValueError):
+        if 0 <= (xi := float(st.query_params["xi"])) < 1:
+            return xi
+    notice("notice_url", name=key, value=_shortened(st.query_params["xi"]))
+    return None
+
+
+def _forget_xi() -> None:
+    """Another prompt: a ξ that was set by hand belonged to the last one."""
+    st.session_state["selection"] = st.session_state.get("selection", {}) | {"xi": None}
 
 
 def _whole_number(key: str) -> int | None:
@@ -378,8 +402,8 @@ def _take_over_all(asked: dict) -> None:
     It goes when all of it has been taken over: a run that is broken off before leaves it to the next.
     """
     try:
-        for key, value in asked.items():
-            _take_over(key, value)
+        for key in sorted(asked, key=("prompt", "model").__contains__, reverse=True):      # they forget an earlier ξ
+            _take_over(key, asked[key])
     except Exception:
         st.session_state.pop("asked_for", None)
         raise
@@ -391,7 +415,9 @@ def _take_over(key: str, value) -> None:
     if key == "notice":
         notice(value[0], **value[1])
     elif key == "prompt":
-        session["prompt"] = clean_prompt(str(value))
+        if session["prompt"] != (prompt := clean_prompt(str(value))):
+            _forget_xi()
+        session["prompt"] = prompt
     elif key in _SELECTION:
         session["selection"] = session.get("selection", {}) | {key: value}
     elif key != "model" or model_choice.can_be_asked_for(value):

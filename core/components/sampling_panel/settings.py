@@ -16,7 +16,7 @@ _LETTERS = {"temperature": "T", "top_k": "k", "top_p": "p", "min_p": "m", "typic
 class PanelSettings:
     """The sampling settings and the dice, which stay frozen while anything else moves.
 
-    xi           ξ in [0, 1), which decides the draw
+    xi           ξ in [0, 1), which decides the draw; None: that of all lessons
     seed         whole number from 0, decides the thousand draws: `seeded_uniforms(seed, 1000)`
     thousand     whether the thousand draws are shown
     logarithmic  whether the bars stand on a logarithmic scale
@@ -26,14 +26,14 @@ class PanelSettings:
     """
 
     config: SamplingConfig = SamplingConfig(top_k=40, top_p=0.9)
-    xi: float = 0.6
+    xi: float | None = None
     seed: int = 1
     thousand: bool = False
     logarithmic: bool = False
     pinned: SamplingConfig | None = None
 
     def __post_init__(self) -> None:
-        if not 0 <= self.xi < 1:
+        if self.xi is not None and not 0 <= self.xi < 1:
             raise ValueError(f"xi must be at least 0 and below 1, not {self.xi!r}.")
         if not 0 <= self.seed < 2**32:
             raise ValueError(f"The seed must be a whole number from 0 to {2**32 - 1}, not {self.seed!r}.")
@@ -54,9 +54,9 @@ class PanelSettings:
         """A short text for the URL: what differs from plain sampling, parts set off by `_`; A's inside its part by `~`.
 
         >>> PanelSettings(SamplingConfig(temperature=0.7, top_k=40), pinned=SamplingConfig(top_p=0.9)).to_link()
-        'T0.7_k40_x0.6_s1_A~p0.9'
+        'T0.7_k40_s1_A~p0.9'
         """
-        parts = [*_config_parts(self.config), f"x{_shortest(self.xi)}", f"s{self.seed}"]
+        parts = [*_config_parts(self.config), *([] if self.xi is None else [f"x{_shortest(self.xi)}"]), f"s{self.seed}"]
         parts += ["draws"] * self.thousand + ["log"] * self.logarithmic
         if self.pinned:
             parts.append("~".join(["A", *_config_parts(self.pinned)]))

@@ -16,6 +16,8 @@ from streamlit.testing.v1 import AppTest
 
 from core.app.base import prose
 from core.app.compute import cache, turns
+from core.app.state import reader
+from core.app.state.dice import Dice
 from core.app.state.run import Run, read
 from core.language.futures import futures
 from core.model.block import KVCache
@@ -36,6 +38,11 @@ USUAL = SamplingConfig(top_k=40, top_p=0.9)
 
 
 open_at = functools.partial(lessons.open_at, "generation")
+
+
+def dice(run: Run, seed: int = reader.FIRST_SEED) -> Dice:
+    """The dice for the tokens after a run's prompt."""
+    return Dice(seed, len(run.token_ids))
 
 
 def given(at: AppTest, view: str) -> dict:
@@ -78,7 +85,7 @@ def test_every_pass_is_made_in_a_turn_on_the_device(monkeypatch, view: str):
     monkeypatch.setattr(turns.Line, "turn", watched)
     monkeypatch.setattr(Transformer, "logits", lambda *given, **named: (made.append(getattr(inside, "turn", False)),
                                                                         logits(*given, **named))[1])
-    at = open_at(model=SMALL, generation_view=view, prompt=f"One day a {view}", generation_seed="917")
+    at = open_at(model=SMALL, generation_view=view, prompt=f"One day a {view}", seed="917")
     if view == "cache":
         at.button("generation_measure").click().run()
     assert fine(at) and len(made) > 8 and all(made)
@@ -86,7 +93,7 @@ def test_every_pass_is_made_in_a_turn_on_the_device(monkeypatch, view: str):
 
 def test_absurd_addresses_are_left_out():
     at = open_at(model=SMALL, generation_view="beam", generation_width="99", generation_temperature="nan",
-                 generation_top_k="-5", generation_top_p="x", generation_seed="1e99", generation_written="-7",
+                 generation_top_k="-5", generation_top_p="x", seed="1e99", generation_written="-7",
                  generation_picked="99", generation_branches="~.-~5.x~<b>", generation_branch="1e6",
                  generation_depth="7", generation_future="1.2.3", generation_hypothesis="9999.-1",
                  generation_source="moon")
@@ -102,7 +109,7 @@ def test_absurd_addresses_are_left_out():
 def test_the_steps_are_what_generate_draws_and_their_numbers_are_the_models():
     at = open_at(model=SMALL)
     sent, run = given(at, "writing"), run_of(at.session_state["prompt"])
-    steps = list(generate(run.model, run.token_ids, USUAL, 1, LENGTH))
+    steps = list(generate(run.model, run.token_ids, USUAL, dice(run).numbers(), LENGTH))
     assert [step["token"] for step in sent["steps"]] == [run.tokenizer.visible(step.token_id) for step in steps]
     assert [step["xi"] for step in sent["steps"]] == [step.xi for step in steps]
     at_step = 5
@@ -119,13 +126,13 @@ def test_the_steps_are_what_generate_draws_and_their_numbers_are_the_models():
 def test_a_branch_takes_the_pick_keeps_what_stands_before_and_is_left_again():
     run = run_of("Once upon a time")
     begin = start(run)
-    drawn = branches.text_of(run, begin, USUAL, 1)
+    drawn = branches.text_of(run, begin, USUAL, dice(run))
     other = next(one.token_id for one in drawn[3].candidates if one.token_id != drawn[3].token_id)
-    name = branches.identity(run, begin, USUAL, 1)
+    name = branches.identity(run, begin, USUAL, dice(run))
     link = branches.to_link(name, [((3, other),)])
     at = open_at(model=SMALL, prompt="Once upon a time", generation_branches=link, generation_branch="1")
     sent = given(at, "writing")
-    steps = list(generate(run.model, run.token_ids, USUAL, 1, LENGTH, picks={3: other}))
+    steps = list(generate(run.model, run.token_ids, USUAL, dice(run).numbers(), LENGTH, picks={3: other}))
     assert [step["token"] for step in sent["steps"]] == [run.tokenizer.visible(step.token_id) for step in steps]
     assert (sent["steps"][3]["hand"]
             and [step["xi"] for step in sent["steps"]][:len(drawn)] == [step.xi for step in drawn][:len(sent["steps"])])
@@ -136,40 +143,41 @@ def test_a_branch_takes_the_pick_keeps_what_stands_before_and_is_left_again():
                  "writing")
     assert [step["token"] for step in back["steps"]] == sent["texts"][0]["tokens"] and len(back["texts"]) == 2
     elsewhere = given(open_at(model=SMALL, prompt="Once upon a time", generation_branches=link, generation_branch="1",
-                              generation_seed="2"), "writing")
+                              seed="2"), "writing")
     assert len(elsewhere["texts"]) == 1, "picks of another seed's text mean nothing"
 
 
 def test_a_text_stops_at_the_end_of_text():
     run = run_of("The end.")
-    found = next((seed for seed in range(60) if branches.text_of(run, start(run), SamplingConfig(temperature=1.5),
-                                                                 seed)[-1].token_id == run.model.config.end_of_text),
-                 None)
+    config = SamplingConfig(temperature=1.5)
+    found = next((seed for seed in range(60) if branches.text_of(run, start(run), config, dice(run, seed))[-1].token_id
+                  == run.model.config.end_of_text), None)
     assert found is not None
     sent = given(open_at(model=SMALL, prompt="The end.", generation_temperature="1.5", generation_top_k="0",
-                         generation_top_p="1.0", generation_seed=str(found)), "writing")
+                         generation_top_p="1.0", seed=str(found)), "writing")
     assert sent["ends"] and len(sent["steps"]) < LENGTH
 
 
 @pytest.mark.parametrize("seed", [1, 4])
 def test_the_first_choices_of_a_text_are_counted_by_another_way(seed: int):
     run = run_of("Tom and Mia went to the park.")
-    steps = list(generate(run.model, run.token_ids, USUAL, seed, LENGTH))
+    steps = list(generate(run.model, run.token_ids, USUAL, dice(run, seed).numbers(), LENGTH))
     with torch.no_grad():
         favourites = (run.model.logits(torch.tensor(steps[-1].token_ids[:-1]))
                       .argmax(-1)[len(run.token_ids) - 1:].tolist())
     count = sum(favourite == step.token_id for favourite, step in zip(favourites, steps))
     told = predictions.told("generation", "writing", 20, prompt="Tom and Mia went to the park.", model=SMALL,
-                            generation_seed=str(seed))
+                            seed=str(seed))
     assert told["answer"] == count and told["reason"].startswith(f"{count} of {len(steps)} ")
     assert told["true"].startswith("Most" if count < len(steps) else "Every")
 
 
 def test_two_seeds_part_where_their_texts_do():
     run = run_of("Tom and Mia went to the park.")
-    texts = [[step.token_id for step in generate(run.model, run.token_ids, USUAL, seed, LENGTH)] for seed in (4, 5)]
+    texts = [[step.token_id for step in generate(run.model, run.token_ids, USUAL, dice(run, seed).numbers(), LENGTH)]
+             for seed in (4, 5)]
     shared = next(i for i, (one, two) in enumerate(zip(*texts)) if one != two)
-    at = open_at(model=SMALL, prompt="Tom and Mia went to the park.", generation_seed="4")
+    at = open_at(model=SMALL, prompt="Tom and Mia went to the park.", seed="4")
     lessons.answer(at, "parting", [bound > shared for bound in (1, 5, 20, LENGTH + 1)].index(True))
     assert any(m.value.startswith(f"They share {shared}.") for m in at.markdown)
 
@@ -179,7 +187,7 @@ def test_the_most_surprising_text_is_so_by_the_models_own_pass(prompt: str):
     run, found = run_of(prompt), []
     for config in (SamplingConfig(temperature=0), SamplingConfig(), SamplingConfig(top_k=40),
                    SamplingConfig(top_p=0.9)):
-        ids = list(generate(run.model, run.token_ids, config, 1, LENGTH))[-1].token_ids
+        ids = list(generate(run.model, run.token_ids, config, reader.FIRST_SEED, LENGTH))[-1].token_ids
         with torch.no_grad():
             log_probs = run.model.logits(torch.tensor(ids[:-1])).double().log_softmax(-1)
         losses = [-float(log_probs[i, ids[i + 1]]) for i in range(len(run.token_ids) - 1, len(ids) - 1)]
@@ -191,7 +199,7 @@ def test_the_most_surprising_text_is_so_by_the_models_own_pass(prompt: str):
 
 def test_top_k_writes_what_greedy_decoding_writes_up_to_the_k_that_is_told():
     run = run_of("The king")
-    texts = [list(generate(run.model, run.token_ids, config, 1, LENGTH))[-1].token_ids for config in
+    texts = [list(generate(run.model, run.token_ids, config, reader.FIRST_SEED, LENGTH))[-1].token_ids for config in
              (SamplingConfig(temperature=0), *(SamplingConfig(top_k=k) for k in strategies.KS))]
     same = [text == texts[0] for text in texts[1:]]
     at = open_at(model=SMALL, prompt="The king", generation_view="strategies")
@@ -221,7 +229,7 @@ def test_different_futures_are_counted_by_another_way(model: str, temperature: s
                             generation_temperature=temperature)
     run = run_of("The king", model)
     config = SamplingConfig(temperature=float(temperature), top_k=40, top_p=0.9)
-    tree = futures(run.model, run.token_ids, config, 1, futures_view.N, 3)
+    tree = futures(run.model, run.token_ids, config, reader.FIRST_SEED, futures_view.N, 3)
     whole = [node for node in tree if node.depth == 3]
     assert told["answer"] == len({node.token_ids for node in whole})
     assert told["seen"] == [s.startswith("One path" if max(n.count for n in whole) >= 10 else "The tree falls")
@@ -256,7 +264,7 @@ def test_strategies_say_what_their_texts_are_worth():
     sent, run = given(at, "strategies"), run_of(at.session_state["prompt"])
     configs = (SamplingConfig(temperature=0), SamplingConfig(), SamplingConfig(top_k=40), SamplingConfig(top_p=0.9))
     for row, config in zip(sent["rows"], configs):
-        steps = list(generate(run.model, run.token_ids, config, 1, LENGTH))
+        steps = list(generate(run.model, run.token_ids, config, reader.FIRST_SEED, LENGTH))
         assert row["tokens"] == [run.tokenizer.visible(step.token_id) for step in steps]
         assert float(row["numbers"][0].replace("−", "-")) == pytest.approx(sum(step.log_prob for step in steps),
                                                                            rel=5e-3)
@@ -274,7 +282,7 @@ def test_averages_are_the_means_over_ten_seeds():
     at = open_at(model=SMALL, prompt="Tom", generation_view="strategies", generation_averaged="true")
     run, rows = run_of("Tom"), given(at, "strategies")["rows"]
     means = []
-    for seed in range(1, 1 + strategies.N_SEEDS):
+    for seed in range(reader.FIRST_SEED, reader.FIRST_SEED + strategies.N_SEEDS):
         steps = list(generate(run.model, run.token_ids, SamplingConfig(), seed, LENGTH))
         means.append(-sum(step.log_prob for step in steps) / len(steps))
     assert float(rows[1]["means"][1]) == pytest.approx(np.mean(means), rel=5e-3) and rows[0]["means"] is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 
 import altair as alt
 import numpy as np
@@ -93,7 +94,8 @@ def test_a_link_that_makes_no_sense_is_left_out_with_a_notice(written):
         PanelSettings.from_link(written)
     at = opened(next_token_panel=written)
     assert not at.exception and not at.error
-    assert PanelSettings.from_browser(given(at)[0]["settings"]) == PanelSettings()
+    xi = given(opened())[0]["settings"]["xi"]
+    assert PanelSettings.from_browser(given(at)[0]["settings"]) == PanelSettings(xi=xi)
 
 
 def test_seeded_uniforms_are_mulberry32():
@@ -110,8 +112,9 @@ def test_an_experiment_sets_the_panel():
         before = given(at)[0]
         at.button(f"do_next_token_{experiment.id}").click().run()
         after = given(at)[0]
-        assert (PanelSettings.from_browser(after["settings"])
-                == PanelSettings.from_link(experiment.settings["next_token_panel"]))
+        wanted = PanelSettings.from_link(experiment.settings["next_token_panel"])
+        assert PanelSettings.from_browser(after["settings"]) == replace(wanted, xi=after["settings"]["xi"])
+        assert after["settings"]["xi"] == experiment.settings.get("xi", before["settings"]["xi"])
         assert after["settings_version"] > before["settings_version"]
 
 

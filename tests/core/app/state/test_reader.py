@@ -121,7 +121,7 @@ def test_any_text_of_the_sampling_panel_is_read_or_refused(written):
 
 
 def test_every_number_of_an_address_has_bounds_and_every_lesson_is_among_these():
-    assert {entry.id for entry in catalogue.existing()} - {"next_token"} <= set(SETTINGS) | {"positions"}
+    assert {entry.id for entry in catalogue.existing()} - {"overview", "next_token"} <= set(SETTINGS) | {"positions"}
     for prefix, own in SETTINGS.items():
         for name, setting in own.items():
             for written in ("1e300", "-1e300", "9" * 5_000, "nan"):
@@ -130,7 +130,7 @@ def test_every_number_of_an_address_has_bounds_and_every_lesson_is_among_these()
 
 # found so, and mended
 PINNED = [("next_token", {"next_token_panel": "A~"}), ("next_token", {"next_token_panel": "k" + "9" * 40}),
-          ("overview", {"overview_seed": "1e999"}), ("heads", {"heads_map": "next_token"})]
+          ("overview", {"seed": "1e999", "xi": "2"}), ("heads", {"heads_map": "next_token"})]
 
 
 @pytest.mark.parametrize("page, parameters", [*PINNED, *random_pages.addresses(5, seed=0)])
