@@ -3,7 +3,7 @@
 // computed here, in float64, as core/model/activation.py has them.
 import { tableBody, tableRow } from "./shared.js";
 import { dot, line, matrixPicture, placePicture, stroke, Surface } from "../../core/components/lib/canvas.js";
-import { button, chip, draw, drawLine, drawText, fill, make, sized } from "../../core/components/lib/dom.js";
+import { button, chip, draw, drawLine, drawText, fill, make, setRange, sized } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { decimals } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
@@ -135,7 +135,7 @@ class Curves {
     const shown = { x: decimals(x, 2), beta: String(beta), second: decimals(second, 2) };
     for (const [name, { node, value }] of Object.entries(this.sliders)) {
       const place = name === "beta" ? Math.log10(beta) : this.state[name];
-      if (Math.abs(Number(node.value) - place) > 0.006) node.value = place;
+      setRange(node, Math.abs(Number(node.value) - place) > 0.006 ? place : Number(node.value));
       value.textContent = shown[name];
       node.ariaValueText = shown[name];
     }

@@ -3,7 +3,7 @@
 // guess: null or [place in d_ks, the largest weight that the reader expected there without the division], you: its
 // name;
 // heads: null or {d, variance, scaled, unscaled, names, picked}, one entry a head of the model; settings {d}; text.
-import { draw, fill, make, marked } from "../../core/components/lib/dom.js";
+import { draw, fill, make, marked, setRange } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { readable, significant } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
@@ -78,7 +78,7 @@ class Scaling {
     if (!this.d_ks || !this.panels.variance.place.clientWidth) return;
     const em = emOf(this.root), d = this.d_ks[this.at];
     Object.assign(this, { em, left: 3.4 * em, right: 0.8 * em, upper: 1.9 * em, lower: 2.3 * em });
-    this.slider.value = this.at;
+    setRange(this.slider, this.at);
     this.slider.ariaValueText = `d_k = ${d}`;
     marked(this.value, `d_k = ${d}`);
     this.paintVariance(d);

@@ -3,7 +3,7 @@
 // core/analysis/attention_steps.py.
 import { unpack } from "../../core/components/lib/bytes.js";
 import { hatch, line, matrixPicture, placePicture, stroke, Surface, write } from "../../core/components/lib/canvas.js";
-import { button, chip, fill, make, marked, unmarked } from "../../core/components/lib/dom.js";
+import { button, chip, fill, make, marked, setRange, unmarked } from "../../core/components/lib/dom.js";
 import { Instrument } from "../../core/components/lib/instrument.js";
 import { liveAsker } from "../../core/components/lib/live.js";
 import { decimals } from "../../core/components/lib/numbers.js";
@@ -205,8 +205,8 @@ class Steps extends Instrument {
       surface.canvas.style.height = `${this.layout.total}px`;
       surface.measure();
     }
-    Object.assign(range, { max: stages.length - 1, value: at });
-    range.style.setProperty("--share", `${(100 * at) / (stages.length - 1)}%`);
+    range.max = stages.length - 1;
+    setRange(range, at);
     range.ariaValueText = unmarked(this.labels[`stage_${this.step}`]);
     // a disabled button would lose the focus
     this.back.ariaDisabled = String(at === 0);

@@ -2,7 +2,7 @@
 // low, high: next digits of the interval's ends), likely [[name, end of its share] per token], stream "0101…",
 // compared [{name, bits, shown, kind ("model" or "")}], settings {step}. Three bars, each a zoom into the one above;
 // two in present mode.
-import { button, chip, draw, drawText, fill, hatching, make, sized } from "../../core/components/lib/dom.js";
+import { button, chip, draw, drawText, fill, hatching, make, setRange, sized } from "../../core/components/lib/dom.js";
 import { decimals, significant } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
 import { mounted, onWidth, TitledView } from "../../core/components/lib/view.js";
@@ -64,7 +64,7 @@ class Coder extends TitledView {
   paint() {
     const width = this.svg.parentElement.clientWidth;
     if (!width || !this.tokens) return;
-    this.slider.value = this.step;
+    setRange(this.slider, this.step);
     [...this.strip.children].forEach((choose, i) => { choose.ariaPressed = String(i === this.step); });
     const chosen = this.strip.children[this.step];
     if (chosen.offsetLeft < this.strip.scrollLeft

@@ -3,7 +3,9 @@
 // relation, place, tip]]}], areas [text], note, title_line, settings {threshold}. A disc is a right answer and a
 // cross a wrong one; answers left of the threshold are withheld. The threshold moves here, and Python hears of it when
 // the hand rests.
-import { chip, draw, drawLine, drawText, fill, make, sized, spokenLine } from "../../core/components/lib/dom.js";
+import {
+  chip, draw, drawLine, drawText, fill, make, setRange, sized, spokenLine,
+} from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { decimals, probability } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, shortened, textWidth } from "../../core/components/lib/text.js";
@@ -143,7 +145,7 @@ class Facts {
       wrong += tally.wrong;
       lost += tally.kept_right;
     }
-    this.slider.value = x;
+    setRange(this.slider, x);
     this.slider.ariaValueText = threshold;
     this.value.textContent = fill(this.text.threshold_value, { threshold });
     this.verdict.textContent = fill(said ? this.text.said : this.text.silent,

@@ -1,14 +1,14 @@
 // A slider over the rows of the grid: slider, picked row, the sentence above and the guesses beside it move together in
 // the browser; Python hears of it when the hand has let go.
 import { draw, reveal, show } from "../../core/components/residual_grid/grid.js";
-import { rich } from "../../core/components/lib/dom.js";
+import { rich, setRange } from "../../core/components/lib/dom.js";
 import { significant } from "../../core/components/lib/numbers.js";
 
 function follow(state) {
   const { data, picked, input, amount } = state;
   if (!picked || picked.row === state.said && data === state.saidOf) return;
   Object.assign(state, { said: picked.row, saidOf: data });
-  input.value = picked.row;
+  setRange(input, picked.row);
   input.ariaValueText = data.row_labels[picked.row];
   amount.textContent = picked.row;
   sayWhere(state);
@@ -37,8 +37,8 @@ export default function ({ parentElement, data, setTriggerValue }) {
   const held = root.state?.held, state = show(root, data, setTriggerValue, more);
   // what Python drew for an earlier depth must not undo the hand
   if (held !== undefined) state.picked.row = held;
-  follow(state);
   input.max = state.data.rows - 1;
+  follow(state);
   [label.textContent, hand.title] = state.data.slider;
   hand.hidden = state.data.rows < 2;
   input.oninput = () => { state.held = Number(input.value); slide(state, state.held); };

@@ -1,4 +1,6 @@
-import { button, chip, draw, drawLine, drawText, fill, make, rich, sized } from "../../core/components/lib/dom.js";
+import {
+  button, chip, draw, drawLine, drawText, fill, make, rich, setRange, sized,
+} from "../../core/components/lib/dom.js";
 import { focusNext } from "../../core/components/lib/keys.js";
 import { grouped, plain } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
@@ -82,7 +84,7 @@ class Training extends TitledView {
 
   paint() {
     const [bpe, unigram] = [this.bpe[this.at], this.unigram[this.at]];
-    this.slider.value = this.at;
+    setRange(this.slider, this.at);
     this.slider.ariaValueText = String(bpe.size);
     this.value.textContent = fill(this.text.size, { n: grouped(bpe.size) });
     rich(this.title, this.text.title, { size: grouped(bpe.size), pieces: grouped(unigram.size),

@@ -54,6 +54,13 @@ export function rich(node, template, values) {
   }
 }
 
+/** Sets a slider: a number between its ends, and with it how much of its rail is filled. */
+export function setRange(input, value) {
+  if (Number(input.value) !== Number(value)) input.value = value;
+  const low = Number(input.min), span = Number(input.max) - low;
+  input.style.setProperty("--share", `${span > 0 ? (100 * (Number(value) - low)) / span : 0}%`);
+}
+
 /** A text with marks into a node: _x and _{xy} become subscripts, ^{xy} superscripts. */
 export function marked(node, text) {
   if (node.source === text) return;

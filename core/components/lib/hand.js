@@ -1,3 +1,4 @@
+import { setRange } from "./dom.js";
 import { liveAsker } from "./live.js";
 import { decimals } from "./numbers.js";
 
@@ -19,6 +20,7 @@ export function buildHand(node, answered, moved, context = () => ({})) {
   input.oninput = () => {
     held = Number(input.value);
     released = false;
+    setRange(input, held);
     showValue(held);
     asker.ask(config.path, { ...config.question, [config.name]: held, ...context() });
   };
@@ -34,7 +36,7 @@ export function buildHand(node, answered, moved, context = () => ({})) {
       if (!hand) return true;
       label.textContent = hand.label;
       Object.assign(input, { min: hand.low, max: hand.high, step: hand.step });
-      input.value = hand.value;
+      setRange(input, hand.value);
       showValue(Number(hand.value));
       return true;
     },

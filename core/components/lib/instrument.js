@@ -1,6 +1,6 @@
 // Instruments on sharp canvases: ranges and panels, drawn at most once a frame while the hand moves.
 import { Surface } from "./canvas.js";
-import { make, marked, unmarked } from "./dom.js";
+import { make, marked, setRange, unmarked } from "./dom.js";
 import { Echoes } from "./echo.js";
 import { readTheme, whenStyled } from "./theme.js";
 import { onRoom } from "./view.js";
@@ -29,11 +29,9 @@ export class Range {
     this.node.min = low;
     this.node.max = high;
     this.node.step = step;
-    if (Number(this.node.value) !== value) this.node.value = value;
+    setRange(this.node, value);
     this.output.textContent = text;
     this.node.ariaValueText = text;
-    const share = high > low ? (value - low) / (high - low) : 0;
-    this.node.style.setProperty("--share", `${100 * share}%`);
   }
 }
 

@@ -1,5 +1,5 @@
 // Stepping through states.
-import { button, labelled, make } from "./dom.js";
+import { button, labelled, make, setRange } from "./dom.js";
 
 /** A bar to go through the states 0 to `last`: to the next, to an end, by a slider, or by itself. `show()` draws state
  * `at`; `rest()` is called when hand or play have come to rest, `turn()` before a button or the play moves. `live` is
@@ -89,7 +89,7 @@ export class Player {
 
   /** Sets the slider to the present state, and `text` as its value for screen readers. */
   value(text) {
-    this.slider.value = this.at;
+    setRange(this.slider, this.at);
     this.slider.ariaValueText = text;
   }
 }

@@ -1,6 +1,6 @@
 // The controls, in the order in which the rules work: each step with its setting and the number of tokens it leaves.
 import { MIN_P, TEMPERATURE, TOP_K, TOP_P, TYPICAL_P } from "./truncation.js";
-import { button, fill, make, setText } from "../lib/dom.js";
+import { button, fill, make, setRange, setText } from "../lib/dom.js";
 import { grouped, probability } from "../lib/numbers.js";
 
 const STEPS = [
@@ -107,7 +107,7 @@ export class Controls {
     this.settings = settings;
     for (const row of this.rows) {
       const value = settings[row.name], text = this._valueText(row, value), left = truncation.left[row.rule];
-      row.range.value = nearest(this.valuesOf(row), value);
+      setRange(row.range, nearest(this.valuesOf(row), value));
       row.range.ariaValueText = text;
       setText(row.value, text);
       setText(row.left, words.count(left));
@@ -115,7 +115,7 @@ export class Controls {
       row.item.classList.toggle("off", value === row.neutral);
     }
     setText(this.divisor, `÷ ${probability(truncation.keptMass)}`);
-    this.xi.range.value = settings.xi;
+    setRange(this.xi.range, settings.xi);
     setText(this.xi.value, settings.xi.toFixed(4));
     this.drawnToken = truncation.tokenIds[place];
     setText(this.drawn, words.token(this.drawnToken, 16));
