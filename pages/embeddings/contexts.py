@@ -85,7 +85,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     paths = _paths(run, other, token_id, equal)
     names = [page.label("depth_static"),
              page.label("depth_entering" if run.trace.position is not None else "depth_entering_plain"),
-             *(str(block) for block in range(run.model.config.n_layers))]
+             *(str(n + 1) for n in range(run.model.config.n_layers))]
     space = space_of(run)
     last, lowest = len(names) - 1, int(np.argmin(paths.cosines))
     title = page.label("contexts_title" if paths.cosines[lowest] < 1 else "contexts_title_same",
@@ -159,7 +159,7 @@ def _paths(run: Run, other: Run, token_id: int, equal: bool) -> Paths:
 def _depth(page: Lesson, names: list[str], depth: int) -> str:
     entering = "at_entering" if names[1] == page.label("depth_entering") else "at_entering_plain"
     return [page.label("at_static"), page.label(entering),
-            *(page.label("at_block", block=name) for name in names[2:])][depth]
+            *(page.label("at_block", n=name, all=len(names) - 2) for name in names[2:])][depth]
 
 
 def _points(page: Lesson, paths: Paths, names: list[str], tokens: tuple[str, ...]) -> pd.DataFrame:

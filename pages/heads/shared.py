@@ -144,7 +144,8 @@ class Reached:
 
     def title(self, words: TextFile, run: Run) -> str:
         query, key = self.picked
-        return words.label("title_rollout", block=self.block, query_token=run.tokens[query], key_token=run.tokens[key],
+        return words.label("title_rollout", n=self.block + 1, all=run.model.config.n_layers,
+                           query_token=run.tokens[query], key_token=run.tokens[key],
                            share=probability(self.values[query, key]), own=probability(self.values[query, query]))
 
 

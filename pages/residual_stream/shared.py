@@ -32,13 +32,14 @@ choice, show = functools.partial(views.choice, SETTINGS), functools.partial(char
 
 
 def depth_names(page: Lesson, n_layers: int) -> list[str]:
-    """The L + 1 names of the depths of the stream: the entry of block 0, then after each block."""
-    return [page.label("entering")] + [page.label("after_block", block=block) for block in range(n_layers)]
+    """The L + 1 names of the depths of the stream: the entry of block 0, then after n of L blocks."""
+    return [page.label("entering")] + [page.label("after_blocks", n=n, all=n_layers)
+                                         for n in range(1, n_layers + 1)]
 
 
 def short_depth_names(page: Lesson, n_layers: int) -> list[str]:
     """The L + 1 short names of the depths for an axis."""
-    return [page.label("entering_short")] + [str(block) for block in range(n_layers)]
+    return [page.label("entering_short")] + [str(n) for n in range(1, n_layers + 1)]
 
 
 def target_token(run: Run, position: int) -> int:

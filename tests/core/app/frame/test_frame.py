@@ -109,7 +109,7 @@ def whole(at: AppTest) -> str:
 def test_state_is_read_from_the_url_and_written_back():
     at = framed(prompt="The cat sat", layer="3", head="5", position="1", demo_strength="0.75")
     assert at.session_state["prompt"] == "The cat sat"
-    assert "layer=3, head=5, position=1, target=None) 0.75" in at.text[0].value
+    assert "layer=3, head=5, position=1, target=None, seed=4, xi=None) 0.75" in at.text[0].value
     at.text_area(key="prompt").set_value("A dog").run()
     assert at.query_params["prompt"] == "A dog" and at.query_params["layer"] == "3"
 
@@ -170,7 +170,7 @@ def test_a_value_that_cannot_be_is_left_out_with_a_notice(key, value):
 def test_a_value_out_of_range_is_clamped(query):
     at = framed(**query)
     assert not at.exception and not at.error
-    shown = re.search(r"layer=(\d+), head=(\d+), position=(\d+), target=(\w+)\) ([\d.]+)", at.text[0].value)
+    shown = re.search(r"layer=(\d+), head=(\d+), position=(\d+), target=(\w+), .*\) ([\d.]+)", at.text[0].value)
     bounds = at.session_state["bounds"]
     assert int(shown[1]) < bounds.n_layers and int(shown[2]) < bounds.n_heads and int(shown[3]) < bounds.n_tokens
     assert shown[4] == "None" or int(shown[4]) < bounds.vocab_size
