@@ -84,6 +84,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     show(figures.waterfall(names, meanings, groups, np.array(values), page.label("sum"), page.label("axis_logit"),
                            picked=picked, **look(40, presenting=14)), "waterfall",
          lambda point: _pick(heads.get(point["name"])))
+    st.caption(page.label("legend_parts"))
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.markdown(page.label("sum_line", n=len(logit.parts), total=plain_number(logit.total),
                                logit=plain_number(logit.logit), difference=readable(abs(logit.total - logit.logit), 2)),
