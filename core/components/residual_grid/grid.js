@@ -216,8 +216,15 @@ function everyLabel({ data, step, column, row }) {
   return every;
 }
 
+/** The places that are named whatever the thinning: those in the hand or picked, and where both sides are the same tokens
+    the last. */
+function namedAlways(state, side) {
+  const { row_labels, column_labels, rows } = state.data, places = markedCells(state).map((cell) => cell[side]);
+  return places.length || String(row_labels) !== String(column_labels) ? places : [rows - 1];
+}
+
 function drawColumnLabels(state, context, first, last) {
-  const { data, theme } = state, marked = markedCells(state).map((cell) => cell.column);
+  const { data, theme } = state, marked = namedAlways(state, "column");
   const every = everyLabel(state).columns, done = [];
   const label = (column, strong) => {
     const x = state.left + (column + 0.5) * state.column - state.scrolled.x, colour = strong ? theme.text : theme.muted;
@@ -239,14 +246,14 @@ function drawColumnLabels(state, context, first, last) {
   };
   marked.forEach((column) => label(column, true));
   for (let column = Math.ceil(first / every) * every; column <= last; column += every)
-    if (!done.some((other) => Math.abs(other - column) * state.column < state.step)) label(column, false);
+    if (!done.some((other) => Math.abs(other - column) < every)) label(column, false);
 }
 
 function drawRowLabels(state, context) {
   const { data, theme } = state;
   const end = rowsEnd(state), shift = state.scrolled.y;
   context.clearRect(0, state.top - 2, state.left - 3, end - state.top + 4);
-  const every = everyLabel(state).rows, kept = markedCells(state).map((cell) => cell.row);
+  const every = everyLabel(state).rows, kept = namedAlways(state, "row");
   for (let row = 0; row < data.rows; row++) {
     const y = state.top + (row + 0.5) * state.row - shift;
     if (y < state.top || y > end) continue;
