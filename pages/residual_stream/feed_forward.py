@@ -13,7 +13,7 @@ from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.frame.selection_controls import block_slider, token_slider
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
-from core.figures.numbers import bracketed, latex_number, latex_operand, readable
+from core.figures.numbers import bracketed, grouped, latex_number, latex_operand, readable
 from core.model.activation import CURVES, GATE_CURVES, activate
 from pages.residual_stream.shared import PREFIX, keep, look, read
 
@@ -162,12 +162,8 @@ def _size_question(page: Lesson, run: Run, layer: int) -> Question:
                      for names in (FED_FORWARD, ATTENTION))
     options = sorted({attended, fed, 2 * fed, max(1, attended // 4)})
     share = readable(100 * fed / (fed + attended), 3)
-    return page.question("size", [_grouped(n) for n in options], options.index(attended), block=layer,
-                         fed=_grouped(fed), attended=_grouped(attended), share=share)
-
-
-def _grouped(n: int) -> str:
-    return f"{n:,}".replace(",", "\u202f")
+    return page.question("size", [grouped(n) for n in options], options.index(attended), block=layer,
+                         fed=grouped(fed), attended=grouped(attended), share=share)
 
 
 def _curve_question(page: Lesson) -> Question:

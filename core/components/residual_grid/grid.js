@@ -216,8 +216,8 @@ function everyLabel({ data, step, column, row }) {
   return every;
 }
 
-/** The places that are named whatever the thinning: those in the hand or picked, and where both sides are the same tokens
-    the last. */
+/** The places that are named whatever the thinning: those in the hand or picked, and where both sides are the same
+    tokens the last. */
 function namedAlways(state, side) {
   const { row_labels, column_labels, rows } = state.data, places = markedCells(state).map((cell) => cell[side]);
   return places.length || String(row_labels) !== String(column_labels) ? places : [rows - 1];
