@@ -4,5 +4,5 @@ from pages.positions import beyond, biases, concat, learned, measured, rotary, s
 from pages.positions.shared import SETTINGS
 
 views.draw(lesson.open_lesson("positions"), SETTINGS,
-           {"waves": waves, "learned": learned, "rotary": rotary, "biases": biases, "concat": concat,
-            "symmetry": symmetry, "beyond": beyond, "measured": measured})
+           {"symmetry": symmetry, "waves": waves, "rotary": rotary, "learned": learned, "biases": biases,
+            "concat": concat, "beyond": beyond, "measured": measured})

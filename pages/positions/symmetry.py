@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.state import Run, lesson_settings
 from core.app.state.lesson_settings import Setting
 from core.figures.numbers import latex_number, readable
@@ -77,9 +77,30 @@ def reordered(order: str, n: int, first: int, second: int, seed: int) -> tuple[i
     return tuple(places)
 
 
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How many outputs follow their tokens to another place without positions and mask; None where no token moves."""
+    n = len(run.tokens)
+    permutation = reordered(n=n, **lesson_settings.read("positions", ORDER))
+    if permutation == tuple(range(n)):
+        return None
+
+    def truth(guess: float) -> Truth:
+        outcomes = all_outcomes(run, permutation)
+        plain, follow = outcomes["none"], sum(o.follows for o in outcomes.values())
+        same = int((plain.differences <= plain.limit).sum())
+        return Truth(same, {"same": same, "largest": _plain(plain.largest)}, seen={1: 0, 2: 1}.get(follow, 2))
+
+    return Prediction("symmetry", Number(0, n), truth, {"n": n})
+
+
+def all_outcomes(run: Run, permutation: tuple[int, ...]) -> dict[str, Outcome]:
+    """The four cases."""
+    return {case: outcome(run, case, permutation) for case in CASES}
+
+
 def draw(page: Lesson, run: Run) -> Reading:
     permutation = _choose(page, len(run.tokens))
-    outcomes = {case: outcome(run, case, permutation) for case in CASES}
+    outcomes = all_outcomes(run, permutation)
     values = _picture.values()
     picked = outcomes[values["case"]]
     arrays = {"before": picked.before[:, :SHOWN], "after": picked.after[:, :SHOWN]}
@@ -87,7 +108,7 @@ def draw(page: Lesson, run: Run) -> Reading:
                                  "differences": picked.differences.tolist(), "shown": arrays["before"].shape[1],
                                  "cases": _cases(page, outcomes)}, arrays)
     return Reading(
-        lines=_numbers(page, outcomes, permutation),
+        lines=_numbers(page, picked, permutation),
         question=_question(page, run),
         functions=[outcome, reordered],
         data={"symmetry.csv": lambda: _table(run, outcomes, permutation)},
@@ -118,9 +139,8 @@ def _cases(page: Lesson, outcomes: dict[str, Outcome]) -> list[dict]:
             for case, o in outcomes.items()]
 
 
-def _numbers(page: Lesson, outcomes: dict[str, Outcome], permutation: tuple[int, ...]) -> list[tuple[str, str]]:
+def _numbers(page: Lesson, o: Outcome, permutation: tuple[int, ...]) -> list[tuple[str, str]]:
     t = permutation[0]
-    o = outcomes["none"]
     row = (rf"h_0' = ({latex_number(o.after[0, 0])},\; {latex_number(o.after[0, 1])},\; \dots), \qquad "
            rf"h_{{{t}}} = ({latex_number(o.before[t, 0])},\; {latex_number(o.before[t, 1])},\; \dots)")
     law = (r"f(\Pi X) = \Pi f(X): \qquad \mathrm{softmax}\big((\Pi Q)(\Pi K)^T\big)\,\Pi V = "

@@ -10,7 +10,7 @@ WALL_SLIDER = ".st-key-heads_wall input[type=range]"
 # the others in the browser.
 LESSONS = [
     Case("Overview, the picked token", "", ".st-key-overview_map [role=radio][tabindex='0']", ".st-key-overview_map"),
-    Case("Positions, length of the waves", "positions",
+    Case("Positions, length of the waves", "positions?positions_view=waves",
          ".st-key-positions_stage input[type=range]", ".st-key-positions_stage"),
     Case("Heads, block of the rollout", "heads?heads_panel=rollout&heads_block=5",
          ".st-key-heads_rollout input[type=range]", ".st-key-heads_rollout"),

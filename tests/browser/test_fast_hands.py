@@ -21,7 +21,7 @@ SLIDE_AND_GO = """(milliseconds) => {
 
 @pytest.mark.parametrize("milliseconds", [84, 90, 96, 102, 108])
 def test_a_link_is_followed_while_a_slider_still_speaks(open_page, milliseconds):
-    page = open_page("positions?present=true")
+    page = open_page("positions?positions_view=waves&present=true")
     page.evaluate(SLIDE_AND_GO, milliseconds)
     page.wait_for_url("**/residual_stream?**")
     page.wait_for_timeout(600)
@@ -30,7 +30,7 @@ def test_a_link_is_followed_while_a_slider_still_speaks(open_page, milliseconds)
 
 
 def test_the_history_is_followed_while_a_prompt_of_its_last_entry_is_on_its_way(open_page, server):
-    page = open_page("positions")
+    page = open_page("positions?positions_view=waves")
     for milliseconds in range(10, 60, 5):
         go_to(page, f"{server.url}/overview?prompt=Mia%20likes%20apples.")
         settle(page)

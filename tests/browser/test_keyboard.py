@@ -34,7 +34,7 @@ SHOWN = """() => {
 }"""
 
 
-@pytest.mark.parametrize("address, picture", [("positions", "canvas.canvas-heat"),
+@pytest.mark.parametrize("address, picture", [("positions?positions_view=waves", "canvas.canvas-heat"),
                                               ("attention?attention_view=scaling", "svg.chart-entropy")])
 def test_tab_reaches_every_control_and_the_arrow_keys_read_the_picture(open_page, address, picture):
     page = open_page(address)

@@ -9,7 +9,7 @@ from tests.browser.serving import go_to, settle
 CSS = Path(__file__).parents[2] / "core" / "app" / "frame" / "page.css"
 # Together they show every element that a rule names: a notice, a code drawer, number fields, charts, a page that loads.
 PAGES = ("overview?layer=none", "architectures", "heads", "next_token", "training?training_view=live",
-         "positions?present=true")
+         "positions?positions_view=waves&present=true")
 HIDDEN = {"stCode", "stBidiComponentRegular"}      # code stands in closed drawers; components of ours are isolated
 SEEN = """(() => {
     window.seen = new Set();

@@ -37,6 +37,7 @@ NOTE_WRITING = """() => {
     };
 }"""
 WAVES = positional.sinusoidal(128, 64)
+WAVES_OPEN = "positions_view=waves"
 HEADS, HEAD, N, QUERY, CLIP = 12, 9, 20, 13, 8
 LAYER, OWN_HEAD, POSITION = 1, 2, 3         # of the model, where a picture is of its weights
 
@@ -101,10 +102,10 @@ def all_pictures() -> dict[str, Picture]:
     linear = (f"positions_view=biases&positions_biases_heads={HEADS}&positions_biases_head={HEAD}"
               f"&positions_biases_n={N}")
     return {
-        "waves": picture("", "heat", ".tip", Reading(
+        "waves": picture(WAVES_OPEN, "heat", ".tip", Reading(
             r"position (?P<i>\d+), dimension (?P<dimension>\d+): .* = (?P<value>.+)", lambda _: WAVES,
             ("i", "dimension"), whole=False)),
-        "their products": picture("", "products", ".tip", Reading(
+        "their products": picture(WAVES_OPEN, "products", ".tip", Reading(
             r"P\n40\n · P\n(?P<j>\d+)\n = (?P<value>.+), distance \d+", lambda _: WAVES @ WAVES[40], ("j",)),
             points=0, keys=(128, 1)),
         "ALiBi": picture(linear, "alibi-weights", ".reading", *(
@@ -125,7 +126,7 @@ def all_pictures() -> dict[str, Picture]:
     }
 
 
-def standing(open_page, address: str = "", **options) -> Page:
+def standing(open_page, address: str = WAVES_OPEN, **options) -> Page:
     page = open_page(f"positions?{address}", **options)
     rest(page)
     return page
@@ -205,7 +206,7 @@ def test_a_press_in_the_heatmap_picks_position_and_pair(open_page):
 
 def test_a_copied_link_reproduces_the_picture(open_page):
     chosen = {"n": "96", "d": "32", "base": "500", "pair": "5", "i": "11", "j": "70"}
-    link = "&".join(f"positions_waves_{name}={value}" for name, value in chosen.items())
+    link = "&".join([WAVES_OPEN, *(f"positions_waves_{name}={value}" for name, value in chosen.items())])
     first, second = (standing(open_page, link) for _ in range(2))
     assert {name: value_of(first, name).inner_text() for name in chosen} == chosen
     assert reading(first) == reading(second) and pictures(first) == pictures(second)

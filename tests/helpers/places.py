@@ -8,7 +8,7 @@ from core.app.state.lesson_settings import Setting, Settings
 from core.app.state.reader import MOST_SEED
 from core.components.sampling_panel import PanelSettings
 
-POSITIONS = ("waves", "learned", "rotary", "biases", "concat", "symmetry", "beyond", "measured")
+POSITIONS = ("symmetry", "waves", "rotary", "learned", "biases", "concat", "beyond", "measured")
 SHARED = {"prompt": Setting(""), "model": Setting(""), "layer": Setting(0, low=0), "head": Setting(0, low=0),
           "position": Setting(0, low=0), "target": Setting(0, low=0), "seed": Setting(0, low=0, high=MOST_SEED),
           "xi": Setting(0.0, low=0, high=0.9999)}

@@ -89,7 +89,7 @@ _ALL = (
     Entry("tokens", "input", ("text", "tokens"), ("merges", "methods", "train", "vocabulary")),
     Entry("embeddings", "input", ("embedding",), ("neighbours", "product", "map", "contexts", "arithmetic")),
     Entry("positions", "input", ("position",),
-          ("waves", "symmetry", "rotary"), ("learned", "biases", "concat", "beyond", "measured")),
+          ("symmetry", "waves", "rotary"), ("learned", "biases", "concat", "beyond", "measured")),
     Entry("attention", "block", ("attention",), ("steps", "scaling", "roles", "worksheet"), ("averages", "switches")),
     Entry("heads", "block", ("attention",),
           ("wall", "head", "roles", "change"), ("write", "prompts", "rollout"), picks="panel"),

@@ -14,14 +14,16 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from core.app.base import prose
+from core.app.compute import cache
 from core.app.state.lesson_settings import Setting
+from core.app.state.run import Run, read
 from core.figures import positions as figures
 from core.model import positional
 from core.model.config import POSITIONS, ModelConfig
 from core.model.intervention import Intervention
 from core.model.transformer import Transformer
 from pages.positions import biases, rotary, symmetry, waves
-from tests.helpers import lessons
+from tests.helpers import lessons, predictions
 from tests.helpers.messages import formulas, unpacked
 
 ROOT = Path(__file__).parents[3]
@@ -216,10 +218,8 @@ def test_the_biases_question_against_plain_arithmetic():
 def test_the_symmetry_question_against_a_second_run():
     at = opened("symmetry", "The cat sat on the mat and saw the dog.")
     model = at.session_state["model"]
-    from core.app.compute import cache
-    from core.app.state import run as runs
     loaded = cache.shared_model(model, "cpu")
-    run = runs.read(loaded, "The cat sat on the mat and saw the dog.")
+    run = read(loaded, "The cat sat on the mat and saw the dog.")
     ids = torch.tensor(run.token_ids)
     n, a = len(ids), len(ids) // 2
     swapped = ids.clone()
@@ -297,3 +297,40 @@ def test_the_axis_of_losses_leaves_out_the_worst_scheme_unless_it_is_picked():
     table = pd.DataFrame({"scheme": ["a", "a", "b", "c"], "nats": [1.0, 2.0, 3.0, 90.0]})
     assert (figures.loss_range(table, "a") == pytest.approx((1 - 0.16, 3 + 0.32))
             and figures.loss_range(table, "c")[1] > 90)
+
+
+# ---- before you look -------------------------------------------------------------------------------------------------
+
+def run_of(prompt: str, model: str) -> Run:
+    return read(cache.shared_model(model, "cpu"), prompt)
+
+
+def largest_changes(run: Run, order: list[int], **switches) -> torch.Tensor:
+    """(N,) the largest change of each token's output when the ids themselves come in another order."""
+    ids = torch.tensor(run.token_ids)
+    with torch.no_grad():
+        plain, moved = (run.model(x, Intervention(**switches)).h_final for x in (ids, ids[order]))
+    return (moved - plain[order]).abs().amax(-1)
+
+
+@pytest.mark.parametrize(("prompt", "model", "seen"), [
+    ("The cat sat on the mat.", "stories", "One"), ("Tom saw a red ball", "positions-none", "Two")])
+def test_the_outputs_that_follow_their_tokens_are_counted_by_another_way(prompt: str, model: str, seen: str):
+    run = run_of(prompt, model)
+    order = list(reversed(range(len(run.token_ids))))
+    same = int((largest_changes(run, order, positions="none", mask="bidirectional") < 1e-3).sum())
+    told = predictions.told("positions", "symmetry", 0, prompt=prompt, model=model)
+    assert told["answer"] == same == len(order) and told["statements"][told["seen"]].startswith(seen)
+    assert (largest_changes(run, order, positions="none") > 1e-3).any()
+
+
+def test_nothing_is_asked_of_an_order_that_moves_no_token():
+    at = opened("symmetry", "Tom saw", positions_order="swap", positions_first="3", positions_second="3", ask="true")
+    assert predictions.modes(at) <= {"switch"}
+
+
+def test_the_numbers_are_those_of_the_picked_case():
+    at = opened("symmetry", "Tom saw a red ball.", positions_symmetry_case="mask")
+    run = run_of("Tom saw a red ball.", "stories")
+    change = float(largest_changes(run, list(reversed(range(len(run.token_ids)))), positions="none").max())
+    assert f"= {change:.3f}" in formulas(at)[2]
