@@ -3,13 +3,14 @@ import math
 
 import numpy as np
 
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame.prediction import guess_of
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting
 from core.figures import positions as figures
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.model import positional
-from pages.positions.shared import PICTURE, Instrument, closest
+from pages.positions.shared import PICTURE, Instrument
 
 LONGEST = 16
 _CURVE = ",".join(f"{round(20 * (2.5 * math.exp(-abs(t - 1) / (3 if t > 0 else 1.5)) - 1)) / 20:g}"
@@ -20,11 +21,31 @@ SETTINGS = {"heads": Setting(8, 1, 32), "head": Setting(2, 0, 31), "n": Setting(
 _picture = Instrument("biases", __file__, SETTINGS, labels="bias")
 
 
-def draw(page: Lesson, run: Run) -> Reading:
+NEARLY_EVEN = 0.8       # of the weight of the nearest key: from there on a row looks evenly coloured
+
+
+def _values() -> dict:
+    """The settings, with a head that there is and a table that makes sense."""
     values = _picture.values()
-    values["head"] = min(values["head"], values["heads"] - 1)
-    values["r"] = checked_table(values["r"])
-    _picture.draw(page, values)
+    return values | {"head": min(values["head"], values["heads"] - 1), "r": checked_table(values["r"])}
+
+
+def predict(page: Lesson, run: Run) -> Prediction:
+    """How far back a key has half the weight under ALiBi."""
+    values = _values()
+    slope = float(positional.alibi_slopes(values["heads"])[values["head"]])
+
+    def truth(guess: float) -> Truth:
+        is_even = math.exp(-slope * (values["n"] - 1)) > NEARLY_EVEN
+        return Truth(math.log(2) / slope, {"factor": readable(math.exp(-slope)), "half": readable(math.log(2) / slope)},
+                     seen=int(is_even))
+
+    return Prediction("biases", Number(0.5, 500, log=True), truth, {"slope": readable(slope)})
+
+
+def draw(page: Lesson, run: Run) -> Reading:
+    values = _values()
+    _picture.draw(page, values, guess=guess_of(page, "biases", run))
     heads, head, n, clip = (values[name] for name in ("heads", "head", "n", "clip"))
     slope = float(positional.alibi_slopes(heads)[head])
     alibi = positional.alibi_bias(n, n, heads)[head].double().numpy()
@@ -32,7 +53,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     relative = table(values["r"])[middle - clip: middle + clip + 1][positional.relative_index(n, n, clip).numpy()]
     return Reading(
         lines=_numbers(page, slope, heads, head, alibi, relative, values),
-        question=_question(page, slope, head),
+        question=_question(page, heads, head),
         functions=[positional.alibi_slopes, positional.alibi_bias, positional.relative_index],
         data={"alibi_bias.csv": lambda: figures.matrix_table(alibi, "query", "key", "bias"),
               "relative_bias.csv": lambda: figures.matrix_table(relative, "query", "key", "bias")},
@@ -79,9 +100,13 @@ def _numbers(page: Lesson, slope: float, heads: int, head: int, alibi: np.ndarra
     ]
 
 
-def _question(page: Lesson, slope: float, head: int) -> Question:
-    """By which factor a key 8 positions further away has less weight where all q · k are equal."""
-    factor = math.exp(8 * slope)
-    options = sorted({factor, 8.0, math.exp(8 * slope / 4), 1 + 8 * slope})
-    return page.question("biases", [page.label("bias_option", factor=readable(option, 4)) for option in options],
-                         closest(options, factor), head=head, slope=readable(slope), factor=readable(factor, 4))
+def _question(page: Lesson, heads: int, head: int) -> Question | None:
+    """Which head has half the weight at the distance at which another one than the drawn does."""
+    if heads < 4:
+        return None
+    halves = math.log(2) / positional.alibi_slopes(heads).double().numpy()
+    asked = (head + heads // 2) % heads
+    options = sorted({asked, head, (asked + 1) % heads, (asked - 1) % heads})
+    return page.question("biases", [page.label("bias_option", head=option) for option in options],
+                         options.index(asked), heads=heads, half=f"{halves[asked]:.3g}", asked=asked,
+                         slope=f"{math.log(2) / halves[asked]:.4g}")

@@ -1,7 +1,8 @@
 """Waves: sinusoidal positions under sliders."""
 import numpy as np
 
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame.prediction import guess_of
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting
 from core.figures import positions as figures
@@ -17,9 +18,28 @@ SETTINGS = {
 _picture = Instrument("waves", __file__, SETTINGS)
 
 
+FEWEST = 4      # pairs of dimensions that are worth a guess
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How many of the hands turn at least once within the length."""
+    values = fitted(_picture.values())
+    n, pairs = values["n"], values["d"] // 2
+    if pairs < FEWEST:
+        return None
+
+    def truth(guess: float) -> Truth:
+        waves = 2 * np.pi / positional.frequencies(2 * pairs, values["base"]).numpy()
+        turned = int((waves <= n).sum())
+        return Truth(turned, {"turned": turned, "slowest": readable(waves[-1])},
+                     seen=0 if 2 * turned <= pairs else 1 if turned < pairs else 2)
+
+    return Prediction("waves", Number(0, pairs), truth, {"n": n, "pairs": pairs})
+
+
 def draw(page: Lesson, run: Run) -> Reading:
     values = fitted(_picture.values())
-    _picture.draw(page, values)
+    _picture.draw(page, values, guess=guess_of(page, "waves", run))
     n, d, base, pair, i, j = (values[name] for name in SETTINGS)
     P = positional.sinusoidal(n, d, base).numpy()
     omegas = positional.frequencies(d, base).numpy()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -211,8 +212,11 @@ def test_the_rotary_question_against_plain_arithmetic():
 
 def test_the_biases_question_against_plain_arithmetic():
     at = opened("biases")
-    right = f"{math.exp(8 * 2 ** -3):.4g} times"   # head 2 of 8: 2^(−8·3/8)
-    assert right in words(at) and right in check(at, "biases")
+    asked = next(m.value for m in at.markdown if "half the weight of the nearest" in m.value)
+    back = float(re.search(r"stands ([\d.]+) positions back", asked)[1])
+    halves = [math.log(2) * 2 ** (head + 1) for head in range(8)]      # head h of 8 has slope 2^-(h + 1)
+    right = min(range(8), key=lambda head: abs(halves[head] - back))
+    lessons.answer(at, "biases", words(at).index(f"Head {right}"))
 
 
 def test_the_symmetry_question_against_a_second_run():
@@ -334,3 +338,29 @@ def test_the_numbers_are_those_of_the_picked_case():
     run = run_of("Tom saw a red ball.", "stories")
     change = float(largest_changes(run, list(reversed(range(len(run.token_ids)))), positions="none").max())
     assert f"= {change:.3f}" in formulas(at)[2]
+
+
+@pytest.mark.parametrize(("settings", "n", "d", "base", "seen"), [
+    ({}, 128, 64, 1e4, "The upper rows"), ({"d": "8", "base": "5"}, 128, 8, 5.0, "Every row"),
+    ({"n": "200", "d": "16", "base": "1000"}, 200, 16, 1000.0, "More than half")])
+def test_the_hands_that_turn_are_counted_by_hand(settings: dict, n: int, d: int, base: float, seen: str):
+    turned = sum(2 * math.pi * base ** (2 * pair / d) <= n for pair in range(d // 2))
+    told = predictions.told("positions", "waves", 3, **{f"positions_waves_{name}": value
+                                                        for name, value in settings.items()})
+    assert told["answer"] == turned and told["statements"][told["seen"]].startswith(seen)
+
+
+@pytest.mark.parametrize(("heads", "head", "seen"), [(8, 2, "In every row the token itself"),
+                                                     (8, 7, "The weights in every row are nearly")])
+def test_half_the_weight_is_where_softmax_has_it(heads: int, head: int, seen: str):
+    told = predictions.told("positions", "biases", 3, positions_biases_heads=str(heads),
+                            positions_biases_head=str(head))
+    weights = np.exp(-2.0 ** (-8 * (head + 1) / heads) * np.array([0, told["answer"]]))
+    assert weights[1] / weights.sum() == pytest.approx(1 / 3)
+    assert told["statements"][told["seen"]].startswith(seen)
+
+
+def test_the_guess_is_in_the_picture():
+    at = predictions.ask("positions", "waves")
+    predictions.commit(at, "positions", "waves", 20)
+    assert component(at, "positions_waves_instrument")["guess"] == 20
