@@ -6,7 +6,7 @@ from core.app.frame.prediction import guess_of
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting
 from core.figures import positions as figures
-from core.figures.numbers import latex_number, plain_number, readable
+from core.figures.numbers import latex_number, plain_number
 from core.model import positional
 from pages.positions.shared import PICTURE, Instrument, closest
 
@@ -31,7 +31,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
     def truth(guess: float) -> Truth:
         waves = 2 * np.pi / positional.frequencies(2 * pairs, values["base"]).numpy()
         turned = int((waves <= n).sum())
-        return Truth(turned, {"turned": turned, "slowest": readable(waves[-1])},
+        return Truth(turned, {"turned": turned, "slowest": f"{waves[-1]:,.0f}"},
                      seen=0 if 2 * turned <= pairs else 1 if turned < pairs else 2)
 
     return Prediction("waves", Number(0, pairs), truth, {"n": n, "pairs": pairs})

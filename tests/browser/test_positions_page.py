@@ -67,29 +67,6 @@ def alibi(of_weights: bool) -> Tensor:
         hidden, torch.nan)
 
 
-def outputs(mode: str, width: int) -> dict[str, Tensor]:
-    """(d_k,) the parts of each output from x and from p at position 9, and the whole product, for x and p side by side
-    or added.
-    """
-    run = run_now()
-    x, W_X = run.trace.embedding[POSITION].double(), run.model.blocks[LAYER].W_Q[OWN_HEAD].detach().double()
-    p = positional.sinusoidal(10, len(x) if mode == "add" else width)[9]
-    W_P = W_X if mode == "add" else torch.from_numpy(
-        concat.made_up_weights(W_X.shape[1], float(W_X.numpy().std())))[:width]
-    return {"x": x @ W_X, "p": p @ W_P, "whole": torch.cat([x, p]) @ torch.cat([W_X, W_P]) if mode == "concatenate"
-            else (x + p) @ W_X}
-
-
-def joined(mode: str, width: int) -> Picture:
-    """The outputs, which the arrow keys go through."""
-    expected = outputs(mode, width)
-    return picture(
-        f"positions_view=concat&positions_concat_mode={mode}&positions_concat_width={width}&positions_concat_i=9"
-        f"&layer={LAYER}&head={OWN_HEAD}&position={POSITION}", "picture", ".reading",
-        *(entries("concat_tip", part, values, "o") for part, values in expected.items()),
-        points=0, keys=(1, len(expected["whole"])))
-
-
 def run_now() -> Run:
     return read(cache.shared_model(cache.model_names()[0], "cpu"), reader.default_prompt())
 
@@ -114,7 +91,6 @@ def all_pictures() -> dict[str, Picture]:
         "relative table": picture(linear, "relative-weights", ".reading",
                                   entries("bias_tip", "bias", table, "i", "j"),
                                   entries("bias_tip", "weight", torch.softmax(table, -1), "i", "j")),
-        "x + p": joined("add", 64), "[x, p]": joined("concatenate", 64), "[x, p], p narrow": joined("concatenate", 10),
         "learned": picture(f"{learned}true", "learned", ".reading", Reading(
             # an axis has no sign
             label("positions", "learned_tip_turned").replace("(?P<value>", "−?(?P<value>"),
@@ -273,3 +249,17 @@ def test_an_experiment_moves_the_instrument_and_the_address(open_page):
     # 44 positions are 7.003 turns: P40 and P84 are nearly one vector
     product = float(re.search(r"Multiplied out, P40 · P84 = ([\d.]+)\.", reading(page).replace("\n", ""))[1])
     assert abs(product - 32) < 0.01
+
+
+@pytest.mark.parametrize(("mode", "same"), [("concatenate", False), ("add", True)])
+def test_the_products_side_by_side_and_added_are_those_of_numpy(open_page, mode, same):
+    page = standing(open_page, f"positions_view=concat&positions_concat_mode={mode}&positions_concat_i=9"
+                               f"&layer={LAYER}&head={OWN_HEAD}&position={POSITION}")
+    run = run_now()
+    x, W = run.trace.embedding[POSITION][:4].double(), run.model.blocks[LAYER].W_Q[OWN_HEAD].detach().double()
+    W_X, p = W[:4, :3], torch.tensor([math.sin(9), math.cos(9)], dtype=torch.float64)
+    W_P = W_X[:2] if same else torch.from_numpy(concat.made_up_weights(3, float(W.numpy().std())))
+    for side, expected in (("concatenate", x @ W_X + p @ W_P), ("add", x @ W_X + p @ W_X[:2])):
+        shown = page.locator(f".side.{side} tr.whole td").all_inner_texts()
+        assert [float(cell.replace("−", "-")) for cell in shown] == pytest.approx(expected.tolist(), abs=6e-4)
+    assert page.locator(".verdict").inner_text().startswith("=" if same else "≠")

@@ -364,3 +364,23 @@ def test_the_guess_is_in_the_picture():
     at = predictions.ask("positions", "waves")
     predictions.commit(at, "positions", "waves", 20)
     assert component(at, "positions_waves_instrument")["guess"] == 20
+
+
+@pytest.mark.parametrize("model", ["stories", "stories-small"])
+def test_word_and_position_are_mixed_in_every_result_and_adding_is_a_special_case(model: str):
+    told = predictions.told("positions", "concat", 1, prompt="Tom saw", model=model, position="1")
+    assert told["answer"] == 3 and told["statements"][told["seen"]].startswith("Every result is a part from x plus")
+    for mode, same in (("concatenate", False), ("add", True)):
+        at = opened("concat", "Tom saw", model=model, position="1", positions_concat_mode=mode, positions_concat_i="3")
+        run, sent = run_of("Tom saw", model), component(at, "positions_concat_instrument")
+        W_X = run.model.blocks[0].W_Q[0][:4, :3].double().numpy()
+        x, p = run.trace.embedding[1][:4].double().numpy(), np.array([math.sin(3), math.cos(3)])
+        np.testing.assert_allclose(np.ravel(sent["W_X"]), W_X.ravel(), rtol=1e-6)
+        np.testing.assert_allclose(np.ravel(sent["x"]), x, rtol=1e-6)
+        W_P = W_X[:2] if same else np.reshape(sent["W_P"], (2, 3))
+        apart = np.abs(np.concatenate([x, p]) @ np.concatenate([W_X, W_P]) - (x + [*p, 0, 0]) @ W_X).max()
+        assert (apart < 1e-12) == same and (f"= {apart:.4f}" in formulas(at)[3]) != same
+
+
+def test_the_question_of_concatenating_is_a_product():
+    lessons.answer(opened("concat"), "concat", sorted([256 + 64, 64 * 32, 256 * 32, 64]).index(64 * 32))
