@@ -5,7 +5,8 @@ import numpy as np
 import pandas as pd
 import torch
 
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame.prediction import guess_of
 from core.app.state import Run, reader
 from core.app.state.lesson_settings import Setting
 from core.figures import positions as figures
@@ -13,28 +14,56 @@ from core.figures.numbers import latex_number, latex_operand, plain_number, read
 from core.model import positional
 from pages.positions.shared import PICTURE, Instrument, closest
 
-SETTINGS = {"i": Setting(12, 0, 128), "j": Setting(5, 0, 128), "shift": Setting(100, 0, 4096),
-            "base": Setting(10_000.0, 1.0, 1e6)}
+# pair: the one that is drawn alone; all: every pair is drawn
+SETTINGS = {"i": Setting(12, 0, 128), "j": Setting(5, 0, 128), "shift": Setting(0, 0, 4096),
+            "base": Setting(10_000.0, 1.0, 1e6), "pair": Setting(4, 0, 255), "all": Setting(False)}
 FARTHEST = 128
+NEAR = 4                # positions: a highest point so far from distance 0 is told as being there
 # A dial for each pair of a query and a key, and their score by distance, computed in the browser in float64.
 _picture = Instrument("rotary", __file__, SETTINGS)
+
+
+def predict(page: Lesson, run: Run) -> Prediction:
+    """The distance at which the picked query and key have their largest score."""
+    chosen = reader.selection()
+    q, k = query_and_key(run, chosen.layer, chosen.head, chosen.position)
+    base = _picture.values()["base"]
+
+    def truth(guess: float) -> Truth:
+        found = scores(q, k, base)
+        best = int(found.argmax()) - FARTHEST
+        return Truth(best, {"best": f"{best}".replace("-", "−"), "most": readable(found.max()),
+                            "zero": readable(found[FARTHEST])}, seen=int(abs(best) <= NEAR))
+
+    return Prediction("rotary", Number(-FARTHEST, FARTHEST), truth, _tokens(run) | {"pairs": len(q) // 2})
+
+
+def _tokens(run: Run) -> dict[str, str]:
+    """The names of the query's token and of the key's."""
+    position = reader.selection().position
+    return {"q_token": run.tokens[position], "k_token": run.tokens[max(position - 1, 0)]}
+
+
+def scores(q: np.ndarray, k: np.ndarray, base: float) -> np.ndarray:
+    """(2 FARTHEST + 1,) the score at each distance, of a query in front of its key first."""
+    return np.array([score(q, k, max(t, 0), max(-t, 0), base) for t in range(-FARTHEST, FARTHEST + 1)])
 
 
 def draw(page: Lesson, run: Run) -> Reading:
     values, chosen = _picture.values(), reader.selection()
     q, k = query_and_key(run, chosen.layer, chosen.head, chosen.position)
-    names = {"head": f"{chosen.layer}.{chosen.head}", "q_token": run.tokens[chosen.position],
-             "k_token": run.tokens[max(chosen.position - 1, 0)]}
-    _picture.draw(page, values, {"q": q.tolist(), "k": k.tolist(), "names": names})
-    i, j, shift, base = (values[name] for name in SETTINGS)
+    names = {"head": f"{chosen.layer}.{chosen.head}", **_tokens(run)}
+    values["pair"] = min(values["pair"], len(q) // 2 - 1)
+    _picture.draw(page, values, {"q": q.tolist(), "k": k.tolist(), "names": names},
+                  guess=guess_of(page, "rotary", run))
+    i, j, shift, base = (values[name] for name in ("i", "j", "shift", "base"))
     plain, shifted = score(q, k, i, j, base), score(q, k, i + shift, j + shift, base)
-    distances = np.arange(-FARTHEST, FARTHEST + 1)
     return Reading(
         lines=_numbers(page, q, k, values, plain, shifted),
         question=_question(page, len(q), base),
         functions=[positional.frequencies, positional.rotary_angles, positional.rotate],
         data={"rotary_score_by_distance.csv": lambda: pd.DataFrame(
-            {"i-j": distances, "score": [score(q, k, max(t, 0), max(-t, 0), base) for t in distances]})},
+            {"i-j": np.arange(-FARTHEST, FARTHEST + 1), "score": scores(q, k, base)})},
         picture=PICTURE,
         title=page.label("rotary_twin", i=i, j=j, score=plain_number(plain), shift=shift,
                          difference=readable(abs(plain - shifted))),
@@ -64,16 +93,16 @@ def score(q: np.ndarray, k: np.ndarray, i: int, j: int, base: float) -> float:
 
 def _numbers(page: Lesson, q: np.ndarray, k: np.ndarray, values: dict, plain: float,
              shifted: float) -> list[tuple[str, str]]:
-    i, j, shift, base = (values[name] for name in SETTINGS)
+    i, j, shift, base, pair = (values[name] for name in ("i", "j", "shift", "base", "pair"))
     omegas = positional.frequencies(len(q), base).numpy()
-    pair, half = len(omegas) // 4, len(omegas)
+    half = len(omegas)
     omega = omegas[pair]
     members = rf"\begin{{pmatrix}} {latex_number(q[pair])} & {latex_number(q[pair + half])} \end{{pmatrix}}"
     cos, sin = math.cos(i * omega), math.sin(i * omega)
     turned = (rf"\begin{{pmatrix}} {latex_number(q[pair] * cos - q[pair + half] * sin)} & "
               rf"{latex_number(q[pair] * sin + q[pair + half] * cos)} \end{{pmatrix}}")
-    same = (rf"q_{{{i + shift}}} \cdot k_{{{j + shift}}} = {shifted:.12f}, \qquad q_{{{i}}} \cdot k_{{{j}}} = "
-            rf"{plain:.12f}, \qquad \text{{{page.label('rotary_difference')}}} = "
+    same = (rf"q_{{{i + shift}}} \cdot k_{{{j + shift}}} = {latex_number(shifted)}, \qquad q_{{{i}}} \cdot k_{{{j}}} = "
+            rf"{latex_number(plain)}, \qquad \text{{{page.label('rotary_difference')}}} = "
             rf"{latex_number(abs(plain - shifted)) if plain != shifted else 0}")
     return [
         (page.label("rotary_numbers_pair", pair=pair, i=i),

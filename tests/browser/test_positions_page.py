@@ -192,9 +192,8 @@ def test_the_rotary_score_is_pythons_and_stands_still_under_a_shift(open_page):
     page = standing(open_page, "positions_view=rotary&positions_rotary_i=30&positions_rotary_j=4"
                                f"&positions_rotary_shift=900&layer={LAYER}&head={OWN_HEAD}&position={POSITION}")
     q, k = rotary.query_and_key(run_now(), LAYER, OWN_HEAD, POSITION)
-    here, there = (float(number.replace("−", "-"))
-                   for number in re.findall(r"= (−?\d+\.\d{6})", page.locator(".reading").text_content()))
-    assert here == pytest.approx(rotary.score(q, k, 30, 4, 1e4), abs=1e-5) and here == there
+    here, there = re.findall(r"= (−?\d+\.\d{4})", page.locator(".reading").text_content())
+    assert float(here.replace("−", "-")) == pytest.approx(rotary.score(q, k, 30, 4, 1e4), abs=6e-5) and here == there
     for _ in range(17):
         page.get_by_role("slider", name="Query's position i").press("ArrowLeft")
     expect(page.locator(".panel.curve .caption")).to_contain_text("at 9")

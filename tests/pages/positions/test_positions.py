@@ -384,3 +384,19 @@ def test_word_and_position_are_mixed_in_every_result_and_adding_is_a_special_cas
 
 def test_the_question_of_concatenating_is_a_product():
     lessons.answer(opened("concat"), "concat", sorted([256 + 64, 64 * 32, 256 * 32, 64]).index(64 * 32))
+
+
+@pytest.mark.parametrize(("prompt", "model", "head"), [("Tom saw a red ball.", "stories", "0"),
+                                                       ("The cat sat on the mat.", "stories-small", "2")])
+def test_the_distance_of_the_largest_score_is_found_with_complex_numbers(prompt: str, model: str, head: str):
+    run = run_of(prompt, model)
+    q, k = rotary.query_and_key(run, 0, int(head), len(run.tokens) - 1)
+    half = len(q) // 2
+    q, k = (x[:half] + 1j * x[half:] for x in (q, k))
+    omega = 10_000 ** (-np.arange(half) / half)
+    scores = [(q * np.exp(1j * t * omega) * k.conj()).sum().real for t in range(-128, 129)]
+    told = predictions.told("positions", "rotary", 3, prompt=prompt, model=model, layer="0", head=head)
+    best = int(np.argmax(scores)) - 128
+    assert told["answer"] == best
+    assert told["statements"][told["seen"]].startswith("The highest point of the curve is "
+                                                       + ("at most" if abs(best) <= 4 else "more than"))
