@@ -2,7 +2,7 @@
 import numpy as np
 import pandas as pd
 
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting
 from core.figures import positions as figures
@@ -15,6 +15,24 @@ SETTINGS = {"trained": Setting(256, 8, 512), "read": Setting(1024, 8, 2048), "ba
             "clip": Setting(128, 2, 256)}
 # Missing rows, angles outside training, biases that continue to fall, entries that distances share.
 _picture = Instrument("beyond", __file__, SETTINGS)
+
+
+SCHEMES = ("learned", "angles", "alibi", "relative")
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """Which scheme meets no number that it has not met in training; None where every one does, or none."""
+    trained, read, base, clip = (_picture.values()[name] for name in SETTINGS)
+    if read <= trained or clip >= trained:
+        return None
+    still_open = int(figures.open_pairs(positional.frequencies(2 * PAIRS, base).numpy(), trained).sum())
+
+    def truth(guess: int) -> Truth:
+        return Truth(SCHEMES.index("relative"), {"missing": read - trained, "open": still_open, "clip": clip},
+                     seen=0 if still_open else 1)
+
+    return Prediction("beyond", Options([page.label(f"beyond_scheme_{scheme}", clip=clip) for scheme in SCHEMES]),
+                      truth, {"trained": trained, "read": f"{read:,}"})
 
 
 def draw(page: Lesson, run: Run) -> Reading:

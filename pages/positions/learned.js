@@ -1,7 +1,7 @@
-// The learned positions P of the model beside sinusoids of the same shape: the matrices, the cosines between positions,
-// lengths and spectra, under one cursor.
+// The learned positions P of the model beside sinusoids of the same shape, under one cursor: the matrix, the cosines
+// between positions and the lengths, and on request what else can be compared.
 import { line, matrixPicture, placePicture, stroke } from "../../core/components/lib/canvas.js";
-import { fill, marked } from "../../core/components/lib/dom.js";
+import { fill, make, marked } from "../../core/components/lib/dom.js";
 import { decimals, significant } from "../../core/components/lib/numbers.js";
 import { mounted } from "../../core/components/lib/view.js";
 import { Panels, polyline } from "./panels.js";
@@ -10,15 +10,17 @@ import { cosines, sinusoids } from "./schemes.js";
 const BASE = 10000;
 const KINDS = ["learned", "sinusoidal"];
 const isSquare = (name) => name.endsWith("cosines");
-const isLine = (name) => name === "lengths" || name === "spectrum";
+const isLine = (name) => name === "alike" || name === "lengths" || name === "spectrum";
+const FURTHER = ["sinusoidal", "sinusoidal-cosines", "spectrum"];      // the panels that are there on request
 
 class Learned extends Panels {
   constructor(root) {
     super(root);
     this.range("i");
-    this.showChoice = this.checkbox(this.controls, "principal", () => { this.picturesTheme = null; });
-    for (const name of ["learned", "learned-cosines", "lengths", "sinusoidal", "sinusoidal-cosines", "spectrum"])
-      this.panel(name);
+    const choices = make("div", "choices", this.controls);
+    this.choices = [this.checkbox(choices, "principal", () => { this.picturesTheme = null; }),
+      this.checkbox(choices, "more", () => undefined)];
+    for (const name of ["learned", "learned-cosines", "alike", "lengths", ...FURTHER]) this.panel(name);
   }
 
   receive(header) {
@@ -32,7 +34,7 @@ class Learned extends Panels {
       this.cos = { learned: cosines(this.stored.learned, n, d), sinusoidal: cosines(this.stored.sinusoidal, n, d) };
     }
     this.picturesTheme = null;
-    this.showChoice();
+    for (const show of this.choices) show();
   }
 
   /** How many rows of a matrix are drawn: all dimensions as stored, the strongest axes when turned. */
@@ -81,7 +83,8 @@ class Learned extends Panels {
   describe() {
     const { n, stats } = this, { i, principal } = this.settings, rows = this.rows(), rank = stats.rank.learned;
     this.show("i", 0, n - 1);
-    const values = { n, d: rows, rank, sinusoidal_rank: stats.rank.sinusoidal,
+    for (const name of FURTHER) this.panels[name].cell.hidden = !this.settings.more;
+    const values = { i, n, d: rows, rank, sinusoidal_rank: stats.rank.sinusoidal,
       sinusoidal_length: significant(stats.lengths.sinusoidal[0], 4) };
     for (const [name, { say }] of Object.entries(this.panels)) {
       const limit = significant(this.limit(name === "sinusoidal" ? name : "learned"));
@@ -101,6 +104,10 @@ class Learned extends Panels {
     const { name, column, row } = this.hover, { labels } = this, [kind] = name.split("-");
     if (isSquare(name))
       return fill(labels.tip_cosine, { i: row, j: column, value: decimals(this.cos[kind][row * this.n + column]) });
+    if (name === "alike") {
+      const [value, other] = KINDS.map((kind) => decimals(this.alike(kind)[column]));
+      return fill(labels.tip_alike, { i: this.settings.i, j: column, value, other });
+    }
     if (isLine(name)) {
       const [value, other] = KINDS.map((kind) => decimals(this.stats[name][kind][column]));
       return fill(name === "lengths" ? labels.tip_length : labels.tip_spectrum,
@@ -110,9 +117,16 @@ class Learned extends Panels {
       { i: column, dimension: row, value: decimals(this.matrix(kind)[column * this.rows() + row]) });
   }
 
+  /** The cosines of the picked position with every position. */
+  alike(kind) {
+    const { i } = this.settings;
+    return this.cos[kind].subarray(i * this.n, (i + 1) * this.n);
+  }
+
   drawPanel(name, context) {
     const box = this.cells(name), { left, width, height } = box, { i } = this.settings;
-    if (isLine(name)) this.drawLines(context, name, box);
+    if (name === "alike") this.drawAlike(context, box);
+    else if (isLine(name)) this.drawLines(context, name, box);
     else {
       placePicture(context, this.pictures[name], left, 0, width, height);
       this.rowTicks(context, box, height / 30);
@@ -125,19 +139,31 @@ class Learned extends Panels {
     if (isSquare(name)) line(context, left, share * height, left + width, share * height);
   }
 
-  /** Learned solid, sinusoids, whose lengths are all alike, dashed. */
+  /** The cosines on their whole scale, with the reader's guess about a neighbour. */
+  drawAlike(context, box) {
+    const { left, width, height } = box, y = (value) => 6 + ((1 - value) / 2) * (height - 12);
+    this.levels(context, box, [-1, 0, 1], y);
+    this.drawSeries(context, box, { sinusoidal: this.alike("sinusoidal"), learned: this.alike("learned") }, y);
+    if (this.guess !== null)
+      this.drawGuess(context, left, y(this.guess), left + width - 26, Math.min(height - 6, y(this.guess)));
+  }
+
   drawLines(context, name, box) {
-    const { left, width, height, columns } = box, { learned, sinusoidal } = this.stats[name];
-    const series = { sinusoidal: name === "spectrum" ? sinusoidal : [], learned };
-    const most = Math.max(1e-12, ...series.learned, ...series.sinusoidal) * 1.08;
+    const { left, width, height } = box, { learned, sinusoidal } = this.stats[name], series = { sinusoidal, learned };
+    const most = Math.max(1e-12, ...learned, ...sinusoidal) * 1.08;
     const y = (value) => height - 2 - (value / most) * (height - 8);
     stroke(context, this.ink("grid"));
     line(context, left, y(0), left + width, y(0));
     for (const value of [0, most / 1.08]) this.tick(context, value ? decimals(value, 2) : "0", left - 6, y(value));
+    this.drawSeries(context, box, series, y);
+  }
+
+  /** Learned solid, sinusoids dashed. */
+  drawSeries(context, { left, width, columns }, series, y) {
     for (const [kind, values] of Object.entries(series)) {
       const [thick, dash] = kind === "learned" ? [2, []] : [1.5, [5, 4]];
       stroke(context, this.ink("position-ink"), thick, dash);
-      polyline(context, values.map((value, k) => [left + ((k + 0.5) / columns) * width, y(value)]));
+      polyline(context, Array.from(values, (value, k) => [left + ((k + 0.5) / columns) * width, y(value)]));
     }
   }
 }

@@ -4,18 +4,45 @@ import zlib
 import numpy as np
 
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Question, Reading, cannot
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, cannot
+from core.app.frame.prediction import guess_of
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting
 from core.figures import positions as figures
-from core.figures.numbers import latex_number, plain_number
+from core.figures.numbers import latex_number, plain_number, readable
 from core.model import positional
 from pages.positions.shared import PICTURE, Instrument
 
-SETTINGS = {"i": Setting(40, 0, 4095), "principal": Setting(False)}
+SETTINGS = {"i": Setting(40, 0, 4095), "principal": Setting(True), "more": Setting(False)}
 SHOWN_AXES = 48   # drawn principal axes, the strongest ones, whose waves are visible
 # Both matrices, their cosines, lengths and spectra under one cursor, beside sinusoids of the same shape.
 _picture = Instrument("learned", __file__, SETTINGS)
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """The cosine of two neighbouring positions; None where there is no matrix of them."""
+    n = 0 if run.model.P is None else len(run.model.P)
+    if n < 3:
+        return None
+    i = min(_picture.values()["i"], n - 2)
+
+    def truth(guess: float) -> Truth:
+        cosines = _geometries(run)[0].cosines
+        far = int(np.abs(np.arange(n) - i).argmax())
+        return Truth(round(float(cosines[i, i + 1]), 3), {"far": far, "away": readable(float(cosines[i, far]))},
+                     seen=_shape(cosines[i], i))
+
+    return Prediction("learned", Number(-1, 1, step=0.05), truth, {"n": n, "i": i, "near": i + 1})
+
+
+def _shape(cosines: np.ndarray, i: int) -> int:
+    """What the curve of cosines with position i looks like: 0 a hill that falls to both sides, 1 a needle at i that
+    stands alone, 2 a level line.
+    """
+    others = np.delete(cosines, i)
+    if others.max() - others.min() < 0.1:
+        return 2 if others.mean() > 0.9 else 1
+    return 0 if cosines[max(i - 1, 0): i + 2].min() > 0.5 else 1
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -24,7 +51,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     learned, sinusoidal = _geometries(run)
     values = _picture.values()
     i = values["i"] = min(values["i"], len(learned.P) - 1)
-    _picture.draw(page, values, *_message(learned, sinusoidal))
+    _picture.draw(page, values, *_message(learned, sinusoidal), guess=guess_of(page, "learned", run))
     near = min(i + 1, len(learned.P) - 1)
     cosine = plain_number(learned.cosines[i, near])
     return Reading(
@@ -73,12 +100,11 @@ def _numbers(page: Lesson, learned: figures.Geometry, i: int, near: int) -> list
 
 
 def _question(page: Lesson, learned: figures.Geometry, i: int) -> Question | None:
-    """Which of four positions has the largest cosine with i."""
-    n = len(learned.P)
-    places = sorted({(i + step) % n for step in (1, n // 8, n // 3, n // 2)} - {i})
-    if len(places) < 3:
+    """How many principal axes give back nearly all of the matrix, in dimensions of a narrower model."""
+    n, d = learned.P.shape
+    nine = int(np.searchsorted(np.cumsum(learned.spectrum), 0.9) + 1)
+    options = sorted({nine, d, d // 2, max(d // 8, nine + 1)})
+    if len(options) < 4:
         return None
-    answer = int(np.argmax(learned.cosines[i, places]))
-    text = "; ".join(f"{place}: {plain_number(learned.cosines[i, place])}" for place in places)
-    return page.question("learned", [page.label("learned_option", place=place) for place in places], answer, i=i,
-                         found=text)
+    return page.question("learned", [page.label("learned_option", count=count) for count in options],
+                         options.index(nine), d=d, nine=nine, share=f"{learned.spectrum[:nine].sum():.1%}")

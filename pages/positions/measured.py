@@ -6,7 +6,7 @@ import math
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import Lesson, Question, Reading, cannot, charts, views
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, cannot, charts, views
 from core.app.state import Run, reader
 from core.app.state.lesson_settings import Setting, Settings
 from core.evaluation import lengths
@@ -27,6 +27,32 @@ def measured_losses() -> LossesByScheme:
     losses = {scheme: lengths.bundled(f"positions-{scheme}") for scheme in POSITIONS
              if f"positions-{scheme}" in checkpoints.bundled_names()}
     return {scheme: of for scheme, of in losses.items() if of}
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """Which of the schemes has the highest loss inside the trained length."""
+    losses = measured_losses()
+    if len(losses) < 3 or "none" not in losses:
+        return None
+    trained = checkpoints.bundled_config("positions-none").n_context
+
+    def truth(guess: int) -> Truth:
+        inside = {scheme: parts(of, trained)[0] for scheme, of in losses.items()}
+        worst = max(inside, key=inside.get)
+        return Truth(list(losses).index(worst), {
+            "worst": page.label(f"scheme_{worst}"), "loss": f"{inside[worst]:.2f}", "none": f"{inside['none']:.2f}",
+            "beaten": sum(nats < inside["none"] for nats in inside.values())}, seen=_leaving(losses, trained))
+
+    return Prediction("measured", Options([page.label(f"scheme_{scheme}") for scheme in losses]), truth,
+                      {"trained": trained, "models": len(losses)})
+
+
+def _leaving(losses: LossesByScheme, trained: int) -> int:
+    """What the lines do past the trained length: 0 one of them rises far above the others, 1 all of them stay
+    together.
+    """
+    beyond = sorted((nats for _, nats in (parts(of, trained) for of in losses.values()) if not math.isnan(nats)))
+    return int(beyond[-1] < 1.5 * beyond[-2])
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -63,7 +89,12 @@ def _change(page: Lesson, inside: float, beyond: float) -> str:
 def _title(page: Lesson, scheme: str, inside: float, beyond: float, trained: int) -> str:
     return page.label("measured_ends" if math.isnan(beyond) else "measured_beyond",
                       scheme=page.label(f"scheme_{scheme}"), inside=f"{inside:.4f}", beyond=f"{beyond:.4f}",
-                      difference=written(f"{round(beyond, 4) - round(inside, 4):+.4f}"), trained=trained)
+                      difference=f"{_rounded_change(inside, beyond):+.4f}".replace("-", "−"), trained=trained)
+
+
+def _rounded_change(inside: float, beyond: float) -> float:
+    """The difference of the two losses as they are written, so that a reader gets the same."""
+    return round(beyond, 4) - round(inside, 4)
 
 
 def _above(page: Lesson, table: pd.DataFrame, picked: str) -> str:
@@ -89,16 +120,17 @@ def _numbers(page: Lesson, of: tuple[lengths.Stretch, ...], trained: int) -> lis
     if math.isnan(beyond):
         return lines
     return [*lines, (page.label("measured_numbers_beyond", trained=trained, last=of[-1].last - 1),
-                     rf"{latex_number(beyond)} - {latex_number(inside)} = {latex_number(beyond - inside)}, \qquad "
+                     rf"{latex_number(beyond)} - {latex_number(inside)} = {latex_number(_rounded_change(inside, beyond))}"
+             rf", \qquad "
                      rf"e^{{{latex_operand(beyond)}}} = {latex_number(math.exp(beyond))}")]
 
 
-def _question(page: Lesson, losses: LossesByScheme, trained: int) -> Question:
-    """Which scheme with positions beyond the trained length has the lowest loss there."""
-    beyond = {scheme: parts(of, trained)[1] for scheme, of in losses.items()}
-    schemes = [scheme for scheme, loss in beyond.items() if not math.isnan(loss)]
-    names = [page.label(f"scheme_{scheme}") for scheme in schemes]
-    text = ", ".join(page.label("measured_one", scheme=name, beyond=f"{beyond[scheme]:.4f}")
-                     for name, scheme in zip(names, schemes))
-    return page.question("measured", names, min(range(len(schemes)), key=lambda k: beyond[schemes[k]]), trained=trained,
-                         said=text)
+def _question(page: Lesson, losses: LossesByScheme, trained: int) -> Question | None:
+    """How many times as large the perplexity of one scheme is beyond the trained length as that of another."""
+    if not {"rotary", "alibi"} <= set(losses):
+        return None
+    a, b = (parts(losses[scheme], trained)[1] for scheme in ("rotary", "alibi"))
+    options = sorted({round(factor, 2) for factor in (math.exp(a - b), a / b, a - b, math.exp(a) / b)})
+    return page.question("measured", [page.label("measured_option", factor=f"{factor:.2f}") for factor in options],
+                         options.index(round(math.exp(a - b), 2)), trained=trained, rotary=f"{a:.4f}", alibi=f"{b:.4f}",
+                         difference=f"{round(a, 4) - round(b, 4):.4f}", factor=f"{math.exp(a - b):.2f}")

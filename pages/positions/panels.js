@@ -110,8 +110,9 @@ export class Panels extends Instrument {
   draw() {
     this.compute();
     this.describe();
-    for (const { surface } of Object.values(this.panels)) surface.measure();
-    for (const [name, { surface }] of Object.entries(this.panels)) {
+    const shown = Object.entries(this.panels).filter(([, { cell }]) => !cell.hidden);
+    for (const [, { surface }] of shown) surface.measure();
+    for (const [name, { surface }] of shown) {
       const context = surface.begin();
       context.font = `${this.fontSize}px ${this.ink("font")}`;
       this.drawPanel(name, context);

@@ -177,7 +177,8 @@ PICTURES = {
             Reading(r".+\n " + label("embeddings", "product_entry", symbol="E") + " " + VALUE,
                     lambda shown: shown.model.E, ("id", "c"), whole=False))),
     "learned positions": Picture(
-        "positions?positions_view=learned", ".canvas-learned", ".reading", points=150, late=True,
+        "positions?positions_view=learned&positions_learned_principal=false", ".canvas-learned", ".reading",
+        points=150, late=True,
         readings=(Reading(label("positions", "learned_tip"), lambda shown: shown.model.P, ("i", "dimension")),)),
 }
 

@@ -75,7 +75,7 @@ def all_pictures() -> dict[str, Picture]:
     """The lesson's pictures whose numbers the browser computes, or is given by Python."""
     P = run_now().model.P.detach().double()
     table, alike = relative_table(), figures.geometry(P.numpy())
-    learned = "positions_view=learned&positions_learned_principal="
+    learned = "positions_view=learned&positions_learned_more=true&positions_learned_principal="
     linear = (f"positions_view=biases&positions_biases_heads={HEADS}&positions_biases_head={HEAD}"
               f"&positions_biases_n={N}")
     return {

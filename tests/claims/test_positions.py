@@ -19,8 +19,8 @@ def test_neighbouring_rows_are_alike():
     assert away == sorted(away, reverse=True) and away[-1] < 0
 
 
-@claims("positions.md", "Put the matrix on its principal axes: the rows at the top hold the most, and in a trained "
-        "model they are often slow waves.")
+@claims("positions.md", "Turned onto its principal axes the matrix shows what it uses: the rows at the top hold "
+        "the most, and in a trained model they are often slow waves.")
 def test_the_strongest_axes_are_slow_waves():
     along, sizes, _ = torch.linalg.svd(run("").model.P.detach().double())
     assert (sizes[:8] ** 2).sum() > 0.98 * (sizes ** 2).sum()
@@ -30,9 +30,10 @@ def test_the_strongest_axes_are_slow_waves():
 
 @claims("positions.md", "Six models of about a million parameters",
         "Learned positions stop, as they have no row there. Sinusoids are met at angles that never were in training, "
-        "added to the stream at full strength, and the model breaks down. Rotary grows slowly worse. A line that stays "
-        "level or falls on has found a use for tokens farther away than any that it was trained on",
-        "Inside the 128 positions of training it works. Past them its line leaves the picture")
+        "added to the stream at full strength, and the model breaks down. Rotary holds for about sixty positions, then "
+        "its loss rises by some 0.4 nats and stays there. A line that stays level or falls on has found a use for "
+        "tokens farther away than any that it was trained on",
+        "Inside the 128 positions of training the model works. Past them its line leaves the picture")
 def test_what_breaks_beyond_the_length_of_training():
     assert experiment("positions", "breaks").settings["positions_measured_scheme"] == "sinusoidal"
     assert len(POSITIONS) == 6
@@ -44,7 +45,8 @@ def test_what_breaks_beyond_the_length_of_training():
     assert len(nats["learned"]) == 2 and all(line[1] < line[0] for line in nats.values())
     inside, beyond = ({scheme: line[part] for scheme, line in nats.items() if scheme != "learned"} for part in (1, -1))
     assert inside["sinusoidal"] < 6 and beyond["sinusoidal"] > 11
-    assert 0.2 < beyond["rotary"] - inside["rotary"] < 0.6 and nats["rotary"][3] > nats["rotary"][2]
+    rotary = nats["rotary"]
+    assert rotary[2] < rotary[1] < rotary[3] and all(0.3 < nats - rotary[1] < 0.5 for nats in rotary[4:])
     assert beyond["alibi"] < inside["alibi"] and abs(beyond["relative"] - inside["relative"]) < 0.1
     others = max(value for scheme, value in beyond.items() if scheme != "sinusoidal")
     assert beyond["sinusoidal"] > 2 * others

@@ -14,7 +14,6 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core.app.base import prose
 from core.app.compute import cache
 from core.app.state.lesson_settings import Setting
 from core.app.state.run import Run, read
@@ -277,7 +276,8 @@ def test_the_measured_losses_are_those_of_the_bundled_models(scheme):
     title = next(m.value for m in at.markdown if "nats a token inside" in m.value)
     assert (f"{inside:.4f}" in title and f"{beyond:.4f}" in title
             and f"{round(beyond, 4) - round(inside, 4):+.4f}".replace("-", "−") in title)
-    assert f"{beyond - inside:.4f}".lstrip("-") in formulas(at)[1] and f"{math.exp(inside):.4f}" in formulas(at)[0]
+    assert f"= {round(beyond, 4) - round(inside, 4):.4f}" in formulas(at)[1]
+    assert f"{math.exp(inside):.4f}" in formulas(at)[0]
 
 
 def test_learned_positions_have_nothing_beyond():
@@ -286,15 +286,10 @@ def test_learned_positions_have_nothing_beyond():
             and len(formulas(at)) == 1)
 
 
-def test_the_measured_question_has_the_scheme_that_loses_least_beyond():
+def test_the_measured_question_is_a_ratio_of_perplexities():
     at = opened("measured")
-    beyond = {scheme: mean_of(losses(scheme, True)) for scheme in POSITIONS if scheme != "learned"}
-    words = prose.load("positions")
-    right = words.label(f"scheme_{min(beyond, key=beyond.get)}")
-    asked = at.radio(key="positions_measured_given")
-    asked.set_value(asked.options.index(right)).run()
-    at.button("positions_measured_commit").click().run()
-    assert any(m.value.startswith("Yes") and right in m.value for m in at.markdown)
+    a, b = (math.exp(mean_of(losses(scheme, True))) for scheme in ("rotary", "alibi"))
+    lessons.answer(at, "measured", words(at).index(f"{a / b:.2f} times"))
 
 
 def test_the_axis_of_losses_leaves_out_the_worst_scheme_unless_it_is_picked():
@@ -400,3 +395,54 @@ def test_the_distance_of_the_largest_score_is_found_with_complex_numbers(prompt:
     assert told["answer"] == best
     assert told["statements"][told["seen"]].startswith("The highest point of the curve is "
                                                        + ("at most" if abs(best) <= 4 else "more than"))
+
+
+@pytest.mark.parametrize(("model", "i"), [("stories", "40"), ("positions-learned", "9")])
+def test_neighbouring_positions_are_as_alike_as_their_rows(model: str, i: str):
+    told = predictions.told("positions", "learned", 0.0, model=model, positions_learned_i=i)
+    P = run_of("a", model).model.P.detach().double()
+    cosine = torch.nn.functional.cosine_similarity
+    assert told["answer"] == pytest.approx(float(cosine(P[int(i)], P[int(i) + 1], 0)), abs=6e-4)
+    row = cosine(P[int(i)], P, 1)
+    is_hill = float(row[int(i) + 1]) > 0.5 > float(row.min()) + 0.1
+    assert told["statements"][told["seen"]].split(": ")[0].endswith("a hill" if is_hill else "a needle")
+
+
+def test_the_directions_that_hold_nine_tenths_are_the_eigenvectors_of_the_largest_eigenvalues():
+    P = run_of("a", "stories").model.P.detach().double()
+    shares = torch.linalg.eigvalsh(P.T @ P).flip(0)
+    count = int((shares.cumsum(0) / shares.sum() < 0.9).sum()) + 1
+    at = opened("learned")
+    lessons.answer(at, "learned", words(at).index(str(count)))
+
+
+def test_a_model_without_learned_positions_is_not_asked_about_them():
+    at = opened("learned", model="stories-small", ask="true")
+    assert predictions.modes(at) <= {"switch"}
+
+
+@pytest.mark.parametrize(("base", "hatched"), [("10000", "Two"), ("2", "One")])
+def test_only_a_shared_table_meets_nothing_new(base: str, hatched: str):
+    told = predictions.told("positions", "beyond", 0, positions_beyond_base=base, positions_beyond_trained="64",
+                            positions_beyond_clip="32")
+    trained, read = range(64), range(64, 1024)
+    meets = [lambda i: i, lambda i: -0.5 * i, lambda i: min(i, 32)]      # a row of its own, a bias, a shared entry
+    new = [bool({of(i) for i in read} - {of(i) for i in trained}) for of in meets]
+    assert new == [True, True, False] and told["answer"] == 3
+    slowest = float(base) ** (-62 / 64)
+    assert told["statements"][told["seen"]].startswith("Two" if 64 * slowest < 2 * math.pi else "One")
+    assert told["statements"][told["seen"]].startswith(hatched)
+
+
+def test_nothing_is_asked_where_no_position_is_beyond():
+    at = opened("beyond", ask="true", positions_beyond_trained="500", positions_beyond_read="300")
+    assert predictions.modes(at) <= {"switch"}
+
+
+def test_the_worst_of_the_six_is_so_in_the_files():
+    inside = [mean_of(losses(scheme, False)) for scheme in POSITIONS]
+    told = predictions.told("positions", "measured", 0)
+    assert told["answer"] == int(np.argmax(inside)) and f"loss of {max(inside):.2f} nats" in told["reason"]
+    assert told["statements"][told["seen"]].startswith("Past the end of training one line rises")
+    *others, worst = sorted(mean_of(losses(scheme, True)) for scheme in POSITIONS if scheme != "learned")
+    assert worst > 2 * max(others)
