@@ -119,9 +119,9 @@ def _numbers(page: Lesson, of: tuple[lengths.Stretch, ...], trained: int) -> lis
               rf"{latex_number(math.exp(inside))}")]
     if math.isnan(beyond):
         return lines
+    change = latex_number(_rounded_change(inside, beyond))
     return [*lines, (page.label("measured_numbers_beyond", trained=trained, last=of[-1].last - 1),
-                     rf"{latex_number(beyond)} - {latex_number(inside)} = {latex_number(_rounded_change(inside, beyond))}"
-             rf", \qquad "
+                     rf"{latex_number(beyond)} - {latex_number(inside)} = {change}, \qquad "
                      rf"e^{{{latex_operand(beyond)}}} = {latex_number(math.exp(beyond))}")]
 
 
