@@ -14,7 +14,7 @@ from core.model import positional
 from pages.positions.shared import PICTURE, Instrument
 
 SETTINGS = {"i": Setting(40, 0, 4095), "principal": Setting(True), "more": Setting(False)}
-SHOWN_AXES = 48   # drawn principal axes, the strongest ones, whose waves are visible
+SHOWN_AXES = 16   # drawn principal axes, the strongest ones, whose waves are visible
 # Both matrices, their cosines, lengths and spectra under one cursor, beside sinusoids of the same shape.
 _picture = Instrument("learned", __file__, SETTINGS)
 

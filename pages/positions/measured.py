@@ -39,20 +39,13 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
     def truth(guess: int) -> Truth:
         inside = {scheme: parts(of, trained)[0] for scheme, of in losses.items()}
         worst = max(inside, key=inside.get)
-        return Truth(list(losses).index(worst), {
-            "worst": page.label(f"scheme_{worst}"), "loss": f"{inside[worst]:.2f}", "none": f"{inside['none']:.2f}",
-            "beaten": sum(nats < inside["none"] for nats in inside.values())}, seen=_leaving(losses, trained))
+        values = {"worst": page.label(f"scheme_{worst}"), "loss": f"{inside[worst]:.2f}",
+                  "none": f"{inside['none']:.2f}"}
+        all_go_on = not any(math.isnan(parts(of, trained)[1]) for of in losses.values())
+        return Truth(list(losses).index(worst), values, seen=int(all_go_on))
 
     return Prediction("measured", Options([page.label(f"scheme_{scheme}") for scheme in losses]), truth,
                       {"trained": trained, "models": len(losses)})
-
-
-def _leaving(losses: LossesByScheme, trained: int) -> int:
-    """What the lines do past the trained length: 0 one of them rises far above the others, 1 all of them stay
-    together.
-    """
-    beyond = sorted((nats for _, nats in (parts(of, trained) for of in losses.values()) if not math.isnan(nats)))
-    return int(beyond[-1] < 1.5 * beyond[-2])
 
 
 def draw(page: Lesson, run: Run) -> Reading:

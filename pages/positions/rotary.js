@@ -33,7 +33,7 @@ class Rotary extends Panels {
 
   cells() {
     const { surface } = this.panels.curve;
-    return { left: 52, width: surface.width - 62, height: surface.height - 18, columns: 2 * FARTHEST + 1, rows: 1 };
+    return { left: 52, width: surface.width - 52 - 1.5 * this.fontSize, height: surface.height - 18, columns: 2 * FARTHEST + 1, rows: 1 };
   }
 
   /** A press on the curve sets the distance: i moves, j stays. */
@@ -67,7 +67,7 @@ class Rotary extends Panels {
     this.show("pair", 0, this.omega.length - 1);
     this.ranges.pair.node.disabled = this.settings.all;
     this.root.classList.toggle("all", this.settings.all);
-    const values = { ...this.names, i, j, shift, distance: written(i - j),
+    const values = { ...this.names, i, j, shift, pair: this.settings.pair, distance: written(i - j),
       ishift: i + shift, jshift: j + shift, pairs: this.omega.length,
       score: decimals(this.unshifted), shifted: decimals(this.shifted),
       difference: difference === 0 ? "0" : scientific(difference) };
