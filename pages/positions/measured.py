@@ -82,7 +82,7 @@ def _change(page: Lesson, inside: float, beyond: float) -> str:
 def _title(page: Lesson, scheme: str, inside: float, beyond: float, trained: int) -> str:
     return page.label("measured_ends" if math.isnan(beyond) else "measured_beyond",
                       scheme=page.label(f"scheme_{scheme}"), inside=f"{inside:.4f}", beyond=f"{beyond:.4f}",
-                      difference=f"{_rounded_change(inside, beyond):+.4f}".replace("-", "−"), trained=trained)
+                      difference=written(f"{_rounded_change(inside, beyond):+.4f}"), trained=trained)
 
 
 def _rounded_change(inside: float, beyond: float) -> float:

@@ -33,7 +33,8 @@ class Rotary extends Panels {
 
   cells() {
     const { surface } = this.panels.curve;
-    return { left: 52, width: surface.width - 52 - 1.5 * this.fontSize, height: surface.height - 18, columns: 2 * FARTHEST + 1, rows: 1 };
+    return { left: 52, width: surface.width - 52 - 1.5 * this.fontSize, height: surface.height - 18,
+      columns: 2 * FARTHEST + 1, rows: 1 };
   }
 
   /** A press on the curve sets the distance: i moves, j stays. */
@@ -70,7 +71,7 @@ class Rotary extends Panels {
     const values = { ...this.names, i, j, shift, pair: this.settings.pair, distance: written(i - j),
       ishift: i + shift, jshift: j + shift, pairs: this.omega.length,
       score: decimals(this.unshifted), shifted: decimals(this.shifted),
-      difference: difference === 0 ? "0" : scientific(difference) };
+      difference: powerOfTen(difference) };
     this.caption(values, (name) => (name === "dials" && this.settings.all ? "all_dials" : name));
     marked(this.reading, fill(this.labels[shift ? "reading_shifted" : "reading"], values));
   }

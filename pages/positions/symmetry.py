@@ -88,7 +88,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
         outcomes = all_outcomes(run, permutation)
         plain, follow = outcomes["none"], sum(o.follows for o in outcomes.values())
         same = int((plain.differences <= plain.limit).sum())
-        return Truth(same, {"same": same, "largest": _plain(plain.largest)}, seen={1: 0, 2: 1}.get(follow, 2))
+        return Truth(same, {"same": same, "largest": readable(plain.largest, 2)}, seen={1: 0, 2: 1}.get(follow, 2))
 
     return Prediction("symmetry", Number(0, n), truth, {"n": n})
 

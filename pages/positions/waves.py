@@ -6,7 +6,7 @@ from core.app.frame.prediction import guess_of
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting
 from core.figures import positions as figures
-from core.figures.numbers import latex_number, plain_number
+from core.figures.numbers import latex_number, plain_number, readable
 from core.model import positional
 from pages.positions.shared import PICTURE, Instrument, closest
 
