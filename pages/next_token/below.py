@@ -42,7 +42,9 @@ def reading(page: Lesson, run: Run, position: int, row: DeltaGenerator) -> Readi
 
     return Reading(lines(page, run, position, target, truncation, panel),
                    question(page, logits), [truncate, sampling.draw],
-                   {"candidates.csv": candidates}, ".sampling-panel .figure canvas", twin(page, run, truncation, panel),
+                   {"candidates.csv": candidates},
+                   ".sampling-panel .first" if panel.is_brief else ".sampling-panel .figure canvas",
+                   twin(page, run, truncation, panel),
                    table(page, run, truncation, logits, N_ROWS), summary(page, run, truncation), pins=row,
                    below=lambda: _origin(page, run, position, target))
 

@@ -4,16 +4,38 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame import Lesson, Reading
+from core.app.frame import Lesson, Number, Prediction, Reading, Truth
 from core.app.frame.named_token import look_up
+from core.app.frame.prediction import guess_of
 from core.app.state import Run, reader
 from core.components.sampling_panel import Context, message, sampling_panel
-from core.figures.numbers import grouped
+from core.figures.numbers import grouped, percent
+from core.model.sampling import SamplingConfig, truncate
 from pages.next_token import below
-from pages.next_token.shared import CONTEXTS, PANEL, SETTINGS, initial, take_settings, take_xi
+from pages.next_token.shared import CONTEXTS, PANEL, SETTINGS, initial, stored, take_settings, take_xi
 
 FRESH = "next_token_fresh"        # in the session: the whole page runs, so the panel may be new and needs everything
 PANEL_BOX = "next_token_view"
+FEWEST = 20             # tokens of a vocabulary that is worth a guess
+SHARE = 0.9             # of the probability, which the question asks about
+EVEN = 0.8              # of the first bar, the tenth one: as long as it, to the eye
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How many tokens hold nine tenths of the probability at temperature 1; None where the panel opens on another."""
+    size, position = run.model.config.vocab_size, reader.selection().position
+    if size < FEWEST or stored().config.temperature != 1 and guess_of(page, "panel", run) is None:
+        return None
+
+    def truth(guess: float) -> Truth:
+        found = truncate(run.logits(position), SamplingConfig())
+        count = int((found.probs.cumsum() < SHARE - 1e-12).sum()) + 1
+        first, tenth = float(found.probs[0]), float(found.probs[9])
+        rest = 1 - float(found.probs[:10].sum())
+        return Truth(count, {"count": grouped(count), "first": percent(first), "rest": percent(rest)},
+                     seen=0 if first > 0.5 else 2 if tenth > EVEN * first else 1)
+
+    return Prediction("panel", Number(1, size, log=True), truth, {"size": grouped(size), "token": run.tokens[position]})
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -23,11 +45,11 @@ def draw(page: Lesson, run: Run) -> Reading:
     row = st.container(horizontal=True, vertical_alignment="bottom", key="next_token_below")
     take_xi()
     others = _fields(page, row)     # first, because a link sets them
-    settings, named, version = initial(position + 1, anew=st.session_state.pop(FRESH, False))
+    shown, named, version = initial(position + 1, anew=st.session_state.pop(FRESH, False))
     with picture:
         if position < len(run.token_ids) - 1:
             st.caption(earlier(page, run, position))
-        sent = message(contexts(page, run, position, others), vocabulary(run), panel_labels(page), settings, version,
+        sent = message(contexts(page, run, position, others), vocabulary(run), panel_labels(page), shown, version,
                        named, reader.scale())
         sampling_panel(sent, PANEL, take_settings, lambda token: append(run, position, token))
     return below.reading(page, run, position, row)

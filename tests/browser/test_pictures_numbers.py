@@ -163,7 +163,7 @@ PICTURES = {
         ".attention_matrices .tip", (
             Reading(r"(?P<query>.+)\n → \n(?P<key>.+)\n (?P<value>.+)", of_head(lambda block: block.scores),
                     ("query", "key")),)),
-    "logits": Picture("next_token", ".sampling-panel canvas", ".sampling-panel .tip", (
+    "logits": Picture("next_token?next_token_panel=x0.6_s1_all", ".sampling-panel canvas", ".sampling-panel .tip", (
         Reading(r"(?s).+\nid (?P<id>\d+), .*\nu = (?P<value>\S+)\n.+", lambda shown: shown.trace.logits[POSITION],
                 ("id",), whole=False),
         Reading(r"(?s).+\nid (?P<id>\d+), .*\ny = (?P<value>\S+)\n.+", lambda shown: shown.trace.probs[POSITION],

@@ -25,6 +25,7 @@ FIND = """() => { const seek = (root) => { for (const node of root.querySelector
     return seek(document); }"""
 
 
+WHOLE = "next_token_panel=k40_p0.9_x0.6_s1_all"      # the address of the whole panel
 RULES = ("temperature", "top_k", "top_p", "min_p", "typical_p")
 
 
@@ -37,7 +38,7 @@ def panel_of(page):
 def shown(page: Page) -> dict:
     """What the panel says: the settings by name, the tokens in its list and in its table, the headline, the draw."""
     panel = page.locator(".sampling-panel")
-    *rules, mass, xi = panel.locator("output.value").all_text_contents()
+    *rules, mass, xi = panel.locator(".controls output.value").all_text_contents()
     return {"settings": dict(zip(RULES, rules, strict=True)) | {"xi": xi}, "mass": mass,
             "candidates": panel.locator(".candidate .token").all_text_contents(),
             "kept": int(panel.locator(".numbers tbody td.strong").first.inner_text().replace(",", "")),
@@ -80,7 +81,7 @@ def grip_of_p(page: Page, box: dict) -> tuple[float, float]:
 
 
 def test_everything_answers_while_the_hand_moves_and_the_page_follows_when_it_lets_go(open_page):
-    page = open_page("next_token")
+    page = open_page(f"next_token?{WHOLE}")
     panel = panel_of(page)
     panel.evaluate("(root) => { root.mine = true; }")
     before, twin, address = shown(page), page.locator(".st-key-lesson_code").text_content(), page.url
@@ -112,23 +113,23 @@ def test_the_keyboard_reaches_every_setting(open_page):
                              ("Top-p", "ArrowLeft", "top_p"), ("Min-p", "ArrowRight", "min_p"),
                              ("Typical", "ArrowLeft", "typical_p"), ("Draw", "ArrowRight", "xi")):
         before = shown(page)["settings"][name]
-        page.locator(".sampling-panel").get_by_label(re.compile(label)).first.focus()
+        page.locator(".sampling-panel .controls").get_by_label(re.compile(label)).first.focus()
         page.keyboard.press(key)
         settle(page)
         assert shown(page)["settings"][name] != before, label
-    page.locator(".sampling-panel").get_by_label(re.compile("Temperature")).first.focus()
+    page.locator(".sampling-panel .controls").get_by_label(re.compile("Temperature")).first.focus()
     page.keyboard.press("Home")
     page.wait_for_url("**next_token_panel=T0_*")
     assert shown(page)["kept"] == 1
 
 
 def test_a_copied_link_shows_the_same_panel(open_page):
-    page = open_page("next_token")
+    page = open_page(f"next_token?{WHOLE}")
     panel_of(page)
     page.get_by_role("button", name="Typical", exact=True).click()
     page.get_by_role("button", name="1,000 draws").click()
     page.get_by_role("button", name="Pin as A").click()
-    page.wait_for_url("**_draws_A~t0.9")
+    page.wait_for_url("**_draws_all_A~t0.9")
     first, copied = shown(page), open_page(page.url.split("/")[-1])
     panel_of(copied)
     assert shown(copied) == first
@@ -136,22 +137,22 @@ def test_a_copied_link_shows_the_same_panel(open_page):
 
 
 def test_an_experiment_moves_a_panel_that_is_in_use(open_page):
-    page = open_page("next_token")
+    page = open_page(f"next_token?{WHOLE}")
     panel_of(page)
     page.get_by_role("button", name="Random", exact=True).click()
-    page.wait_for_url("**next_token_panel=s1")
+    page.wait_for_url("**next_token_panel=s1_all")
     page.locator(".st-key-do_next_token_greedy button").click()
     page.wait_for_url("**next_token_panel=k1_s1")
     settle(page)
     assert shown(page)["settings"]["top_k"] == "1" and shown(page)["kept"] == 1
     # the very settings of before: Python must hear them again
-    page.get_by_role("button", name="Random", exact=True).click()
-    page.wait_for_url("**next_token_panel=s1")
-    assert settings_in(page.url).config == SamplingConfig() and shown(page)["kept"] > 1
+    page.get_by_role("button", name="Top-p", exact=True).click()
+    page.wait_for_url("**next_token_panel=p0.9_s1_all")
+    assert settings_in(page.url).config == SamplingConfig(top_p=0.9) and shown(page)["kept"] > 1
 
 
 def test_a_candidate_that_is_clicked_continues_the_prompt(open_page):
-    page = open_page("next_token?prompt=Once%20upon%20a")
+    page = open_page(f"next_token?prompt=Once%20upon%20a&{WHOLE}")
     panel_of(page)
     first = shown(page)["candidates"][0]
     page.locator(".sampling-panel .candidate").first.click()
@@ -160,7 +161,7 @@ def test_a_candidate_that_is_clicked_continues_the_prompt(open_page):
 
 
 def test_a_token_found_by_name_is_marked_and_explained(open_page):
-    page = open_page("next_token")
+    page = open_page(f"next_token?{WHOLE}")
     panel_of(page)
     run = present_run()
     token = run.tokenizer.visible(int(np.argsort(-run.logits(), kind="stable")[60]))
@@ -173,10 +174,12 @@ def test_a_token_found_by_name_is_marked_and_explained(open_page):
     assert token in page.locator(".st-key-lesson_numbers").text_content()
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_nothing_is_cut_off_on_a_phone(open_page, dark):
-    page = open_page("next_token", width=390, height=844, dark=dark)
-    panel_of(page)
+@pytest.mark.parametrize(("address", "dark"), [(f"next_token?{WHOLE}", False), (f"next_token?{WHOLE}", True),
+                                               ("next_token", False)])
+def test_nothing_is_cut_off_on_a_phone(open_page, address, dark):
+    page = open_page(address, width=390, height=844, dark=dark)
+    page.locator(".sampling-panel .headline").wait_for()
+    settle(page)
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
     over = page.evaluate(f"() => {{ const root = ({FIND})(); return [...root.querySelectorAll('*')].filter((e) => "
                          "e.checkVisibility() && !e.closest('.twin, .candidates')"
@@ -186,7 +189,7 @@ def test_nothing_is_cut_off_on_a_phone(open_page, dark):
 
 
 def test_the_picture_is_saved(open_page):
-    page = open_page("next_token")
+    page = open_page(f"next_token?{WHOLE}")
     panel_of(page)
     with page.expect_download() as download:
         page.get_by_role("button", name="PNG", exact=True).click()
@@ -194,3 +197,39 @@ def test_the_picture_is_saved(open_page):
         head = file.read(24)
     width = page.locator(".sampling-panel .figure canvas").evaluate("(canvas) => canvas.width")
     assert head[:8] == b"\x89PNG\r\n\x1a\n" and int.from_bytes(head[16:20], "big") >= width
+
+
+def test_temperature_and_ten_bars_come_first_and_one_switch_opens_the_rest(open_page):
+    page = open_page("next_token")
+    panel, run = page.locator(".sampling-panel"), present_run()
+    rows = panel.locator(".brief-row")
+    rows.nth(10).wait_for()
+    settle(page)
+    y = truncate(run.logits(), SamplingConfig()).probs
+    percents = [float(row.locator("text").nth(1).text_content().removesuffix(" %")) for row in rows.all()]
+    assert percents == pytest.approx([*(100 * y[:10]), 100 * (1 - y[:10].sum())], rel=6e-3)
+    count = int((y.cumsum() < 0.9).sum()) + 1
+    assert panel.locator(".headline").inner_text().startswith(f"{count:,} of {len(y):,} ")
+    page.get_by_label("Temperature").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url("**next_token_panel=T*")
+    panel.locator(".all-cuts").click()
+    page.wait_for_url("**_all")
+    panel_of(page)
+    assert panel.locator(".figure canvas").is_visible() and not rows.first.is_visible()
+    page.get_by_role("button", name="Top-p", exact=True).click()
+    page.wait_for_url("**_p0.9_*")
+    panel.locator(".all-cuts").click()
+    page.wait_for_function("() => !location.search.includes('p0.9')")
+    assert rows.first.is_visible() and settings_in(page.url).is_brief and not page.errors
+
+
+def test_a_bar_that_is_pressed_continues_the_prompt(open_page):
+    page = open_page("next_token?prompt=Once%20upon%20a")
+    row = page.locator(".sampling-panel .brief-row").first
+    row.wait_for()
+    token = row.locator("text").first.text_content()
+    row.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelector('.st-key-prompt textarea').value !== 'Once upon a'")
+    assert page.locator(".st-key-prompt textarea").input_value() == "Once upon a" + token.replace("·", " ")

@@ -13,7 +13,7 @@ def cut(there, **config) -> Truncation:
 
 
 @claims("next_token.md", "Most single words are very unlikely, but there are thousands of them. Together they hold "
-        "enough mass to be drawn often, and one odd word can spoil a story.")
+        "enough probability to be drawn often, and one odd word can spoil a story.")
 def test_improbable_words_hold_mass_together():
     tails = []
     for prompt in example_prompts():
@@ -43,9 +43,9 @@ def test_a_hot_distribution_is_nearly_flat():
         assert found.probs[0] < cut(run(prompt)).probs[0] / 10
 
 
-@claims("next_token.md", "Top-p cuts thousands of tokens that nobody would miss one by one. Read how much mass they "
-        "hold together, and how many of the thousand numbers would have landed there. Now press Random, and read which "
-        "token ξ picks.")
+@claims("next_token.md", "Top-p cuts thousands of tokens that nobody would miss one by one. Read how much "
+        "probability they hold together, and how many of the thousand numbers would have landed there. Now press "
+        "Random, and read which token ξ picks.")
 def test_the_tail_is_hit_by_the_number():
     settings = experiment("next_token", "tail").settings
     assert settings["next_token_panel"] == "p0.9_s1_draws" and settings["xi"] == 0.97
@@ -67,8 +67,8 @@ def test_p_adapts_where_k_does_not():
     assert cut(sure, top_p=0.9).n_kept == 1 and cut(unsure, top_p=0.9).n_kept > 100
 
 
-@claims("next_token.md", "A higher temperature moves mass from the few probable tokens into the tail, so more of them "
-        "are needed to reach half of it. Set T = 2, p = 0.5 in the panel and see.")
+@claims("next_token.md", "A higher temperature moves probability from the few likely tokens into the tail, so more "
+        "tokens are needed to reach half of it. Turn on All cuts, set T = 2 and p = 0.5, and see.")
 def test_half_of_a_hotter_distribution_takes_more_tokens():
     for prompt in example_prompts():
         assert cut(run(prompt), temperature=2.0, top_p=0.5).n_kept > cut(run(prompt), top_p=0.5).n_kept

@@ -3,9 +3,9 @@ import { MIN_P, TEMPERATURE, TOP_K, TOP_P, TYPICAL_P } from "./truncation.js";
 import { button, fill, make, setRange, setText } from "../lib/dom.js";
 import { grouped, probability } from "../lib/numbers.js";
 
+export const TEMPERATURES = [0, ...spread(-65, 65, (s) => Number((10 ** (s / 50)).toPrecision(3)))];
 const STEPS = [
-  { name: "temperature", symbol: "T", rule: TEMPERATURE,
-    values: [0, ...spread(-65, 65, (s) => Number((10 ** (s / 50)).toPrecision(3)))], neutral: 1 },
+  { name: "temperature", symbol: "T", rule: TEMPERATURE, values: TEMPERATURES, neutral: 1 },
   { name: "top_k", symbol: "k", rule: TOP_K, values: null, neutral: null },
   { name: "top_p", symbol: "p", rule: TOP_P, values: [...spread(1, 99, (s) => s / 100), 0.995, 0.999, 1], neutral: 1 },
   { name: "min_p", symbol: "m", rule: MIN_P,

@@ -7,6 +7,7 @@ import { decimals, grouped, probability, significant } from "../lib/numbers.js";
 import { abridged } from "../lib/text.js";
 import { whenStyled } from "../lib/theme.js";
 import { mount, roomBelow } from "../lib/view.js";
+import { BRIEF, Brief, holding, isBrief } from "./brief.js";
 import { ALL_OFF, Controls, methodOf, METHODS, spread } from "./controls.js";
 import { niceTop, SmallPicture } from "./figure.js";
 import { Picture } from "./picture.js";
@@ -27,7 +28,8 @@ class Panel {
     if (!this.labels) {
       this.labels = header.labels;
       this._build();
-      new ResizeObserver(() => whenStyled(this.root, () => this._measure())).observe(this.figure);
+      const observer = new ResizeObserver(() => whenStyled(this.root, () => this._measure()));
+      for (const node of [this.root, this.figure]) observer.observe(node);
     }
     if (header.logits_key !== this.logitsKey) {
       this.logitsKey = header.logits_key;
@@ -54,8 +56,9 @@ class Panel {
     this.pinned = null;
   }
 
+  /** The whole panel stays open, whatever is turned off in it, until its switch is pressed. */
   change(values) {
-    Object.assign(this.settings, values);
+    Object.assign(this.settings, this.brief ? {} : { all_cuts: true }, values);
     if ("seed" in values) this.draws = null;
     this.frame ||= requestAnimationFrame(() => this._show());
   }
@@ -72,7 +75,10 @@ class Panel {
 
   _build() {
     const { root, labels } = this;
-    this.headline = make("p", "headline", root);
+    const top = make("div", "top", root);
+    this.headline = make("p", "headline", top);
+    const turnCuts = () => this._set(isBrief(this.settings) ? { all_cuts: true } : BRIEF);
+    this.allCuts = button(top, labels.all_cuts, "", turnCuts, "all-cuts");
     const bar = make("div", "bar", root);
     this.methods = Object.keys(METHODS).map((name) => {
       const take = () => this._set({ ...ALL_OFF, ...METHODS[name] });
@@ -82,8 +88,10 @@ class Panel {
     const turn = () => this._set({ logarithmic: !this.settings.logarithmic });
     this.logarithmic = button(bar, labels.logarithmic, "", turn, "toggle");
     this.pin = button(bar, labels.pin, "", () => this._pin(), "toggle");
-    const grid = make("div", "grid", root);
     this.append = (token) => this.trigger("append", token);
+    this.first = new Brief(make("div", "first", root), labels, (values) => this.change(values), () => this.commit(),
+      this.append);
+    const grid = make("div", "grid", root);
     this.controls = new Controls(make("div", "controls", grid), labels, (values) => this.change(values),
       () => this.commit(), this.append);
     this.figure = make("div", "figure", grid);
@@ -157,7 +165,7 @@ class Panel {
   }
 
   _measure() {
-    if (!this.truncations || !this.figure.clientWidth) return;
+    if (!this.truncations || !this.root.clientWidth) return;
     this.words = {
       token: (id, most) => abridged(this.tokens[id], most),
       count: grouped,
@@ -166,17 +174,32 @@ class Panel {
     // larger, as far as it fits on one screen
     const scale = Math.min(this.largest, Math.max(1, (window.innerHeight - 340) / 400));
     this.root.style.setProperty("--scale", scale);
-    const size = this.tokens.length;
-    this.picture.measure(size, scale, roomBelow(this.figure) - (this.largest > 1 ? PRESENT_FOOT : 12));
-    for (const { picture } of this.small) picture.measure(size, scale);
+    this.unit = scale;
+    this._turn();
     cancelAnimationFrame(this.frame);
     this._show();
+  }
+
+  /** Show the form that the settings ask for, and lay the whole panel out where it is the one that shows. */
+  _turn() {
+    this.brief = isBrief(this.settings);
+    this.root.classList.toggle("brief", this.brief);
+    this.allCuts.ariaPressed = !this.brief;
+    if (this.brief) return;
+    const size = this.tokens.length;
+    this.picture.measure(size, this.unit, roomBelow(this.figure) - (this.largest > 1 ? PRESENT_FOOT : 12));
+    for (const { picture } of this.small) picture.measure(size, this.unit);
   }
 
   /** One frame: compute, then draw and write everything that depends on it. */
   _show() {
     this.frame = 0;
+    if (isBrief(this.settings) !== this.brief) this._turn();
     const { settings, labels, words } = this, truncation = this.truncations[0].update(settings);
+    if (this.brief) {
+      this._showBrief({ settings, truncation, words });
+      return;
+    }
     const pinned = settings.pinned && (this.pinned ??= new Truncation(truncation.given)).update(settings.pinned);
     const place = truncation.draw(settings.xi);
     const model = { settings, labels, words, truncation, place, pinned, inTail: 0, tailText: "" };
@@ -195,6 +218,16 @@ class Panel {
     this.pin.ariaPressed = Boolean(settings.pinned);
     setText(this.pin, labels[settings.pinned ? "unpin" : "pin"]);
     this._speak(model);
+  }
+
+  /** The same in the first form. */
+  _showBrief(model) {
+    const { truncation, words } = model, sentence = fill(this.labels.headline_brief,
+      { count: words.count(holding(truncation)), size: words.count(truncation.size) });
+    setText(this.headline, sentence);
+    this.first.show(model, this.unit, sentence);
+    clearTimeout(this.speaking);
+    this.speaking = setTimeout(() => setText(this.spoken, sentence), SPEAK_DELAY);
   }
 
   _throwThousand(model) {

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from core.model.sampling import SamplingConfig
 
 _RULES = tuple(field.name for field in fields(SamplingConfig))
-_DICE = ("xi", "seed", "thousand", "logarithmic")
+_DICE = ("xi", "seed", "thousand", "logarithmic", "all_cuts")
 _NEUTRAL = SamplingConfig()
 MOST_KEPT = 10 ** 7      # a top_k above any vocabulary says the same as this
 _LETTERS = {"temperature": "T", "top_k": "k", "top_p": "p", "min_p": "m", "typical_p": "t"}
@@ -21,22 +21,31 @@ class PanelSettings:
     thousand     whether the thousand draws are shown
     logarithmic  whether the bars stand on a logarithmic scale
     pinned       a SamplingConfig kept as A to compare with, or None
+    all_cuts     whether the whole panel is shown where nothing of the above asks for it
 
     A value out of range raises ValueError with the sentence to show a reader.
     """
 
-    config: SamplingConfig = SamplingConfig(top_k=40, top_p=0.9)
+    config: SamplingConfig = SamplingConfig()
     xi: float | None = None
     seed: int = 1
     thousand: bool = False
     logarithmic: bool = False
     pinned: SamplingConfig | None = None
+    all_cuts: bool = False
 
     def __post_init__(self) -> None:
         if self.xi is not None and not 0 <= self.xi < 1:
             raise ValueError(f"xi must be at least 0 and below 1, not {self.xi!r}.")
         if not 0 <= self.seed < 2**32:
             raise ValueError(f"The seed must be a whole number from 0 to {2**32 - 1}, not {self.seed!r}.")
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether temperature and the first bars are all that is shown: nothing is cut, drawn by hundreds or compared.
+        """
+        plain = SamplingConfig(temperature=self.config.temperature)
+        return self == PanelSettings(plain, xi=self.xi, seed=self.seed)
 
     def to_browser(self) -> dict:
         """The flat object that the panel keeps and sends back."""
@@ -57,7 +66,7 @@ class PanelSettings:
         'T0.7_k40_s1_A~p0.9'
         """
         parts = [*_config_parts(self.config), *([] if self.xi is None else [f"x{_shortest(self.xi)}"]), f"s{self.seed}"]
-        parts += ["draws"] * self.thousand + ["log"] * self.logarithmic
+        parts += ["draws"] * self.thousand + ["log"] * self.logarithmic + ["all"] * self.all_cuts
         if self.pinned:
             parts.append("~".join(["A", *_config_parts(self.pinned)]))
         return "_".join(parts)
@@ -67,11 +76,12 @@ class PanelSettings:
         """The settings that `to_link` wrote. What is not said is off: "k40" is plain top-k sampling with k = 40."""
         parts = written.split("_")
         pinned = [part for part in parts if part[:1] == "A"]
-        rest = [part for part in parts if part not in (*pinned, "draws", "log", "")]
+        rest = [part for part in parts if part not in (*pinned, "draws", "log", "all", "")]
         dice = {name: kind(part[1:]) for part in rest for name, letter, kind in (("xi", "x", float), ("seed", "s", int))
                 if part[0] == letter}
         return cls(_config([part for part in rest if part[0] not in "xs"]), **dice, thousand="draws" in parts,
-                   logarithmic="log" in parts, pinned=_config(pinned[0].split("~")[1:]) if pinned else None)
+                   logarithmic="log" in parts, all_cuts="all" in parts,
+                   pinned=_config(pinned[0].split("~")[1:]) if pinned else None)
 
 
 def _config_parts(config: SamplingConfig) -> list[str]:

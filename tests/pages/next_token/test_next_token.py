@@ -19,7 +19,7 @@ from core.components.sampling_panel import Context, PanelSettings, message, seed
 from core.model.sampling import SamplingConfig, truncate
 from pages.next_token.below import kept_counts
 from pages.next_token.charts import largest_terms, terms_chart, terms_rows
-from tests.helpers import lessons
+from tests.helpers import lessons, predictions
 from tests.helpers.messages import formulas, unpacked
 from tests.helpers.passes import assert_same
 from tests.helpers.prompts import PROMPTS
@@ -77,7 +77,7 @@ def test_a_message_comes_back_as_it_was_packed():
 
 
 @pytest.mark.parametrize("settings", [
-    PanelSettings(),
+    PanelSettings(), PanelSettings(all_cuts=True),
     PanelSettings(SamplingConfig(0.0, None, 1.0, 0.0, 1.0), xi=0.0, seed=0),
     PanelSettings(SamplingConfig(0.05, 4096, 0.999, 1e-05, 0.2), xi=0.9999, seed=7, thousand=True, logarithmic=True,
                   pinned=SamplingConfig(min_p=1e-05, top_k=3)),
@@ -165,7 +165,7 @@ def test_every_corner_of_the_settings_has_numbers(panel):
 
 
 def test_a_named_token_is_followed_by_the_numbers():
-    at = opened()
+    at = opened(next_token_panel="k40_p0.9_x0.6_s1")
     logits = logits_of(at.session_state["prompt"])
     rare = int(logits.argmin())
     at.session_state["selection"] = {"target": rare}
@@ -212,3 +212,30 @@ def test_an_earlier_position_shows_its_own_distribution():
     with torch.inference_mode():
         expected = loaded.model(torch.tensor(ids)).logits[-1].double().numpy()
     np.testing.assert_allclose(given(at)[1][0], expected, atol=1e-4)
+
+
+@pytest.mark.parametrize(("link", "brief"), [("x0.6_s1", True), ("T0.5_x0.1_s3", True), ("k40_x0.6_s1", False),
+                                             ("x0.6_s1_draws", False), ("x0.6_s1_all", False), ("A~k4", False)])
+def test_a_link_with_a_cut_opens_the_whole_panel(link: str, brief: bool):
+    assert PanelSettings.from_link(link).is_brief == brief
+
+
+def test_every_experiment_opens_the_whole_panel_unless_temperature_is_all_it_sets():
+    briefly = {entry.id: PanelSettings.from_link(entry.settings["next_token_panel"]).is_brief
+               for entry in prose.load("next_token").experiments}
+    assert not any(briefly.values())
+
+
+@pytest.mark.parametrize("prompt", ["Once upon a time", "He opened the box and found a"])
+def test_the_tokens_that_hold_nine_tenths_are_counted_by_another_way(prompt: str):
+    y = torch.softmax(torch.tensor(logits_of(prompt)), 0).sort(descending=True).values
+    count = next(n for n in range(1, len(y) + 1) if float(y[:n].sum()) >= 0.9)
+    told = predictions.told("next_token", "panel", 30, prompt=prompt)
+    assert told["answer"] == count and told["reason"].startswith(f"{count:,} tokens hold")
+    seen = "The longest bar is longer" if y[0] > 0.5 else "The longest bar is shorter"
+    assert told["statements"][told["seen"]].startswith(seen)
+
+
+def test_nothing_is_asked_of_another_temperature():
+    at = opened("Once upon a time", next_token_panel="T20_x0.6_s1", ask="true")
+    assert predictions.modes(at) <= {"switch"}
