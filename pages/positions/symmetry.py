@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
-from core.app.state import Run, lesson_settings
+from core.app.state import Run, lesson_settings, reader
 from core.app.state.lesson_settings import Setting
 from core.figures.numbers import latex_number, readable
 from core.model.intervention import Intervention
@@ -19,6 +19,7 @@ ORDERS = ("reverse", "swap", "shuffle")
 ORDER = {"order": Setting("reverse", options=ORDERS), "first": Setting(2, 0, 4095), "second": Setting(5, 0, 4095),
          "seed": Setting(1, 0, 9999)}
 SHOWN = 64
+FEWEST = 6         # tokens that the question needs
 FOLLOWS = 1e-4   # of the largest output: far above float32 rounding, far below any real change
 SWITCHES = {   # case -> the changes to the model
     "none": {"positions": "none", "mask": "bidirectional"},
@@ -157,11 +158,13 @@ def _table(run: Run, outcomes: dict[str, Outcome], permutation: tuple[int, ...])
                         | {case: o.differences for case, o in outcomes.items()})
 
 
-def _question(page: Lesson, run: Run) -> Question | None:
-    """How many outputs of the other tokens stay the same under the mask alone when two adjacent tokens are swapped."""
+def _question(page: Lesson, run: Run) -> Question:
+    """How many outputs of the other tokens stay the same under the mask alone when two adjacent tokens are swapped; of
+    the app's own prompt where the reader's is too short to swap in.
+    """
+    if len(run.tokens) < FEWEST:
+        run = run.with_text(reader.default_prompt())
     n = len(run.tokens)
-    if n < 6:
-        return None
     a = n // 2
     o = outcome(run, "mask", reordered("swap", n, a, a + 1, 0))
     same = int((np.delete(o.differences, [a, a + 1]) <= o.limit).sum())
