@@ -22,7 +22,7 @@ from core.learning import grammar
 from core.learning.schedules import Schedule
 from core.model import checkpoints
 from core.model.config import ModelConfig
-from core.model.generation import generate
+from core.model.generation import generate, uniforms
 from core.model.sampling import SamplingConfig
 from core.model.tokenizer import Tokenizer, visible_form
 from core.model.transformer import Transformer
@@ -176,8 +176,8 @@ class _Continuing:
 
     def sample(self, model: Transformer, generator: torch.Generator) -> tuple[str, str, str]:
         """Return a text that the model samples from the start at temperature 1."""
-        output = [step.token_id for step in generate(model, [self.tokenizer.end_of_text], SamplingConfig(), generator,
-                                                      max_new_tokens=self.n_context - 1)]
+        steps = generate(model, [self.tokenizer.end_of_text], SamplingConfig(), uniforms(generator), self.n_context - 1)
+        output = [step.token_id for step in steps]
         return "", _visible(self.tokenizer, output), ""
 
 

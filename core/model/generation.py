@@ -111,7 +111,7 @@ def generate(model: Transformer, token_ids: Sequence[int], config: SamplingConfi
     prompt, a negative max_new_tokens, or a source where the model reads none or none where it needs one.
     """
     prompt = _checked_prompt(model, token_ids, max_new_tokens, source_ids is not None)
-    xis = _uniforms(seed) if isinstance(seed, int) else seed
+    xis = uniforms(torch.Generator().manual_seed(seed)) if isinstance(seed, int) else seed
     memory = None if source_ids is None else _encoded(model, [source_ids])
     return _steps(model, prompt, config, xis, max_new_tokens, memory, picks or {})
 
@@ -215,8 +215,8 @@ def _encoded(model: Transformer, sources: list[Sequence[int]]) -> Tensor:
     return model.encode(torch.tensor([list(source) for source in sources], dtype=torch.int64, device=model.device))
 
 
-def _uniforms(seed: int) -> Iterator[float]:
-    generator = torch.Generator().manual_seed(seed)
+def uniforms(generator: torch.Generator) -> Iterator[float]:
+    """The ξ that follow in a generator, without end, each uniform in [0, 1)."""
     while True:
         yield next_xi(generator)
 

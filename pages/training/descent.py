@@ -11,7 +11,7 @@ import torch
 
 from core.app.compute import cache
 from core.app.frame import Lesson, Question, Reading
-from core.figures.numbers import latex_number, latex_operand, readable
+from core.figures.numbers import grouped, latex_number, latex_operand, readable
 from core.learning import descent
 from core.learning.descent import SURFACES, Surface
 from core.learning.learner import OPTIMIZERS, Knobs
@@ -22,7 +22,6 @@ from pages.training.shared import (
     ask,
     chart_height,
     fraction,
-    grouped,
     look,
     numeric,
     pick_power,

@@ -1,11 +1,10 @@
 // The first form of the panel: temperature, and a bar for each of the ten most probable tokens and one for all others.
-import { button, draw, fill, make, setText, sized } from "../lib/dom.js";
-import { readable } from "../lib/numbers.js";
-import { wholeNumber } from "./figure.js";
+import { button, draw, fill, make, setRange, setText, sized } from "../lib/dom.js";
+import { grouped, percent } from "../lib/numbers.js";
 import { ALL_OFF, TEMPERATURES } from "./controls.js";
 import { firstAbove, TOLERANCE } from "./truncation.js";
 
-const BARS = 10, ROW = 30, NAME = 120, PERCENT = 64;     // px, of a row's height, of a token's name, of its percent
+const BARS = 10, ROW = 30, NAME = 120, SHARES = 64;      // px, of a row's height, of a token's name, of its share
 const SHARE = 0.9;
 
 /** Whether these settings need no more than temperature and bars. */
@@ -41,7 +40,7 @@ export class Brief {
   show({ settings, truncation, words }, unit, sentence) {
     const { temperature } = settings, at = TEMPERATURES.reduce((best, value, i) =>
       (Math.abs(value - temperature) < Math.abs(TEMPERATURES[best] - temperature) ? i : best), 0);
-    this.range.value = at;
+    setRange(this.range, at);
     setText(this.value, temperature === 0 ? this.labels.argmax : String(temperature));
     this.range.ariaValueText = this.value.textContent;
     this.range.ariaLabel = this.labels.temperature;
@@ -54,11 +53,11 @@ export class Brief {
     const width = Math.max(260, this.figure.clientWidth), height = (n + Number(size > n)) * ROW * unit;
     sized(this.svg, width, height, sentence);
     this.svg.replaceChildren();
-    const place = { from: NAME * unit, to: width - PERCENT * unit };
+    const place = { from: NAME * unit, to: width - SHARES * unit };
     for (let i = 0; i < n; i += 1)
       this._row(i, words.token(tokenIds[i], 12), probs[i], unit, place, tokenIds[i]);
     if (size > n)
-      this._row(n, fill(this.labels.others, { count: wholeNumber(size - n) }), Math.max(0, 1 - cumulative[n - 1]), unit,
+      this._row(n, fill(this.labels.others, { count: grouped(size - n) }), Math.max(0, 1 - cumulative[n - 1]), unit,
         place);
   }
 
@@ -66,19 +65,19 @@ export class Brief {
   _row(i, name, p, unit, { from, to }, token) {
     const row = draw("g", { class: token === undefined ? "brief-row others" : "brief-row" }, this.svg);
     const top = i * ROW * unit, middle = top + (ROW * unit) / 2;
-    draw("rect", { class: "hit", x: 0, y: top, width: to + PERCENT * unit, height: ROW * unit }, row);
+    draw("rect", { class: "hit", x: 0, y: top, width: to + SHARES * unit, height: ROW * unit }, row);
     const text = (said, x, anchor) => {
       draw("text", { x, y: middle, "text-anchor": anchor, "dominant-baseline": "central" }, row).textContent = said;
     };
     text(name, from - 8 * unit, "end");
     const bar = Math.max(1, p * (to - from));
     draw("rect", { class: "mass", x: from, y: top + 4 * unit, width: bar, height: (ROW - 8) * unit }, row);
-    text(`${readable(100 * p)} %`, from + bar + 6 * unit, "start");
+    text(percent(p), from + bar + 6 * unit, "start");
     if (token === undefined) return;
     const append = () => this.append(token);
     row.setAttribute("role", "button");
     row.setAttribute("tabindex", "0");
-    row.setAttribute("aria-label", fill(this.labels.append_named, { token: name, percent: readable(100 * p) }));
+    row.setAttribute("aria-label", fill(this.labels.append_named, { token: name, percent: percent(p) }));
     row.onclick = append;
     row.onkeydown = ({ key }) => { if (key === "Enter" || key === " ") append(); };
   }
