@@ -7,7 +7,7 @@ import { button, chip, draw, drawLine, drawText, fill, make, setRange, sized } f
 import { Echoes } from "../../core/components/lib/echo.js";
 import { decimals } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
-import { readTheme } from "../../core/components/lib/theme.js";
+import { pageFoot, readTheme } from "../../core/components/lib/theme.js";
 import { mounted, onWidth, roomBelow } from "../../core/components/lib/view.js";
 
 const LOW = -5, HIGH = 5, POINTS = 401, GRID = 81;
@@ -176,7 +176,7 @@ class Curves {
 
   /** The height that the window leaves for values and slopes together. */
   tall() {
-    const room = roomBelow(this.place) - 5.2 * emOf(this.root) - (this.scale > 1 ? 84 : 0);
+    const room = roomBelow(this.place) - 5.2 * emOf(this.root) - (this.scale > 1 ? pageFoot() + 26 : 0);
     return Math.max(260, Math.min(560, room));
   }
 

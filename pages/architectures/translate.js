@@ -8,6 +8,7 @@ import { Echoes } from "../../core/components/lib/echo.js";
 import { percent, probability } from "../../core/components/lib/numbers.js";
 import { Player } from "../../core/components/lib/player.js";
 import { abridged, emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
+import { pageFoot } from "../../core/components/lib/theme.js";
 import { mounted, redrawn, roomBelow } from "../../core/components/lib/view.js";
 
 const SHAPES = { encoder: "full", cross: "cross", decoder: "triangle" };
@@ -210,7 +211,7 @@ class Translate {
     const [rows, columns] = this.axes(), font = monoFont(0.95 * em);
     const width = (names) => Math.max(...names.map((name) => textWidth(abridged(name, LETTERS), font)));
     const left = width(rows) + 1.2 * em, above = 0.75 * width(columns) + 1.4 * em;
-    const tall = Math.max(150, roomBelow(this.place) - (this.scale > 1 ? 62 : 34) - above);
+    const tall = Math.max(150, roomBelow(this.place) - Math.max(34, pageFoot() + 4) - above);
     const cell = Math.max(0.9 * em, Math.min(2.3 * em, (room - left - 2.2 * em) / columns.length, tall / rows.length));
     Object.assign(this, { cell, left, above });
     this.svg.replaceChildren();

@@ -8,6 +8,7 @@ import { Instrument } from "../../core/components/lib/instrument.js";
 import { liveAsker } from "../../core/components/lib/live.js";
 import { decimals } from "../../core/components/lib/numbers.js";
 import { showTip } from "../../core/components/lib/pattern.js";
+import { pageFoot } from "../../core/components/lib/theme.js";
 import { mounted, roomBelow } from "../../core/components/lib/view.js";
 import { levelsOf, meanSquare, numbersOf, product } from "./steps_work.js";
 
@@ -186,7 +187,7 @@ class Steps extends Instrument {
   arrange() {
     const { surface: { width }, s, simple, rest } = this, header = 34 * s, names = (width < 680 * s ? 84 : 100) * s;
     const lines = this.items.length + 2 + (rest.count ? 1 : 0) + (simple ? 0 : 1);
-    const room = roomBelow(this.stage) - (this.root.classList.contains("present") ? 225 : 158);
+    const room = roomBelow(this.stage) - Math.max(158, pageFoot() + 167);
     const height = Math.max(15 * s, Math.min(25 * s, (room - header - 8) / lines));
     let y = header;
     const next = () => { const top = y; y += height; return top; };
@@ -217,7 +218,7 @@ class Steps extends Instrument {
     if (this.dirty) this.say();
     this.dirty = false;
     // the numbers in detail take the rest of the first screen, and scroll where that is not enough
-    const room = roomBelow(this.detail) - (this.root.classList.contains("present") ? 75 : 40);
+    const room = roomBelow(this.detail) - Math.max(40, pageFoot() + 17);
     this.detail.style.maxHeight = `${Math.max(118, room)}px`;
   }
 

@@ -1,9 +1,11 @@
-// The pictures of the course page, one kind each: lessons, lectures, class, glossary, sheet. Links are real ones; a
-// plain click opens the lesson in the same session.
+// The pictures of the course page, one kind each: lessons, lectures, class, handout, glossary, sheet. Links are real
+// ones; a plain click opens the lesson in the same session.
 import { button, fill, indexed, labelled, make } from "../../core/components/lib/dom.js";
 import { followed } from "../../core/components/lib/links.js";
 import { mounted } from "../../core/components/lib/view.js";
 import { answers, forget, keepAll } from "../../core/components/prediction/memory.js";
+import { drawPlan } from "./class_plan.js";
+import { drawHandout } from "./handout.js";
 import { address } from "./places.js";
 
 const DONE = "transformer-course-done";      // the lessons that a reader has ticked, in the browser's own store
@@ -28,13 +30,22 @@ class Course {
     this.send({ ...settings, at: Date.now() });
   }
 
+  /** Tells what the reader does to the class. */
+  do(deed, values = {}) {
+    this.tell({ deed, ...values });
+  }
+
+  /** The address of one of the places of the header. */
+  address(key) {
+    return address(this.header, this.header.links[key]);
+  }
+
   /** A link to one of the places of the header; plain text where there is no such place yet. */
   link(parent, key, label, name = "go") {
-    const place = this.header.links[key];
-    if (!place) return make("span", `${name} absent`, parent, label);
+    if (!this.header.links[key]) return make("span", `${name} absent`, parent, label);
     const node = make("a", name, parent);
     indexed(node, label);
-    node.href = address(this.header, place);
+    node.href = this.address(key);
     followed(node, () => this.tell({ open: key }));
     return node;
   }
@@ -144,43 +155,9 @@ class Course {
     });
   }
 
-  // ---- one class ----------------------------------------------------------------------------------------------------
+  class() { drawPlan(this); }
 
-  class() {
-    const { steps, weeks, minutes } = this.header, { bar } = this;
-    make("b", "", bar, this.text.title);
-    this.link(bar, "start", this.text.start, "go start");
-    const clock = make("div", "clock", this.root);
-    for (const step of steps) {
-      const piece = make("div", "piece-of-class", clock);
-      piece.style.flexGrow = step.to - step.from;
-      make("span", "minute", piece, fill(this.text.minute, { minute: step.from }));
-      make("span", "name", piece, step.lesson);
-    }
-    make("span", "minute last", clock, fill(this.text.minute, { minute: minutes }));
-    const list = make("ol", "steps", this.root);
-    for (const step of steps) {
-      const row = make("li", "step", list);
-      make("span", "when", row, `${step.from}–${fill(this.text.minute, { minute: step.to })}`);
-      const title = make("div", "what", row);
-      this.link(title, step.id, step.title);
-      make("span", "muted", title, step.lesson);
-      for (const [name, text] of [["ask", step.ask], ["look", step.look]]) {
-        const line = make("p", name, row);
-        make("b", "", line, `${this.text[name]}: `);
-        line.append(text);
-      }
-    }
-    make("h3", "section", this.root, this.text.weeks);
-    const cards = make("div", "weeks", this.root);
-    for (const week of weeks) {
-      const card = make("section", "week", cards);
-      make("b", "", card, `${fill(this.text.week, { i: week.number })}: ${week.title}`);
-      make("p", "muted", card, week.look);
-      const row = make("div", "row", card);
-      for (const lesson of week.lessons) this.link(row, lesson.id, lesson.name);
-    }
-  }
+  handout() { drawHandout(this); }
 
   // ---- glossary -----------------------------------------------------------------------------------------------------
 

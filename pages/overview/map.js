@@ -4,7 +4,7 @@ import { fill, labelled, make, rich } from "../../core/components/lib/dom.js";
 import { byKeys, isShortcut } from "../../core/components/lib/keys.js";
 import { significant } from "../../core/components/lib/numbers.js";
 import { rowOffsets, showTip, tokenChip } from "../../core/components/lib/pattern.js";
-import { readTheme, whenStyled } from "../../core/components/lib/theme.js";
+import { pageFoot, readTheme, whenStyled } from "../../core/components/lib/theme.js";
 import { keepFitted, roomBelow } from "../../core/components/lib/view.js";
 import { layOut, middle, regionsOf, stagesOf } from "./layout.js";
 import { findAt, keyPlaces, named, paintMarks, readingOf } from "./marks.js";
@@ -58,7 +58,7 @@ function build(root) {
 
 // The map ends at the foot of the first screen, as long as it stays tall enough to read.
 function heightFor(map) {
-  const room = roomBelow(map.scroll) - (map.scale > 1 ? 48 : 14);
+  const room = roomBelow(map.scroll) - Math.max(14, pageFoot() - 10);
   const height = Math.max(350 + 40 * map.scale, Math.min(820 * map.scale, room));
   return 4 * Math.floor(height / 4);
 }

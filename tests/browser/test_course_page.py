@@ -48,18 +48,9 @@ def test_links_and_marks(open_page):
     assert "attention_step=softmax" in page.url and page.errors == []
 
 
-def test_a_class_is_led_from_step_to_step_and_back_to_the_course(open_page):
-    """By button and by key; out of Next token too, whose panel has settings of its own."""
-    page = open_page("course?course_view=class")
-    page.locator("a.start").click()
-    page.get_by_text("1 / 8").wait_for()
-    settle(page)                            # the keys are heard once their script is there
-    page.locator("body").press("ArrowRight")
-    page.get_by_text("2 / 8").wait_for()
-    settle(page)
-    assert "/tokens?" in page.url and "present=true" in page.url
-    page.goto(page.url.partition("/tokens")[0] + "/next_token?next_token_panel=k1_x0.6_s1&present=true&class=6")
-    settle(page)
+def test_a_class_ends_at_the_course(open_page):
+    """Out of Next token too, whose settings are bound to the address."""
+    page = open_page("next_token?next_token_panel=k1_x0.6_s1&present=true&class=6&class_revealed=6")
     page.get_by_role("button", name="Next", exact=True).click()
     page.get_by_text("7 / 8").wait_for()
     settle(page)

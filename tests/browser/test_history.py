@@ -226,33 +226,43 @@ def test_another_page_by_the_strip_is_one_deed(visit):
 
 # ---- a class ---------------------------------------------------------------------------------------------------------
 
-def assert_at_step(page: Page, number: int, prompts: dict[int, str]) -> None:
-    """Page, bar and prompt are those of a step of the class."""
-    step = class_plan.steps()[number - 1]
-    expect(page.locator(".st-key-try_step")).to_contain_text(f"{number} / {len(class_plan.steps())}")
+def assert_at_step(page: Page, number: int, prompts: dict[int, str], revealed: bool = False) -> None:
+    """Page, bar, prompt and cover are those of a step of the class."""
+    plan = class_plan.plans()[class_plan.USUAL]
+    step = plan.steps[number - 1]
+    expect(page.locator(".st-key-class_bar")).to_contain_text(f"{number} / {len(plan.steps)}")
+    expect(page.locator(".question .ask")).to_have_count(0 if revealed else 1)
     path, parameters = place(page)
     assert (path or catalogue.HOME, parameters["class"]) == (step.lesson, str(number))
+    assert parameters.get("class_revealed") == (str(number) if revealed else None)
     expect(prompt(page)).to_have_value(prompts.setdefault(number, prompt(page).input_value()))
     assert all(key.startswith(f"{step.lesson}_") for key in parameters if re.match("|".join(
         f"{lesson}_" for lesson in catalogue.pages()), key)), parameters
 
 
-def test_a_step_of_a_class_is_one_deed_and_back_leads_to_the_whole_step_before(visit):
-    page, prompts = visit("?present=true&class=1"), {}
-    last = 5
+def test_a_step_of_a_class_is_one_deed_and_its_picture_another_and_back_leads_to_the_whole_step_before(visit):
+    page, prompts, places = visit("?present=true&class=1"), {}, [(1, False)]
     assert_at_step(page, 1, prompts)
-    for number in range(2, last + 1):
-        made = entries_of(page, lambda: page.locator("body").press("ArrowRight"), saying(f"class={number}"))
-        assert made == 1, number
-        assert_at_step(page, number, prompts)
+    for number, revealed in [(1, True), (2, False), (2, True), (3, False), (4, False)]:
+        key = "ArrowRight" if len(places) < 4 else str(number)
+        made = entries_of(page, lambda: page.locator("body").press(key), at_step(number, revealed))
+        assert made == 1, (number, revealed)
+        assert_at_step(page, number, prompts, revealed)
+        places.append((number, revealed))
     length = entries(page)
-    for number in range(last - 1, 0, -1):
-        go_back(page, f"class={number}")
-        assert_at_step(page, number, prompts)
-    for number in range(2, last + 1):
-        go_back(page, f"class={number}", forward=True)
-        assert_at_step(page, number, prompts)
+    for way, on_it in ((page.go_back, places[-2::-1]), (page.go_forward, places[1:])):
+        for number, revealed in on_it:
+            way()
+            page.wait_for_url(at_step(number, revealed))
+            settle(page)
+            assert_at_step(page, number, prompts, revealed)
     assert entries(page) == length
+
+
+def at_step(number: int, revealed: bool) -> Callable[[str], bool]:
+    """Whether an address is that of a step of the class, covered or not."""
+    return (saying(f"class={number}", f"class_revealed={number}") if revealed
+            else saying(f"class={number}", without=("class_revealed",)))
 
 
 def test_back_after_a_hasty_hand_finds_a_whole_step(visit):
@@ -264,8 +274,8 @@ def test_back_after_a_hasty_hand_finds_a_whole_step(visit):
     for _ in range(entries(page) - 2):
         page.go_back()
         settle(page)
-        number = int(place(page)[1].get("class", 0))
-        assert_at_step(page, number, prompts)
+        parameters = place(page)[1]
+        assert_at_step(page, int(parameters.get("class", 0)), prompts, "class_revealed" in parameters)
 
 
 # ---- links -----------------------------------------------------------------------------------------------------------

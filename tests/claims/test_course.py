@@ -5,7 +5,7 @@ from core.analysis.stream_and_heads import head_statistics
 from core.model.generation import generate
 from core.model.sampling import SamplingConfig
 from pages.generation import strategies
-from tests.claims import claims
+from tests.claims import CLAIMS, claims
 from tests.claims.passes import experiment, prompt_of, run
 
 
@@ -62,3 +62,31 @@ def test_how_it_came_to_know():
     ours, theirs = experiment("course", "learning").settings, experiment("training", "bump").settings
     assert {key: ours[key] for key in theirs if key != "training_view"} == {
         key: value for key, value in theirs.items() if key != "training_view"}      # what they show: test_training.py
+
+
+# steps that show what an experiment of a lesson shows, and say of it what that says: its own test holds it
+ALIKE = {"layers": ("residual_stream", "lens"), "surprise": ("training", "surprise"),
+         "invented": ("limits", "invention"), "spaces": ("tokens", "hard"),
+         "blank": ("architectures", "flip")}
+
+
+@claims("course.md", "In the first row the guess is, almost everywhere, the input token itself.",
+        "The model expects the first eight words; the ninth word alone has five times their loss.",
+        "Move the threshold until no made-up answer is said. How many right ones are lost?",
+        "Split at spaces makes one token of the whole sentence.",
+        "From both sides not is the clear favourite; from the left alone it is one word among many.")
+def test_steps_say_what_the_experiments_say_that_they_repeat():
+    kept = [claim for step in ALIKE for claim in CLAIMS["course.md"] if claim in experiment("course", step).look]
+    assert len(kept) == len(ALIKE)
+    for step, (lesson, name) in ALIKE.items():
+        ours, theirs = experiment("course", step), experiment(lesson, name)
+        assert {key: ours.settings[key] for key in theirs.settings} == theirs.settings, step
+        [said] = [claim for claim in kept if claim in ours.look]
+        assert said.rstrip(".?") in theirs.look.replace("*", ""), step
+
+
+@claims("course.md", "The feed-forward part widens 256 numbers to 1024, lets few of the negative ones through, and "
+        "goes back to 256.")
+def test_the_widths_of_the_feed_forward_part():
+    config = run("").model.config
+    assert (config.d_model, config.d_ff, config.activation, config.gated) == (256, 1024, "gelu", False)

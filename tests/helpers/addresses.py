@@ -7,7 +7,8 @@ import pkgutil
 import pages
 from core.app.state.lesson_settings import Setting, Settings
 
-SHARED = ("prompt", "model", "device", "present", "class", "layer", "head", "position", "target", "seed", "xi")
+SHARED = ("prompt", "model", "device", "present", "class", "class_plan", "class_revealed", "layer", "head", "position",
+          "target", "seed", "xi")
 
 
 def _groups() -> dict[str, dict[str, Setting]]:

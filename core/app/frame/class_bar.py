@@ -1,31 +1,71 @@
-"""The foot of the screen while a class is taught: its present step, the question to ask, and the way on, also by
-the arrow keys.
+"""A class while it is taught: the present step at the foot of the screen, with the way on, also by keys; and over the
+whole stage its question, until the class has answered it.
 """
 import streamlit as st
 
 from core.app.base import catalogue
+from core.app.base.markdown import escaped
 from core.app.base.prose import TextFile
 from core.app.frame import class_plan
+from core.app.frame.class_plan import Plan
 from core.app.state import reader
-from core.components.page.keys import arrow_keys
+from core.components.class_question import class_question
+from core.components.page.keys import presenters_keys
+
+TIMER = ("timer", "timer_go", "timer_stop", "time_is_up")      # what the timer says
+
+
+def covers(lesson: str) -> bool:
+    """Whether a lesson stands covered: it is the class's present step, whose question is not answered yet."""
+    return bool(reader.class_step()) and not reader.class_revealed() and lesson == _step().lesson
+
+
+def draw_question(words: TextFile) -> None:
+    """The step's question in place of its picture; with the prompt where the step has one of its own."""
+    step = _step()
+    with st.container(key="class_question"):
+        class_question(step.ask, reader.prompt() if "prompt" in step.settings else "",
+                       {name: words.label(f"class_{name}") for name in TIMER},
+                       reader.scale(), key=f"class_question_{_number()}")
 
 
 def draw(words: TextFile) -> None:
-    """The present step in one bar. What to look for waits behind a button, until the class has committed."""
-    steps = class_plan.steps()
-    number = min(reader.class_step(), len(steps))
-    step = steps[number - 1]
-    moved = 0
-    with st.container(key="try_step", horizontal=True, vertical_alignment="center"):
-        count = words.label("class_bar", i=number, n=len(steps), minute=step.minute)
-        st.markdown(f"{count} · **{step.title}.** {words.label('class_ask')}: *{step.ask}*", width="stretch")
-        with st.popover(words.label("class_look"), key=f"class_look_{number}"):
-            st.markdown(step.look)
-        moved -= st.button(words.label("class_back"), key="class_back", disabled=number == 1)
-        moved += st.button(words.label("class_next"), key="class_next", disabled=number == len(steps))
+    """The present step in one bar: its title and, once its picture is revealed, what to look for in it."""
+    plan, number = class_plan.present(), _number()
+    step, shown, last = plan.steps[number - 1], reader.class_revealed(), number == len(plan.steps)
+    by = 0
+    with st.container(key="class_bar", horizontal=True, vertical_alignment="center"):
+        count = words.label("class_bar", i=number, n=len(plan.steps), minute=plan.starts[number - 1])
+        look = f" {words.label('class_look')}: {escaped(step.look)}" if shown else ""
+        st.markdown(f"{count} · **{escaped(step.title)}.**{look}", width="stretch")
+        by -= st.button(words.label("class_back"), key="class_back", disabled=number == 1 and not shown)
+        by += st.button(words.label("class_next" if shown else "class_reveal"), key="class_next",
+                        type="secondary" if shown else "primary", disabled=shown and last)
         ended = st.button(words.label("class_end"), key="class_end")
-    moved += arrow_keys(key="class_keys")
+    moved = presenters_keys([step.title for step in plan.steps], number, words, key="class_keys")
     if ended:
-        reader.open_lesson(catalogue.COURSE, {"present": False, "class": 0, "course_view": "class"})
-    elif moved and 1 <= number + moved <= len(steps):
-        reader.open_lesson(steps[number + moved - 1].lesson, class_plan.opening(number + moved))
+        reader.open_lesson(catalogue.COURSE, {"present": False, "class": 0, "class_plan": "", "class_revealed": 0,
+                                              "course_view": "class"})
+    elif moved.to:
+        _go(plan, moved.to, revealed=False)
+    elif by or moved.by:
+        # each step is two: its question, then its picture
+        place = 2 * (number - 1) + shown + by + moved.by
+        if 0 <= place < 2 * len(plan.steps):
+            _go(plan, place // 2 + 1, revealed=bool(place % 2))
+
+
+def _go(plan: Plan, number: int, revealed: bool) -> None:
+    """To a step's question or picture. On the step's own page what has been set there stays."""
+    if number == _number() and reader.class_revealed() != revealed:
+        reader.apply({"class_revealed": number if revealed else 0})
+    else:
+        reader.open_lesson(plan.steps[number - 1].lesson, plan.opening(number, revealed=revealed))
+
+
+def _number() -> int:
+    return min(reader.class_step(), len(class_plan.present().steps))
+
+
+def _step() -> class_plan.Step:
+    return class_plan.present().steps[_number() - 1]

@@ -1,38 +1,67 @@
-"""The plan of one class, step by step, from the course's text: which lesson stands on the wall at which minute, and
-what the class is asked.
+"""The plans of classes: which lesson stands on the wall for how many minutes, what the class is asked before it sees
+the picture, and what to look for in it. The course's text has some; a teacher's own is `own_class`'s.
 """
+import functools
+import itertools
 from dataclasses import dataclass
 
 from core.app.base import catalogue, prose
+from core.app.frame import own_class
+from core.app.frame.own_class import Step
+from core.app.state import reader
+
+USUAL = "hour"
 
 
 @dataclass(frozen=True)
-class Step:
-    """One picture of the class: from which minute, in which lesson, under which settings; the question before it, and
-    what to look for in it.
+class Plan:
+    """A class. `name`: as an address has it: the id of a plan of the course's text, or a whole plan of a teacher's own.
     """
 
-    id: str
+    name: str
     title: str
-    minute: int
-    lesson: str
-    settings: dict
-    ask: str
-    look: str
+    about: str
+    steps: tuple[Step, ...]
+
+    @functools.cached_property
+    def starts(self) -> tuple[int, ...]:
+        """The minute at which each step begins, and at last the one at which the class ends."""
+        return tuple(itertools.accumulate((step.minutes for step in self.steps), initial=0))
+
+    def opening(self, number: int, *, revealed: bool = False) -> dict:
+        """What opens step `number`, from 1, in present mode: settings for `reader.open_lesson` and `reader.link`."""
+        return self.steps[number - 1].settings | {"present": True, "class": number,
+                                                  "class_plan": "" if self.name == USUAL else self.name,
+                                                  "class_revealed": number if revealed else 0}
 
 
-def steps() -> tuple[Step, ...]:
-    """The steps `# step: id` of the course's text whose lessons exist, in their order."""
-    there = {entry.id for entry in catalogue.existing()}
-    return tuple(step for step in map(_step, prose.load(catalogue.COURSE).entries("step")) if step.lesson in there)
+def plans() -> dict[str, Plan]:
+    """The plans `# plan: id` of the course's text by their ids, with those steps whose lessons exist."""
+    text, there = prose.load(catalogue.COURSE), {entry.id for entry in catalogue.existing()}
+    steps = {entry.id: entry for entry in text.entries("step") if entry.settings["lesson"] in there}
+    return {entry.id: Plan(entry.id, entry.title, entry.look,
+                           tuple(_step(steps[step], int(minutes)) for step, minutes in _of(entry) if step in steps))
+            for entry in text.entries("plan")}
 
 
-def opening(number: int) -> dict:
-    """What opens step `number`, from 1, in present mode: settings for `reader.open_lesson` and `reader.link`."""
-    return steps()[number - 1].settings | {"present": True, "class": number}
+def present() -> Plan:
+    """The plan that is being taught; the usual one where the address names none that can be."""
+    name, known = reader.class_plan(), plans()
+    return known.get(name) or own(name) or known[USUAL]
 
 
-def _step(entry: prose.Experiment) -> Step:
+def own(packed: str) -> Plan | None:
+    """A teacher's own plan as an address has it; None for what is none."""
+    steps = own_class.unpacked(packed)
+    return Plan(packed, prose.load(catalogue.COURSE).label("plan_own"), "", steps) if steps else None
+
+
+def _of(plan: prose.Experiment) -> list[list[str]]:
+    """The steps of a plan, [id, minutes] each, of its line `steps: whole 5, tokens 7`."""
+    return [step.split() for step in plan.settings["steps"].split(",")]
+
+
+def _step(entry: prose.Experiment, minutes: int) -> Step:
     settings = dict(entry.settings)
-    minute, lesson, ask = (settings.pop(name) for name in ("minute", "lesson", "ask"))
-    return Step(entry.id, entry.title, minute, lesson, settings, ask, entry.look)
+    lesson, ask = (settings.pop(name) for name in ("lesson", "ask"))
+    return Step(entry.title, minutes, lesson, settings, ask, entry.look)

@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.app.base.prose import Experiment, TextFile
 from core.app.state import reader
-from core.components.page.keys import arrow_keys
+from core.components.page.keys import presenters_keys
 
 
 def draw_all(experiments: Sequence[Experiment], words: TextFile, lesson: str) -> None:
@@ -37,8 +37,9 @@ def draw_one(experiments: Sequence[Experiment], words: TextFile, lesson: str) ->
         count = words.label("try_step", i=step, n=len(experiments))
         shown = experiments[step - 1] if step else None
         st.markdown(f"{count} **{shown.title}.** {shown.look}" if shown else f"{count} {words.label('try_keys')}")
-    if moved := arrow_keys(key=f"{lesson}_keys"):
-        go_to = min(max(step + moved, 1), len(experiments))
+    moved = presenters_keys([experiment.title for experiment in experiments], step, words, key=f"{lesson}_keys")
+    if moved.by or moved.to:
+        go_to = moved.to or min(max(step + moved.by, 1), len(experiments))
         if go_to != step:
             st.session_state[f"try_{lesson}_step"] = go_to
             reader.apply(experiments[go_to - 1].settings)

@@ -9,14 +9,15 @@ from core.app.state import reader
 from core.components.page import help_page
 from core.figures import style
 
+TRY_FOOT, CLASS_FOOT = 58, 84
 _CSS, _PRESENT = (Path(__file__).parent / "page.css").read_text(encoding="utf-8").split(
     "/* ==== present mode alone ==== */")
 
 
 def inject() -> None:
     """Put the theme's variables and the page's rules into the document; components inherit the variables."""
-    variables = "".join(f"{name}:{value};" for name, value in (style.css_variables(reader.theme())
-                                                               | {"--tx-scale": f"{reader.scale()}"}).items())
+    own = {"--tx-scale": f"{reader.scale()}", "--tx-foot": f"{_foot()}px"}
+    variables = "".join(f"{name}:{value};" for name, value in (style.css_variables(reader.theme()) | own).items())
     present = f"html {{ font-size: {reader.scale():.0%} !important; }}{_PRESENT}" if reader.present() else ""
     # as Markdown, which is there before any other element: no jump while the page loads
     with st.container(key="page_style"):
@@ -24,3 +25,8 @@ def inject() -> None:
         # Here, where nothing takes any room.
         help_page(prose.load("app").label("chart_keys"), ".st-key-prompt textarea",
                   deployment.current().prompt_characters, reader.say_cut)
+
+
+def _foot() -> int:
+    """The height in pixels of what stands at the foot of the window: a step of a class, or one of "Try this"."""
+    return CLASS_FOOT if reader.class_step() else TRY_FOOT if reader.present() else 0

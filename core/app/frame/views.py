@@ -16,7 +16,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core.app.base import catalogue
 from core.app.base.markdown import unmarked
 from core.app.compute import growing_results
-from core.app.frame import next_view, prediction, prompt_bar
+from core.app.frame import class_add, class_bar, next_view, prediction, prompt_bar
 from core.app.frame.check import Question
 from core.app.frame.guard import fragment, guard
 from core.app.frame.lesson import Lesson
@@ -158,7 +158,11 @@ def _lesson(page: Lesson, drawn: Drawn, instrument: Callable[[], None]) -> None:
         drawn.waits = drawn.alone or not page.is_seen()
         st.session_state.pop(LATER, None)
         with guard():
-            instrument()
+            if class_bar.covers(page.id):
+                class_bar.draw_question(page.frame_words)
+                drawn.reading = COVERED
+            else:
+                instrument()
         drawn.waits = drawn.waits or prompt_bar.is_old()
         fragment(standing, key=STANDING)()
 
@@ -235,6 +239,8 @@ def _question(page: Lesson, drawn: Drawn) -> None:
             page.check(said.question)
     if said is not UNFINISHED:
         prediction.offer(page, drawn.shown, page.run())
+        if not reader.present():
+            class_add.draw(page.id, _name(page, drawn), page.frame_words)
         page.code(said.functions, said.data, said.picture, said.title)
     next_view.draw(page.id, drawn.view, page.frame_words)
 
@@ -244,6 +250,12 @@ def _experiments(page: Lesson, drawn: Drawn) -> None:
     drawn.hides = drawn.reading is COVERED
     if not drawn.hides or reader.class_step():
         page.experiments()
+
+
+def _name(page: Lesson, drawn: Drawn) -> str:
+    """The lesson's name and, where it has several views, the view's."""
+    lesson = page.frame_words.label(f"lesson_{page.id}")
+    return f"{lesson}: {page.label(catalogue.entry(page.id).label(drawn.view))}" if drawn.view else lesson
 
 
 def cannot(said: str) -> Reading:

@@ -68,6 +68,12 @@ def read(prefix: str, settings: Mapping[str, Setting]) -> dict:
     return values
 
 
+def of_lesson(lesson: str) -> dict:
+    """Today's values of a lesson's settings that this reader's pages have read, defaults among them, by their keys."""
+    return {key: st.session_state[key] for key in sorted(address.settings())
+            if key.startswith(f"{lesson}_") and key in st.session_state}
+
+
 def keep(prefix: str, settings: Mapping[str, Setting], values: Mapping) -> None:
     """Keeps the values that `settings` knows, in the session and, where they are not the default, in the URL; in that
     later, if it waits.

@@ -1,4 +1,4 @@
-"""The reader's state: prompt, model, device, selection, present mode, the step of a class.
+"""The reader's state: prompt, model, device, selection, present mode, a class and its step.
 
 Read from the URL and written to it here and nowhere else.
 
@@ -28,8 +28,9 @@ _SELECTION = ("layer", "head", "position", "target", "seed", "xi")
 FIRST_SEED, MOST_SEED = 4, 999_999
 # keys of the session; the URL leads in what all lessons share, and in the settings of the page
 _URL_WAITS, _URL_LEADS, _URL_LEADS_PAGE = "url_waits", "url_leads", "url_leads_page"
-_KEPT = ("prompt", "model", "device", "present", "class", "ask")
+_KEPT = ("prompt", "model", "device", "present", "class", "class_plan", "class_revealed", "ask")
 _SHARED = (*_KEPT, *_SELECTION)
+OF_A_PICTURE = ("prompt", "model", *_SELECTION)     # of what lessons share, what their pictures show
 
 
 @dataclass(frozen=True)
@@ -301,6 +302,16 @@ def class_step() -> int:
     return int(st.session_state.get("class", 0)) if present() else 0
 
 
+def class_plan() -> str:
+    """The plan of that class as the address has it; "": the usual one."""
+    return st.session_state.get("class_plan", "")
+
+
+def class_revealed() -> bool:
+    """Whether the class has answered the present step's question and sees its picture."""
+    return st.session_state.get("class_revealed", 0) == class_step()
+
+
 def scale() -> float:
     """How much larger type and marks are drawn than usual: above 1 in present mode."""
     return PRESENT_SCALE if present() else 1.0
@@ -355,7 +366,9 @@ def _read_url() -> None:
     # a standing wish, no state of a picture: it stays until an address says otherwise
     session["ask"] = {"true": True, "1": True, "false": False, "0": False}.get(
         query.get("ask", "").lower(), session.get("ask", deployment.current().ask_first))
-    session["class"] = _whole_number("class") or 0
+    for key in ("class", "class_revealed"):
+        session[key] = _whole_number(key) or 0
+    session["class_plan"] = query.get("class_plan", "")
     session["selection"] = {key: number for key in _SELECTION if (number := _read_number(key)) is not None}
     # not before: whatever the reader does next may break this run off at any line, and the next run then reads it
     session[_URL_LEADS] = False
@@ -441,8 +454,7 @@ def _shared_values(defaults: bool = False) -> dict[str, str]:
     ask, usual = session.get("ask"), deployment.current().ask_first
     if ask not in (None, usual):
         values["ask"] = written(ask)
-    if session.get("class"):
-        values["class"] = str(session["class"])
+    values |= {key: str(session[key]) for key in ("class", "class_plan", "class_revealed") if session.get(key)}
     return values | {key: str(value) for key, value in session.get("selection", {}).items() if value is not None}
 
 

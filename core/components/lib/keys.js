@@ -11,6 +11,16 @@ const clamped = (value, count) => Math.max(0, Math.min(count - 1, value));
 /** Whether a key was pressed together with one that makes it a shortcut of the browser or of the system. */
 export const isShortcut = (event) => event.ctrlKey || event.metaKey || event.altKey;
 
+const FREE = "button:not([role]), a[href], summary, input[type='checkbox']";
+
+/** Whether a key belongs to what has the focus, such as a field, a slider, a list or a picture, and not to the page: a
+    button or a link leaves it to the page, as do `own`, which listens, and what contains the whole page, as Streamlit's
+    scrolling part does once it has been clicked. */
+export function takesKeys(event, own) {
+  const [target] = event.composedPath(), host = own.getRootNode().host ?? own;
+  return event.defaultPrevented || !(target.contains(host) || own.contains(target) || target.matches(FREE));
+}
+
 /** Where an arrow, Home or End leads from [column, row] within columns × rows; another key leads nowhere. */
 export function stepped(key, [column, row], columns, rows) {
   const [across, down] = BY_KEYS[key] ?? [0, 0];

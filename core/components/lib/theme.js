@@ -42,3 +42,8 @@ export function whenStyled(node, draw) {
   if (variable("page")) draw();
   else if (node.isConnected) requestAnimationFrame(() => whenStyled(node, draw));
 }
+
+/** The pixels at the foot of the window that present mode keeps for a step of a class or of "Try this"; else 0. */
+export function pageFoot() {
+  return parseFloat(variable("foot")) || 0;
+}

@@ -5,7 +5,7 @@ import { Echoes } from "./echo.js";
 import { keepFocus } from "./focus.js";
 import { marksByKeys } from "./keys.js";
 import { onFont } from "./text.js";
-import { pageScale, whenStyled } from "./theme.js";
+import { pageFoot, whenStyled } from "./theme.js";
 
 const SETTLED = [400, 1500];      // ms after which the layout around has settled, even on a first visit
 
@@ -102,7 +102,7 @@ export function roomBelow(node) {
 
 /** The room below a node, within [least, most]: the picture ends on the first screen. Present mode has a bar there. */
 export function fitHeight(node, least, most, foot = 0) {
-  return Math.max(least, Math.min(most, roomBelow(node) - (pageScale() > 1 ? 70 : 20) - foot));
+  return Math.max(least, Math.min(most, roomBelow(node) - Math.max(20, pageFoot() + 12) - foot));
 }
 
 /** The contents that scroll with a node: of every scrollable box around it, the child that holds the node. */
@@ -129,7 +129,7 @@ export function onRoom(node, again) {
 export function keepFree(node, least, most) {
   const fit = () => {
     if (!node.isConnected) { watch.disconnect(); return; }
-    const free = roomBelow(node) - (pageScale() > 1 ? 68 : 14);
+    const free = roomBelow(node) - Math.max(14, pageFoot() + 10);
     node.style.setProperty("--free", `${Math.round(Math.max(least, Math.min(most, free)))}px`);
   };
   const watch = new ResizeObserver(fit);

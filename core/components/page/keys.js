@@ -1,19 +1,99 @@
-// Keys belong to whatever has the focus (a slider, a field, a picture); a step is taken only if nothing has it, or an
-// element that contains the whole page, as Streamlit's scrolling part does once it has been clicked.
-import { isShortcut } from "../lib/keys.js";
+// Keys belong to whatever takes them: a field, a slider, a list, a picture. All others are a presenter's.
+import { button, make } from "../lib/dom.js";
+import { isShortcut, takesKeys } from "../lib/keys.js";
+import { Pen } from "./pen.js";
 
 const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 };
+const ZOOMED = "tx-picture-alone";        // the class of the document in which the picture stands alone: page.css
 
-export default function ({ parentElement, setTriggerValue }) {
-  parentElement.end?.();          // Streamlit calls this again when the theme changes, but ends only the last call
-  const host = parentElement.getRootNode().host ?? parentElement;
-  const pressed = (event) => {
-    const free = document.activeElement?.contains(host) ?? true;
-    if (!free || !(event.key in STEPS) || isShortcut(event) || event.shiftKey) return;
+// What one key does. A presenter's remote sends the arrows, PageUp, PageDown and "."
+const DEEDS = { b: "blank", ".": "blank", p: "write", l: "pointer", z: "zoom", f: "full", "?": "list",
+  Escape: "leave" };
+
+class Keys {
+  constructor(parent, trigger) {
+    Object.assign(this, { trigger, root: parent.querySelector(".component") });
+    this.dark = make("div", "dark", this.root);
+    this.dot = make("div", "dot", this.root);
+    this.sheet = make("div", "sheet", this.root);
+    this.pen = new Pen(make("canvas", "pen", this.root));
+    for (const node of [this.dark, this.dot, this.sheet]) node.hidden = true;
+    this.dark.onclick = () => this.blank();
+    this.listeners = { keydown: (event) => this.pressed(event), pointermove: (event) => this.point(event) };
+    for (const [name, listener] of Object.entries(this.listeners)) document.addEventListener(name, listener);
+  }
+
+  /** A press on a button or a link still leaves the arrows to the presenter. */
+  pressed(event) {
+    if (isShortcut(event) || takesKeys(event, this.root)) return;
+    const { key } = event;
+    if (!this.dark.hidden && (key in STEPS || /^\d$/.test(key))) { event.preventDefault(); this.blank(); return; }
+    if (key in STEPS && !event.shiftKey) this.trigger("step", STEPS[key]);
+    else if (/^\d$/.test(key)) this.jump(Number(key) || 10);
+    else if (key in DEEDS) this[DEEDS[key]]();
+    else return;
     event.preventDefault();
-    setTriggerValue("step", STEPS[event.key]);
-  };
-  document.addEventListener("keydown", pressed);
-  parentElement.end = () => document.removeEventListener("keydown", pressed);
-  return parentElement.end;
+  }
+
+  jump(to) {
+    this.leave();
+    if (to <= this.data.titles.length) this.trigger("jump", to);
+  }
+
+  blank() { this.dark.hidden = !this.dark.hidden; }
+
+  write() { this.pen.toggle(); }
+
+  pointer() {
+    this.dot.hidden = !this.dot.hidden;
+    document.documentElement.style.cursor = this.dot.hidden ? "" : "none";
+  }
+
+  point({ clientX, clientY }) { this.dot.style.translate = `${clientX}px ${clientY}px`; }
+
+  zoom() {
+    document.documentElement.classList.toggle(ZOOMED);
+    window.dispatchEvent(new Event("resize"));      // the pictures fit themselves to the room that they have now
+  }
+
+  full() { document.fullscreenElement ? document.exitFullscreen() : document.documentElement.requestFullscreen?.(); }
+
+  leave() {
+    this.dark.hidden = this.sheet.hidden = true;
+    if (!this.dot.hidden) this.pointer();
+    if (this.pen.isOn) this.pen.toggle();
+    if (document.documentElement.classList.contains(ZOOMED)) this.zoom();
+  }
+
+  /** The steps, each a button, and what the keys do. */
+  list() {
+    const { sheet, data } = this;
+    sheet.hidden = !sheet.hidden;
+    if (sheet.hidden) return;
+    sheet.replaceChildren();
+    Object.assign(sheet, { role: "dialog", ariaLabel: data.name, tabIndex: -1 });
+    const steps = make("ol", "", sheet), keys = make("dl", "", sheet);
+    data.titles.forEach((title, index) => {
+      const step = button(make("li", "", steps), title, "", () => this.jump(index + 1));
+      if (index + 1 === data.number) step.ariaCurrent = "step";
+    });
+    for (const [key, deed] of data.keys) {
+      make("dt", "", keys, key);
+      make("dd", "", keys, deed);
+    }
+    sheet.focus();
+  }
+
+  end() {
+    this.leave();
+    this.pen.close();
+    for (const [name, listener] of Object.entries(this.listeners)) document.removeEventListener(name, listener);
+  }
+}
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector(".component");
+  root.presenter ??= new Keys(parentElement, setTriggerValue);
+  Object.assign(root.presenter, { data, trigger: setTriggerValue });
+  return () => { root.presenter?.end(); root.presenter = null; root.replaceChildren(); };
 }

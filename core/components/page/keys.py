@@ -1,21 +1,41 @@
-"""The arrow keys of the keyboard as steps, for present mode. Draws nothing."""
+"""A presenter's keys in present mode: the way on, and a screen that goes blank, a pen, a pointer, the picture alone."""
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
 
+from core.app.base.prose import TextFile
 from core.components import declare
 
-_component = declare("arrow_keys", Path(__file__).with_name("keys.js"))
+HERE = Path(__file__).parent
+KEYS = ("go", "jump", "blank", "pen", "pointer", "zoom", "timer", "full", "list", "leave")
+_component = declare("presenters_keys", HERE / "keys.js", html='<div class="component presenter"></div>',
+                     styles=(HERE / "keys.css",))
 
 
-def arrow_keys(key: str) -> int:
-    """The steps that were just taken outside any control: +1 for each press of the right arrow or Page Down (a
-    presenter's remote), −1 for left or Page Up.
+@dataclass(frozen=True)
+class Moved:
+    """What was just asked for: `by` so many steps forward or, below 0, back; `to` a step, from 1; 0: to none."""
+
+    by: int = 0
+    to: int = 0
+
+
+def presenters_keys(titles: Sequence[str], number: int, words: TextFile, key: str) -> Moved:
+    """The keys, heard wherever no control takes them. `titles` of the steps, of which `number`, from 1, is shown.
+
+    The keys are the labels `key_<name>` of `words`, `name: what it does`.
     """
     taken = f"{key}_taken"
 
-    def take(step: int) -> None:
-        st.session_state[taken] = st.session_state.get(taken, 0) + step
+    def step(by: int) -> None:
+        st.session_state[taken] = Moved(st.session_state.get(taken, Moved()).by + by)
 
-    _component(key=key, events={"step": take})
-    return st.session_state.pop(taken, 0)
+    def jump(to: int) -> None:
+        st.session_state[taken] = Moved(to=to if 1 <= to <= len(titles) else 0)
+
+    _component(key=key, events={"step": step, "jump": jump},
+               data={"titles": list(titles), "number": number, "name": words.label("key_title"),
+                     "keys": [words.label(f"key_{name}").split(": ", 1) for name in KEYS]})
+    return st.session_state.pop(taken, Moved())

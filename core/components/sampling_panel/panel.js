@@ -5,7 +5,7 @@ import { button, fill, make, setText } from "../lib/dom.js";
 import { byKeys } from "../lib/keys.js";
 import { decimals, grouped, probability, significant } from "../lib/numbers.js";
 import { abridged } from "../lib/text.js";
-import { whenStyled } from "../lib/theme.js";
+import { pageFoot, whenStyled } from "../lib/theme.js";
 import { mount, roomBelow } from "../lib/view.js";
 import { BRIEF, Brief, holding, isBrief } from "./brief.js";
 import { ALL_OFF, Controls, methodOf, METHODS, spread } from "./controls.js";
@@ -14,8 +14,6 @@ import { Picture } from "./picture.js";
 import { firstAbove, KEPT, RULES, seededUniforms, TOLERANCE, Truncation } from "./truncation.js";
 
 const CANDIDATES = 40, DRAWS = 1000, SPEAK_DELAY = 500;
-// px at the foot of the window that present mode keeps for the step of "Try this"
-const PRESENT_FOOT = 60;
 
 class Panel {
   constructor(root) {
@@ -187,7 +185,7 @@ class Panel {
     this.allCuts.ariaPressed = !this.brief;
     if (this.brief) return;
     const size = this.tokens.length;
-    this.picture.measure(size, this.unit, roomBelow(this.figure) - (this.largest > 1 ? PRESENT_FOOT : 12));
+    this.picture.measure(size, this.unit, roomBelow(this.figure) - Math.max(12, pageFoot() + 2));
     for (const { picture } of this.small) picture.measure(size, this.unit);
   }
 

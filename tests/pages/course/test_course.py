@@ -12,7 +12,7 @@ from core.app.state import reader
 from pages.course.shared import SETTINGS, SHEETS
 from tests.core.sheets.test_exercises import cells
 from tests.helpers.lessons import fine, open_at
-from tests.helpers.messages import unpacked
+from tests.helpers.messages import given, unpacked
 from tests.helpers.places import nonsense
 from tests.helpers.prompts import PROMPTS
 
@@ -23,6 +23,11 @@ def header(at) -> dict:
     """What the page's picture was given."""
     element = next(element for element in at.get("bidi_component") if "-course_" in element.proto.id)
     return unpacked(element.proto.bytes)
+
+
+def drawn(at) -> set[str]:
+    """The names of the components on the page."""
+    return {element.proto.component_name for element in at.get("bidi_component")}
 
 
 def opened(view: str, **query):
@@ -93,25 +98,65 @@ def place_of(lesson: str, settings: dict) -> tables.Place:
 # ---- a class ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_class_fills_fifty_minutes_in_order_and_asks_before_it_shows():
-    steps = class_plan.steps()
-    minutes = [step.minute for step in steps]
-    assert minutes[0] == 0 and minutes == sorted(set(minutes)) and minutes[-1] < 50 and len(steps) >= 6
-    for number, step in enumerate(steps, 1):
-        assert "?" in step.ask or "write" in step.ask.lower()
-        assert step.look and nonsense(place_of(step.lesson, step.settings)) == []
-        assert class_plan.opening(number) == step.settings | {"present": True, "class": number}
-    weeks = COURSE.entries("week")
-    assert (len(weeks) == 4 and [lesson for week in weeks for lesson in week.settings["lessons"].split()]
-                                == [entry.id for entry in catalogue._ALL])
+PLANS = class_plan.plans()
+STEPS = [(name, number) for name, plan in PLANS.items() for number in range(1, len(plan.steps) + 1)]
 
 
-@pytest.mark.parametrize("number", [1, len(class_plan.steps())])
-def test_a_step_of_the_class_stands_at_the_foot_of_its_lesson(number):
-    step = class_plan.steps()[number - 1]
-    at = open_at(step.lesson, present="true", **{"class": str(number)})
-    assert fine(at) and any(step.title in m.value and step.ask in m.value for m in at.markdown)
-    assert at.button("class_back").disabled == (number == 1) and at.button("class_next").disabled == (number > 1)
+@pytest.mark.parametrize(("name", "minutes"), [("quarter", 15), ("hour", 50), ("long", 90), *((deck, 50) for deck in
+                                                                                             "ABCD")])
+def test_a_plan_fills_its_minutes_and_asks_before_it_shows(name, minutes):
+    plan = PLANS[name]
+    assert plan.starts[-1] == minutes and len(plan.steps) >= 4 and plan.about
+    for number, step in enumerate(plan.steps, 1):
+        assert "?" in step.ask and step.look and nonsense(place_of(step.lesson, step.settings)) == []
+        own = {"present": True, "class": number, "class_plan": "" if name == "hour" else name}
+        assert plan.opening(number) == step.settings | own | {"class_revealed": 0}
+        assert plan.opening(number, revealed=True) == step.settings | own | {"class_revealed": number}
+
+
+def test_every_step_and_every_lecture_is_in_a_plan():
+    taught = {step.title for plan in PLANS.values() for step in plan.steps}
+    assert taught == {entry.title for entry in COURSE.entries("step")} and set("ABCD") < set(PLANS)
+
+
+def class_at(name: str, number: int, revealed: bool = False, **more: str):
+    """The page of a step as its address opens it."""
+    plan = PLANS[name]
+    step, own = plan.steps[number - 1], plan.opening(number, revealed=revealed)
+    return step, open_at(step.lesson, **{key: str(value).lower() if isinstance(value, bool) else str(value)
+                                         for key, value in own.items() if value is not None} | more)
+
+
+@pytest.mark.parametrize(("name", "number"), STEPS[::3])
+def test_a_step_opens_covered_by_its_question(name, number):
+    """Every third: what is drawn in place of the picture is the same for all."""
+    step, at = class_at(name, number)
+    question = given(at, "class_question")
+    assert fine(at) and question["ask"] == step.ask and bool(question["prompt"]) == ("prompt" in step.settings)
+    said = "\n".join(m.value for m in at.markdown)
+    assert step.title in said and step.look not in said and not at.expander
+    assert drawn(at) <= {"class_question", "presenters_keys", "strip", "page", "palette", "standing"}
+
+
+@pytest.mark.parametrize(("name", "number"), [("hour", 2), ("B", 1)])
+def test_revealed_it_has_its_picture_and_says_what_to_look_for(name, number):
+    step, at = class_at(name, number, revealed=True)
+    assert fine(at) and "class_question" not in drawn(at)
+    assert any(step.look[:20] in m.value for m in at.markdown) and at.expander
+
+
+def test_the_way_on_is_a_question_then_its_picture_then_the_next_question_and_back_again():
+    at = class_at("hour", 1)[1]
+    assert at.button("class_back").disabled
+    shown = ["class_question" in drawn(at)]
+    for button in ("class_next", "class_back", "class_next"):
+        at.button(button).click().run()
+        shown.append("class_question" in drawn(at))
+    assert shown == [True, False, True, False] and not at.button("class_next").disabled
+
+
+def test_another_lesson_is_not_covered_by_the_step_that_was_left():
+    assert "class_question" not in drawn(open_at("heads", present="true", **{"class": "1"}))
 
 
 def test_without_present_mode_a_lesson_is_as_ever():

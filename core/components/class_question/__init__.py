@@ -1,0 +1,18 @@
+"""The question of a class's step, as large as the stage, with the prompt that it is about and a timer."""
+from collections.abc import Mapping
+from pathlib import Path
+
+from core.components import declare
+from core.components.lib.bytes import pack
+
+HERE = Path(__file__).parent
+
+_component = declare("class_question", HERE / "class_question.js", html='<div class="component question"></div>',
+                     styles=(HERE / "class_question.css",))
+
+
+def class_question(ask: str, prompt: str, text: Mapping[str, str], scale: float, key: str) -> None:
+    """Draw it. prompt: "" where the question needs none. text: timer, timer_go, timer_stop (names of the timer's
+    button), time_is_up. scale: of the type.
+    """
+    _component(key=key, data=pack({"ask": ask, "prompt": prompt, "text": dict(text), "scale": scale}, {}))

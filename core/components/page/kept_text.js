@@ -1,0 +1,10 @@
+// Keeps a text in the browser's own store, or tells what stands there.
+export default function ({ data: { name, text }, setTriggerValue }) {
+  try {
+    if (text === null) {
+      const found = localStorage.getItem(name);
+      if (found) setTriggerValue("found", found);
+    } else if (text) localStorage.setItem(name, text);
+    else localStorage.removeItem(name);
+  } catch { /* a browser that keeps nothing: the text lasts as long as the session */ }
+}

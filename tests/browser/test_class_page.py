@@ -1,0 +1,183 @@
+"""A class in a real Chromium on a projector: led by keys from its first question to its last picture, with a
+presenter's pen, pointer and black screen; and a class of one's own, put together, kept and printed.
+"""
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from core.app.base import prose
+from core.app.frame import class_plan
+from tests.browser.serving import settle
+
+COURSE, APP, HOUR = prose.load("course"), prose.load("app"), class_plan.plans()["hour"]
+PROJECTOR = {"width": 1280, "height": 720}
+INKED = """async (node) => {
+    await new Promise(requestAnimationFrame);
+    return node.getContext("2d").getImageData(0, 0, node.width, node.height).data.some((value) => value);
+}"""
+LOOK = f"{APP.label('class_look')}:"
+
+
+def bar_says(page: Page, number: int, look: bool) -> None:
+    """Wait until the bar says that step, with or without what to look for."""
+    bar = page.locator(".st-key-class_bar")
+    bar.get_by_text(f"{number} / {len(HOUR.steps)}").wait_for()
+    (bar.get_by_text(LOOK).wait_for() if look else page.locator(".question .ask").wait_for())
+    settle(page)
+
+
+def test_a_class_is_led_by_keys_alone_from_its_first_question_to_its_last_picture(open_page):
+    """Each step is covered by its question; revealed, its picture ends above the bar."""
+    page = open_page("course?course_view=class", **PROJECTOR)
+    page.locator("a.start").click()
+    for number, step in enumerate(HOUR.steps, 1):
+        bar_says(page, number, look=False)
+        expect(page.locator(".question .ask")).to_have_text(step.ask)
+        assert page.locator(f".st-key-{step.lesson}_bar, .st-key-lesson_head:visible").count() == 0
+        page.keyboard.press(("ArrowRight", "PageDown")[number % 2])
+        bar_says(page, number, look=True)
+        assert page.locator(".question .ask").count() == 0 and f"class_revealed={number}" in page.url
+        page.keyboard.press("PageDown")
+    assert page.errors == []
+    page.keyboard.press("ArrowLeft")
+    bar_says(page, len(HOUR.steps), look=False)
+    page.keyboard.press("2")
+    bar_says(page, 2, look=False)
+    assert "class_revealed" not in page.url
+
+
+def test_arrows_lead_on_from_a_button_and_stay_with_a_slider_and_a_field(open_page):
+    page = open_page("tokens?tokens_merged=0&present=true&class=2&class_revealed=2", **PROJECTOR)
+    bar_says(page, 2, look=True)
+    page.locator("input[type=range]").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.locator(".st-key-prompt textarea").focus()
+    page.keyboard.press("ArrowRight")
+    settle(page)
+    bar_says(page, 2, look=True)
+    page.locator(".stMain").click(position={"x": 640, "y": 600})
+    assert page.evaluate("getComputedStyle(document.querySelector('.stMain')).outlineStyle") == "none"
+    page.locator(".st-key-class_next button").focus()
+    page.keyboard.press("ArrowRight")
+    bar_says(page, 3, look=False)
+
+
+def test_the_screen_goes_black_the_pen_writes_and_fades_and_escape_takes_all_away(open_page):
+    page = open_page("tokens?present=true&class=2&class_revealed=2", **PROJECTOR)
+    bar_says(page, 2, look=True)
+    dark, pen, dot, sheet = (page.locator(name) for name in (".dark", "canvas.pen", ".dot", ".sheet"))
+    page.keyboard.press("b")
+    expect(dark).to_be_visible()
+    assert dark.bounding_box() == {"x": 0, "y": 0} | PROJECTOR
+    page.keyboard.press("ArrowRight")           # light again, and no step
+    expect(dark).to_be_hidden()
+    bar_says(page, 2, look=True)
+    page.keyboard.press("p")
+    page.mouse.move(300, 300)
+    page.mouse.down()
+    page.mouse.move(500, 350)
+    page.mouse.up()
+    expect(pen).to_be_visible()
+    assert pen.evaluate(INKED)
+    page.keyboard.press("l")
+    page.mouse.move(640, 200)
+    box = dot.bounding_box()
+    assert (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) == (640, 200)
+    page.keyboard.press("Escape")
+    expect(pen).to_be_hidden()
+    expect(dot).to_be_hidden()
+    page.keyboard.press("?")
+    assert sheet.locator("li").count() == len(HOUR.steps) and sheet.locator("dt").count() > 8
+    page.keyboard.press("Escape")
+    expect(sheet).to_be_hidden()
+    page.keyboard.press("z")
+    expect(page.locator(".st-key-prompt_bar")).to_be_hidden()
+    page.keyboard.press("Escape")
+    expect(page.locator(".st-key-prompt_bar")).to_be_visible()
+    assert page.errors == []
+
+
+def test_a_minute_to_think_runs_and_stands_still(open_page):
+    page = open_page("tokens?present=true&class=2", **PROJECTOR)
+    clock = page.locator(".clock")
+    expect(clock).to_contain_text("1:00")
+    page.keyboard.press("t")
+    expect(clock).to_contain_text("0:58")
+    page.keyboard.press("t")
+    stands = clock.inner_text()
+    page.wait_for_timeout(1200)
+    assert clock.inner_text() == stands
+
+
+def test_reload_opens_the_same_step_and_a_link_too(open_page):
+    page = open_page("tokens?tokens_merged=0&present=true&class=2&class_revealed=2", **PROJECTOR)
+    page.reload()
+    settle(page)
+    bar_says(page, 2, look=True)
+
+
+def added(page: Page, lesson: str, ask: str) -> None:
+    """Add the open view to one's class, which the browser keeps for other sessions."""
+    page.locator(f".st-key-{lesson}_add_class button").first.click()
+    page.locator(f".st-key-{lesson}_add_do button").wait_for()
+    settle(page)
+    page.get_by_placeholder(APP.label("add_ask_help")).fill(ask)
+    page.locator(f".st-key-{lesson}_add_do button").click()
+    settle(page)
+
+
+def test_a_class_of_ones_own_is_put_together_kept_taught_and_undone(open_page):
+    page = open_page("tokens?tokens_view=methods", width=1280, height=900)
+    added(page, "tokens", "How many tokens?")
+    page.goto(page.url.partition("/tokens")[0] + "/heads?heads_panel=roles")      # another session
+    settle(page)
+    added(page, "heads", "Which head?")
+    page.locator(".st-key-heads_add_go button").click()
+    asks = page.locator(".own-step .ask")
+    expect(asks).to_have_count(2)
+    settle(page)
+    page.locator(".order button").nth(1).click()
+    expect(asks.first).to_have_value("Which head?")
+    settle(page)
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name=COURSE.label("class_save")).click()
+    file = waiting.value.path()
+    assert [step["ask"] for step in json.loads(file.read_text())["class"]] == ["Which head?", "How many tokens?"]
+    page.locator(".order button").nth(2).click()
+    expect(asks).to_have_count(1)
+    settle(page)
+    page.get_by_role("button", name=COURSE.label("class_undo")).click()
+    expect(asks).to_have_count(2)
+    settle(page)
+    page.reload()
+    settle(page)
+    expect(asks).to_have_count(2)
+    page.locator("a.start").click()
+    expect(page.locator(".question .ask")).to_have_text("Which head?")
+    settle(page)
+    taught = page.url
+    page.keyboard.press("ArrowRight")
+    page.locator(".stVegaLiteChart").first.wait_for()
+    other = open_page(re.sub(r"^https?://[^/]+/", "", taught), **PROJECTOR)       # another reader, with the link alone
+    expect(other.locator(".question .ask")).to_have_text("Which head?")
+    assert page.errors == [] and other.errors == []
+
+
+@pytest.mark.parametrize("name", ["quarter"])
+def test_a_handout_is_one_page_with_a_picture_for_every_question(open_page, name):
+    page = open_page(f"course?course_view=class&course_plan={name}&course_handout=true", width=1280, height=900)
+    page.frame_locator("iframe.paper").locator("figure").first.wait_for(state="attached")
+    page.get_by_role("button", name=COURSE.label("handout_fetch")).click()
+    figures = page.frame_locator("iframe.paper").locator("figure img")
+    expect(figures).to_have_count(len(class_plan.plans()[name].steps), timeout=120_000)
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name=COURSE.label("handout_file")).click()
+    paper = page.context.new_page()
+    paper.emulate_media(media="print")
+    paper.set_content(waiting.value.path().read_text(encoding="utf-8"))
+    for size in ("A4", "Letter"):
+        assert len(re.findall(rb"/Type\s*/Page\b", paper.pdf(format=size))) == 1
