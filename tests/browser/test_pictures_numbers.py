@@ -70,7 +70,7 @@ OWN_ENTRY = rf"\n{POSITION},(?P<c>\d+)\n = (?P<value>.+)"                  # of 
 AT_KEY = rf"q\n{POSITION}\n·k\n(?P<key>\d+)\n"
 BLOCKS = [label("residual_stream", "block", block=block) for block in "012"]
 DEPTHS = [label("residual_stream", "entering"),
-          *(label("residual_stream", "after_blocks", n=n, all=3) for n in "123")]
+          *(label("residual_stream", "after_blocks", n=n, all="3") for n in "123")]
 
 # The map of the overview, which the arrow keys read whole and the pointer reads too.
 MAP = (

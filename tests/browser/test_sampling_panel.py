@@ -206,7 +206,7 @@ def test_temperature_and_ten_bars_come_first_and_one_switch_opens_the_rest(open_
     rows.nth(10).wait_for()
     settle(page)
     y = truncate(run.logits(), SamplingConfig()).probs
-    percents = [float(row.locator("text").nth(1).text_content().removesuffix(" %")) for row in rows.all()]
+    percents = [float(row.locator("text").nth(1).text_content().removesuffix("\u00a0%")) for row in rows.all()]
     assert percents == pytest.approx([*(100 * y[:10]), 100 * (1 - y[:10].sum())], rel=6e-3)
     count = int((y.cumsum() < 0.9).sum()) + 1
     assert panel.locator(".headline").inner_text().startswith(f"{count:,} of {len(y):,} ")

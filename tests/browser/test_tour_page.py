@@ -88,7 +88,7 @@ def test_from_the_first_step_to_the_last_by_keys_alone(open_page):
     at_step(page, N)
     page.keyboard.press("ArrowLeft")
     at_step(page, N - 1)
-    expect(page.locator(".tour .told")).to_contain_text("2\u202f400 steps, the last one")
+    expect(page.locator(".tour .told")).to_contain_text("2,400 steps, the last one")
     page.keyboard.press("ArrowRight")
     at_step(page, N)
     press(page, ".way-on >> nth=3")
