@@ -21,17 +21,22 @@ def next_word(name: str, run: Run, seen: Callable[[np.ndarray], int] = lambda lo
     {own}, {rank} and {n}.
     """
     def truth(typed: str) -> Truth:
-        logits, vocabulary = run.logits(run.asked), run.tokenizer.visible
-        own = look_up(logits, _likelier(typed, run.tokenizer, logits), typed)
-        top = [int(i) for i in np.argsort(-logits, kind="stable")[:N_BARS]]
-        bars = [(vocabulary(i), look_up(logits, i, "").probability, i == own.id)
-                for i in [*top, *({own.id} - set(top))]]
-        return Truth(vocabulary(top[0]), bars=bars, seen=seen(logits), values=values | {
-            "top": vocabulary(top[0]), "p": probability(bars[0][1]), "word": vocabulary(own.id),
-            "own": probability(own.probability), "rank": own.rank, "n": len(logits)})
+        logits = run.logits(run.asked)
+        return judged(typed, logits, run.tokenizer, seen(logits), **values)
 
     return Prediction(name, Word(), truth, values)
 
 
-def _likelier(typed: str, tokenizer: Tokenizer, logits: np.ndarray) -> int:
+def judged(typed: str, logits: np.ndarray, tokenizer: Tokenizer, seen: int = 0, **values) -> Truth:
+    """A typed word beside the likeliest tokens under logits (|V|,); `values` are further ones of the reason."""
+    own, top = token_of(typed, tokenizer, logits), [int(i) for i in np.argsort(-logits, kind="stable")[:N_BARS]]
+    bars = [(tokenizer.visible(i), look_up(logits, i, "").probability, i == own) for i in [*top, *({own} - set(top))]]
+    found = look_up(logits, own, typed)
+    return Truth(tokenizer.visible(top[0]), bars=bars, seen=seen, values=values | {
+        "top": tokenizer.visible(top[0]), "p": probability(bars[0][1]), "word": tokenizer.visible(own),
+        "own": probability(found.probability), "rank": found.rank, "n": len(logits)})
+
+
+def token_of(typed: str, tokenizer: Tokenizer, logits: np.ndarray) -> int:
+    """The first token of a typed word, with a space before it or without, whichever is likelier."""
     return max((tokenizer.encode(spelling)[0] for spelling in (typed, f" {typed}")), key=logits.__getitem__)
