@@ -13,13 +13,14 @@ from torch import Tensor
 from core.app.base.markdown import code
 from core.app.compute import cache
 from core.app.compute.library.loading import fills
-from core.app.frame import Lesson, Question, Reading, cannot
+from core.app.frame import Lesson, Prediction, Question, Reading, Truth, Word, cannot, guess_of
 from core.app.frame.model_offer import title
+from core.app.frame.word_guess import judged, token_of
 from core.app.state import reader
 from core.app.state.run import Run, room
 from core.components.attention_view import attention_view
 from core.components.lib.token_view import token_view
-from core.figures.numbers import latex_number, latex_operand, plain_number, probability, readable
+from core.figures.numbers import latex_number, latex_operand, percent, plain_number, probability, readable
 from core.model.intervention import Intervention
 from core.model.trace import Trace
 from core.training import blanks
@@ -41,6 +42,8 @@ from pages.architectures.shared import (
 
 CANDIDATES = 6
 MOST_CHARACTERS = 1000      # of the sentence; the bundled model takes 128 tokens
+MOST_ASKED = 200            # characters of a sentence that is asked about
+ALIKE = 1.25                # two probabilities whose ratio is smaller look alike
 PICTURE = (190, 420)        # least and most pixels of the attention pattern
 # A sentence with hidden words, the predictions of an encoder and a decoder for one of them, and the three masks.
 _picture = token_view("architecture_blank", __file__, SHARED_CSS)
@@ -145,16 +148,60 @@ class Filled:
         return ids, cache.trace(self.decoder, (*context, *ids[:-1])).logits[len(context) - 1:]
 
 
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """Which word the encoder puts into the gap, in the reader's own word; asked of a sentence with one hidden token."""
+    encoder, decoder = loaded(FILLS_BLANKS, run), loaded(WRITES_ON, run)
+    if encoder is None or decoder is None or not _fills(encoder) or read("blank_way") != "own":
+        return None
+    marked = _marked(encoder)
+    gaps = marked.token_ids.count(encoder.tokenizer.mask_token) + len(marked.hidden)
+    if gaps != 1 or not marked.hidden or len(marked.plain) > MOST_ASKED:
+        return None
+
+    def truth(typed: str) -> Truth:
+        filled = fill(encoder, decoder, marked, None)
+        (position,) = filled.blanks
+        true, left = filled.true_id(position), filled.p_left(position)
+        both = filled.p_encoder(position)[true]
+        return judged(typed, _logits(filled, position), encoder.tokenizer,
+                      2 if max(both, left) < ALIKE * min(both, left) else int(both < left), true=filled.visible(true),
+                      both=percent(both), left=percent(left))
+
+    return Prediction("blank", Word(), truth, {"sentence": gapped(marked)}, marked.plain)
+
+
+def _fills(encoder: cache.LoadedModel) -> bool:
+    """Whether an encoder can say what stands in a gap."""
+    return is_bundled(encoder) or fills(encoder.model, encoder.tokenizer)
+
+
+def gapped(marked: MarkedText) -> str:
+    """The sentence with a line in place of its one hidden token, after that token's space."""
+    start, end = marked.spans[marked.hidden[0]]
+    word = marked.plain[start:end]
+    return f"{marked.plain[:start + len(word) - len(word.lstrip())]}____{marked.plain[end:]}"
+
+
+def _marked(encoder: cache.LoadedModel) -> MarkedText:
+    """The reader's sentence."""
+    return blanks.marked_text(read("blank_text")[:MOST_CHARACTERS], encoder.tokenizer, room(encoder.model.config))
+
+
+def _logits(filled: Filled, position: int) -> np.ndarray:
+    """(|V|,) float64: the encoder's logits at a position."""
+    return filled.trace.logits[position].double().numpy()
+
+
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument and return what it shows."""
     encoder, decoder = loaded(FILLS_BLANKS, run), loaded(WRITES_ON, run)
     if encoder is None or decoder is None:
         return missing(page, FILLS_BLANKS if encoder is None else WRITES_ON)
-    if not is_bundled(encoder) and not fills(encoder.model, encoder.tokenizer):
+    if not _fills(encoder):
         return cannot(page.label("blank_no_head" if encoder.tokenizer.mask_token is not None else "blank_no_mask",
                                  name=title(encoder.name)))
     _controls(page)
-    marked = blanks.marked_text(read("blank_text")[:MOST_CHARACTERS], encoder.tokenizer, room(encoder.model.config))
+    marked = _marked(encoder)
     if not any(start < end for start, end in marked.spans):
         st.info(page.label("blank_empty"))
         marked = stand_in(page, encoder)
@@ -162,7 +209,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     picked = picked_blank(filled)
     left, right = st.columns([11, 8], gap="medium")
     with left:
-        _picture(message(page, filled, picked), key=f"{PREFIX}blank_instrument",
+        guess = guess_of(page, "blank", run, marked.plain) if len(filled.blanks) == 1 else None
+        _picture(message(page, filled, picked, guess), key=f"{PREFIX}blank_instrument",
                  on_settings=functools.partial(_settled, filled))
     with right:
         block, head = _attention(page, filled, picked)
@@ -213,12 +261,14 @@ def class_logits(encoder: cache.LoadedModel, rows: list[tuple[int, ...]]) -> Ten
 # ---- the component's data --------------------------------------------------------------------------------------------
 
 
-def message(page: Lesson, filled: Filled, picked: int | None) -> dict:
-    """The header of the component: chips, the picked blank's candidates under both models, the losses, the class."""
+def message(page: Lesson, filled: Filled, picked: int | None, guess: str | None = None) -> dict:
+    """The header of the component: chips, the picked blank's candidates under both models, the losses, the class.
+    guess: the reader's own word for the blank.
+    """
     nats = losses(filled)
     encoder, decoder = ((None, None) if picked is None
-                        else (candidates(filled, picked, both_sides) for both_sides in (True, False)))
-    return page.header("blank") | {
+                        else (candidates(filled, picked, both_sides, guess) for both_sides in (True, False)))
+    return page.header("blank") | {"you": page.frame_words.label("before_mine"),
             "masks_text": page.labels("masks"), "sizes": {"n": len(filled.inputs)},
             "tokens": [_chip(page, filled, position) for position in range(len(filled.inputs))], "picked": picked,
             "n_cut": filled.marked.n_cut, "notes": notes(page, filled, picked), "encoder": encoder, "decoder": decoder,
@@ -260,9 +310,9 @@ def _chip(page: Lesson, filled: Filled, position: int) -> dict:
             "can": not special and blanks.can_be_marked(true, tokenizer)}
 
 
-def candidates(filled: Filled, position: int, both_sides: bool) -> dict | None:
-    """The most probable tokens at a blank, then the true one if it is not among them, and the probability of all
-    others; None where the decoder has no prediction.
+def candidates(filled: Filled, position: int, both_sides: bool, guess: str | None = None) -> dict | None:
+    """The most probable tokens at a blank, then the true one and the reader's guess if they are not among them, and the
+    probability of all others; None where the decoder has no prediction.
     """
     p, model, true = ((filled.p_encoder(position), filled.encoder, [filled.true_id(position)]) if both_sides
                       else (filled.p_decoder(position), filled.decoder, filled.decoder_ids(position)))
@@ -271,8 +321,12 @@ def candidates(filled: Filled, position: int, both_sides: bool) -> dict | None:
     best = most_probable(p, CANDIDATES)
     if len(true) == 1 and true[0] not in (None, *best):
         best += true
+    mine = None if guess is None else token_of(guess, model.tokenizer, p)
+    if mine not in (None, *best):
+        best.append(mine)
     rows = [{"token": model.tokenizer.visible(i), "p": p[i], "shown": probability(p[i]),
-             "rank": int((p > p[i]).sum()) + 1, "true": true == [i], "class": None} for i in best]
+             "rank": int((p > p[i]).sum()) + 1, "true": true == [i], "mine": i == mine,
+             "class": None} for i in best]
     if both_sides and filled.classifies:
         ids = filled.true_ids
         texts = [(*ids[:position], token_id, *ids[position + 1:]) for token_id in best]

@@ -8,14 +8,17 @@ from dataclasses import replace
 import pytest
 import torch
 
+from core.app.compute import cache
 from core.app.frame import prediction
 from core.cost import counting
+from core.model import checkpoints
 from core.model.presets import PRESETS
 from core.model.transformer import Transformer
 from pages.architectures.designs import parse
 from tests.helpers.lessons import fine, open_at
 from tests.helpers.messages import given
-from tests.helpers.predictions import ask, commit, modes, statements
+from tests.helpers.predictions import ask, commit, modes, question, statements
+from tests.pages.architectures.test_live_models import filled
 
 
 def told(name: str, guess: object, **query: str) -> dict:
@@ -56,3 +59,44 @@ def test_the_guess_stands_in_the_bars_of_the_design_and_goes_with_another_one():
 
 def test_nothing_is_asked_of_a_design_in_which_positions_are_most():
     assert is_asked("design") and not is_asked("design", architectures_design="stories;n_context=100000")
+
+
+def words_at(sentence: str) -> tuple[torch.Tensor, torch.Tensor, int]:
+    """The probabilities of both models at the gap of a sentence, from passes of their own, and the hidden token."""
+    found = filled(sentence)
+    (position,) = found.blanks
+    encoder, decoder = (checkpoints.load_bundled(name)[0] for name in ("blanks", "stories"))
+    with torch.no_grad():
+        both = torch.softmax(encoder.logits(torch.tensor(found.inputs))[position].double(), -1)
+        left = torch.softmax(decoder.logits(torch.tensor(found.true_ids[:position]))[-1].double(), -1)
+    return both, left, found.true_ids[position]
+
+
+@pytest.mark.parametrize("sentence, gap, seen", [
+    ("The little dog was very [sad] because he lost his bone.", "was very ____ because", 0),
+    ("The film was [not] boring.", "film was ____ boring.", 0), ("Once upon a [time] there", "upon a ____ there", None),
+    ("The dog ran to the [park]", "the ____", None)])
+def test_which_word_is_put_into_the_gap(sentence: str, gap: str, seen: int | None):
+    at = ask("architectures", "blank", architectures_blank_text=sentence)
+    both, left, true = words_at(sentence)
+    tokenizer = cache.shared_model("blanks", "cpu").tokenizer
+    assert gap in question(at)["question"]
+    shown = commit(at, "architectures", "blank", "dog", 70)
+    best = both.topk(4)
+    assert [bar[0] for bar in shown["bars"][:4]] == [tokenizer.visible(int(i)) for i in best.indices]
+    assert [bar[1] for bar in shown["bars"][:4]] == pytest.approx(best.values.tolist(), rel=1e-3)
+    p, q = float(both[true]), float(left[true])
+    right = 2 if max(p, q) < 1.25 * min(p, q) else int(p < q)
+    assert seen in (None, right) and shown["true"] == statements("architectures", "blank")[right].format(
+        true=tokenizer.visible(true))
+    rows = {side: given(at, "architecture_blank")[side]["rows"] for side in ("encoder", "decoder")}
+    for side in rows.values():
+        assert [row["token"] for row in side if row["mine"]] == ["·dog"]
+
+
+@pytest.mark.parametrize("query", [
+    {"architectures_blank_text": "The film was boring."}, {"architectures_blank_text": "The ____ was [not] boring."},
+    {"architectures_blank_text": "Tom ____ home."}, {"architectures_blank_text": "A [very sad] dog."},
+    {"architectures_blank_text": ""}, {"architectures_blank_way": "chance"}])
+def test_nothing_is_asked_without_one_hidden_word(query: dict):
+    assert is_asked("blank") and not is_asked("blank", **query)
