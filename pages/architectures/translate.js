@@ -1,6 +1,7 @@
 // header: source, target, inputs [visible]; p [per target token], shown [as text]; tops [per step [{token, p, shown}]];
 // sizes {n, m, h}; blocks {encoder, decoder, cross}; heads; aligned [per block [per head …, mean]] or null; verdict,
-// right, n_measured, cut; settings {attention, block, head (−1: mean), step (−1: all written)}; arrays encoder
+// right, n_measured, cut; guess (the source token that the reader expected in the first row of the cross-attention, or
+// null), you (its name); settings {attention, block, head (−1: mean), step (−1: all written)}; arrays encoder
 // (L, h, M, M), decoder (L, h, N, N), cross (L, h, N, M).
 import { amountColour, drawCell, drawKinds, drawMask } from "./shared.js";
 import { button, chip, draw, fill, make, rich, sized } from "../../core/components/lib/dom.js";
@@ -219,6 +220,7 @@ class Translate {
     this.svg.setAttribute("font-size", Math.min(0.95 * em, cell));
     columns.forEach((name, j) => this.label(name, left + (j + 0.5) * cell, above - 0.4 * em, "key", j, true));
     rows.forEach((name, i) => this.line(name, i, columns));
+    if (this.guess !== null && this.attention === "cross") this.markGuess();
     this.frame = draw("rect", { class: "frame", x: left, width: columns.length * cell, height: cell }, this.svg);
     this.mark();
   }
@@ -241,6 +243,14 @@ class Translate {
       rect.onpointerenter = () => this.point({ row: i, column: masked ? null : j });
       rect.onclick = () => { if (this.attention !== "encoder") this.go(i + 1); };
     });
+  }
+
+  /** The cell of the reader's guess, dashed, with its name inside. */
+  markGuess() {
+    const { cell, left, above, guess } = this, x = left + guess * cell;
+    draw("rect", { class: "mine", x: x + 1, y: above + 1, width: cell - 2, height: cell - 2 }, this.svg);
+    draw("text", { class: "mine-name", x: x + cell / 2, y: above + cell / 2, "text-anchor": "middle",
+      "dominant-baseline": "central", "font-size": 0.42 * cell }, this.svg, this.you);
   }
 
   point(hover, redraw = true) {

@@ -3,6 +3,7 @@ cross-attention shows the alignment.
 """
 import functools
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -13,10 +14,10 @@ import torch
 
 from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Place, Prediction, Question, Reading, Truth, guess_of
 from core.app.state import Run
 from core.components.lib.token_view import token_view
-from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
+from core.figures.numbers import bracketed, latex_number, latex_operand, percent, plain_number, probability
 from core.model.block import KVCache
 from core.model.generation import next_logits, translations
 from core.model.trace import BlockTrace, CrossTrace, Trace
@@ -33,6 +34,8 @@ MOST_READ = 64              # source tokens: the bundled model's context, and th
 MOST_WRITTEN = 40           # target tokens; the longest date has 16
 MEASURED = 50               # held-out dates in each direction
 MOST_FACTORS = 16           # of a written-out product; the table has all probabilities
+LEAST_ASKED = 3             # tokens of a source that is asked about
+STANDS_OUT = 1.5            # times the even share: the least weight that stands out
 # the settings of the source: for the bundled model of dates, for one of the library
 DATES, TEXTS = "translate_text", "translate_loaded_text"
 PICKS = "attention", "block", "head", "step"     # settings that are picked in the picture
@@ -98,20 +101,62 @@ class HeldOut:
         return np.column_stack([self.alignment.heads, self.alignment.means])
 
 
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """Which token of the source gets most cross-attention while the first token is written."""
+    model = loaded(TRANSLATES, run)
+    if model is None or read("translate_attention") != "cross":
+        return None
+    ids = model.tokenizer.encode(read(field_of(model))[:MOST_CHARACTERS])
+    source, block, head = source_of(model, ids), *picked(model)
+    if not ids or len(source) < LEAST_ASKED:
+        return None
+
+    def truth(guess: int) -> Truth:
+        pair = translate(model, tuple(ids))
+        row = first_row(pair, block, head)
+        key, share = int(row.argmax()), float(row.max())
+        return Truth(key, said=percent(share), own=percent(float(row[guess])),
+                     seen=0 if share >= 0.5 else 2 if share < STANDS_OUT / len(row) else 1,
+                     values={"token": pair.target_tokens[0], "key": pair.source_tokens[key], "share": percent(share)})
+
+    where = page.label("translate_asked_mean" if head < 0 else "translate_asked_head", block=block, head=head)
+    return Prediction("translate", Place([model.tokenizer.visible(i) for i in source]), truth, {"where": where},
+                      (source, block, head))
+
+
+def field_of(model: cache.LoadedModel) -> str:
+    """The setting of the text that this model translates."""
+    return DATES if is_bundled(model) else TEXTS
+
+
+def picked(model: cache.LoadedModel) -> tuple[int, int]:
+    """The picked block and head of the cross-attention; −1 for the mean of the block's heads."""
+    config = model.model.config
+    return min(read("translate_block"), config.n_layers - 1), min(read("translate_head"), config.n_heads - 1)
+
+
+def first_row(pair: Translation, block: int, head: int) -> np.ndarray:
+    """(M,) the weights of the source while the first token is written, of a head or, for −1, of the block's mean."""
+    first = pair.trace.blocks[block].cross.pattern[:, 0].double().numpy()
+    return first.mean(0) if head < 0 else first[head]
+
+
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument and return what it shows."""
     model = loaded(TRANSLATES, run)
     if model is None:
         return missing(page, TRANSLATES)
-    field = DATES if is_bundled(model) else TEXTS
+    field = field_of(model)
     _controls(page, field)
     ids = model.tokenizer.encode(read(field)[:MOST_CHARACTERS])
     if not ids:
         st.info(page.label(f"{field}_empty"))
         ids = model.tokenizer.encode(page.label(f"{field}_stand_in"))
     pair = translate(model, tuple(ids))
+    guess = guess_of(page, "translate", run, (pair.source, *picked(model)))
     measures = held_out(model, direction_of(model.tokenizer.decode(pair.source))) if is_bundled(model) else None
-    _picture(message(page, pair, measures), key=f"{PREFIX}translate_instrument", arrays=patterns(pair.trace),
+    mark = {"guess": guess, "you": page.frame_words.label("before_mine")}
+    _picture(message(page, pair, measures) | mark, key=f"{PREFIX}translate_instrument", arrays=patterns(pair.trace),
              on_settings=_settled)
     return _reading(page, pair, measures)
 
@@ -141,15 +186,21 @@ def direction_of(source: str) -> str:
 
 def translate(model: cache.LoadedModel, ids: tuple[int, ...]) -> Translation:
     """The greedy translation of the first tokens of a source, as many as the model reads."""
-    begin, end = model.tokenizer.begin if not is_bundled(model) else (), model.tokenizer.end
-    kept = ids[:max(1, min(MOST_READ, model.model.config.n_context) - len(begin) - len(end))]
-    source = (*begin, *kept, *end)
+    source = source_of(model, ids)
+    n_added = len(source_of(model, ()))
 
     def make() -> Translation:
         target = greedy(model.runner, source)
-        return Translation(model, source, len(ids) - len(kept), target, forward(model, source, target))
+        return Translation(model, source, len(ids) - len(source) + n_added, target, forward(model, source, target))
 
     return cache.result(model.key("translation", ids), make, lambda value: value.trace.n_bytes)
+
+
+def source_of(model: cache.LoadedModel, ids: Sequence[int]) -> tuple[int, ...]:
+    """The first tokens of a source, as many as the model reads, with those that its texts begin and end with."""
+    begin, end = model.tokenizer.begin if not is_bundled(model) else (), model.tokenizer.end
+    room = min(MOST_READ, model.model.config.n_context) - len(begin) - len(end)
+    return (*begin, *ids[:max(1, room)], *end)
 
 
 def greedy(model: Transformer, source: tuple[int, ...]) -> tuple[int, ...]:
@@ -260,9 +311,7 @@ def step_of(pair: Translation) -> int:
 
 
 def _reading(page: Lesson, pair: Translation, measures: HeldOut | None) -> Reading:
-    step, config = step_of(pair), pair.model.model.config
-    block = min(read("translate_block"), config.n_layers - 1)
-    head = min(read("translate_head"), config.n_heads - 1)
+    step, (block, head) = step_of(pair), picked(pair.model)
     cross = pair.trace.blocks[block].cross
     row = cross.pattern[:, step].mean(0) if head < 0 else cross.pattern[head, step]
     title = page.label("translate_twin", source=code(pair.model.tokenizer.decode(pair.source)),

@@ -11,6 +11,7 @@ import torch
 from core.app.compute import cache
 from core.app.frame import prediction
 from core.cost import counting
+from core.figures.numbers import percent
 from core.model import checkpoints
 from core.model.presets import PRESETS
 from core.model.transformer import Transformer
@@ -100,3 +101,31 @@ def test_which_word_is_put_into_the_gap(sentence: str, gap: str, seen: int | Non
     {"architectures_blank_text": ""}, {"architectures_blank_way": "chance"}])
 def test_nothing_is_asked_without_one_hidden_word(query: dict):
     assert is_asked("blank") and not is_asked("blank", **query)
+
+
+SOURCES = ("the twenty-first of march nineteen eighty-four", "1984-03-21",
+           "in ten sixty-six, on the fourteenth of october")
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("picked", [{}, {"architectures_translate_head": "2"}, {"architectures_translate_block": "0"}])
+def test_where_the_first_token_of_a_translation_comes_from(source: str, picked: dict):
+    at = ask("architectures", "translate", architectures_translate_text=source, **picked)
+    model, tokenizer = checkpoints.load_bundled("translator")
+    ids = torch.tensor(tokenizer.encode(source))
+    assert question(at)["guess"]["texts"] == [tokenizer.visible(int(i)) for i in ids]
+    with torch.no_grad():
+        trace = model(torch.tensor([model.config.first_token]), source_ids=ids)
+    pattern = trace.blocks[int(picked.get("architectures_translate_block", 1))].cross.pattern[:, 0]
+    row = pattern[2] if "architectures_translate_head" in picked else pattern.mean(0)
+    shown = commit(at, "architectures", "translate", 0)
+    assert shown["answer"] == int(row.argmax()) and shown["said"] == percent(float(row.max()))
+    right = 0 if row.max() >= 0.5 else 2 if row.max() < 1.5 / len(row) else 1
+    assert shown["true"] == statements("architectures", "translate")[right]
+    assert tokenizer.visible(int(trace.logits[-1].argmax())) in shown["reason"]
+    assert given(at, "architecture_translate")["guess"] == 0
+
+
+def test_nothing_is_asked_of_another_attention_or_of_no_text():
+    assert is_asked("translate") and not is_asked("translate", architectures_translate_attention="encoder")
+    assert not is_asked("translate", architectures_translate_text="")
