@@ -10,9 +10,9 @@ from torch import Tensor
 
 from core.analysis import stream_and_heads
 from core.analysis.arrays import to_numpy
-from core.analysis.norm_inputs import norm_input
+from core.analysis.norm_inputs import norm_input, norm_places
 from core.app.base.markdown import code, unmarked
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.frame.charts import screen_taken
 from core.app.frame.selection_controls import picked_norm
 from core.app.state import Run, reader
@@ -27,6 +27,7 @@ EDGES = (-4.0, 4.0)         # of the histograms of a norm's output
 BINS = 31
 MOST_CHARACTERS = 500       # of the text that joins the batch
 SHIFT = 5.0                 # added in the question
+MOST_ASKED = 60             # characters of the text that joins, in the question before the picture
 # Three norms of one token: the cells that each averages over, its statistics, its result, and whether other tokens
 # change it.
 _picture = token_view("architecture_norms", __file__, SHARED_CSS)
@@ -61,6 +62,25 @@ class Batch:
     def normed(self, kind: str) -> Tensor:
         """(d,) the token after a norm, among the prompt's tokens."""
         return normed(kind, self.matrix, self.position, self.epsilon)
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How far a text that joins the batch moves the token under BatchNorm; asked of two tokens or more, and a text."""
+    typed, chosen = read("norms_other")[:MOST_CHARACTERS], reader.selection()
+    places = [place for place in SETTINGS.each["norms_where"].options if place in norm_places(run.model.config)]
+    if len(run.tokens) < 2 or not typed.strip() or not places:
+        return None
+    where = read("norms_where") if read("norms_where") in places else places[0]
+
+    def truth(_: float) -> Truth:
+        batch = batch_of(run, typed, where, chosen.layer, chosen.position)
+        layer, rms, batchnorm = (change(kind, batch, batch.joined, batch.position) for kind in KINDS)
+        return Truth(round(100 * batchnorm, 1), seen=0 if layer == rms == 0 else 1,
+                     values={"moved": percent(batchnorm)})
+
+    other = typed if len(typed) <= MOST_ASKED else f"{typed[:MOST_ASKED]}…"
+    return Prediction("norms", Number(0, 100, unit="%"), truth, {"other": other, "token": run.tokens[chosen.position]},
+                      (where, chosen.layer, chosen.position, typed))
 
 
 def draw(page: Lesson, run: Run) -> Reading:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
@@ -16,6 +17,7 @@ from core.model import checkpoints
 from core.model.presets import PRESETS
 from core.model.transformer import Transformer
 from pages.architectures.designs import parse
+from tests.claims.passes import run as run_on
 from tests.helpers.lessons import fine, open_at
 from tests.helpers.messages import given
 from tests.helpers.predictions import ask, commit, modes, question, statements
@@ -129,3 +131,55 @@ def test_where_the_first_token_of_a_translation_comes_from(source: str, picked: 
 def test_nothing_is_asked_of_another_attention_or_of_no_text():
     assert is_asked("translate") and not is_asked("translate", architectures_translate_attention="encoder")
     assert not is_asked("translate", architectures_translate_text="")
+
+
+@pytest.mark.parametrize("query", [{}, {"prompt": "Tom and Mia went home.", "architectures_norms_other": "A dog.",
+                                        "layer": "3", "position": "2", "architectures_norms_where": "mlp"}])
+def test_how_far_the_other_text_moves_a_batch_normed_vector(query: dict):
+    at = ask("architectures", "norms", **query)
+    run = run_on(at.session_state["prompt"])
+    other = run_on(query.get("architectures_norms_other", "Tom and Mia went to the park."))
+    layer, place = int(query.get("layer", 0)), int(query.get("position", len(run.tokens) - 1))
+    stream = "resid_mid" if query else "resid_pre"
+    X, more = (getattr(each.trace.blocks[layer], stream).double().numpy() for each in (run, other))
+    epsilon = run.model.config.norm_epsilon
+
+    def normed(rows: np.ndarray) -> np.ndarray:
+        return (rows[place] - rows.mean(0)) / np.sqrt(rows.var(0) + epsilon)
+
+    before, after = normed(X), normed(np.concatenate([X, more[1:]]))
+    shown = commit(at, "architectures", "norms", 50)
+    assert shown["answer"] == pytest.approx(100 * np.linalg.norm(after - before) / np.linalg.norm(before), abs=0.06)
+    assert shown["true"] == statements("architectures", "norms")[0]
+    sent = given(at, "architecture_norms")["norms"]
+    assert {norm["kind"]: norm["still"][1] for norm in sent} == {"layernorm": True, "rmsnorm": True,
+                                                                 "batchnorm": False}
+
+
+def test_nothing_is_asked_of_one_token_or_where_nothing_joins():
+    assert not is_asked("norms", architectures_norms_other="") and not is_asked("norms", prompt="")
+
+
+@pytest.mark.parametrize("query", [{}, {"layer": "5"}, {"prompt": "Tom and Mia went home.", "layer": "2"},
+                                   {"model": "stories-small"}])
+def test_the_share_of_inputs_below_zero(query: dict):
+    at = ask("architectures", "activations", **query)
+    run = run_on(at.session_state["prompt"], query.get("model", "stories"))
+    layer = int(query.get("layer", 0))
+    block, stream = run.model.blocks[layer], run.trace.blocks[layer].resid_mid.double()
+    x = (stream - stream.mean(-1, keepdim=True)) / (stream.var(-1, correction=0, keepdim=True)
+                                                    + run.model.config.norm_epsilon).sqrt()
+    norm = block.mlp_norm
+    inputs = (x * norm.weight.double() + norm.bias.double()) @ block.W_1.double() + block.b_1.double()
+    below = 100 * float((inputs < 0).double().mean())
+    shown = commit(at, "architectures", "activations", 50)
+    assert f"{inputs.shape[1]} neurons" in shown["question"] and f"{inputs.shape[0]} tokens" in shown["question"]
+    assert shown["answer"] == pytest.approx(below, abs=0.06)
+    counts = given(at, "architecture_curves")["histogram"]
+    left, right = sum(counts[:25]), sum(counts[25:])
+    assert shown["true"] == statements("architectures", "activations")[
+        0 if left > 1.22 * right else 1 if right > 1.22 * left else 2]
+
+
+def test_nothing_is_asked_of_a_model_without_neurons():
+    assert not is_asked("activations", model="induction")
