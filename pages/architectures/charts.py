@@ -21,9 +21,10 @@ SIDES = {"over": -12, "under": 19}      # pixels from a point to its name
 
 
 def growth(rows: pd.DataFrame, names: Mapping[str, str], axis_titles: tuple[str, str], value_format: str, *,
-           theme: str, scale: float, height: int) -> alt.TopLevelMixin:
+           theme: str, scale: float, height: int,
+           mark: tuple[float, float, str] | None = None) -> alt.TopLevelMixin:
     """Work over the length on two logarithmic axes, a labelled line with its own dash and colour for each method. rows:
-    method, n, value, shown (the value as text).
+    method, n, value, shown (the value as text). mark: (n, value, name) of a point of the reader's.
     """
     frame = rows.assign(name=rows["method"].map(names))
     inks = {method: colour(MEANINGS[method], theme, "ink") for method in names}
@@ -39,7 +40,17 @@ def growth(rows: pd.DataFrame, names: Mapping[str, str], axis_titles: tuple[str,
         tooltip=tips(name=" ", n="N", shown=axis_titles[1]))
     labels = base.properties(data=_ends(frame)).mark_text(align="left", dx=8, fontSize=13 * scale,
                                                           fontWeight=600).encode(text=alt.Text("name:N"))
-    return framed(lines + points + labels, theme, scale, height=height)
+    layers = [lines, points, labels] + ([] if mark is None else _own(mark, axis_titles, theme, scale))
+    return framed(alt.layer(*layers), theme, scale, height=height)
+
+
+def _own(mark: tuple[float, float, str], axis_titles: tuple[str, str], theme: str, scale: float) -> list[alt.Chart]:
+    """A hollow point of the reader's with its name, (n, value, name)."""
+    base = alt.Chart(pd.DataFrame([mark], columns=["n", "value", "name"])).encode(
+        x=alt.X("n:Q", title=axis_titles[0]), y=alt.Y("value:Q", title=axis_titles[1]))
+    ink = colour("text", theme)
+    return [base.mark_point(size=150 * scale, strokeWidth=2.4, strokeDash=[4, 3], color=ink),
+            base.mark_text(align="right", dx=-12, fontSize=13 * scale, fontWeight=600, color=ink).encode(text="name:N")]
 
 
 def _logarithmic(channel: type, field: str, title: str, axis: alt.Axis, **scale):
@@ -100,9 +111,11 @@ def _names(base: alt.Chart, theme: str, scale: float) -> list:
     return haloed(base.transform_filter("datum.named").encode(text=alt.Text("name:N")), theme, **look)
 
 
-def timeline(rows: pd.DataFrame, axis_title: str, *, theme: str, scale: float, height: int) -> alt.TopLevelMixin:
+def timeline(rows: pd.DataFrame, axis_title: str, *, theme: str, scale: float, height: int,
+             rule: tuple[float, str] | None = None) -> alt.TopLevelMixin:
     """A quantity of models over the month, on a logarithmic axis: filled circles for open weights, hollow ones for
-    closed. rows: name, date, value, access, shown, more, named (whether the name is drawn).
+    closed. rows: name, date, value, access, shown, more, named (whether the name is drawn). rule: (value, name) of a
+    dashed line across.
     """
     placed = _placed(rows, pd.to_datetime(rows["date"]).astype("int64"), np.log(rows["value"]))
     base = alt.Chart(placed).encode(
@@ -114,7 +127,16 @@ def timeline(rows: pd.DataFrame, axis_title: str, *, theme: str, scale: float, h
         stroke=kinds(alt.Stroke, "access", {"open": colour("value", theme, "ink"), "closed": colour("text", theme)}),
         tooltip=untitled("name", "shown", "more"))
     halo, name = _names(base, theme, scale)
-    return framed(halo + points + name, theme, scale, height=height)
+    return framed(alt.layer(*([] if rule is None else _ruled(rule, axis_title, theme, scale)), halo, points, name),
+                  theme, scale, height=height)
+
+
+def _ruled(rule: tuple[float, str], axis_title: str, theme: str, scale: float) -> list[alt.Chart]:
+    """A dashed line across at (value, name), with its name at the left."""
+    base = alt.Chart(pd.DataFrame([rule], columns=["value", "name"])).encode(y=alt.Y("value:Q", title=axis_title))
+    return [base.mark_rule(strokeDash=[6, 4], strokeWidth=1.8, color=colour("text", theme)),
+            base.mark_text(align="left", x=6, dy=-7, fontSize=13 * scale, fontWeight=600,
+                           color=colour("text", theme)).encode(text="name:N")]
 
 
 def scores(rows: pd.DataFrame, axis_titles: tuple[str, str], *, theme: str, scale: float,

@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.app.base import prose
 from core.app.base.prose import TextFile
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, guess_of
 from core.app.server import routes
 from core.app.state import Run, reader
 from core.components.lib.bytes import pack
@@ -33,6 +33,7 @@ from pages.architectures.shared import (
 
 POWERS = (16, 32, 64, 128, 256)
 CHART, PRESENT_CHART = 290, 215      # px
+SHORT, LONG = 256, 4096              # tokens of the two texts that are asked about
 ASKED = f"{PREFIX}asked_to_measure"  # a key of the session
 HANDS = "length", "near", "central", "drawn", "seed"     # the settings of the patterns, in their order
 PATTERNS_PICTURE = f"{PREFIX}patterns_picture"
@@ -61,15 +62,32 @@ def _measurements() -> dict[tuple[int, int], Measurement]:
     return {}
 
 
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How many times as many operations full attention takes for a longer text; not asked about sparse patterns."""
+    if read("cost") != "growth":
+        return None
+    d, w = (_power(name) for name in ("width", "window"))
+
+    def truth(_: float) -> Truth:
+        times = {method: growth.operations(method, LONG, d, w) // growth.operations(method, SHORT, d, w)
+                 for method in growth.METHODS}
+        return Truth(times["attention"], values=times)
+
+    return Prediction("cost", Number(1, 1000, log=True), truth,
+                      {"short": SHORT, "long": spaced_text(LONG), "factor": LONG // SHORT})
+
+
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument and return what it shows."""
-    return (_growth if choice(page, "cost") == "growth" else _patterns)(page)
+    if choice(page, "cost") == "patterns":
+        return _patterns(page)
+    return _growth(page, guess_of(page, "cost", run))
 
 
 # ---- how work grows --------------------------------------------------------------------------------------------------
 
 
-def _growth(page: Lesson) -> Reading:
+def _growth(page: Lesson, guess: float | None) -> Reading:
     *columns, go = st.columns([3, 3, 4], vertical_alignment="bottom")
     d, w = (column.select_slider(page.label(f"{name}_slider"), POWERS, **_snapped(name))
             for column, name in zip(columns, ("width", "window")))
@@ -84,8 +102,9 @@ def _growth(page: Lesson) -> Reading:
     height = PRESENT_CHART if reader.present() else CHART
     left, right = st.columns(2, gap="medium")
     with left:
+        expected = None if guess is None else (LONG, guess * growth.operations("attention", SHORT, d, w))
         show("operations", figures.growth, counts, names, (page.label("axis_n"), page.label("axis_operations")), "~s",
-             height=height)
+             height=height, mark=expected and (*expected, page.frame_words.label("before_mine")))
     with right:
         if measured is None:
             st.info(page.label("unmeasured"))
@@ -104,10 +123,14 @@ def _growth(page: Lesson) -> Reading:
 
 def _snapped(name: str) -> dict:
     """Widget arguments that tie a slider of powers of two to a setting, at the power nearest to its value."""
-    value = read(name)
     tied = attached(name)
-    st.session_state[tied["key"]] = min(POWERS, key=lambda power: abs(power - value))
+    st.session_state[tied["key"]] = _power(name)
     return tied
+
+
+def _power(name: str) -> int:
+    """The power of two nearest to a setting."""
+    return min(POWERS, key=lambda power: abs(power - read(name)))
 
 
 def _measure(page: Lesson, d: int, w: int) -> None:

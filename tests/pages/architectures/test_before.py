@@ -6,8 +6,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
+from streamlit.testing.v1 import AppTest
 
 from core.app.compute import cache
 from core.app.frame import prediction
@@ -21,6 +23,7 @@ from tests.claims.passes import run as run_on
 from tests.helpers.lessons import fine, open_at
 from tests.helpers.messages import given
 from tests.helpers.predictions import ask, commit, modes, question, statements
+from tests.pages.architectures.test_architectures import chart
 from tests.pages.architectures.test_live_models import filled
 
 
@@ -183,3 +186,29 @@ def test_the_share_of_inputs_below_zero(query: dict):
 
 def test_nothing_is_asked_of_a_model_without_neurons():
     assert not is_asked("activations", model="induction")
+
+
+@pytest.mark.parametrize("query", [{}, {"architectures_width": "16", "architectures_window": "256"}])
+def test_how_many_times_as_many_operations(query: dict):
+    """By hand: 4 N² d for N = 4096 over that for N = 256 is (4096 / 256)²; 4 N d² grows with N."""
+    at = ask("architectures", "cost", **query)
+    shown = commit(at, "architectures", "cost", 16)
+    assert shown["answer"] == 256 and "recurrent network 16 times" in shown["reason"] and not shown["right"]
+    assert shown["true"] == statements("architectures", "cost")[0]
+    rows = chart(at, 0).set_index(["method", "n"])["value"]
+    steep = {method: rows[method, 4096] / rows[method, 2048] for method in ("attention", "window", "recurrent")}
+    assert steep["attention"] == 4 and steep["window"] == steep["recurrent"] == 2
+    d = int(query.get("architectures_width", 64))
+    assert given_mark(at) == (4096, 16 * 4 * 256 ** 2 * d)
+
+
+def given_mark(at: AppTest) -> tuple[int, float]:
+    """Where the reader's point stands in the chart of operations."""
+    frames = [pa.ipc.open_stream(each.data.data).read_pandas()
+              for each in at.get("vega_lite_chart")[0].proto.datasets]
+    (mine,) = [frame for frame in frames if "method" not in frame]
+    return int(mine["n"][0]), float(mine["value"][0])
+
+
+def test_nothing_is_asked_about_sparse_patterns():
+    assert not is_asked("cost", architectures_cost="patterns")
