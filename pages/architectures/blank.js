@@ -5,8 +5,8 @@ import { mounted } from "../../core/components/lib/view.js";
 
 // header: tokens [{token, true, how, can, special (what its title says of a token that is no part of the text, or
 // "")}]; notes {encoder, decoder}; picked (position or null); encoder and decoder {rows [{token, p, shown, rank, true,
-// mine, class, sure}], others, rest, rest_shown} or null; you (what names the reader's own word); true (visible form or null); losses [{token, loss}], mean; verdict
-// {place, index, name, p, shown, names} or null; lit, sizes.
+// mine, class, sure}], others, rest, rest_shown} or null; you (what names the reader's own word); true (visible form or
+// null); losses [{token, loss}], mean; verdict {place, index, name, p, shown, names} or null; lit, sizes.
 class Blank {
   constructor(root) {
     this.root = root;
@@ -63,7 +63,8 @@ class Blank {
     const body = tableBody(make("table", "", box), [this.text.candidate, [this.text.p, "bar"],
       ...(classes ? [[this.text.class_with, "sure"]] : [])]);
     for (const entry of model.rows) {
-      const row = make("tr", `${entry.true ? "true" : ""}${entry.mine ? " mine" : ""}`, body), cell = make("td", "name", row);
+      const row = make("tr", ["true", "mine"].filter((what) => entry[what]).join(" "), body);
+      const cell = make("td", "name", row);
       chip(cell, entry.token);
       if (entry.true) make("span", "mark", cell, fill(this.text.true_rank, { rank: grouped(entry.rank) }));
       if (entry.mine) make("span", "mark mine", cell, this.you);
