@@ -127,8 +127,8 @@ def timeline(rows: pd.DataFrame, axis_title: str, *, theme: str, scale: float, h
         stroke=kinds(alt.Stroke, "access", {"open": colour("value", theme, "ink"), "closed": colour("text", theme)}),
         tooltip=untitled("name", "shown", "more"))
     halo, name = _names(base, theme, scale)
-    return framed(alt.layer(*([] if rule is None else _ruled(rule, axis_title, theme, scale)), halo, points, name),
-                  theme, scale, height=height)
+    own = [] if rule is None else _ruled(rule, axis_title, theme, scale)
+    return framed(alt.layer(halo, points, name, *own), theme, scale, height=height)
 
 
 def _ruled(rule: tuple[float, str], axis_title: str, theme: str, scale: float) -> list[alt.Chart]:

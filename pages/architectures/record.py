@@ -5,16 +5,35 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, guess_of
 from core.app.state import Run, reader
 from core.cost import built_models, scaling_laws
 from core.figures.numbers import grouped, latex_number, readable, superscript
 from pages.architectures import charts as figures
-from pages.architectures.shared import PREFIX, SETTINGS, attached, choice, prefixed, show
+from pages.architectures.shared import PREFIX, SETTINGS, attached, choice, prefixed, read, show
 
 CHART, PRESENT_CHART = 370, 270      # px
 NAMED = ("Transformer (big)", "GPT", "BERT large", "GPT-2", "T5", "GPT-3", "GShard", "GLaM", "PaLM", "Chinchilla",
          "LLaMA", "PanGu-Σ", "LLaMA 2")
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How many times as many parameters as the first transformer the largest model has; asked of that picture alone."""
+    if (read("record"), read("measure")) != ("models", "parameters"):
+        return None
+    models = built_models.load().models
+    first = models[0]
+
+    def truth(_: float) -> Truth:
+        largest = max(models, key=lambda model: model.billions)
+        return Truth(round(largest.billions / first.billions),
+                     seen=1 if largest is models[-1] else 2 if largest.access == "open" else 0,
+                     values={"largest": largest.name, "high": prefixed(largest.billions * 1e9, digits=3),
+                             "month": largest.released, "last": models[-1].name,
+                             "factor": spaced_text(largest.billions / first.billions)})
+
+    return Prediction("record", Number(1, 1e6, log=True), truth, {"low": prefixed(first.billions * 1e9, digits=3),
+                                                                   "n": len(models)})
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -23,8 +42,9 @@ def draw(page: Lesson, run: Run) -> Reading:
         view = choice(page, "record")
         further = {"models": "measure", "translation": "pair"}.get(view)
         picked = [choice(page, further)] if further else []
-    views = {"models": _models, "scaling": _scaling, "translation": _translation, "data": _data}
-    return views[view](page, *picked)
+    if view == "models":
+        return _models(page, *picked, guess_of(page, "record", run) if picked == ["parameters"] else None)
+    return {"scaling": _scaling, "translation": _translation, "data": _data}[view](page, *picked)
 
 
 def _height(less: int = 0) -> int:
@@ -54,7 +74,8 @@ def quantity(model: built_models.Model, measure: str) -> float | None:
     return None if value is None else value * unit
 
 
-def _models(page: Lesson, measure: str) -> Reading:
+def _models(page: Lesson, measure: str, guess: float | None) -> Reading:
+    """guess: how many times as large as the first model the reader expected the largest to be."""
     models = built_models.load().models
     known = [(model, value) for model in models if (value := quantity(model, measure)) is not None]
     unit = "Wh" if measure == "energy" else ""
@@ -66,7 +87,8 @@ def _models(page: Lesson, measure: str) -> Reading:
     title = page.label(f"title_{measure}", first=first.name, low=write(low), last=last.name, high=write(high),
                        factor=readable(high / low, 2), n=len(known))
     st.markdown(f"**{title}**  \n{page.label('timeline_key')}")
-    show("timeline", figures.timeline, rows, page.label(f"axis_{measure}"), height=_height())
+    show("timeline", figures.timeline, rows, page.label(f"axis_{measure}"), height=_height(),
+         rule=guess and (guess * low, page.frame_words.label("before_mine")))
     return Reading(_model_lines(page), _largest_question(page), [scaling_laws.training_flops, built_models.Model],
                    {"models.csv": lambda: pd.DataFrame([vars(model) | {"flops": model.flops} for model in models])},
                    f".st-key-{PREFIX}timeline", title, _table(page, [model for model, _ in known]))

@@ -212,3 +212,19 @@ def given_mark(at: AppTest) -> tuple[int, float]:
 
 def test_nothing_is_asked_about_sparse_patterns():
     assert not is_asked("cost", architectures_cost="patterns")
+
+
+def test_how_many_times_as_many_parameters():
+    """By the table: 1,200 billion of GLaM (2021) over 0.213 billion of the first transformer; LLaMA 2 is the last."""
+    at = ask("architectures", "record")
+    shown = commit(at, "architectures", "record", 100)
+    assert shown["answer"] == round(1200 / 0.213) and "GLaM" in shown["reason"] and "LLaMA 2" in shown["reason"]
+    assert shown["true"] == statements("architectures", "record")[0]
+    rows = chart(at, 0)
+    highest, last = rows.loc[rows["value"].idxmax()], rows.loc[rows["date"].idxmax()]
+    assert highest["access"] == "closed" and highest["name"] != last["name"]
+
+
+@pytest.mark.parametrize("query", [{"architectures_record": "data"}, {"architectures_measure": "compute"}])
+def test_nothing_is_asked_of_the_other_records(query: dict):
+    assert not is_asked("record", **query)
