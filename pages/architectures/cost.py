@@ -1,8 +1,10 @@
 """Cost: the work over the length of the text, counted and timed on this machine; and sparse patterns, which keep few
 pairs and need more layers.
 """
+import math
 import threading
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +19,8 @@ from core.app.state import Run, reader
 from core.components.lib.bytes import pack
 from core.components.lib.hand import HAND_CSS
 from core.components.lib.token_view import token_view
-from core.cost import growth, sparse
+from core.cost import growth, length_times, sparse
+from core.cost.growth import Timing
 from core.figures.numbers import grouped, latex_number, latex_operand, readable
 from pages.architectures import charts as figures
 from pages.architectures.shared import (
@@ -34,6 +37,8 @@ from pages.architectures.shared import (
 POWERS = (16, 32, 64, 128, 256)
 CHART, PRESENT_CHART = 290, 215      # px
 SHORT, LONG = 256, 4096              # tokens of the two texts that are asked about
+FASTER = 100                         # times the operations, in the question below the picture
+FEW = 4                              # layers, likewise
 ASKED = f"{PREFIX}asked_to_measure"  # a key of the session
 HANDS = "length", "near", "central", "drawn", "seed"     # the settings of the patterns, in their order
 PATTERNS_PICTURE = f"{PREFIX}patterns_picture"
@@ -45,7 +50,7 @@ _picture = token_view("sparse_patterns", __file__, HAND_CSS)
 
 @dataclass(frozen=True)
 class Measurement:
-    """The times on this machine, and the time of day. rows: method, n, value (seconds), shown."""
+    """The times on this machine, and the time of day; "" for recorded ones. rows: method, n, value (seconds), shown."""
 
     rows: pd.DataFrame
     at: str
@@ -74,7 +79,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
         return Truth(times["attention"], values=times)
 
     return Prediction("cost", Number(1, 1000, log=True), truth,
-                      {"short": SHORT, "long": spaced_text(LONG), "factor": LONG // SHORT})
+                      {"short": SHORT, "long": grouped(LONG), "factor": LONG // SHORT})
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -94,9 +99,10 @@ def _growth(page: Lesson, guess: float | None) -> Reading:
     with go:
         if st.session_state.pop(ASKED, False):
             _measure(page, d, w)
-        measured = _measurements().get((d, w))
-        st.button(page.label("measure_again" if measured else "measure_now"), key=f"{PREFIX}measure_now",
-                  type="secondary" if measured else "primary", on_click=lambda: st.session_state.update({ASKED: True}))
+        measured = _measurements().get((d, w)) or _recorded(d, w)
+        is_new = measured is not None and measured.at
+        st.button(page.label("measure_again" if is_new else "measure_now"), key=f"{PREFIX}measure_now",
+                  type="secondary" if is_new else "primary", on_click=lambda: st.session_state.update({ASKED: True}))
     names, title, counts = page.labels("method"), _title(page, d, measured), _counted(d, w)
     st.markdown(f"**{title}**")
     height = PRESENT_CHART if reader.present() else CHART
@@ -111,10 +117,11 @@ def _growth(page: Lesson, guess: float | None) -> Reading:
         else:
             show("seconds", figures.growth, measured.rows, names, (page.label("axis_n"), page.label("axis_seconds")),
                  ".0e", height=height)
-            st.caption(page.label("measured_at", at=measured.at, d=d, w=w, fitted=growth.FITTED,
+            where = page.label("measured_at", at=measured.at) if measured.at else page.label("measured_elsewhere")
+            st.caption(page.label("measured", where=where, d=d, w=w, fitted=growth.FITTED,
                                   least=growth.LENGTHS[-growth.FITTED], most=growth.LENGTHS[-1]))
     tables = {"operations": counts} | ({} if measured is None else {"seconds": measured.rows})
-    return Reading(_growth_lines(page, d, w, measured), _growth_question(page, d),
+    return Reading(_growth_lines(page, d, w, measured), _growth_question(page, d, w),
                    [growth.full_attention, sparse.windowed_attention,
                     growth.recurrent_states, growth.measure, growth.exponent],
                    {"growth.csv": lambda: pd.concat([rows.assign(quantity=name) for name, rows in tables.items()])},
@@ -143,9 +150,18 @@ def _measure(page: Lesson, d: int, w: int) -> None:
             bar.progress(len(timings) / total,
                          page.label("measuring_step", method=page.label(f"method_{timing.method}"), n=timing.n))
     bar.empty()
-    rows = pd.DataFrame([(timing.method, timing.n, timing.seconds, f"{readable(1000 * timing.seconds)} ms")
-                         for timing in growth.fastest(timings)], columns=["method", "n", "value", "shown"])
-    _measurements()[d, w] = Measurement(rows, time.strftime("%H:%M:%S"))
+    _measurements()[d, w] = Measurement(_times(growth.fastest(timings)), time.strftime("%H:%M:%S"))
+
+
+def _recorded(d: int, w: int) -> Measurement | None:
+    """The times that were recorded on another machine, where there are any."""
+    times = length_times.recorded(d, w)
+    return Measurement(_times(times), "") if times else None
+
+
+def _times(timings: Iterable[Timing]) -> pd.DataFrame:
+    return pd.DataFrame([(timing.method, timing.n, timing.seconds, f"{readable(1000 * timing.seconds)} ms")
+                         for timing in timings], columns=["method", "n", "value", "shown"])
 
 
 def _counted(d: int, w: int) -> pd.DataFrame:
@@ -158,8 +174,8 @@ def _title(page: Lesson, d: int, measured: Measurement | None) -> str:
     if measured is None:
         return page.label("growth_counted", d=d)
     fits = {method: growth.exponent(*measured.fitted(method)) for method in growth.METHODS}
-    return page.label("growth_measured",
-                      **{method: f"{slope:.2f} ± {error:.2f}" for method, (slope, error) in fits.items()})
+    label = "growth_measured" if measured.at else "growth_recorded"
+    return page.label(label, **{method: f"{slope:.2f} ± {error:.2f}" for method, (slope, error) in fits.items()})
 
 
 def _growth_lines(page: Lesson, d: int, w: int, measured: Measurement | None) -> list[tuple[str, str]]:
@@ -179,14 +195,14 @@ def _growth_lines(page: Lesson, d: int, w: int, measured: Measurement | None) ->
     return lines
 
 
-def _growth_question(page: Lesson, d: int) -> Question:
-    """From which length on full attention takes more operations than the recurrent network of the same width."""
-    options = [d // 4, d, 4 * d, d * d]
-    work = {method: [growth.operations(method, n, d, 1) for n in range(d * d + 2)] for method in growth.METHODS}
-    least = next(n for n, (attention, _, recurrent) in enumerate(zip(*work.values())) if attention > recurrent)
-    return page.question("crossing", [page.label("crossing_option", n=n) for n in options],
-                         int(np.abs(np.array(options) - least).argmin()), d=d, n=least,
-                         **{method: grouped(counts[least]) for method, counts in work.items()})
+def _growth_question(page: Lesson, d: int, w: int) -> Question:
+    """How many tokens full attention reads with more operations than LONG tokens take."""
+    budget = FASTER * growth.operations("attention", LONG, d, w)
+    options = [2 * LONG, math.isqrt(FASTER) * LONG, FASTER // 2 * LONG, FASTER * LONG]
+    fits = max(n for n in options if growth.operations("attention", n, d, w) <= budget)
+    return page.question("budget", [page.label("budget_option", n=grouped(n)) for n in options],
+                         options.index(fits), n=grouped(LONG), factor=FASTER, fits=grouped(fits),
+                         longer=fits // LONG)
 
 
 # ---- sparse patterns -------------------------------------------------------------------------------------------------
@@ -243,7 +259,7 @@ def _patterns(page: Lesson) -> Reading:
     ratio = rf"\left\lceil \frac{{N - 1}}{{w}} \right\rceil = \left\lceil \frac{{{n} - 1}}{{{near}}} \right\rceil"
     lines = [(page.label("numbers_window", w=near), rf"{ratio} = {-((1 - n) // near)}")] if near else []
     lines.append((page.label("numbers_share"), rf"\frac{{{share}}}{{{n}^2}} = {latex_number(share / n / n)}"))
-    return Reading(lines, _patterns_question(page, n, near, int(patterns["window"][-1, 0])),
+    return Reading(lines, _patterns_question(page, n),
                    [sparse.pattern_mask, sparse.layers_between], {"patterns.csv": lambda: _pairs_table(patterns)},
                    ".sparse canvas", _patterns_title(page.words, patterns),
                    page.table(rows, "name", "kept", "reach", labels="patterns"))
@@ -277,10 +293,9 @@ def _reach(words: TextFile, name: str, layers: np.ndarray) -> str:
     return words.label("reach_all_one" if most == 1 else "reach_all", layers=most)
 
 
-def _patterns_question(page: Lesson, n: int, near: int, right: int) -> Question:
-    """After how many layers the window connects the last token with the first. right: the answer, 0 for never."""
-    options = sorted({1, 2, right, n - 1} - {0})
-    names = [page.label("layers_option", n=option) for option in options] + [page.label("layers_never")]
-    because = page.label("because_reach", layers=right, w=near, gap=n - 1) if right else page.label("because_never")
-    return Question("reach", page.label("question_reach", n=n, w=near), names,
-                    options.index(right) if right else len(options), because)
+def _patterns_question(page: Lesson, n: int) -> Question:
+    """How wide a window must be for the last token to know of the first after FEW layers."""
+    wide = -((1 - n) // FEW)
+    options = [wide // 2, wide, 2 * wide, n - 1]
+    return page.question("wide", [page.label("wide_option", w=w) for w in options], 1, n=n, layers=FEW, gap=n - 1,
+                         wide=wide, less=FEW * (wide - 1))

@@ -44,7 +44,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
     def truth(_: float) -> Truth:
         total = sum(parts.values())
         return Truth(round(100 * parts["attention"] / total, 1), seen=[*map(parts.get, LARGEST)].index(most),
-                     values={name: spaced_text(value) for name, value in {
+                     values={name: grouped(value) for name, value in {
                          "total": total, "attention": parts["attention"], "mlp": parts["mlp"],
                          "d": config.d_model, "d_ff": config.d_ff}.items()})
 

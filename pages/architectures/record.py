@@ -30,7 +30,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
                      seen=1 if largest is models[-1] else 2 if largest.access == "open" else 0,
                      values={"largest": largest.name, "high": prefixed(largest.billions * 1e9, digits=3),
                              "month": largest.released, "last": models[-1].name,
-                             "factor": spaced_text(largest.billions / first.billions)})
+                             "factor": grouped(largest.billions / first.billions)})
 
     return Prediction("record", Number(1, 1e6, log=True), truth, {"low": prefixed(first.billions * 1e9, digits=3),
                                                                    "n": len(models)})

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.app.base import prose
 from core.cost import built_models as record_data
-from core.cost import counting, growth, sparse
+from core.cost import counting, growth, length_times, sparse
 from core.model.config import ModelConfig
 from core.model.presets import PRESETS
 from core.model.transformer import Transformer
@@ -245,12 +245,30 @@ def test_the_operations_that_are_drawn_are_those_of_the_formula():
         assert eval(left.replace(r"\cdot", "*").replace("^", "**")) == whole(right)
 
 
-@pytest.mark.parametrize("width", ["16", "256"])
-def test_attention_overtakes_the_recurrent_network_beyond_its_width(width: str):
-    at = open_at(architectures_view="cost", architectures_width=width)
-    at.radio("architectures_crossing_given").set_value(1).run()
-    at.button("architectures_crossing_commit").click().run()
-    assert any(m.value == f"Yes: from about N = {width}." for m in at.markdown)
+def test_the_first_chart_of_times_is_a_recorded_run_that_says_so_and_gives_way_to_a_measured_one(monkeypatch):
+    cost._measurements().clear()
+    at = open_at(architectures_view="cost")
+    rows = chart(at, 1).groupby("method")["value"]
+    assert {method: times.max() for method, times in rows} == {
+        method: max(time.seconds for time in length_times.recorded(64, 64) if time.method == method)
+        for method in growth.METHODS}
+    assert any(m.value.startswith("**Recorded run") for m in at.markdown)
+    assert any(c.value.startswith("Recorded on another machine") for c in at.caption)
+    assert at.button("architectures_measure_now").label == WORDS.label("measure_now")
+    timings = [growth.Timing(method, n, 1e-6 * n) for method in growth.METHODS for n in growth.LENGTHS]
+    monkeypatch.setattr(growth, "measure", lambda d, w: iter(timings))
+    at.button("architectures_measure_now").click().run()
+    assert fine(at) and any(m.value.startswith("**Measured: time grows as N^p with p = 1.00") for m in at.markdown)
+    assert not length_times.recorded(64, 32) and not length_times.recorded(32, 64)
+    cost._measurements().clear()
+
+
+def test_a_hundred_times_the_operations_read_ten_times_the_tokens():
+    at = open_at(architectures_view="cost")
+    at.radio("architectures_budget_given").set_value(1).run()
+    at.button("architectures_budget_commit").click().run()
+    assert any(m.value.startswith("Yes: 40\u202f960") for m in at.markdown)
+    assert growth.operations("attention", 40_960, 64, 64) == 100 * growth.operations("attention", 4096, 64, 64)
 
 
 def test_the_patterns_that_are_drawn_are_those_of_the_masks():
@@ -271,13 +289,14 @@ def test_the_patterns_that_are_drawn_are_those_of_the_masks():
                <= hand["high"] for hand in sent["hands"])
 
 
-@pytest.mark.parametrize("near, options, right", [("2", [1, 2, 16, 31], 16), ("0", [1, 2, 31], None)])
-def test_the_layers_through_the_window(near: str, options: list[int], right: int | None):
-    at = open_at(architectures_view="cost", architectures_cost="patterns", architectures_near=near)
-    radio = at.radio("architectures_reach_given")
-    assert radio.options == [*map(str, options), "never"]
-    radio.set_value(len(options) if right is None else options.index(right)).run()
-    at.button("architectures_reach_commit").click().run()
+@pytest.mark.parametrize("n", [8, 13, 32, 64])
+def test_how_wide_a_window_must_be_for_four_layers(n: int):
+    at = open_at(architectures_view="cost", architectures_cost="patterns", architectures_length=str(n))
+    layers = {wide: int(sparse.layers_between(sparse.pattern_mask("window", n, wide))[-1, 0]) for wide in range(1, n)}
+    right, radio = min(wide for wide in layers if layers[wide] <= 4), at.radio("architectures_wide_given")
+    assert len(set(radio.options)) == 4
+    radio.set_value(radio.options.index(f"±{right}")).run()
+    at.button("architectures_wide_commit").click().run()
     assert any(m.value.startswith("Yes") for m in at.markdown)
 
 

@@ -1,0 +1,35 @@
+"""Recorded times of attention, a window and a recurrent network, so that their chart has something to show before a
+reader measures them.
+
+    OMP_NUM_THREADS=1 python -m core.cost.length_times          takes them anew, in some seconds
+
+They are in assets/teaching/length_times.json.
+"""
+import functools
+
+import torch
+
+from core.cost import growth
+from core.cost.growth import Timing
+from core.files import read_json, write_json
+from core.training.teaching_text import DATA
+
+FILE = DATA / "length_times.json"
+WIDTH, WINDOW = 64, 64
+ROUNDS = 60              # of which the fastest counts: a machine that does other work, too, slows most of them
+
+
+@functools.cache
+def recorded(width: int, window: int) -> tuple[Timing, ...]:
+    """The recorded times of vectors of this width and a window of this size; empty where there are none."""
+    kept = read_json(FILE)
+    if (width, window) != (kept["width"], kept["window"]):
+        return ()
+    return tuple(Timing(*row) for row in kept["times"])
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    times = growth.fastest(growth.measure(WIDTH, WINDOW, rounds=ROUNDS))
+    write_json(FILE, {"made by": "OMP_NUM_THREADS=1 python -m core.cost.length_times", "width": WIDTH, "window": WINDOW,
+                      "times": [[time.method, time.n, float(f"{time.seconds:.4g}")] for time in times]}, indent=None)
