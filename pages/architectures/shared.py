@@ -47,7 +47,7 @@ SETTINGS = Settings("architectures", {
     "translate_attention": Setting("cross", options=("encoder", "decoder", "cross")),
     "translate_block": Setting(1, low=0),
     "translate_head": Setting(-1, low=-1),            # −1: the mean of the block's heads
-    "translate_step": Setting(-1, low=-1),            # number of written tokens; −1: all
+    "translate_step": Setting(1, low=-1),             # number of written tokens; −1: all
     "norms_where": Setting("attention", options=("attention", "mlp", "final")),
     "norms_feature": Setting(0, low=0),
     "norms_other": Setting("Tom and Mia went to the park."),

@@ -136,6 +136,8 @@ class Translate {
 
   lists() {
     const step = this.attention === "encoder" ? this.step - 1 : this.row();
+    // what is said of the whole translation would tell tokens that are not written yet
+    this.verdictLine.classList.toggle("waits", !this.player.ended);
     this.count.textContent = fill(this.text.count, { step: this.step, n: this.target.length });
     this.player.value(this.count.textContent);
     // a disabled button would lose the focus

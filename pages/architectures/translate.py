@@ -164,14 +164,14 @@ def draw(page: Lesson, run: Run) -> Reading:
 def _controls(page: Lesson, field: str) -> None:
     """Draw the field for the text, its examples, and for the bundled model the button for a random date."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        text_field(page, field, field, MOST_CHARACTERS, translate_step=-1)
+        text_field(page, field, field, MOST_CHARACTERS, translate_step=1)
         if field != DATES:
             return
         seed = read("translate_seed")
         st.button(page.label("translate_random", seed=seed), key=f"{PREFIX}translate_random",
                   help=page.label("translate_random_help"), on_click=keep,
                   kwargs={"translate_text": random_source(seed), "translate_seed": (seed + 1) % 10_000,
-                          "translate_step": -1})
+                          "translate_step": 1})
 
 
 def random_source(seed: int) -> str:
@@ -305,7 +305,7 @@ def _settled(settings: dict) -> None:
 
 
 def step_of(pair: Translation) -> int:
-    """The index of the picked target token; by default the last."""
+    """The index of the picked target token; of all written ones the last."""
     picked = read("translate_step")
     return len(pair.target) - 1 if picked < 1 else min(picked, len(pair.target)) - 1
 

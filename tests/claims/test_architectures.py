@@ -36,7 +36,7 @@ def test_one_word_turns_the_verdict():
 
 
 @claims("architectures.md", "The model writes it without a doubt: it learned words and digits, not the calendar. Then "
-        "pick *once upon a time* among the examples and watch the probabilities fall.",
+        "pick *once upon a time* among the examples, press *Play* and watch the probabilities fall.",
         "on dates like those it learned, every token is nearly certain")
 def test_a_date_that_does_not_exist():
     text, sure = probabilities(experiment("architectures", "no_date").settings["architectures_translate_text"])

@@ -264,6 +264,13 @@ def test_the_picture_is_given_the_traces_patterns():
         assert top[0]["p"] == pytest.approx(p) and sum(one["p"] for one in top) <= 1 + 1e-9
 
 
+def test_the_translation_opens_at_its_beginning_and_the_experiment_at_its_end():
+    assert given(open_at("translate"), "translate")["settings"]["step"] == 1
+    at = open_at("norms")
+    at.button("do_architectures_no_date").click().run()
+    assert given(at, "translate")["settings"]["step"] == -1
+
+
 @pytest.mark.parametrize("source, direction", [("1984-03-21", dates.TO_WORDS),
                                                ("the twenty-first of march nineteen eighty-four", dates.TO_DIGITS)])
 def test_the_alignment_is_measured_on_held_out_dates(source: str, direction: str):
