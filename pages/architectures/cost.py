@@ -262,7 +262,7 @@ def _patterns(page: Lesson) -> Reading:
     return Reading(lines, _patterns_question(page, n),
                    [sparse.pattern_mask, sparse.layers_between], {"patterns.csv": lambda: _pairs_table(patterns)},
                    ".sparse canvas", _patterns_title(page.words, patterns),
-                   page.table(rows, "name", "kept", "reach", labels="patterns"))
+                   page.table(rows, "name", "kept", "reach", labels="patterns"), explanation="cost_patterns")
 
 
 def _pairs_table(patterns: dict[str, np.ndarray]) -> pd.DataFrame:

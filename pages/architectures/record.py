@@ -28,12 +28,12 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
         largest = max(models, key=lambda model: model.billions)
         return Truth(round(largest.billions / first.billions),
                      seen=1 if largest is models[-1] else 2 if largest.access == "open" else 0,
-                     values={"largest": largest.name, "high": prefixed(largest.billions * 1e9, digits=3),
+                     values={"largest": largest.name, "high": _amount(largest.billions),
                              "month": largest.released, "last": models[-1].name,
                              "factor": grouped(largest.billions / first.billions)})
 
-    return Prediction("record", Number(1, 1e6, log=True), truth, {"low": prefixed(first.billions * 1e9, digits=3),
-                                                                   "n": len(models)})
+    return Prediction("record", Number(1, 1e6, log=True), truth,
+                      {"low": readable(first.billions * 1000), "n": len(models)})
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -182,7 +182,7 @@ def _scaling(page: Lesson) -> Reading:
         lines, _loss_question(page, n),
         [scaling_laws.training_flops, scaling_laws.device_days, scaling_laws.law, scaling_laws.joint_loss],
         {"laws.csv": lambda: pd.concat([_curve(name, scale).assign(quantity=name) for name, scale in scales.items()])},
-        f".st-key-{PREFIX}law_parameters", title)
+        f".st-key-{PREFIX}law_parameters", title, explanation="record_scaling")
 
 
 def _curve(name: str, scale: float) -> pd.DataFrame:
@@ -228,7 +228,8 @@ def _translation(page: Lesson, pair: str) -> Reading:
               *(row[name] and superscript(row[name]) for name in ("flops_en_de", "flops_en_fr"))) for row in rows]
     return Reading(lines, _base_question(page, pair, rows), [built_models.load],
                    {"translation.csv": lambda: table.assign(source=source)}, f".st-key-{PREFIX}scores", title,
-                   _dashed(page.table(cells, "name", "en_de", "en_fr", "flops_en_de", "flops_en_fr", labels="scores")))
+                   _dashed(page.table(cells, "name", "en_de", "en_fr", "flops_en_de", "flops_en_fr", labels="scores")),
+                   explanation="record_translation")
 
 
 def _base_question(page: Lesson, pair: str, rows: tuple[dict, ...]) -> Question:
@@ -266,7 +267,7 @@ def _data(page: Lesson) -> Reading:
                        "name", "size", "kind", "updated", labels="corpora")
     return Reading(lines, _patch_question(page), [built_models.load],
                    {"corpora.csv": lambda: pd.DataFrame(rows).assign(source=source)},
-                   f".st-key-{PREFIX}corpora", title, table)
+                   f".st-key-{PREFIX}corpora", title, table, explanation="record_data")
 
 
 def _patch_question(page: Lesson) -> Question:

@@ -55,7 +55,7 @@ def test_where_the_inputs_of_the_curves_lie():
     assert all(-2 < -abs(float(x[gap.argmax()])) < 0 for gap in gaps)
 
 
-@claims("architectures.md", "it fills 60.7 % of such blanks rightly, so it is wrong often",
+@claims("architectures.md", "it fills 60.7 % of such blanks correctly and is wrong in four of ten",
         "blank_both_note: blanks: small, 3.0 million parameters, right in 60.7 % of blanks like those it learned from.",
         "blank_left_note: stories, 5.9 million parameters.", "This encoder is small (3 million parameters;")
 def test_sizes_and_the_share_on_the_card():
