@@ -28,9 +28,9 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
         largest = max(models, key=lambda model: model.billions)
         return Truth(round(largest.billions / first.billions),
                      seen=1 if largest is models[-1] else 2 if largest.access == "open" else 0,
-                     values={"largest": largest.name, "high": _amount(largest.billions),
+                     values={"largest": largest.name, "high": readable(largest.billions),
                              "month": largest.released, "last": models[-1].name,
-                             "factor": grouped(largest.billions / first.billions)})
+                             "factor": grouped(round(largest.billions / first.billions))})
 
     return Prediction("record", Number(1, 1e6, log=True), truth,
                       {"low": readable(first.billions * 1000), "n": len(models)})
