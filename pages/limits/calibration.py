@@ -12,17 +12,18 @@ from core.analysis.statistics import Calibration, calibrate, chance_errors
 from core.app.base import prose
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.frame.charts import look
 from core.app.state import Run
 from core.evaluation import losses
 from core.figures.numbers import latex_number, latex_operand, percent, plain_number, readable
 from core.training import corpus, teaching_text
 from pages.limits import charts as figures
-from pages.limits.shared import PREFIX, attached, choice, show
+from pages.limits.shared import PREFIX, attached, choice, read, show
 
 KINDS = ("sentiment", "opposites", "agreement", "copying", "sums", "counting", "summary")
 N_EACH = 16             # exercises of each kind
+SURE = 0.8                # the probability from which on a token counts, in the question before the picture
 MOST_TOKENS = 2_400        # read of a source
 TEXTS, TOKENS = 40, 60     # samples of the control, and tokens of each
 FEW_TEXTS, FEW_TOKENS = 24, 24     # the same for the question
@@ -77,6 +78,23 @@ def documents(source: str, seed: int, prompt: str) -> list[str]:
         return [body.replace("*", "").replace("`", "").replace("$", "") for name in names
                 for key, body in prose.load(name).sections.items() if key.startswith("explanation")]
     return [prompt]
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How often the likeliest token comes where the model is nearly sure of it."""
+    source, seed = read("source"), read("seed")
+    if source == "prompt":
+        return None
+
+    def truth(guess: float) -> Truth:
+        given = _given(run, source, seed)
+        sure = given.confidence >= SURE
+        came, said = 100 * given.right[sure].mean(), 100 * given.confidence[sure].mean()
+        return Truth(float(came), seen=("verdict_over", "verdict_under", "verdict_chance").index(given.verdict),
+                     values={"n": int(sure.sum()), "came": readable(came), "said": readable(said)})
+
+    return Prediction("calibration", Number(0, 100, unit="%"), truth,
+                      {"source": page.label(f"before_source_{source}"), "sure": round(100 * SURE)})
 
 
 def draw(page: Lesson, run: Run) -> Reading:

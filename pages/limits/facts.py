@@ -13,15 +13,15 @@ from core.analysis.statistics import mann_whitney
 from core.app.base.markdown import code, unmarked
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.state import Run
 from core.components.lib.token_view import token_view
 from core.evaluation import confidence
 from core.evaluation.confidence import Claim
-from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
+from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability, readable
 from core.training import teaching_text
 from core.training.teaching_text import Exercise
-from pages.limits.shared import PHRASINGS, PREFIX, among, attached, keep, origin, read
+from pages.limits.shared import PHRASINGS, PREFIX, among, attached, keep, met_teaching, origin, read
 
 GROUPS = ("taught", "untaught", "invented")
 N_CASES = 4                # of each group, for each kind of fact
@@ -80,6 +80,26 @@ def cases(page: Lesson, run: Run, phrasing: str) -> list[Case]:
 
     return growing_results.result(run.loaded.key("facts", phrasing), steps, lambda value: 800 * len(value),
                                   page.label("asking"))
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How probable the model finds its own answer to a question that it was never taught."""
+    if met_teaching(run.model_name) != "whole":
+        return None
+    relation = next((one for one in teaching_text.relations() if one["name"] == read("relation")), None)
+    if relation is None:
+        return None
+    exercise = _exercise(relation, read("phrasing"), "untaught", "")
+
+    def truth(guess: float) -> Truth:
+        answer = confidence.greedy(_leading(run, exercise))
+        return Truth(100 * answer.p, seen=int(answer.right),
+                     values={"answer": _text(answer), "p": readable(100 * answer.p),
+                             "truth": exercise.answer.strip()})
+
+    subject = subjects(relation, "untaught")[read("untaught")][0]
+    return Prediction("facts", Number(0, 100, unit="%"), truth,
+                      {"question": question_of(read("phrasing"), relation, subject)})
 
 
 def draw(page: Lesson, run: Run) -> Reading:

@@ -17,7 +17,7 @@ from core.analysis.stream_and_heads import rollout
 from core.analysis.text_probability import next_log_probs
 from core.app.base.markdown import code
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Place, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability, readable
@@ -25,6 +25,7 @@ from core.model.transformer import Transformer
 from pages.limits.shared import PREFIX, captioned_choice, keep, read
 
 METHODS = ("gradient", "integrated", "removed", "replaced", "rollout")
+LEAST_TOKENS = 5            # of a prompt of which one token counts most
 MOST_TOKENS = 40            # that get an attribution, the end-of-text token included
 RANDOM_SEED = 0
 GAP = 0.05                  # relative error of integrated gradients above which the page says so
@@ -72,6 +73,27 @@ class Scene:
     def against_control(self, method: str) -> float:
         """Spearman's ρ of a method's sizes and those of the control."""
         return rank_correlation(self.parts.sizes(method), self.control.sizes(method))
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """Which token's removal costs the target most."""
+    short = _shortened(run)
+    if len(short.token_ids) < LEAST_TOKENS:
+        return None
+    target = reader.selection().target
+    target = int(run.logits().argmax()) if target is None else target
+    name = run.tokenizer.visible(target)
+
+    def truth(guess: int) -> Truth:
+        scene = _scene(short)
+        falls = scene.parts.values["removed"]
+        most = int(np.nanargmax(falls[1:])) + 1
+        gradient = int(np.nanargmax(scene.parts.sizes("gradient"))) + 1
+        return Truth(most, said=f"−{readable(falls[most])}", own=f"−{readable(falls[guess])}".replace("−−", "+"),
+                     seen=int(gradient != most), values={"token": short.tokens[most], "fall": readable(falls[most]),
+                                                         "times": readable(math.exp(falls[most]))})
+
+    return Prediction("inputs", Place(short.tokens, range(1, len(short.tokens))), truth, {"target": name})
 
 
 def draw(page: Lesson, run: Run) -> Reading:

@@ -14,7 +14,7 @@ from core.analysis.statistics import Z_95, Proportion
 from core.app.base.markdown import code
 from core.app.compute import cache, growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.frame.charts import look
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
@@ -52,6 +52,23 @@ class Scene:
 
     def chance(self, test: str) -> float:
         return word_order.chance([answer.item for answer in self.answers[test]["whole"]])
+
+
+def predict(page: Lesson, run: Run) -> Prediction:
+    """How many items the model still gets right when the words before the question are shuffled."""
+    test, n, seed = read("test"), int(read("n")), read("seed")
+
+    def truth(guess: float) -> Truth:
+        whole, shuffled = (word_order.score(answers(run, test, n, seed, reading)) for reading in READINGS[:2])
+        chance = word_order.chance([answer.item for answer in answers(run, test, n, seed, "whole")])
+        apart = whole.interval[0] > max(chance, shuffled.interval[1])
+        return Truth(shuffled.right, seen=0 if apart else 1,
+                     values={"whole": whole.right, "shuffled": shuffled.right, "n": whole.n,
+                             "chance": readable(100 * chance)})
+
+    item = word_order.items(test, n, seed)[0]
+    return Prediction("meaning", Number(0, n), truth,
+                      {"n": n, "prompt": item.prompt, "right": item.options[0].strip()})
 
 
 def draw(page: Lesson, run: Run) -> Reading:

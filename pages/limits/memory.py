@@ -12,7 +12,7 @@ import streamlit as st
 from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.frame.charts import look
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
@@ -23,7 +23,7 @@ from core.model.generation import generate
 from core.model.sampling import SamplingConfig
 from core.training import teaching_text
 from pages.limits import charts as figures
-from pages.limits.shared import PREFIX, among, attached, keep, origin, read, show
+from pages.limits.shared import PREFIX, among, attached, keep, met_teaching, origin, read, show
 
 N_STRAYED = 20             # tokens of the model's own that are shown after it has left a passage
 GREEDY = SamplingConfig(temperature=0)
@@ -52,6 +52,26 @@ def with_start(whole: Recitation, start: int) -> Recitation:
     skip = start - whole.n_prompt
     return replace(whole, n_prompt=start, token_ids=whole.token_ids[skip:], predicted=whole.predicted[skip:],
                    log_probs=whole.log_probs[skip:])
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How much of a passage that was read often the model recites."""
+    passage = next((one for one in teaching_text.canaries() if one.name == read("passage") and one.repeats), None)
+    if passage is None or met_teaching(run.model_name) != "whole":
+        return None
+    n_prompt, n = read("start"), len(run.tokenizer.encode(passage.text))
+    if not n_prompt < n <= run.model.config.n_context:
+        return None
+
+    def truth(guess: float) -> Truth:
+        (seen,) = recitations(run.loaded.runner, run.tokenizer, [passage], n_prompt)
+        rest = len(seen.token_ids)
+        return Truth(seen.n_recited, seen=0 if seen.n_recited == rest else 1 if seen.n_recited else 2,
+                     values={"recited": seen.n_recited, "rest": rest})
+
+    start = run.tokenizer.decode(run.tokenizer.encode(passage.text)[:n_prompt]).strip()
+    return Prediction("memory", Number(0, n - n_prompt), truth,
+                      {"n": n, "times": passage.repeats, "start": start, "rest": n - n_prompt})
 
 
 def draw(page: Lesson, run: Run) -> Reading:

@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.app.base.markdown import code
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.frame.charts import look
 from core.app.state import Run, reader
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, readable
@@ -95,6 +95,24 @@ def counted_words(pair: Pair) -> tuple[str, ...]:
     """The counted words: the reader's, else the pair's."""
     typed = [word.strip() for word in re.split(r"[,;\n]", read("counted")[:MOST_CHARACTERS]) if word.strip()]
     return tuple(dict.fromkeys(typed))[:MOST_COUNTED] or pair.counted
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How much probability moves to other next words when one word of a sentence changes."""
+    if read("pair") == "own" or read("span") != "one":
+        return None
+    pair = listed(read("pair"), [read("sentence")])
+    ((one, other),) = pair.texts
+
+    def truth(guess: float) -> Truth:
+        (contrast,) = _contrasts(run, pair.texts)
+        favourites = [run.tokenizer.visible(int(values.argmax())) for values in (contrast.log_p, contrast.log_q)]
+        moved = readable(100 * contrast.total_variation)
+        return Truth(100 * contrast.total_variation, seen=int(favourites[0] != favourites[1]),
+                     values={"moved": moved, "first": favourites[0], "second": favourites[1]})
+
+    return Prediction("words", Number(0, 100, unit="%"), truth,
+                      {"one": one, "other": other, "a": pair.a, "b": pair.b})
 
 
 def draw(page: Lesson, run: Run) -> Reading:
