@@ -10,20 +10,22 @@ import streamlit as st
 
 from core.analysis.statistics import Calibration, calibrate, chance_errors
 from core.app.base import prose
-from core.app.compute import growing_results
+from core.app.compute import cache, growing_results
 from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.frame.charts import look
+from core.app.frame.prediction import guess_of
 from core.app.state import Run
 from core.evaluation import losses
 from core.figures.numbers import latex_number, latex_operand, percent, plain_number, readable
 from core.training import corpus, teaching_text
 from pages.limits import charts as figures
-from pages.limits.shared import PREFIX, attached, choice, read, show
+from pages.limits.shared import PREFIX, attached, choice, met_teaching, read, show
 
 KINDS = ("sentiment", "opposites", "agreement", "copying", "sums", "counting", "summary")
 N_EACH = 16             # exercises of each kind
-SURE = 0.8                # the probability from which on a token counts, in the question before the picture
+SURE = 0.8              # the probability from which on a token counts, in the question before the picture
+CLOSE = 5               # percent: a guess so far from the answer is close enough
 MOST_TOKENS = 2_400        # read of a source
 TEXTS, TOKENS = 40, 60     # samples of the control, and tokens of each
 FEW_TEXTS, FEW_TOKENS = 24, 24     # the same for the question
@@ -81,20 +83,29 @@ def documents(source: str, seed: int, prompt: str) -> list[str]:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How often the likeliest token comes where the model is nearly sure of it."""
+    """How often the likeliest token comes where the model is nearly sure of it; asked of a model that is often so."""
     source, seed = read("source"), read("seed")
-    if source == "prompt":
+    is_trained = met_teaching(run.model_name) in ("whole", "part") and cache.name_and_step(run.model_name)[1] is None
+    if source == "prompt" or not is_trained:
         return None
 
-    def truth(guess: float) -> Truth:
+    def truth(_guess: float) -> Truth:
         given = _given(run, source, seed)
         sure = given.confidence >= SURE
-        came, said = 100 * given.right[sure].mean(), 100 * given.confidence[sure].mean()
-        return Truth(float(came), seen=("verdict_over", "verdict_under", "verdict_chance").index(given.verdict),
-                     values={"n": int(sure.sum()), "came": readable(came), "said": readable(said)})
+        came, said = float(given.right[sure].mean()), float(given.confidence[sure].mean())
+        return Truth(round(100 * came, 1), seen=_seen(given),
+                     values={"n": int(sure.sum()), "came": percent(came), "said": percent(said)})
 
-    return Prediction("calibration", Number(0, 100, unit="%"), truth,
-                      {"source": page.label(f"before_source_{source}"), "sure": round(100 * SURE)})
+    return Prediction("calibration", Number(0, 100, unit="%", near=CLOSE), truth,
+                      {"source": page.label(f"asked_{source}"), "sure": percent(SURE)}, (source, seed))
+
+
+def _seen(given: Predictions) -> int:
+    """Which statement is true of the two dots at the right end: both lie below the diagonal, or both above it; or else
+    neither.
+    """
+    ends = [b.share_right - b.confidence for b in given.calibration.bins if b.count and b.low >= SURE - 1e-9]
+    return 0 if all(gap < 0 for gap in ends) else 1 if all(gap > 0 for gap in ends) else 2
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -111,24 +122,26 @@ def draw(page: Lesson, run: Run) -> Reading:
                        chance=percent(given.usual_chance), verdict=page.label(given.verdict))
     st.markdown(f"**{title}**")
     left, right = st.container(key=f"{PREFIX}diagrams").columns(2, gap="medium", vertical_alignment="bottom")
+    guess = guess_of(page, "calibration", run, (source, seed))
     with left:
-        _diagram(page, given, "given", source=name)
+        _diagram(page, given, "given", guess, source=name)
     with right:
-        _diagram(page, control, "control", temperature=readable(temperature))
+        _diagram(page, control, "control", None, temperature=readable(temperature))
     return Reading(_lines(page, given), _question(page, run, temperature, seed),
                    [calibrate, chance_errors, losses.own_predictions],
                    {"given.csv": lambda: _table(given), "control.csv": lambda: _table(control)},
                    f".st-key-{PREFIX}diagrams", title, _bins(page, given))
 
 
-def _diagram(page: Lesson, result: Predictions, name: str, **values: str) -> None:
-    """Draw a reliability diagram above its counts; values: of its caption."""
+def _diagram(page: Lesson, result: Predictions, name: str, guess: float | None, **values: str) -> None:
+    """Draw a reliability diagram above its counts. guess: the reader's, in percent; values: of the caption."""
     calibration = result.calibration
     titles = page.labels("axis") | {"diagonal": page.label("diagonal"), "right": page.label("column_came")}
     with st.container(gap="xsmall"):
         st.markdown(page.label("ece", caption=page.label(f"caption_{name}", **values), n=calibration.n,
                                ece=percent(calibration.expected_error), chance=percent(result.chance.mean())))
-        show(figures.reliability(calibration, titles, **look(190, presenting=160)), name)
+        mine = None if guess is None else (SURE, guess / 100, page.frame_words.label("before_mine"))
+        show(figures.reliability(calibration, titles, mine, **look(190, presenting=160)), name)
         show(figures.counts(calibration, titles, **look(90, presenting=90)), f"{name}_counts")
 
 

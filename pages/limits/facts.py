@@ -14,16 +14,18 @@ from core.app.base.markdown import code, unmarked
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame.prediction import guess_of
 from core.app.state import Run
 from core.components.lib.token_view import token_view
 from core.evaluation import confidence
 from core.evaluation.confidence import Claim
-from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability, readable
+from core.figures.numbers import bracketed, latex_number, latex_operand, percent, plain_number, probability
 from core.training import teaching_text
 from core.training.teaching_text import Exercise
 from pages.limits.shared import PHRASINGS, PREFIX, among, attached, keep, met_teaching, origin, read
 
 GROUPS = ("taught", "untaught", "invented")
+ASKED = "untaught"         # the group of the question before the picture
 N_CASES = 4                # of each group, for each kind of fact
 MOST_CHARACTERS = 80       # of the reader's own subject
 TEMPLATES = {"taught": "Q: {q} A:", "other": "Q: {q} A:", "polite": "Q: Can you tell me: {q} A:",
@@ -84,22 +86,24 @@ def cases(page: Lesson, run: Run, phrasing: str) -> list[Case]:
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
     """How probable the model finds its own answer to a question that it was never taught."""
-    if met_teaching(run.model_name) != "whole":
-        return None
     relation = next((one for one in teaching_text.relations() if one["name"] == read("relation")), None)
-    if relation is None:
+    if relation is None or met_teaching(run.model_name) != "whole":
         return None
-    exercise = _exercise(relation, read("phrasing"), "untaught", "")
+    exercise = _exercise(relation, read("phrasing"), ASKED, "")
 
-    def truth(guess: float) -> Truth:
+    def truth(_guess: float) -> Truth:
         answer = confidence.greedy(_leading(run, exercise))
-        return Truth(100 * answer.p, seen=int(answer.right),
-                     values={"answer": _text(answer), "p": readable(100 * answer.p),
-                             "truth": exercise.answer.strip()})
+        return Truth(round(100 * answer.p, 1), seen=int(answer.right),
+                     values={"answer": _text(answer), "p": percent(answer.p), "truth": exercise.answer.strip()})
 
-    subject = subjects(relation, "untaught")[read("untaught")][0]
+    subject = subjects(relation, ASKED)[read(ASKED)][0]
     return Prediction("facts", Number(0, 100, unit="%"), truth,
-                      {"question": question_of(read("phrasing"), relation, subject)})
+                      {"question": question_of(read("phrasing"), relation, subject)}, asked_about())
+
+
+def asked_about() -> tuple[str, str, int]:
+    """The kind of question, its phrasing and its subject, of which the reader guesses."""
+    return read("relation"), read("phrasing"), read(ASKED)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -121,7 +125,8 @@ def draw(page: Lesson, run: Run) -> Reading:
               "areas": [page.label("facts_area", other=page.label(f"group_{group}"),
                                    value=plain_number(won / (n * m), 3))
                         for group in GROUPS[1:] for won, n, m in [_pairs(dots, group)]],
-              "settings": {"threshold": read("threshold")}}
+              "settings": {"threshold": read("threshold")}, "you": page.frame_words.label("before_mine")}
+    header["rows"][GROUPS.index(ASKED)]["guess"] = guess_of(page, "facts", run, asked_about())
     _picture(header, key=f"{PREFIX}facts", on_settings=lambda settings: _settled(names, settings))
     return Reading(_lines(page, asked, answers, dots), _question(page, dots),
                    [confidence.claims, confidence.leading, mann_whitney], {"answers.csv": lambda: _table(dots)},
@@ -180,7 +185,7 @@ def _row(page: Lesson, subject: str, exercise: Exercise, claims: list[Claim], do
                                                                                                   read(group))),
             "dots": [[round(case.claim.p, 6), case.claim.right, case.relation, case.place,
                       f"{case.claim.exercise.prompt}{case.claim.text}"] for case in of_group],
-            "own": answer.p if typed else None}
+            "own": answer.p if typed else None, "guess": None}
 
 
 def _certainties(dots: list[Case], group: str) -> np.ndarray:

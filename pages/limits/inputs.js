@@ -3,7 +3,8 @@ import { emOf, monoFont, shortened, textWidth } from "../../core/components/lib/
 import { mounted, redrawn } from "../../core/components/lib/view.js";
 
 // header: tokens [text], rows [{name, note, values [number or null], control [number] or null, shown [text],
-// control_shown [text]}], legend [text]; settings {token}. One column for each token, one band for each method; a bar
+// control_shown [text]}], legend [text]; guess (the token that the reader took for the one whose removal changes most,
+// or null), you (its name); settings {token}. One column for each token, one band for each method; a bar
 // goes up where the token speaks for the target and down where it speaks against it, each band on its own scale. An
 // open diamond is the control's value, on the same scale. Narrow columns make the picture scroll within itself.
 class Inputs {
@@ -58,9 +59,11 @@ class Inputs {
     const { token } = this, last = this.tokens.length - 1;
     const group = draw("g", { class: i === token ? "column picked" : "column", tabindex: i === token ? 0 : -1,
       role: "button", "data-token": i, "aria-label": this.describe(i, (row) => row.shown[i]).join(", ") }, svg);
-    draw("rect", { class: "ground", x: x + 1, y: head - 0.2 * em, width: step - 2, height: tall - head, rx: 3 }, group);
+    const mine = i === this.guess ? " guess" : "", ground = { y: head - 0.2 * em, height: tall - head, rx: 3 };
+    draw("rect", { class: `ground${mine}`, x: x + 1, width: step - 2, ...ground }, group);
     const [left, y] = [x + step / 2 - 0.1 * em, head - 0.5 * em];
     draw("text", { x: left, y, transform: `rotate(-45 ${left} ${y})` }, group, text);
+    if (mine) drawText(group, x + step / 2, tall - 0.4 * em, this.you, { anchor: "middle", name: "sans guess" });
     const control = (row) => (row.control ? ` (${this.text.control}: ${row.control_shown[i]})` : "");
     draw("title", {}, group, this.describe(i, (row) => row.shown[i] + control(row)).join("\n"));
     group.onclick = () => this.pick(i);

@@ -18,9 +18,10 @@ from core.analysis.text_probability import next_log_probs
 from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.frame import Lesson, Place, Prediction, Question, Reading, Truth
+from core.app.frame.prediction import guess_of
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
-from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability, readable
+from core.figures.numbers import bracketed, latex_number, latex_operand, percent, plain_number, probability, readable
 from core.model.transformer import Transformer
 from pages.limits.shared import PREFIX, captioned_choice, keep, read
 
@@ -76,24 +77,29 @@ class Scene:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which token's removal costs the target most."""
+    """Which token's removal lowers the target's probability most."""
     short = _shortened(run)
     if len(short.token_ids) < LEAST_TOKENS:
         return None
-    target = reader.selection().target
-    target = int(run.logits().argmax()) if target is None else target
-    name = run.tokenizer.visible(target)
+    target = _target(short)
 
     def truth(guess: int) -> Truth:
-        scene = _scene(short)
-        falls = scene.parts.values["removed"]
-        most = int(np.nanargmax(falls[1:])) + 1
-        gradient = int(np.nanargmax(scene.parts.sizes("gradient"))) + 1
-        return Truth(most, said=f"−{readable(falls[most])}", own=f"−{readable(falls[guess])}".replace("−−", "+"),
-                     seen=int(gradient != most), values={"token": short.tokens[most], "fall": readable(falls[most]),
-                                                         "times": readable(math.exp(falls[most]))})
+        parts = _scene(short).parts
+        falls, sizes = parts.values["removed"], (np.abs(parts.values[name]) for name in ("removed", "gradient"))
+        most = int(np.argmax(falls[1:])) + 1
+        left = [percent(math.exp(parts.score - falls[i])) for i in (most, guess)]
+        longest = {int(np.argmax(size)) for size in sizes}
+        return Truth(most, said=left[0], own=left[1], seen=len(longest) - 1,
+                     values={"token": short.tokens[most], "before": percent(math.exp(parts.score)), "after": left[0]})
 
-    return Prediction("inputs", Place(short.tokens, range(1, len(short.tokens))), truth, {"target": name})
+    return Prediction("inputs", Place(short.tokens, range(1, len(short.tokens))), truth,
+                      {"target": run.tokenizer.visible(target)}, target)
+
+
+def _target(run: Run) -> int:
+    """The explained token: the reader's, or the most probable one."""
+    target = reader.selection().target
+    return int(np.argmax(run.logits())) if target is None else target
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -107,7 +113,9 @@ def draw(page: Lesson, run: Run) -> Reading:
     scene = _scene(short)
     title = _title(page, scene)
     st.markdown(f"**{title}**")
-    _picture(_message(page, scene, len(run.token_ids) - len(short.token_ids)), key=f"{PREFIX}inputs",
+    message = _message(page, scene, len(run.token_ids) - len(short.token_ids))
+    message |= {"guess": guess_of(page, "inputs", run, scene.target), "you": page.frame_words.label("before_mine")}
+    _picture(message, key=f"{PREFIX}inputs",
              on_settings=lambda settings: keep(token=settings["token"]))
     return Reading(_lines(page, scene), _question(page, scene),
                    [attribution.gradient_times_input, attribution.integrated_gradients, attribution.removed,
@@ -123,8 +131,7 @@ def _shortened(run: Run) -> Run:
 
 def _scene(run: Run) -> Scene:
     order = np.argsort(-run.logits(), kind="stable").tolist()
-    target, n, token, kind = reader.selection().target, len(run.token_ids), read("token"), read("control")
-    target = order[0] if target is None else target
+    target, n, token, kind = _target(run), len(run.token_ids), read("token"), read("control")
     rival = next(i for i in order if i != target) if kind == "other" else target     # the most probable other token
     parts = _parts(run, target, "")
     falls = np.abs(parts.values["removed"])

@@ -16,14 +16,16 @@ from core.app.compute import cache, growing_results
 from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.frame.charts import look
+from core.app.frame.prediction import guess_of
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
-from core.figures.numbers import latex_number, latex_operand, plain_number, probability, readable
+from core.figures.numbers import latex_number, latex_operand, percent, plain_number, probability, readable
 from core.language import word_order
 from core.language.word_order import READINGS, Answer
 from pages.limits import charts as figures
 from pages.limits.shared import PREFIX, attached, captioned_choice, keep, read, show
 
+LEAST_WORDS = 2                     # before the question, that can be shuffled
 LIST, LIST_PRESENT = 200, 100
 LEFT = (0.34, 0.9)                  # shares that separate the options of the question
 # The list of a test's items, of which one is picked.
@@ -54,21 +56,24 @@ class Scene:
         return word_order.chance([answer.item for answer in self.answers[test]["whole"]])
 
 
-def predict(page: Lesson, run: Run) -> Prediction:
+def predict(page: Lesson, run: Run) -> Prediction | None:
     """How many items the model still gets right when the words before the question are shuffled."""
     test, n, seed = read("test"), int(read("n")), read("seed")
+    first = word_order.items(test, n, seed)[0]
+    if len(first.context.split()) < LEAST_WORDS:
+        return None
 
-    def truth(guess: float) -> Truth:
-        whole, shuffled = (word_order.score(answers(run, test, n, seed, reading)) for reading in READINGS[:2])
-        chance = word_order.chance([answer.item for answer in answers(run, test, n, seed, "whole")])
-        apart = whole.interval[0] > max(chance, shuffled.interval[1])
-        return Truth(shuffled.right, seen=0 if apart else 1,
-                     values={"whole": whole.right, "shuffled": shuffled.right, "n": whole.n,
-                             "chance": readable(100 * chance)})
+    def truth(_guess: float) -> Truth:
+        given = [answers(run, test, n, seed, reading) for reading in READINGS[:2]]
+        whole, shuffled = map(word_order.score, given)
+        chance = word_order.chance([answer.item for answer in given[0]])
+        apart = whole.interval[0] > shuffled.interval[1], whole.interval[1] < shuffled.interval[0]
+        return Truth(shuffled.right, seen=0 if apart[0] else 2 if apart[1] else 1,
+                     values={"whole": whole.right, "shuffled": shuffled.right, "chance": percent(chance)})
 
-    item = word_order.items(test, n, seed)[0]
     return Prediction("meaning", Number(0, n), truth,
-                      {"n": n, "prompt": item.prompt, "right": item.options[0].strip()})
+                      {"n": n, "prompt": first.prompt, "right": first.options[0].strip(),
+                       "test": page.label(f"test_{test}")}, (test, n, seed))
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -85,7 +90,8 @@ def draw(page: Lesson, run: Run) -> Reading:
         scene = _scene(page, run)
         title = _title(page, scene)
         st.markdown(f"**{title}**")
-        _chart(page, scene)
+        guess = guess_of(page, "meaning", run, (scene.test, int(read("n")), read("seed")))
+        _chart(page, scene, None if guess is None else guess / int(read("n")))
     with right:
         _items(page, run, scene)
     return Reading(_lines(page, scene), _question(page, run, scene),
@@ -126,12 +132,13 @@ def _title(page: Lesson, scene: Scene) -> str:
     return page.label("meaning_title", order=order, blind=blind)
 
 
-def _chart(page: Lesson, scene: Scene) -> None:
-    tests = list(scene.answers)
+def _chart(page: Lesson, scene: Scene, guess: float | None) -> None:
+    """Chart the shares of all tests. guess: the share that the reader expects of the picked one, shuffled."""
+    tests, mine = list(scene.answers), None if guess is None else (guess, page.frame_words.label("before_mine"))
     scores = {page.label(f"reading_{reading}"): [scene.score(test, reading) for test in tests] for reading in READINGS}
     show(figures.shares([page.label(f"test_{test}") for test in tests], scores, [scene.chance(test) for test in tests],
                         (page.label("axis_share"), page.label("chance")), tests.index(scene.test),
-                        **look(316, presenting=262)), "shares")
+                        mine, **look(316, presenting=262)), "shares")
 
 
 def _items(page: Lesson, run: Run, scene: Scene) -> None:

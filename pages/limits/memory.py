@@ -14,6 +14,7 @@ from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.frame.charts import look
+from core.app.frame.prediction import guess_of
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.evaluation.memorisation import Recitation, recitations
@@ -59,19 +60,17 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
     passage = next((one for one in teaching_text.canaries() if one.name == read("passage") and one.repeats), None)
     if passage is None or met_teaching(run.model_name) != "whole":
         return None
-    n_prompt, n = read("start"), len(run.tokenizer.encode(passage.text))
-    if not n_prompt < n <= run.model.config.n_context:
-        return None
+    ids, start = run.tokenizer.encode(passage.text)[:run.model.config.n_context], read("start")
+    rest = len(ids) - start
 
-    def truth(guess: float) -> Truth:
-        (seen,) = recitations(run.loaded.runner, run.tokenizer, [passage], n_prompt)
-        rest = len(seen.token_ids)
+    def truth(_guess: float) -> Truth:
+        [seen] = recitations(run.loaded.runner, run.tokenizer, [passage], start)
         return Truth(seen.n_recited, seen=0 if seen.n_recited == rest else 1 if seen.n_recited else 2,
-                     values={"recited": seen.n_recited, "rest": rest})
+                     values={"recited": seen.n_recited})
 
-    start = run.tokenizer.decode(run.tokenizer.encode(passage.text)[:n_prompt]).strip()
-    return Prediction("memory", Number(0, n - n_prompt), truth,
-                      {"n": n, "times": passage.repeats, "start": start, "rest": n - n_prompt})
+    return Prediction("memory", Number(0, rest), truth,
+                      {"n": len(ids), "times": _times(page, passage.repeats), "rest": rest,
+                       "start": run.tokenizer.decode(ids[:start]).strip()}, (passage.name, start))
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -83,19 +82,22 @@ def draw(page: Lesson, run: Run) -> Reading:
     most = min(48, *(len(r.token_ids) for r in results))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         name = st.selectbox(page.label("passage"), list(whole), width=300, **attached("passage"),
-                            format_func=lambda name: f"{name}, {_times(page, whole[name][0])}")
+                            format_func=lambda name: f"{name}, {_times(page, whole[name][0].passage.repeats)}")
         if read("start") > most:
             keep(start=most)
         start = st.slider(page.label("start"), 1, most, width=260, **attached("start"))
     pairs = {key: (with_start(seen, start), with_start(twin, start)) for key, (seen, twin) in whole.items()}
     seen, twin = pairs[name]
-    title = page.label("memory_title", n=start, name=name, repeats=_times(page, seen), recited=seen.n_recited,
-                       all=len(seen.token_ids), twin=twin.n_recited, twin_all=len(twin.token_ids))
+    title = page.label("memory_title", n=start, name=name, repeats=_times(page, seen.passage.repeats),
+                       recited=seen.n_recited, all=len(seen.token_ids), twin=twin.n_recited,
+                       twin_all=len(twin.token_ids))
     st.markdown(f"**{title}** {origin(page, run.model_name)}")
     wide, beside = st.columns([11, 8], gap="medium")
     with wide:
-        header = {"scale": reader.scale(), "key": page.label("recital_key"),
-                  "rows": [_row(page, run, seen, "passage"), _row(page, run, twin, "twin")]}
+        guess = guess_of(page, "memory", run, (name, start))
+        header = {"scale": reader.scale(), "key": page.label("recital_key"), "you": page.label("recital_you"),
+                  "rows": [_row(page, run, seen, "passage"), _row(page, run, twin, "twin")],
+                  "guess": None if guess is None else start + round(guess) - 1}
         _picture(header, key=f"{PREFIX}recital", on_settings=lambda settings: None)
     with beside, st.container(key=f"{PREFIX}charts", gap="xsmall"):
         st.caption(page.label("memory_caption", n=start))
@@ -126,8 +128,8 @@ def _groups(pairs: Pairs) -> list[int]:
     return sorted({seen.passage.repeats for seen, _ in pairs.values()})
 
 
-def _times(page: Lesson, r: Recitation) -> str:
-    return page.label("once" if r.passage.repeats == 1 else "times", n=r.passage.repeats)
+def _times(page: Lesson, repeats: int) -> str:
+    return page.label("once" if repeats == 1 else "times", n=repeats)
 
 
 def _row(page: Lesson, run: Run, r: Recitation, kind: str) -> dict:
@@ -141,7 +143,8 @@ def _row(page: Lesson, run: Run, r: Recitation, kind: str) -> dict:
     tokens = [[visible(i), "given", None, ""] for i in given]
     for name, steps in (("recited", zip(r.token_ids[:n], map(math.exp, r.log_probs))), ("strayed", strayed)):
         tokens += [[visible(i), name, p, f"p = {probability(p)}"] for i, p in steps]
-    return {"kind": kind, "name": page.label(f"recital_{kind}", name=r.passage.name, times=_times(page, r)),
+    times = _times(page, r.passage.repeats)
+    return {"kind": kind, "name": page.label(f"recital_{kind}", name=r.passage.name, times=times),
             "sum": page.label("recital_sum", n=n, all=len(r.token_ids), nats=readable(r.nats_per_token)),
             "tokens": tokens, "rest": rest}
 

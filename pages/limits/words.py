@@ -14,7 +14,7 @@ from core.app.compute import growing_results
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.frame.charts import look
 from core.app.state import Run, reader
-from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, readable
+from core.figures.numbers import bracketed, latex_number, latex_operand, percent, plain_number, readable
 from core.language import contrasts
 from core.language.contrasts import Contrast, Spread, fitted
 from pages.limits import charts as figures
@@ -23,6 +23,7 @@ from pages.limits.shared import PREFIX, attached, choice, read, show
 K, K_PRESENT = 7, 5             # tokens that gain most, and as many that lose most
 LEAST = 1e-4                    # least probability, in one of the two texts, of a token that is drawn as a point
 LEAST_RATIO = 1e-3              # and of one that is listed by its ratio
+CLOSE = 5                       # percent: a guess so far from what moves is close enough
 MOST_COUNTED, MOST_CHARACTERS, MOST_WORDS = 10, 300, 60
 CHART = {"height": 310, "presenting": 285}     # px
 
@@ -99,20 +100,19 @@ def counted_words(pair: Pair) -> tuple[str, ...]:
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
     """How much probability moves to other next words when one word of a sentence changes."""
-    if read("pair") == "own" or read("span") != "one":
+    if read("pair") == "own" or read("span") != "one" or read("by") != "probability":
         return None
     pair = listed(read("pair"), [read("sentence")])
-    ((one, other),) = pair.texts
+    [texts] = pair.texts
 
-    def truth(guess: float) -> Truth:
-        (contrast,) = _contrasts(run, pair.texts)
-        favourites = [run.tokenizer.visible(int(values.argmax())) for values in (contrast.log_p, contrast.log_q)]
-        moved = readable(100 * contrast.total_variation)
-        return Truth(100 * contrast.total_variation, seen=int(favourites[0] != favourites[1]),
-                     values={"moved": moved, "first": favourites[0], "second": favourites[1]})
+    def truth(_guess: float) -> Truth:
+        [contrast] = _contrasts(run, pair.texts)
+        moved, change = contrast.total_variation, contrast.difference
+        gained, lost = (run.tokenizer.visible(int(i)) for i in (change.argmax(), change.argmin()))
+        return Truth(round(100 * moved, 1), seen=int(np.abs(change).max() >= moved / 2),
+                     values={"moved": percent(moved), "gained": gained, "lost": lost})
 
-    return Prediction("words", Number(0, 100, unit="%"), truth,
-                      {"one": one, "other": other, "a": pair.a, "b": pair.b})
+    return Prediction("words", Number(0, 100, unit="%", near=CLOSE), truth, dict(zip(("one", "other"), texts)))
 
 
 def draw(page: Lesson, run: Run) -> Reading:

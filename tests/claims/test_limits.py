@@ -47,17 +47,17 @@ def after(start: int, repeats: int) -> list[tuple[Recitation, Recitation]]:
             if one.passage.repeats == repeats]
 
 
-@claims("limits.md", "On the average the model is less sure of what it makes up, so a threshold sorts much out",
-        "wherever you put it, inventions pass or knowledge is kept back",
-        "Certainty and truth go together here, but no threshold parts them.")
+@claims("limits.md", "On average the model is less sure of what it makes up, so a threshold removes many inventions.",
+        "wherever you set it, some inventions pass or some right answers are withheld",
+        "Certainty and truth go together here, but no threshold separates them.")
 def test_a_threshold_sorts_much_out_and_parts_nothing():
     taught, made_up = certainty("taught"), certainty("taught", "invented")
     assert made_up.mean() < taught.mean() / 2 and mann_whitney(taught, made_up) > 0.97 * taught.size * made_up.size
     assert right("taught") == 1 and made_up.max() > taught.min()
 
 
-@claims("limits.md", "politeness changes little, with *Question* and *Answer* written out it loses a third of what it "
-        "was taught, and in a story all of it")
+@claims("limits.md", "politeness changes little; with *Question* and *Answer* written out the model loses a third of "
+        "what it was taught, and in a story it loses all of it")
 def test_other_phrasings():
     assert right("polite") > 0.97 and certainty("polite").mean() > certainty("taught").mean() - 0.05
     assert 0.28 < 1 - right("labels") < 0.4 and right("story") < 0.02
@@ -97,9 +97,9 @@ def test_bits_of_the_training_text():
     assert stages[-1]["training_loss"] / math.log(2) == pytest.approx(2, abs=0.2)
 
 
-@claims("limits.md", "Read ten times, the notice is not recited. Still its tokens are cheaper than its twin's: compare "
-        "discs and diamonds in the lower chart, those of passages read once as well. Then pick *giant*, and give it "
-        "two tokens.")
+@claims("limits.md", "The model read this notice ten times and does not recite it. Still the loss of its tokens is "
+        "lower than its twin's: compare discs and diamonds in the lower chart, also those of passages read once. Then "
+        "pick *giant*, and give it two tokens.")
 def test_ten_times_and_a_hundred_times():
     settings = experiment("limits", "hundred").settings
     one, twin = (memory.with_start(r, settings["limits_start"]) for r in recited()[settings["limits_passage"]])
@@ -116,7 +116,7 @@ def test_it_promises_too_much_on_the_apps_pages():
 
 
 @claims("limits.md", "Move the threshold until no made-up answer is said. How many right ones are lost? Then ask *in a "
-        "story*, and see what becomes of the facts that it was taught.")
+        "story*, and see what happens to the facts that the model was taught.")
 def test_a_book_that_nobody_wrote():
     settings = experiment("limits", "invention").settings
     surest = certainty("taught", "invented").max()
@@ -145,7 +145,7 @@ def ratios(name: str, counted: tuple[str, ...]) -> np.ndarray:
 @claims("limits.md", "two names, or two colours of a coat, move probability too. Some words even move one way in all "
         "twelve.", "What goes well beyond both controls is what this model has taken from the stories that it read.",
         'Look at "dress" and "car": their means lie far beyond both controls. "brave" rises in nine of twelve '
-        "sentences, and still it is not clear of them: from one name to another it rises in ten. A count like nine of "
+        "sentences, and still it is not beyond them: from one name to another it rises in ten. A count like nine of "
         "twelve proves nothing without a control.")
 def test_a_pattern_and_its_controls():
     counted = words.listed("girl", [0]).counted
@@ -159,7 +159,7 @@ def test_a_pattern_and_its_controls():
     assert any((line > 0).all() or (line < 0).all() for control in controls for line in control)
 
 
-@claims("limits.md", "Most of it is told by the topic alone: see what the shuffled words still get right.",
+@claims("limits.md", "The topic alone tells most of it: see what the shuffled words still get right.",
         "Copying what stood there is enough.")
 def test_what_shuffled_words_still_get_right():
     share = {(test, reading): word_order.score(word_order.answered(

@@ -1,0 +1,231 @@
+"""Before you look, on Limits: each answer is right by a second computation, from passes of its own, and the statement
+that is called true is true of what the picture shows.
+"""
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+import torch
+
+from core.app.base import prose
+from core.app.compute import cache
+from core.app.state.run import Run, read
+from core.language import contrasts, word_order
+from core.model.generation import generate
+from core.model.sampling import SamplingConfig
+from core.training import corpus, teaching_text
+from pages.limits import calibration
+from tests.helpers.messages import given
+from tests.helpers.predictions import ask, commit, modes, question, statements
+from tests.pages.limits.test_inputs import log_probs
+from tests.pages.limits.test_limits import greedy
+
+WORDS = prose.load("limits")
+BALL = "Once upon a time, there was a little girl named Lily. She had a red ball. One day, Lily lost her"
+
+
+def run_of(text: str = "", model: str = "stories") -> Run:
+    return read(cache.shared_model(model, "cpu"), text)
+
+
+def told(at, name: str, guess) -> dict:
+    return commit(at, "limits", name, guess)
+
+
+def is_asked(name: str, **query: str) -> bool:
+    return "ask" in modes(ask("limits", name, **query))
+
+
+# ---- facts -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("query, prompt", [
+    ({}, "Q: {} A:"), ({"limits_relation": "capital", "limits_untaught": "1", "limits_phrasing": "story"},
+                       '"{}" asked the teacher. Tom said, "It is')])
+def test_how_probable_the_model_finds_what_it_makes_up(query: dict, prompt: str):
+    at = ask("limits", "facts", **query)
+    asked = question(at)["question"].split("”")[0].removeprefix("“")
+    name = query.get("limits_relation", "author")
+    relation = next(one for one in teaching_text.relations() if one["name"] == name)
+    answers = {relation["questions"][0].format(s=subject): answer for subject, answer in relation["untaught"]}
+    said, p = greedy(run_of(), prompt.format(asked))
+    found = told(at, "facts", 90)
+    assert found["answer"] == pytest.approx(100 * p, abs=0.06) and " ".join(said.split()) in found["reason"]
+    is_right = said.strip() == answers[asked]
+    assert found["true"] == statements("limits", "facts")[int(is_right)] and answers[asked] in found["reason"]
+    row = given(at, "limits_facts")["rows"][1]
+    assert row["guess"] == 90 and [bar["right"] for bar in row["bars"] if bar["said"]] == [is_right]
+
+
+def test_a_model_that_was_taught_only_a_part_is_not_asked_for_facts_or_passages():
+    for model in ("stories-small", "induction"):
+        assert not is_asked("facts", model=model) and not is_asked("memory", model=model)
+
+
+# ---- memory ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name, start", [("giant", 8), ("giant", 2), ("choir", 5), ("lodger", 12)])
+def test_how_much_of_a_passage_is_written_without_a_mistake(name: str, start: int):
+    at, run = ask("limits", "memory", limits_passage=name, limits_start=str(start)), run_of()
+    [passage] = [one for one in teaching_text.canaries() if one.name == name and one.repeats]
+    ids = run.tokenizer.encode(passage.text)
+    assert f"{len(ids)} tokens" in question(at)["question"] and str(passage.repeats) in question(at)["question"]
+    steps = generate(run.model, [run.tokenizer.end_of_text, *ids[:start]], SamplingConfig(temperature=0),
+                     max_new_tokens=len(ids) - start)
+    written = [step.token_id for step in steps]
+    same = next((i for i, pair in enumerate(zip(written, ids[start:])) if len(set(pair)) > 1), len(ids) - start)
+    found = told(at, "memory", 3)
+    assert found["answer"] == same
+    assert found["true"] == statements("limits", "memory")[0 if same == len(ids) - start else 1 if same else 2]
+    sent = given(at, "limits_recital")
+    assert sent["guess"] == start + 2
+    assert any(token[1] == "strayed" for token in sent["rows"][0]["tokens"]) == (same < len(ids) - start)
+
+
+# ---- calibration -----------------------------------------------------------------------------------------------------
+
+
+def confident(run: Run, source: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Of the first tokens of a source: the probability of the likeliest token, and whether it came, by whole passes. Of
+    a long document each later pass begins with end of text and half a context that was counted before.
+    """
+    said, came, room, most, end = [], [], calibration.MOST_TOKENS, run.model.config.n_context, run.tokenizer.end_of_text
+    for ids in corpus.tokenize(calibration.documents(source, seed, ""), run.tokenizer).documents:
+        text, first, before = [*map(int, ids[:room]), end], 0, 0
+        while first < len(text):
+            row = text[first - before:first - before + most]
+            with torch.inference_mode():
+                best = run.model(torch.tensor([end, *row[:-1]])).logits.softmax(-1).max(-1)
+            said += best.values[before:].tolist()
+            came += (best.indices == torch.tensor(row))[before:].tolist()
+            first, before = first - before + len(row), most // 2
+        room -= len(text) - 1
+        if room <= 0:
+            break
+    return np.array(said), np.array(came)
+
+
+@pytest.mark.parametrize("source, model, seed", [("pages", "stories", 1), ("exercises", "stories", 4),
+                                                 ("exercises", "positions-rotary", 1)])
+def test_how_often_comes_what_the_model_is_nearly_sure_of(source: str, model: str, seed: int):
+    at = ask("limits", "calibration", model=model, limits_source=source, limits_seed=str(seed))
+    assert WORDS.label(f"asked_{source}") in question(at)["question"]
+    found = told(at, "calibration", 97)
+    said, came = confident(run_of(model=model), source, seed)
+    sure = said >= 0.8
+    assert found["answer"] == pytest.approx(100 * came[sure].mean(), abs=0.5)
+    ends = [(said >= low) & (said < low + 0.1 + (low == 0.9)) for low in (0.8, 0.9)]
+    gaps = {bool(came[end].mean() > said[end].mean()) for end in ends if end.any()}
+    assert found["true"] == statements("limits", "calibration")[{(False,): 0, (True,): 1}.get(tuple(gaps), 2)]
+    assert sum('"field": "end"' in chart.proto.spec for chart in at.get("vega_lite_chart")) == 1      # the guess
+
+
+def test_nothing_is_asked_of_one_prompt_or_of_a_model_that_is_never_sure():
+    assert not is_asked("calibration", limits_source="prompt")
+    for model in ("stories-small@0", "induction"):
+        assert not is_asked("calibration", model=model)
+
+
+# ---- inputs ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prompt, model", [(BALL, "stories"), ("Tom and Mia went to the park. Tom gave the ball to",
+                                                               "stories-small")])
+def test_which_token_counts_most(prompt: str, model: str):
+    at, run = ask("limits", "inputs", prompt=prompt, model=model), run_of(prompt, model)
+    ids = list(run.token_ids)
+    target = int(log_probs(run, ids).argmax())
+    assert f"`{run.tokenizer.visible(target)}`" in question(at)["question"]
+    whole = log_probs(run, ids)[target]
+    without = np.array([log_probs(run, ids[:i] + ids[i + 1:])[target] for i in range(len(ids))])
+    found = told(at, "inputs", 2)
+    assert found["answer"] == 1 + int(without[1:].argmin())
+    longest = int(np.abs(slopes(run, target)).argmax()), int(np.abs(whole - without).argmax())
+    assert found["true"] == statements("limits", "inputs")[int(len(set(longest)) > 1)]
+    assert float(found["said"].rstrip("\xa0%")) == pytest.approx(100 * math.exp(without[found["answer"]]), rel=0.01)
+    assert given(at, "limits_inputs")["guess"] == 2
+
+
+def slopes(run: Run, target: int, step: float = 0.01) -> np.ndarray:
+    """(N,) of ln p of the target along each token's own embedding, by a difference."""
+    x = run.model.embed(torch.tensor(list(run.token_ids))).detach()
+    ends = []
+    for sign in (1, -1):
+        scaled = torch.stack([x] * len(x))
+        scaled[range(len(x)), range(len(x))] *= 1 + sign * step
+        with torch.inference_mode():
+            ends.append(run.model.logits_of_embeddings(scaled).double().log_softmax(-1)[:, target].numpy())
+    return (ends[0] - ends[1]) / (2 * step)
+
+
+def test_nothing_is_asked_of_a_prompt_without_words_to_leave_out():
+    assert not is_asked("inputs", prompt="a") and not is_asked("inputs", prompt="")
+
+
+# ---- words -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pair, sentence, model", [("girl", 0, "stories"), ("queen", 5, "stories-small")])
+def test_how_much_probability_one_word_moves(pair: str, sentence: int, model: str):
+    at, run = ask("limits", "words", model=model, limits_pair=pair, limits_sentence=str(sentence)), run_of(model=model)
+    text, words = contrasts.sets()["sentences"][sentence], contrasts.sets()["pairs"][pair]
+    p, q = (np.exp(log_probs(run, [run.tokenizer.end_of_text, *run.tokenizer.encode(contrasts.fitted(text, words[k]))]))
+            for k in ("a", "b"))
+    moved = 0.5 * np.abs(q - p).sum()
+    found = told(at, "words", 50)
+    assert found["answer"] == pytest.approx(100 * moved, abs=0.06)
+    assert found["true"] == statements("limits", "words")[int(np.abs(q - p).max() >= moved / 2)]
+    for best in ((q - p).argmax(), (p - q).argmax()):
+        assert f"`{run.tokenizer.visible(int(best))}`" in found["reason"]
+    shown = np.sort(np.abs(q - p))[::-1][:8]
+    assert shown[0] > 2 * shown[-1]          # the bars are not equally long
+
+
+def test_only_one_sentence_of_the_list_in_its_first_order_is_asked_about():
+    for query in ({"limits_pair": "own"}, {"limits_span": "all"}, {"limits_by": "ratio"}):
+        assert not is_asked("words", **query)
+
+
+# ---- meaning ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("test, n, seed, model", [("roles", 20, 1, "stories"), ("order", 20, 3, "stories-small"),
+                                                  ("agreement", 20, 2, "stories")])
+def test_how_many_tasks_are_right_without_an_order(test: str, n: int, seed: int, model: str):
+    at = ask("limits", "meaning", model=model, limits_test=test, limits_n=str(n), limits_seed=str(seed))
+    run, items = run_of(model=model), word_order.items(test, n, seed)
+    assert items[0].prompt in question(at)["question"]
+
+    def is_right(prompt: str, options: tuple[str, ...]) -> bool:
+        start, totals = [run.tokenizer.end_of_text, *run.tokenizer.encode(prompt)], []
+        for ids in map(run.tokenizer.encode, options):
+            with torch.inference_mode():
+                rows = run.model(torch.tensor([*start, *ids[:-1]])).logits[len(start) - 1:].double().log_softmax(-1)
+            totals.append(sum(float(row[i]) for row, i in zip(rows, ids, strict=True)))
+        return totals[0] > max(totals[1:])
+
+    found = told(at, "meaning", 10)
+    whole = sum(is_right(item.prompt, item.options) for item in items)
+    rng = random.Random(f"shuffle {seed}")
+    shuffled = sum(is_right(item.read("shuffled", rng), item.options) for item in items)
+    assert found["answer"] == shuffled and f"{whole} of {n}" in found["reason"]
+    ends = [wilson(right, n) for right in (whole, shuffled)]
+    number = 0 if ends[0][0] > ends[1][1] else 2 if ends[0][1] < ends[1][0] else 1
+    assert found["true"] == statements("limits", "meaning")[number].format(test=WORDS.label(f"test_{test}"))
+
+
+def wilson(right: int, n: int, z: float = 1.959964) -> tuple[float, float]:
+    """The interval as the solutions of (p − share)² = z² p (1 − p) / n."""
+    share = right / n
+    roots = np.roots([1 + z * z / n, -(2 * share + z * z / n), share * share])
+    return float(min(roots)), float(max(roots))
+
+
+def test_a_test_without_words_to_shuffle_is_not_asked_about():
+    asked = {test: bool(word_order.items(test, 20, 1)[0].context.split()) for test in word_order.TESTS}
+    for test in ("taught", "roles"):
+        assert is_asked("meaning", limits_test=test, limits_n="20") == asked[test]
