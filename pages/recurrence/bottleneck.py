@@ -2,21 +2,44 @@
 trained while the reader watches.
 """
 import functools
+import math
 
 import numpy as np
 import streamlit as st
 
-from core.app.frame import Lesson, Question, Reading, job_controls
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, job_controls
+from core.app.frame.prediction import guess_of
 from core.app.state import Run, reader
 from core.figures import lines as figures
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import memory_tasks
 from core.learning.memory_tasks import N_SYMBOLS, WRITERS, Rewriting, RewritingRecord
-from pages.recurrence.copy import answers, curves, training_tables, training_title, visible
-from pages.recurrence.shared import chart_height, choice, named, seed_field, show_spec, slider
+from pages.recurrence import recorded
+from pages.recurrence.copy import answers, curves, kept_unless_run, training_tables, training_title, visible
+from pages.recurrence.shared import chart_height, choice, named, read, seed_field, show_spec, slider
 
 N_STEPS, EVERY = 600, 25
 N_RECORDS = 1 + N_STEPS // EVERY
+CLEAR = 0.05            # a larger difference of two accuracies is seen as one
+NUMBER_BITS = 32        # of a number of the vector
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How many symbols of the longest source are right when one vector has to hold it, in the recorded training."""
+    task, n_hidden, seed = Rewriting(read("order"), int(read("longest"))), int(read("hidden")), int(read("seed"))
+    kept = recorded.rewriting_run(task, n_hidden, seed)
+    if not kept:
+        return None
+
+    def truth(_guess: float) -> Truth:
+        one, attended = (task.longest * kept[-1].accuracy[name][-1] for name in WRITERS)
+        gap = kept[-1].accuracy["attention"][-1] - kept[-1].accuracy["bottleneck"][-1]
+        return Truth(round(one, 1), seen=0 if gap > CLEAR else 2 if gap < -CLEAR else 1,
+                     values={"one": readable(one), "attention": readable(attended)})
+
+    return Prediction("bottleneck", Number(0, task.longest, step=0.5), truth,
+                      {"n": task.longest, "m": n_hidden, "steps": kept[-1].step, "kinds": N_SYMBOLS,
+                       "order": page.label(f"asked_{task.order}")}, (task, n_hidden, seed))
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -28,15 +51,20 @@ def draw(page: Lesson, run: Run) -> Reading:
         seed = seed_field(page)
         task = Rewriting(order, longest)
         key = ("bottleneck", task, n_hidden, seed)
+        kept = kept_unless_run(page, key, recorded.rewriting_run(task, n_hidden, seed))
         running = job_controls.training_controls(
-            page, key, "train", lambda: memory_tasks.train_rewriting(task, n_hidden, seed, N_STEPS, EVERY))
-    job_controls.follow(page, key, running, lambda records: _picture(page, task, n_hidden, seed, records), N_RECORDS)
-    records = job_controls.records_of(page, key)
+            page, key, "train_here" if kept else "train",
+            lambda: memory_tasks.train_rewriting(task, n_hidden, seed, N_STEPS, EVERY))
+    guess = guess_of(page, "bottleneck", run, (task, n_hidden, seed))
+    job_controls.follow(page, key, running,
+                        lambda records: _picture(page, task, n_hidden, seed, kept or records, bool(kept), guess),
+                        N_RECORDS)
+    records = kept or job_controls.records_of(page, key)
     last = records[-1] if records else before(task, n_hidden, seed)
-    return Reading(_lines(page, task, n_hidden, last), _question(page, last),
+    return Reading(_lines(page, task, n_hidden, last), _question(page, task, n_hidden),
                    [memory_tasks.EncoderDecoder, memory_tasks.train_rewriting],
                    training_tables(task.lengths(), records, "length"),
-                   ".st-key-recurrence_bottleneck_pictures", _title(page, task, records))
+                   ".st-key-recurrence_bottleneck_pictures", _title(page, task, records, bool(kept)))
 
 
 @functools.lru_cache(maxsize=64)
@@ -45,12 +73,14 @@ def before(task: Rewriting, n_hidden: int, seed: int) -> RewritingRecord:
     return next(memory_tasks.train_rewriting(task, n_hidden, seed))
 
 
-def _title(page: Lesson, task: Rewriting, records: list[RewritingRecord]) -> str:
-    return training_title(page, "bottleneck", records, longest=task.longest)
+def _title(page: Lesson, task: Rewriting, records: list[RewritingRecord], is_recorded: bool) -> str:
+    return training_title(page, "bottleneck", records, is_recorded, longest=task.longest)
 
 
-def _picture(page: Lesson, task: Rewriting, n_hidden: int, seed: int, records: list[RewritingRecord]) -> None:
-    st.markdown(f"**{_title(page, task, records)}**")
+def _picture(page: Lesson, task: Rewriting, n_hidden: int, seed: int, records: list[RewritingRecord],
+             is_recorded: bool, guess: float | None) -> None:
+    """Draw what both write, and where attention looks. guess: of the symbols that one vector gets right."""
+    st.markdown(f"**{_title(page, task, records, is_recorded)}**")
     last = records[-1] if records else before(task, n_hidden, seed)
     names = {name: page.label(f"writer_{name}") for name in WRITERS}
     with st.container(key="recurrence_bottleneck_pictures"):
@@ -60,7 +90,7 @@ def _picture(page: Lesson, task: Rewriting, n_hidden: int, seed: int, records: l
                 answers(page, [("row_source", last.source), ("row_target", last.target)], names,
                         last.written, last.target)
             curves(page, last.accuracy, task.lengths(), records, names, N_STEPS, page.label("axis_length"),
-                   chart_height(60 if reader.present() else 160))
+                   chart_height(60 if reader.present() else 160), None if guess is None else guess / task.longest)
         with right:
             st.caption(page.label("caption_alignment" if last.step else "caption_alignment_before"))
             rows = figures.alignment_rows(np.array(last.alignment), list(map(visible, last.source)),
@@ -84,11 +114,11 @@ def _lines(page: Lesson, task: Rewriting, n_hidden: int, last: RewritingRecord) 
     ]
 
 
-def _question(page: Lesson, last: RewritingRecord) -> Question:
-    """To which place of the source the first written symbol attends most."""
-    row, n = last.alignment[0], len(last.alignment[0])
-    right = int(np.argmax(row))
-    options = sorted([*dict.fromkeys((right, 0, n - 1, n // 2, 1, n - 2))][:4])
-    return page.question("bottleneck", [page.label("question_bottleneck_option", place=place + 1,
-                                                   symbol=visible(last.source[place])) for place in options],
-                         options.index(right), place=right + 1, weight=readable(row[right]))
+def _question(page: Lesson, task: Rewriting, n_hidden: int) -> Question:
+    """How many symbols the bits of the one vector could hold."""
+    bits = math.log2(N_SYMBOLS)
+    room = int(n_hidden * NUMBER_BITS / bits)
+    options = sorted({task.longest, n_hidden, n_hidden * NUMBER_BITS, room})
+    return page.question("room", [str(option) for option in options], options.index(room), m=n_hidden,
+                         bits=NUMBER_BITS, all=n_hidden * NUMBER_BITS, kinds=N_SYMBOLS, each=f"{bits:.0f}", room=room,
+                         n=task.longest)

@@ -2,21 +2,34 @@
 attention of the same size.
 """
 import functools
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import Lesson, Question, Reading, job_controls
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, job_controls
+from core.app.frame.prediction import guess_of
 from core.app.state import Run, reader
 from core.figures import lines as figures
 from core.figures.lines import Axis
-from core.figures.numbers import latex_number, readable
+from core.figures.numbers import latex_number, percent, readable
 from core.learning import memory_tasks
 from core.learning.memory_tasks import CHANCE, CHANCE_LOSS, N_SYMBOLS, READERS, Recall, RecallRecord
-from pages.recurrence.shared import chart_height, line_frame, network_names, seed_field, show_lines, show_spec, slider
+from pages.recurrence import recorded
+from pages.recurrence.shared import (
+    chart_height,
+    line_frame,
+    network_names,
+    read,
+    seed_field,
+    show_lines,
+    show_spec,
+    slider,
+)
 
+ASKED = "rnn"           # the network of the question before the picture
 N_STEPS, EVERY = 500, 20
 N_RECORDS = 1 + N_STEPS // EVERY
 LETTERS = "abcdefgh"
@@ -42,21 +55,47 @@ def shortened(inputs: tuple[int, ...]) -> list[str]:
     return [*symbols[:start], "…", str(hidden), "…", *symbols[start + hidden:]]
 
 
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How often one of the networks is right over the longest delay, at the end of the recorded training."""
+    task, seed = Recall(int(read("remembered")), int(read("delay"))), int(read("seed"))
+    kept = recorded.recall_run(task, seed)
+    if not kept:
+        return None
+
+    def truth(_guess: float) -> Truth:
+        line, attended = (kept[-1].accuracy[name] for name in (ASKED, "attention"))
+        seen = 0 if max(line) < 2 * CHANCE else 1 if line[0] - line[-1] > CHANCE else 2
+        return Truth(round(100 * line[-1], 1), seen=seen,
+                     values={"right": percent(line[-1]), "attention": percent(attended[-1])})
+
+    return Prediction("copy", Number(0, 100, unit="%"), truth,
+                      {"k": task.n_remembered, "delay": task.most_delay, "steps": kept[-1].step,
+                       "chance": percent(CHANCE)}, (task, seed))
+
+
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument and return what it shows."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         task = Recall(slider(page, "remembered", 1), slider(page, "delay", 8))
         seed = seed_field(page)
         key = ("copy", task, seed)
-        running = job_controls.training_controls(page, key, "train",
+        kept = kept_unless_run(page, key, recorded.recall_run(task, seed))
+        running = job_controls.training_controls(page, key, "train_here" if kept else "train",
                                                  lambda: memory_tasks.train_recall(task, seed, N_STEPS, EVERY))
-    job_controls.follow(page, key, running, lambda records: _picture(page, task, seed, records), N_RECORDS)
-    records = job_controls.records_of(page, key)
+    guess = guess_of(page, "copy", run, (task, seed))
+    job_controls.follow(page, key, running,
+                        lambda records: _picture(page, task, seed, kept or records, bool(kept), guess), N_RECORDS)
+    records = kept or job_controls.records_of(page, key)
     return Reading(
         _lines(page, task, records), _question(page, task),
         [memory_tasks.train_recall, memory_tasks.attention_reader, memory_tasks.RecurrentReader, Recall.batch],
         training_tables(task.delays(), records, "delay"),
-        ".st-key-recurrence_copy_pictures", _title(page, task, records))
+        ".st-key-recurrence_copy_pictures", _title(page, task, records, bool(kept)))
+
+
+def kept_unless_run(page: Lesson, key: Hashable, kept: Sequence) -> list:
+    """The records of a recorded training; empty once the reader has started one with these settings."""
+    return [] if job_controls.job_of(page, key) is not None else [*kept]
 
 
 @functools.lru_cache(maxsize=64)
@@ -65,21 +104,23 @@ def before(task: Recall, seed: int) -> RecallRecord:
     return next(memory_tasks.train_recall(task, seed))
 
 
-def _title(page: Lesson, task: Recall, records: list[RecallRecord]) -> str:
-    return training_title(page, "copy", records, k=task.n_remembered, delay=task.most_delay)
+def _title(page: Lesson, task: Recall, records: list[RecallRecord], is_recorded: bool) -> str:
+    return training_title(page, "copy", records, is_recorded, k=task.n_remembered, delay=task.most_delay)
 
 
-def training_title(page: Lesson, name: str, records: list, **values) -> str:
+def training_title(page: Lesson, name: str, records: list, is_recorded: bool, **values) -> str:
     """The accuracy of the networks at the longest delay or length, or, before any training, a note on the task."""
     if not records or not records[-1].step:
         return page.label(f"{name}_title_before", **values)
-    last = records[-1]
+    last, mark = records[-1], f"{page.label('recorded')} " * is_recorded
     right = {network: readable(100 * accuracy[-1]) for network, accuracy in last.accuracy.items()}
-    return page.label(f"{name}_title", steps=last.step, seconds=f"{last.seconds:.0f}", **values, **right)
+    return mark + page.label(f"{name}_title", steps=last.step, seconds=f"{last.seconds:.0f}", **values, **right)
 
 
-def _picture(page: Lesson, task: Recall, seed: int, records: list[RecallRecord]) -> None:
-    st.markdown(f"**{_title(page, task, records)}**")
+def _picture(page: Lesson, task: Recall, seed: int, records: list[RecallRecord], is_recorded: bool,
+             guess: float | None) -> None:
+    """Draw the task, the answers and the curves. guess: of the share at the longest delay, in percent."""
+    st.markdown(f"**{_title(page, task, records, is_recorded)}**")
     last, names = records[-1] if records else before(task, seed), network_names(page, READERS)
     with st.container(key="recurrence_copy_pictures"):
         if not reader.present():
@@ -90,7 +131,7 @@ def _picture(page: Lesson, task: Recall, seed: int, records: list[RecallRecord])
             answers(page, [("row_target", last.targets)], names, last.answers, last.targets)
         with rest:
             curves(page, last.accuracy, task.delays(), records, names, N_STEPS, page.label("axis_delay"),
-                   chart_height(72 if reader.present() else 120))
+                   chart_height(72 if reader.present() else 120), None if guess is None else guess / 100)
 
 
 def _sequence(page: Lesson, record: RecallRecord) -> None:
@@ -111,15 +152,18 @@ def answers(page: Lesson, given: list[tuple[str, tuple[int, ...]]], names: dict[
 
 
 def curves(page: Lesson, accuracy: dict, places: tuple[int, ...], records: list, names: dict[str, str], n_steps: int,
-           axis: str, height: int) -> None:
-    """Chart the current accuracy over the delay or length, and the loss over the steps, both with a line at chance."""
+           axis: str, height: int, guess: float | None) -> None:
+    """Chart the current accuracy over the delay or length, and the loss over the steps, both with a line at chance.
+    guess: the reader's, of an accuracy at the last of the places.
+    """
+    mine = None if guess is None else (places[-1], guess, page.frame_words.label("before_mine"))
     by_place, by_step = st.columns(2, gap="medium")
     with by_place:
         st.caption(page.label("caption_accuracy"))
         frame = line_frame((name, x, y) for name in names for x, y in zip(places, accuracy[name]))
         show_lines("accuracy", frame, names, Axis(axis, domain=(places[0], places[-1])),
                    Axis(page.label("axis_accuracy"), "percent", (0, 1)), height,
-                   level=(CHANCE, page.label("chance")), points=True)
+                   level=(CHANCE, page.label("chance")), points=True, guess=mine)
     with by_step:
         st.caption(page.label("caption_loss"))
         frame = line_frame((name, record.step, record.losses[name]) for record in records if record.step
@@ -154,11 +198,12 @@ def _sizes(task: Recall) -> dict[str, int]:
 
 
 def _question(page: Lesson, task: Recall) -> Question:
-    """The loss, in nats per symbol, of a network that has forgotten everything."""
-    options = [0.0, CHANCE_LOSS / task.n_remembered if task.n_remembered > 1 else CHANCE_LOSS / 2, CHANCE_LOSS,
-               CHANCE_LOSS * (task.n_remembered + 1)]
+    """The loss, in nats per symbol, of a network that has forgotten everything, with twice as many sorts of symbols."""
+    n = 2 * N_SYMBOLS
+    chance = math.log(n)
+    options = [CHANCE_LOSS / 2, CHANCE_LOSS, chance, 2 * CHANCE_LOSS]
     return page.question("copy", [page.label("question_copy_option", loss=readable(value)) for value in options], 2,
-                         k=task.n_remembered, n=N_SYMBOLS, loss=readable(CHANCE_LOSS), chance=readable(100 * CHANCE))
+                         k=task.n_remembered, n=n, before=N_SYMBOLS, loss=readable(chance), share=percent(1 / n))
 
 
 def training_tables(places: tuple[int, ...], records: list, name: str) -> dict[str, Callable[[], pd.DataFrame]]:

@@ -1,21 +1,36 @@
 """Gradient: the size of the gradient over k steps in a tanh network, in gated cells and through attention."""
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 import streamlit as st
 import torch
 
 from core.app.compute import cache
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame.prediction import guess_of
 from core.app.state import Run
 from core.figures.lines import Axis
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import recurrent_cells
-from core.learning.recurrent_cells import GATES
-from pages.recurrence.shared import chart_height, choice, line_frame, network_names, seed_field, show_lines, slider
+from core.learning.recurrent_cells import GATES, MATRICES
+from pages.recurrence.shared import (
+    chart_height,
+    choice,
+    line_frame,
+    network_names,
+    read,
+    seed_field,
+    show_lines,
+    slider,
+)
 
 N_HIDDEN = 32
 INPUT_SIZE = 0.5         # standard deviation of the inputs, for which tanh units are mostly in their steep part
-ASKED = 10               # steps of the question
+ASKED = 60               # steps of the question
+NORMS = (0.9, 1.2, 1.5, 2.0)       # from which the question has the best one picked
+LEAST_POWERS, POWERS_A_STEP = 3, 0.42      # of ten, to each side of 1, that a guess can reach
+ON_THE_BOUND = 0.01      # relative distance of two lines that lie on each other
 LINES = ("rnn", "bound", "lstm", "gru", "attention")
 
 
@@ -36,24 +51,56 @@ def gradients(norm: float, matrix: str, activation: str, keep: float, n_steps: i
                         lambda value: 8 * sum(map(len, value.values())))
 
 
+def predict(page: Lesson, run: Run) -> Prediction:
+    """By what factor a small change grows or shrinks over the picked distance of the plain network."""
+    setting = settings()
+    *_, n_steps, _ = setting
+    distance = picked_distance(n_steps)
+
+    def truth(_guess: float) -> Truth:
+        norms = gradients(*setting)
+        rnn, bound = norms["rnn"], norms["bound"]
+        return Truth(float(f"{rnn[distance]:.3g}"), seen=1 if np.allclose(rnn, bound, rtol=ON_THE_BOUND) else 0,
+                     values={"factor": readable(rnn[distance]), "bound": readable(bound[distance])})
+
+    powers = max(LEAST_POWERS, round(POWERS_A_STEP * distance))
+    return Prediction("gradient", Number(10.0 ** -powers, 10.0 ** powers, log=True), truth,
+                      {"norm": readable(read("norm")), "k": distance,
+                       "activation": page.label(f"activation_{read('activation')}")}, (*setting, distance))
+
+
+def settings() -> tuple[float, str, str, float, int, int]:
+    """What `gradients` is asked for."""
+    return (round(read("norm"), 2), read("matrix"), read("activation"), read("keep"), int(read("steps")),
+            int(read("seed")))
+
+
+def picked_distance(n_steps: int) -> int:
+    return int(min(read("distance"), n_steps - 1))
+
+
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument and return what it shows."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        norm = round(slider(page, "norm", 0.05, 160), 2)
-        matrix, activation = choice(page, "matrix"), choice(page, "activation")
-        bias = slider(page, "keep", 0.5, 120)
-        n_steps = slider(page, "steps", 8, 110)
-        distance = slider(page, "distance", 1, 140)
-        seed = seed_field(page)
-    norms = gradients(norm, matrix, activation, bias, n_steps, seed)
-    distance = min(distance, n_steps - 1)
+        slider(page, "norm", 0.05, 160)
+        choice(page, "matrix")
+        choice(page, "activation")
+        slider(page, "keep", 0.5, 120)
+        slider(page, "steps", 8, 110)
+        slider(page, "distance", 1, 140)
+        seed_field(page)
+    setting = settings()
+    norm, _, activation, bias, n_steps, _ = setting
+    norms, distance = gradients(*setting), picked_distance(n_steps)
+    guess = guess_of(page, "gradient", run, (*setting, distance))
     title = page.label("gradient_title", norm=readable(norm), distance=distance,
                        **{name: readable(norms[name][distance]) for name in ("rnn", "lstm", "bound")})
     st.markdown(f"**{title}**")
     names = network_names(page, LINES) | {"rnn": page.label(f"network_{activation}")}
     show_lines("gradient", _frame(norms), names, Axis(page.label("axis_distance")),
-               Axis(page.label("axis_gradient"), "log"), chart_height(), picked=distance)
-    return Reading(_lines(page, norms, norm, distance, bias), _question(page, norms, norm),
+               Axis(page.label("axis_gradient"), "log"), chart_height(), picked=distance,
+               guess=None if guess is None else (distance, guess, page.frame_words.label("before_mine")))
+    return Reading(_lines(page, norms, norm, distance, bias), _question(page, setting),
                    [recurrent_cells.step_jacobians, recurrent_cells.gradient_norms,
                     recurrent_cells.gradient_bound, recurrent_cells.attention_gradient_norms],
                    {"gradients.csv": lambda: _table(norms)}, ".st-key-recurrence_gradient", title)
@@ -84,19 +131,21 @@ def _lines(page: Lesson, norms: dict[str, np.ndarray], norm: float, k: int, bias
     ]
 
 
-def _question(page: Lesson, norms: dict[str, np.ndarray], norm: float) -> Question:
-    """The factor by which the tanh network's gradient changes over ASKED steps, among the bound, ‖W_h‖, its square and
-    others.
+def _question(page: Lesson, setting: tuple) -> Question:
+    """With which of a few norms the plain network's gradient over ASKED steps stays nearest to 1, if its matrix is of
+    the other sort.
     """
-    right, bound = norms["rnn"][ASKED], norms["bound"][ASKED]
-    candidates = [right]
-    for value in (bound, norm, right ** 2, 1.0, right * 30, right / 30, right * 900):
-        if all(abs(np.log(value / factor)) > 0.2 for factor in candidates) and len(candidates) < 4:
-            candidates.append(value)
-    ordered = sorted(candidates)
-    return page.question("gradient", [page.label("question_gradient_option", factor=readable(factor))
-                                      for factor in ordered], ordered.index(right), k=ASKED, norm=readable(norm),
-                         factor=readable(right), bound=readable(bound), rate=readable(right ** (1 / ASKED)))
+    _, matrix, activation, bias, _, seed = setting
+    other = next(sort for sort in MATRICES if sort != matrix)
+    factors = [float(gradients(norm, other, activation, bias, ASKED, seed)["rnn"][ASKED]) for norm in NORMS]
+    best = int(np.argmin(np.abs(np.log(factors))))
+    return page.question("norm", [readable(norm) for norm in NORMS], best, k=ASKED,
+                         matrix=page.label(f"matrix_{other}"), activation=page.label(f"activation_{activation}"),
+                         best=readable(NORMS[best]), norms=_listed(NORMS), factors=_listed(factors))
+
+
+def _listed(values: Sequence[float]) -> str:
+    return ", ".join(map(readable, values))
 
 
 def _table(norms: dict[str, np.ndarray]) -> pd.DataFrame:

@@ -2,17 +2,40 @@
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import Lesson, Question, Reading, job_controls
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, job_controls
+from core.app.frame.prediction import guess_of
 from core.app.state import Run
 from core.figures.lines import Axis
 from core.figures.numbers import readable
 from core.learning import recurrent_cells
 from core.learning.recurrent_cells import Timing
-from pages.recurrence.shared import chart_height, line_frame, named, network_names, show_lines
+from pages.recurrence import recorded
+from pages.recurrence.shared import chart_height, line_frame, named, network_names, read, show_lines
 
 LENGTHS = (32, 64, 128, 256, 512, 1024, 2048)
 WORK = {"rnn": recurrent_cells.rnn_flops, "attention": recurrent_cells.attention_flops}
 RUNNERS = ("rnn", "attention", "generation")
+TIMES = (-2, 4)                 # powers of ten of the axis, in milliseconds
+PIECES = 8                      # into which the question cuts the text
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How long one pass of attention takes in the recorded run, against the recurrent network's time."""
+    d = int(read("width"))
+    timings = recorded.race(d)
+    if not timings or job_controls.job_of(page, ("serial", d)) is not None:
+        return None
+    last = timings[-1]
+
+    def truth(_guess: float) -> Truth:
+        slower = [timing.attention > timing.rnn for timing in timings]
+        seen = 0 if slower[-1] and not slower[0] else 2 if all(slower) else 1
+        return Truth(float(f"{1e3 * last.attention:.3g}"), seen=seen,
+                     values={"attention": _milliseconds(last.attention)})
+
+    low, high = (10.0 ** power for power in TIMES)
+    return Prediction("serial", Number(low, high, unit="ms", log=True), truth,
+                      {"n": last.n, "d": d, "rnn": _milliseconds(last.rnn)}, d)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -21,36 +44,48 @@ def draw(page: Lesson, run: Run) -> Reading:
         d = int(named(page, "width"))
         key = ("serial", d)
         running = job_controls.controls(page, key, "time_it", lambda: recurrent_cells.race(LENGTHS, d))
-    job_controls.follow(page, key, running, lambda timings: _picture(page, timings, d), len(LENGTHS))
-    timings = job_controls.records_of(page, key)
-    title = _title(page, timings)
+    is_own, guess = job_controls.job_of(page, key) is not None, guess_of(page, "serial", run, d)
+
+    def shown(records: list[Timing]) -> list[Timing]:
+        return records if is_own else [*recorded.race(d)]
+
+    job_controls.follow(page, key, running, lambda records: _picture(page, shown(records), d, is_own, guess),
+                        len(LENGTHS))
+    timings = shown(job_controls.records_of(page, key))
     return Reading(_lines(page, timings, d), _question(page),
                    [recurrent_cells.race, recurrent_cells.rnn_flops, recurrent_cells.attention_flops],
-                   {"times.csv": lambda: _table(timings, d)}, ".st-key-recurrence_serial_pictures", title)
+                   {"times.csv": lambda: _table(timings, d)}, ".st-key-recurrence_serial_pictures",
+                   _title(page, timings, is_own))
 
 
-def _title(page: Lesson, timings: list[Timing]) -> str:
+def _title(page: Lesson, timings: list[Timing], is_own: bool) -> str:
     if not timings:
         return page.label("serial_title_before")
     last = timings[-1]
-    return page.label("serial_title", n=last.n,
-                      **{name: f"{readable(1e3 * getattr(last, name))} ms" for name in RUNNERS})
+    return page.label("serial_title" if is_own else "serial_title_recorded", n=last.n,
+                      **{name: _milliseconds(getattr(last, name)) for name in RUNNERS})
 
 
-def _picture(page: Lesson, timings: list[Timing], d: int) -> None:
-    st.markdown(f"**{_title(page, timings)}**")
+def _milliseconds(seconds: float) -> str:
+    return f"{readable(1e3 * seconds)} ms"
+
+
+def _picture(page: Lesson, timings: list[Timing], d: int, is_own: bool, guess: float | None) -> None:
+    """Draw times, steps and work by length. guess: the reader's, of the milliseconds of attention's pass."""
+    st.markdown(f"**{_title(page, timings, is_own)}**")
     runners, both = network_names(page, RUNNERS), network_names(page, WORK)
     charts = [("times", runners, [(name, timing.n, 1e3 * getattr(timing, name)) for timing in timings
-                                  for name in RUNNERS], (-2, 3)),
+                                  for name in RUNNERS], TIMES),
               ("steps", both, [(name, n, 1 if name == "attention" else n) for n in LENGTHS for name in both], (0, 4)),
               ("flops", both, [(name, n, flops(n, d)) for n in LENGTHS for name, flops in WORK.items()], (5, 10))]
     tokens = Axis(page.label("axis_tokens"), "log", (LENGTHS[0], LENGTHS[-1]), LENGTHS[::2])
+    mine = None if guess is None else (LENGTHS[-1], guess, page.frame_words.label("before_mine"))
     with st.container(key="recurrence_serial_pictures"):
         for column, (name, names, points, powers) in zip(st.columns([5, 4, 4], gap="medium"), charts):
             with column:
                 st.caption(page.label(f"caption_{name}" if points else f"caption_no_{name}"))
                 show_lines(name, line_frame(points), names, tokens, _powers(page.label(f"axis_{name}"), *powers),
-                           chart_height(30), points=name == "times")
+                           chart_height(30), points=name == "times", guess=mine if name == "times" else None)
 
 
 def _powers(title: str, low: int, high: int) -> Axis:
@@ -74,7 +109,10 @@ def _lines(page: Lesson, timings: list[Timing], d: int) -> list[tuple[str, str]]
 
 
 def _question(page: Lesson) -> Question:
-    return page.question("serial", [page.label(f"question_serial_{i}") for i in range(4)], 1)
+    """What is left of the part of attention's work that grows with N² when the text is cut into pieces."""
+    n = LENGTHS[-1]
+    return page.question("pieces", [page.label(f"question_pieces_{i}") for i in range(4)], 1, n=n, pieces=PIECES,
+                         each=n // PIECES)
 
 
 def _table(timings: list[Timing], d: int) -> pd.DataFrame:

@@ -1,14 +1,22 @@
 // A recurrent network unrolled: tokens below, a strip of m hidden units above each, layer over layer; arrows carry the
-// state from step to step. A click on a strip picks a step and a unit, a click on a token the start of the path; arrow
-// keys move step and unit, with shift the start.
+// state from step to step. On the path from a token to the picked step an arrow is as thick as the share of what the
+// token changed that is left there. A click on a strip picks a step and a unit, a click on a token the start of the
+// path; arrow keys move step and unit, with shift the start.
+//
+// header: layers, directions, n, m, tokens [text], picked {layer, direction, step, unit}, source (a token), left_shares
+// [directions][n], guess (the reader's, in percent, of the share at the picked step, or null), mine (its
+// name), text, least, most, below, scale, theme; states (layers, directions, n, m).
 import { beginDrawing, clipped, line, stroke, writeText } from "../../core/components/lib/canvas.js";
 import { css } from "../../core/components/lib/colours.js";
 import { fill, make, spokenLine } from "../../core/components/lib/dom.js";
-import { exact } from "../../core/components/lib/numbers.js";
+import { exact, readable } from "../../core/components/lib/numbers.js";
 import { showTip, tokenChip } from "../../core/components/lib/pattern.js";
+import { monoFont, textWidth } from "../../core/components/lib/text.js";
 import { fitHeight, keepFitted, mounted } from "../../core/components/lib/view.js";
 
-const ARCS = 54, CHIPS = 34, GAP = 26, LEAST_COLUMN = 42, MOST_COLUMN = 260;
+const ARCS = 54, CHIPS = 34, MOST_CHIPS = 84, GAP = 26, LEAST_COLUMN = 26, MOST_COLUMN = 260;
+const LEAN = Math.SQRT1_2;          // of a name that leans by 45°: its width and its height by its length
+const THIN = 1, THICK = 6;          // px of an arrow of the path on which nothing is left, and all
 const WEIGHT = { meaning: "residual-ink", bold: true, size: 0.95 };
 
 const clamp = (value, n) => Math.max(0, Math.min(n - 1, value));
@@ -72,12 +80,17 @@ class Unrolled {
   arrange() {
     const width = this.scroll.clientWidth, { scale, layers, directions, n } = this;
     if (!width) return;
-    const height = fitHeight(this.stage, this.least, this.most, this.below), left = 46 * scale;
-    const column = Math.min(MOST_COLUMN, Math.max(LEAST_COLUMN * scale, (width - left - 4) / n));
-    const whole = Math.max(width, left + column * n + 4), thick = Math.min(30, column * 0.36);
-    const count = layers * directions, top = ARCS * scale, foot = CHIPS * scale, gap = GAP * scale;
+    const height = fitHeight(this.stage, this.least, this.most, this.below), left = 46 * scale, type = 12 * scale;
+    const widths = this.tokens.map((token) => textWidth(token, monoFont(type))), longest = Math.max(...widths);
+    const room = (width - left - 4) / n, leans = longest + 16 > room;
+    // names that lean reach beyond the last column
+    const beyond = leans ? Math.max(...widths.map((w, i) => LEAN * w - (n - 1 - i) * LEAST_COLUMN * scale)) : 0;
+    const column = Math.min(MOST_COLUMN, Math.max(LEAST_COLUMN * scale, room - Math.max(0, beyond) / n));
+    const whole = Math.max(width, left + column * n + 4 + Math.max(0, beyond - column / 2));
+    const thick = Math.min(30, column * 0.36), count = layers * directions, top = ARCS * scale, gap = GAP * scale;
+    const foot = leans ? Math.min(MOST_CHIPS * scale, LEAN * longest + 24) : CHIPS * scale;
     const strip = (height - top - foot - gap * count) / count, ratio = window.devicePixelRatio || 1;
-    Object.assign(this, { ratio, type: 12 * scale, left, height, column, whole, top, foot, strip, thick });
+    Object.assign(this, { ratio, type, left, height, column, whole, top, foot, strip, thick, leans });
     // the last layer highest; of two directions the backward one above
     this.strips = Array.from({ length: count }, (_, k) => ({ layer: Math.floor(k / directions),
       direction: k % directions, top: top + (count - 1 - k) * (strip + gap) }));
@@ -97,6 +110,11 @@ class Unrolled {
 
   topOf(layer, direction) {
     return this.strips[layer * this.directions + direction].top;
+  }
+
+  /** The share of what the source changed that is left at a step. */
+  leftAt(direction, step) {
+    return this.left_shares[direction][step];
   }
 
   value({ layer, direction, step, unit }) {
@@ -126,10 +144,11 @@ class Unrolled {
     writeText(this, text, x, y, { align: "center", ...options });
   }
 
-  arrow(x1, y1, x2, y2, strong) {
-    const { context } = this, angle = Math.atan2(y2 - y1, x2 - x1), head = strong ? 7 : 4.5;
-    const colour = this.ink(strong ? "residual-ink" : "grid-ink");
-    stroke(context, colour, strong ? 3 : 1);
+  /** An arrow of the path, `wide` px thick, or, without it, one beside it. */
+  arrow(x1, y1, x2, y2, wide = 0) {
+    const { context } = this, angle = Math.atan2(y2 - y1, x2 - x1), head = wide ? Math.max(7, 2 * wide) : 4.5;
+    const colour = this.ink(wide ? "residual-ink" : "grid-ink");
+    stroke(context, colour, wide || 1);
     line(context, x1, y1, x2 - Math.cos(angle) * head, y2 - Math.sin(angle) * head);
     this.triangle(colour, [[x2, y2], ...[0.45, -0.45].map((turn) =>
       [x2 - head * Math.cos(angle + turn), y2 - head * Math.sin(angle + turn)])]);
@@ -145,12 +164,17 @@ class Unrolled {
 
   /** From step to step of one layer, in one direction. */
   arrowsAlong({ layer, direction, top }) {
-    const { n, thick, route, source, picked } = this, y = top + this.strip / 2;
+    const { n, thick, route, source, picked, scale } = this, y = top + this.strip / 2;
     const low = Math.min(source, picked.step), high = Math.max(source, picked.step);
     for (let step = 0; step + 1 < n; step++) {
       const ends = [this.centre(step) + thick / 2 + 2, this.centre(step + 1) - thick / 2 - 2];
       const [from, to] = direction ? ends.reverse() : ends;
-      this.arrow(from, y, to, y, route === direction && layer === 0 && step >= low && step < high);
+      const carries = route === direction && layer === 0 && step >= low && step < high;
+      const left = this.leftAt(direction, step + 1 - direction);
+      this.arrow(from, y, to, y, carries ? THIN + (THICK - THIN) * Math.min(1, left) : 0);
+      if (carries && this.column - thick > 30 * scale)
+        this.write(`${readable(100 * left, 2)} %`, (from + to) / 2, y + 14 * scale,
+          { meaning: "residual-ink", size: 0.9 });
     }
     if (n > 1 && this.column - thick > 30) this.write("Wₕ", (this.centre(0) + this.centre(1)) / 2, y - 10, WEIGHT);
   }
@@ -160,7 +184,7 @@ class Unrolled {
     const { source, picked } = this, x = this.centre(step), to = this.topOf(layer, 0) + this.strip + 3;
     const from = layer === 0 ? this.height - this.foot + 2 : this.topOf(layer - 1, this.directions - 1) - 2;
     const carries = layer === 0 ? step === source : layer <= picked.layer && step === picked.step;
-    this.arrow(x, from, x, to, this.route !== null && carries);
+    this.arrow(x, from, x, to, this.route !== null && carries ? 3 : 0);
     if (layer === 0 && step === 0) this.write("Wₓ", x + 8, (from + to) / 2, { ...WEIGHT, align: "left" });
   }
 
@@ -194,20 +218,36 @@ class Unrolled {
   }
 
   chips() {
-    const { context, ink, column, source, picked } = this, top = this.height - this.foot + 4, tall = this.foot - 10;
+    const { context, ink, source, picked, leans } = this, top = this.height - this.foot + 4;
     this.tokens.forEach((token, step) => {
       context.font = `${this.type}px ${ink("mono")}`;
-      const name = clipped(context, token, column - 12), x = this.centre(step);
-      const wide = Math.min(column - 4, context.measureText(name).width + 12);
       const chosen = step === source || step === picked.step;
-      context.fillStyle = ink("panel");
-      stroke(context, ink(step === source ? "key" : chosen ? "query" : "grid-ink"), chosen ? 2.5 : 1);
-      context.beginPath();
-      context.roundRect(x - wide / 2, top, wide, tall, 4);
-      context.fill();
-      context.stroke();
-      this.write(name, x, top + tall / 2 + 0.5, { mono: true, bold: chosen, room: wide - 4 });
+      (leans ? this.leaning : this.chip).call(this, token, step, top, chosen);
     });
+  }
+
+  chip(token, step, top, chosen) {
+    const { context, ink, column } = this, tall = this.foot - 10, x = this.centre(step);
+    const name = clipped(context, token, column - 12);
+    const wide = Math.min(column - 4, context.measureText(name).width + 12);
+    context.fillStyle = ink("panel");
+    stroke(context, ink(step === this.source ? "key" : chosen ? "query" : "grid-ink"), chosen ? 2.5 : 1);
+    context.beginPath();
+    context.roundRect(x - wide / 2, top, wide, tall, 4);
+    context.fill();
+    context.stroke();
+    this.write(name, x, top + tall / 2 + 0.5, { mono: true, bold: chosen, room: wide - 4 });
+  }
+
+  /** A name that leans down to the right, where columns are too narrow for one that lies. */
+  leaning(token, step, top, chosen) {
+    const { context } = this, meaning = step === this.source ? "key-ink" : chosen ? "query-ink" : "text";
+    const name = clipped(context, token, (this.foot - 16) / LEAN);
+    context.save();
+    context.translate(this.centre(step), top + 8);
+    context.rotate(Math.PI / 4);
+    this.write(name, 0, 0, { align: "left", mono: true, bold: chosen, meaning });
+    context.restore();
   }
 
   /** The path of attention over the same distance: one arc from the token to the picked step, above everything. */
@@ -223,7 +263,9 @@ class Unrolled {
       context.setLineDash([]);
       if (!backward) this.triangle(ink("attention-ink"), [[to, base + 3], [to - 4, base - 6], [to + 4, base - 6]]);
     }
-    const words = backward ? text.none : fill(text.path, { steps: Math.abs(picked.step - source) });
+    const mine = this.guess === null ? "" : ` (${this.mine}: ${readable(this.guess)} %)`;
+    const left = backward ? "" : `${readable(100 * this.leftAt(this.route, picked.step))} %${mine}`;
+    const words = backward ? text.none : fill(text.path, { steps: Math.abs(picked.step - source), left });
     const { scrollLeft, clientWidth } = this.scroll;
     context.font = `700 ${this.type}px ${ink("font")}`;
     // on the screen, wherever the arc is

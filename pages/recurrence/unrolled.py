@@ -11,19 +11,22 @@ from torch import Tensor
 
 from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame.prediction import guess_of
 from core.app.state import Run, reader
 from core.components import declare
 from core.components.lib.bytes import pack
 from core.components.lib.pattern import PATTERN_CSS
-from core.figures.numbers import bracketed, latex_number, latex_operand
+from core.figures.numbers import bracketed, latex_number, latex_operand, percent
 from core.learning import recurrent_cells
-from core.learning.recurrent_cells import GATES, Steps
+from core.learning.recurrent_cells import GATES, Cell, Steps
 from pages.recurrence.shared import PREFIX, attached, choice, keep, named, read, seed_field
 
 PICTURE = f"{PREFIX}unrolled"
 N_HIDDEN = 16
 HEIGHT = (300, 520)      # least and most px of the picture
+LEAST_STEPS = 3          # between the two ends of a path of which something may be lost
+SAME = (0.8, 1.25)       # a share in between is as good as all
 NOTE = 20                # px below the picture that present mode's bar would cover
 HERE = Path(__file__).parent
 # Hidden states as strips of signed colour, the same weights at every step, and the path between two tokens.
@@ -45,18 +48,64 @@ def network(run: Run, kind: str, n_layers: int, both: bool, seed: int) -> list[l
     """The untrained network over the prompt, shared by all readers."""
     def make() -> list[list[Steps]]:
         X = inputs(run)
-        layers = recurrent_cells.random_stack(kind, X.shape[1], N_HIDDEN, n_layers, 2 if both else 1,
-                                              torch.Generator().manual_seed(seed))
-        return recurrent_cells.stack(layers, X)
+        return recurrent_cells.stack(_cells(X.shape[1], kind, n_layers, both, seed), X)
 
     return cache.result(run.key("recurrence unrolled", kind, n_layers, both, seed), make,
                         lambda value: 8 * 16 * N_HIDDEN * len(run.token_ids) * sum(map(len, value)))
+
+
+def _cells(d: int, kind: str, n_layers: int, both: bool, seed: int) -> list[list[Cell]]:
+    return recurrent_cells.random_stack(kind, d, N_HIDDEN, n_layers, 2 if both else 1,
+                                        torch.Generator().manual_seed(seed))
+
+
+def left_of(run: Run, kind: str, both: bool, seed: int, source: int) -> np.ndarray:
+    """(directions, N) how much of what token `source` has changed in the first layer's state is left at each step: the
+    length of the difference from the state of the same text with zeros in that token's place, as a share of its length
+    right there. Shared by all readers.
+    """
+    def make() -> np.ndarray:
+        X = inputs(run)
+        silent, shares = X.index_fill(0, torch.tensor(source), 0.0), []
+        for direction, cell in enumerate(_cells(X.shape[1], kind, 1, both, seed)[0]):
+            with_it, without = (recurrent_cells.unroll(cell, x, bool(direction)).h for x in (X, silent))
+            apart = (with_it - without).norm(dim=-1)
+            shares.append(apart / apart[source].clamp_min(1e-12))
+        return torch.stack(shares).numpy()
+
+    return cache.result(run.key("recurrence left", kind, both, seed, source), make, lambda value: value.nbytes)
 
 
 def picked(n_layers: int, both: bool) -> dict[str, int]:
     """The picked strip and unit, clamped to the size of the network."""
     return {"layer": min(read("layer"), n_layers - 1), "direction": int(both and read("backward")),
             "step": reader.selection().position, "unit": read("unit")}
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How much of what a token has changed in the state is left at the picked step."""
+    kind, both, seed, source, step = asked = _asked(run)
+    if abs(step - source) < LEAST_STEPS or step < source and not both:
+        return None
+
+    def truth(_guess: float) -> Truth:
+        left = float(left_of(run, kind, both, seed, source)[int(step < source), step])
+        return Truth(float(f"{100 * left:.3g}"), seen=0 if left < SAME[0] else 2 if left > SAME[1] else 1,
+                     values={"left": percent(left), "attention": 1})
+
+    return Prediction("unrolled", Number(0, 100, unit="%"), truth,
+                      {"source": run.tokens[source], "target": run.tokens[step], "steps": abs(step - source),
+                       "m": N_HIDDEN, "cell": page.label(f"network_{kind}")}, asked)
+
+
+def _asked(run: Run) -> tuple[str, bool, int, int, int]:
+    """What the guess is about: the cell, whether both ways are read, the seed, and the two ends of the path."""
+    return read("cell"), bool(read("both")), int(read("seed")), source_of(run), reader.selection().position
+
+
+def source_of(run: Run) -> int:
+    """The token at which the path begins."""
+    return min(read("from"), len(run.tokens) - 1)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -67,26 +116,30 @@ def draw(page: Lesson, run: Run) -> Reading:
         both = st.toggle(page.label("both"), help=page.label("both_help"), **attached("both"))
         seed = seed_field(page)
     layers, at = network(run, kind, n_layers, both, seed), picked(n_layers, both)
-    source = min(read("from"), len(run.tokens) - 1)
-    title = _title(page, run, kind, source, at["step"], both)
+    source = source_of(run)
+    shares = left_of(run, kind, both, seed, source)
+    title = _title(page, run, kind, source, at["step"], shares)
     st.markdown(f"**{title}**")
     states = torch.stack([torch.stack([steps.h for steps in directions]) for directions in layers])
-    _draw_states(page, run, states.numpy(), at, source)
+    own = {"left_shares": shares.tolist(), "guess": guess_of(page, "unrolled", run, _asked(run)),
+           "mine": page.frame_words.label("before_mine")}
+    _draw_states(page, run, states.numpy(), at, source, own)
     st.caption(page.label("unrolled_note", m=N_HIDDEN, seed=seed))
     steps = layers[at["layer"]][at["direction"]]
-    return Reading(_lines(page, run, kind, steps, at), _question(page, len(run.tokens)),
+    return Reading(_lines(page, run, kind, steps, at), _question(page, run),
                    [recurrent_cells.step, recurrent_cells.unroll, recurrent_cells.stack],
                    {"states.csv": lambda: _table(run, states)}, ".unrolled canvas", title)
 
 
-def _draw_states(page: Lesson, run: Run, states: np.ndarray, at: dict[str, int], source: int) -> None:
+def _draw_states(page: Lesson, run: Run, states: np.ndarray, at: dict[str, int], source: int, own: dict) -> None:
     """Draw the states (L, directions, N, m) over the tokens, the first layer at the bottom, and the path from `source`.
+    own: what is left of the source along it, and the reader's guess of that.
     """
     n_layers, n_directions, n, m = states.shape
     header = {"layers": n_layers, "directions": n_directions, "n": n, "m": m, "tokens": list(run.tokens), "picked": at,
               "source": source, "text": page.labels("unrolled_text"), "least": HEIGHT[0], "most": HEIGHT[1],
               "below": NOTE if reader.present() else 0, "scale": reader.scale(), "theme": reader.theme()}
-    _picture(key=PICTURE, data=pack(header, {"states": states.astype(np.float32)}), 
+    _picture(key=PICTURE, data=pack(header | own, {"states": states.astype(np.float32)}),
              events={"picked": _pick, "source": lambda source: keep(**{"from": source})})
 
 
@@ -96,10 +149,13 @@ def _pick(chosen: dict) -> None:
     reader.select(position=chosen["step"])
 
 
-def _title(page: Lesson, run: Run, kind: str, source: int, step: int, both: bool) -> str:
+def _title(page: Lesson, run: Run, kind: str, source: int, step: int, shares: np.ndarray) -> str:
+    """What the path from the source to the step is. shares: what is left of the source (directions, N)."""
+    both = len(shares) > 1
     way = "_same" if step == source else "" if step > source else "_backward" if both else "_none"
+    left = float(shares[int(step < source and both), step])
     return page.label(f"unrolled_title{way}", source=code(run.tokens[source]), target=code(run.tokens[step]),
-                      cell=page.label(f"network_{kind}"), steps=abs(step - source))
+                      cell=page.label(f"network_{kind}"), steps=abs(step - source), left=percent(left))
 
 
 def _lines(page: Lesson, run: Run, kind: str, steps: Steps, at: dict[str, int]) -> list[tuple[str, str]]:
@@ -145,13 +201,16 @@ def _gate(kind: str, name: str, parts: tuple[Tensor, Tensor], gates: dict[str, T
             rf"{latex_number(gates[name])}")
 
 
-def _question(page: Lesson, n: int) -> Question:
-    """The longest path between two tokens of the prompt, in a recurrent network and in attention."""
-    longest = n - 1
-    pairs = ([(1, 1), (1, longest), (longest, 1), (longest, longest)] if longest > 1
-             else [(longest, 1), (longest + 2, 2), (longest + 1, 3)])
-    return page.question("path", [page.label("question_path_option", rnn=a, attention=b) for a, b in pairs],
-                         pairs.index((longest, 1)), n=n, longest=longest)
+def _question(page: Lesson, run: Run) -> Question | None:
+    """Which cell leaves most of the source at the picked step; None where there is no path."""
+    _, both, seed, source, step = _asked(run)
+    if step == source or step < source and not both:
+        return None
+    left = {kind: float(left_of(run, kind, both, seed, source)[int(step < source), step]) for kind in GATES}
+    names = {kind: page.label(f"network_{kind}") for kind in left}
+    return page.question("keeps", list(names.values()), list(left).index(max(left, key=left.get)),
+                         source=run.tokens[source], target=run.tokens[step], steps=abs(step - source),
+                         shares=", ".join(f"{names[kind]}: {percent(share)}" for kind, share in left.items()))
 
 
 def _table(run: Run, states: Tensor) -> pd.DataFrame:

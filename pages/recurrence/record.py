@@ -1,0 +1,60 @@
+"""Make the recorded runs anew, in some minutes, on a machine that does nothing else:
+
+    python -m pages.recurrence.record
+"""
+import math
+from dataclasses import asdict
+
+import torch
+
+from core.files import write_json
+from core.learning import memory_tasks, recurrent_cells
+from core.learning.memory_tasks import Recall, Record, Rewriting
+from pages.recurrence import bottleneck, copy, serial
+from pages.recurrence.recorded import FILE, name_of
+from pages.recurrence.shared import SETTINGS
+
+WIDTHS = (32, 64, 128)
+RACES = 6                        # of each width, of which the one that was disturbed least is kept
+WRITERS = (("copy", 64), ("reverse", 64), ("copy", 16))      # the order, and the hidden units
+DIGITS = 4                                                   # significant, of what is kept
+
+
+def _default(name: str) -> int:
+    return SETTINGS.each[name].default
+
+
+def _rows(records: list[Record]) -> list[dict]:
+    return [{name: _short(value) for name, value in asdict(record).items()} for record in records]
+
+
+def _short(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _short(each) for key, each in value.items()}
+    if isinstance(value, tuple | list):
+        return [*map(_short, value)]
+    if isinstance(value, float):
+        return None if math.isnan(value) else float(f"{value:.{DIGITS}g}")
+    return value
+
+
+def _runs() -> dict[str, list[dict]]:
+    recall = Recall(_default("remembered"), _default("delay"))
+    runs = {name_of(recall, 0): _rows([*memory_tasks.train_recall(recall, 0, copy.N_STEPS, copy.EVERY)])}
+    for order, n_hidden in WRITERS:
+        task = Rewriting(order, _default("longest"))
+        runs[name_of(task, n_hidden, 0)] = _rows([*memory_tasks.train_rewriting(task, n_hidden, 0, bottleneck.N_STEPS,
+                                                                               bottleneck.EVERY)])
+    return runs
+
+
+def _race(d: int) -> list[dict]:
+    races = [[*recurrent_cells.race(serial.LENGTHS, d)] for _ in range(RACES)]
+    quickest = min(races, key=lambda race: sum(timing.rnn + timing.attention + timing.generation for timing in race))
+    return [{name: _short(value) for name, value in asdict(timing).items()} for timing in quickest]
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    races = {str(d): _race(d) for d in WIDTHS}
+    write_json(FILE, {"made by": "python -m pages.recurrence.record", "races": races, "runs": _runs()}, indent=None)
