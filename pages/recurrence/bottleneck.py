@@ -90,13 +90,14 @@ def _picture(page: Lesson, task: Rewriting, n_hidden: int, seed: int, records: l
                 answers(page, [("row_source", last.source), ("row_target", last.target)], names,
                         last.written, last.target)
             curves(page, last.accuracy, task.lengths(), records, names, N_STEPS, page.label("axis_length"),
-                   chart_height(60 if reader.present() else 160), None if guess is None else guess / task.longest)
+                   chart_height(66 if reader.present() else 160), None if guess is None else guess / task.longest)
         with right:
             st.caption(page.label("caption_alignment" if last.step else "caption_alignment_before"))
             rows = figures.alignment_rows(np.array(last.alignment), list(map(visible, last.source)),
                                           list(map(visible, last.written["attention"])))
             show_spec("alignment", rows, figures.alignment(page.label("axis_source"), page.label("axis_written"),
-                                                           reader.theme(), reader.scale(), chart_height(40)))
+                                                           reader.theme(), reader.scale(),
+                                                           chart_height(66 if reader.present() else 40)))
 
 
 def _lines(page: Lesson, task: Rewriting, n_hidden: int, last: RewritingRecord) -> list[tuple[str, str]]:

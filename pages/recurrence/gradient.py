@@ -30,6 +30,7 @@ INPUT_SIZE = 0.5         # standard deviation of the inputs, for which tanh unit
 ASKED = 60               # steps of the question
 NORMS = (0.9, 1.2, 1.5, 2.0)       # from which the question has the best one picked
 LEAST_POWERS, POWERS_A_STEP = 3, 0.42      # of ten, to each side of 1, that a guess can reach
+TOLD = 25                # px that the chart lacks below what is told of a guess
 ON_THE_BOUND = 0.01      # relative distance of two lines that lie on each other
 LINES = ("rnn", "bound", "lstm", "gru", "attention")
 
@@ -98,7 +99,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     st.markdown(f"**{title}**")
     names = network_names(page, LINES) | {"rnn": page.label(f"network_{activation}")}
     show_lines("gradient", _frame(norms), names, Axis(page.label("axis_distance")),
-               Axis(page.label("axis_gradient"), "log"), chart_height(), picked=distance,
+               Axis(page.label("axis_gradient"), "log"), chart_height(0 if guess is None else TOLD), picked=distance,
                guess=None if guess is None else (distance, guess, page.frame_words.label("before_mine")))
     return Reading(_lines(page, norms, norm, distance, bias), _question(page, setting),
                    [recurrent_cells.step_jacobians, recurrent_cells.gradient_norms,

@@ -73,7 +73,8 @@ def _milliseconds(seconds: float) -> str:
 def _picture(page: Lesson, timings: list[Timing], d: int, is_own: bool, guess: float | None) -> None:
     """Draw times, steps and work by length. guess: the reader's, of the milliseconds of attention's pass."""
     st.markdown(f"**{_title(page, timings, is_own)}**")
-    runners, both = network_names(page, RUNNERS), network_names(page, WORK)
+    plain = {"rnn": page.label("network_recurrent")}
+    runners, both = network_names(page, RUNNERS) | plain, network_names(page, WORK) | plain
     charts = [("times", runners, [(name, timing.n, 1e3 * getattr(timing, name)) for timing in timings
                                   for name in RUNNERS], TIMES),
               ("steps", both, [(name, n, 1 if name == "attention" else n) for n in LENGTHS for name in both], (0, 4)),
@@ -85,7 +86,7 @@ def _picture(page: Lesson, timings: list[Timing], d: int, is_own: bool, guess: f
             with column:
                 st.caption(page.label(f"caption_{name}" if points else f"caption_no_{name}"))
                 show_lines(name, line_frame(points), names, tokens, _powers(page.label(f"axis_{name}"), *powers),
-                           chart_height(30), points=name == "times", guess=mine if name == "times" else None)
+                           chart_height(36), points=name == "times", guess=mine if name == "times" else None)
 
 
 def _powers(title: str, low: int, high: int) -> Axis:

@@ -16,6 +16,7 @@ import { fitHeight, keepFitted, mounted } from "../../core/components/lib/view.j
 
 const ARCS = 54, CHIPS = 34, MOST_CHIPS = 84, GAP = 26, LEAST_COLUMN = 26, MOST_COLUMN = 260;
 const LEAN = Math.SQRT1_2;          // of a name that leans by 45°: its width and its height by its length
+const LEAST_NAMED = 0.01, TINY = 1e-4;     // shares: the least that is written at an arrow, and that is written exactly
 const THIN = 1, THICK = 6;          // px of an arrow of the path on which nothing is left, and all
 const WEIGHT = { meaning: "residual-ink", bold: true, size: 0.95 };
 
@@ -172,7 +173,7 @@ class Unrolled {
       const carries = route === direction && layer === 0 && step >= low && step < high;
       const left = this.leftAt(direction, step + 1 - direction);
       this.arrow(from, y, to, y, carries ? THIN + (THICK - THIN) * Math.min(1, left) : 0);
-      if (carries && this.column - thick > 30 * scale)
+      if (carries && left >= LEAST_NAMED && this.column - thick > 30 * scale)
         this.write(`${readable(100 * left, 2)} %`, (from + to) / 2, y + 14 * scale,
           { meaning: "residual-ink", size: 0.9 });
     }
@@ -264,7 +265,8 @@ class Unrolled {
       if (!backward) this.triangle(ink("attention-ink"), [[to, base + 3], [to - 4, base - 6], [to + 4, base - 6]]);
     }
     const mine = this.guess === null ? "" : ` (${this.mine}: ${readable(this.guess)} %)`;
-    const left = backward ? "" : `${readable(100 * this.leftAt(this.route, picked.step))} %${mine}`;
+    const share = backward ? 0 : this.leftAt(this.route, picked.step);
+    const left = `${share < TINY ? `< ${100 * TINY}` : readable(100 * share)} %${mine}`;
     const words = backward ? text.none : fill(text.path, { steps: Math.abs(picked.step - source), left });
     const { scrollLeft, clientWidth } = this.scroll;
     context.font = `700 ${this.type}px ${ink("font")}`;

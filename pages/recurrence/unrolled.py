@@ -26,6 +26,7 @@ PICTURE = f"{PREFIX}unrolled"
 N_HIDDEN = 16
 HEIGHT = (300, 520)      # least and most px of the picture
 LEAST_STEPS = 3          # between the two ends of a path of which something may be lost
+TINY = 1e-4              # a share below it is as good as none
 SAME = (0.8, 1.25)       # a share in between is as good as all
 NOTE = 20                # px below the picture that present mode's bar would cover
 HERE = Path(__file__).parent
@@ -91,11 +92,16 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
     def truth(_guess: float) -> Truth:
         left = float(left_of(run, kind, both, seed, source)[int(step < source), step])
         return Truth(float(f"{100 * left:.3g}"), seen=0 if left < SAME[0] else 2 if left > SAME[1] else 1,
-                     values={"left": percent(left), "attention": 1})
+                     values={"left": share_text(page, left)})
 
     return Prediction("unrolled", Number(0, 100, unit="%"), truth,
                       {"source": run.tokens[source], "target": run.tokens[step], "steps": abs(step - source),
                        "m": N_HIDDEN, "cell": page.label(f"network_{kind}")}, asked)
+
+
+def share_text(page: Lesson, share: float) -> str:
+    """A share in percent; of a tiny one only how small it is."""
+    return percent(share) if share >= TINY else page.label("less_than", value=percent(TINY))
 
 
 def _asked(run: Run) -> tuple[str, bool, int, int, int]:
@@ -155,7 +161,7 @@ def _title(page: Lesson, run: Run, kind: str, source: int, step: int, shares: np
     way = "_same" if step == source else "" if step > source else "_backward" if both else "_none"
     left = float(shares[int(step < source and both), step])
     return page.label(f"unrolled_title{way}", source=code(run.tokens[source]), target=code(run.tokens[step]),
-                      cell=page.label(f"network_{kind}"), steps=abs(step - source), left=percent(left))
+                      cell=page.label(f"network_{kind}"), steps=abs(step - source), left=share_text(page, left))
 
 
 def _lines(page: Lesson, run: Run, kind: str, steps: Steps, at: dict[str, int]) -> list[tuple[str, str]]:
@@ -210,7 +216,7 @@ def _question(page: Lesson, run: Run) -> Question | None:
     names = {kind: page.label(f"network_{kind}") for kind in left}
     return page.question("keeps", list(names.values()), list(left).index(max(left, key=left.get)),
                          source=run.tokens[source], target=run.tokens[step], steps=abs(step - source),
-                         shares=", ".join(f"{names[kind]}: {percent(share)}" for kind, share in left.items()))
+                         shares=", ".join(f"{names[kind]}: {share_text(page, share)}" for kind, share in left.items()))
 
 
 def _table(run: Run, states: Tensor) -> pd.DataFrame:
