@@ -66,24 +66,36 @@ def _named_places(names: Sequence[str], **labels) -> alt.X:
                  axis=alt.Axis(labelExpr=f"{names}[toNumber(datum.value)]", labelFont=MONO, **labels))
 
 
-def odds_line(tokens: Sequence[str], odds: np.ndarray, titles: tuple[str, str], theme: str, scale: float,
-              height: int) -> alt.LayerChart:
+def odds_line(tokens: Sequence[str], odds: np.ndarray, titles: tuple[str, str], guess: tuple[int, str] | None,
+              theme: str, scale: float, height: int) -> alt.LayerChart:
     """The log-odds of two texts after the prompt from each token on, in the prompt's order; above zero the first text
     is more probable.
 
-    titles: of the axis of the odds, and of the token in the tooltip.
+    titles: of the axis of the odds, and of the token in the tooltip. guess: the token that the reader guessed, and what
+    names it.
     """
     frame = pd.DataFrame({"place": list(map(str, range(len(tokens)))), "token": list(tokens),
                           "odds": np.asarray(odds, float), "shown": [readable(value, 4) for value in odds]})
-    base = alt.Chart(frame).encode(x=_named_places(tokens, labelAngle=-45, labelOverlap=True, labelLimit=90 * scale),
-                                   tooltip=tips(token=titles[1], shown=titles[0]))
+    x = _named_places(tokens, labelAngle=-45, labelOverlap=False, labelLimit=90 * scale)
     y = quantity(alt.Y, "odds", titles[0], grid=True, tickCount=5)
+    base = alt.Chart(frame).encode(x=x, tooltip=tips(token=titles[1], shown=titles[0]))
     ink = colour("kept", theme, "ink")
     zero = (alt.Chart(pd.DataFrame({"zero": [0.0]})).mark_rule(color=colour("text", theme), strokeWidth=1.5 * scale)
             .encode(y=alt.Y("zero:Q", title=titles[0])))
     layers = [zero, base.mark_line(color=ink, strokeWidth=2 * scale).encode(y=y),
               base.mark_point(filled=True, opacity=1, size=45 * scale, color=ink).encode(y=y)]
+    if guess is not None:
+        layers += _guessed(*guess, x, len(tokens), theme, scale)
     return overlaid(layers, theme, scale, height)
+
+
+def _guessed(at: int, name: str, x: alt.X, n: int, theme: str, scale: float) -> list[alt.Chart]:
+    """A dashed upright line at the place of n that the reader guessed, and its name."""
+    ink = colour("accent", theme, "ink")
+    base = alt.Chart(pd.DataFrame({"place": [str(at)], "name": [name]})).encode(x=x)
+    side = dict(align="right", dx=-5) if at > n / 2 else dict(align="left", dx=5)
+    return [base.mark_rule(strokeDash=[5, 4], strokeWidth=2 * scale, color=ink),
+            base.mark_text(y=6, fontWeight="bold", fontSize=12 * scale, color=ink, **side).encode(text="name:N")]
 
 
 def letter_bars(text: str, mass: np.ndarray, title: str, theme: str, scale: float, height: int) -> alt.LayerChart:

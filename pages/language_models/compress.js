@@ -1,8 +1,9 @@
 // header: tokens [{name, bits, start, end, sent, low, high}] (start, end of [0, 1); sent: bits that are final after it;
 // low, high: next digits of the interval's ends), likely [[name, end of its share] per token], stream "0101…",
-// compared [{name, bits, shown, kind ("model" or "")}], settings {step}. Three bars, each a zoom into the one above;
-// two in present mode.
-import { button, chip, draw, drawText, fill, hatching, make, setRange, sized } from "../../core/components/lib/dom.js";
+// compared [{name, bits, shown, kind ("model" or "")}], guess: null or the bits that the reader expected of the model,
+// you: what names it, settings {step}. Three bars, each a zoom into the one above; two in present mode.
+import { button, chip, draw, drawLine, drawText, fill, hatching, make, setRange,
+  sized } from "../../core/components/lib/dom.js";
 import { decimals, significant } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
 import { mounted, onWidth, TitledView } from "../../core/components/lib/view.js";
@@ -112,19 +113,24 @@ class Coder extends TitledView {
 
   compare() {
     const em = emOf(this.root), width = this.sizes.parentElement.clientWidth, step = 1.75 * em;
-    const most = Math.max(...this.compared.map((code) => code.bits));
+    const most = Math.max(this.guess ?? 0, ...this.compared.map((code) => code.bits));
     this.sizes.replaceChildren();
-    const height = (this.compared.length + 1.2) * step;
+    const last = (this.compared.length + 1) * step, height = last + (this.guess === null ? 0.2 * step : step);
     sized(this.sizes, width, height, this.compared.map((code) => `${code.name} ${code.bits}`).join(", "));
     drawText(this.sizes, 0, 0.9 * em, this.text.sizes, { name: "sans strong" });
+    const left = 7.2 * em, room = width - left - 4.4 * em;
     this.compared.forEach((code, k) => {
-      const y = (k + 1) * step, left = 7.2 * em, room = width - left - 4.4 * em;
+      const y = (k + 1) * step;
       drawText(this.sizes, 0, y + 0.95 * em, code.name, { name: code.kind ? "sans strong" : "sans" });
       draw("rect", { x: left, y: y + 0.1 * em, width: Math.max(1, (code.bits / most) * room), height: 1.15 * em,
         class: code.kind }, this.sizes);
       drawText(this.sizes, left + (code.bits / most) * room + 0.4 * em, y + 0.95 * em, code.shown,
         { name: code.kind ? "sans strong" : "sans" });
     });
+    if (this.guess === null) return;
+    const at = left + (this.guess / most) * room;
+    drawLine(this.sizes, at, step, at, last, { class: "guess" });
+    drawText(this.sizes, at, last + 0.75 * em, `${this.you} ${this.guess}`, { anchor: "middle", name: "sans strong" });
   }
 
   write() {

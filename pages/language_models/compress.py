@@ -2,6 +2,7 @@
 well-known compressors.
 """
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ import streamlit as st
 from core.analysis import text_probability
 from core.app.base.markdown import code
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, guess_of
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, plain_number
@@ -37,9 +38,33 @@ class Coding:
     back: tuple[int, ...]
 
 
+def _ids(run: Run, text: str) -> tuple[int, ...]:
+    """The first tokens of a text, as many as are coded."""
+    return tuple(run.tokenizer.encode(text)[:min(MOST_CODED, run.model.config.n_context - 1)])
+
+
+def _bytes(run: Run, ids: Iterable[int]) -> bytes:
+    return b"".join(map(run.tokenizer.token_bytes, ids))
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How many bits the prompt takes in the model's code."""
+    text = reader.clean_prompt(run.text)
+    data = _bytes(run, _ids(run, text))
+    if not data:
+        return None
+
+    def truth(_guess: float) -> Truth:
+        bits, gzip = len(coded(page, run, text).bits), 8 * compression.sizes(data)["gzip"]
+        longer = (gzip > 8 * len(data)) - (gzip < 8 * len(data))
+        return Truth(bits, seen={1: 0, -1: 1, 0: 2}[longer], values={"bits": bits, "gzip": gzip})
+
+    return Prediction("compress", Number(0, 8 * len(data)), truth, {"n": len(data), "all": 8 * len(data)})
+
+
 def coded(page: Lesson, run: Run, text: str) -> Coding:
     """The first tokens of a text, encoded and decoded, shared by all readers: two passes, token by token."""
-    ids = tuple(run.tokenizer.encode(text)[:min(MOST_CODED, run.model.config.n_context - 1)])
+    ids = _ids(run, text)
 
     def make() -> Coding:
         bits, steps = compression.compress(run.loaded.runner, ids)
@@ -53,7 +78,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     """Draw the coder; return what it shows."""
     text = reader.clean_prompt(run.text)
     coding = coded(page, run, text)
-    data = b"".join(map(run.tokenizer.token_bytes, coding.token_ids))
+    data = _bytes(run, coding.token_ids)
     compared = _compared(page, coding, data)
     whole = coding.back == coding.token_ids
     title = page.label("compress_title" if data else "compress_empty", n=len(data), bits=len(coding.bits),
@@ -61,7 +86,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     header = page.header("coder", title_line=title.replace("**", "")) | {
         "stream": "".join(map(str, coding.bits)), "compared": compared,
         "tokens": [_token(run, step) for step in coding.steps],
-        "likely": [_likely(run, step) for step in coding.steps], "settings": {"step": _step(coding)}}
+        "likely": [_likely(run, step) for step in coding.steps], "settings": {"step": _step(coding)},
+        "guess": guess_of(page, "compress", run), "you": page.frame_words.label("before_mine")}
     _picture(header, key=f"{PREFIX}coder", on_settings=lambda settings: keep(coded=settings["step"]))
     notes = [page.label("compress_back" if whole else "compress_lost", n=len(coding.token_ids),
                         text=named(data.decode(errors="replace")[-40:]))]

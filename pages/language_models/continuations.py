@@ -3,7 +3,8 @@ import numpy as np
 import streamlit as st
 
 from core.analysis import text_probability
-from core.app.frame import Lesson, Question, Reading
+from core.app.base.markdown import code
+from core.app.frame import Lesson, Place, Prediction, Question, Reading, Truth, guess_of
 from core.app.state import Run
 from core.figures.numbers import latex_number, plain_number
 from pages.language_models import charts as figures
@@ -23,8 +24,28 @@ from pages.language_models.shared import (
 from pages.language_models.token_bits import draw_texts
 
 MOST_CHARACTERS = 200
-MOST_PROMPT_TOKENS = 24     # last tokens of the prompt, added one by one
+MOST_PROMPT_TOKENS = 32     # last tokens of the prompt, added one by one
+LEAST_PROMPT_TOKENS = 4     # of a prompt that the question before the picture is about
 CHART = 270, 195            # px, usually and in present mode
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """Which token of the prompt changes the odds most when it is read too."""
+    texts, ids = _texts(page), run.own_ids[-MOST_PROMPT_TOKENS:]
+    if len(ids) < LEAST_PROMPT_TOKENS or texts[0] == texts[1]:
+        return None
+    tokens = [run.tokenizer.visible(i) for i in ids]
+
+    def truth(guess: int) -> Truth:
+        odds = _odds(run, texts)
+        moves = odds[:-1] - odds[1:]
+        most = int(np.abs(moves).argmax())
+        crossings = int((np.diff(np.sign(odds)) != 0).sum())
+        return Truth(most, said=_moved(moves[most]), own=_moved(moves[guess]), seen=min(crossings, 2), values={
+            "token": code(tokens[most]), "before": plain_number(odds[most + 1], 2), "then": plain_number(odds[most], 2)})
+
+    return Prediction("continuations", Place(tokens, range(len(ids) - 1)), truth, dict(zip("ab", map(named, texts))),
+                      tuple(texts))
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -33,7 +54,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     for name, column in zip("ab", columns):
         column.text_input(page.label(name), placeholder=page.label(f"{name}_default"), max_chars=MOST_CHARACTERS,
                           **attached(name))
-    texts = [str(read(name))[:MOST_CHARACTERS] or page.label(f"{name}_default") for name in "ab"]
+    texts = _texts(page)
     a, b = pair = scored(run, texts, run.text)
     odds = a.total - b.total
     better, worse = (a, b) if odds >= 0 else (b, a)
@@ -53,18 +74,36 @@ def draw(page: Lesson, run: Run) -> Reading:
                    {"continuations.csv": lambda: token_table(page, pair)}, ".sentences-list", title)
 
 
+def _texts(page: Lesson) -> list[str]:
+    """The two continuations."""
+    return [str(read(name))[:MOST_CHARACTERS] or page.label(f"{name}_default") for name in "ab"]
+
+
+def _odds(run: Run, texts: list[str]) -> np.ndarray:
+    """The log-odds of the first text against the second, in nats, after the prompt from each of its last tokens on."""
+    ids = run.own_ids[-MOST_PROMPT_TOKENS:]
+    scores = scored_after(run,
+                         [(text, run.tokenizer.decode(ids[start:])) for start in range(len(ids)) for text in texts])
+    return np.array([a.total - b.total for a, b in zip(scores[::2], scores[1::2])])
+
+
+def _moved(nats: float) -> str:
+    """A change of log-odds, with its sign."""
+    return ("+" if nats > 0 else "") + plain_number(nats, 2)
+
+
 def _shortened(page: Lesson, run: Run, texts: list[str]) -> None:
     """Chart the log-odds after the last token of the prompt alone, after the last two, and so on: which words decide.
     """
     ids = run.own_ids[-MOST_PROMPT_TOKENS:]
     if not ids:
         return
-    scores = scored_after(run,
-                         [(text, run.tokenizer.decode(ids[start:])) for start in range(len(ids)) for text in texts])
-    odds = np.array([a.total - b.total for a, b in zip(scores[::2], scores[1::2])])
     st.markdown(page.label("odds_title"))
+    guess = guess_of(page, "continuations", run, tuple(texts))
+    mine = None if guess is None else (guess, page.frame_words.label("before_mine"))
     titles = page.label("odds_axis"), page.label("odds_from")
-    draw_chart("odds", figures.odds_line, ([run.tokenizer.visible(i) for i in ids], odds, titles), CHART)
+    draw_chart("odds", figures.odds_line, ([run.tokenizer.visible(i) for i in ids], _odds(run, texts), titles, mine),
+               CHART)
 
 
 def _lines(page: Lesson, a: Scored, b: Scored) -> list[tuple[str, str]]:
@@ -84,5 +123,3 @@ def _question(page: Lesson, run: Run, a: Scored, b: Scored) -> Question:
     return page.question("alone", ["A", "B"], 0 if odds >= 0 else 1, a=plain_number(alone[0].total, 2),
                          b=plain_number(alone[1].total, 2), odds=plain_number(odds, 2),
                          before=plain_number(a.total - b.total, 2))
-
-

@@ -7,16 +7,27 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis import text_probability
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
-from core.figures.numbers import latex_number, plain_number, probability
+from core.figures.numbers import latex_number, plain_number, probability, readable, superscript
 from pages.language_models import charts as figures
-from pages.language_models.shared import PREFIX, Scored, attached, draw_chart, named, read, row_of, scored_so_far
+from pages.language_models.shared import (
+    PREFIX,
+    Scored,
+    attached,
+    draw_chart,
+    named,
+    read,
+    row_of,
+    scored,
+    scored_so_far,
+)
 from pages.language_models.token_bits import draw_texts
 
 MOST_CHARACTERS = 40
 SHOWN, SHOWN_PRESENT = 2, 1     # most probable corrections, above the given text
 SHARES = (0.001, 0.02, 0.1)      # of all changed texts: the limits between the options of the question
+MOST_TIMES = 1e6        # the end of the scale on which a reader guesses a ratio of probabilities
 CHART = 320, 230            # px, usually and in present mode
 
 
@@ -31,18 +42,32 @@ def changed(text: str) -> list[tuple[int, str]]:
             if c.isascii() and c.isalpha() for letter in string.ascii_lowercase if letter != c.lower()]
 
 
+def predict(page: Lesson, run: Run) -> Prediction:
+    """How many times as probable as all other changed texts together the best one is."""
+    text = _text(page)
+
+    def truth(_guess: float) -> Truth:
+        given, *edits = scored(run, _all(text), said=page.label("correcting"))
+        posterior = _posterior(edits)
+        at = int(posterior.argmax())
+        best, p = edits[at], float(posterior[at])
+        times = p / float(np.delete(posterior, at).sum())
+        fewer = (len(best.tokens) < len(given.tokens)) - (len(best.tokens) > len(given.tokens))
+        shown = superscript(times) if times >= 1e4 else readable(times)
+        return Truth(float(f"{times:.3g}"), seen={1: 0, 0: 1, -1: 2}[fewer], values={
+            "p": probability(p), "best": named(best.text), "times": shown, "others": len(edits) - 1})
+
+    return Prediction("correct", Number(0.1, MOST_TIMES, log=True), truth,
+                      {"text": named(text), "n": len(changed(text))}, text)
+
+
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the field, the most probable corrections and the chart of the wrong letter; return what they show."""
     st.text_input(page.label("garbled"), placeholder=page.label("garbled_default"), max_chars=MOST_CHARACTERS,
                   help=page.label("garbled_help"), **attached("garbled"))
-    text = " ".join(str(read("garbled"))[:MOST_CHARACTERS].split())
-    if not changed(text):
-        text = page.label("garbled_default")
-    (given, *edits), whole = scored_so_far(run, [text, *(edit for _, edit in changed(text))], page.label("correcting"))
-    places = np.array([i for i, _ in changed(text)[:len(edits)]])
-    totals = np.array([edit.total for edit in edits])
-    weights = np.exp(totals - totals.max())
-    posterior = weights / weights.sum()
+    text = _text(page)
+    (given, *edits), whole = scored_so_far(run, _all(text), page.label("correcting"))
+    totals, posterior = np.array([edit.total for edit in edits]), _posterior(edits)
     ranking = np.argsort(-posterior, kind="stable")
     best = edits[ranking[0]]
     title = page.label("correct_title", best=named(best.text),
@@ -55,13 +80,36 @@ def draw(page: Lesson, run: Run) -> Reading:
     with wide:
         draw_texts(page, rows, "corrections", (340, 240))
     with beside:
-        mass = np.bincount(places, posterior, len(text))
         st.markdown(page.label("correct_where"))
-        draw_chart("where", figures.letter_bars, (text, mass, page.label("correct_axis")), CHART)
+        draw_chart("where", figures.letter_bars, (text, _by_place(text, posterior), page.label("correct_axis")), CHART)
     return Reading(_lines(page, best, edits, float(posterior[ranking[0]]), given),
                    _question(page, given, totals) if whole else None, [changed, text_probability.token_log_probs],
                    {"corrections.csv": lambda: _table(page, edits, posterior, ranking)},
                    f".st-key-{PREFIX}where", title)
+
+
+def _text(page: Lesson) -> str:
+    """The reader's text, else the lesson's own."""
+    text = " ".join(str(read("garbled"))[:MOST_CHARACTERS].split())
+    return text if changed(text) else page.label("garbled_default")
+
+
+def _all(text: str) -> list[str]:
+    """The text, and every text with one letter changed."""
+    return [text, *(edit for _, edit in changed(text))]
+
+
+def _posterior(edits: list[Scored]) -> np.ndarray:
+    """The probability of each changed text, if all changes are equally frequent."""
+    totals = np.array([edit.total for edit in edits])
+    weights = np.exp(totals - totals.max())
+    return weights / weights.sum()
+
+
+def _by_place(text: str, posterior: np.ndarray) -> np.ndarray:
+    """The probability of each character of the text to be the wrong one."""
+    places = [i for i, _ in changed(text)[:len(posterior)]]
+    return np.bincount(places, posterior, len(text))
 
 
 def _lines(page: Lesson, best: Scored, edits: list[Scored], share: float, given: Scored) -> list[tuple[str, str]]:

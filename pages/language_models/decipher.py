@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.state.run import LARGE, Run
 from core.components.lib.token_view import PLAYER_CSS, token_view
 from core.figures.numbers import latex_number, plain_number
@@ -22,6 +23,9 @@ from pages.language_models.shared import PREFIX, attached, choice, keep, read
 
 MOST_CHARACTERS = 160
 ORDER = {"letters": 1, "pairs": 2, "triples": 3, "model": 3}
+LEAST_LETTERS = 10       # of a text that the question before the picture is about
+BEGINNING = 28           # signs of the ciphertext that it quotes
+ALIKE = 0.05             # nats: scores that are no further apart read alike in the chart
 SHARES = (0.2, 0.5)      # of the letters: the limits between the options of the question
 # A ciphertext and its reading under each key of a search: right and wrong letters, the key, and ln p of each reading.
 _picture = token_view("lm_cipher", __file__, PLAYER_CSS)
@@ -52,10 +56,26 @@ def right(task: Task, key: str) -> int:
                if a in ALPHABET)
 
 
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How many letters a search by pairs or triples of letters reads correctly."""
+    task, by = _task(page, run), read("by")
+    if task.truth is None or by not in ("pairs", "triples") or task.n_letters < LEAST_LETTERS:
+        return None
+
+    def truth(_guess: float) -> Truth:
+        walk, _ = _walk(page, run, task, by)
+        above = walk.scores[-1] - _score(run, task.truth, by)
+        found = right(task, walk.keys[-1])
+        return Truth(found, seen=1 if abs(above) < ALIKE else 0 if above > 0 else 2, values={"right": found})
+
+    values = {"n": task.n_letters, "begin": code(task.ciphertext[:BEGINNING]), "known": page.label(f"asked_{by}")}
+    return Prediction("decipher", Number(0, task.n_letters), truth, values, (task, by))
+
+
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the text and its key, the method, and the search for the best reading; return what they show."""
-    task = _task(page, min(MOST_CHARACTERS, run.model.config.n_context - 1))
-    by = read("by")
+    _controls(page)
+    task, by = _task(page, run), read("by")
     walk, whole = _walk(page, run, task, by)
     goal = None if task.truth is None else _score(run, task.truth, by)
     step = len(walk.keys) - 1 if read("tried") < 0 else min(read("tried"), len(walk.keys) - 1)
@@ -79,10 +99,8 @@ def draw(page: Lesson, run: Run) -> Reading:
                    ".lines", title)
 
 
-def _task(page: Lesson, most: int) -> Task:
-    """Draw the controls and return the task that they set; its text has at most `most` characters, so that even a
-    reading of one token per character fits the model's context.
-    """
+def _controls(page: Lesson) -> None:
+    """Draw the text to hide, its key, the way to read it, and whether the text is in cipher already."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.text_input(page.label("secret"), placeholder=page.text("secret"), max_chars=MOST_CHARACTERS,
                       help=page.label("secret_help"), **attached("secret"))
@@ -91,6 +109,13 @@ def _task(page: Lesson, most: int) -> Task:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         choice(page, "by")
         st.toggle(page.label("given"), help=page.label("given_help"), **attached("given"))
+
+
+def _task(page: Lesson, run: Run) -> Task:
+    """The task that the controls set; its text is so short that even a reading of one token per character fits the
+    model's context.
+    """
+    most = min(MOST_CHARACTERS, run.model.config.n_context - 1)
     typed = shannon.playable(str(read("secret"))[:10 * most])[:most].strip()
     if not any(sign.lower() in ALPHABET for sign in typed):
         return _enciphered(shannon.playable(page.text("secret"))[:most].strip())

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from core.app.base.markdown import code
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Question, Reading, cannot
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, cannot
 from core.app.state import Run, reader
 from core.app.state.fragments import redraw
 from core.components.lib.token_view import token_view
@@ -19,6 +20,7 @@ from pages.language_models.shared import PREFIX, attached, keep, read
 MOST_SIGNS = 160        # of a text in the game
 GIVEN_WORDS = 3         # shown from the start
 N_LIKELY = 4            # guesses of the model that are named
+LEAST_HIDDEN = 10       # signs, of a text that the question before the picture is about
 MEANINGFUL = 20         # guessed signs from which on the bounds are shown
 STEPS = (2, 4)          # ratios of the cost of first letters: the limits between the options of the question
 # Shannon's guessing game: a keyboard, the known part of the text, and the guesses of reader and model below each
@@ -53,6 +55,12 @@ def passages(page: Lesson, run: Run) -> list[str]:
     return [line for line in page.text("passages").splitlines() if line] + ([prompt] if len(prompt) > 1 else [])
 
 
+def _text(page: Lesson, run: Run) -> str:
+    """The text that is played; the first where the picked one is not there."""
+    texts = passages(page, run)
+    return texts[read("passage") if read("passage") < len(texts) else 0]
+
+
 def game_of(run: Run, text: str) -> Game:
     """The model's side of the game, shared by all readers."""
     def make() -> Game:
@@ -80,16 +88,34 @@ def reader_guesses(text: str, most: int) -> list[int]:
     return guesses
 
 
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How many of the hidden signs the model finds at its first guess."""
+    if run.tokenizer.method == "numbers":
+        return None
+    text = _text(page, run)
+    first = given(text)
+    if len(text) - first < LEAST_HIDDEN:
+        return None
+
+    def truth(_guess: float) -> Truth:
+        guesses = game_of(run, text).guesses
+        right, known = guesses[first:].count(1), guesses[:first].count(1)
+        return Truth(right, seen=int(known <= first / 2), values={"right": right, "mean": _mean(guesses[first:])})
+
+    return Prediction("guess", Number(0, len(text) - first), truth,
+                      {"begin": code(text[:first].strip()), "n": len(text) - first}, text)
+
+
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the choice of a text and the game; return its state."""
     if run.tokenizer.method == "numbers":
         return cannot(page.label("guess_numbers"))
-    texts = passages(page, run)
-    if read("passage") >= len(texts):
+    n = len(passages(page, run))
+    if read("passage") >= n:
         keep(passage=0)
-    _choose(page, len(texts))
+    _choose(page, n)
     with st.spinner(page.label("guessing")):
-        game = game_of(run, texts[read("passage")])
+        game = game_of(run, _text(page, run))
     first = given(game.text)
     yours = reader_guesses(read("guesses"), len(game.text) - first)
 

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis import text_probability
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.state import Run
 from core.cost import counting
 from core.figures.numbers import grouped, latex_number, plain_number
@@ -28,12 +28,34 @@ from pages.language_models.token_bits import draw_texts
 MOST_SENTENCES, MOST_CHARACTERS = 4, 600
 MOST_WORDS = 5          # words that are put in every order: at most 120 orders
 CHART = 268, 190        # px, usually and in present mode
+MOST_TIMES = 1e9        # the end of the scale on which a reader guesses a ratio of probabilities
+LARGEST = 700           # nats: e to a larger power has no float
 
 
 def sentences(page: Lesson) -> list[str]:
     """The reader's lines, else the lesson's own."""
     lines = [" ".join(line.split()) for line in str(read("sentences"))[:MOST_CHARACTERS].splitlines()]
     return [line for line in lines if line][:MOST_SENTENCES] or page.text("sentences").splitlines()
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """How many times as probable as the least probable sentence the most probable one is."""
+    texts, context = sentences(page), _context(run)
+    if len(set(texts)) < 2:
+        return None
+
+    def truth(_guess: float) -> Truth:
+        ranked = sorted(scored(run, texts, context), key=lambda row: -row.total)
+        best, worst = ranked[0], ranked[-1]
+        factor = math.exp(min(best.total - worst.total, LARGEST))
+        highest, other = (round(max(row.bits, default=0.0), 2) for row in (worst, best))
+        return Truth(float(f"{factor:.3g}"), seen=0 if highest > other else 1 if highest < other else 2, values={
+            "best": named(best.text), "worst": named(worst.text), "factor": times(best.total - worst.total),
+            "few": plain_number(best.total_bits, 2), "many": plain_number(worst.total_bits, 2),
+            "bits": plain_number(worst.total_bits - best.total_bits, 2)})
+
+    asked = {"texts": ", ".join(map(named, texts)), "where": page.label("asked_after" if context else "asked_alone")}
+    return Prediction("sentences", Number(1, MOST_TIMES, log=True), truth, asked, (tuple(texts), context))
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -44,7 +66,7 @@ def draw(page: Lesson, run: Run) -> Reading:
                      help=page.label("sentences_help"), **attached("sentences"))
         st.toggle(page.label("after"), help=page.label("after_help"), **attached("after"))
     texts = sentences(page)
-    context = run.text if read("after") else None
+    context = _context(run)
     rows = scored(run, texts, context)
     picked = min(read("row"), len(rows) - 1)
     ranked = sorted(rows, key=lambda row: -row.total)
@@ -63,6 +85,11 @@ def draw(page: Lesson, run: Run) -> Reading:
                    [text_probability.token_log_probs, text_probability.perplexity, text_probability.orders],
                    {"sentences.csv": lambda: token_table(page, rows),
                     "orders.csv": lambda: _order_table(page, orders)}, ".sentences-list", title)
+
+
+def _context(run: Run) -> str | None:
+    """The text after which the sentences are read; None where each stands alone."""
+    return run.text if read("after") else None
 
 
 def _orders(page: Lesson, run: Run, text: str, context: str | None) -> list[Scored]:

@@ -80,14 +80,15 @@ class Scored:
 Pairs = Sequence[tuple[str, str | None]]
 
 
-def scored(run: Run, texts: Sequence[str], context: str | None = None) -> list[Scored]:
-    """The texts, each scored by itself or after `context`; shared by all readers."""
-    return scored_after(run, [(text, context) for text in texts])
+def scored(run: Run, texts: Sequence[str], context: str | None = None, said: str = "") -> list[Scored]:
+    """The texts, each scored by itself or after `context`; shared by all readers. said: as in growing_results.growing.
+    """
+    return scored_after(run, [(text, context) for text in texts], said)
 
 
-def scored_after(run: Run, pairs: Pairs) -> list[Scored]:
+def scored_after(run: Run, pairs: Pairs, said: str = "") -> list[Scored]:
     """Each text, scored after its own context."""
-    return growing_results.result(_key(run, pairs), functools.partial(_score, run, pairs), _size)
+    return growing_results.result(_key(run, pairs), functools.partial(_score, run, pairs), _size, said)
 
 
 def scored_so_far(run: Run, texts: Sequence[str], said: str) -> tuple[list[Scored], bool]:

@@ -12,7 +12,7 @@ from core.analysis.statistics import Proportion
 from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.state import Run
 from core.components.lib.token_view import token_view
 from core.evaluation import teaching_tasks as evaluation
@@ -28,6 +28,20 @@ N_NEXT = 5                 # most probable next tokens
 SURE = (0.2, 0.6)          # the limits between the options of the question
 # A task as word prediction: the prompt with its template, the next tokens, and the model's accuracy on a labelled set.
 _picture = token_view("lm_tasks", __file__)
+
+
+def predict(page: Lesson, run: Run) -> Prediction:
+    """How many exercises of the labelled set the model gets right."""
+    task, shots = read("task"), int(read("shots"))
+    n = exercises.SIZES[task]
+    what = [page.label(f"asked_{task}", n=n, prompt=code(exercises.prompt_of(task, page.label(f"own_{task}"))))]
+    what += [page.label("asked_shots", k=shots)] if shots else []
+
+    def truth(_guess: float) -> Truth:
+        right = sum(r.right for r in _results(page, run, task, shots))
+        return Truth(right, seen=0 if right == n else 1 if right > n / 2 else 2, values={"right": right})
+
+    return Prediction("tasks", Number(0, n), truth, {"what": " ".join(what), "n": n}, (task, shots))
 
 
 def draw(page: Lesson, run: Run) -> Reading:
