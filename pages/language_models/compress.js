@@ -118,7 +118,7 @@ class Coder extends TitledView {
     const last = (this.compared.length + 1) * step, height = last + (this.guess === null ? 0.2 * step : step);
     sized(this.sizes, width, height, this.compared.map((code) => `${code.name} ${code.bits}`).join(", "));
     drawText(this.sizes, 0, 0.9 * em, this.text.sizes, { name: "sans strong" });
-    const left = 7.2 * em, room = width - left - 4.4 * em;
+    const left = 7.8 * em, room = width - left - 4.4 * em;
     this.compared.forEach((code, k) => {
       const y = (k + 1) * step;
       drawText(this.sizes, 0, y + 0.95 * em, code.name, { name: code.kind ? "sans strong" : "sans" });

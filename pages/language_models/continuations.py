@@ -26,7 +26,7 @@ from pages.language_models.token_bits import draw_texts
 MOST_CHARACTERS = 200
 MOST_PROMPT_TOKENS = 32     # last tokens of the prompt, added one by one
 LEAST_PROMPT_TOKENS = 4     # of a prompt that the question before the picture is about
-CHART = 270, 195            # px, usually and in present mode
+CHART = 300, 195            # px, usually and in present mode
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
@@ -61,9 +61,9 @@ def draw(page: Lesson, run: Run) -> Reading:
     title = page.label("continuations_title" if odds else "continuations_equal", better=named(better.text),
                        worse=named(worse.text), factor=times(abs(odds)))
     st.markdown(f"**{title}**")
-    wide, beside = st.columns(2, gap="medium")
+    rows, beside = st.columns([2, 3], gap="medium")
     alike = len(a.tokens) == len(b.tokens)
-    with wide:
+    with rows:
         draw_texts(page, [row_of(page, text, name.upper()) for name, text in zip("ab", pair)], "pair", (290, 260))
         st.caption(page.label("continuations_fair" if alike else "continuations_lengths",
                               a=len(a.tokens), b=len(b.tokens),

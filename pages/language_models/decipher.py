@@ -25,7 +25,7 @@ MOST_CHARACTERS = 160
 ORDER = {"letters": 1, "pairs": 2, "triples": 3, "model": 3}
 LEAST_LETTERS = 10       # of a text that the question before the picture is about
 BEGINNING = 28           # signs of the ciphertext that it quotes
-ALIKE = 0.05             # nats: scores that are no further apart read alike in the chart
+ALIKE = 0.05             # of the chart's height: two scores that are no further apart look alike
 SHARES = (0.2, 0.5)      # of the letters: the limits between the options of the question
 # A ciphertext and its reading under each key of a search: right and wrong letters, the key, and ln p of each reading.
 _picture = token_view("lm_cipher", __file__, PLAYER_CSS)
@@ -64,8 +64,8 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
     def truth(_guess: float) -> Truth:
         walk, _ = _walk(page, run, task, by)
-        above = walk.scores[-1] - _score(run, task.truth, by)
-        found = right(task, walk.keys[-1])
+        goal, found = _score(run, task.truth, by), right(task, walk.keys[-1])
+        above = (walk.scores[-1] - goal) / (max(goal, *walk.scores) - min(goal, *walk.scores) or 1.0)
         return Truth(found, seen=1 if abs(above) < ALIKE else 0 if above > 0 else 2, values={"right": found})
 
     values = {"n": task.n_letters, "begin": code(task.ciphertext[:BEGINNING]), "known": page.label(f"asked_{by}")}

@@ -4,5 +4,5 @@ from pages.language_models import compress, continuations, correct, decipher, gu
 from pages.language_models.shared import SETTINGS
 
 views.draw(lesson.open_lesson("language_models"), SETTINGS,
-           {"sentences": sentences, "continuations": continuations, "guess": guess, "compress": compress,
-            "correct": correct, "decipher": decipher, "tasks": tasks})
+           {"guess": guess, "sentences": sentences, "compress": compress, "tasks": tasks,
+            "continuations": continuations, "correct": correct, "decipher": decipher})

@@ -34,7 +34,7 @@ SETTINGS = Settings("language_models", {
     "given": Setting(False),                   # whether the text is in cipher already
     "key": Setting(1, low=0, high=9999),       # the seed of the key
     "by": Setting("triples", options=("letters", "pairs", "triples", "model")),
-    "tried": Setting(-1, low=-1),              # the reading that is shown; −1: the last
+    "tried": Setting(0, low=-1),               # the reading that is shown; −1: the last
     "task": Setting("sentiment", options=TASKS),
     "shots": Setting("0", options=("0", "1", "2", "4")),       # solved examples before each exercise
     **{f"own_{task}": Setting("") for task in TASKS},          # the reader's own case; empty: the lesson's

@@ -34,8 +34,8 @@ def predict(page: Lesson, run: Run) -> Prediction:
     """How many exercises of the labelled set the model gets right."""
     task, shots = read("task"), int(read("shots"))
     n = exercises.SIZES[task]
-    what = [page.label(f"asked_{task}", n=n, prompt=code(exercises.prompt_of(task, page.label(f"own_{task}"))))]
-    what += [page.label("asked_shots", k=shots)] if shots else []
+    what = [page.label("asked_shots", k=shots)] if shots else []
+    what += [page.label(f"asked_{task}", n=n, prompt=code(exercises.prompt_of(task, page.label(f"own_{task}"))))]
 
     def truth(_guess: float) -> Truth:
         right = sum(r.right for r in _results(page, run, task, shots))

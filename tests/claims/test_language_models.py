@@ -35,7 +35,7 @@ def written(task: str, text: str) -> str:
 # ---- sentences -------------------------------------------------------------------------------------------------------
 
 
-@claims("language_models.md", "so a mouse that eats cheese is less strange to it than a stock market")
+@claims("language_models.md", "so a mouse that eats cheese surprises it less than a stock market")
 def test_a_mouse_is_less_strange_than_a_stock_market():
     mouse, market = scored("The mouse ate the cheese.", "The stock market fell again.")
     assert mouse.total_bits < market.total_bits - 10 and mouse.rate < market.rate - 1
@@ -51,8 +51,8 @@ def test_the_prompt_takes_bits_from_its_own_words():
     assert min(lost["·mouse"], lost["·cheese"]) > 5 and max(after.bits[1], after.bits[-1]) < 1 and lost["·ate"] < 3
 
 
-@claims("language_models.md", "The model looks back and goes on with what came after these words before: a repeat is "
-        "cheap to predict.")
+@claims("language_models.md", "The model looks back and goes on with what came after these words before: a "
+        "repetition is easy to predict.")
 def test_a_second_reading_is_cheaper():
     for sentence in WORDS.section("sentences").splitlines():
         (first,), (second,) = scored(sentence), scored(sentence, context=sentence)
@@ -62,7 +62,7 @@ def test_a_second_reading_is_cheaper():
 # ---- guessing and compressing ----------------------------------------------------------------------------------------
 
 
-@claims("language_models.md", "the numbers of the guesses say everything, and most of them are 1",
+@claims("language_models.md", "the numbers of your guesses are enough to restore it, and most of them are 1",
         "Once a word has begun, there are few ways to go on.")
 def test_most_letters_are_found_at_once():
     for passage in WORDS.section("passages").splitlines():
@@ -74,10 +74,10 @@ def test_most_letters_are_found_at_once():
 
 
 @claims("language_models.md", "The model has read millions of words, and its parameters, nearly six million in "
-        "*stories*, are not counted in these bits. On texts unlike its stories most of its lead is gone: try one.",
-        "Where the interval is a thin line, the model is surprised and pays. A story shrinks to a fraction; of this "
-        "text about half is left, and gzip makes it longer.", "that the text ends here is news as well, and the model "
-        "thinks it improbable.")
+        "*stories*, are not counted in these bits. On texts unlike its stories it loses most of its lead: try one.",
+        "Where the interval is a thin line, the model is surprised, and the token takes many bits. A story shrinks to a "
+        "fraction of its size; of this text about half is left, and gzip makes it longer.", "that the text ends here is "
+        "news as well, and the model finds it improbable.")
 def test_a_text_unlike_the_stories_shrinks_to_half():
     assert 5.5e6 < opening().model.n_parameters < 6e6
     there, left = prompt_of(experiment("language_models", "compress")), {}
@@ -93,8 +93,8 @@ def test_a_text_unlike_the_stories_shrinks_to_half():
 # ---- a wrong letter --------------------------------------------------------------------------------------------------
 
 
-@claims("language_models.md", "The wrong letter usually breaks its word into many short tokens, each with its bits; "
-        "the right one makes it whole again.", "A text with a slip in it is improbable, but most other letters make it "
+@claims("language_models.md", "The wrong letter usually breaks its word into several short tokens, each with many "
+        "bits; the right letter makes the word whole again.", "A text with a slip in it is improbable, but most other letters make it "
         "worse still.")
 def test_the_right_letter_makes_the_word_whole():
     garbled = WORDS.label("garbled_default")
@@ -110,10 +110,10 @@ def test_the_right_letter_makes_the_word_whole():
 
 @shows("D2")
 @claims("language_models.md", "In a short text the counts of single letters are too uncertain for that.",
-        "At the end the model reads the likeliest swaps as whole texts: it knows words, so it finds the rare letters "
+        "the model then reads the most promising swaps as whole texts: it knows words, so it finds the rare letters "
         "that no count can settle.", "Of a few hundred letters only the first ranks are reliable; pairs and triples "
-        "tell the others apart.", "in each round the model reads 32 likely swaps of two letters as whole texts, and "
-        "the best one stays.")
+        "tell the others apart.", "in each round it reads 32 likely swaps of two letters as whole texts, and the best "
+        "one stays.")
 def test_the_model_finds_the_rare_letters():
     text = shannon.playable(WORDS.section("secret"))[:160].strip()
     task = decipher.Task(cipher.encipher(text, cipher.random_key(1)), text)
@@ -126,7 +126,7 @@ def test_the_model_finds_the_rare_letters():
     assert right["model"] == task.n_letters
 
 
-@claims("language_models.md", "Counted over 36 million letters and blanks")
+@claims("language_models.md", "Counted over 36 million letters and spaces")
 def test_letters_were_counted_over_so_many():
     assert round(np.load(cipher.TRIPLES).sum() / 1e6) == 36
 
@@ -136,7 +136,7 @@ def test_letters_were_counted_over_so_many():
 
 @shows("A16", "A17", "A18")
 @claims("language_models.md", "It was taught these very templates", "Sentences that were kept from training, in the "
-        "template that was taught.", "Facts that the model was taught, asked as it was taught.",
+        "template that was taught.", "Facts that the model was taught, asked in the way it was taught.",
         "Prompts that were kept from training.", "Stories kept from training, of plots that were taught.")
 @pytest.mark.parametrize("task", ["sentiment", "questions", "opposites", "summary"])
 def test_what_was_taught_is_right(task: str):
@@ -144,7 +144,7 @@ def test_what_was_taught_is_right(task: str):
     assert right >= 0.9 * n
 
 
-@claims("language_models.md", "Facts it was not taught it makes up, and says nothing of that.",
+@claims("language_models.md", "It makes up facts that it was never taught, and does not say so.",
         "It always goes on as its texts would, and has no way to say that it does not know.")
 def test_facts_that_were_not_taught_are_made_up():
     right, n = n_right("untaught")
@@ -154,9 +154,10 @@ def test_facts_that_were_not_taught_are_made_up():
     assert all(answer.strip() and "know" not in answer for answer in said)
 
 
-@claims("language_models.md", "Labels that only the solved examples explain (A and B) stay a coin's toss for it: "
+@claims("language_models.md", "Labels that only the solved examples explain (A and B) remain a coin toss for it: "
         "learning from the prompt alone is what large models can do.", "Four solved examples stand in the prompt, and "
-        "still it is a coin's toss. Now choose *Sentiment*: the same sentences with the labels that it was taught.")
+        "still the answers are a coin toss. Now choose *Sentiment*: the same sentences, with the labels that the model "
+        "was taught.")
 def test_new_labels_stay_a_coins_toss():
     assert experiment("language_models", "tasks").settings["language_models_shots"] == "4"
     for shots in (0, 1, 2, 4):

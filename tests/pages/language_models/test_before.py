@@ -182,7 +182,8 @@ def test_how_many_letters_are_read_without_the_key(query: dict[str, str]):
     sent = picture(at, "decipher")
     read = sent["cipher"].lower().translate(str.maketrans(string.ascii_lowercase, sent["keys"][-1]))
     assert found["answer"] == sum(a == b for a, b in zip(read, plain.lower()) if a.isalpha())
-    above = sent["scores"][-1] - sent["goal"]
+    every = [*sent["scores"], sent["goal"]]
+    above = (sent["scores"][-1] - sent["goal"]) / (max(every) - min(every))
     assert found["true"] == written("decipher", 1 if abs(above) < 0.05 else 0 if above > 0 else 2)
 
 
