@@ -24,7 +24,7 @@ from pages.language_models.shared import PREFIX, attached, choice, keep, read
 MOST_CHARACTERS = 160
 ORDER = {"letters": 1, "pairs": 2, "triples": 3, "model": 3}
 LEAST_LETTERS = 10       # of a text that the question before the picture is about
-BEGINNING = 28           # signs of the ciphertext that it quotes
+BEGINNING = 21           # signs of the ciphertext that it quotes
 ALIKE = 0.05             # of the chart's height: two scores that are no further apart look alike
 SHARES = (0.2, 0.5)      # of the letters: the limits between the options of the question
 # A ciphertext and its reading under each key of a search: right and wrong letters, the key, and ln p of each reading.

@@ -75,9 +75,9 @@ def test_most_letters_are_found_at_once():
 
 @claims("language_models.md", "The model has read millions of words, and its parameters, nearly six million in "
         "*stories*, are not counted in these bits. On texts unlike its stories it loses most of its lead: try one.",
-        "Where the interval is a thin line, the model is surprised, and the token takes many bits. A story shrinks to a "
-        "fraction of its size; of this text about half is left, and gzip makes it longer.", "that the text ends here is "
-        "news as well, and the model finds it improbable.")
+        "Where the interval is a thin line, the model is surprised, and the token takes many bits. A story shrinks to "
+        "a fraction of its size; of this text about half is left, and gzip makes it longer.",
+        "that the text ends here is news as well, and the model finds it improbable.")
 def test_a_text_unlike_the_stories_shrinks_to_half():
     assert 5.5e6 < opening().model.n_parameters < 6e6
     there, left = prompt_of(experiment("language_models", "compress")), {}
@@ -94,8 +94,8 @@ def test_a_text_unlike_the_stories_shrinks_to_half():
 
 
 @claims("language_models.md", "The wrong letter usually breaks its word into several short tokens, each with many "
-        "bits; the right letter makes the word whole again.", "A text with a slip in it is improbable, but most other letters make it "
-        "worse still.")
+        "bits; the right letter makes the word whole again.", "A text with a slip in it is improbable, but most other "
+        "letters make it worse still.")
 def test_the_right_letter_makes_the_word_whole():
     garbled = WORDS.label("garbled_default")
     given, *edits = scored(garbled, *(text for _, text in correct.changed(garbled)))
