@@ -78,7 +78,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     rows = ([row_of(page, edits[i], probability(float(posterior[i]))) for i in ranking[:most]]
             + [row_of(page, given, page.label("correct_seen"))])
     with wide:
-        draw_texts(page, rows, "corrections", (340, 240))
+        draw_texts(page, rows, "corrections", (340, 180))
     with beside:
         st.markdown(page.label("correct_where"))
         draw_chart("where", figures.letter_bars, (text, _by_place(text, posterior), page.label("correct_axis")), CHART)
