@@ -42,7 +42,8 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
         most = int(np.abs(moves).argmax())
         crossings = int((np.diff(np.sign(odds)) != 0).sum())
         return Truth(most, said=_moved(moves[most]), own=_moved(moves[guess]), seen=min(crossings, 2), values={
-            "token": code(tokens[most]), "before": plain_number(odds[most + 1], 2), "then": plain_number(odds[most], 2)})
+            "token": code(tokens[most]), "before": plain_number(odds[most + 1], 2),
+            "then": plain_number(odds[most], 2)})
 
     return Prediction("continuations", Place(tokens, range(len(ids) - 1)), truth, dict(zip("ab", map(named, texts))),
                       tuple(texts))
