@@ -5,6 +5,7 @@ import math
 
 import pytest
 
+from core.app.base import catalogue
 from core.app.frame import prediction
 from core.app.frame.guesses import Cell, Number, Options, Place, Word
 from tests.helpers.lessons import fine, open_at
@@ -40,6 +41,12 @@ def test_a_word_is_one_line_that_any_text_can_hold():
     assert [Word().accept(told) for told in ("", "  ", 3, None)] == [None] * 4
     assert Word().accept("a\ud800") == "a?"
     assert Word().offer()["chance"] and not Word(chance=False).offer()["chance"]
+
+
+@pytest.mark.parametrize("entry", catalogue.existing(), ids=lambda entry: entry.id)
+def test_every_view_asks(entry):
+    asked = [name for lesson, name in all_asked() if lesson == entry.id]
+    assert sorted(asked) == sorted(entry.views) if entry.views else len(asked) == 1
 
 
 @pytest.mark.parametrize(("lesson", "name"), all_asked())
