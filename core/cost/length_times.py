@@ -11,10 +11,9 @@ import torch
 
 from core.cost import growth
 from core.cost.growth import Timing
-from core.files import read_json, write_json
-from core.training.teaching_text import DATA
+from core.files import ASSETS, read_json, write_json
 
-FILE = DATA / "length_times.json"
+FILE = ASSETS / "teaching" / "length_times.json"
 WIDTH, WINDOW = 64, 64
 ROUNDS = 60              # of which the fastest counts: a machine that does other work, too, slows most of them
 

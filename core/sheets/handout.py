@@ -16,10 +16,10 @@ main.many { font-size: 7.8pt; }
 section { display: flex; flex-direction: column; border-top: 0.3mm solid; padding-top: 1mm; min-height: 0;
   overflow: hidden; }
 section p { margin: 0 0 1mm; }
-.write { color: #555; border-bottom: 0.2mm solid #999; min-height: 5.5mm; }
+.write { opacity: 0.7; border-bottom: 0.2mm solid; min-height: 5.5mm; }
 figure { flex: 1; min-height: 0; margin: 1mm 0 0; }
 figure img { width: 100%; height: 100%; object-fit: contain; object-position: left top; }
-figure p { color: #333; font-style: italic; }
+figure p { font-style: italic; }
 @media screen { body { padding: 8mm 6mm; } }
 """
 

@@ -203,7 +203,7 @@ def _question(page: Lesson, task: Recall) -> Question:
     chance = math.log(n)
     options = [CHANCE_LOSS / 2, CHANCE_LOSS, chance, 2 * CHANCE_LOSS]
     return page.question("copy", [page.label("question_copy_option", loss=readable(value)) for value in options], 2,
-                         k=task.n_remembered, n=n, before=N_SYMBOLS, loss=readable(chance), share=percent(1 / n))
+                         k=task.n_remembered, n=n, before=N_SYMBOLS, loss=readable(chance), share=percent(1 / n, 2))
 
 
 def training_tables(places: tuple[int, ...], records: list, name: str) -> dict[str, Callable[[], pd.DataFrame]]:

@@ -207,11 +207,14 @@ def _gate(kind: str, name: str, parts: tuple[Tensor, Tensor], gates: dict[str, T
             rf"{latex_number(gates[name])}")
 
 
-def _question(page: Lesson, run: Run) -> Question | None:
-    """Which cell leaves most of the source at the picked step; None where there is no path."""
+def _question(page: Lesson, run: Run) -> Question:
+    """Which cell leaves most of the source at the picked step; where there is no path, of the app's own prompt's first
+    token at its last.
+    """
     _, both, seed, source, step = _asked(run)
     if step == source or step < source and not both:
-        return None
+        run = run.with_text(reader.default_prompt())
+        source, step = 0, len(run.tokens) - 1
     left = {kind: float(left_of(run, kind, both, seed, source)[int(step < source), step]) for kind in GATES}
     names = {kind: page.label(f"network_{kind}") for kind in left}
     return page.question("keeps", list(names.values()), list(left).index(max(left, key=left.get)),

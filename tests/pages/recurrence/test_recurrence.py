@@ -356,7 +356,7 @@ def test_the_cell_that_leaves_most_is_found_by_torchs_own_networks():
     lessons.answer(at, "keeps", list(left).index(max(left, key=left.get)))
     said = "\n".join(m.value for m in at.markdown)
     for kind, share in left.items():
-        shown = f"{100 * share:.3g}" if share >= 1e-4 else "less than 0.01"
+        shown = f"{100 * share:.1f}" if share >= 1e-4 else "less than 0.01"
         assert f"{WORDS.label(f'network_{kind}')}: {shown}" in said, (kind, share)
 
 
