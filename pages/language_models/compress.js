@@ -2,9 +2,10 @@
 // low, high: next digits of the interval's ends), likely [[name, end of its share] per token], stream "0101…",
 // compared [{name, bits, shown, kind ("model" or "")}], guess: null or the bits that the reader expected of the model,
 // you: what names it, settings {step}. Three bars, each a zoom into the one above; two in present mode.
-import { button, chip, draw, drawLine, drawText, fill, hatching, make, setRange,
-  sized } from "../../core/components/lib/dom.js";
-import { decimals, significant } from "../../core/components/lib/numbers.js";
+import {
+  button, chip, draw, drawLine, drawText, fill, hatching, make, setRange, sized,
+} from "../../core/components/lib/dom.js";
+import { decimals, grouped, significant } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
 import { mounted, onWidth, TitledView } from "../../core/components/lib/view.js";
 
@@ -130,7 +131,8 @@ class Coder extends TitledView {
     if (this.guess === null) return;
     const at = left + (this.guess / most) * room;
     drawLine(this.sizes, at, step, at, last, { class: "guess" });
-    drawText(this.sizes, at, last + 0.75 * em, `${this.you} ${this.guess}`, { anchor: "middle", name: "sans strong" });
+    drawText(this.sizes, at, last + 0.75 * em, `${this.you} ${grouped(this.guess)}`,
+      { anchor: "middle", name: "sans strong" });
   }
 
   write() {

@@ -15,7 +15,7 @@ from core.app.compute import growing_results
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, guess_of
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
-from core.figures.numbers import latex_number, latex_operand, plain_number
+from core.figures.numbers import grouped, latex_number, latex_operand, plain_number
 from core.language import arithmetic_coding, compression
 from core.language.compression import CodedToken
 from core.model.tokenizer import encodable
@@ -57,9 +57,10 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
     def truth(_guess: float) -> Truth:
         bits, gzip = len(coded(page, run, text).bits), 8 * compression.sizes(data)["gzip"]
         longer = (gzip > 8 * len(data)) - (gzip < 8 * len(data))
-        return Truth(bits, seen={1: 0, -1: 1, 0: 2}[longer], values={"bits": bits, "gzip": gzip})
+        return Truth(bits, seen={1: 0, -1: 1, 0: 2}[longer], values={"bits": grouped(bits), "gzip": grouped(gzip)})
 
-    return Prediction("compress", Number(0, 8 * len(data)), truth, {"n": len(data), "all": 8 * len(data)})
+    values = {"n": grouped(len(data)), "all": grouped(8 * len(data))}
+    return Prediction("compress", Number(0, 8 * len(data)), truth, values)
 
 
 def coded(page: Lesson, run: Run, text: str) -> Coding:

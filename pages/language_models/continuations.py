@@ -90,7 +90,7 @@ def _odds(run: Run, texts: list[str]) -> np.ndarray:
 
 def _moved(nats: float) -> str:
     """A change of log-odds, with its sign."""
-    return ("+" if nats > 0 else "") + plain_number(nats, 2)
+    return f"+{plain_number(nats, 2)}" if nats > 0 else plain_number(nats, 2)
 
 
 def _shortened(page: Lesson, run: Run, texts: list[str]) -> None:

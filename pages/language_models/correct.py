@@ -1,5 +1,6 @@
 """Correct: one letter of a text is wrong; the model's probabilities of all texts with one letter changed show which.
 """
+import math
 import string
 
 import numpy as np
@@ -9,7 +10,7 @@ import streamlit as st
 from core.analysis import text_probability
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
-from core.figures.numbers import latex_number, plain_number, probability, readable, superscript
+from core.figures.numbers import grouped, latex_number, plain_number, probability
 from pages.language_models import charts as figures
 from pages.language_models.shared import (
     PREFIX,
@@ -21,6 +22,7 @@ from pages.language_models.shared import (
     row_of,
     scored,
     scored_so_far,
+    times,
 )
 from pages.language_models.token_bits import draw_texts
 
@@ -51,14 +53,13 @@ def predict(page: Lesson, run: Run) -> Prediction:
         posterior = _posterior(edits)
         at = int(posterior.argmax())
         best, p = edits[at], float(posterior[at])
-        times = p / float(np.delete(posterior, at).sum())
+        ratio = p / float(np.delete(posterior, at).sum())
         fewer = (len(best.tokens) < len(given.tokens)) - (len(best.tokens) > len(given.tokens))
-        shown = superscript(times) if times >= 1e4 else readable(times)
-        return Truth(float(f"{times:.3g}"), seen={1: 0, 0: 1, -1: 2}[fewer], values={
-            "p": probability(p), "best": named(best.text), "times": shown, "others": len(edits) - 1})
+        return Truth(float(f"{ratio:.3g}"), seen={1: 0, 0: 1, -1: 2}[fewer], values={
+            "p": probability(p), "best": named(best.text), "times": times(math.log(ratio)), "others": len(edits) - 1})
 
     return Prediction("correct", Number(0.1, MOST_TIMES, log=True), truth,
-                      {"text": named(text), "n": len(changed(text))}, text)
+                      {"text": named(text), "n": grouped(len(changed(text)))}, text)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
