@@ -163,7 +163,7 @@ def _scaling(page: Lesson) -> Reading:
                 show(f"law_{name}", figures.power_law, _curve(name, scale), (scale, scaling_laws.law(name, scale)),
                      (page.label(f"axis_law_{name}"), page.label("axis_loss")),
                      height=_height(70 if reader.present() else 120))
-    st.caption(page.label("laws_note", joint=f"{scaling_laws.joint_loss(n, d):.4f}", ratio=readable(d / n)))
+    page.note(page.label("laws_note", joint=f"{scaling_laws.joint_loss(n, d):.4f}", ratio=readable(d / n)))
     best_n, best_d = scaling_laws.best_split(flops)
     a_n, n_c = scaling_laws.LAWS["parameters"]
     lines = [(page.label("numbers_training_own"), rf"6 N D = 6 \cdot {power(n)} \cdot {power(d)} = {power(flops)}"),

@@ -196,12 +196,12 @@ class Translate {
       for (const [text, lit, handler, title] of entries) press(button(box, text, title, handler, "choice"), lit);
     };
     const block = this.blockOf(this.attention), aligned = this.attention === "cross" && this.aligned?.[block];
-    const share = (k) => (aligned ? ` ${percent(aligned[k], 0)}` : "");
+    const share = (k) => (aligned && this.scale === 1 ? ` ${percent(aligned[k], 0)}` : "");
     group(this.text.block, Array.from({ length: this.blocks[this.attention] },
       (_, b) => [String(b), b === block, () => this.pick({ block: b }), fill(this.text.block_named, { block: b })]));
     const title = (k, name) => name
       + (aligned ? fill(this.text.aligned, { share: percent(aligned[k]), n: this.n_measured }) : "");
-    group(aligned ? this.text.head_aligned : this.text.head, [
+    group(aligned && this.scale === 1 ? this.text.head_aligned : this.text.head, [
       ...Array.from({ length: this.heads }, (_, k) => [`${k}${share(k)}`, k === this.head, () => this.pick({ head: k }),
         title(k, fill(this.text.head_named, { head: `${block}.${k}` }))]),
       [`${this.text.mean}${share(this.heads)}`, this.head < 0, () => this.pick({ head: -1 }),
@@ -213,8 +213,8 @@ class Translate {
     if (!room || !this.target) return;
     const [rows, columns] = this.axes(), font = monoFont(0.95 * em);
     const width = (names) => Math.max(...names.map((name) => textWidth(abridged(name, LETTERS), font)));
-    const left = width(rows) + 1.2 * em, above = 0.75 * width(columns) + 1.4 * em;
-    const tall = Math.max(150, roomBelow(this.place) - Math.max(34, pageFoot() + 4) - above);
+    const left = width(rows) + 1.2 * em, above = 0.75 * width(columns) + em * (this.scale > 1 ? 1 : 1.4);
+    const tall = Math.max(150, roomBelow(this.place) - Math.max(34, pageFoot() + 16) - above);
     const cell = Math.max(0.9 * em, Math.min(2.3 * em, (room - left - 2.2 * em) / columns.length, tall / rows.length));
     Object.assign(this, { cell, left, above });
     this.svg.replaceChildren();

@@ -10,7 +10,7 @@ import { pointedByKeys } from "../../core/components/lib/keys.js";
 import { exact } from "../../core/components/lib/numbers.js";
 import { showTip } from "../../core/components/lib/pattern.js";
 import { abridged, emOf } from "../../core/components/lib/text.js";
-import { readTheme } from "../../core/components/lib/theme.js";
+import { pageScale, readTheme } from "../../core/components/lib/theme.js";
 import { keepFree, mounted } from "../../core/components/lib/view.js";
 
 const LETTERS = 9;      // most of a token's name
@@ -74,7 +74,7 @@ class Matrices {
     stroke(context, ink("grid-ink"));
     context.strokeRect(left - 0.5, top - 0.5, columns * wide + 1, rows * tall + 1);
     const every = Math.ceil((1.08 * em) / tall);
-    context.font = `${Math.min(em, Math.max(tall * every * 0.95, 8))}px ${ink("mono")}`;
+    context.font = `${Math.min(em, Math.max(tall * every * 0.95, 8 * pageScale()))}px ${ink("mono")}`;
     Object.assign(context, { fillStyle: ink("muted-ink"), textAlign: "right", textBaseline: "middle" });
     for (let i = 0; i < rows; i += every)
       context.fillText(abridged(this.tokens[i], LETTERS), left - 5,
@@ -84,7 +84,8 @@ class Matrices {
 
   /** Name the columns: the tokens, slanted, or the numbers of the dimensions. */
   columnNames(context, { left, top, wide, columns, keys }, em, ink) {
-    const size = Math.min(em, Math.max(wide * 0.95, 9)), every = Math.ceil((keys ? 1.08 * size : 2.6 * em) / wide);
+    const size = Math.min(em, Math.max(wide * 0.95, 9 * pageScale()));
+    const every = Math.ceil((keys ? 1.08 * size : 2.6 * em) / wide);
     context.font = `${keys ? size : 0.9 * em}px ${ink("mono")}`;
     Object.assign(context, { fillStyle: ink("muted-ink"), textAlign: keys ? "left" : "center",
       textBaseline: keys ? "middle" : "alphabetic" });

@@ -114,7 +114,7 @@ class Steps extends Instrument {
 
   get weighted() { return this.score === "multiplicative"; }
 
-  get s() { return this.fontSize > 12 ? 1.2 : 1; }
+  get s() { return this.fontSize / 12; }
 
   /** The reader's step; the last one in a model that has no such step. */
   get step() { return this.stages.includes(this.settings.step) ? this.settings.step : this.stages.at(-1); }
@@ -219,7 +219,7 @@ class Steps extends Instrument {
     this.dirty = false;
     // the numbers in detail take the rest of the first screen, and scroll where that is not enough
     const room = roomBelow(this.detail) - Math.max(40, pageFoot() + 17);
-    this.detail.style.maxHeight = `${Math.max(118, room)}px`;
+    this.detail.style.maxHeight = `${Math.max(this.fontSize > 12 ? 88 : 118, room)}px`;
   }
 
   /** Whether a column's stage has been reached. */

@@ -24,7 +24,7 @@ from core.model.trace import BlockTrace
 from pages.attention import weights_route
 from pages.attention.shared import PREFIX, STAGES, keep, pick, picked_block, read
 
-WINDOW, WINDOW_PRESENT = 12, 8     # keys that are shown one by one
+WINDOW, WINDOW_PRESENT = 12, 7     # keys that are shown one by one
 BEHIND = 2                         # of these, keys after the query, which the mask hides
 LEAST_KEYS, HALF = 3, 0.5          # of a question about a row's largest weight; half of the row's weight
 EVEN = 1.5                         # times the share that every key would have: below it a row is even

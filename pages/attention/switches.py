@@ -115,7 +115,7 @@ def draw(page: Lesson, run: Run) -> Reading:
                                CHART_PRESENT if reader.present() else CHART,
                                None if guess is None else (guess / 100, page.frame_words.label("before_mine"))),
              "switches_bars")
-    st.caption(_note(page, run, change))
+    page.note(_note(page, run, change))
     return Reading(_lines(page, run, change, effect), question(page, run),
                    [attention.dot_product_scores, attention.multiplicative_scores, attention.additive_scores,
                     attention.masked_softmax],
@@ -177,7 +177,7 @@ def _trained(page: Lesson, trained: Run, run: Run) -> None:
     _pattern(page, trained.trace.blocks[layer], head, trained.tokens, "trained",
              page.label("pattern_trained", model=trained.model_name, head=head_name(layer, head)), position)
     tokens = ", ".join(f"{code(token)} {probability(p)}" for token, p in likeliest(trained, position))
-    st.caption(page.label("trained_says", tokens=tokens))
+    page.note(page.label("trained_says", tokens=tokens))
 
 
 def likeliest(run: Run, position: int) -> list[tuple[str, float]]:

@@ -9,7 +9,7 @@ from core.analysis.embeddings import Analogy, Projection
 from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.frame import Lesson, Prediction, Question, Reading, Truth, Word, guess_of
-from core.app.state import Run
+from core.app.state import Run, reader
 from core.figures.numbers import latex_number, readable
 from core.figures.positions import cosine_latex
 from pages.embeddings import charts as figures
@@ -30,6 +30,7 @@ from pages.embeddings.shared import (
 )
 
 N_SHOWN = 10
+N_PRESENT = 8                 # analogies whose names a projector has room for
 FIELDS = ("a", "b", "c", "expected")
 RANK_STEPS = (1, 3, 10)       # limits between the options of the question
 ON_THE_SPOT = 0.25            # of the step's length: as far as a sum may land from a point that it reaches
@@ -96,8 +97,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     with beside:
         show(_dots(page, listed, analogy, space), "verdict",
              lambda point: keep(**dict(zip(FIELDS, list(listed)[int(point["place"])]))))
-    st.caption(page.label("arithmetic_verdict", kept=readable(100 * view.kept), n=len(listed),
-                          **_counts(listed)))
+    page.note(page.label("arithmetic_verdict", kept=readable(100 * view.kept), n=len(listed),
+                         **_counts(listed)))
     return Reading(_lines(page, space, analogy), _question(page, space, analogy),
                    [embeddings.analogy, embeddings.similarity, embeddings.rank],
                    {"arithmetic.csv": lambda: _table(space, analogy), "analogies.csv": lambda: _verdict_table(listed)},
@@ -156,6 +157,8 @@ def _counts(listed: Analogies) -> dict[str, int]:
 
 
 def _dots(page: Lesson, listed: Analogies, analogy: Analogy, space: Space):
+    if reader.present():
+        listed = dict(list(listed.items())[:N_PRESENT])
     names = ["{} : {} = {} : {}".format(*words) for words in listed]
     chosen = next((k for k, a in enumerate(listed.values())
                    if (a.inputs, a.expected) == (analogy.inputs, analogy.expected)), None)

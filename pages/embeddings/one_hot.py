@@ -67,7 +67,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     title = page.label("product_title", token=code(run.tokens[at]), id=token_id, d=d)
     st.markdown(f"**{title}**")
     _draw_product(page, run, E, list(range(first, min(first + ROWS, len(E)))), product)
-    st.caption(page.label("product_check", difference=readable(difference), multiplications=n * len(E) * d, read=n * d))
+    page.note(page.label("product_check", difference=readable(difference), multiplications=n * len(E) * d, read=n * d))
     return Reading(_lines(page, run, E, at), _question(page, run, len(E), d), [embeddings.one_hot, embeddings.embed],
                    {"product.csv": lambda: _table(run, product)}, ".product canvas", title)
 

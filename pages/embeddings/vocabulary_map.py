@@ -96,7 +96,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     with st.container(key=f"{PREFIX}map"):
         st.plotly_chart(figure, theme=None, key=f"{PREFIX}map_chart", on_select=lambda: _pick(run),
                         selection_mode="points", config=PLOTLY, width="stretch")
-    st.caption(view.note)
+    page.note(view.note)
     functions = [tsne.gradient, tsne.tsne] if kind == "tsne" else [embeddings.principal_axes, embeddings.Projection]
     return Reading(_lines(page, space, token_id), _question(page, space), functions,
                    {"map.csv": lambda: _table(space, view)}, f".st-key-{PREFIX}map", view.title)

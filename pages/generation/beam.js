@@ -17,7 +17,7 @@ class Beam extends TitledView {
     this.place = keyPlace(root, "scroll beam-picture", (event) => this.key(event));
     this.svg = draw("svg", { class: "beam-tree", role: "img" }, this.place);
     this.detail = spokenLine(root, "detail");
-    this.hint = make("div", "muted", root);
+    this.hint = make("div", "muted hint", root);
     redrawn(() => this.paint(), this.place);
   }
 
@@ -48,7 +48,7 @@ class Beam extends TitledView {
     if (!width || !this.steps) return;
     const n = this.steps.length, column = Math.max(width / n, LEAST * em);
     const most = Math.max(...this.steps.map((step) => step.length)), best = this.steps[n - 1][0];
-    const row = Math.min(ROW * em, this.scale > 1 ? Math.max(1.8 * em, (window.innerHeight - 31.5 * em) / most)
+    const row = Math.min(ROW * em, this.scale > 1 ? Math.max(1.6 * em, (window.innerHeight - 32.6 * em) / most)
         : Math.max(2.35 * em, (window.innerHeight - 26 * em) / most)), box = column - 2.1 * em, top = 1.6 * em;
     const drop = (place) => (place >= this.width ? 0.9 * em : 0), y = (place) => top + place * row + drop(place);
     const x = (step) => step * column + 1;

@@ -5,7 +5,7 @@ import { decimals, probability } from "../../core/components/lib/numbers.js";
 import { emOf, monoFont, shortened, textWidth } from "../../core/components/lib/text.js";
 import { mounted, redrawn, TitledView } from "../../core/components/lib/view.js";
 
-const SHOWN = 12, FEW = 7;       // lines of the comparison; fewer in present mode, whose type is larger
+const SHOWN = 12, FEW = 4;       // lines of the comparison; fewer in present mode, whose type is larger
 
 class Futures extends TitledView {
   constructor(root) {
@@ -18,7 +18,7 @@ class Futures extends TitledView {
     this.legend = make("div", "muted", right);
     this.chart = make("div", "chart", right);
     this.dots = draw("svg", { class: "futures-dots", role: "img" }, this.chart);
-    this.hint = make("div", "muted", root);
+    this.hint = make("div", "muted hint", root);
     redrawn(() => this.paint(), this.place, this.chart);
   }
 
@@ -87,7 +87,7 @@ class Futures extends TitledView {
   tree() {
     const width = this.place.clientWidth, em = emOf(this.root);
     if (!width) return;
-    const top = 1.5 * em, height = this.scale > 1 ? Math.max(14 * em, window.innerHeight - 26.8 * em)
+    const top = 1.5 * em, height = this.scale > 1 ? Math.max(11 * em, window.innerHeight - 20.5 * em)
       : Math.max(22 * em, Math.min(29 * em, window.innerHeight - 27 * em)), column = width / this.depth;
     const chain = new Set();
     for (let place = this.picked; this.nodes[place][2]; place = this.nodes[place][1]) chain.add(place);

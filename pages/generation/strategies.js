@@ -11,7 +11,7 @@ class Strategies {
     this.root = root;
     this.place = make("div", "strategies-picture", root);
     this.svg = draw("svg", { class: "strategies", role: "img" }, this.place);
-    this.hint = make("div", "muted", root);
+    this.hint = make("div", "muted hint", root);
     redrawn(() => this.paint(), this.place);
   }
 
@@ -63,14 +63,16 @@ class Strategies {
   beside(row, y, width, em) {
     const left = 9.6 * em, right = this.columns.length * 6.1 * em;
     drawLine(this.svg, 0, y, width, y, { stroke: "var(--tx-grid)" });
-    drawText(this.svg, 0, y + 1.6 * em, row.name, { size: em, name: "sans strong" });
-    drawText(this.svg, 0, y + 2.9 * em, row.note, { size: 0.88 * em });
+    // name and note lie closer where a projector has to show all rows
+    const [first, second, tall] = this.scale > 1 ? [1.1, 2.2, 2.55] : [1.6, 2.9, 3.25];
+    drawText(this.svg, 0, y + first * em, row.name, { size: em, name: "sans strong" });
+    drawText(this.svg, 0, y + second * em, row.note, { size: 0.88 * em });
     this.columnsFrom(width, em).forEach((x, k) => {
-      drawText(this.svg, x, y + 1.6 * em, row.numbers[k], { anchor: "end", size: em, name: "sans strong" });
+      drawText(this.svg, x, y + first * em, row.numbers[k], { anchor: "end", size: em, name: "sans strong" });
       if (row.means)
-        drawText(this.svg, x, y + 2.9 * em, `${this.many} ${row.means[k]}`, { anchor: "end", size: 0.88 * em });
+        drawText(this.svg, x, y + second * em, `${this.many} ${row.means[k]}`, { anchor: "end", size: 0.88 * em });
     });
-    return Math.max(this.words(row, left, y + 0.25 * em, width - left - right, em), y + 3.25 * em);
+    return Math.max(this.words(row, left, y + 0.25 * em, width - left - right, em), y + tall * em);
   }
 
   stacked(row, y, width, em) {

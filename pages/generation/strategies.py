@@ -151,6 +151,8 @@ def message(page: Lesson, run: Run, scene: Scene) -> dict:
     """The message to strategies.js."""
     rows = []
     for name, text in scene.texts.items():
+        if reader.present() and name == "top_k":       # a projector has room for four; top-p stands for both
+            continue
         means = [readable(value) for value in _means(scene.many[name])] if name in scene.many else None
         rows.append({"name": name_of(page, name), "note": page.label(f"strategy_{name}_note"),
                      "tokens": [run.tokenizer.visible(i) for i in text.token_ids],

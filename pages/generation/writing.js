@@ -10,7 +10,7 @@ import { emOf, monoFont, shortened } from "../../core/components/lib/text.js";
 import { drawWritten } from "../../core/components/lib/tokens.js";
 import { mounted, redrawn, TitledView } from "../../core/components/lib/view.js";
 
-const PAUSE = 350, ROW = 1.62, FEW = 7;      // bars in present mode, whose type is larger
+const PAUSE = 350, ROW = 1.62, FEW = 5;      // bars in present mode, whose type is larger
 
 class Writing extends TitledView {
   constructor(root) {

@@ -102,7 +102,8 @@ def draw(page: Lesson, run: Run) -> Reading:
         at = scene.steps.index(scene.step)
         settings = {"prompt": run.text + run.tokenizer.decode([step.token_id for step in scene.steps[:at]]),
                     "next_token_panel": PanelSettings(scene.config).to_link(), "xi": scene.step.xi}
-        st.markdown(page.label("to_next_token", link=reader.link(settings, "next_token")))
+        if not reader.present():
+            st.markdown(page.label("to_next_token", link=reader.link(settings, "next_token")))
     return Reading(_lines(page, run, scene), _question(page, run, scene), [generate, truncate, draw_token],
                    {"text.csv": lambda: _table(page, run, scene)}, ".written-picture", title,
                    _candidates(page, run, scene.step),

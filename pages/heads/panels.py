@@ -79,7 +79,9 @@ def what_they_do(page: Lesson, run: Run, pair: Pair) -> None:
     if table[[x, y]].isna().all().any():
         st.info(page.label("no_repeat" if len(run.token_ids) > 1 else "no_choice"))
         return
-    titles = tuple(page.label(f"measure_{name}") for name in (x, y))
+    # a projector has no room for the measures' names beside the axes; the controls above say them
+    titles = tuple(page.label(f"axis_{axis}" if reader.present() else f"measure_{name}") for axis, name in
+                   (("x", x), ("y", y)))
     guess = guess_of(page, "roles", run, (x, y))
     chart = figures.scatter(table, x, y, titles, tuple(axis_end(patterns.measures[name]) for name in (x, y)), pair.name,
                             reader.theme(), reader.scale(), CHART + 50,

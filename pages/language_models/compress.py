@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 
 from core.analysis import text_probability
 from core.app.base.markdown import code
@@ -93,7 +92,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     notes = [page.label("compress_back" if whole else "compress_lost", n=len(coding.token_ids),
                         text=named(data.decode(errors="replace")[-40:]))]
     notes += [page.label("compress_cut", n=len(coding.token_ids))] if data != encodable(text).encode() else []
-    st.caption(" ".join(notes))
+    page.note(" ".join(notes))
     return Reading(_lines(page, run, coding, header["settings"]["step"]), _question(page, run, coding),
                    [arithmetic_coding.quantise, arithmetic_coding.Encoder, compression.compress],
                    {"coder.csv": lambda: _table(run, coding),

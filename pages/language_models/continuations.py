@@ -66,9 +66,9 @@ def draw(page: Lesson, run: Run) -> Reading:
     alike = len(a.tokens) == len(b.tokens)
     with rows:
         draw_texts(page, [row_of(page, text, name.upper()) for name, text in zip("ab", pair)], "pair", (290, 200))
-        st.caption(page.label("continuations_fair" if alike else "continuations_lengths",
-                              a=len(a.tokens), b=len(b.tokens),
-                              rate_a=plain_number(a.rate, 2), rate_b=plain_number(b.rate, 2)))
+        page.note(page.label("continuations_fair" if alike else "continuations_lengths",
+                             a=len(a.tokens), b=len(b.tokens),
+                             rate_a=plain_number(a.rate, 2), rate_b=plain_number(b.rate, 2)))
     with beside:
         _shortened(page, run, texts)
     return Reading(_lines(page, a, b), _question(page, run, a, b), [text_probability.token_log_probs],

@@ -14,6 +14,7 @@ from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.state import reader
 from core.app.state.run import LARGE, Run
 from core.components.lib.token_view import PLAYER_CSS, token_view
 from core.figures.numbers import latex_number, plain_number
@@ -87,8 +88,8 @@ def draw(page: Lesson, run: Run) -> Reading:
               "settings": {"step": -1 if step == len(walk.keys) - 1 else step}},
              key=f"{PREFIX}cipher", on_settings=lambda settings: keep(tried=settings["step"]))
     few = by == "model" and _candidates(run) < cipher.N_CANDIDATES
-    st.caption(" ".join([page.label(f"cipher_note_{by}"),
-                         *([page.label("cipher_few", n=_candidates(run), all=cipher.N_CANDIDATES)] if few else [])]))
+    of_few = [page.label("cipher_few", n=_candidates(run), all=cipher.N_CANDIDATES)] if few else []
+    page.note(" ".join([page.label(f"cipher_note_{by}"), *of_few]))
     key = walk.keys[-1]
     title = (page.label("cipher_title_unknown", by=page.label(f"by_{by}")) if task.truth is None
              else page.label("cipher_title", by=page.label(f"by_{by}"), right=right(task, key), n=task.n_letters))
@@ -102,9 +103,10 @@ def draw(page: Lesson, run: Run) -> Reading:
 def _controls(page: Lesson) -> None:
     """Draw the text to hide, its key, the way to read it, and whether the text is in cipher already."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.text_input(page.label("secret"), placeholder=page.text("secret"), max_chars=MOST_CHARACTERS,
+        named = {"label_visibility": "collapsed" if reader.present() else "visible"}
+        st.text_input(page.label("secret"), **named, placeholder=page.text("secret"), max_chars=MOST_CHARACTERS,
                       help=page.label("secret_help"), **attached("secret"))
-        st.number_input(page.label("key"), 0, 9999, step=1, width=130, disabled=read("given"),
+        st.number_input(page.label("key"), 0, 9999, **named, step=1, width=130, disabled=read("given"),
                         help=page.label("key_help"), **attached("key"))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         choice(page, "by")

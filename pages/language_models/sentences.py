@@ -75,10 +75,10 @@ def draw(page: Lesson, run: Run) -> Reading:
                        factor=times(ranked[0].total - ranked[-1].total), ln=plain_number(ranked[0].total, 2))
     with wide:
         st.markdown(f"**{title}**")
-        draw_texts(page, [row_of(page, row) for row in rows], "rows", (350, 250))
+        draw_texts(page, [row_of(page, row) for row in rows], "rows", (350, 190))
         lengths = {len(row.tokens) for row in rows}
-        st.caption(page.label("cut", n=MOST_SENTENCES) if any(row.n_cut for row in rows)
-                   else page.label("sentences_lengths" if len(lengths) > 1 else "sentences_fair"))
+        page.note(page.label("cut", n=MOST_SENTENCES) if any(row.n_cut for row in rows)
+                  else page.label("sentences_lengths" if len(lengths) > 1 else "sentences_fair"))
     with beside:
         orders = _orders(page, run, texts[picked], context)
     return Reading(_lines(page, run, rows[picked]), _question(page, run, rows[picked], context),

@@ -73,11 +73,12 @@ class Facts {
     return { row, counts, ...this.strip(right, row) };
   }
 
-  /** The bars that there is room for: in present mode two answers; the others are part of the rest. */
+  /** The bars that there is room for: in present mode the answer that is said. */
   shown(row) {
-    const kept = row.bars.filter((bar, k) => this.scale === 1 || k < 1 || bar.said || (k < 2 && row.bars[0].said));
+    const kept = row.bars.filter((bar) => this.scale === 1 || bar.said);
     const others = row.bars.reduce((sum, bar) => sum + (kept.includes(bar) ? 0 : bar.p), row.rest);
-    return [...kept, { name: this.text.rest, p: others, shown: probability(others), rest: true }];
+    const rest = { name: this.text.rest, p: others, shown: probability(others), rest: true };
+    return this.scale > 1 && kept.length ? kept : [...kept, rest];
   }
 
   bars(place, row) {
@@ -99,7 +100,7 @@ class Facts {
   }
 
   strip(place, row) {
-    const { em } = this, width = place.clientWidth, height = (this.scale > 1 ? 3.6 : 5.2) * em;
+    const { em } = this, width = place.clientWidth, height = (this.scale > 1 ? 2 : 5.2) * em;
     const floor = height - 1.1 * em, xOf = (p) => EDGE + p * (width - 2 * EDGE);
     const svg = draw("svg", { role: "group", class: "facts-strip", "font-size": 0.85 * em }, place);
     sized(svg, width, height, `${row.name}, ${this.text.axis}`);

@@ -15,7 +15,7 @@ from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.frame.prediction import guess_of
-from core.app.state import Run
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.evaluation import confidence
 from core.evaluation.confidence import Claim
@@ -137,11 +137,12 @@ def _controls(page: Lesson, relations: Sequence[dict], names: list[str]) -> tupl
     """Draw the controls; return the index of the picked relation, the phrasing, and the reader's own subject."""
     among("relation", names)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        name = st.selectbox(page.label("relation"), names, width=270, **attached("relation"),
+        named = {"label_visibility": "collapsed" if reader.present() else "visible"}
+        name = st.selectbox(page.label("relation"), names, **named, width=270, **attached("relation"),
                             format_func=lambda name: relations[names.index(name)]["questions"][0].format(s="…"))
-        phrasing = st.selectbox(page.label("phrasing"), PHRASINGS, width=290, **attached("phrasing"),
+        phrasing = st.selectbox(page.label("phrasing"), PHRASINGS, **named, width=290, **attached("phrasing"),
                                 format_func=lambda name: page.label(f"phrasing_{name}"))
-        subject = st.text_input(page.label("subject"), placeholder=page.label("subject_empty"),
+        subject = st.text_input(page.label("subject"), **named, placeholder=page.label("subject_empty"),
                                 max_chars=MOST_CHARACTERS, width=280, **attached("subject"))
     return names.index(name), phrasing, " ".join(subject[:MOST_CHARACTERS].split())
 

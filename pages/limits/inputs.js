@@ -81,7 +81,7 @@ class Inputs {
     const unit = top - bottom ? (band - over - 0.9 * em) / (top - bottom) : 0, zero = y + over + 0.3 * em + top * unit;
     const group = draw("g", { "pointer-events": "none" }, svg);
     drawText(group, 0, y + 1.2 * em, row.name, { name: "name" });
-    const notes = over ? [row.note.join(", ")] : row.note.slice(this.scale > 1 ? -1 : 0);
+    const notes = this.scale > 1 ? [] : over ? [row.note.join(", ")] : row.note;
     notes.forEach((line, k) => drawText(group, 0, y + (2.3 + 1.1 * k) * em, line, { size: 0.84 * em }));
     drawLine(group, side, zero, side + n * step, zero, { class: "zero" });
     const wide = Math.min(0.62 * step, 1.8 * em), half = 0.36 * em;

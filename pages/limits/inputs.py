@@ -31,7 +31,7 @@ MOST_TOKENS = 40            # that get an attribution, the end-of-text token inc
 RANDOM_SEED = 0
 GAP = 0.05                  # relative error of integrated gradients above which the page says so
 ALIKE = 0.1                 # relative difference below which two tokens count together as much as one by one
-BAND, BAND_PRESENT = 4.3, 2.9       # em
+BAND, BAND_PRESENT = 4.3, 1.9       # em
 # The attributions of the tokens of a prompt, a row of signed bars for each method.
 _picture = token_view("limits_inputs", __file__)
 

@@ -20,12 +20,13 @@ from core.language.contrasts import Contrast, Spread, fitted
 from pages.limits import charts as figures
 from pages.limits.shared import PREFIX, attached, choice, read, show
 
-K, K_PRESENT = 7, 5             # tokens that gain most, and as many that lose most
+N_PRESENT = 6                   # counted words that a projector has room for
+K, K_PRESENT = 7, 4             # tokens that gain most, and as many that lose most
 LEAST = 1e-4                    # least probability, in one of the two texts, of a token that is drawn as a point
 LEAST_RATIO = 1e-3              # and of one that is listed by its ratio
 CLOSE = 5                       # percent: a guess so far from what moves is close enough
 MOST_COUNTED, MOST_CHARACTERS, MOST_WORDS = 10, 300, 60
-CHART = {"height": 310, "presenting": 285}     # px
+CHART = {"height": 310, "presenting": 265}     # px
 
 
 @dataclass(frozen=True)
@@ -234,15 +235,17 @@ def _sentences(page: Lesson, run: Run, name: str) -> Reading:
     word, most = max(zip(words, spreads), key=lambda named: abs(named[1].mean))
     title = page.label("all_title", a=code(pair.a), b=code(pair.b), n=len(pair.texts), word=code(word),
                        times=readable(np.exp(most.mean)), above=most.n_above)
-    title += " " + page.label("all_clear", words=", ".join(code(w) for w, is_above in zip(words, above) if is_above)
-                                                 or page.label("none"))
-    st.markdown(f"**{title}**")
+    clear = page.label("all_clear", words=", ".join(code(w) for w, is_above in zip(words, above) if is_above)
+                                          or page.label("none"))
+    st.markdown(f"**{title}**" if reader.present() else f"**{title} {clear}**")
+    title += f" {clear}"
+    n = N_PRESENT if reader.present() else len(words)
     lanes = {key: page.label("lane_control", pair=page.label(f"pair_{key}")) if pairs[key].get("control")
              else page.label(f"pair_{key}") for key in sets}
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        show(figures.spreads(words, [(lanes[key], table) for key, table in tables.items()], page.label("axis_all"),
-                             **look(**CHART)), "spreads")
+        show(figures.spreads(words[:n], [(lanes[key], table[:n]) for key, table in tables.items()],
+                             page.label("axis_all"), **look(**CHART | {"presenting": 215})), "spreads")
     with right:
         _variations(page, run, {lanes[key]: p for key, p in sets.items()})
     return Reading(_spread_lines(page, word, most), _question(page, run, pair), [Spread, contrasts.log_ratios, exceeds],
@@ -257,7 +260,7 @@ def _variations(page: Lesson, run: Run, sets: dict[str, Pair]) -> None:
         moved = Spread(np.array([contrast.total_variation for contrast in _contrasts(run, pair.texts)]))
         lines.append(page.label("moved", lane=lane, mean=readable(moved.mean), deviation=readable(moved.deviation)))
     st.markdown("  \n".join(lines))
-    st.caption(page.label("moved_note"))
+    page.note(page.label("moved_note"))
 
 
 def exceeds(ratios: np.ndarray, controls: Sequence[np.ndarray]) -> list[bool]:

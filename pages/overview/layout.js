@@ -72,7 +72,8 @@ function tileGrid(heads, x, y, w, h) {
 function layOutWide(map, room, height) {
   const { scale, layers, n, position } = map, em = 13 * scale, line = 1.35 * em, top = 3.1 * em;
   const body = height - top - 2, rows = rowEdges(n, top + 2, body - 4, position, 1.1 * em, 2.9 * em, 1.9 * em);
-  const chipWidth = clamp(6.4 * em, room * 0.085, 9.2 * em), imageWidth = clamp(46, room * 0.041, 76);
+  const chipWidth = clamp(6.4 * em, room * 0.085, 9.2 * em);
+  const imageWidth = clamp(46, room * 0.041, 76) * Math.sqrt(scale);
   const images = imagesFrom(map, chipWidth + 6, 12 * scale, rows, () => imageWidth);
   const fan = Math.max(30, room * 0.028), fanFrom = images.at(-1).x + imageWidth, fanTo = fanFrom + fan;
   const gutter = 1.35 * em, left = fanTo + gutter;

@@ -32,6 +32,7 @@ function receive(map, header) {
     cells: { first, last, offset: rowOffsets(first, last) }, stages: stagesOf(map) });
   if (map.stage >= map.stages.length) map.stage = null;
   map.root.style.setProperty("--scale", map.scale);
+  map.root.classList.toggle("present", map.scale > 1);
   whenStyled(map.root, () => arrange(map));
 }
 
@@ -58,7 +59,7 @@ function build(root) {
 
 // The map ends at the foot of the first screen, as long as it stays tall enough to read.
 function heightFor(map) {
-  const room = roomBelow(map.scroll) - Math.max(14, pageFoot() - 10);
+  const room = roomBelow(map.scroll) - Math.max(14, pageFoot() + 4);
   const height = Math.max(350 + 40 * map.scale, Math.min(820 * map.scale, room));
   return 4 * Math.floor(height / 4);
 }
@@ -124,9 +125,10 @@ function placeLabels(map) {
   const words = (...names) => names.map((name) => fill(text[name], sizes));
   label(map, "tokens", words("head_tokens", "shape_tokens"), [0, 0], { part: "tokens" });
   for (const image of g.images) placeImageLabels(map, image, words);
-  const first = g.blocks[0], last = g.blocks.at(-1);
+  const first = g.blocks[0], last = g.blocks.at(-1), [whole, short] = words("head_blocks", "head_blocks_short");
   label(map, "blocks",
-    [...words("head_blocks"), fitting(words("shape_blocks", "shape_patterns", ...(d_ff ? ["shape_mlp"] : [])), g)],
+    [whole.length <= lettersOver(g) ? whole : short,
+      fitting(words("shape_blocks", "shape_patterns", ...(d_ff ? ["shape_mlp"] : [])), g)],
     [first.x, g.wide ? 0 : g.firstBlock - 3 * g.em, last.x + last.w - first.x], { part: "blocks", stage: 3 });
   for (const block of g.blocks) placeBlockLabels(map, block);
   label(map, "h", words("head_h", "shape_h"), g.wide ? [g.h.x - 6, g.h.edges[n] + 4, g.h.w + g.fan]
@@ -146,9 +148,12 @@ function placeImageLabels(map, { name, x, w }, words) {
       { name: "sign", stage });
 }
 
-// As many of the shapes as fit over the blocks in one line.
+// How many letters fit over the blocks in one line.
+const lettersOver = (g) => (g.wide ? g.out.x - g.blocks[0].x : g.width) / (0.56 * g.em);
+
+// As many of the shapes as fit there.
 function fitting(shapes, g) {
-  const most = (g.wide ? g.out.x - g.blocks[0].x : g.width) / (0.56 * g.em);
+  const most = lettersOver(g);
   return shapes.reduce((line, shape) => (line.length + shape.length + 3 <= most ? `${line}   ${shape}` : line));
 }
 

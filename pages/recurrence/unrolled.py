@@ -130,7 +130,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     own = {"left_shares": shares.tolist(), "guess": guess_of(page, "unrolled", run, _asked(run)),
            "mine": page.frame_words.label("before_mine")}
     _draw_states(page, run, states.numpy(), at, source, own)
-    st.caption(page.label("unrolled_note", m=N_HIDDEN, seed=seed))
+    page.note(page.label("unrolled_note", m=N_HIDDEN, seed=seed))
     steps = layers[at["layer"]][at["direction"]]
     return Reading(_lines(page, run, kind, steps, at), _question(page, run),
                    [recurrent_cells.step, recurrent_cells.unroll, recurrent_cells.stack],

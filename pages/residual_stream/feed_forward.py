@@ -17,11 +17,11 @@ from core.figures.numbers import bracketed, grouped, latex_number, latex_operand
 from core.model.activation import CURVES, GATE_CURVES, activate
 from pages.residual_stream.shared import PREFIX, keep, look, read
 
-N_NEURONS, N_NEURONS_PRESENT, N_TOKENS = 5, 3, 4
+N_NEURONS, N_NEURONS_PRESENT, N_TOKENS = 5, 1, 4
 FED_FORWARD = ("W_gate", "b_gate", "W_1", "b_1", "W_2", "b_2")      # the weights of a block's parts
 ATTENTION = ("W_Q", "b_Q", "W_K", "b_K", "W_V", "b_V", "W_O", "b_O", "W_S", "v_S", "r", "q_norm", "k_norm")
 NONE = -1           # no neuron is picked
-FIRES, FIRES_PRESENT = 62, 80         # px of the row of the prompt's tokens
+FIRES, FIRES_PRESENT = 62, 50         # px of the row of the prompt's tokens
 DASHES = ["none", "6 4", "2 3", "9 3 2 3"]
 SHOWN_CURVES = ("relu", "gelu", "swish")
 INPUTS = np.linspace(-4, 4, 161)

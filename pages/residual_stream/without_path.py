@@ -74,7 +74,7 @@ def draw(page: Lesson, run: Run) -> Reading:
                                   {"with": [1, 0], "without": [4, 3]}, {"with": "residual", "without": "residual"},
                                   (page.label("axis_blocks"), page.label(f"axis_{name}")), level=level, **look()),
              "cut_lines")
-    st.caption(page.label(f"note_{name}"))
+    page.note(page.label(f"note_{name}"))
     return Reading(_lines(page, run, effect, traces), _question(page, run, traces),
                    [stream_and_heads.effect, stream_and_heads.mean_pairwise_cosine],
                    {"without_path.csv": lambda: pd.DataFrame({"token": [run.tokenizer.visible(i) for i in ids],

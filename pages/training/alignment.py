@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core.app.compute import cache
 from core.app.compute.cache import LoadedModel
 from core.app.frame import Lesson, Question, Reading, cannot
-from core.app.state import Run
+from core.app.state import Run, reader
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import tuning, tuning_texts
 from core.learning.tuning import Candidates, Preference, PreferenceTuner
@@ -172,9 +172,10 @@ def _title(stage: Stage) -> str:
 
 def _losses(stage: Stage) -> None:
     page, history = stage.page, stage.history
-    st.caption(page.label("caption_aligned"))
-    parts.curves(page, "losses", ("held_out", "loss"), history, chart_height(225), {"ln 2": math.log(2)})
-    parts.curves(page, "margins", ("margin", "kl"), history, chart_height(225))
+    if not reader.present():            # a projector has room for one picture, which names its own lines
+        st.caption(page.label("caption_aligned"))
+        parts.curves(page, "losses", ("held_out", "loss"), history, chart_height(225), {"ln 2": math.log(2)})
+    parts.curves(page, "margins", ("margin", "kl"), history, chart_height(60 if reader.present() else 225))
 
 
 def _above(stage: Stage, example: Preference) -> tuple[str, str]:
@@ -182,6 +183,8 @@ def _above(stage: Stage, example: Preference) -> tuple[str, str]:
     page, decode, given = stage.page, stage.loaded.tokenizer.decode, one_line(stage.given)
     if read("asked") == "prompt":
         return page.label("caption_own_prompt"), given
+    if reader.present():                # the pair has no room beside what the model writes
+        return page.label("caption_given"), given
     return (page.label("caption_preference"),
             f"{given}  \n✓ {one_line(decode(example.chosen))}  \n✗ {one_line(decode(example.rejected))}")
 

@@ -83,15 +83,18 @@ def draw(page: Lesson, run: Run) -> Reading:
     past = runs.read(cache.shared_model(name if last else f"{name}{cache.MOMENT}{moment.step}", run.device), run.text)
     _controls(page, past, moments, at)
     title = _title(page, past, name, moment)
-    st.markdown(
-        f"**{title}**  "
-        f"\n{page.label('childhood_sample', prompt=code(moment.prompt), sample=code(shortened(moment.sample)))}")
-    curves, guesses, pattern = st.columns([5, 3, 4], gap="medium")
+    sample = code(shortened(moment.sample))
+    if reader.present():          # one picture of the scores, and the pattern that makes them
+        st.markdown(page.label("childhood_goes_on", steps=grouped(moment.step), sample=sample))
+        curves, pattern = st.columns([7, 5], gap="medium")
+    else:
+        st.markdown(f"**{title}**  \n{page.label('childhood_sample', prompt=code(moment.prompt), sample=sample)}")
+        curves, guesses, pattern = st.columns([5, 3, 4], gap="medium")
+        with guesses:
+            st.caption(page.label("caption_guesses"))
+            show_guesses(page, "guesses", past.tokenizer, past.trace.probs[-1], N_GUESSES, 95)
     with curves:
         _curves(page, moments, at, guess_of(page, "childhood", run))
-    with guesses:
-        st.caption(page.label("caption_guesses"))
-        show_guesses(page, "guesses", past.tokenizer, past.trace.probs[-1], N_GUESSES, 95)
     with pattern:
         _pattern(page, past, name, run.device)
     return Reading(_lines(page, past, moments, at), _question(page, name, moments, run.device),
@@ -171,8 +174,9 @@ def _curves(page: Lesson, moments: tuple[Milestone, ...], at: int, guess: float 
     if guess is not None:
         place = float(np.interp(guess, [moment.step for moment in moments], range(len(moments))))
         marks |= {place: page.frame_words.label("before_mine")} if place >= first else {}
-    for chart, lines, title, domain, less in (("loss", {"held_out": losses}, "", bounds, 230),
-                                              ("scores", scores, page.label("axis_moments"), (0.0, 1.0), 205)):
+    shown = [("loss", {"held_out": losses}, "", bounds, 230),
+             ("scores", scores, page.label("axis_moments"), (0.0, 1.0), 20 if reader.present() else 205)]
+    for chart, lines, title, domain, less in shown[reader.present():]:
         show_curve(page, f"childhood_{chart}", "line_childhood",
                    {line: (range(len(moments)), values) for line, values in lines.items()},
                    Axis(title, (first, len(moments) - 1)), Axis(page.label(f"axis_childhood_{chart}"), domain),
@@ -200,7 +204,8 @@ def _pattern(page: Lesson, past: Run, name: str, device: str) -> None:
     score = stream_and_heads.induction_score(pattern.double(), torch.tensor(ids))
     caption = page.label("caption_becoming", head=f"{layer}.{head}", score=readable(float(score)))
     st.caption(caption)
-    show_pattern(page, "childhood_pattern", pattern, [past.tokenizer.visible(i) for i in ids], caption, 95)
+    show_pattern(page, "childhood_pattern", pattern, [past.tokenizer.visible(i) for i in ids], caption,
+                 35 if reader.present() else 95)
 
 
 def table(moments: tuple[Milestone, ...]) -> pd.DataFrame:

@@ -11,6 +11,7 @@ import torch
 
 from core.app.compute import cache
 from core.app.frame import Lesson, Question, Reading
+from core.app.state import reader
 from core.figures.numbers import grouped, latex_number, latex_operand, readable
 from core.learning import descent
 from core.learning.descent import SURFACES, Surface
@@ -54,7 +55,8 @@ def draw(page: Lesson) -> Reading:
             _map(page, surface, paths)
         with beside:
             _errors(page, surface, paths)
-            _growth(page, surface, rate)
+            if not reader.present():
+                _growth(page, surface, rate)
     return Reading(_lines(page, surface, rate, paths), _question(page, surface),
                    [descent.path, Knobs.make, getattr(descent, read("surface")), descent.growth],
                    {"paths.csv": lambda: table(surface, paths)}, f".st-key-{PREFIX}descent", title)
@@ -98,7 +100,8 @@ def _errors(page: Lesson, surface: Surface, paths: dict[str, np.ndarray]) -> Non
              for name, path in paths.items()}
     show_curves("descent_loss", lines, [MEANINGS[name] for name in paths],
                 Axis(page.label("axis_steps"), (0, read("descent_steps")), format=",d"),
-                Axis(page.label("axis_descent_loss"), ERRORS, log=True), chart_height(195))
+                Axis(page.label("axis_descent_loss"), ERRORS, log=True),
+                chart_height(35 if reader.present() else 195))
 
 
 def _growth(page: Lesson, surface: Surface, rate: float) -> None:

@@ -95,6 +95,7 @@ class Orbit extends Instrument {
     this.describe(now, true_);
     for (const [name, { surface }] of Object.entries(this.panels)) {
       surface.measure();
+      if (!surface.width) continue;
       const context = surface.begin();
       context.font = `${this.fontSize}px ${this.theme.ink("font")}`;
       if (name === "orbit") this.drawOrbit(context, surface, now);
@@ -153,11 +154,11 @@ class Orbit extends Instrument {
   /** A frame with a logarithmic upright axis in minutes of arc, its first share shaded: the box, and where
       a value stands. */
   frame(context, surface, low, high, shaded = 0) {
-    const { theme } = this, left = 3.7 * this.fontSize, top = 6, width = surface.width - left - 8;
-    const height = surface.height - top - 20;
+    const { theme, fontSize: em } = this, left = 3.7 * em, top = em / 2, width = surface.width - left - 8;
+    const height = surface.height - top - 1.67 * em;
     context.fillStyle = theme.ink("panel");
     context.fillRect(left, top, shaded * width, height);
-    const powers = Math.log10(high / low), every = Math.ceil((1.25 * this.fontSize * Math.round(powers)) / height);
+    const powers = Math.log10(high / low), every = Math.ceil((1.25 * em * Math.round(powers)) / height);
     const y = (value) => top + height * (1 - Math.log10(Math.max(low, Math.min(high, value)) / low) / powers);
     for (let power = Math.round(Math.log10(low)); power <= Math.log10(high) + 1e-9; power += every) {
       const value = 10 ** power;
@@ -202,14 +203,14 @@ class Orbit extends Instrument {
   }
 
   drawYears(context, surface, t) {
-    const { fit, theme, labels } = this;
+    const { fit, theme, labels, fontSize: em } = this;
     const { left, top, width, height, y } = this.frame(context, surface, LEAST, 1e4, fit.trained / fit.tested);
     const x = (years) => left + (width * years) / fit.tested;
-    write(context, labels.fitted, left + 4, top + 7, theme.ink("muted"), "left");
+    write(context, labels.fitted, left + 4, top + 0.6 * em, theme.ink("muted"), "left");
     if (x(fit.tested) - x(fit.trained) > 100)
-      write(context, labels.held_out, x(fit.trained) + 6, top + 7, theme.ink("muted"), "left");
+      write(context, labels.held_out, x(fit.trained) + 6, top + 0.6 * em, theme.ink("muted"), "left");
     for (let year = 0; year <= fit.tested; year += width > 420 ? 2 : 5)
-      write(context, String(fit.epoch + year), Math.min(x(year), surface.width - 16), top + height + 11,
+      write(context, String(fit.epoch + year), Math.min(x(year), surface.width - 1.34 * em), top + height + 0.92 * em,
         theme.ink("muted"), "center");
     stroke(context, theme.ink("kept-ink"), 2);
     path(context, Array.from({ length: Math.floor(width) + 1 }, (_, i) => {

@@ -66,19 +66,15 @@ def draw(page: Lesson, run: Run) -> Reading:
         structure = choice(page, "structure")
         method = choice(page, "method")
         keep(noise=min(NOISES, key=lambda noise: abs(noise - read("noise"))))
-        st.select_slider(page.label("noise"),
-                         NOISES, format_func=lambda noise: page.label("noise_tycho" if noise == 2 else "noise_value",
-                                                                      noise=f"{noise:g}"),
-                         width=170, help=page.label("noise_help"), **attached("noise"))
-        numeric(st.slider, page, "measured", width=150)
-        numeric(st.number_input, page, "seed", width=100)
+        if not reader.present():
+            _measuring(page)
     data = observed()
     fit = fit_of(structure, method)
     at = place_of("fit_step", len(fit.steps), len(fit.steps) - 1)
     title = _title(page, fit)
     st.markdown(f"**{title}**")
     header = {"settings": {name: read(name) for name in MOVED}, "fit": _picture_data(fit, data),
-              "labels": page.labels("orbit"), "height": chart_height(35 if reader.present() else 42),
+              "labels": page.labels("orbit"), "height": chart_height(20 if reader.present() else 42),
               "present": reader.present()}
     _picture(key=KEY, data=pack(header), on_settings=_settled)
     if not reader.present():
@@ -87,6 +83,16 @@ def draw(page: Lesson, run: Run) -> Reading:
                    [kepler.eccentric_longitude, kepler.on_ellipse, kepler._levenberg_marquardt, kepler._adam],
                    {"measurements.csv": lambda: measurements(*data), "fit.csv": lambda: steps(fit)}, ".instrument",
                    title, comparison(page))
+
+
+def _measuring(page: Lesson) -> None:
+    """Draw how the positions are measured. Present mode has no room for it."""
+    st.select_slider(page.label("noise"), NOISES,
+                     format_func=lambda noise: page.label("noise_tycho" if noise == 2 else "noise_value",
+                                                          noise=f"{noise:g}"),
+                     width=170, help=page.label("noise_help"), **attached("noise"))
+    numeric(st.slider, page, "measured", width=150)
+    numeric(st.number_input, page, "seed", width=100)
 
 
 def _settled(settings: dict) -> None:

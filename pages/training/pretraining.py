@@ -10,7 +10,7 @@ from core.app.compute import cache
 from core.app.compute.cache import LoadedModel
 from core.app.frame import Lesson, Question, Reading
 from core.app.frame.guard import fragment
-from core.app.state import Run, reader
+from core.app.state import Run
 from core.figures.numbers import grouped, latex_number, latex_operand, probability, readable
 from core.learning import tuning
 from core.model import checkpoints
@@ -57,8 +57,7 @@ def _texts(page: Lesson, n_held_out: int, above: tuple[str, str], output: parts.
 
 def _next_tokens(page: Lesson, loaded: LoadedModel, output: parts.Output) -> None:
     st.caption(page.label("caption_next_only"))
-    show_guesses(page, "next_token", loaded.tokenizer, output.log_probs.exp(),
-                 3 if reader.present() else N_BARS + 2, 120)
+    show_guesses(page, "next_token", loaded.tokenizer, output.log_probs.exp(), N_BARS + 2, 120)
 
 
 def pretraining(name: str) -> pd.DataFrame:

@@ -310,16 +310,17 @@ def _bars_of(stage: Stage) -> None:
 
 
 def picture(title: str, left: Callable[[], None], middle: Callable[[], None], right: Callable[[], None]) -> None:
-    """Draw the title, and below it three columns, each by its function."""
+    """Draw the title, and below it three columns, each by its function; a projector has room for the first two."""
     st.markdown(f"**{title}**")
     with st.container(key=PICTURES):
-        columns = st.columns([4, 6, 3], gap="medium")
+        columns = st.columns([5, 7] if reader.present() else [4, 6, 3], gap="medium")
         with columns[0]:
             left()
         with columns[1], st.container(gap="xsmall"):
             middle()
-        with columns[2]:
-            right()
+        for column in columns[2:]:
+            with column:
+                right()
 
 
 def texts(page: Lesson, above: tuple[str, str], outputs: Mapping[str, Output | Example]) -> None:
@@ -336,7 +337,7 @@ def texts(page: Lesson, above: tuple[str, str], outputs: Mapping[str, Output | E
 def _bars(stage: Stage, pairs: Mapping[int, tuple[float, float]], kl: float) -> None:
     """Chart the probabilities before and now of the tokens that are most probable in either, the likeliest first."""
     page, visible = stage.page, stage.loaded.tokenizer.visible
-    ids = sorted(pairs, key=lambda i: -max(pairs[i]))[:3 if reader.present() else N_BARS]
+    ids = sorted(pairs, key=lambda i: -max(pairs[i]))[:N_BARS]
     before, now = np.array([pairs[i] for i in ids]).T
     st.caption(page.label("caption_next_token", kl=readable(kl)))
     show(residual_stream.two_distributions([visible(i) for i in ids], before, now,

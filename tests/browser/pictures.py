@@ -83,6 +83,42 @@ BELOW = """async () => {
   return cut;
 }"""
 
+# Before a page is opened: each canvas keeps the size of the smallest letters that were written on it since it was last
+# cleared, in CSS pixels of an unscaled canvas.
+WATCH_TYPE = """(() => {
+  const of = CanvasRenderingContext2D.prototype, { fillText, clearRect } = of;
+  of.fillText = function (text, ...place) {
+    const { a, b } = this.getTransform(), size = parseFloat(/([\\d.]+)px/.exec(this.font)[1]) * Math.hypot(a, b);
+    if (text.trim() && !(this.canvas.smallest?.size <= size)) this.canvas.smallest = { size, text };
+    return fillText.call(this, text, ...place);
+  };
+  of.clearRect = function (...box) { delete this.canvas.smallest; return clearRect.apply(this, box); };
+  for (const side of ["width", "height"]) {
+    const own = Object.getOwnPropertyDescriptor(HTMLCanvasElement.prototype, side);
+    Object.defineProperty(HTMLCanvasElement.prototype, side,
+      { ...own, set(value) { delete this.smallest; own.set.call(this, value); } });
+  }
+})()"""
+
+# What is written smaller than `least` pixels in the window: text of the page, of drawings and on canvases.
+SMALL = "(least) => {" + WALK + """
+  const small = [], seen = (box) => box.width > 1 && box.height > 1 && box.top < innerHeight && box.bottom > 0
+    && box.left < innerWidth && box.right > 0;
+  for (const e of walk(document.body, [])) {
+    const visible = e.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+    if (!visible || /^(STYLE|SCRIPT|OPTION)$/.test(e.tagName) || !seen(e.getBoundingClientRect())) continue;
+    if (e.smallest && !e.closest("[data-testid=stDataFrame]")) {
+      const size = e.smallest.size * e.getBoundingClientRect().width / e.width;
+      if (size < least) small.push(`${size.toFixed(1)}: ${e.smallest.text}`);
+    }
+    const text = [...e.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.data.trim());
+    const matrix = e.getScreenCTM?.(), size = parseFloat(getComputedStyle(e).fontSize)
+      * (matrix ? Math.hypot(matrix.a, matrix.b) : 1);
+    if (text.join("") && size < least && !e.closest(".katex")) small.push(`${size.toFixed(1)}: ${text.join("")}`);
+  }
+  return small;
+}"""
+
 
 def pictures(page: Page) -> list[str]:
     """Every canvas as a data URL and every larger svg as its marks, in document order; tables, which Streamlit draws on
@@ -94,6 +130,13 @@ def pictures(page: Page) -> list[str]:
 def unpainted(page: Page, place: str) -> int:
     """How many of the canvases in `place`, a CSS selector, have nothing on them."""
     return page.evaluate(UNPAINTED, place)
+
+
+def small_type(page: Page, least: float) -> list[str]:
+    """What is written smaller than so many pixels, with its size; formulas left out, whose indices are. Before the page
+    is opened, WATCH_TYPE must be among its scripts.
+    """
+    return page.evaluate(SMALL, least)
 
 
 def cut_off(page: Page) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from core.app.base import prose
-from core.app.frame import class_plan
+from core.app.frame import class_plan, own_class
 from tests.browser.serving import settle
 
 COURSE, APP, HOUR = prose.load("course"), prose.load("app"), class_plan.plans()["hour"]
@@ -164,6 +164,26 @@ def test_a_class_of_ones_own_is_put_together_kept_taught_and_undone(open_page):
     page.locator(".stVegaLiteChart").first.wait_for()
     other = open_page(re.sub(r"^https?://[^/]+/", "", taught), **PROJECTOR)       # another reader, with the link alone
     expect(other.locator(".question .ask")).to_have_text("Which head?")
+    assert page.errors == [] and other.errors == []
+
+
+def test_a_class_goes_elsewhere_as_a_file_and_as_a_link(open_page, tmp_path):
+    steps = class_plan.plans()["quarter"].steps[:2]
+    (file := tmp_path / "class.json").write_text(own_class.file(steps), encoding="utf-8")
+    page = open_page("course?course_view=class", width=1280, height=900)
+    page.locator("input[type=file]").set_input_files(file)
+    expect(page.locator(".own-step")).to_have_count(2)
+    settle(page)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name=COURSE.label("class_link")).click()
+    page.get_by_text(COURSE.label("class_copied")).wait_for()
+    link = page.evaluate("navigator.clipboard.readText()")
+    other = open_page(link[link.index("course?"):], width=1280, height=900)
+    for number, step in enumerate(steps):
+        expect(other.locator(".step").nth(number)).to_contain_text(step.ask)
+    (file := tmp_path / "other.json").write_text("{}", encoding="utf-8")
+    other.locator("input[type=file]").set_input_files(file)
+    other.get_by_text(COURSE.label("class_no_file")).wait_for()
     assert page.errors == [] and other.errors == []
 
 

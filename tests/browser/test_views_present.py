@@ -1,21 +1,51 @@
-"""The lessons of several views in present mode, in a real Chromium: every picture stands whole above the bar."""
+"""The lessons in present mode, in a real Chromium: every picture stands whole above the bar, in type that the last row
+can read.
+"""
 from __future__ import annotations
 
 import pytest
+from playwright.sync_api import Page
 
+from core.app.base import catalogue
+from core.app.state.reader import PRESENT_SCALE
+from tests.browser.pictures import WATCH_TYPE, small_type
+from tests.browser.serving import rest, settle
 from tests.browser.views import LESSONS, end_of, reach
 
 # pixels between a picture and the bar below it in present mode: another build of Chromium sets its type a
 # few pixels higher
 AIR = 12
+SMALLEST = 9            # px, of the page's smallest type outside present mode
+
+
+def present(open_page, lesson: str, query: str = "") -> Page:
+    """The lesson on a projector, whose canvases keep what is written on them."""
+    page = open_page("models", width=1280, height=720)
+    page.add_init_script(WATCH_TYPE)
+    page.goto(f"{page.url.rpartition('/')[0]}/{lesson}?present=true{query}")
+    settle(page)
+    return page
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
-def test_present_mode_shows_every_picture_whole_above_its_bar(open_page, lesson):
-    page = open_page(f"{lesson}?present=true", width=1280, height=720)
+def test_present_mode_shows_every_picture_whole_and_legible_above_its_bar(open_page, lesson):
+    page = present(open_page, lesson)
     for name in LESSONS[lesson]:
         view = reach(page, lesson, name)
         bar, stage = (page.locator(place).bounding_box() for place in (".st-key-try_step", f".st-key-{lesson}_stage"))
         assert end_of(page, view) + AIR <= bar["y"], name
         # what is said below a picture belongs to it
         assert not view.whole or stage["y"] + stage["height"] <= bar["y"], name
+        assert small_type(page, PRESENT_SCALE * SMALLEST) == [], name
+
+
+@pytest.mark.parametrize(("lesson", "query", "end"), [
+    ("", "", ".st-key-overview_map .dice button.do.append"), ("next_token", "", ".figure canvas"),
+    *(("heads", f"&heads_panel={panel}", "") for panel in catalogue.entry("heads").views)])
+def test_so_it_does_where_a_lesson_has_one_picture(open_page, lesson, query, end):
+    page = present(open_page, lesson, query)
+    rest(page)
+    assert small_type(page, PRESENT_SCALE * SMALLEST) == []
+    if end:
+        box, bar = (page.locator(place).first.bounding_box() for place in (end, ".st-key-try_step"))
+        assert box["y"] + box["height"] <= bar["y"]

@@ -89,6 +89,11 @@ class Lesson:
         asked, because = (self.label(f"{label}_{name}", **values) for label in ("question", "because"))
         return check.Question(name, asked, [*options], answer, because)
 
+    def note(self, said: str) -> None:
+        """A remark below a picture. Present mode leaves it to the teacher's voice."""
+        if not reader.present():
+            st.caption(said)
+
     def is_seen(self) -> bool:
         """Whether this reader's browser has shown a picture of the app."""
         return bool(st.session_state.get(PICTURE_SEEN))

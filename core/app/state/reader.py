@@ -21,7 +21,7 @@ from core.app.state import address, model_choice
 
 # of a prompt in a link, percent-encoded: longer addresses are refused by servers and chat programs
 MAX_LINK_CHARACTERS = 6_000
-PRESENT_SCALE = 1.2
+PRESENT_SCALE = 1.6
 NOTICE_SECONDS = 10           # a notice outlasts the reruns that a component asks for when it is mounted
 _SELECTION = ("layer", "head", "position", "target", "seed", "xi")
 # whose first ten ξ on the usual prompt are all below 0.75: no draw from the far tail before the reader asks for one

@@ -6,9 +6,9 @@ import { css } from "../lib/colours.js";
 import { make } from "../lib/dom.js";
 import { exact, readable } from "../lib/numbers.js";
 import { showTip } from "../lib/pattern.js";
-import { readTheme } from "../lib/theme.js";
+import { pageScale, readTheme } from "../lib/theme.js";
 import { fitHeight } from "../lib/view.js";
-import { bringIntoSight, GAP, LABEL, name, neighbour, place } from "./tiles.js";
+import { bringIntoSight, GAP, labelHeight, name, neighbour, place } from "./tiles.js";
 
 const MAP_LEFT = 22, MAP_TOP = 14, MAP_SHARE = 0.3, STACKED = 520;
 
@@ -100,7 +100,7 @@ export function paintMap(wall) {
 
 function writeMapLabels(wall, context, ink) {
   const { layers, heads, cell: [w, h] } = wall, label = (number, x, y, align) =>
-    write(context, String(number), x, y, ink("muted"), align, { font: `10px ${ink("mono")}` });
+    write(context, String(number), x, y, ink("muted"), align, { font: `${10 * pageScale()}px ${ink("mono")}` });
   for (const layer of thinned(layers, Math.floor((layers * h) / 13)))
     label(layer, MAP_LEFT - 4, MAP_TOP + (layer + 0.5) * h, "right");
   for (const head of thinned(heads, Math.floor((heads * w) / 20)))
@@ -110,7 +110,8 @@ function writeMapLabels(wall, context, ink) {
 // The part of the wall in sight, as a frame on the map.
 export function frameWindow(wall) {
   if (!wall.map || !wall.tile) return;
-  const { scroll, heads, layers, cell: [w, h] } = wall, across = wall.tile + GAP, down = wall.tile + LABEL + GAP;
+  const { scroll, heads, layers, cell: [w, h] } = wall, across = wall.tile + GAP;
+  const down = wall.tile + labelHeight() + GAP;
   const left = scroll.scrollLeft / across;
   const right = Math.min(heads, (scroll.scrollLeft + scroll.clientWidth - wall.rail) / across);
   const top = scroll.scrollTop / down, bottom = Math.min(layers, (scroll.scrollTop + scroll.clientHeight) / down);

@@ -6,10 +6,10 @@ import { button, make } from "../lib/dom.js";
 import { buildHand } from "../lib/hand.js";
 import { exact } from "../lib/numbers.js";
 import { cellsOf, paintCells, reading, rowOffsets, showTip, valueIn } from "../lib/pattern.js";
-import { readTheme } from "../lib/theme.js";
+import { pageScale, readTheme } from "../lib/theme.js";
 import { fitHeight, keepFitted, mount } from "../lib/view.js";
 import { buildMap, describeMap, frameWindow, layMap, markOnMap, paintMap } from "./heads_map.js";
-import { bringIntoSight, corner, GAP, LABEL, name, neighbour, place } from "./tiles.js";
+import { bringIntoSight, corner, GAP, labelHeight, name, neighbour, place } from "./tiles.js";
 
 const RAIL = 26;
 const TYPE = 11, LEAST_TYPE = 9;        // px of a head's name, and the least of the word beside it
@@ -121,7 +121,7 @@ const noteOf = (wall, head) => wall.notes[head] || "";
 function tileSize(wall) {
   const across = (wall.scroll.clientWidth - wall.rail - GAP * (wall.heads - 1) - 4) / wall.heads;
   if (wall.map) return Math.max(wall.least, Math.min(Math.floor(across), MAPPED_TILE));
-  const down = fitHeight(wall.scroll, wall.height, wall.most) / wall.layers - LABEL - GAP;
+  const down = fitHeight(wall.scroll, wall.height, wall.most) / wall.layers - labelHeight() - GAP;
   return Math.max(wall.least, Math.floor(Math.min(across, Math.max(down, wall.least))));
 }
 
@@ -130,14 +130,14 @@ function layOut(wall) {
   wall.rail = wall.map ? RAIL : 0;
   layMap(wall);
   const tile = tileSize(wall), width = wall.rail + wall.heads * (tile + GAP) - GAP + 4;
-  const height = wall.layers * (tile + LABEL + GAP);
+  const height = wall.layers * (tile + labelHeight() + GAP);
   const ratio = Math.min(screenRatio(), Math.sqrt(MOST_PIXELS / (width * height)));
   if (wall.fresh || tile !== wall.tile || ratio !== wall.ratio) {
     Object.assign(wall, { fresh: false, tile, ratio, width, tall: height });
     place(wall.stage, 0, 0, width, height);
     wall.buttons.forEach((node, head) => {
       const [x, y] = corner(wall, head);
-      place(node, x, y - LABEL, tile, tile + LABEL);
+      place(node, x, y - labelHeight(), tile, tile + labelHeight());
     });
     layRail(wall);
     paint(wall);
@@ -175,7 +175,9 @@ function writeLabels(wall, context) {
     const [x, y] = corner(wall, head);
     write(context, text, x + after, y - 4, ink(meaning), "left", { baseline: "alphabetic" });
   };
-  const inFont = (bold, family, size = TYPE) => { context.font = `${bold ? "700 " : ""}${size}px ${ink(family)}`; };
+  const inFont = (bold, family, size = TYPE) => {
+    context.font = `${bold ? "700 " : ""}${size * pageScale()}px ${ink(family)}`;
+  };
   const ends = buttons.map((_, head) => {
     inFont(head === selected, "mono");
     label(name(wall, head), head, 0, "text");
@@ -228,9 +230,9 @@ function crossOut(context, x, y, tile, ink) {
 
 function locate(wall, event) {
   const box = wall.stage.getBoundingClientRect();
-  const px = event.clientX - box.left - 2 - wall.rail, py = event.clientY - box.top - LABEL;
-  const column = Math.floor(px / (wall.tile + GAP)), row = Math.floor(py / (wall.tile + LABEL + GAP));
-  const x = px - column * (wall.tile + GAP), y = py - row * (wall.tile + LABEL + GAP);
+  const px = event.clientX - box.left - 2 - wall.rail, py = event.clientY - box.top - labelHeight();
+  const column = Math.floor(px / (wall.tile + GAP)), row = Math.floor(py / (wall.tile + labelHeight() + GAP));
+  const x = px - column * (wall.tile + GAP), y = py - row * (wall.tile + labelHeight() + GAP);
   if (column < 0 || row < 0 || column >= wall.heads || row >= wall.layers || x < 0 || y < 0
       || x >= wall.tile || y >= wall.tile)
     return null;
@@ -263,8 +265,8 @@ function showReading(wall) {
 function tell(wall, head, content) {
   const [x, y] = corner(wall, head), { scroll, stage } = wall;
   const left = stage.offsetLeft + x + wall.tile / 2 - scroll.scrollLeft;
-  const top = scroll.offsetTop + y - LABEL - scroll.scrollTop;
-  showTip(wall.tip, content, left, top, LABEL + wall.tile + 6);
+  const top = scroll.offsetTop + y - labelHeight() - scroll.scrollTop;
+  showTip(wall.tip, content, left, top, labelHeight() + wall.tile + 6);
 }
 
 function step(wall, event) {

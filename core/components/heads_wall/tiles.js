@@ -1,11 +1,16 @@
 // The places of the wall's tiles, and how they are scrolled into sight.
 
-export const LABEL = 15, GAP = 6;      // px
+import { pageScale } from "../lib/theme.js";
+
+export const GAP = 6;      // px
+
+/** The height of a tile's name, in pixels. */
+export const labelHeight = () => Math.round(15 * pageScale());
 
 export const name = (wall, head) => `${Math.floor(head / wall.heads)}.${head % wall.heads}`;
 
 export const corner = (wall, head) => [wall.rail + 2 + (head % wall.heads) * (wall.tile + GAP),
-  LABEL + Math.floor(head / wall.heads) * (wall.tile + LABEL + GAP)];
+  labelHeight() + Math.floor(head / wall.heads) * (wall.tile + labelHeight() + GAP)];
 
 // The head that a key leads to from `head`, at the edge the same head; undefined for a key that leads nowhere.
 export function neighbour(wall, head, key) {
@@ -25,5 +30,5 @@ export function bringIntoSight(wall, head, centred) {
   const { scroll, tile, rail } = wall, [x, y] = corner(wall, head), into = (start, size, now, room, before) =>
     centred ? start + size / 2 - room / 2 : Math.max(start + size + GAP - room, Math.min(now, start - before));
   scroll.scrollLeft = into(x, tile, scroll.scrollLeft, scroll.clientWidth, rail + 4);
-  scroll.scrollTop = into(y - LABEL, tile + LABEL, scroll.scrollTop, scroll.clientHeight, 2);
+  scroll.scrollTop = into(y - labelHeight(), tile + labelHeight(), scroll.scrollTop, scroll.clientHeight, 2);
 }

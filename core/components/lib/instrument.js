@@ -63,7 +63,7 @@ export class Instrument {
   receive(header) {
     this.labels = header.labels;
     this.root.classList.toggle("present", Boolean(header.present));
-    this.fontSize = header.present ? 16 : 12;
+    this.fontSize = header.present ? 19.2 : 12;
     const incoming = JSON.stringify(header.settings);
     if (this.echoes.moves(incoming, JSON.stringify(this.settings))) {
       Object.assign(this.settings, header.settings);

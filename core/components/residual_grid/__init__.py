@@ -60,7 +60,7 @@ def grid_data(values: np.ndarray, *, row_labels: Sequence[str], column_labels: S
         "rows": values.shape[0], "columns": values.shape[1], "row_labels": list(row_labels),
         "column_labels": list(column_labels), "low": float(limits[0]), "high": float(limits[1]),
         "scale": "div" if signed else "seq", "legend": legend, "reading": reading, "twin": twin, "theme": theme,
-        "type": 1.25 if present else 1.0, "picked": picked, "peak": peak, "mine": mine,
+        "type": 1.6 if present else 1.0, "picked": picked, "peak": peak, "mine": mine,
         "least_column": least_column, "least_row": least_row, "height": height, "most_height": most_height, "fit": fit,
         "logarithmic": logarithmic, "column_band": column_band, "row_band": row_band, "numbered": numbered,
         "rows_scroll": rows_scroll, "vocabulary": [str(text) for text in vocabulary],

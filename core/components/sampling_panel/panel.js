@@ -41,7 +41,7 @@ class Panel {
       this.settings = { ...header.settings, named: header.named };
       this.draws = null;
     }
-    this.largest = header.scale;
+    this.unit = header.scale;
     this._measure();
   }
 
@@ -169,10 +169,6 @@ class Panel {
       count: grouped,
       ruleNames: Object.fromEntries(RULES.map((name) => [name, this.labels[`rule_${name}`] ?? ""])),
     };
-    // larger, as far as it fits on one screen
-    const scale = Math.min(this.largest, Math.max(1, (window.innerHeight - 340) / 400));
-    this.root.style.setProperty("--scale", scale);
-    this.unit = scale;
     this._turn();
     cancelAnimationFrame(this.frame);
     this._show();

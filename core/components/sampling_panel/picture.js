@@ -6,8 +6,8 @@ import { fill } from "../lib/dom.js";
 import { probability } from "../lib/numbers.js";
 
 const MARGIN = { left: 40, right: 84 };
-// height of all but the two plots: titles, token labels, the line of intervals
-const FIXED = 238;
+// height of all but the two plots: titles, token labels, the line of intervals; a projector's rows stand closer
+const FIXED = 238, FIXED_PRESENT = 200;
 
 export class Picture extends Figure {
   grips = {};
@@ -16,8 +16,9 @@ export class Picture extends Figure {
       two plots get the height that the rest does not need. */
   measure(size, unit, room) {
     const width = Math.max(280, this.canvas.parentElement.clientWidth), px = (n) => n * unit;
-    const margin = px(width < 460 ? 62 : MARGIN.right), plots = Math.min(px(360), Math.max(px(200), room - px(FIXED)));
-    const left = px(MARGIN.left), height = Math.round(px(FIXED) + plots), curve = { top: px(30), height: plots * 0.44 };
+    const margin = px(width < 460 ? 62 : MARGIN.right), [fixed, least] = unit > 1 ? [FIXED_PRESENT, 90] : [FIXED, 200];
+    const plots = Math.min(px(360), Math.max(px(least), room - px(fixed)));
+    const left = px(MARGIN.left), height = Math.round(px(fixed) + plots), curve = { top: px(30), height: plots * 0.44 };
     this.layOut(size, unit, { width, height, left, right: width - margin, curve,
       bars: { top: px(66) + curve.height, height: plots * 0.56 },
       strip: { top: height - px(52), height: px(30), width: width - left - px(20) } });
@@ -58,7 +59,7 @@ export class Picture extends Figure {
     this.say(labels.curve_title, scale.right - 8 * unit, curve.top + curve.height - 8 * unit, "muted", "right",
       { halo: far ? "panel" : "page" });
     this.say(labels.bars_title, left, bars.top - 17 * unit, "muted");
-    this.say(labels.strip_title, left, strip.top - 27 * unit, "muted");
+    if (unit === 1) this.say(labels.strip_title, left, strip.top - 27 * unit, "muted");
     if (scale.shown < scale.size)
       this.write(labels.tail_title, scale.tail + 4 * unit, this.ground + 24 * unit, "muted", "left",
         { baseline: "top" });
