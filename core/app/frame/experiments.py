@@ -1,6 +1,6 @@
 """Try this: one-click experiments from a lesson's text file.
 
-A click sets prompt, selection and widgets; each is also a link.
+A click sets prompt, selection and widgets; each is also a link. What to look for then stands above the picture.
 """
 from collections.abc import Sequence
 
@@ -8,21 +8,56 @@ import streamlit as st
 
 from core.app.base.prose import Experiment, TextFile
 from core.app.state import reader
+from core.app.state.fragments import redraw
 from core.components.page.keys import presenters_keys
+
+# in the session: the lesson and the experiment that were tried last, and since its picture is drawn the view and prompt
+TRIED = "tried"
+COUNT = "tried_count"      # in the session: how many were tried; a menu of another name is closed
 
 
 def draw_all(experiments: Sequence[Experiment], words: TextFile, lesson: str) -> None:
-    """Every experiment as a row of a grid (page.css): the button, what to look for, and the link, which carries no
-    setting of the lesson but the experiment's own: so a changed setting need not draw them again.
+    """A menu with every experiment as a row of a grid (page.css): the button, what to look for, and the link, which
+    carries no setting of the lesson but the experiment's own: so a changed setting need not draw them again.
 
     Rows of their own would be boxes that the browser goes over at every change of the page.
     """
-    with st.container(key="experiments"):
+    menu = f"try_menu_{st.session_state.get(COUNT, 0)}"
+    with st.popover(words.label("try"), key=menu), st.container(key="experiments"):
         for experiment in experiments:
-            st.button(experiment.title, key=f"do_{lesson}_{experiment.id}", on_click=reader.apply,
-                      args=(experiment.settings,), width="stretch")
+            st.button(experiment.title, key=f"do_{lesson}_{experiment.id}", on_click=_try, args=(lesson, experiment),
+                      width="stretch")
             link = reader.link(experiment.settings, alone=True)
             st.markdown(f"{experiment.look} [{words.label('try_link')}]({link})")
+
+
+def _try(lesson: str, experiment: Experiment) -> None:
+    session = st.session_state
+    session[TRIED], session[COUNT] = (lesson, experiment, None), session.get(COUNT, 0) + 1
+    reader.apply(experiment.settings)
+
+
+def draw_look(words: TextFile, lesson: str, view: str) -> None:
+    """What to look for in the picture that an experiment has set, until the reader closes it or goes on to another
+    prompt or view.
+    """
+    tried, place = st.session_state.get(TRIED), (view, reader.prompt())
+    if tried is None or reader.present():
+        return
+    of, experiment, drawn = tried
+    if of != lesson or drawn not in (None, place):
+        del st.session_state[TRIED]
+        return
+    st.session_state[TRIED] = (of, experiment, place)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="tried"):
+        st.markdown(f"**{experiment.title}.** {experiment.look}")
+        st.button(words.label("try_close"), icon=":material/close:", type="tertiary", key="try_close",
+                  on_click=_close)
+
+
+def _close() -> None:
+    st.session_state.pop(TRIED, None)
+    redraw()
 
 
 def draw_one(experiments: Sequence[Experiment], words: TextFile, lesson: str) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.app.base import prose
 from core.app.base.markdown import escaped
@@ -38,23 +39,26 @@ def open_lesson(lesson: str) -> Lesson:
     lesson: the stem of its page and of its text file.
     """
     kind = cache.kind(model_choice.shown())
-    page = Lesson(lesson, *(prose.load(name).of_kind(kind) for name in (lesson, "app")))
+    words, frame_words = (prose.load(name).of_kind(kind) for name in (lesson, "app"))
     strip.draw(lesson)
-    with st.container(key="lesson_head"):
-        st.markdown(f"## {page.text('title')}\n{page.text('sentence')}")
-    return page
+    with st.container(key="lesson_top"):
+        with st.container(key="lesson_head"):
+            st.markdown(f"## {words.section('title')}\n{words.section('sentence')}")
+        return Lesson(lesson, words, frame_words, st.container())
 
 
 @dataclass(frozen=True)
 class Lesson:
     """One open lesson.
 
-    `words` is its text file, `frame_words` the frame's own, both as they speak of a model of the loaded one's kind.
+    `words` is its text file, `frame_words` the frame's own, both as they speak of a model of the loaded one's kind;
+    `beside`: the place beside its title.
     """
 
     id: str
     words: prose.TextFile
     frame_words: prose.TextFile
+    beside: DeltaGenerator
 
     def run(self) -> Run:
         """The shared prompt under the chosen model."""
@@ -126,16 +130,15 @@ class Lesson:
                 st.dataframe(table, hide_index=True, width="content")
 
     def experiments(self) -> None:
-        """Try this: the file's `# try:` sections, each one click and each also a link; a step at a time in present
-        mode, where a class's own steps go first.
+        """Try this: the file's `# try:` sections in a menu, each one click and each also a link; a step at a time in
+        present mode, where a class's own steps go first.
         """
         if reader.class_step():
             class_bar.draw(self.frame_words)
         elif reader.present():
             experiments.draw_one(self.words.experiments, self.frame_words, self.id)
         else:
-            with self._part("try"):
-                experiments.draw_all(self.words.experiments, self.frame_words, self.id)
+            experiments.draw_all(self.words.experiments, self.frame_words, self.id)
 
     def check(self, question: check.Question) -> None:
         """Check yourself: the reader commits to one of the options, then sees whether it is the answer, and why."""

@@ -16,7 +16,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core.app.base import catalogue
 from core.app.base.markdown import unmarked
 from core.app.compute import growing_results
-from core.app.frame import class_add, class_bar, next_view, prediction, prompt_bar
+from core.app.frame import class_add, class_bar, experiments, next_view, prediction, prompt_bar
 from core.app.frame.check import Question
 from core.app.frame.guard import fragment, guard
 from core.app.frame.lesson import Lesson
@@ -174,16 +174,17 @@ def _lesson(page: Lesson, drawn: Drawn, instrument: Callable[[], None]) -> None:
         is_new, drawn.waits = reader.prompt() != drawn.prompt, False
         later = st.session_state.pop(LATER, ())
         changes = is_new or not page.is_seen() or drawn.hides != (drawn.reading is COVERED)
-        experiments = (EXPERIMENTS,) if changes else ()
+        menu = (EXPERIMENTS,) if changes else ()
         drawn.prompt = reader.prompt()
         page.see()
         reader.write_url_now()
         around = (BAR, STRIP) if is_new else (BAR,) if prompt_bar.is_old() else ()
-        rerun(STANDING, NUMBERS, QUESTION, *later, *experiments, *around)
+        rerun(STANDING, NUMBERS, QUESTION, *later, *menu, *around)
 
     fragment(picture, run_every=growing_results.every(), key=PICTURE)()
-    for key, draw in ((NUMBERS, lambda: _numbers(page, drawn)), (EXPERIMENTS, lambda: _experiments(page, drawn)),
-                      (QUESTION, lambda: _question(page, drawn))):
+    with page.beside:
+        fragment(functools.partial(_once_seen, page, lambda: _experiments(page, drawn)), key=EXPERIMENTS)()
+    for key, draw in ((NUMBERS, lambda: _numbers(page, drawn)), (QUESTION, lambda: _question(page, drawn))):
         fragment(functools.partial(_once_seen, page, draw), key=key)()
     drawn.alone = True
 
@@ -204,6 +205,7 @@ def _instrument(page: Lesson, drawn: Drawn, view: View, run: Run, progress: Delt
         elif prediction.draw(page, view, run):
             drawn.reading = COVERED
         else:
+            experiments.draw_look(page.frame_words, page.id, drawn.view)
             drawn.reading = view.draw(page, run)
     growing_results.follow(frame, progress, page.frame_words)
 
