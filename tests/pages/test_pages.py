@@ -32,7 +32,7 @@ def test_page_opens_whole(page: str, prompt: str | None):
     headings = "\n".join(m.value for m in at.markdown)
     words, frame = prose.load(page), prose.load("app")
     assert words.section("title") in headings and words.section("sentence") in headings
-    for part in ("numbers", "try", "check", "code"):
+    for part in ("numbers", "check", "code"):
         assert f"### {frame.label(part)}" in headings, f"the part {part} is missing"
     assert at.get("bidi_component"), "the instrument is missing"
     if prompt is not None:
@@ -76,6 +76,26 @@ def test_every_experiment_runs_and_the_question_beside_it_can_be_answered(page: 
         at.button(question.key.replace("_given", "_commit")).click().run()
         assert (any(m.value.startswith(verdicts) for m in at.markdown) and not at.exception
                 and not at.error), experiment.id
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_to_look_for_stands_above_the_picture_until_the_reader_goes_on(page: str):
+    experiment, at = prose.load(page).experiments[0], opened(page, None)
+
+    def looks() -> list[str]:
+        return [m.value for m in at.markdown if m.value == f"**{experiment.title}.** {experiment.look}"]
+
+    assert not looks()
+    at.button(f"do_{page}_{experiment.id}").click().run()
+    assert lessons.fine(at) and len(looks()) == 1
+    at.run()
+    assert len(looks()) == 1
+    at.session_state["prompt"] = "The dog ran to the door and barked."
+    at.run()
+    assert lessons.fine(at) and not looks()
+    at.button(f"do_{page}_{experiment.id}").click().run()
+    at.button("try_close").click().run()
+    assert lessons.fine(at) and not looks()
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -52,13 +52,13 @@ class Lesson:
     """One open lesson.
 
     `words` is its text file, `frame_words` the frame's own, both as they speak of a model of the loaded one's kind;
-    `beside`: the place beside its title.
+    `beside`: the place beside its title, on a page that has one.
     """
 
     id: str
     words: prose.TextFile
     frame_words: prose.TextFile
-    beside: DeltaGenerator
+    beside: DeltaGenerator | None = None
 
     def run(self) -> Run:
         """The shared prompt under the chosen model."""
