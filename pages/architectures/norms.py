@@ -85,10 +85,10 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument and return what it shows."""
-    *columns, other_column = st.columns([3, 4, 6, 6], vertical_alignment="bottom")
-    where, layer, position = picked_norm(page, run, SETTINGS, "norms_where", columns)
-    typed = other_column.text_input(page.label("norms_other"), max_chars=MOST_CHARACTERS, live=True,
-                                    **attached("norms_other"))
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        where, layer, position = picked_norm(page, run, SETTINGS, "norms_where")
+        typed = st.text_input(page.label("norms_other"), max_chars=MOST_CHARACTERS, live=True, width=340,
+                              **attached("norms_other"))
     batch = batch_of(run, typed[:MOST_CHARACTERS], where, layer, position)
     feature = min(read("norms_feature"), batch.matrix.shape[-1] - 1)
     title = _title(page, run, batch)

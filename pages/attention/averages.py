@@ -15,6 +15,7 @@ from core.analysis.embeddings import principal_axes
 from core.app.base.markdown import code
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.frame.prediction import guess_of
+from core.app.frame.selection_controls import pick
 from core.app.state import Run, reader
 from core.app.state.run import selection
 from core.components.lib.bytes import pack
@@ -23,7 +24,7 @@ from core.figures import residual_stream as figures
 from core.figures.heads import head_name
 from core.figures.numbers import latex_number, latex_operand, probability, readable
 from core.model.intervention import Intervention, SublayerEdit
-from pages.attention.shared import PREFIX, keep, picked_block, picks, read, show
+from pages.attention.shared import PREFIX, keep, picked_block, read, show
 
 PICTURE = f"{PREFIX}average"
 CHART, CHART_PRESENT = 300, 235     # pixels
@@ -86,7 +87,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     plane, likeness, best = plane_of(steps), alike(run), int(steps.weights.argmax())
     head, alpha = head_name(chosen.layer, chosen.head), probability(float(steps.weights[best]))
     with st.container(horizontal=True, gap="xsmall"):
-        picks(page, run)
+        pick(page, run, "layer", "head", "position")
     title = page.label("average_title", head=head, token=code(run.tokens[chosen.position]),
                        n=int(steps.allowed.sum()), answering=code(run.tokens[best]), alpha=alpha)
     st.markdown(f"**{title}**")

@@ -14,6 +14,7 @@ from torch import Tensor
 from core.analysis import symmetries
 from core.app.base.markdown import code, escaped
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, cannot
+from core.app.frame.selection_controls import pick
 from core.app.state import Run, reader
 from core.app.state.run import selection
 from core.components.lib.token_view import token_view
@@ -33,7 +34,7 @@ from pages.attention.roles_work import (
     peak,
     relabelled,
 )
-from pages.attention.shared import PREFIX, attached, choice, pick_head, read, throw_again
+from pages.attention.shared import PREFIX, attached, choice, read, throw_again
 
 PICTURE = f"{PREFIX}roles"
 MOST_DOUBLE = 10**9    # bytes of a model's copy in float64
@@ -84,7 +85,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{PREFIX}roles_controls"):
         part = choice(page, "roles_part")
         if part != "relabel":
-            pick_head(page, run)
+            pick(page, run, "layer", "head")
         if part == "change":
             st.markdown(page.label("roles_stretch"), width="content", help=page.label("roles_stretch_help"))
             st.slider(page.label("roles_stretch"), 1.0, 10.0, step=0.5, label_visibility="collapsed", width=100,

@@ -1,13 +1,13 @@
 """The lesson's settings, the picked block, and small controls that several views draw."""
 import functools
-from collections.abc import Callable, Sequence
 
 import streamlit as st
 
 from core.app.frame import Lesson, charts, views
-from core.app.state import Run, reader
+from core.app.frame.selection_controls import short_list
+from core.app.state import Run
 from core.app.state.lesson_settings import Setting, Settings, view_setting
-from core.app.state.run import select_head, selection
+from core.app.state.run import selection
 from core.model.block import Block
 from core.model.config import MASKS, SCORES
 from core.model.trace import BlockTrace
@@ -49,51 +49,20 @@ def picked_block(run: Run) -> tuple[BlockTrace, Block]:
     return run.trace.blocks[layer], run.model.blocks[layer]
 
 
-def picks(page: Lesson, run: Run) -> None:
-    """Draw three lists that show and set the shared selection: block, head and query. For a horizontal container."""
-    pick_head(page, run)
-    _pick(run, "position", len(run.tokens), lambda i: page.label("pick_position", n=i, token=run.tokens[i]), 150)
-
-
-def pick_head(page: Lesson, run: Run) -> None:
-    """Draw the lists of blocks and heads."""
-    config = run.model.config
-    _pick(run, "layer", config.n_layers, lambda layer: page.label("pick_layer", n=layer), 112)
-    _pick(run, "head", config.n_heads, lambda head: page.label("pick_head", n=head), 112)
-
-
-def _list(label: str, options: Sequence, name_of: Callable[..., str], width: int, **tied) -> None:
-    """Draw a list of `width` pixels; in present mode's larger type it is wider, though its frame does not grow."""
-    st.selectbox(label, options, format_func=name_of, label_visibility="collapsed",
-                 width=round(width * (0.25 + 0.75 * reader.scale())), **tied)
-
-
-def _pick(run: Run, name: str, size: int, name_of: Callable[[int], str], width: int) -> None:
-    key = f"{PREFIX}pick_{name}"
-    st.session_state[key] = getattr(selection(run), name)
-    _list(name_of(0), range(size), name_of, width, key=key,
-          on_change=lambda: pick(run, **{name: st.session_state[key]}))
-
-
-def pick(run: Run, **picked: int) -> None:
-    """Callback: the reader picks a block, a head or a query."""
-    (reader.select if set(picked) == {"position"} else functools.partial(select_head, run))(**picked)
-
-
 def listed(page: Lesson, name: str, default: str, width: int) -> str:
     """Draw a list tied to one setting and return its value. The labels are `<name>_<option>`, with the model's
     `default` as {own}.
     """
-    _list(page.label(name), SETTINGS.each[name].options, lambda option: page.label(f"{name}_{option}", own=default),
-          width, **attached(name))
+    short_list(page.label(name), SETTINGS.each[name].options,
+               lambda option: page.label(f"{name}_{option}", own=default), width, **attached(name))
     return read(name)
 
 
 def numbered(page: Lesson, name: str) -> None:
     """Draw a list of the integers that one setting may be; the label is `<name>_n`."""
     setting = SETTINGS.each[name]
-    _list(page.label(name), range(int(setting.low), int(setting.high) + 1), lambda n: page.label(f"{name}_n", n=n), 95,
-          **attached(name))
+    short_list(page.label(name), range(int(setting.low), int(setting.high) + 1),
+               lambda n: page.label(f"{name}_n", n=n), 95, **attached(name))
 
 
 def throw_again(page: Lesson, name: str, **values) -> None:

@@ -12,7 +12,7 @@ from core.app.base.markdown import code
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.frame.prediction import guess_of
 from core.app.state import Run, reader
-from core.app.state.run import selection
+from core.app.state.run import select, selection
 from core.components.lib.bytes import pack
 from core.components.lib.instrument import instrument
 from core.figures.heads import head_name, product_latex
@@ -22,7 +22,7 @@ from core.model.block import Block
 from core.model.config import ModelConfig
 from core.model.trace import BlockTrace
 from pages.attention import weights_route
-from pages.attention.shared import PREFIX, STAGES, keep, pick, picked_block, read
+from pages.attention.shared import PREFIX, STAGES, keep, picked_block, read
 
 WINDOW, WINDOW_PRESENT = 12, 7     # keys that are shown one by one
 BEHIND = 2                         # of these, keys after the query, which the mask hides
@@ -69,7 +69,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     keys = window(len(run.tokens), i, WINDOW_PRESENT if reader.present() else WINDOW, both_ways=run.is_encoder)
     header, arrays = _message(page, run, both, keys)
     _picture(key=PICTURE, data=pack(header, arrays), on_settings=_settled,
-             events={"picked": lambda picked: pick(run, **picked)})
+             events={"picked": lambda picked: select(run, **picked)})
     steps = both[variant]
     key, best = picked_key(steps, keys, i), int(steps.weights.argmax())
     alpha = probability(float(steps.weights[best]))

@@ -15,6 +15,7 @@ from core.app.base.markdown import code, escaped
 from core.app.compute import cache
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.frame.prediction import guess_of
+from core.app.frame.selection_controls import pick
 from core.app.state import Run, reader
 from core.app.state.run import read as read_text
 from core.app.state.run import selection
@@ -26,7 +27,7 @@ from core.figures.residual_stream import two_distributions
 from core.model import attention, checkpoints
 from core.model.intervention import Intervention
 from core.model.trace import BlockTrace
-from pages.attention.shared import PREFIX, listed, numbered, picks, read, show
+from pages.attention.shared import PREFIX, listed, numbered, read, show
 
 # three models that differ in the score alone
 TRAINED = {"dot": "positions-learned", "multiplicative": "scores-multiplicative", "additive": "scores-additive"}
@@ -133,7 +134,7 @@ def next_tokens(logits: Tensor) -> np.ndarray:
 def _controls(page: Lesson, run: Run) -> None:
     config = run.model.config
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
-        picks(page, run)
+        pick(page, run, "layer", "head", "position")
         listed(page, "scaling", page.label(f"scaled_{config.scale_scores and config.score != 'additive'}".lower()), 190)
         mask = listed(page, "mask", page.label(f"mask_name_{config.mask}"), 168)
         if mask == "sliding-window":

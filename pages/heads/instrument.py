@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from core.app.base.markdown import code
 from core.app.frame import Lesson, Prediction, Reading, views
 from core.app.frame.guard import fragment
 from core.app.frame.prediction import guess_of
+from core.app.frame.selection_controls import short_list
 from core.app.server import routes
 from core.app.state import Run, reader
 from core.components.heads_wall import heads_wall
@@ -86,19 +86,20 @@ def _query_and_key(page: Lesson, run: Run) -> None:
     last, at, named = len(run.token_ids) - 1, reader.selection().position, read("key")
     named = named if named <= last else -1
     _show(QUERY, at)
-    _show(KEY, None if named < 0 else named)
-    # a name and its field, in one line on a phone too
+    _show(KEY, named)
+
+    def token(i: int) -> str:
+        return (page.label("key_strongest") if i < 0
+                else page.frame_words.label("pick_position", n=i, token=run.tokens[i]))
+
+    # a name and its list, in one line on a phone too
     beside = dict(horizontal=True, vertical_alignment="center", gap="small", width="content")
     with st.container(**beside):
-        st.markdown(page.label("query", token=code(run.tokens[at])), width="content")
-        st.number_input(page.label("query_name"), 0, last, step=1, key=QUERY, on_change=_pick_query,
-                        label_visibility="collapsed", width=130)
+        st.markdown(page.label("query_name"), width="content")
+        short_list(page.label("query_name"), range(last + 1), token, 130, key=QUERY, on_change=_pick_query)
     with st.container(**beside):
-        st.markdown(page.label("key_name") if named < 0 else page.label("key", token=code(run.tokens[named])),
-                    width="content")
-        st.number_input(page.label("key_name"), 0, last, value=None, step=1, key=KEY,
-                        placeholder=page.label("key_strongest"), on_change=_pick_key,
-                        label_visibility="collapsed", width=150)
+        st.markdown(page.label("key_name"), width="content")
+        short_list(page.label("key_name"), range(-1, last + 1), token, 130, key=KEY, on_change=_pick_key)
 
 
 @functools.partial(fragment, key="heads_panel")
@@ -183,6 +184,5 @@ def _pick_query() -> None:
 
 
 def _pick_key() -> None:
-    named = st.session_state[KEY]
-    keep(key=-1 if named is None else named)
+    keep(key=st.session_state[KEY])
     redraw("heads_controls")

@@ -12,7 +12,7 @@ from core.analysis.contributions import Contributions, Part
 from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
-from core.app.frame.selection_controls import token_slider
+from core.app.frame.selection_controls import pick
 from core.app.state import Run, reader
 from core.figures import residual_stream as figures
 from core.figures.numbers import bracketed, latex_number, plain_number, readable
@@ -61,12 +61,11 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument; return what it shows."""
-    token_column, field, choices = st.columns([4, 4, 6], vertical_alignment="bottom")
-    with token_column:
-        position = token_slider(page, run)
-    with field:
-        page.named_token(run, position)
-    with choices, st.container(horizontal=True, gap="small"):
+    position = reader.selection().position
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        pick(page, run, "position")
+        with st.container(width=300):
+            page.named_token(run, position)
         detail, order = choice(page, "detail"), choice(page, "order")
     target = target_token(run, position)
     logit = contributions_of(run, position, target)

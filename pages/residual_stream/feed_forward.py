@@ -10,7 +10,7 @@ from core.analysis.arrays import to_numpy
 from core.analysis.norm_inputs import norm_input
 from core.app.base.markdown import code
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
-from core.app.frame.selection_controls import block_slider, token_slider
+from core.app.frame.selection_controls import pick
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, grouped, latex_number, latex_operand, readable
@@ -55,11 +55,9 @@ def layer_of(run: Run) -> int:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument; return what it shows. A model without a feed-forward part gets a sentence instead."""
-    block_column, token_column = st.columns([2, 3])
-    with block_column:
-        layer = block_slider(page, run, layer_of(run))
-    with token_column:
-        position = token_slider(page, run)
+    layer, position = layer_of(run), reader.selection().position
+    with st.container(horizontal=True, gap="small"):
+        pick(page, run, "layer", "position", layer=layer)
     block = run.trace.blocks[layer]
     if block.mlp_post is None:
         st.info(page.label("no_mlp"))

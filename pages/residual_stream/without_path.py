@@ -10,7 +10,7 @@ from core.analysis.stream_and_heads import Effect
 from core.app.base.markdown import code
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.frame.prediction import guess_of
-from core.app.frame.selection_controls import token_slider
+from core.app.frame.selection_controls import pick
 from core.app.state import Run, reader
 from core.figures import residual_stream as figures
 from core.figures.numbers import latex_number, probability, readable
@@ -51,10 +51,9 @@ def n_guesses(trace: Trace) -> int:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument; return what it shows."""
-    token_column, measure_column = st.columns([3, 2], vertical_alignment="bottom")
-    with token_column:
-        position = token_slider(page, run)
-    with measure_column:
+    position = reader.selection().position
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        pick(page, run, "position")
         name = choice(page, "cut_measure")
     traces = run.trace, run.trace_with(CUT)
     effect = stream_and_heads.effect(*(trace.logits[position] for trace in traces))

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, sync_playwright
 
 from assets.deploy.replicas import end, free_ports
 
@@ -168,6 +168,14 @@ def rest(page: Page, milliseconds: int = 30_000) -> None:
     motion) stands.
     """
     page.evaluate(RESTED, [QUIET, milliseconds])
+
+
+def try_menu(page: Page) -> Locator:
+    """Open the menu of experiments."""
+    page.locator("[class*=st-key-try_menu_] button").first.click()
+    menu = page.locator(".st-key-experiments")
+    menu.wait_for()
+    return menu
 
 
 def go_to(page: Page, url: str) -> None:

@@ -34,7 +34,6 @@ def test_a_click_hides_a_word_and_html_stays_text(open_page):
 
 def test_the_translation_steps_and_its_link_gives_the_same_picture(open_page):
     page = opened(open_page, "architectures", "translate")
-    page.get_by_role("button", name=WORDS.label("translate_step_start")).click()
     assert page.locator(".written.later").count() == 10
     page.get_by_role("slider", name=WORDS.label("translate_step_slider")).press("ArrowRight")
     assert page.locator(".written.later").count() == 9 and "2 of 11" in page.locator(".count").text_content()

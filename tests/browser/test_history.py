@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from core.app.base import catalogue, prose
 from core.app.frame import class_plan
 from core.app.state import reader
-from tests.browser.serving import Server, prepare, settle
+from tests.browser.serving import Server, prepare, settle, try_menu
 
 CAT, DOG = "The cat sat on the", "A dog ran to the"
 WORDS = prose.load("app")
@@ -182,7 +182,7 @@ def test_a_key_that_is_held_and_a_slider_that_is_released_are_one_deed(visit):
 def test_an_experiment_is_one_deed_whatever_it_sets(visit):
     page = visit("embeddings")
     experiment = next(e for e in prose.load("embeddings").experiments if len(e.settings) > 2)
-    button = page.locator(f".st-key-do_embeddings_{experiment.id} button")
+    button = try_menu(page).locator(f".st-key-do_embeddings_{experiment.id} button")
     assert entries_of(page, button.click, saying("embeddings_")) == 1
     go_back(page, without=("embeddings_",))
     assert place(page) == ("embeddings", {})

@@ -16,7 +16,7 @@ from core.app.state import reader
 from core.app.state.run import Run, read
 from core.components.sampling_panel import PanelSettings
 from core.model.sampling import SamplingConfig, draw, truncate
-from tests.browser.serving import settle
+from tests.browser.serving import settle, try_menu
 from tests.helpers.messages import value_of
 
 FIND = """() => { const seek = (root) => { for (const node of root.querySelectorAll('*')) {
@@ -141,7 +141,7 @@ def test_an_experiment_moves_a_panel_that_is_in_use(open_page):
     panel_of(page)
     page.get_by_role("button", name="Random", exact=True).click()
     page.wait_for_url("**next_token_panel=s1_all")
-    page.locator(".st-key-do_next_token_greedy button").click()
+    try_menu(page).locator(".st-key-do_next_token_greedy button").click()
     page.wait_for_url("**next_token_panel=k1_s1")
     settle(page)
     assert shown(page)["settings"]["top_k"] == "1" and shown(page)["kept"] == 1

@@ -1,29 +1,45 @@
-"""Controls that show and set the shared selection: sliders over tokens and blocks, and one norm of the model.
-
-The labels are the lesson's: `token_slider`, `block_slider` and, of a norm, those of the setting that says which.
+"""Controls that show and set the shared selection: lists of blocks, heads and tokens, the seed of every ξ, and one norm
+of the model.
 """
 from collections.abc import Callable, Sequence
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from core.analysis.norm_inputs import norm_places
-from core.app.base.markdown import escaped
 from core.app.frame.lesson import Lesson
 from core.app.state import reader
 from core.app.state.fragments import redraw
 from core.app.state.lesson_settings import Settings
-from core.app.state.run import Run
+from core.app.state.run import Run, select, selection
+
+WIDTHS = {"layer": 112, "head": 112, "position": 170}      # px
 
 
-def token_slider(page: Lesson, run: Run) -> int:
-    """A slider over the prompt's tokens that sets the shared position."""
-    return _slider(page, "token", "position", len(run.tokens), lambda i: f"{i}  {run.tokens[i]}")
+def pick(page: Lesson, run: Run, *fields: str, **shown: int) -> None:
+    """Draw a list for each of "layer", "head" and "position", which shows and sets that field of the shared selection.
+    shown: where a list stands that does not stand there. For a horizontal container.
+    """
+    config, words = run.model.config, page.frame_words
+    sizes = {"layer": config.n_layers, "head": config.n_heads, "position": len(run.tokens)}
+
+    def name(field: str, i: int) -> str:
+        return words.label(f"pick_{field}", n=i, token=run.tokens[i] if field == "position" else "")
+
+    for field in fields:
+        key = f"{page.id}_pick_{field}"
+        at = shown.get(field, getattr(selection(run), field))
+        # a value that is set goes to the browser, where it would undo what a quick hand did meanwhile
+        if st.session_state.get(key) != at:
+            st.session_state[key] = at
+        short_list(words.label(f"pick_{field}_name"), range(sizes[field]), lambda i, field=field: name(field, i),
+                   WIDTHS[field], key=key,
+                   on_change=lambda field=field, key=key: select(run, **{field: st.session_state[key]}))
 
 
-def block_slider(page: Lesson, run: Run, shown: int | None = None) -> int:
-    """A slider over the blocks that sets the shared layer. shown: where it stands, if not at the shared layer."""
-    return _slider(page, "block", "layer", run.model.config.n_layers, str, shown)
+def short_list(label: str, options: Sequence, name_of: Callable[..., str], width: int, **tied) -> None:
+    """Draw a list of `width` pixels; in present mode's larger type it is wider, though its frame does not grow."""
+    st.selectbox(label, options, format_func=name_of, label_visibility="collapsed",
+                 width=round(width * (0.25 + 0.75 * reader.scale())), **tied)
 
 
 def seed_field(page: Lesson) -> None:
@@ -40,29 +56,11 @@ def seed_field(page: Lesson) -> None:
                     help=page.frame_words.label("seed_help"), on_change=changed)
 
 
-def _slider(page: Lesson, of: str, field: str, size: int, name_of: Callable[[int], str],
-            shown: int | None = None) -> int:
-    """A slider over one field of the shared selection; with one value to choose from it is only shown."""
-    key, label = f"{page.id}_slide_{field}", page.label(f"{of}_slider")
-    chosen = getattr(reader.selection(), field) if shown is None else shown
-    if size == 1:
-        st.text_input(label, name_of(0), disabled=True, key=f"{key}_only")
-        return 0
-    st.session_state[key] = chosen
-    st.select_slider(label, options=range(size), format_func=lambda i: escaped(name_of(i)), key=key,
-                     on_change=lambda: reader.select(**{field: st.session_state[key]}))
-    return chosen
-
-
-def picked_norm(page: Lesson, run: Run, settings: Settings, name: str,
-                columns: Sequence[DeltaGenerator]) -> tuple[str, int, int]:
-    """Which norm of the model, by the setting `name`, the block and the position: three controls in three columns."""
-    where, block, token = columns
+def picked_norm(page: Lesson, run: Run, settings: Settings, name: str) -> tuple[str, int, int]:
+    """Which norm of the model, by the setting `name`, the block and the position. For a horizontal container."""
     places = [place for place in settings.each[name].options if place in norm_places(run.model.config)]
     settings.among(name, places)
-    place = where.selectbox(page.label(name), places, format_func=lambda place: page.label(f"{name}_{place}"),
-                            **settings.attached(name))
-    with block:
-        layer = block_slider(page, run)
-    with token:
-        return place, layer, token_slider(page, run)
+    short_list(page.label(name), places, lambda place: page.label(f"{name}_{place}"), 250, **settings.attached(name))
+    chosen = reader.selection()
+    pick(page, run, "layer", "position", layer=chosen.layer)
+    return settings.read(name), chosen.layer, chosen.position

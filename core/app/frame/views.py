@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -182,7 +183,7 @@ def _lesson(page: Lesson, drawn: Drawn, instrument: Callable[[], None]) -> None:
         rerun(STANDING, NUMBERS, QUESTION, *later, *menu, *around)
 
     fragment(picture, run_every=growing_results.every(), key=PICTURE)()
-    with page.beside:
+    with nullcontext() if reader.present() else page.beside:
         fragment(functools.partial(_once_seen, page, lambda: _experiments(page, drawn)), key=EXPERIMENTS)()
     for key, draw in ((NUMBERS, lambda: _numbers(page, drawn)), (QUESTION, lambda: _question(page, drawn))):
         fragment(functools.partial(_once_seen, page, draw), key=key)()

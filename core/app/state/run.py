@@ -209,6 +209,14 @@ def select_head(run: Run, **picked: int) -> None:
     reader.select(**{"layer": shown.layer, "head": shown.head} | picked)
 
 
+def select(run: Run, **picked: int) -> None:
+    """Callback: the reader picks a block, a head or a position."""
+    if set(picked) == {"position"}:
+        reader.select(**picked)
+    else:
+        select_head(run, **picked)
+
+
 def bounds_of(run: Run) -> reader.Bounds:
     """What a selection is held within while this Run is shown."""
     config = run.model.config

@@ -188,7 +188,7 @@ def test_every_view_opens_whole_on_every_prompt(prompt):
         at.run()
         assert not at.exception and not at.error, [e.value for e in (*at.exception, *at.error)]
         headings = "\n".join(m.value for m in at.markdown)
-        for part in ("numbers", "try", "check", "code"):
+        for part in ("numbers", "check", "code"):
             assert f"### {FRAME.label(part)}" in headings
         assert at.radio and at.get("bidi_component") and "nan" not in headings.lower().split()
 

@@ -72,7 +72,7 @@ def ids_of(prompt: str | None = None) -> torch.Tensor:
 def test_every_view_opens_whole_on_every_prompt(settings, prompt):
     at = opened(settings, prompt=prompt)
     headings = "\n".join(m.value for m in at.markdown)
-    for part in ("numbers", "try", "check", "code"):
+    for part in ("numbers", "check", "code"):
         assert f"### {FRAME.label(part)}" in headings
     assert at.radio and at.get("bidi_component")
     assert all(str(at.session_state[f"residual_stream_{name}"]).lower() == value for name, value in settings.items())
