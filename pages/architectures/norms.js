@@ -4,6 +4,7 @@
 import { tableBody } from "./shared.js";
 import { draw, drawLine, drawText, make } from "../../core/components/lib/dom.js";
 import { plain } from "../../core/components/lib/numbers.js";
+import { pageScale } from "../../core/components/lib/theme.js";
 import { mounted } from "../../core/components/lib/view.js";
 
 const ROWS = 4, COLUMNS = 8, PICKED = 2, FEATURE = 5, JOINED = 2;
@@ -60,8 +61,9 @@ class Norms {
   }
 
   histogram(parent, counts, meaning, edges) {
-    const width = 190, height = 44, step = width / counts.length, svg = draw("svg",
-      { class: "histogram", viewBox: `0 0 ${width} ${height + 11}`, width, height: height + 11, role: "img" }, parent);
+    const scale = pageScale(), width = 190, whole = 55, height = whole - 11 * scale, step = width / counts.length;
+    const svg = draw("svg", { class: "histogram", viewBox: `0 0 ${width} ${whole}`, width, height: whole, role: "img" },
+      parent);
     const most = Math.max(...counts, 1);
     counts.forEach((count, k) => {
       const tall = (count / most) * height, bar = draw("rect",
@@ -71,7 +73,7 @@ class Norms {
     drawLine(svg, 0, height, width, height, { class: "axis" });
     for (const [value, anchor, x] of
         [[edges[0], "start", 0], [(edges[0] + edges[1]) / 2, "middle", width / 2], [edges[1], "end", width]])
-      drawText(svg, x, height + 10, plain(value, 1), { anchor, size: 9 });
+      drawText(svg, x, height + 10 * scale, plain(value, 1), { anchor, size: 9 * scale });
   }
 }
 

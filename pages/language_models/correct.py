@@ -52,11 +52,10 @@ def predict(page: Lesson, run: Run) -> Prediction:
         given, *edits = scored(run, _all(text), said=page.label("correcting"))
         posterior = _posterior(edits)
         at = int(posterior.argmax())
-        best, p = edits[at], float(posterior[at])
-        ratio = p / float(np.delete(posterior, at).sum())
+        best, ratio = edits[at], float(posterior[at] / np.delete(posterior, at).sum())
         fewer = (len(best.tokens) < len(given.tokens)) - (len(best.tokens) > len(given.tokens))
         return Truth(float(f"{ratio:.3g}"), seen={1: 0, 0: 1, -1: 2}[fewer], values={
-            "p": probability(p), "best": named(best.text), "times": times(math.log(ratio)), "others": len(edits) - 1})
+            "best": named(best.text), "times": times(math.log(ratio)), "others": len(edits) - 1})
 
     return Prediction("correct", Number(0.1, MOST_TIMES, log=True), truth,
                       {"text": named(text), "n": grouped(len(changed(text)))}, text)

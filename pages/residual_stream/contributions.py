@@ -81,7 +81,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     names, meanings, groups, values = ([row[key] for row in bars] for key in ("name", "meaning", "group", "value"))
     heads = {part_name(page, part): part for part in logit.parts if part.kind == "head"}
     show(figures.waterfall(names, meanings, groups, np.array(values), page.label("sum"), page.label("axis_logit"),
-                           picked=picked, **look(40, presenting=40)), "waterfall",
+                           picked=picked, **look(40, presenting=60)), "waterfall",
          lambda point: _pick(heads.get(point["name"])))
     st.caption(page.label("legend_parts"))
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):

@@ -175,7 +175,7 @@ def _curves(page: Lesson, moments: tuple[Milestone, ...], at: int, guess: float 
         place = float(np.interp(guess, [moment.step for moment in moments], range(len(moments))))
         marks |= {place: page.frame_words.label("before_mine")} if place >= first else {}
     shown = [("loss", {"held_out": losses}, "", bounds, 230),
-             ("scores", scores, page.label("axis_moments"), (0.0, 1.0), 20 if reader.present() else 205)]
+             ("scores", scores, page.label("axis_moments"), (0.0, 1.0), 34 if reader.present() else 205)]
     for chart, lines, title, domain, less in shown[reader.present():]:
         show_curve(page, f"childhood_{chart}", "line_childhood",
                    {line: (range(len(moments)), values) for line, values in lines.items()},
@@ -205,7 +205,7 @@ def _pattern(page: Lesson, past: Run, name: str, device: str) -> None:
     caption = page.label("caption_becoming", head=f"{layer}.{head}", score=readable(float(score)))
     st.caption(caption)
     show_pattern(page, "childhood_pattern", pattern, [past.tokenizer.visible(i) for i in ids], caption,
-                 35 if reader.present() else 95)
+                 49 if reader.present() else 95)
 
 
 def table(moments: tuple[Milestone, ...]) -> pd.DataFrame:

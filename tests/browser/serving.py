@@ -178,6 +178,12 @@ def try_menu(page: Page) -> Locator:
     return menu
 
 
+def pick(listed: Locator, name: str) -> None:
+    """Pick the first entry of a list that contains `name`."""
+    listed.get_by_role("combobox").click()
+    listed.page.get_by_role("option").filter(has_text=name).first.click()
+
+
 def go_to(page: Page, url: str) -> None:
     """To another address of the app as by the browser's history: the page is not loaded anew, which takes longer than
     most of what is looked at.

@@ -10,7 +10,7 @@ import pytest
 
 from core.app.base import prose
 from tests.browser.pictures import pictures
-from tests.browser.serving import rest, settle
+from tests.browser.serving import pick, rest, settle
 from tests.browser.views import LESSONS, opened, reach, stand
 
 WORDS = prose.load("residual_stream")
@@ -144,7 +144,7 @@ def test_a_slider_changes_the_pictures_in_place(open_page):
         view, drawing, address = reach(page, "residual_stream", name), page.locator(picture).first, page.url
         drawing.evaluate("node => { node.kept = true; }")
         before = pictures(page)
-        page.get_by_role("slider", name=WORDS.label("token_slider")).press("ArrowLeft")
+        pick(page.locator("[class*=residual_stream_pick_position]"), "3 ")
         page.wait_for_function("before => location.href !== before", arg=address)
         settle(page)
         stand(page, view)

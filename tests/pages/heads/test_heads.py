@@ -242,8 +242,8 @@ def test_switching_heads_off_shows_the_divergence_and_the_changed_wall():
     with torch.inference_mode():
         cut = without_heads(run.model, heads)(torch.tensor(run.token_ids, device=run.model.device))
     expected = kl(run.trace.logits[-1], cut.logits[-1])
-    title = next(m.value for m in at.markdown if "KL divergence" in m.value)
-    assert float(re.search(r"KL divergence ([\d.e-]+\d)", title)[1]) == pytest.approx(expected, rel=6e-3, abs=1e-9)
+    said = next(found for m in at.markdown if (found := re.search(r"KL divergence ([\d.e-]+\d)", m.value)))
+    assert float(said[1]) == pytest.approx(expected, rel=6e-3, abs=1e-9)
     header = given(at, "heads_wall")
     assert [i for i, crossed in enumerate(header["crossed"]) if crossed] == [layer * run.model.config.n_heads + head
                                                                              for layer, head in heads]

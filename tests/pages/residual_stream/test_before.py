@@ -145,10 +145,10 @@ def test_the_lesson_opens_on_the_lens_at_its_beginning():
 
 def test_feed_forward_opens_on_the_last_block_but_one_until_another_is_picked():
     at = opened({"view": "mlp"})
-    assert at.select_slider("residual_stream_slide_layer").value == 4
-    at.select_slider("residual_stream_slide_layer").set_value(1).run()
-    assert fine(at) and at.select_slider("residual_stream_slide_layer").value == 1
-    assert opened({"view": "mlp"}, layer="0").select_slider("residual_stream_slide_layer").value == 0
+    assert at.selectbox("residual_stream_pick_layer").value == 4
+    at.selectbox("residual_stream_pick_layer").set_value(1).run()
+    assert fine(at) and at.selectbox("residual_stream_pick_layer").value == 1
+    assert opened({"view": "mlp"}, layer="0").selectbox("residual_stream_pick_layer").value == 0
 
 
 def test_where_a_neuron_fires_is_shown_for_all_that_are_listed():
