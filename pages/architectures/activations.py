@@ -16,7 +16,7 @@ from core.app.base.markdown import code, escaped
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
-from core.figures.numbers import bracketed, latex_number, latex_operand, percent, probability, readable
+from core.figures.numbers import bracketed, grouped, latex_number, latex_operand, percent, probability, readable
 from core.model import activation
 from core.model.intervention import NOTHING, Intervention
 from pages.architectures.shared import PREFIX, SHARED_CSS, histogram, keep, pick, probabilities, read
@@ -44,7 +44,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
                      values={"below": percent(below), "nothing": percent(shares["nothing"]), "edge": NEARLY_NOTHING})
 
     return Prediction("activations", Number(0, 100, unit="%"), truth,
-                      {"layer": layer, "k": config.d_ff, "n": len(run.tokens)}, layer)
+                      {"layer": layer, "k": grouped(config.d_ff), "n": len(run.tokens)}, layer)
 
 
 def draw(page: Lesson, run: Run) -> Reading:

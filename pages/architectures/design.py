@@ -122,9 +122,10 @@ def _controls(page: Lesson) -> Design:
     design = _design()
     drawn, problem = _possible(design)
     values = {"preset": design.preset} | designs.values(drawn.config) | design.changes
+    labelled = "collapsed" if reader.present() else "visible"       # a projector has no room for them
     with st.container(horizontal=True, gap="xsmall", key=f"{PREFIX}switches"):
         for name, options in {"preset": PRESETS, **CHOICES}.items():
-            _field(page, design, name, values[name], st.selectbox, list(options), label_visibility="collapsed",
+            _field(page, design, name, values[name], st.selectbox, list(options), label_visibility=labelled,
                    format_func=lambda option, name=name: page.label(f"{name}_{option}"))
     with st.container(horizontal=True, gap="xsmall", key=f"{PREFIX}sizes"):
         for name, bounds in NUMBERS.items():
@@ -286,9 +287,9 @@ def _part_rows(page: Lesson, parts: dict[str, int], base: dict[str, int], guess:
     total = sum(parts.values())
     expected = {} if guess is None else {"attention": guess / 100 * total}
     return [{"name": page.label(f"part_{part}"), "meaning": MEANINGS[part], "now": count,
-             "base": base[part], "guess": expected.get(part), "now_text": prefixed(count),
-              "share_text": percent(count / total) if count else "–",
-             "change_text": _signed(count - base[part], prefixed(count - base[part]))}
+             "base": base[part], "guess": expected.get(part), "now_text": prefixed(count, digits=3),
+             "share_text": percent(count / total) if count else "–",
+             "change_text": _signed(count - base[part], prefixed(count - base[part], digits=3))}
             for part, count in parts.items() if count or base[part]]
 
 

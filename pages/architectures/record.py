@@ -28,7 +28,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
         largest = max(models, key=lambda model: model.billions)
         return Truth(round(largest.billions / first.billions),
                      seen=1 if largest is models[-1] else 2 if largest.access == "open" else 0,
-                     values={"largest": largest.name, "high": readable(largest.billions),
+                     values={"largest": largest.name, "high": grouped(round(largest.billions)),
                              "month": largest.released, "last": models[-1].name,
                              "factor": grouped(round(largest.billions / first.billions))})
 

@@ -35,6 +35,7 @@ def test_a_click_hides_a_word_and_html_stays_text(open_page):
 def test_the_translation_steps_and_its_link_gives_the_same_picture(open_page):
     page = opened(open_page, "architectures", "translate")
     assert page.locator(".written.later").count() == 10
+    expect(page.locator(".verdict")).to_be_hidden()     # it would tell what is not written yet
     page.get_by_role("slider", name=WORDS.label("translate_step_slider")).press("ArrowRight")
     assert page.locator(".written.later").count() == 9 and "2 of 11" in page.locator(".count").text_content()
     page.locator(".heat").press("ArrowUp")
@@ -53,6 +54,7 @@ def test_playing_writes_to_the_last_token(open_page):
                   "&architectures_translate_text=1066-10-14&architectures_translate_step=9")
     page.get_by_role("button", name=WORDS.label("translate_step_play"), exact=True).click()
     page.locator(".written.later").first.wait_for(state="detached", timeout=10_000)
+    expect(page.locator(".verdict")).to_be_visible()
     assert page.locator(".written.now").text_content().startswith("‹end›") and page.errors == []
 
 

@@ -176,7 +176,7 @@ def test_the_share_of_inputs_below_zero(query: dict):
     inputs = (x * norm.weight.double() + norm.bias.double()) @ block.W_1.double() + block.b_1.double()
     below = 100 * float((inputs < 0).double().mean())
     shown = commit(at, "architectures", "activations", 50)
-    assert f"{inputs.shape[1]} neurons" in shown["question"] and f"{inputs.shape[0]} tokens" in shown["question"]
+    assert f"{inputs.shape[1]:,} neurons" in shown["question"] and f"{inputs.shape[0]} tokens" in shown["question"]
     assert shown["answer"] == pytest.approx(below, abs=0.06)
     counts = given(at, "architecture_curves")["histogram"]
     left, right = sum(counts[:25]), sum(counts[25:])
