@@ -97,7 +97,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
                      values={"n": int(sure.sum()), "came": percent(came), "said": percent(said)})
 
     return Prediction("calibration", Number(0, 100, unit="%", near=CLOSE), truth,
-                      {"source": page.label(f"asked_{source}"), "sure": percent(SURE)}, (source, seed))
+                      {"source": page.label(f"asked_{source}"), "sure": percent(SURE, 0)}, (source, seed))
 
 
 def _seen(given: Predictions) -> int:

@@ -42,7 +42,8 @@ class Inputs {
     const beyond = Math.max(...high.map((length, i) => length - (n - 1 - i) * 1.25 * em));
     const step = Math.max(1.25 * em, Math.min(4.5 * em, (width - side - beyond) / n));
     const head = Math.max(...high) + 1.6 * em;
-    const over = narrow ? 2.7 * em : 0, band = this.band * em + over, tall = head + this.rows.length * band + 0.3 * em;
+    const over = narrow ? 2.7 * em : 0, band = this.band * em + over, mine = this.guess === null ? 0 : em;
+    const tall = head + this.rows.length * band + 0.3 * em + mine;
     const wide = side + n * step + beyond;
     const svg = draw("svg", { class: "inputs-picture", role: "group", "font-size": 0.92 * em }, this.place);
     sized(svg, Math.max(width - 1, wide), tall, this.text.picture);

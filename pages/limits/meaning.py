@@ -3,6 +3,7 @@ is counted over many items.
 """
 import itertools
 import math
+import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -69,10 +70,11 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
         chance = word_order.chance([answer.item for answer in given[0]])
         apart = whole.interval[0] > shuffled.interval[1], whole.interval[1] < shuffled.interval[0]
         return Truth(shuffled.right, seen=0 if apart[0] else 2 if apart[1] else 1,
-                     values={"whole": whole.right, "shuffled": shuffled.right, "chance": percent(chance)})
+                     values={"whole": whole.right, "shuffled": shuffled.right, "chance": percent(chance, 0)})
 
     return Prediction("meaning", Number(0, n), truth,
                       {"n": n, "prompt": first.prompt, "right": first.options[0].strip(),
+                       "mixed": first.read("shuffled", random.Random(f"shuffle {seed}")),
                        "test": page.label(f"test_{test}")}, (test, n, seed))
 
 

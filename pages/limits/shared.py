@@ -44,7 +44,7 @@ SETTINGS = Settings("limits", {
     "other": Setting(""),                                        # its replacement; empty: the lesson's
     "counted": Setting(""),                                      # the counted words; empty: the pair's
     # meaning
-    "test": Setting("roles", options=tuple(word_order.TESTS)),
+    "test": Setting("agreement", options=tuple(word_order.TESTS)),
     "n": Setting("40", options=("20", "40", "80")),
     "item": Setting(0, low=0, high=79),                          # the picked item
     "seed": Setting(1, low=0, high=999_999),                     # of calibration's samples and of the items of meaning

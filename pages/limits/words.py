@@ -104,7 +104,6 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
     if read("pair") == "own" or read("span") != "one" or read("by") != "probability":
         return None
     pair = listed(read("pair"), [read("sentence")])
-    [texts] = pair.texts
 
     def truth(_guess: float) -> Truth:
         [contrast] = _contrasts(run, pair.texts)
@@ -113,7 +112,8 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
         return Truth(round(100 * moved, 1), seen=int(np.abs(change).max() >= moved / 2),
                      values={"moved": percent(moved), "gained": gained, "lost": lost})
 
-    return Prediction("words", Number(0, 100, unit="%", near=CLOSE), truth, dict(zip(("one", "other"), texts)))
+    return Prediction("words", Number(0, 100, unit="%", near=CLOSE), truth,
+                      {"one": pair.texts[0][0], "a": pair.a, "b": pair.b})
 
 
 def draw(page: Lesson, run: Run) -> Reading:

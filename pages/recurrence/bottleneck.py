@@ -38,7 +38,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
                      values={"one": readable(one), "attention": readable(attended)})
 
     return Prediction("bottleneck", Number(0, task.longest, step=0.5), truth,
-                      {"n": task.longest, "m": n_hidden, "steps": kept[-1].step, "kinds": N_SYMBOLS,
+                      {"n": task.longest, "m": n_hidden, "steps": kept[-1].step,
                        "order": page.label(f"asked_{task.order}")}, (task, n_hidden, seed))
 
 

@@ -113,7 +113,7 @@ def training_title(page: Lesson, name: str, records: list, is_recorded: bool, **
     if not records or not records[-1].step:
         return page.label(f"{name}_title_before", **values)
     last, mark = records[-1], f"{page.label('recorded')} " * is_recorded
-    right = {network: readable(100 * accuracy[-1]) for network, accuracy in last.accuracy.items()}
+    right = {network: percent(accuracy[-1]) for network, accuracy in last.accuracy.items()}
     return mark + page.label(f"{name}_title", steps=last.step, seconds=f"{last.seconds:.0f}", **values, **right)
 
 

@@ -6,7 +6,7 @@ from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth,
 from core.app.frame.prediction import guess_of
 from core.app.state import Run
 from core.figures.lines import Axis
-from core.figures.numbers import readable
+from core.figures.numbers import grouped, readable
 from core.learning import recurrent_cells
 from core.learning.recurrent_cells import Timing
 from pages.recurrence import recorded
@@ -35,7 +35,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
     low, high = (10.0 ** power for power in TIMES)
     return Prediction("serial", Number(low, high, unit="ms", log=True), truth,
-                      {"n": last.n, "d": d, "rnn": _milliseconds(last.rnn)}, d)
+                      {"n": grouped(last.n), "d": d, "rnn": _milliseconds(last.rnn)}, d)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -62,7 +62,7 @@ def _title(page: Lesson, timings: list[Timing], is_own: bool) -> str:
     if not timings:
         return page.label("serial_title_before")
     last = timings[-1]
-    return page.label("serial_title" if is_own else "serial_title_recorded", n=last.n,
+    return page.label("serial_title" if is_own else "serial_title_recorded", n=grouped(last.n),
                       **{name: _milliseconds(getattr(last, name)) for name in RUNNERS})
 
 
@@ -112,8 +112,8 @@ def _lines(page: Lesson, timings: list[Timing], d: int) -> list[tuple[str, str]]
 def _question(page: Lesson) -> Question:
     """What is left of the part of attention's work that grows with N² when the text is cut into pieces."""
     n = LENGTHS[-1]
-    return page.question("pieces", [page.label(f"question_pieces_{i}") for i in range(4)], 1, n=n, pieces=PIECES,
-                         each=n // PIECES)
+    return page.question("pieces", [page.label(f"question_pieces_{i}") for i in range(4)], 1,
+                         n=grouped(n), pieces=PIECES, each=n // PIECES)
 
 
 def _table(timings: list[Timing], d: int) -> pd.DataFrame:

@@ -9,7 +9,7 @@
 import { beginDrawing, clipped, line, stroke, writeText } from "../../core/components/lib/canvas.js";
 import { css } from "../../core/components/lib/colours.js";
 import { fill, make, spokenLine } from "../../core/components/lib/dom.js";
-import { exact, readable } from "../../core/components/lib/numbers.js";
+import { exact, percent } from "../../core/components/lib/numbers.js";
 import { showTip, tokenChip } from "../../core/components/lib/pattern.js";
 import { monoFont, textWidth } from "../../core/components/lib/text.js";
 import { fitHeight, keepFitted, mounted } from "../../core/components/lib/view.js";
@@ -174,7 +174,7 @@ class Unrolled {
       const left = this.leftAt(direction, step + 1 - direction);
       this.arrow(from, y, to, y, carries ? THIN + (THICK - THIN) * Math.min(1, left) : 0);
       if (carries && left >= LEAST_NAMED && this.column - thick > 30 * scale)
-        this.write(`${readable(100 * left, 2)} %`, (from + to) / 2, y + 14 * scale,
+        this.write(percent(left, left < 0.1 ? 1 : 0), (from + to) / 2, y + 14 * scale,
           { meaning: "residual-ink", size: 0.9 });
     }
     if (n > 1 && this.column - thick > 30) this.write("Wₕ", (this.centre(0) + this.centre(1)) / 2, y - 10, WEIGHT);
@@ -264,9 +264,9 @@ class Unrolled {
       context.setLineDash([]);
       if (!backward) this.triangle(ink("attention-ink"), [[to, base + 3], [to - 4, base - 6], [to + 4, base - 6]]);
     }
-    const mine = this.guess === null ? "" : ` (${this.mine}: ${readable(this.guess)} %)`;
+    const mine = this.guess === null ? "" : ` (${this.mine}: ${percent(this.guess / 100, 0)})`;
     const share = backward ? 0 : this.leftAt(this.route, picked.step);
-    const left = `${share < TINY ? `< ${100 * TINY}` : readable(100 * share)} %${mine}`;
+    const left = `${share < TINY ? `< ${percent(TINY)}` : percent(share)}${mine}`;
     const words = backward ? text.none : fill(text.path, { steps: Math.abs(picked.step - source), left });
     const { scrollLeft, clientWidth } = this.scroll;
     context.font = `700 ${this.type}px ${ink("font")}`;
