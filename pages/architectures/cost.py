@@ -118,8 +118,8 @@ def _growth(page: Lesson, guess: float | None) -> Reading:
             show("seconds", figures.growth, measured.rows, names, (page.label("axis_n"), page.label("axis_seconds")),
                  ".0e", height=height)
             where = page.label("measured_at", at=measured.at) if measured.at else page.label("measured_elsewhere")
-            st.caption(page.label("measured", where=where, d=d, w=w, fitted=growth.FITTED,
-                                  least=growth.LENGTHS[-growth.FITTED], most=growth.LENGTHS[-1]))
+            page.note(page.label("measured", where=where, d=d, w=w, fitted=growth.FITTED,
+                                 least=growth.LENGTHS[-growth.FITTED], most=growth.LENGTHS[-1]))
     tables = {"operations": counts} | ({} if measured is None else {"seconds": measured.rows})
     return Reading(_growth_lines(page, d, w, measured), _growth_question(page, d, w),
                    [growth.full_attention, sparse.windowed_attention,

@@ -65,7 +65,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     rows, beside = st.columns([2, 3], gap="medium")
     alike = len(a.tokens) == len(b.tokens)
     with rows:
-        draw_texts(page, [row_of(page, text, name.upper()) for name, text in zip("ab", pair)], "pair", (290, 200))
+        draw_texts(page, [row_of(page, text, name.upper()) for name, text in zip("ab", pair)], "pair", (290, 178))
         page.note(page.label("continuations_fair" if alike else "continuations_lengths",
                              a=len(a.tokens), b=len(b.tokens),
                              rate_a=plain_number(a.rate, 2), rate_b=plain_number(b.rate, 2)))

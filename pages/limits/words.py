@@ -26,7 +26,7 @@ LEAST = 1e-4                    # least probability, in one of the two texts, of
 LEAST_RATIO = 1e-3              # and of one that is listed by its ratio
 CLOSE = 5                       # percent: a guess so far from what moves is close enough
 MOST_COUNTED, MOST_CHARACTERS, MOST_WORDS = 10, 300, 60
-CHART = {"height": 310, "presenting": 265}     # px
+CHART = {"height": 310, "presenting": 252}     # px
 
 
 @dataclass(frozen=True)

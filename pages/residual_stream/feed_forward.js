@@ -134,7 +134,7 @@ class Neurons {
   /** Every neuron's activation, as one path. */
   bars() {
     const { em, post, rows, bars_svg: svg } = this, width = this.places[1].clientWidth, n = post.length;
-    const height = Math.max(7 * em, this.height - (2.2 + 1.62 * (rows.length + 1)) * em);
+    const height = Math.max((this.scale > 1 ? 6 : 7) * em, this.height - (2.2 + 1.62 * (rows.length + 1)) * em);
     const top = 1.3 * em, floor = height - 2.9 * em, from = 4 * em, to = width - 0.4 * em;
     let low = 0, high = 0;
     for (const a of post) { low = Math.min(low, a); high = Math.max(high, a); }

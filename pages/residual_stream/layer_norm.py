@@ -56,7 +56,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     view = choice(page, "norm_view")
     if view == "placement":
         return _placement(page, run)
-    with st.container(horizontal=True, gap="small"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         where, layer, position = picked_norm(page, run, SETTINGS, "norm_where")
     matrix, norm = norm_input(run.model, run.trace, where, layer)
     return (_vector if view == "vector" else _against_batch)(page, run, matrix, norm, position)

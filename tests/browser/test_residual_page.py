@@ -138,13 +138,13 @@ STAYING = {"contributions": ".st-key-residual_stream_waterfall :is(canvas, svg.m
            "cut": ".st-key-residual_stream_cut_tokens :is(canvas, svg.marks)", "mlp": ".neurons-bars"}
 
 
-def test_a_slider_changes_the_pictures_in_place(open_page):
+def test_another_token_changes_the_pictures_in_place(open_page):
     page = open_page("residual_stream")
-    for name, picture in STAYING.items():
+    for position, (name, picture) in enumerate(STAYING.items(), 3):
         view, drawing, address = reach(page, "residual_stream", name), page.locator(picture).first, page.url
         drawing.evaluate("node => { node.kept = true; }")
         before = pictures(page)
-        pick(page.locator("[class*=residual_stream_pick_position]"), "3 ")
+        pick(page.locator("[class*=residual_stream_pick_position]"), f"{position} ")
         page.wait_for_function("before => location.href !== before", arg=address)
         settle(page)
         stand(page, view)
@@ -190,4 +190,4 @@ def test_no_token_that_a_neuron_promotes_is_cut(open_page, widths: tuple[int, ..
         cut = page.locator(".neurons-table td").evaluate_all(
             "cells => cells.map(cell => [...cell.children].filter(one => !one.hidden && "
             "one.getBoundingClientRect().right > cell.getBoundingClientRect().right + 1).length)")
-        assert len(cut) >= 12 and not any(cut) and page.errors == [], width
+        assert len(cut) >= (4 if present else 12) and not any(cut) and page.errors == [], width

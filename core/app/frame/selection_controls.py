@@ -60,7 +60,8 @@ def picked_norm(page: Lesson, run: Run, settings: Settings, name: str) -> tuple[
     """Which norm of the model, by the setting `name`, the block and the position. For a horizontal container."""
     places = [place for place in settings.each[name].options if place in norm_places(run.model.config)]
     settings.among(name, places)
-    short_list(page.label(name), places, lambda place: page.label(f"{name}_{place}"), 250, **settings.attached(name))
+    st.selectbox(page.label(name), places, format_func=lambda place: page.label(f"{name}_{place}"), width=220,
+                 **settings.attached(name))
     chosen = reader.selection()
     pick(page, run, "layer", "position", layer=chosen.layer)
     return settings.read(name), chosen.layer, chosen.position
