@@ -34,6 +34,7 @@ from pages.architectures.shared import (
     choice,
     keep,
     most_probable,
+    own_seed,
     pick,
     probabilities,
     read,
@@ -223,8 +224,7 @@ def _controls(page: Lesson) -> None:
         with st.container(width="content"):
             way = choice(page, "blank_way")
         if way == "chance":
-            st.number_input(page.label("blank_seed"), 0, 9999, label_visibility="collapsed", width=120,
-                            help=page.label("blank_seed"), **attached("blank_seed"))
+            own_seed(page, "blank_seed", page.label("blank_seed"))
 
 
 def stand_in(page: Lesson, encoder: cache.LoadedModel) -> MarkedText:

@@ -9,7 +9,7 @@ import streamlit as st
 import torch
 from torch import Tensor
 
-from core.app.frame import Lesson, charts, views
+from core.app.frame import Lesson, charts, selection_controls, views
 from core.app.state import reader
 from core.app.state.lesson_settings import Setting, Settings, view_setting
 
@@ -58,6 +58,7 @@ SETTINGS = Settings("architectures", {
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
 choice = functools.partial(views.choice, SETTINGS)
+own_seed = functools.partial(selection_controls.own_seed, SETTINGS)
 
 
 def show(name: str, figure: Callable[..., alt.TopLevelMixin], *args, **options) -> None:

@@ -34,7 +34,7 @@ from pages.attention.roles_work import (
     peak,
     relabelled,
 )
-from pages.attention.shared import PREFIX, attached, choice, read, throw_again
+from pages.attention.shared import PREFIX, attached, choice, own_seed, read
 
 PICTURE = f"{PREFIX}roles"
 MOST_DOUBLE = 10**9    # bytes of a model's copy in float64
@@ -93,7 +93,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         if part == "symmetric":
             choice(page, "roles_values")
         else:
-            throw_again(page, "roles_seed")
+            own_seed(page, "roles_seed", page.label("roles_seed_help"))
     if part == "symmetric":
         return one_vector.draw(page, run)
     panels, reading = {"change": _change, "relabel": _relabel}[part](page, run)

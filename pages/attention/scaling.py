@@ -18,7 +18,7 @@ from core.app.state.run import selection
 from core.components.lib.token_view import token_view
 from core.figures.heads import head_name
 from core.figures.numbers import latex_number, latex_operand, percent, plain_number, readable
-from pages.attention.shared import PREFIX, choice, keep, read, throw_again
+from pages.attention.shared import PREFIX, choice, keep, own_seed, read
 
 PICTURE = f"{PREFIX}scaling"
 KINDS = ("scaled", "unscaled")
@@ -46,7 +46,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{PREFIX}scaling_controls"):
         st.markdown(page.label("scaling_keys"), width="content")
         choice(page, "scaling_keys")
-        throw_again(page, "scaling_seed", draws=score_scaling.DRAWS)
+        own_seed(page, "scaling_seed", page.label("scaling_seed_help", draws=score_scaling.DRAWS))
         heads = heads_of(run)
         if not reader.present():
             st.markdown(_model_says(page, run, heads), width="stretch")

@@ -1,9 +1,7 @@
 """The lesson's settings, the picked block, and small controls that several views draw."""
 import functools
 
-import streamlit as st
-
-from core.app.frame import Lesson, charts, views
+from core.app.frame import Lesson, charts, selection_controls, views
 from core.app.frame.selection_controls import short_list
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting, Settings, view_setting
@@ -41,6 +39,7 @@ SETTINGS = Settings("attention", {
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
 choice, show = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX)
+own_seed = functools.partial(selection_controls.own_seed, SETTINGS)
 
 
 def picked_block(run: Run) -> tuple[BlockTrace, Block]:
@@ -63,12 +62,3 @@ def numbered(page: Lesson, name: str) -> None:
     setting = SETTINGS.each[name]
     short_list(page.label(name), range(int(setting.low), int(setting.high) + 1),
                lambda n: page.label(f"{name}_n", n=n), 95, **attached(name))
-
-
-def throw_again(page: Lesson, name: str, **values) -> None:
-    """Draw a button that shows the seed of a setting and takes the next one.
-
-    Its labels are `<name>` and `<name>_help`, the latter with `values`.
-    """
-    st.button(page.label(name, seed=read(name)), help=page.label(f"{name}_help", **values),
-              on_click=lambda: keep(**{name: (read(name) + 1) % 10_000}), key=f"{PREFIX}{name}_next")

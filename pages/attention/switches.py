@@ -27,7 +27,7 @@ from core.figures.residual_stream import two_distributions
 from core.model import attention, checkpoints
 from core.model.intervention import Intervention
 from core.model.trace import BlockTrace
-from pages.attention.shared import PREFIX, listed, numbered, read, show
+from pages.attention.shared import PREFIX, listed, numbered, own_seed, read, show
 
 # three models that differ in the score alone
 TRAINED = {"dot": "positions-learned", "multiplicative": "scores-multiplicative", "additive": "scores-additive"}
@@ -141,7 +141,7 @@ def _controls(page: Lesson, run: Run) -> None:
             numbered(page, "width")
         listed(page, "score", page.label(f"score_name_{config.score}"), 188)
         if is_random(run):
-            numbered(page, "seed")
+            own_seed(page, said=page.label("seed"))
 
 
 def _pattern(page: Lesson, block: BlockTrace, head: int, tokens: list[str], which: str, title: str, query: int) -> None:

@@ -8,8 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.app.compute import cache
-from core.app.frame import Lesson, charts, views
-from core.app.frame.selection_controls import seed_field
+from core.app.frame import Lesson, charts, selection_controls, views
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.figures.numbers import latex_operand
@@ -39,6 +38,7 @@ SETTINGS = Settings("generation", {
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
 choice, show = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX)
+own_seed = functools.partial(selection_controls.own_seed, SETTINGS)
 
 
 @dataclass(frozen=True)
@@ -79,10 +79,9 @@ def controls(page: Lesson, *names: str) -> DeltaGenerator:
     with row:
         for name in names:
             if name == "dice":
-                seed_field(page)
+                selection_controls.shared_seed(page)
             elif name == "seed":
-                st.number_input(page.label("seed"), 0, 999_999, step=1, width=160, help=page.label("seed_help"),
-                                **attached("seed"))
+                own_seed(page, said=page.label("seed_help"))
             else:
                 low, high, step = bounds[name]
                 st.slider(page.label(name), low, high, step=step, width=160, help=page.label(f"{name}_help"),

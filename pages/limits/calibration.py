@@ -20,7 +20,7 @@ from core.evaluation import losses
 from core.figures.numbers import latex_number, latex_operand, percent, plain_number, readable
 from core.training import corpus, teaching_text
 from pages.limits import charts as figures
-from pages.limits.shared import PREFIX, attached, choice, met_teaching, read, show
+from pages.limits.shared import PREFIX, attached, choice, met_teaching, own_seed, read, show
 
 KINDS = ("sentiment", "opposites", "agreement", "copying", "sums", "counting", "summary")
 N_EACH = 16             # exercises of each kind
@@ -114,8 +114,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         source = choice(page, "source")
         temperature = st.slider(page.label("temperature"), 0.2, 2.0, step=0.1, width=230,
                                 help=page.label("temperature_help"), **attached("temperature"))
-        seed = st.number_input(page.label("seed"), 0, 999, step=1, width=120, help=page.label("seed_help"),
-                               **attached("seed"))
+        seed = own_seed(page, said=page.label("seed_help"))
     given, control = _given(run, source, seed), _control(page, run, temperature, seed, TEXTS, TOKENS)
     name = page.label(f"source_{source}")
     title = page.label("calibration_title", source=name, ece=percent(given.calibration.expected_error),

@@ -24,7 +24,7 @@ from core.figures.numbers import latex_number, latex_operand, percent, plain_num
 from core.language import word_order
 from core.language.word_order import READINGS, Answer
 from pages.limits import charts as figures
-from pages.limits.shared import PREFIX, attached, captioned_choice, keep, read, show
+from pages.limits.shared import PREFIX, attached, captioned_choice, keep, own_seed, read, show
 
 LEAST_WORDS = 2                     # before the question, that can be shuffled
 LIST, LIST_PRESENT = 200, 100
@@ -83,8 +83,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     left, right = st.columns([5, 4], gap="medium")
     with left, st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         captioned_choice(page, "n")
-        st.number_input(page.label("seed"), 0, 999_999, step=1, width=150, help=page.label("seed_help"),
-                        **attached("seed"))
+        own_seed(page, said=page.label("seed_help"))
     with right:
         st.selectbox(page.label("test"), list(word_order.TESTS), format_func=lambda test: page.label(f"test_{test}"),
                      **attached("test"))

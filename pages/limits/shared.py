@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.app.base.markdown import escaped
 from core.app.compute import cache
-from core.app.frame import Lesson, charts, views
+from core.app.frame import Lesson, charts, selection_controls, views
 from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.language import contrasts, word_order
 from core.training.language_modelling import LanguageModelling, Mixture, Task
@@ -51,6 +51,7 @@ SETTINGS = Settings("limits", {
 })
 read, among, keep, attached = SETTINGS.read, SETTINGS.among, SETTINGS.keep, SETTINGS.attached
 choice, show = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX)
+own_seed = functools.partial(selection_controls.own_seed, SETTINGS)
 
 
 def captioned_choice(page: Lesson, name: str) -> None:

@@ -259,7 +259,7 @@ def twin(page: Lesson, run: Run, truncation: Truncation, panel: PanelSettings) -
 
 
 def summary(page: Lesson, run: Run, truncation: Truncation) -> dict[str, str]:
-    """The values that "Pin as A" stores."""
+    """The values that "Keep as A" stores."""
     return {page.label("pin_prompt"): run.text[-60:],
             page.label("pin_settings"): SETTINGS.read("panel"),
             page.label("panel_candidates"): grouped(truncation.n_kept),

@@ -13,7 +13,7 @@ import streamlit as st
 
 from core.app.base import catalogue
 from core.app.frame import Lesson, Prediction, Reading, cannot, next_word
-from core.app.frame.selection_controls import seed_field
+from core.app.frame.selection_controls import shared_seed
 from core.app.state import Run, dice, reader
 from core.app.state.fragments import redraw
 from core.components import declare
@@ -68,7 +68,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     map_place = st.container()
     with (row := st.container(horizontal=True, vertical_alignment="bottom", key="overview_below")):
         if not run.is_encoder:
-            seed_field(page)
+            shared_seed(page)
     with map_place:
         _draw_map(page, run)
     return below.reading(page, run, selection.position, selection.layer, row)

@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame.selection_controls import seed_field
 from core.app.state import Run, lesson_settings, reader
 from core.app.state.lesson_settings import Setting
 from core.figures.numbers import latex_number, readable
@@ -127,9 +128,12 @@ def _choose(page: Lesson, n: int) -> tuple[int, ...]:
         st.segmented_control(page.label("symmetry_order"), ORDERS, required=True,
                              format_func=lambda name: page.label(f"symmetry_{name}"),
                              **lesson_settings.attached("positions", ORDER, "order"))
-        for name in {"swap": ("first", "second"), "shuffle": ("seed",)}.get(order, ()):
+        for name in ("first", "second") if order == "swap" else ():
             st.number_input(page.label(f"symmetry_{name}"), int(ORDER[name].low), int(ORDER[name].high), width=130,
                             **lesson_settings.attached("positions", ORDER, name))
+        if order == "shuffle":
+            seed_field(page, int(ORDER["seed"].low), int(ORDER["seed"].high),
+                       **lesson_settings.attached("positions", ORDER, "seed"))
     return reordered(order, n, first, second, seed)
 
 

@@ -16,7 +16,7 @@ from core.learning import memory_tasks
 from core.learning.memory_tasks import N_SYMBOLS, WRITERS, Rewriting, RewritingRecord
 from pages.recurrence import recorded
 from pages.recurrence.copy import answers, curves, kept_unless_run, training_tables, training_title, visible
-from pages.recurrence.shared import chart_height, choice, named, read, seed_field, show_spec, slider
+from pages.recurrence.shared import chart_height, choice, named, own_seed, read, show_spec, slider
 
 N_STEPS, EVERY = 600, 25
 N_RECORDS = 1 + N_STEPS // EVERY
@@ -48,7 +48,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         order = choice(page, "order")
         longest = slider(page, "longest", 2)
         n_hidden = int(named(page, "hidden"))
-        seed = seed_field(page)
+        seed = own_seed(page)
         task = Rewriting(order, longest)
         key = ("bottleneck", task, n_hidden, seed)
         kept = kept_unless_run(page, key, recorded.rewriting_run(task, n_hidden, seed))

@@ -22,8 +22,8 @@ from pages.recurrence.shared import (
     chart_height,
     line_frame,
     network_names,
+    own_seed,
     read,
-    seed_field,
     show_lines,
     show_spec,
     slider,
@@ -77,7 +77,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument and return what it shows."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         task = Recall(slider(page, "remembered", 1), slider(page, "delay", 8))
-        seed = seed_field(page)
+        seed = own_seed(page)
         key = ("copy", task, seed)
         kept = kept_unless_run(page, key, recorded.recall_run(task, seed))
         running = job_controls.training_controls(page, key, "train_here" if kept else "train",

@@ -19,8 +19,8 @@ from pages.recurrence.shared import (
     choice,
     line_frame,
     network_names,
+    own_seed,
     read,
-    seed_field,
     show_lines,
     slider,
 )
@@ -89,7 +89,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         slider(page, "keep", 0.5, 120)
         slider(page, "steps", 8, 110)
         slider(page, "distance", 1, 140)
-        seed_field(page)
+        own_seed(page)
     setting = settings()
     norm, _, activation, bias, n_steps, _ = setting
     norms, distance = gradients(*setting), picked_distance(n_steps)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import Lesson, charts, views
+from core.app.frame import Lesson, charts, selection_controls, views
 from core.app.state import reader
 from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.figures import lines as figures
@@ -42,6 +42,7 @@ SETTINGS = Settings("recurrence", {
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
 choice, show_spec = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw_spec, PREFIX)
+own_seed = functools.partial(selection_controls.own_seed, SETTINGS)
 
 
 def chart_height(less: int = 0) -> int:
@@ -60,14 +61,6 @@ def slider(page: Lesson, name: str, step: float, width: int = 190) -> int | floa
 def named(page: Lesson, name: str) -> str:
     """Draw a choice after its name on one line, and return it."""
     return _after_name(page, name, lambda: choice(page, name))
-
-
-def seed_field(page: Lesson) -> int:
-    """Draw the field for the seed of everything random in the view, and return it."""
-    setting = SETTINGS.each["seed"]
-    return _after_name(page, "seed", lambda: st.number_input(
-        page.label("seed"), int(setting.low), int(setting.high), step=1, width=100, label_visibility="collapsed",
-        **attached("seed")))
 
 
 def _after_name(page: Lesson, name: str, widget: Callable[[], int | str]) -> int | str:

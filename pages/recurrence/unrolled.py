@@ -20,7 +20,7 @@ from core.components.lib.pattern import PATTERN_CSS
 from core.figures.numbers import bracketed, latex_number, latex_operand, percent
 from core.learning import recurrent_cells
 from core.learning.recurrent_cells import GATES, Cell, Steps
-from pages.recurrence.shared import PREFIX, attached, choice, keep, named, read, seed_field
+from pages.recurrence.shared import PREFIX, attached, choice, keep, named, own_seed, read
 
 PICTURE = f"{PREFIX}unrolled"
 N_HIDDEN = 16
@@ -120,7 +120,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         kind = choice(page, "cell")
         n_layers = int(named(page, "layers"))
         both = st.toggle(page.label("both"), help=page.label("both_help"), **attached("both"))
-        seed = seed_field(page)
+        seed = own_seed(page)
     layers, at = network(run, kind, n_layers, both, seed), picked(n_layers, both)
     source = source_of(run)
     shares = left_of(run, kind, both, seed, source)

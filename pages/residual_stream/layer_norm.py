@@ -25,7 +25,7 @@ from core.model.block import Norm
 from core.model.config import ModelConfig
 from core.model.transformer import Transformer
 from pages.residual_stream.charts import vector_bars
-from pages.residual_stream.shared import PREFIX, SETTINGS, attached, choice, keep, look, read, show
+from pages.residual_stream.shared import PREFIX, SETTINGS, attached, choice, keep, look, own_seed, read, show
 
 RANDOM_WIDTH, RANDOM_TOKENS = 64, 32
 
@@ -215,9 +215,9 @@ def stream_growth(placement: str, n_layers: int, seed: int) -> np.ndarray:
 
 
 def _placement(page: Lesson, run: Run) -> Reading:
-    depth_column, seed_column, _ = st.columns([3, 2, 4], vertical_alignment="bottom")
-    n_layers = depth_column.slider(page.label("random_depth"), 2, 24, **attached("random_depth"))
-    seed = seed_column.slider(page.label("random_seed"), 0, 9, **attached("random_seed"))
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        n_layers = st.slider(page.label("random_depth"), 2, 24, width=320, **attached("random_depth"))
+        seed = own_seed(page, "random_seed")
     growth = {placement: cache.result(("stream growth", placement, n_layers, seed),
                                       lambda placement=placement: stream_growth(placement, n_layers, seed),
                                       lambda value: value.nbytes) for placement in ("pre", "post")}

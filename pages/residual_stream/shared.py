@@ -1,7 +1,7 @@
 """The lesson's settings, and the small pieces that its views share."""
 import functools
 
-from core.app.frame import Lesson, charts, views
+from core.app.frame import Lesson, charts, selection_controls, views
 from core.app.state import Run, reader
 from core.app.state.lesson_settings import Setting, Settings, view_setting
 
@@ -29,6 +29,7 @@ SETTINGS = Settings("residual_stream", {
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
 choice, show = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX)
+own_seed = functools.partial(selection_controls.own_seed, SETTINGS)
 
 
 def depth_names(page: Lesson, n_layers: int) -> list[str]:

@@ -27,6 +27,7 @@ from pages.training.shared import (
     fraction,
     keep,
     numeric,
+    own_seed,
     place_of,
     read,
     side_by_side,
@@ -92,7 +93,7 @@ def _measuring(page: Lesson) -> None:
                                                           noise=f"{noise:g}"),
                      width=170, help=page.label("noise_help"), **attached("noise"))
     numeric(st.slider, page, "measured", width=150)
-    numeric(st.number_input, page, "seed", width=100)
+    own_seed(page)
 
 
 def _settled(settings: dict) -> None:

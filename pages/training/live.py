@@ -35,7 +35,7 @@ from pages.training.shared import (
     keep,
     loss_and_exponential,
     newest,
-    numeric,
+    own_seed,
     pick_power,
     read,
     reset_button,
@@ -138,7 +138,7 @@ def shown_of(page: Lesson, key: Hashable, learner: Learner) -> Learner | Replay:
 
 def _more(page: Lesson, learner: Learner) -> None:
     """Draw the seed, the schedule, the download and the button that makes the model the app's."""
-    numeric(st.number_input, page, "seed", width=110)
+    own_seed(page)
     st.selectbox(page.label("schedule"), KINDS, format_func=lambda kind: page.label(f"schedule_{kind}"),
                  help=page.label("schedule_help"), **attached("schedule"))
     task, size = read("task"), read("size")

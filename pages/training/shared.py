@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.analysis.arrays import to_numpy
 from core.app.compute import cache
-from core.app.frame import Lesson, Question, job_controls, views
+from core.app.frame import Lesson, Question, job_controls, selection_controls, views
 from core.app.frame import charts as frame_charts
 from core.app.state import reader
 from core.app.state.lesson_settings import Setting, Settings, view_setting
@@ -74,6 +74,7 @@ SETTINGS = Settings("training", {
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
 choice, show, show_spec = (functools.partial(views.choice, SETTINGS), functools.partial(frame_charts.draw, PREFIX),
                            functools.partial(frame_charts.draw_spec, PREFIX))
+own_seed = functools.partial(selection_controls.own_seed, SETTINGS)
 
 
 def chart_height(less: int = 0) -> int:

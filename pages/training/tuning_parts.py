@@ -38,6 +38,7 @@ from pages.training.shared import (
     nats,
     newest,
     numeric,
+    own_seed,
     read,
     reset_button,
     show,
@@ -246,7 +247,7 @@ def _settings(page: Lesson, further: Callable[[], None]) -> None:
     if read("parts") == "adapters":
         numeric(st.slider, page, "rank", width=240)
     further()
-    numeric(st.number_input, page, "seed", width=110)
+    own_seed(page)
     numeric(st.number_input, page, "dice", width=110, help=page.label("dice_help"))
 
 

@@ -128,7 +128,7 @@ def test_a_copied_link_shows_the_same_panel(open_page):
     panel_of(page)
     page.get_by_role("button", name="Typical", exact=True).click()
     page.get_by_role("button", name="1,000 draws").click()
-    page.get_by_role("button", name="Pin as A").click()
+    page.get_by_role("button", name="Keep as A").click()
     page.wait_for_url("**_draws_all_A~t0.9")
     first, copied = shown(page), open_page(page.url.split("/")[-1])
     panel_of(copied)

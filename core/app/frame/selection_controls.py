@@ -42,8 +42,8 @@ def short_list(label: str, options: Sequence, name_of: Callable[..., str], width
                  width=round(width * (0.25 + 0.75 * reader.scale())), **tied)
 
 
-def seed_field(page: Lesson) -> None:
-    """A field for the shared seed, which decides every ξ."""
+def shared_seed(page: Lesson) -> None:
+    """The field for the shared seed, which decides every ξ."""
     key, chosen = f"{page.id}_dice", reader.selection().seed
     if st.session_state.get(key) != chosen:
         st.session_state[key] = chosen
@@ -52,8 +52,22 @@ def seed_field(page: Lesson) -> None:
         reader.select(seed=st.session_state[key], xi=None)
         redraw()
 
-    st.number_input(page.frame_words.label("seed"), 0, reader.MOST_SEED, step=1, key=key, width=140,
-                    help=page.frame_words.label("seed_help"), on_change=changed)
+    seed_field(page, 0, reader.MOST_SEED, page.frame_words.label("seed_help"), key=key, on_change=changed)
+
+
+def own_seed(settings: Settings, page: Lesson, name: str = "seed", said: str = "") -> int:
+    """The field for a seed of the lesson's own, the setting `name`; return the seed. said: what it decides."""
+    setting = settings.each[name]
+    seed_field(page, int(setting.low), int(setting.high), said, **settings.attached(name))
+    return settings.read(name)
+
+
+def seed_field(page: Lesson, low: int, high: int, said: str = "", **tied) -> None:
+    """Draw a field for a seed from `low` to `high` after its name. said: what the seed decides."""
+    label = page.frame_words.label("seed")
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", width="content"):
+        st.markdown(label, width="content", help=said or None)
+        st.number_input(label, low, high, step=1, width=120, label_visibility="collapsed", **tied)
 
 
 def picked_norm(page: Lesson, run: Run, settings: Settings, name: str) -> tuple[str, int, int]:

@@ -62,8 +62,8 @@ def answer_of(at: AppTest, view: str) -> str:
     radio = next(r for r in at.radio if r.key == f"embeddings_{view}_given")
     radio.set_value(0).run()
     at.button(f"embeddings_{view}_commit").click().run()
-    verdict = next(m.value for m in at.markdown if m.value.startswith(("Yes: ", "You said ")))
-    return re.match(r"(?:Yes: |You said .* The model says )(.*)\.$", verdict, re.DOTALL)[1]
+    verdict = next(m.value for m in at.markdown if m.value.startswith(("Yes: ", "Not quite: ")))
+    return re.match(r"(?:Yes: |Not quite: you said .*, and it is )(.*)\.$", verdict, re.DOTALL)[1]
 
 
 # ---- the mathematics, by hand ----------------------------------------------------------------------------------------
