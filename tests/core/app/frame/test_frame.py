@@ -120,7 +120,7 @@ def test_the_default_state_leaves_the_url_empty():
 
 def test_a_link_opens_the_same_state():
     at = framed(prompt="One & two=3\nthree ü 😀", layer="1", demo_strength="0.2")
-    link = re.search(r"\[link\]\((\./)?\?([^)]*)\)", whole(at))[2]
+    link = re.search(r"\[link to it\]\((\./)?\?([^)]*)\)", whole(at))[2]
     values = {k: v[0] for k, v in urllib.parse.parse_qs(link, keep_blank_values=True).items()}
     assert (values["prompt"] == "Tom has a ball.\nTom gave" and values["layer"] == "2"
             and values["demo_strength"] == "0.25")
@@ -209,7 +209,7 @@ def test_an_experiment_sets_prompt_selection_and_widgets():
 
 
 def test_the_link_of_an_experiment_carries_the_model_and_its_own_settings_alone():
-    link = re.search(r"\[link\]\(\?([^)]*)\)", whole(framed(head="5", position="1", model="stories-small")))[1]
+    link = re.search(r"\[link to it\]\(\?([^)]*)\)", whole(framed(head="5", position="1", model="stories-small")))[1]
     assert set(urllib.parse.parse_qs(link)) == {"prompt", "model", "layer", "demo_strength"}
 
 
