@@ -26,7 +26,7 @@ from pages.language_models.token_bits import draw_texts
 MOST_CHARACTERS = 200
 MOST_PROMPT_TOKENS = 32     # last tokens of the prompt, added one by one
 LEAST_PROMPT_TOKENS = 4     # of a prompt that the question before the picture is about
-CHART = 300, 225            # px, usually and in present mode
+CHART = 300, 205            # px, usually and in present mode
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:

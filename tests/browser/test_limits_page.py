@@ -14,7 +14,7 @@ def counted(page) -> tuple[list[list[int]], list[int]]:
     """The four counts of each row, and what the sentence below makes of them: said, wrong, lost."""
     rows = [[int(n) for n in re.findall(r"(\d+) (?:right|wrong)", text)]
             for text in page.locator(".group .counts").all_text_contents()]
-    said = re.search(r"on: (\d+) answers said, (\d+) of them wrong .*, and (\d+) right",
+    said = re.search(r"on: (\d+) answers, (\d+) of them wrong .*; (\d+) right ones",
                      page.locator(".foot .verdict").text_content())
     return rows, [int(n) for n in said.groups()]
 

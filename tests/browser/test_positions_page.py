@@ -21,7 +21,7 @@ from core.model import positional
 from pages.positions import biases, concat, rotary
 from tests.browser.pictures import pictures, pictures_at_rest
 from tests.browser.readings import Picture, Reading, faults, label
-from tests.browser.serving import go_to, rest, settle
+from tests.browser.serving import go_to, rest, settle, try_menu
 
 # Notes what is written on a canvas from now on, and what of it reaches beyond the canvas.
 NOTE_WRITING = """() => {
@@ -241,7 +241,7 @@ def test_the_four_cases_of_the_symmetry_experiment(open_page):
 
 def test_an_experiment_moves_the_instrument_and_the_address(open_page):
     page = standing(open_page)
-    page.get_by_role("button", name="Base 1: all pairs alike").click()
+    try_menu(page).get_by_role("button", name="Base 1: all pairs alike").click()
     page.wait_for_url(re.compile("positions_waves_base=1.0"))
     settle(page)
     assert [value_of(page, name).inner_text() for name in ("base", "j")] == ["1", "84"]

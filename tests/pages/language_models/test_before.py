@@ -142,7 +142,7 @@ def test_into_how_many_bits_the_prompt_goes(query: dict[str, str]):
     assert abs(found["answer"] - ideal) <= 2.1 and sent["guess"] == 100 and found["answer"] == len(sent["stream"])
     packed = len(gzip.compress(data, 9))
     assert found["true"] == written("compress", 0 if packed > len(data) else 1 if packed < len(data) else 2)
-    assert str(8 * len(data)) in found["question"] and str(8 * packed) in found["reason"]
+    assert f"{8 * len(data):,}" in found["question"] and f"{8 * packed:,}" in found["reason"]
 
 
 def test_nothing_is_asked_of_an_empty_prompt():
