@@ -5,7 +5,7 @@ import streamlit as st
 from core.analysis import text_probability
 from core.app.base.markdown import code
 from core.app.frame import Lesson, Place, Prediction, Question, Reading, Truth, guess_of
-from core.app.state import Run
+from core.app.state import Run, reader
 from core.figures.numbers import latex_number, plain_number
 from pages.language_models import charts as figures
 from pages.language_models.shared import (
@@ -26,7 +26,7 @@ from pages.language_models.token_bits import draw_texts
 MOST_CHARACTERS = 200
 MOST_PROMPT_TOKENS = 32     # last tokens of the prompt, added one by one
 LEAST_PROMPT_TOKENS = 4     # of a prompt that the question before the picture is about
-CHART = 300, 205            # px, usually and in present mode
+CHART = 300, 225            # px, usually and in present mode
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
@@ -62,7 +62,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     title = page.label("continuations_title" if odds else "continuations_equal", better=named(better.text),
                        worse=named(worse.text), factor=times(abs(odds)))
     st.markdown(f"**{title}**")
-    rows, beside = st.columns([2, 3], gap="medium")
+    rows, beside = st.columns([1, 1] if reader.present() else [2, 3], gap="medium")
     alike = len(a.tokens) == len(b.tokens)
     with rows:
         draw_texts(page, [row_of(page, text, name.upper()) for name, text in zip("ab", pair)], "pair", (290, 178))
