@@ -12,7 +12,7 @@ from playwright.sync_api import Page
 from core.app.base import catalogue, deployment, prose
 from tests.browser.conftest import is_error
 from tests.browser.pictures import clipped_below, cut_off, pictures, pictures_at_rest
-from tests.browser.serving import CHROMIUM_FLAGS, Server, chromium_path, settle, try_menu
+from tests.browser.serving import CHROMIUM_FLAGS, Server, chromium_path, rest, settle, try_menu
 from tests.helpers.prompts import PROMPTS
 from tests.pages.test_pages import PAGES
 
@@ -63,6 +63,7 @@ NEXT_PAINTED = """() => {
 @pytest.mark.parametrize("path", ["", "heads"])
 def test_a_new_prompt_is_painted_before_what_is_said_of_it_and_all_of_the_page_follows(open_page, path):
     page = open_page(f"{path}?prompt=The%20cat")
+    rest(page)      # a table writes its cells a moment after it stands
     said, bar = page.locator(".st-key-lesson_numbers"), page.locator(".st-key-model_drawer button").first
     before, counted = said.text_content(), bar.text_content()
     page.evaluate(NEXT_PAINTED)

@@ -63,7 +63,7 @@ def test_every_lesson_is_explained_in_at_most_three_paragraphs_and_has_experimen
 def test_every_experiment_runs_and_the_question_beside_it_can_be_answered(page: str):
     """That an answer is the right one is for the lesson's own tests: each asks a second, independent computation."""
     frame = prose.load("app")
-    verdicts = tuple(frame.label(f"check_{name}", given="", answer="").split(".")[0].strip()
+    verdicts = tuple(frame.label(f"check_{name}", given="", answer="").partition(":")[0]
                      for name in ("right", "wrong"))
     for experiment in prose.load(page).experiments:
         at = opened(page, None)

@@ -188,7 +188,7 @@ def test_where_all_places_are_taken_the_reader_waits_in_line_and_begins_by_itsel
         mine = list(at.session_state["training_jobs"].values())[-1]
         assert (at.button("training_run").label == words.label("worker_leave") and mine.waiting
                 and learner_in(at).step == 0)
-        assert any(re.search(r"2 before you, about \d+ s:", info.value) for info in at.info)
+        assert any(re.search(r"2 ahead of you, about \d+ s:", info.value) for info in at.info)
         at.button("training_run").click().run()
         assert (until(lambda: not mine.running) and mine.stopped and queue.in_line() == (queue.MOST_AT_ONCE, 2)
                 and at.run().button("training_run").label == WORDS.label("train_here"))
