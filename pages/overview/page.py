@@ -2,6 +2,5 @@
 from core.app.frame import invitation, lesson, views
 from pages.overview import map as pass_map
 
-invitation.follow_link()
 invitation.draw()
 views.draw_one(lesson.open_lesson("overview"), pass_map)

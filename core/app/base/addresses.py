@@ -1,12 +1,16 @@
-"""Paths below the server's base path, and the first page's own name as one of them.
+"""Paths below the server's base path, the first page's own name as one of them, and the short form of a link to a step
+of the tour.
 
 Streamlit knows the page that the app opens with at the root alone; by its own name, as the other pages have theirs, it
 would be no page of the app.
 """
+from urllib.parse import parse_qs
+
 import streamlit as st
 from starlette.requests import Request
 from starlette.responses import RedirectResponse
 from starlette.routing import Route
+from starlette.types import Scope
 from streamlit import net_util
 from streamlit.web.server import server_util
 
@@ -41,3 +45,14 @@ async def _to_the_root(request: Request) -> RedirectResponse:
 
 
 HOME_ROUTE = Route(below(catalogue.HOME), _to_the_root)
+
+
+def to_the_tour(scope: Scope) -> RedirectResponse | None:
+    """The answer to a request for the home address that names a step of the tour (/?tour=3); None for any other.
+
+    The page itself would have to lead on, and the browser's history would then have the home page before the step.
+    """
+    if scope.get("path") != f"{below()}/" or scope.get("method") not in ("GET", "HEAD"):
+        return None
+    query = scope.get("query_string", b"").decode("latin-1")
+    return RedirectResponse(f"./{catalogue.TOUR}?{query}") if catalogue.TOUR in parse_qs(query) else None

@@ -47,7 +47,7 @@ class Door:
         if scope["type"] == "websocket":
             await self._open(scope, receive, send)
         elif scope["type"] == "http":
-            answer = refusal(scope) or self.app
+            answer = refusal(scope) or addresses.to_the_tour(scope) or self.app
             await answer(scope, receive, self._headed(send))
         else:
             await self.app(scope, receive, send)

@@ -9,7 +9,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core.app.base import catalogue, prose
+from core.app.base import addresses, catalogue, prose
 from core.app.compute import cache
 from core.app.frame.lesson import Lesson
 from core.app.state.reader import example_prompts
@@ -68,10 +68,14 @@ def test_an_address_that_makes_no_sense_opens_a_step_all_the_same(written: str |
     assert fine(at) and header(at)["at"] == opened and header(at)["named"] == (written is not None)
 
 
-@pytest.mark.parametrize("number", ["3", "zq", "1000"])
-def test_the_home_address_with_a_step_leads_to_the_tour(number: str):
-    at = open_at("overview", tour=number)
-    assert fine(at) and header(at)["at"] == {"3": 3, "zq": 1, "1000": 12}[number]
+def test_the_home_address_with_a_step_leads_to_the_tour_and_no_other_does():
+    def leads(path: str, query: str, method: str = "GET") -> str | None:
+        answer = addresses.to_the_tour({"path": path, "query_string": query.encode(), "method": method})
+        return answer and answer.headers["location"]
+
+    assert leads("/", "prompt=a%20b&tour=3") == "./tour?prompt=a%20b&tour=3"
+    assert [leads("/", ""), leads("/", "prompt=tour"), leads("/heads", "tour=3"), leads("/", "tour=3", "POST")] == (
+        [None] * 4)
 
 
 def test_the_home_page_carries_the_invitation_but_not_before_a_class():

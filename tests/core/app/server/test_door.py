@@ -34,7 +34,7 @@ async def echo(websocket: WebSocket) -> None:
 def options(monkeypatch: pytest.MonkeyPatch) -> dict:
     """Streamlit's settings that the door reads, to be changed."""
     values = {"server.allowedHosts": [], "server.corsAllowedOrigins": [], "server.enableCORS": True,
-              "server.maxWidgetStateSize": 2}
+              "server.maxWidgetStateSize": 2, "server.baseUrlPath": ""}
     monkeypatch.setattr(door.st, "get_option", values.__getitem__)
     return values
 
