@@ -2,30 +2,25 @@
 classification head.
 """
 import functools
-from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 import streamlit as st
-import torch
-from torch import Tensor
 
 from core.app.base.markdown import code
 from core.app.compute import cache
 from core.app.compute.library.loading import fills
 from core.app.frame import Lesson, Prediction, Question, Reading, Truth, Word, cannot, guess_of
 from core.app.frame.model_offer import title
-from core.app.frame.word_guess import judged, token_of
+from core.app.frame.word_guess import judged
 from core.app.state import reader
 from core.app.state.run import Run, room
 from core.components.attention_view import attention_view
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, percent, plain_number, probability, readable
-from core.model.intervention import Intervention
-from core.model.trace import Trace
 from core.training import blanks
 from core.training.blanks import CLASSES, MarkedText
-from core.training.corpus import IGNORE
+from pages.architectures.blank_work import Filled, candidates, causal, class_logits, fill, losses, sides, toggled
 from pages.architectures.live_models import FILLS_BLANKS, WRITES_ON, about, is_bundled, loaded, missing
 from pages.architectures.shared import (
     PREFIX,
@@ -41,112 +36,12 @@ from pages.architectures.shared import (
     text_field,
 )
 
-CANDIDATES = 6
 MOST_CHARACTERS = 1000      # of the sentence; the bundled model takes 128 tokens
 MOST_ASKED = 200            # characters of a sentence that is asked about
 ALIKE = 1.25                # two probabilities whose ratio is smaller look alike
 PICTURE = (190, 420)        # least and most pixels of the attention pattern
 # A sentence with hidden words, the predictions of an encoder and a decoder for one of them, and the three masks.
 _picture = token_view("architecture_blank", __file__, SHARED_CSS)
-
-
-@dataclass(frozen=True)
-class Filled:
-    """A row with blanks, and both models' predictions for them.
-
-    marked: the text, which may contain blanks with an unknown token; inputs: the token ids that the encoder reads;
-    blanks: the positions to predict; trace: the encoder's pass over inputs.
-    """
-
-    encoder: cache.LoadedModel
-    decoder: cache.LoadedModel
-    marked: MarkedText
-    inputs: tuple[int, ...]
-    blanks: tuple[int, ...]
-    trace: Trace
-
-    @property
-    def true_ids(self) -> tuple[int, ...]:
-        """The row with nothing hidden; a mask token stands for an unknown one."""
-        return self.marked.token_ids
-
-    @property
-    def body(self) -> range:
-        """The positions of the text's tokens, without those that the tokenizer adds before and after."""
-        tokenizer = self.encoder.tokenizer
-        return range(len(tokenizer.begin), len(self.true_ids) - len(tokenizer.end))
-
-    @property
-    def shares(self) -> bool:
-        """Whether both tokenizers have the same merges and the same tokens but for the mask, so that the probabilities
-        of both models can be compared.
-        """
-        a, b = self.encoder.tokenizer, self.decoder.tokenizer
-        return a.vocab_size == b.vocab_size + 1 and a.merges == b.merges
-
-    @property
-    def classifies(self) -> bool:
-        """Whether the encoder has a classification head."""
-        return self.encoder.model.config.n_classes > 0
-
-    def true_id(self, position: int) -> int | None:
-        """The true token at the position; None if it is unknown."""
-        token_id = self.true_ids[position]
-        return None if token_id == self.encoder.tokenizer.mask_token else token_id
-
-    def name(self, position: int) -> str:
-        """The encoder's input token in its visible form; [CLS] for the position whose vector is classified."""
-        if position == 0 and self.classifies:
-            return blanks.CLASSIFIES
-        return self.visible(self.inputs[position])
-
-    def known_id(self, position: int) -> int:
-        """The true token at the position; if it is unknown, the encoder's most probable one."""
-        token_id = self.true_id(position)
-        return int(self.p_encoder(position).argmax()) if token_id is None else token_id
-
-    def visible(self, token_id: int) -> str:
-        """A token of the encoder in its visible form."""
-        return self.encoder.tokenizer.visible(token_id)
-
-    def p_encoder(self, position: int) -> np.ndarray:
-        """(|V|,) float64: the encoder's probabilities of the token at the position, from both sides."""
-        return probabilities(self.trace.logits[position])
-
-    def p_decoder(self, position: int) -> np.ndarray | None:
-        """(|V|,) float64: the decoder's probabilities of the token at the position, from the left; None after an
-        unknown token.
-        """
-        _, logits = self._left(position)
-        return None if logits is None else probabilities(logits[0])
-
-    def p_left(self, position: int) -> float | None:
-        """The decoder's probability of the true token: the product over the decoder's tokens for it; None where it is
-        unknown.
-        """
-        ids, logits = self._left(position)
-        return float(probabilities(logits)[range(len(ids)), ids].prod()) if ids else None
-
-    def decoder_ids(self, position: int) -> list[int]:
-        """The decoder's token ids for the true token at the position; empty if it is unknown."""
-        return self._left(position)[0]
-
-    def _left(self, position: int) -> tuple[list[int], Tensor | None]:
-        """The decoder's k token ids for the true token at the position, and the logits (max(k, 1), |V|) that predict
-        them; empty and None after an unknown token.
-        """
-        unknown = next((i for i in self.body if self.true_id(i) is None), len(self.true_ids))
-        n_context, tokenizer = self.decoder.model.config.n_context, self.decoder.tokenizer
-        if position > (min(unknown, n_context) if self.shares else unknown):
-            return [], None
-        if self.shares:
-            ids = self.true_ids[:unknown][:n_context]
-            return list(ids[position:position + 1]), cache.trace(self.decoder, ids).logits[position - 1:position]
-        start, end = self.marked.spans[position]
-        before = self.marked.plain[:start].rstrip(" ")
-        ids = tokenizer.encode(self.marked.plain[len(before):end]) if position < unknown else []
-        context = tokenizer.prompt(before, n_context - len(ids)).token_ids
-        return ids, cache.trace(self.decoder, (*context, *ids[:-1])).logits[len(context) - 1:]
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
@@ -232,30 +127,10 @@ def stand_in(page: Lesson, encoder: cache.LoadedModel) -> MarkedText:
     return blanks.marked_text(page.label("blank_stand_in"), encoder.tokenizer, room(encoder.model.config))
 
 
-def fill(encoder: cache.LoadedModel, decoder: cache.LoadedModel, marked: MarkedText, seed: int | None) -> Filled:
-    """The marked text under both models; with a seed, random tokens are hidden as in training, and not the marked ones.
-    """
-    ids, mask = marked.token_ids, encoder.tokenizer.mask_token
-    if seed is None:
-        inputs = tuple(mask if position in marked.hidden else token_id for position, token_id in enumerate(ids))
-        hidden = np.array(inputs) == mask
-    else:
-        masked, targets = blanks.hide(np.array([ids]), encoder.tokenizer, np.random.default_rng(seed))
-        inputs, hidden = tuple(masked[0].tolist()), targets[0] != IGNORE
-    hidden_at = tuple(np.flatnonzero(hidden).tolist())
-    return Filled(encoder, decoder, marked, inputs, hidden_at, cache.trace(encoder, inputs))
-
-
 def picked_blank(filled: Filled) -> int | None:
     """The position of the picked blank, by default the first; None where nothing is hidden."""
     picked = read("blank_picked")
     return picked if picked in filled.blanks else next(iter(filled.blanks), None)
-
-
-def class_logits(encoder: cache.LoadedModel, rows: list[tuple[int, ...]]) -> Tensor:
-    """(len(rows), 2) the classification head's logits of rows of one length: negative, positive."""
-    with torch.inference_mode():
-        return encoder.runner.class_logits(torch.tensor(rows, device=encoder.device)).cpu()
 
 
 # ---- the component's data --------------------------------------------------------------------------------------------
@@ -310,38 +185,6 @@ def _chip(page: Lesson, filled: Filled, position: int) -> dict:
             "can": not special and blanks.can_be_marked(true, tokenizer)}
 
 
-def candidates(filled: Filled, position: int, both_sides: bool, guess: str | None = None) -> dict | None:
-    """The most probable tokens at a blank, then the true one and the reader's guess if they are not among them, and the
-    probability of all others; None where the decoder has no prediction.
-    """
-    p, model, true = ((filled.p_encoder(position), filled.encoder, [filled.true_id(position)]) if both_sides
-                      else (filled.p_decoder(position), filled.decoder, filled.decoder_ids(position)))
-    if p is None:
-        return None
-    best = most_probable(p, CANDIDATES)
-    if len(true) == 1 and true[0] not in (None, *best):
-        best += true
-    mine = None if guess is None else token_of(guess, model.tokenizer, p)
-    if mine not in (None, *best):
-        best.append(mine)
-    rows = [{"token": model.tokenizer.visible(i), "p": p[i], "shown": probability(p[i]),
-             "rank": int((p > p[i]).sum()) + 1, "true": true == [i], "mine": i == mine,
-             "class": None} for i in best]
-    if both_sides and filled.classifies:
-        ids = filled.true_ids
-        texts = [(*ids[:position], token_id, *ids[position + 1:]) for token_id in best]
-        for row, classes in zip(rows, probabilities(class_logits(filled.encoder, texts))):
-            row |= {"class": int(classes.argmax()), "sure": probability(classes.max())}
-    rest = max(0.0, 1.0 - sum(row["p"] for row in rows))
-    return {"rows": rows, "others": len(p) - len(rows), "rest": rest, "rest_shown": probability(rest)}
-
-
-def losses(filled: Filled) -> dict[int, float]:
-    """−ln p of each hidden token with a known truth, in nats, by position."""
-    return {position: -np.log(filled.p_encoder(position)[filled.true_id(position)])
-            for position in filled.blanks if filled.true_id(position) is not None}
-
-
 def _verdict(page: Lesson, filled: Filled) -> dict | None:
     """The class of the row with nothing hidden; None for an encoder without a classification head."""
     if not filled.classifies:
@@ -350,12 +193,6 @@ def _verdict(page: Lesson, filled: Filled) -> dict | None:
     best = int(classes.argmax())
     return {"place": filled.name(0), "index": best, "p": classes[best], "shown": probability(classes[best]),
             "names": [names[name] for name in CLASSES]}
-
-
-def toggled(filled: Filled, position: int) -> str:
-    """The marked text with the token at the position hidden, or unhidden if it was hidden."""
-    hidden = {place for place in filled.blanks if filled.true_id(place) is not None} ^ {position}
-    return blanks.with_marks(replace(filled.marked, hidden=tuple(sorted(hidden))))
 
 
 def _settled(filled: Filled, settings: dict) -> None:
@@ -387,12 +224,6 @@ def _attention(page: Lesson, filled: Filled, picked: int | None) -> tuple[int, i
                    label=f"{block}.{head}", picked=(query, int(pattern[query].argmax())), height=PICTURE,
                    scale=reader.scale(), theme=reader.theme(), on_pick=lambda query, key: keep(blank_picked=query))
     return block, head
-
-
-def sides(pattern: np.ndarray, query: int) -> tuple[float, float, float]:
-    """The sums of a query's weights on the tokens before it, on itself, and on those after it."""
-    row = pattern[query].astype(float)
-    return row[:query].sum(), row[query], row[query + 1:].sum()
 
 
 def names(filled: Filled) -> list[str]:
@@ -474,7 +305,7 @@ def _question(page: Lesson, filled: Filled, picked: int | None) -> Question | No
         return _class_question(page, filled) if filled.classifies else None
     token_id = filled.known_id(picked)
     before, after = (filled.p_encoder(picked)[token_id],
-                     probabilities(_causal(filled.encoder, filled.inputs).logits[picked])[token_id])
+                     probabilities(causal(filled.encoder, filled.inputs).logits[picked])[token_id])
     answer = 0 if after < before / 2 else 1 if after < before else 2
     return page.question("blank_mask", [page.label(f"blank_option_{name}") for name in ("halved", "less", "more")],
                          answer, token=code(filled.visible(token_id)), before=probability(before),
@@ -483,14 +314,9 @@ def _question(page: Lesson, filled: Filled, picked: int | None) -> Question | No
 
 def _class_question(page: Lesson, filled: Filled) -> Question:
     """Whether the class still depends on the sentence under a causal mask, where [CLS] sees only itself."""
-    stand_in_trace = _causal(filled.encoder, stand_in(page, filled.encoder).token_ids)
+    stand_in_trace = causal(filled.encoder, stand_in(page, filled.encoder).token_ids)
     positive = {name: probabilities(trace.class_logits)[1] for name, trace in (
-        ("before", filled.trace), ("after", _causal(filled.encoder, filled.inputs)), ("other", stand_in_trace))}
+        ("before", filled.trace), ("after", causal(filled.encoder, filled.inputs)), ("other", stand_in_trace))}
     same = abs(positive["after"] - positive["other"]) < 1e-6
     return page.question("blank_class", [page.label("blank_class_same"), page.label("blank_class_differs")],
                          0 if same else 1, **{name: probability(p) for name, p in positive.items()})
-
-
-def _causal(encoder: cache.LoadedModel, ids: tuple[int, ...]) -> Trace:
-    """The encoder's pass over the ids under a causal mask."""
-    return cache.trace(encoder, ids, Intervention(mask="causal"))
