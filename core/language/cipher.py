@@ -40,11 +40,13 @@ def signs(text: str) -> np.ndarray:
 
 
 def bits_per_letter(text: str, order: int) -> float:
-    """The mean cost of a letter in bits under the letters, pairs or triples (order 1, 2, 3) of `log_probs`. Gaps are
-    known, so they cost nothing. NaN for a text without letters.
+    """The mean cost of a letter in bits under the letters, pairs or triples (order 1, 2, 3) of `log_probs`. Where the
+    gaps stand is known: a gap costs nothing, and a letter −log2 of its probability among the letters alone,
+    p(letter | before) / (1 − p(gap | before)). NaN for a text without letters.
     """
-    grams = _grams(signs(text), order)
-    costs = -log_probs(order)[grams][grams[-1] != GAP] / np.log(2)
+    grams, logs = _grams(signs(text), order), log_probs(order)
+    among_letters = logs - np.log1p(-np.exp(logs[..., GAP:GAP + 1]))
+    costs = -among_letters[grams][grams[-1] != GAP] / np.log(2)
     return float(costs.mean()) if len(costs) else float("nan")
 
 

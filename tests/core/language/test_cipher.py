@@ -94,9 +94,19 @@ def test_the_model_finds_the_letters_that_counting_left_open():
 def test_how_much_text_one_key_needs():
     assert (cipher.unicity(0.0) == pytest.approx(sum(math.log2(k) for k in range(1, 27)) / math.log2(26))
             and cipher.unicity(5.0) == math.inf)
-    table = cipher.log_probs(2)
-    assert cipher.bits_per_letter("ab", 2) == pytest.approx(-(table[GAP, 0] + table[0, 1]) / 2 / math.log(2))
     assert math.isnan(cipher.bits_per_letter("?!", 2))
+
+
+def test_a_letter_is_paid_for_among_the_letters_alone_since_where_a_gap_stands_is_known():
+    counts = np.load(cipher.TRIPLES).astype(float)
+    pairs, singles = counts.sum(axis=0) + 1, counts.sum(axis=(0, 1)) + 1
+    letters = singles[:GAP] / singles[:GAP].sum()
+    first, second = pairs[GAP, 0] / pairs[GAP, :GAP].sum(), pairs[0, 1] / pairs[0, :GAP].sum()
+    assert cipher.bits_per_letter("ab", 2) == pytest.approx(-math.log2(first * second) / 2)
+    # as many of each letter as English has: its entropy, 4.18 bits, and no bit for the gaps
+    text = " ".join(chr(97 + i) * round(10_000 * share) for i, share in enumerate(letters))
+    assert cipher.bits_per_letter(text, 1) == pytest.approx(-(letters * np.log2(letters)).sum(), abs=0.01)
+    assert cipher.bits_per_letter(text, 1) == pytest.approx(4.18, abs=0.01)
 
 
 # ---- the view --------------------------------------------------------------------------------------------------------
