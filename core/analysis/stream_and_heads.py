@@ -81,16 +81,16 @@ def relative_change(trace: Trace) -> Tensor:
 
 
 def mean_pairwise_cosine(vectors: Tensor) -> Tensor:
-    """How alike the tokens are: the mean cosine over all pairs of different rows, (..., N, d) -> (...), in [-1, 1]; NaN
-    for one token.
+    """How alike the tokens are: the mean cosine over all pairs of different rows, (..., N, d) -> (...), in [-1, 1].
+    A row of zeros has no direction and is left out; NaN where fewer than two rows have one.
 
     >>> mean_pairwise_cosine(torch.tensor([[1.0, 0.0], [0.0, 3.0], [2.0, 0.0]]))
     tensor(0.3333)
     """
-    n = vectors.shape[-2]
-    # Σ over all pairs, N of them of a row with itself
+    n = vectors.any(-1).sum(-1)
+    # Σ over all pairs, n of them of a row with itself
     total = torch.nn.functional.normalize(vectors, dim=-1).sum(-2).square().sum(-1)
-    return (total - n) / (n * (n - 1)) if n > 1 else torch.full_like(total, torch.nan)
+    return torch.where(n > 1, (total - n) / (n * (n - 1)), torch.nan)
 
 
 @dataclass(frozen=True)

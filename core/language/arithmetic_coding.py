@@ -19,7 +19,7 @@ def quantise(probabilities: np.ndarray, total: int = TOTAL) -> np.ndarray:
     """Frequencies (n,) int64 of at least 1 that add up to `total`, near total · p; the most probable symbol gets the
     remainder of the rounding.
 
-    A symbol costs at most n / total · 1.45 bits more than with its own p; a symbol with p = 0 can be coded too. Raises
+    A symbol costs at most −log2(1 − n / total) bits more than with its own p; one with p = 0 can be coded too. Raises
     ValueError for values that are no distribution, or too many symbols for `total`.
 
     >>> quantise(np.array([0.5, 0.25, 0.25, 0.0]), total=16)

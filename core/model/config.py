@@ -146,6 +146,9 @@ class ModelConfig:
             (self.relative_buckets % 4 > 0,
              f"relative_buckets must be a multiple of 4 (both directions, near and far) or 0, not "
              f"{self.relative_buckets}."),
+            (self.relative_buckets > 0 and self.relative_max_distance <= self.relative_buckets // 2,
+             f"relative_max_distance ({self.relative_max_distance}) must be above half of relative_buckets "
+             f"({self.relative_buckets}): nearer distances have a bucket each."),
             ((self.n_encoder_layers > 0) != crossed,
              f"n_encoder_layers ({self.n_encoder_layers}) belongs to an encoder-decoder, and this is a model of kind "
              f"{self.kind!r}."),

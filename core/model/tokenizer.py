@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import json
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +29,10 @@ SYSTEM, USER, ASSISTANT = "<|system|>", "<|user|>", "<|assistant|>"
 MARKERS = {SYSTEM: 0xC0, USER: 0xC1, ASSISTANT: 0xF5}
 MARKER = re.compile("|".join(map(re.escape, MARKERS)))
 BLANK = re.compile(" ?_{3,}")             # with the space before it, which belongs to the word that is missing
-VISIBLE = {" ": "·", "\n": "⏎", "\t": "⇥", "\r": "␍"}
+# a middle dot by number, since it would look like a space
+VISIBLE = {" ": "·", "\n": "⏎", "\t": "⇥", "\r": "␍", "·": "‹U+00B7›"}
+EMPTY = "\u115f\u1160\u3164\uffa0\u2800"       # printable by their category, and nothing to the eye
+DOTTED_CIRCLE = "◌"                  # carries a mark that stands alone, as in the tables of Unicode
 
 
 @dataclass(frozen=True)
@@ -270,12 +274,16 @@ def encodable(text: str) -> str:
 
 def visible_form(token: bytes) -> str:
     """The bytes of a token as a reader sees them: blanks as signs, characters that cannot be seen and bytes that are no
-    whole character by number.
+    whole character by number, and a mark that belongs on the letter before, in another token, on a dotted circle.
 
     >>> visible_form(b" the"), visible_form(b"\\n"), visible_form(b"\\xe2\\x82"), visible_form(b"\\x00")
     ('·the', '⏎', '‹E2›‹82›', '‹00›')
     """
-    return "".join(_visible_character(c) for c in token.decode("utf-8", errors="surrogateescape"))
+    first, text = "", token.decode("utf-8", errors="surrogateescape")
+    if text and unicodedata.category(text[0]).startswith("M"):
+        selects = "VARIATION SELECTOR" in unicodedata.name(text[0], "")      # it has no form of its own
+        first, text = _by_number(text[0]) if selects else DOTTED_CIRCLE + text[0], text[1:]
+    return first + "".join(map(_visible_character, text))
 
 
 def _visible_character(character: str) -> str:
@@ -283,8 +291,10 @@ def _visible_character(character: str) -> str:
         return VISIBLE[character]
     if "\udc80" <= character <= "\udcff":             # surrogateescape's stand-in for a byte that is no character
         return f"‹{ord(character) - 0xDC00:02X}›"
-    if character.isprintable():
-        return character
+    return character if character.isprintable() and character not in EMPTY else _by_number(character)
+
+
+def _by_number(character: str) -> str:
     return f"‹{ord(character):02X}›" if ord(character) < 0x80 else f"‹U+{ord(character):04X}›"
 
 

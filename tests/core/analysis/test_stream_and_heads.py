@@ -35,6 +35,13 @@ def test_norms_and_cosines_by_hand():
     assert math.isnan(stream_and_heads.cosines(a, torch.zeros(2, dtype=torch.float64)).item())
 
 
+def test_a_row_of_zeros_has_no_direction_to_be_like_another():
+    rows = torch.tensor([[1.0, 0.0], [0.0, 0.0], [1.0, 0.0]])
+    assert stream_and_heads.mean_pairwise_cosine(rows).item() == 1
+    assert stream_and_heads.mean_pairwise_cosine(rows[:2]).isnan()
+    assert stream_and_heads.mean_pairwise_cosine(torch.stack([rows, -rows[[0, 1, 1]]])).tolist()[0] == 1
+
+
 def test_stream_of_a_trace_has_one_row_more_than_blocks():
     model, trace = run()
     stream = stream_and_heads.stream(trace)

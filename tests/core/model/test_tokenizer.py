@@ -97,7 +97,10 @@ def test_training_again_gives_the_same_tokenizer(tok):
 @pytest.mark.parametrize("token, shown", [
     (b" the", "·the"), (b"\n\n", "⏎⏎"), (b"\t", "⇥"), (b"\r", "␍"), (b"\x00", "‹00›"), (b"\x7f", "‹7F›"),
     (b"\xe2", "‹E2›"), (b"\xe2\x82", "‹E2›‹82›"), ("€".encode(), "€"), (b" \xc3", "·‹C3›"),
-    ("\u202e".encode(), "‹U+202E›"), ("\u200b".encode(), "‹U+200B›"), ("é".encode(), "é")])
+    ("\u202e".encode(), "‹U+202E›"), ("\u200b".encode(), "‹U+200B›"), ("é".encode(), "é"),
+    ("e\u0301".encode(), "e\u0301"), ("\u0301a".encode(), "◌\u0301a"), ("❤\ufe0f".encode(), "❤\ufe0f"),
+    ("\ufe0f".encode(), "‹U+FE0F›"), ("\U000e0101".encode(), "‹U+E0101›"), ("·".encode(), "‹U+00B7›"),
+    *((c.encode(), f"‹U+{ord(c):04X}›") for c in "\u3164\u115f\u2800")])
 def test_visible_forms(token, shown):
     assert visible_form(token) == shown
 

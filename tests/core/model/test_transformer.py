@@ -224,6 +224,7 @@ def test_config_refuses_what_cannot_be_built():
                 dict(norm_placement="sandwich", parallel_residual=True), dict(d_ff=-1), dict(n_layers=1.5),
                 dict(d_rotary=6), dict(d_rotary=3, positions="rotary"), dict(rotary_scaling=(1.0, 2.0)),
                 dict(rotary_scaling=(0.0,)), dict(relative_buckets=6), dict(shared_norm=True),
+                dict(positions="relative", relative_buckets=32, relative_max_distance=16),
                 dict(begin_of_text=10), dict(n_token_types=-1), dict(kind="encoder-decoder", head_transform=True)):
         with pytest.raises(ValueError):
             ModelConfig(**(good | bad))

@@ -378,4 +378,4 @@ def test_of_no_other_end_of_a_text_anything_is_said(prompt: str):
 
 
 def test_pieces_are_shown_as_they_are():
-    assert visible_form("·".encode()) == "·" and hex_bytes(b" ") == "20"
+    assert visible_form("·".encode()) == "‹U+00B7›" and hex_bytes(b" ") == "20"
