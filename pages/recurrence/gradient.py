@@ -115,13 +115,14 @@ def _frame(norms: dict[str, np.ndarray]) -> pd.DataFrame:
 def _lines(page: Lesson, norms: dict[str, np.ndarray], norm: float, k: int, bias: float) -> list[tuple[str, str]]:
     rnn, bound = norms["rnn"][k], norms["bound"][k]
     slopes, per_step = bound / norm ** k, rnn ** (1 / k)
+    last = rf"\prod_{{s={f'T-{k - 1}' if k > 1 else 'T'}}}^{{T}}"       # over the last k steps
     sigma = 1 / (1 + np.exp(-bias))
     return [
         (page.label("numbers_gradient", k=k),
-         rf"\left\lVert \frac{{\partial h_T}}{{\partial h_{{T-{k}}}}} \right\rVert = \left\lVert \prod_{{s=1}}^{{{k}}} "
+         rf"\left\lVert \frac{{\partial h_T}}{{\partial h_{{T-{k}}}}} \right\rVert = \left\lVert {last} "
          rf"\operatorname{{diag}}(\varphi'(a_s))\, W_h \right\rVert = {latex_number(rnn)}"),
         (page.label("numbers_bound"),
-         rf"{latex_number(rnn)} \;\le\; \lVert W_h \rVert^{{{k}}} \prod_{{s=1}}^{{{k}}} \max_i |\varphi'(a_{{s,i}})| = "
+         rf"{latex_number(rnn)} \;\le\; \lVert W_h \rVert^{{{k}}} {last} \max_i |\varphi'(a_{{s,i}})| = "
          rf"{latex_operand(norm)}^{{{k}}} \cdot {latex_operand(slopes)} = {latex_number(bound)}"),
         (page.label("numbers_rate", k=k), rf"{latex_operand(rnn)}^{{1/{k}}} = {latex_number(per_step)}"),
         (page.label("numbers_keep", keep=readable(bias)),

@@ -300,6 +300,7 @@ def test_the_gradients_formulas_hold():
     at = open_at(recurrence_view="gradient", recurrence_norm="1.3", recurrence_distance="7")
     found = gradient.gradients(1.3, "orthogonal", "tanh", 2.0, 64, 0)
     product, bound, rate, gate, attention = formulas(at)
+    assert all(r"\prod_{s=T-6}^{T}" in line for line in (product, bound)), "seven factors, those of the last steps"
     assert float(product.split(" = ")[-1]) == pytest.approx(found["rnn"][7], abs=5e-5)
     norm, power, slopes = re.search(r"= ([\d.]+)\^\{(\d+)\} \\cdot ([\d.]+) =", bound).groups()
     assert float(norm) ** int(power) * float(slopes) == pytest.approx(float(bound.split(" = ")[-1]), rel=1e-5)
