@@ -51,7 +51,8 @@ def neighbour_probabilities(vectors: Tensor, perplexity: float) -> Tensor:
         rows = torch.softmax(-beta * off, 1)
         wide = torch.special.entr(rows).sum(1, keepdim=True) > math.log(perplexity)
         low, high = torch.where(wide, beta, low), torch.where(wide, high, beta)
-        beta = torch.where(high.isinf(), beta * 2, (low + high) / 2)
+        # bounded for vectors that are all the same, whose shares are equal for every β
+        beta = torch.where(high.isinf(), (beta * 2).clamp(max=torch.finfo(beta.dtype).max), (low + high) / 2)
     return (rows + rows.T) / (2 * n)
 
 

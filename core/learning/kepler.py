@@ -57,11 +57,13 @@ def _newton(mean_longitude: Tensor, h: Tensor, k: Tensor) -> Tensor:
 
 
 def eccentric_anomaly(mean_anomaly: Tensor, e: float) -> Tensor:
-    """The solution E of Kepler's equation M = E − e sin E.
+    """The solution E of Kepler's equation M = E − e sin E. Raises ValueError for e outside [0, 1).
 
     >>> round(float(eccentric_anomaly(torch.tensor([math.pi], dtype=torch.float64), 0.5)), 6)
     3.141593
     """
+    if e < 0:
+        raise ValueError(f"An eccentricity is at least 0, not {e}.")
     return eccentric_longitude(mean_anomaly, 0.0, e)
 
 

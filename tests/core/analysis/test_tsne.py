@@ -52,6 +52,11 @@ def test_an_impossible_perplexity_is_refused(perplexity: float):
         neighbour_probabilities(vectors(), perplexity)
 
 
+def test_vectors_that_are_all_the_same_are_equally_near():
+    P = neighbour_probabilities(torch.ones(6, 3, dtype=torch.float64), 2.0)
+    assert (P - (1 - torch.eye(6, dtype=torch.float64)) / 30).abs().max() < 1e-15
+
+
 def test_the_gradient_is_that_of_the_divergence():
     P = neighbour_probabilities(vectors(), 5.0)
     places = vectors(40, 2).requires_grad_()

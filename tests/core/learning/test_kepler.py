@@ -29,7 +29,7 @@ def test_a_hand_worked_case_and_an_ellipse_that_is_none():
     # at E = π/2 the mean anomaly is π/2 − e
     E = kepler.eccentric_anomaly(torch.tensor([math.pi / 2 - MERCURY], dtype=torch.float64), MERCURY)
     assert float(E) == pytest.approx(math.pi / 2, abs=1e-14)
-    for e in (1.0, math.nan):
+    for e in (1.0, math.nan, -0.1):
         with pytest.raises(ValueError):
             kepler.eccentric_anomaly(ANGLES, e)
 
