@@ -19,14 +19,14 @@ export function drawPlan(course) {
 }
 
 /** The steps on a line of time. */
-function drawClock({ root, header: { steps }, text }, minutes) {
+export function drawClock({ root, header: { steps }, text }, minutes) {
   const clock = make("div", "clock", root);
   clock.hidden = !steps.length;
   for (const step of steps) {
     const piece = make("div", "piece-of-class", clock);
     piece.style.flexGrow = step.minutes;
     make("span", "minute", piece, fill(text.minute, { minute: step.from }));
-    make("span", "name", piece, step.lesson);
+    make("span", "name", piece, step.name ?? step.lesson);
   }
   make("span", "minute last", clock, fill(text.minute, { minute: minutes }));
 }

@@ -4,7 +4,7 @@ import { button, fill, indexed, labelled, make } from "../../core/components/lib
 import { followed } from "../../core/components/lib/links.js";
 import { mounted } from "../../core/components/lib/view.js";
 import { answers, forget, keepAll } from "../../core/components/prediction/memory.js";
-import { drawPlan } from "./class_plan.js";
+import { drawClock, drawPlan } from "./class_plan.js";
 import { drawHandout } from "./handout.js";
 import { address } from "./places.js";
 
@@ -139,10 +139,16 @@ class Course {
   // ---- lectures -----------------------------------------------------------------------------------------------------
 
   lectures() {
-    const { parts, deck } = this.header, { bar } = this;
+    const { parts, deck, steps } = this.header, { bar, text } = this;
+    const minutes = steps.at(-1).from + steps.at(-1).minutes;
     make("b", "", bar, deck);
     make("span", "muted", bar,
-      fill(this.text.title, { ideas: parts.reduce((sum, part) => sum + part.ideas.length, 0), parts: parts.length }));
+      fill(text.title, { ideas: parts.reduce((sum, part) => sum + part.ideas.length, 0), parts: parts.length }));
+    make("h3", "", this.root, fill(text.plan, { minutes }));
+    drawClock(this, minutes);
+    const teach = make("p", "teach", this.root);
+    this.link(teach, "start", text.start, "go start");
+    this.link(teach, "plan", text.whole_plan);
     const place = make("div", "parts", this.root);
     parts.forEach((part, index) => {
       const block = make("section", "part", place);
@@ -150,9 +156,31 @@ class Course {
       for (const idea of part.ideas) {
         const row = make("div", "idea", block);
         indexed(make("span", "says", row), idea.idea);
-        this.link(row, idea.id, idea.where ?? this.text.missing, "go where");
+        this.link(row, idea.id, idea.where ?? text.missing, "go where");
       }
     });
+    this.summary();
+  }
+
+  /** What one can answer after the lecture, and what to read on. */
+  summary() {
+    const { header: { questions, reading }, text } = this, place = make("div", "parts summary", this.root);
+    const block = (title, kind, name) => {
+      const section = make("section", "part", place);
+      make("h3", "", section, title);
+      return make(kind, name, section);
+    };
+    const asked = block(text.questions, "ol", "asked"), list = block(text.reading, "ul", "reading");
+    for (const { id, ask } of questions) {
+      const row = make("li", "", asked);
+      indexed(make("span", "", row), ask);
+      this.link(row, id, text.answer);
+    }
+    for (const { title, url, why } of reading) {
+      const row = make("li", "", list), link = make("a", "go", row, title);
+      Object.assign(link, { href: url, target: "_blank", rel: "noopener" });
+      make("span", "", row, `: ${why}`);
+    }
   }
 
   class() { drawPlan(this); }

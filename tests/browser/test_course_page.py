@@ -48,6 +48,17 @@ def test_links_and_marks(open_page):
     assert "attention_step=softmax" in page.url and page.errors == []
 
 
+def test_a_lecture_leads_to_its_plan_and_its_questions_to_their_pictures(open_page):
+    page = open_page("course?course_view=lectures&course_deck=D")
+    page.get_by_text(COURSE.label("lectures_whole_plan"), exact=True).click()
+    page.locator(".steps .step").first.wait_for()
+    assert "course_plan=D" in page.url and page.locator(".piece-of-class").count() == page.locator(".step").count()
+    page.go_back()
+    page.locator(".asked .go").first.click()
+    page.locator(".st-key-training_stage .panels").first.wait_for()
+    assert "training_view=kepler" in page.url and page.errors == []
+
+
 def test_a_class_ends_at_the_course(open_page):
     """Out of Next token too, whose settings are bound to the address."""
     page = open_page("next_token?next_token_panel=k1_x0.6_s1&present=true&class=6&class_revealed=6")

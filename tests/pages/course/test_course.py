@@ -7,7 +7,7 @@ import urllib.parse
 import pytest
 
 from core.app.base import catalogue, prose, tables
-from core.app.frame import class_plan
+from core.app.frame import class_plan, linked_page
 from core.app.state import reader
 from pages.course.shared import SETTINGS, SHEETS
 from tests.core.sheets.test_exercises import cells
@@ -65,6 +65,9 @@ def test_an_absurd_address_is_borne():
             and fine(open_at("tokens", **{"class": "999999999", "present": "true"})))
 
 
+PLANS = class_plan.plans()
+
+
 # ---- lessons and lectures --------------------------------------------------------------------------------------------
 
 
@@ -86,7 +89,22 @@ def test_a_lecture_shows_all_its_ideas_in_order(deck):
     shown = header(opened("lectures", course_deck=deck))
     ideas = [idea for idea in tables.ideas() if idea.deck == deck]
     assert [idea["id"] for part in shown["parts"] for idea in part["ideas"]] == [idea.id for idea in ideas]
-    assert set(shown["links"]) == {idea.id for idea in ideas if tables.name_of(idea.place)}
+    assert set(shown["links"]) == {idea.id for idea in ideas if tables.name_of(idea.place)} | {"start", "plan"}
+    plan = PLANS[deck]
+    assert [step["name"] for step in shown["steps"]] == [step.title for step in plan.steps]
+    assert shown["links"]["start"] == linked_page.link(plan.steps[0].lesson, plan.opening(1))
+
+
+@pytest.mark.parametrize("deck", "ABCD")
+def test_a_lecture_ends_with_questions_that_its_pictures_answer_and_with_what_to_read(deck):
+    shown, own = header(opened("lectures", course_deck=deck)), [idea.id for idea in tables.ideas() if idea.deck == deck]
+    written = [COURSE.section(f"{kind}_{deck}").splitlines() for kind in ("questions", "reading")]
+    assert [len(shown["questions"]), len(shown["reading"])] == list(map(len, written)), "a line is not understood"
+    asked = [question["id"] for question in shown["questions"]]
+    assert len(asked) >= 10 and len(set(asked)) == len(asked) and asked == sorted(asked, key=own.index)
+    assert all(question["ask"].endswith(("?", ".")) for question in shown["questions"])
+    for text in shown["reading"]:
+        assert text["url"].startswith("https://") and text["why"].endswith(".") and len(text["title"]) > 10
 
 
 def place_of(lesson: str, settings: dict) -> tables.Place:
@@ -98,7 +116,6 @@ def place_of(lesson: str, settings: dict) -> tables.Place:
 # ---- a class ---------------------------------------------------------------------------------------------------------
 
 
-PLANS = class_plan.plans()
 STEPS = [(name, number) for name, plan in PLANS.items() for number in range(1, len(plan.steps) + 1)]
 
 
