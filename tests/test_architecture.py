@@ -138,3 +138,11 @@ def test_the_app_reports_to_nobody():
             and "enableCORS" not in settings["server"])
     assert ("enableAgentApi" not in settings["server"] and settings["client"]["showErrorDetails"] == "none"
             and settings["server"]["maxMessageSize"] <= 50)
+
+
+def test_no_line_of_a_style_is_longer_than_120_characters():
+    """Of the other languages the linters hold it."""
+    styles = (path for folder in ("core", "pages") for path in (ROOT / folder).rglob("*.css"))
+    long = [f"{path.relative_to(ROOT)}:{number}" for path in styles
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1) if len(line) > 120]
+    assert long == []
