@@ -18,7 +18,8 @@ def draw(page: Lesson) -> None:
     deck = views.choice(SETTINGS, page, "deck")
     ideas = [idea for idea in tables.ideas() if idea.deck == deck]
     parts = [{"name": name,
-              "ideas": [{"id": idea.id, "idea": idea.idea, "where": tables.name_of(idea.place)} for idea in of]}
+              "ideas": [{"id": idea.id, "idea": idea.idea, "seen": idea.seen, "where": tables.name_of(idea.place)}
+                        for idea in of]}
              for name, of in itertools.groupby(ideas, key=lambda idea: idea.part)]
     plan = class_plan.plans()[deck]
     steps = [{"name": step.title, "from": start, "minutes": step.minutes}

@@ -155,7 +155,9 @@ class Course {
       make("h3", "", block, `${index + 1}. ${part.name}`);
       for (const idea of part.ideas) {
         const row = make("div", "idea", block);
-        indexed(make("span", "says", row), idea.idea);
+        const says = make("div", "says", row);
+        indexed(make("span", "", says), idea.idea);
+        if (idea.seen) indexed(make("span", "seen", says), fill(text.seen, { seen: idea.seen }));
         this.link(row, idea.id, idea.where ?? text.missing, "go where");
       }
     });

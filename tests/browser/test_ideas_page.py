@@ -1,29 +1,26 @@
 """Every idea of the lectures on its rendered page: one reader goes from picture to picture, as by the browser's
-history, and each idea's element is there.
+history; each idea's element is there, and shows what the idea says.
 """
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Error
 
 from core.app.base import catalogue, prose, tables
-from tests.browser.serving import go_to
+from tests.browser.ideas import CHECKS, deck_a, deck_b, deck_c, deck_d  # noqa: F401  (their checks are marked there)
+from tests.browser.serving import go_to, settle
 
 ENOUGH = 3        # missing ideas: one broken page has dozens, and each is waited for
 
 
-def one_of_each() -> list[tables.Idea]:
-    """The ideas whose place exists, one for each picture: a view of a lesson and an element in it.
-
-    Views of one lesson stand together.
-    """
-    found = {(idea.place.lesson, idea.place.view, idea.element): idea for idea in reversed(tables.ideas())
-             if tables.name_of(idea.place)}
-    return sorted(found.values(), key=lambda idea: (idea.place.lesson, idea.place.view))
+def test_every_idea_that_says_what_is_seen_is_held_to_it():
+    assert set(CHECKS) == {idea.id for idea in tables.ideas() if idea.seen}
 
 
-def test_every_idea_stands_where_the_table_says(open_page, server):
+@pytest.mark.parametrize("deck", "ABCD")
+def test_every_idea_stands_where_the_table_says_and_shows_itself(open_page, server, deck):
     page, missing = open_page("tokens", width=1280, height=720), []
-    for idea in one_of_each():
+    for idea in sorted(ideas_of(deck), key=lambda idea: (idea.place.lesson, idea.place.view)):
         go_to(page, f"{server.url}/{catalogue.url_path(idea.place.lesson)}?{idea.place.query}")
         try:
             (page.locator(f".st-key-lesson_head >> text={prose.load(idea.place.lesson).section('title')}").first
@@ -35,7 +32,18 @@ def test_every_idea_stands_where_the_table_says(open_page, server):
         assert page.get_by_test_id("stAlertContentError").count() == 0, (idea.id, page.errors, missing)
         if page.errors or len(missing) == ENOUGH:
             break
+        if idea.id in CHECKS:
+            settle(page)
+            CHECKS[idea.id](page)
         # the server drops those of a page that was left
         page.evaluate("Promise.all([...document.images].filter((image) => !image.complete).map((image) => new "
                       "Promise((ended) => { image.onload = image.onerror = ended; })))")
     assert (page.errors, missing) == ([], [])
+
+
+def ideas_of(deck: str) -> list[tables.Idea]:
+    """The deck's ideas whose place exists: those that are checked, and of the others one for each picture."""
+    found = [idea for idea in tables.ideas() if idea.deck == deck and tables.name_of(idea.place)]
+    return [idea for i, idea in enumerate(found) if idea.id in CHECKS or all(
+        (other.place.lesson, other.place.view, other.element) != (idea.place.lesson, idea.place.view, idea.element)
+        for other in found[:i])]

@@ -37,7 +37,9 @@ class Place:
 
 @dataclass(frozen=True)
 class Idea:
-    """One idea of a lecture. element: CSS selector of the element that shows it on the page."""
+    """One idea of a lecture. element: CSS selector of the element that shows it on the page; seen: what one sees there,
+    as the end of "You see it when …", "" where nothing is written yet.
+    """
 
     id: str
     deck: str
@@ -45,6 +47,7 @@ class Idea:
     idea: str
     place: Place
     element: str
+    seen: str
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,8 @@ class Term:
 
 def ideas() -> tuple[Idea, ...]:
     """Every idea, in the order of the lectures."""
-    return tuple(Idea(*row[:4], Place(*row[4:6]), row[6]) for row in _rows(IDEAS))
+    seen = dict(_rows(prose.FOLDER / prose.LANGUAGE / "ideas_seen.tsv"))
+    return tuple(Idea(*row[:4], Place(*row[4:6]), row[6], seen.get(row[0], "")) for row in _rows(IDEAS))
 
 
 def glossary() -> tuple[Term, ...]:
