@@ -25,6 +25,9 @@ SETTINGS = Settings("residual_stream", {
     "neuron": Setting(-1, low=-1),                # of the feed-forward part; −1: that with the largest output
     "random_depth": Setting(12, low=2, high=24),
     "random_seed": Setting(0, low=0, high=9),
+    "block_order": Setting("own", options=("own", "pre", "post")),      # where the norms stand
+    "beside": Setting(-1, low=-1),                # the other token; −1: that which is looked at most
+    "exchange": Setting("none", options=("none", "attention", "mlp")),
     "cut_measure": Setting("likeness", options=("likeness", "length")),
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached

@@ -61,6 +61,7 @@ LESSONS = {
         "norm, vector": View(".st-key-residual_stream_vector_after", first_screen=False),
         "norm, batch": View(".st-key-residual_stream_matrix_tokens", (("norm_view", "batch"),), first_screen=False),
         "norm, placement": View(".st-key-residual_stream_placement", (("norm_view", "placement"),), first_screen=False),
+        "block": View(".residual_block .row.H"),
         "mlp": View(".neurons-table"), "cut": View(".st-key-residual_stream_cut_lines")},
     "attention": {"steps": View(".instrument .picture"), "switches": View(".st-key-attention_switches_bars"),
                   "averages": View(".instrument .picture"), "worksheet": View(".sheet"),

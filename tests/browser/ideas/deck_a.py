@@ -5,6 +5,7 @@ from playwright.sync_api import Page
 
 from tests.browser.ideas import seen
 from tests.claims.passes import opening
+from tests.helpers.messages import value_of
 
 
 @seen("A12")
@@ -17,3 +18,27 @@ def a_one_hot_row_picks_its_row(page: Page) -> None:
 def with_k_of_1_no_chance_is_left(page: Page) -> None:
     kept, entropy, *_ = page.locator(".sampling-panel .numbers td.strong").all_inner_texts()
     assert (kept, float(entropy)) == ("1", 0)
+
+
+def lengths(page: Page, kind: str) -> list[float]:
+    """‖·‖ of the first token in the rows of a kind, in their order."""
+    return [value_of(said.removeprefix("‖·‖ ")) for said in
+            page.locator(f".residual_block .row.{kind} .cell:nth-child(2) .length").all_inner_texts()]
+
+
+@seen("A8")
+def a_block_is_two_parts_two_sums_and_two_norms(page: Page) -> None:
+    assert page.locator(".residual_block circle.plus").count() == 2
+    assert "LayerNorm" in page.locator(".st-key-residual_stream_stage .katex").first.text_content()
+    kinds = [row.get_attribute("class").removeprefix("row ") for row in page.locator(".residual_block .row").all()]
+    assert kinds == ["X", "attention", "sum", "O", "hidden", "mlp", "sum", "H"]
+    [before, _], [after], d = lengths(page, "sum"), lengths(page, "H"), opening().model.config.d_model
+    assert before > 0 and 0.3 < after / d ** 0.5 < 3, "a norm brings every sum to about the root of d"
+    page.get_by_role("radio", name="pre-norm", exact=True).click()
+    page.locator(".residual_block .row.norm").first.wait_for()
+    assert len(lengths(page, "norm")) == 2
+
+
+@seen("A9")
+def the_other_token_leaves_no_trace_in_a_feed_forward_part(page: Page) -> None:
+    assert page.locator(".residual_block .changed.same").count() == page.locator(".residual_block .row").count() == 8

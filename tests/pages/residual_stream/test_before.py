@@ -158,3 +158,25 @@ def test_where_a_neuron_fires_is_shown_for_all_that_are_listed():
     listed = [row["neuron"] for row in header["rows"]]
     assert header["tokens"] == [loaded().tokenizer.visible(int(i)) for i in ids_of()] and header["position"] == 25
     assert np.allclose(np.array(header["fires"]).reshape(len(listed), -1), post[:, listed].T.detach(), atol=1e-5)
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_before_which_part_an_exchange_leaves_a_trace(prompt: str | None):
+    """By hand, from the weights: attention's row for the last token with one value vector replaced, and the feed-forward
+    part, which is given that row alone.
+    """
+    model, ids, shown = loaded().model, ids_of(prompt), told("block", prompt)
+    layer, block = model.config.n_layers - 2, model(ids).blocks[model.config.n_layers - 2]
+    looks = block.pattern[:, -1].mean(0)
+    looks[[0, -1]] = -1
+    other, source = int(looks.argmax()), 0
+    changed = block.resid_pre.clone()
+    changed[other] = block.resid_pre[source]
+    normed = model.blocks[layer].attn_norm(changed, "layernorm")
+    values = torch.einsum("nd,hdk->hnk", normed, model.blocks[layer].W_V)
+    keys = torch.einsum("nd,hdk->hnk", normed, model.blocks[layer].W_K) + model.blocks[layer].b_K[:, None]
+    scores = torch.einsum("hk,hnk->hn", block.Q[:, -1], keys) / model.config.d_k ** 0.5
+    read = torch.einsum("hn,hnk->hk", scores.softmax(-1), values + model.blocks[layer].b_V[:, None])
+    moved = torch.einsum("hk,hkd->d", read, model.blocks[layer].W_O) + model.blocks[layer].b_O - block.attn_out[-1]
+    assert moved.abs().max() > 1e-2 and shown["answer"] == 0 and seen(shown, "block") == 0
+    assert loaded().tokenizer.visible(int(ids[other])) in shown["question"]

@@ -36,6 +36,8 @@ VIEWS = {
     "contributions, by size": {"view": "contributions", "detail": "sublayers", "order": "size"},
     "norm": {"view": "norm", "norm_where": "mlp"}, "batch": {"view": "norm", "norm_view": "batch"},
     "placement": {"view": "norm", "norm_view": "placement"},
+    "block": {"view": "block"}, "block, exchanged": {"view": "block", "exchange": "attention", "beside": "0"},
+    "block, the other order": {"view": "block", "exchange": "mlp", "block_order": "post"},
     "mlp": {"view": "mlp"}, "cut": {"view": "cut"}, "cut, length": {"view": "cut", "cut_measure": "length"},
 }
 WORDS, FRAME = prose.load("residual_stream"), prose.load("app")
@@ -145,6 +147,36 @@ def test_the_neurons_are_those_of_the_model_and_the_strongest_tell_what_they_pro
         order = added.argsort(descending=True)
         assert (row["promotes"] == [read(int(i)) for i in order[:4]]
                 and row["suppresses"] == [read(int(i)) for i in order.flip(0)[:4]])
+
+
+@pytest.mark.parametrize("exchange", ["none", "attention", "mlp"])
+@pytest.mark.parametrize("order", ["pre", "post"])
+def test_the_rows_of_a_block_are_given_for_two_tokens_and_say_what_an_exchange_changes(order, exchange):
+    header, arrays = component(opened({"view": "block", "beside": "3", "exchange": exchange,
+                                       "block_order": order}, layer="1"),
+                               "residual_block")
+    model, ids = loaded().model, ids_of(None)
+    sizes, rows = [256] * 8, np.split(arrays["values"], np.cumsum(np.repeat(header["widths"], 2))[:-1])
+    sizes[[row["kind"] for row in header["rows"]].index("hidden")] = 1024
+    assert header["widths"] == sizes and header["order"] == order
+    assert header["tokens"] == [loaded().tokenizer.visible(int(ids[i])) for i in (-1, 3)]
+    by_kind = {row["kind"]: rows[2 * k] for k, row in enumerate(header["rows"])}
+    if order == "pre" and exchange == "none":
+        block = model(ids).blocks[1]
+        assert np.allclose(by_kind["H"], block.resid_post[-1].numpy(), atol=1e-4)
+        assert np.allclose(by_kind["X"] + by_kind["attention"], by_kind["O"], atol=1e-4)
+    same = [row["changed"] == WORDS.label("block_same") for row in header["rows"]]
+    before = {"pre": 2, "post": 1}[order]       # the rows before attention has looked
+    assert same == {"none": [False] * 8, "mlp": [True] * 8, "attention": [k < before for k in range(8)]}[exchange]
+
+
+def test_the_feed_forward_part_adds_up_in_numbers():
+    lines = formulas(opened({"view": "block"}))
+    x, a, total = numbers_in(lines[0])
+    assert x + a == pytest.approx(total, abs=1e-3)
+    *terms, total = numbers_in(lines[-1])
+    block = loaded().model(ids_of(None)).blocks[4]
+    assert sum(terms) == pytest.approx(total, abs=1e-3) and total == pytest.approx(float(block.mlp_out[-1, 0]), abs=1e-3)
 
 
 def test_a_neuron_that_is_picked_is_listed_first_and_worked_out_and_one_that_is_not_there_is_none():
@@ -285,6 +317,11 @@ def test_question_how_many_weights_attention_has():
     fed, attended = 2 * d * d_ff + d_ff + d, 4 * (d * d + d)
     options = sorted({attended, fed, 2 * fed, attended // 4})
     answered(opened({"view": "mlp"}, layer="2"), "size", options.index(attended))
+
+
+def test_question_from_which_row_on_two_tokens_of_one_vector_differ():
+    """The mask lets them look at other keys."""
+    answered(opened({"view": "block", "beside": "3"}), "block", 1)
 
 
 def test_question_how_many_guesses_are_left_without_the_path():

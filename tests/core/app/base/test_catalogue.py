@@ -11,8 +11,8 @@ EVERY_VIEW = [(entry.id, view) for entry in catalogue.existing() for view in ent
 LONGEST = 90             # characters of the line that says what a view shows
 
 
-def test_there_are_seventy_five_views():
-    assert len(EVERY_VIEW) == 75
+def test_no_view_is_lost():
+    assert len(EVERY_VIEW) >= 76 and len(set(EVERY_VIEW)) == len(EVERY_VIEW)
 
 
 @pytest.mark.parametrize("lesson", LESSON_IDS)

@@ -1,0 +1,231 @@
+"""One block, part by part: what enters, what each part makes of it, the two sums and the two norms, for two tokens side
+by side. One of them can be exchanged before either part, and the norms can stand where they first stood.
+"""
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+import torch
+
+from core.analysis import one_block
+from core.analysis.arrays import to_numpy
+from core.app.base.markdown import code
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.frame.selection_controls import pick, short_list
+from core.app.state import Run, reader
+from core.components.lib.token_view import token_view
+from core.figures.numbers import grouped, latex_number, readable
+from core.model.block import Block
+from core.model.intervention import Intervention, Patch
+from core.model.normalisation import normalise
+from core.model.trace import BlockTrace
+from core.model.transformer import Transformer
+from pages.residual_stream.feed_forward import layer_of
+from pages.residual_stream.shared import PREFIX, attached, read
+
+EXCHANGES = ("none", "attention", "mlp")
+NOTHING = 1e-4         # of a row's largest number: differences below are rounding
+TERMS = 3              # of a sum that are written out
+WIDTH = 150            # px of the list of tokens
+# The rows of a block as strips of colour, for one or two tokens, beside the diagram of its wiring.
+_picture = token_view("residual_block", __file__)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What is shown: the block of `model` at a token and at another, beside it, if there is one; and the exchange."""
+
+    run: Run
+    model: Transformer
+    layer: int
+    position: int
+    beside: int | None
+    exchange: str
+
+    @property
+    def source(self) -> int | None:
+        """The token whose vector stands in for that of `beside`: the first that is neither of the two."""
+        others = (i for i in range(len(self.run.tokens)) if i not in (self.position, self.beside))
+        return next(others, self.position)
+
+    def rows(self, exchange: str) -> tuple[one_block.Row, ...]:
+        """The block's rows with the other token's vector exchanged there, or nowhere ("none")."""
+        if self.beside is None:
+            return one_block.rows(self.model, _block(self.run, self.model, self.layer), self.layer)
+        block = _block(self.run, self.model, self.layer,
+                       (self.beside, self.source) if exchange == "attention" else None)
+        # by the same operations with and without the exchange
+        block = one_block.exchanged(self.model, block, self.layer, self.beside,
+                                    self.source if exchange == "mlp" else self.beside)
+        return one_block.rows(self.model, block, self.layer)
+
+    def changes(self, exchange: str) -> list[float]:
+        """By how much the numbers of the token's own rows change at most, row by row."""
+        return [float((with_it.values[self.position] - without.values[self.position]).abs().max())
+                for with_it, without in zip(self.rows(exchange), self.rows("none"))]
+
+
+def _block(run: Run, model: Transformer, layer: int, patch: tuple[int, int] | None = None) -> BlockTrace:
+    """The block's trace in the run, or in the model's own pass where it is wired anew; patch: the position of which the
+    vector that enters the block is replaced, and the one that it is taken from.
+    """
+    ids = run.token_ids
+    intervention = Intervention(patches=() if patch is None else (Patch(layer, patch[0], tuple(ids), patch[1]),))
+    if model is run.model:
+        return (run.trace if patch is None else run.trace_with(intervention)).blocks[layer]
+    with torch.inference_mode():
+        return model(torch.tensor(ids), intervention).blocks[layer]
+
+
+def scene_of(run: Run, exchange: str | None = None) -> Scene:
+    """The scene of today's settings."""
+    own, order = run.model.config.norm_placement, read("block_order")
+    model = run.model if order in ("own", own) else one_block.rewired(run.model, order)
+    position, layer, n = reader.selection().position, layer_of(run), len(run.tokens)
+    beside = read("beside")
+    if not 0 <= beside < n or beside == position:
+        looks = run.trace.blocks[layer].pattern[:, position].mean(0).clone()
+        looks[[position, 0] if n > 2 else position] = -1        # where heads that find nothing rest their attention
+        beside = int(looks.argmax())
+    return Scene(run, model, layer, position, beside if n > 1 else None, exchange or read("exchange"))
+
+
+def predict(page: Lesson, run: Run) -> Prediction | None:
+    """Before which part another token must be exchanged, for this token's vector to change."""
+    if not one_block.can_be_shown(run.model.config) or not run.own_ids:
+        return None
+    scene = scene_of(run, "none")
+    if scene.beside is None or scene.beside > scene.position:
+        return None
+
+    def truth(_: int) -> Truth:
+        moved = [max(scene.changes(exchange)) > 0 for exchange in ("attention", "mlp")]
+        change = max(scene.changes("attention"))
+        return Truth([[3, 1], [0, 2]][moved[0]][moved[1]], seen=0, values={"change": readable(change)})
+
+    texts = [page.label(f"before_block_{name}") for name in ("attention", "mlp", "both", "none")]
+    return Prediction("block", Options(texts), truth,
+                      {"token": run.tokens[scene.position], "other": run.tokens[scene.beside], "block": scene.layer})
+
+
+def draw(page: Lesson, run: Run) -> Reading:
+    """Draw the controls, the two lines of the block, and the picture; a sentence for a block of another kind."""
+    if not one_block.can_be_shown(run.model.config):
+        st.info(page.label("block_other"))
+        return Reading([], None, [Block.forward], {}, ".stAlert", page.label("block_other"))
+    scene = _controls(page, run)
+    st.markdown(page.label(f"block_formula_{scene.model.config.norm_placement}"))
+    rows, names = scene.rows(scene.exchange), _names(page, scene)
+    changes = [] if scene.exchange == "none" or scene.beside is None else scene.changes(scene.exchange)
+    title = _title(page, scene, rows, changes)
+    values, shown = _columns(scene, rows)
+    _picture({"rows": [{"name": name, "shape": page.label("block_shape", n=row.values.shape[-1]), "kind": row.name,
+                        "lengths": [readable(float(row.values[i].norm())) for i in shown],
+                        "changed": change}
+                       for row, name, change in zip(rows, names, _changed(page, changes))],
+              "order": scene.model.config.norm_placement, "tokens": [run.tokens[i] for i in shown],
+              "text": page.labels("blocks"), "scale": reader.scale(), "title_line": title,
+              "widths": [row.values.shape[-1] for row in rows]},
+             key=f"{PREFIX}block", on_settings=lambda _: None, arrays={"values": values})
+    return Reading(_lines(page, scene, rows), _question(page, scene), [Block.forward, normalise, Block.feed_forward],
+                   {"block.csv": lambda: _table(scene, rows, names)}, f".st-key-{PREFIX}block", title)
+
+
+def _controls(page: Lesson, run: Run) -> Scene:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        pick(page, run, "layer", "position", layer=layer_of(run))
+        scene = scene_of(run)
+        if scene.beside is not None:
+            others = [i for i in range(len(run.tokens)) if i != scene.position]
+            st.session_state[f"{PREFIX}beside"] = scene.beside
+            short_list(page.label("beside"), others, lambda i: page.label("beside_token", token=run.tokens[i], n=i),
+                       WIDTH, **attached("beside"))
+            st.segmented_control(page.label("exchange"), EXCHANGES, required=True, wrap=True,
+                                 label_visibility="collapsed", format_func=lambda name: page.label(f"exchange_{name}"),
+                                 **attached("exchange"))
+        st.session_state[f"{PREFIX}block_order"] = scene.model.config.norm_placement
+        st.segmented_control(page.label("block_order"), one_block.PLACEMENTS, required=True, wrap=True,
+                             label_visibility="collapsed", format_func=lambda name: page.label(f"block_order_{name}"),
+                             **attached("block_order"))
+    return scene_of(run)
+
+
+def _names(page: Lesson, scene: Scene) -> list[str]:
+    """The rows' names, which say what is computed of what."""
+    placement = scene.model.config.norm_placement
+    return [page.label(f"block_{placement}_{k}", norm=page.label(f"block_norm_{scene.model.config.norm}"))
+            for k in range(8)]
+
+
+def _title(page: Lesson, scene: Scene, rows: tuple[one_block.Row, ...], changes: list[float]) -> str:
+    tokens = scene.run.tokens
+    token = code(tokens[scene.position])
+    if changes:
+        return page.label(f"block_title_{scene.exchange}", token=token, other=code(tokens[scene.beside]),
+                          source=code(tokens[scene.source]), n=sum(change > 0 for change in changes))
+    sizes = {row.name: readable(float(row.values[scene.position].norm())) for row in rows if row.name not in
+             ("norm", "sum", "hidden")}
+    return page.label("block_title", token=token, block=scene.layer, **sizes)
+
+
+def _changed(page: Lesson, changes: list[float]) -> list[str]:
+    """What is said of each row of the token: nothing without an exchange, else that it is the same, or by how much its
+    numbers have changed at most.
+    """
+    return [page.label("block_same") if change == 0 else page.label("block_changed", change=readable(change, 2))
+            for change in changes] or [""] * 8
+
+
+def _columns(scene: Scene, rows: tuple[one_block.Row, ...]) -> tuple[np.ndarray, list[int]]:
+    """The rows' numbers of the tokens shown, row by row and in it token by token, and the tokens' positions."""
+    shown = [scene.position] + ([] if scene.beside is None else [scene.beside])
+    return np.concatenate([to_numpy(row.values[i]) for row in rows for i in shown]).astype(np.float32), shown
+
+
+def _table(scene: Scene, rows: tuple[one_block.Row, ...], names: list[str]) -> pd.DataFrame:
+    return pd.DataFrame([(name, i, scene.run.tokens[i], k, value) for row, name in zip(rows, names)
+                         for i in ([scene.position] if scene.beside is None else [scene.position, scene.beside])
+                         for k, value in enumerate(row.values[i].tolist())],
+                        columns=["row", "position", "token", "dimension", "value"])
+
+
+def _lines(page: Lesson, scene: Scene, rows: tuple[one_block.Row, ...]) -> list[tuple[str, str]]:
+    """The first number of the first sum, and the first output of the feed-forward part as a whole."""
+    by_name = {row.name: row.values[scene.position].double() for row in rows}
+    weights = scene.model.blocks[scene.layer]
+    x, a, hidden = by_name["X"], by_name["attention"], by_name["hidden"]
+    products = hidden * weights.W_2[:, 0].double()
+    shift = 0.0 if weights.b_2 is None else float(weights.b_2[0])
+    largest = products.abs().topk(min(TERMS, len(products))).indices.tolist()
+    rest = float(products.sum()) - float(products[largest].sum())
+    return [(page.label("numbers_block_sum"),
+             rf"x_0 + a_0 = {latex_number(float(x[0]))} + ({latex_number(float(a[0]))}) = "
+             rf"{latex_number(float(x[0] + a[0]))}"),
+            (page.label("numbers_block_ffn", d=len(x), d_ff=len(hidden)),
+             rf"\operatorname{{FFN}}(z) = \operatorname{{{page.label('block_act')}}}(z W_1 + b_1)\, W_2 + b_2"),
+            (page.label("numbers_block_out", n=len(largest)),
+             r"\operatorname{FFN}(z)_0 = " + " + ".join(f"({latex_number(float(products[k]))})" for k in largest)
+             + rf" + ({latex_number(rest)}) + ({latex_number(shift)}) = "
+             rf"{latex_number(float(products.sum()) + shift)}")]
+
+
+def _question(page: Lesson, scene: Scene) -> Question | None:
+    """From which row on two tokens differ that enter the block with the very same vector; for a single token, how wide
+    the feed-forward part is.
+    """
+    if scene.beside is None:
+        d, d_ff = scene.model.blocks[scene.layer].W_1.shape
+        sizes = sorted({d, d_ff, 2 * d, d * d_ff})
+        return page.question("block_alone", [grouped(size) for size in sizes], sizes.index(d_ff), d=d, d_ff=d_ff)
+    block = _block(scene.run, scene.model, scene.layer, (scene.beside, scene.position))
+    rows = one_block.rows(scene.model, block, scene.layer)
+    apart = [float((row.values[scene.position] - row.values[scene.beside]).abs().max())
+             > NOTHING * float(row.values[scene.position].abs().max()) for row in rows]
+    offered = ["X", "attention", "hidden", "never"]
+    first = next((row.name for row, differs in zip(rows, apart) if differs), "never")
+    if first not in offered:
+        return None
+    tokens = scene.run.tokens
+    return page.question("block", [page.label(f"block_twin_{name}") for name in offered], offered.index(first),
+                         token=code(tokens[scene.position]), other=code(tokens[scene.beside]))
