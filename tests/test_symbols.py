@@ -41,7 +41,7 @@ MEANINGS = {
           "vector": r"h ?Eᵀ|h(,| \[1).*row of|vector h|h_N\^L|makes h|h is compared|h ·|h'|h_j",
           "state": r"h_\{?[tT]|state h|\(h, c\)"},
     "L": {"blocks": r"L\$? blocks|Blocks L|12 ?L|12 L d|_N\^L|^(\{\})?L ?(·|h_|r,)|\+ L\(|L r",
-          "tokens": r"L tokens|x_L|1:L|x_\{1:L"},
+          "loss": r"loss L|nabla L|^L (=|-)|L\(N\)", "tokens": r"L tokens|x_L|1:L|x_\{1:L"},
     "N": {"parameters": r"N counts its parameters|6 ?N ?D|ℒ\(N\)|parameters N|N, (billions|when)|law for N|0.076 for N",
           "tokens": r"tokens? N|N tokens|N × |N²|N \\times|N = \{n\}|1/N|N d"},
     "p": {"top-p": r"[Tt]op-p, p|together hold p|p of top-p|p top-p|p = (\{p\} alone|1:|0\.)",
