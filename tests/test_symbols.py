@@ -74,14 +74,15 @@ def normal(line: str) -> str:
     line = re.sub(r"\\([,;!]|[Bb]ig[lr]?(?![A-Za-z]))", "", line)
     for name, sign in SIGNS.items():
         line = re.sub(rf"\\{name}(?![A-Za-z])", sign, line)
-    return re.sub(r"\^(T\b|\{+(\\mathsf ?)?T\}+)", "ᵀ", line)
+    return re.sub(r"\^(T\b|\{+\\mathsf ?T\}+)|(?<!\})\^\{+T\}+", "ᵀ", line)        # not the T up to which a sum goes
 
 
 def meanings(symbol: str, line: str) -> Iterator[str]:
     """What the symbol means where a line uses it, use by use; an empty string for a use that the table has not."""
     spans = [(found.span(), word) for word, looks in MEANINGS[symbol].items() for found in re.finditer(looks, line)
              if symbol in found[0] or symbol == "T"]
-    for use in re.finditer(symbol if symbol in WHOLLY_KNOWN else rf"(?<![A-Za-z\\\\]){symbol}(?![A-Za-z’])|ᵀ", line):
+    raised = "|ᵀ" if symbol == "T" else ""
+    for use in re.finditer(symbol if symbol in WHOLLY_KNOWN else rf"(?<![A-Za-z]){symbol}(?![A-Za-z’]){raised}", line):
         yield next((word for (start, end), word in spans if start <= use.start() < end), "")
 
 
@@ -134,8 +135,8 @@ def explained(text: str) -> Iterator[str]:
 
 
 def unexplained(text: str) -> set[str]:
-    """The letters in the formulas of a text that it does not explain; e to a power is the number."""
-    return {letter for formula in formulas(text) for letter in letters(formula)} - set(explained(text)) - {"e"}
+    """The letters in the formulas of a text that it does not explain; e and π need no words."""
+    return {letter for formula in formulas(text) for letter in letters(formula)} - set(explained(text)) - set("eπ")
 
 
 @pytest.mark.parametrize("view", views(), ids=lambda view: view.name)
