@@ -172,7 +172,7 @@ def _scaling(page: Lesson) -> Reading:
               rf"86400}} = {latex_number(days)}"),
              (page.label("numbers_power", watts=device.watts),
               rf"{latex_number(days)} \cdot 24 \cdot {device.watts / 1e6:g} = {latex_number(energy / 1e6)}"),
-             (page.label("numbers_law"), rf"L(N) = \left(\frac{{N_c}}{{N}}\right)^{{\alpha_N}} = "
+             (page.label("numbers_law"), rf"\mathcal{{L}}(N) = \left(\frac{{N_c}}{{N}}\right)^{{\alpha_N}} = "
                                          rf"\left(\frac{{{power(n_c)}}}{{{power(n)}}}\right)^{{{a_n}}} = "
                                          rf"{latex_number(scaling_laws.law('parameters', n))}"),
              (page.label("numbers_best"),

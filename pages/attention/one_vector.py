@@ -93,7 +93,7 @@ def _lines(page: Lesson, run: Run, before: Heads, parts: symmetries.Split, alike
          rf"S'_{{{i},{j}}} = {latex_number(alike[i, j])}, \qquad S'_{{{j},{i}}} = "
          rf"{latex_number(alike[j, i])}, \qquad S'_{{{i},{i}}} = {latex_number(alike[i, i])}"),
         (page.label("roles_numbers_effect", query=tokens["query"]),
-         rf"\mathrm{{KL}}(p \,\Vert\, p') = \sum_w p_w \ln\frac{{p_w}}{{p'_w}} = "
+         rf"\mathrm{{KL}}(y \,\Vert\, y') = \sum_w y_w \ln\frac{{y_w}}{{y'_w}} = "
          rf"{latex_number(kl)}\ \text{{nats}}")]
 
 

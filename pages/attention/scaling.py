@@ -174,8 +174,9 @@ def _lines(page: Lesson, run: Run, results: Experiment, heads: tuple[HeadScaling
          rf"{latex_number(product / math.sqrt(d))}, \qquad \alpha_{{{best + 1}}} = "
          rf"{latex_number(scaled[best])} \;\text{{{against}}}\; {latex_number(unscaled[best])}"),
         (page.label("scaling_numbers_gradient"),
-         rf"\lVert \mathrm{{diag}}(p) - p\,p^{{\mathsf T}} \rVert_F = \sqrt{{\textstyle\sum p^2 - 2\sum p^3 + (\sum "
-         rf"p^2)^2}} = {_gradient_latex(scaled)}"),
+         rf"\lVert \mathrm{{diag}}(\alpha) - \alpha\,\alpha^{{\mathsf T}} \rVert_F = "
+         rf"\sqrt{{\textstyle\sum \alpha^2 - 2\sum \alpha^3 + (\sum \alpha^2)^2}} = "
+         rf"{_gradient_latex(scaled)}"),
         (page.label("scaling_numbers_entropy", n=n),
          rf"\frac{{H}}{{\ln {n}}} = {estimate(results.entropy[0])}\quad\text{{{against}}}\quad "
          rf"{estimate(results.entropy[1])}")]

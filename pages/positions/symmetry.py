@@ -148,8 +148,8 @@ def _numbers(page: Lesson, o: Outcome, permutation: tuple[int, ...]) -> list[tup
     t = permutation[0]
     row = (rf"h_0' = ({latex_number(o.after[0, 0])},\; {latex_number(o.after[0, 1])},\; \dots), \qquad "
            rf"h_{{{t}}} = ({latex_number(o.before[t, 0])},\; {latex_number(o.before[t, 1])},\; \dots)")
-    law = (r"f(\Pi X) = \Pi f(X): \qquad \mathrm{softmax}\big((\Pi Q)(\Pi K)^T\big)\,\Pi V = "
-           r"\Pi\,\mathrm{softmax}(QK^T)\,\Pi^T\Pi\,V = \Pi\,\mathrm{softmax}(QK^T)\,V")
+    law = (r"f(\Pi X) = \Pi f(X): \qquad \mathrm{softmax}\big((\Pi Q)(\Pi K)^{\mathsf T}\big)\,\Pi V = "
+           r"\Pi\,\mathrm{softmax}(QK^{\mathsf T})\,\Pi^{\mathsf T}\Pi\,V = \Pi\,\mathrm{softmax}(QK^{\mathsf T})\,V")
     largest = (rf"\max\lvert h' - \Pi h\rvert = {latex_number(o.largest)}, \qquad \max\lvert h\rvert = "
                rf"{latex_number(float(np.abs(o.before).max()))}")
     return [(page.label("symmetry_numbers_law"), law), (page.label("symmetry_numbers_row", t=t), row),

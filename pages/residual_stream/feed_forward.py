@@ -138,9 +138,9 @@ def _activation_lines(page: Lesson, run: Run, layer: int, position: int, neuron:
     up = float(read_by_feed_forward(run, layer)[position].double() @ weights.W_1[:, neuron].double()
                + (0 if weights.b_1 is None else weights.b_1[neuron].double()))
     return [(page.label("numbers_gated", neuron=neuron, token=token),
-             rf"z = {of_gate} = {latex_number(pre)}, \qquad u = {of_W_1} = {latex_number(up)}"),
+             rf"z = {of_gate} = {latex_number(pre)}, \qquad z' = {of_W_1} = {latex_number(up)}"),
             (page.label("numbers_gated_product", curve=curve),
-             rf"a = \text{{{curve}}}(z) \cdot u = {bracketed(latex_operand(gate))} \cdot "
+             rf"a = \text{{{curve}}}(z) \cdot z' = {bracketed(latex_operand(gate))} \cdot "
              rf"{bracketed(latex_operand(up))} = {latex_number(gate * up)}")]
 
 

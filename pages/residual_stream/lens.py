@@ -164,7 +164,7 @@ def _lines(page: Lesson, run: Run, logits: np.ndarray, target: int) -> list[tupl
     read = r"\text{norm}(\text{act}(x W_H + b_H))" if run.model.W_H is not None else "x" if plain else r"\text{norm}(x)"
     return [(page.label("numbers_lens_plain" if plain else "numbers_lens", token=token, E=unembedding_name(run)),
              rf"u_t = {read} \cdot e_t{bias} = {logit}"),
-            (page.label("numbers_lens_p", token=token),
+            (page.label("numbers_lens_p", E=unembedding_name(run)),
              rf"y_t = \frac{{e^{{u_t}}}}{{\sum_w e^{{u_w}}}} = \frac{{e^{{{logit} - {bracketed(largest)}}}}}"
              rf"{{{latex_number(shifted.sum())}}} = {latex_number(shifted[target] / shifted.sum())}")]
 

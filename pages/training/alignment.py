@@ -216,8 +216,8 @@ def _lines(stage: Stage, example: Preference) -> list[tuple[str, str]]:
     exponential = rf"1 + e^{{-{beta:g} \cdot ({latex_operand(m)})}}"
     return [_start_line(page),
             (page.label("numbers_margin"),
-             r"m = \ln \frac{\pi(y_w \mid x)}{\pi_{\text{ref}}(y_w \mid x)} - "
-             r"\ln \frac{\pi(y_l \mid x)}{\pi_{\text{ref}}(y_l \mid x)}"
+             r"m = \ln \frac{\pi(y^+ \mid x)}{\pi_{\text{ref}}(y^+ \mid x)} - "
+             r"\ln \frac{\pi(y^- \mid x)}{\pi_{\text{ref}}(y^- \mid x)}"
              f" = ({won} - ({ref_won})) - ({lost} - ({ref_lost})) = {latex_number(m)}"),
             (page.label("numbers_dpo"),
              rf"-\ln \sigma(\beta m) = -\ln {fraction(1, exponential)} = "

@@ -225,7 +225,7 @@ def _lines(page: Lesson, past: Run, moments: tuple[Milestone, ...], at: int) -> 
     moment, size = moments[at], past.model.config.vocab_size
     loss, preds = first_loss(moment), teacher_forcing.predict(past.trace.logits, past.token_ids)
     chance = math.log(size)
-    lines = [(page.label("numbers_held_out"), loss_and_exponential("L", loss)),
+    lines = [(page.label("numbers_held_out"), loss_and_exponential(r"\mathcal{L}", loss)),
              (page.label("numbers_uniform", n=size),
               rf"\ln {size} = {latex_number(chance)}, \qquad {fraction(latex_operand(loss), latex_operand(chance))} = "
               f"{latex_number(loss / chance)}"),

@@ -153,7 +153,8 @@ def _lines(stage: Stage, losses: tuple[list[float], list[float]]) -> list[tuple[
     before, now = (f"{fraction(' + '.join(map(latex_operand, each if n <= 4 else [sum(each)])), n)} = "
                    f"{nats(sum(each) / n)}" for each in losses)
     return [(page.label("numbers_masked"),
-             rf"L = \frac{{1}}{{n}} \sum_{{t\,\in\,\text{{answer}}}} -\ln p(w_t \mid w_{{<t}}), \qquad n = {n}"),
+             rf"\mathcal{{L}} = \frac{{1}}{{n}} \sum_{{t\,\in\,\text{{answer}}}} -\ln p(w_t \mid w_{{<t}}), "
+             rf"\qquad n = {n}"),
             (page.label("numbers_masked_before"), before),
             (page.label("numbers_masked_now", steps=stage.history[-1].step), now)]
 

@@ -149,7 +149,8 @@ def _lines(page: Lesson, run: Run, ids: tuple[int, ...], tokens: list[str], pred
          rf"-\ln p = -\ln {latex_operand(p)} = {nats(loss)} = \frac{{{latex_operand(loss)}}}{{\ln 2}} = "
          rf"{latex_number(loss / math.log(2))}\ \text{{bits}}"),
         (page.label("numbers_mean", n=preds.n),
-         rf"L = {fraction(1, preds.n)} \sum_t -\ln p(w_t \mid w_{{<t}}) = {fraction(total, preds.n)} = {nats(mean)}"),
+         rf"\mathcal{{L}} = {fraction(1, preds.n)} \sum_t -\ln p(w_t \mid w_{{<t}}) = "
+         rf"{fraction(total, preds.n)} = {nats(mean)}"),
         (page.label("numbers_perplexity"),
          rf"e^{{L}} = e^{{{latex_operand(mean)}}} = {latex_number(preds.perplexity)}"),
         (page.label("numbers_text"),

@@ -302,7 +302,7 @@ def _grammar_lines(page: Lesson, learner: Learner, last: Progress) -> list[tuple
               f"H = -{terms} = {latex_number(grammar.entropy(np.array([p for _, p, _ in words])))}"),
              (page.label("numbers_floor", n=learning.N_WORDS), loss_and_exponential(r"\bar H", floor))]
     if math.isfinite(last.held_out):
-        lines.append((page.label("numbers_above"), rf"L - \bar H = {latex_operand(last.held_out)} - "
+        lines.append((page.label("numbers_above"), rf"\mathcal{{L}} - \bar H = {latex_operand(last.held_out)} - "
                                                    f"{latex_operand(floor)} = {latex_number(last.held_out - floor)}"))
     return lines
 

@@ -102,7 +102,8 @@ def _lines(page: Lesson, loaded: LoadedModel, example, record: pd.DataFrame) -> 
              (page.label("numbers_answer_probability"),
               rf"e^{{-{latex_operand(total)}}} = {latex_number(math.exp(-total))}")]
     if not record.empty:
-        lines.append((page.label("numbers_held_out"), loss_and_exponential("L", float(record["held_out"].iloc[-1]))))
+        held_out = float(record["held_out"].iloc[-1])
+        lines.append((page.label("numbers_held_out"), loss_and_exponential(r"\mathcal{L}", held_out)))
     return lines
 
 

@@ -257,7 +257,7 @@ def test_every_moment_is_the_model_that_was_kept(at_index: int):
     p = model.logits(torch.tensor(ids))[-1].double().softmax(-1)
     title = next(m.value for m in at.markdown if m.value.startswith("**stories-small after"))
     assert fine(at) and tokenizer.visible(int(p.argmax())).replace("`", "ˋ") in title
-    loss = float(re.search(r"L = (\d+\.\d+)", formulas(at)[0])[1])
+    loss = float(re.search(r"L} = (\d+\.\d+)", formulas(at)[0])[1])
     assert loss == pytest.approx(moment.held_out["heldout_tinystories"], abs=5e-5)
 
 
