@@ -19,7 +19,8 @@ export function drawPlan(course) {
 }
 
 /** The steps on a line of time. */
-export function drawClock({ root, header: { steps }, text }, minutes) {
+export function drawClock(course, minutes) {
+  const { root, header: { steps }, text } = course;
   const clock = make("div", "clock", root);
   clock.hidden = !steps.length;
   for (const step of steps) {

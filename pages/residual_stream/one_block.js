@@ -1,5 +1,5 @@
-// header: title_line; order ("pre" or "post"); tokens [text], one or two; rows [{name, shape, kind, lengths [text],
-// changed (text, or "")}] of a block from what enters to what leaves; widths [n], the numbers of each row. Array values:
+// header: order ("pre" or "post"); tokens [text], one or two; rows [{name, shape, kind, lengths [text], changed (text,
+// or "")}] of a block from what enters to what leaves; widths [n], the numbers of each row. Array values:
 // row by row, and in it token by token. All strips are as wide as the vectors of the stream; the hidden row takes as
 // many lines of it as it needs. The pointer reads one dimension of all rows.
 import { matrixPicture } from "../../core/components/lib/canvas.js";

@@ -125,7 +125,7 @@ def draw(page: Lesson, run: Run) -> Reading:
                         "changed": change}
                        for row, name, change in zip(rows, names, _changed(page, changes))],
               "order": scene.model.config.norm_placement, "tokens": [run.tokens[i] for i in shown],
-              "text": page.labels("blocks"), "scale": reader.scale(), "title_line": title,
+              "text": page.labels("blocks"), "scale": reader.scale(),
               "widths": [row.values.shape[-1] for row in rows]},
              key=f"{PREFIX}block", on_settings=lambda _: None, arrays={"values": values})
     return Reading(_lines(page, scene, rows), _question(page, scene), [Block.forward, normalise, Block.feed_forward],

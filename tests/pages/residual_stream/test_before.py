@@ -162,8 +162,8 @@ def test_where_a_neuron_fires_is_shown_for_all_that_are_listed():
 
 @pytest.mark.parametrize("prompt", PROMPTS)
 def test_before_which_part_an_exchange_leaves_a_trace(prompt: str | None):
-    """By hand, from the weights: attention's row for the last token with one value vector replaced, and the feed-forward
-    part, which is given that row alone.
+    """By hand, from the weights: what attention writes for the last token with one token's vector replaced. The
+    feed-forward part is given one row alone.
     """
     model, ids, shown = loaded().model, ids_of(prompt), told("block", prompt)
     layer, block = model.config.n_layers - 2, model(ids).blocks[model.config.n_layers - 2]

@@ -176,7 +176,8 @@ def test_the_feed_forward_part_adds_up_in_numbers():
     assert x + a == pytest.approx(total, abs=1e-3)
     *terms, total = numbers_in(lines[-1])
     block = loaded().model(ids_of(None)).blocks[4]
-    assert sum(terms) == pytest.approx(total, abs=1e-3) and total == pytest.approx(float(block.mlp_out[-1, 0]), abs=1e-3)
+    assert sum(terms) == pytest.approx(total, abs=1e-3)
+    assert total == pytest.approx(float(block.mlp_out[-1, 0]), abs=1e-3)
 
 
 def test_a_neuron_that_is_picked_is_listed_first_and_worked_out_and_one_that_is_not_there_is_none():
