@@ -37,7 +37,8 @@ def draw(words: TextFile) -> None:
     with st.container(key="class_bar", horizontal=True, vertical_alignment="center"):
         count = words.label("class_bar", i=number, n=len(plan.steps), minute=plan.starts[number - 1])
         look = f" {words.label('class_look')}: {escaped(step.look)}" if shown else ""
-        st.markdown(f"{count} · **{escaped(step.title)}.**{look}", width="stretch")
+        title = step.title if step.title.endswith(("?", "!", ".", "…")) else f"{step.title}."
+        st.markdown(f"{count} · **{escaped(title)}**{look}", width="stretch")
         by -= st.button(words.label("class_back"), key="class_back", disabled=number == 1 and not shown)
         by += st.button(words.label("class_next" if shown else "class_reveal"), key="class_next",
                         type="secondary" if shown else "primary", disabled=shown and last)
