@@ -4,6 +4,7 @@ import streamlit as st
 from core.app.base import catalogue, prose
 from core.app.frame import Lesson, class_plan, own_class
 from core.app.frame.class_plan import Plan
+from core.app.state import reader
 from core.app.state.fragments import rerun
 from core.sheets import handout
 from pages.course.pictures import picture
@@ -52,7 +53,8 @@ def _plan(page: Lesson, plan: Plan) -> None:
 
 def _places(plan: Plan) -> dict[str, tuple[str, dict]]:
     """The way to each step, which is open, and to the first one, which begins the class and is covered."""
-    places = {str(number): (step.lesson, step.settings) for number, step in enumerate(plan.steps, 1)}
+    usual = reader.picture_defaults()
+    places = {str(number): (step.lesson, usual | step.settings) for number, step in enumerate(plan.steps, 1)}
     return places | ({"start": (plan.steps[0].lesson, plan.opening(1))} if plan.steps else {})
 
 

@@ -29,10 +29,13 @@ class Plan:
         return tuple(itertools.accumulate((step.minutes for step in self.steps), initial=0))
 
     def opening(self, number: int, *, revealed: bool = False) -> dict:
-        """What opens step `number`, from 1, in present mode: settings for `reader.open_lesson` and `reader.link`."""
-        return self.steps[number - 1].settings | {"present": True, "class": number,
-                                                  "class_plan": "" if self.name == USUAL else self.name,
-                                                  "class_revealed": number if revealed else 0}
+        """What opens step `number`, from 1, in present mode: settings for `reader.open_lesson` and `reader.link`.
+
+        Model, prompt and selection that the step does not name are the usual ones, not those of the step before.
+        """
+        return reader.picture_defaults() | self.steps[number - 1].settings | {
+            "present": True, "class": number, "class_plan": "" if self.name == USUAL else self.name,
+            "class_revealed": number if revealed else 0}
 
 
 def plans() -> dict[str, Plan]:

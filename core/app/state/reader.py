@@ -113,6 +113,11 @@ def default_prompt() -> str:
     return example_prompts()[0]
 
 
+def picture_defaults() -> dict:
+    """OF_A_PICTURE at its defaults, as `open_lesson` and `link` take it."""
+    return {"prompt": default_prompt(), "model": cache.model_names()[0]} | dict.fromkeys(_SELECTION)
+
+
 def example_prompts() -> tuple[str, ...]:
     """The good prompts of assets/text, one a line, `\\n` for a new line."""
     return tuple(line.replace("\\n", "\n") for line in prose.load("app").section("prompts").splitlines()

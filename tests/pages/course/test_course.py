@@ -126,9 +126,10 @@ def test_a_plan_fills_its_minutes_and_asks_before_it_shows(name, minutes):
     assert plan.starts[-1] == minutes and len(plan.steps) >= 4 and plan.about
     for number, step in enumerate(plan.steps, 1):
         assert "?" in step.ask and step.look and nonsense(place_of(step.lesson, step.settings)) == []
-        own = {"present": True, "class": number, "class_plan": "" if name == "hour" else name}
-        assert plan.opening(number) == step.settings | own | {"class_revealed": 0}
-        assert plan.opening(number, revealed=True) == step.settings | own | {"class_revealed": number}
+        own = reader.picture_defaults() | step.settings | {"present": True, "class": number,
+                                                           "class_plan": "" if name == "hour" else name}
+        assert plan.opening(number) == own | {"class_revealed": 0}
+        assert plan.opening(number, revealed=True) == own | {"class_revealed": number}
 
 
 def test_every_step_and_every_lecture_is_in_a_plan():
