@@ -212,7 +212,7 @@ def alignment(x_title: str, y_title: str, theme: str, scale: float = 1.0, height
     return {"height": height, "config": altair_theme(theme, scale), "layer": [
         {"mark": "rect", "encoding": {"x": x, "y": y, "color": shade, "tooltip": tooltip}},
         {"transform": [{"filter": "datum.weight >= 0.05"}], "mark": {"type": "text", "fontSize": 11 * scale},
-         "encoding": {"x": x, "y": y, "text": _field("weight", format=".2f"),
+         "encoding": {"x": x, "y": y, "text": _field("weight", format=".2f" if scale == 1 else ".1f"),
                       "color": _inverted("datum.weight > 0.5", theme)}},
         {"transform": [{"filter": "datum.row == 0"}], "mark": symbol | {"dy": -9, "color": colour("key", theme, "ink")},
          "encoding": {"x": x, "y": edge, "text": {"field": "source"}}},

@@ -31,15 +31,15 @@ def ranked_orders(texts: Sequence[str], log_probs: np.ndarray, picked: int, titl
     points = base.mark_point(filled=True, opacity=1).encode(
         color=kinds(alt.Color, "picked", {False: colour("excluded", theme), True: colour("kept", theme)}),
         size=kinds(alt.Size, "picked", {False: 34 * scale, True: 150 * scale}))
-    return overlaid([_room(frame, y), points, *_names(frame, x, y, theme, scale)], theme, scale, height)
+    return overlaid([_room(frame, y, scale), points, *_names(frame, x, y, theme, scale)], theme, scale, height)
 
 
-def _room(frame: pd.DataFrame, y: alt.Y) -> alt.Chart:
-    """Invisible marks a little above and below the values, so that names have room: a padding of the scale would not
-    change the axis when the data change in place.
+def _room(frame: pd.DataFrame, y: alt.Y, scale: float) -> alt.Chart:
+    """Invisible marks a little above and below the values, so that names, of type that is `scale` times as large, have
+    room: a padding of the scale would not change the axis when the data change in place.
     """
     low, high = float(frame["value"].min()), float(frame["value"].max())
-    room = 0.1 * (high - low) or 1.0
+    room = 0.1 * scale * (high - low) or 1.0
     return alt.Chart(pd.DataFrame({"value": [low - room, high + room]})).mark_point(opacity=0).encode(y=y)
 
 

@@ -114,10 +114,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     relation = relations[index]
     asked = [_exercise(relation, phrasing, group, subject) for group in GROUPS]
     answers = [_leading(run, exercise) for exercise in asked]
-    dots, answer = cases(page, run, phrasing), confidence.greedy(answers[1])
-    question = question_of(phrasing, relation, subjects(relation, "untaught")[read("untaught")][0])
-    title = page.label("facts_title", question=code(question), answer=code(_text(answer)), p=probability(answer.p),
-                       truth=code(asked[1].answer.strip()))
+    dots, title = cases(page, run, phrasing), _title(page, relation, subject, asked, answers)
     note = f"{page.label(f'phrasing_note_{phrasing}')} {unmarked(origin(page, run.model_name))}"
     header = page.header("facts") | {"title_line": unmarked(title),
               "note": note.strip(),
@@ -131,6 +128,15 @@ def draw(page: Lesson, run: Run) -> Reading:
     return Reading(_lines(page, asked, answers, dots), _question(page, dots),
                    [confidence.claims, confidence.leading, mann_whitney], {"answers.csv": lambda: _table(dots)},
                    ".facts-rows", title)
+
+
+def _title(page: Lesson, relation: dict, subject: str, asked: list[Exercise], answers: list[list[Claim]]) -> str:
+    """The model's answer about the reader's own subject or, if there is none, about the untaught one."""
+    row = GROUPS.index("invented" if subject else ASKED)
+    answer = confidence.greedy(answers[row])
+    question = question_of(read("phrasing"), relation, subject or subjects(relation, ASKED)[read(ASKED)][0])
+    return page.label("facts_title_own" if subject else "facts_title", question=code(question),
+                      answer=code(_text(answer)), p=probability(answer.p), truth=code(asked[row].answer.strip()))
 
 
 def _controls(page: Lesson, relations: Sequence[dict], names: list[str]) -> tuple[int, str, str]:

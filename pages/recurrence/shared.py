@@ -14,6 +14,7 @@ from core.learning.recurrent_cells import ACTIVATIONS, GATES, MATRICES
 
 PREFIX = "recurrence_"
 CHART, CHART_PRESENT = 350, 280      # px of a chart that fits a 720 px screen, usually and in present mode
+VIEWS = 55                           # px of the control of the views, which no class shows
 # colours of the networks
 MEANINGS = {"rnn": "residual", "lstm": "mlp", "gru": "position", "attention": "attention", "generation": "query",
             "bottleneck": "residual", "bound": "excluded"}
@@ -47,7 +48,7 @@ own_seed = functools.partial(selection_controls.own_seed, SETTINGS)
 
 def chart_height(less: int = 0) -> int:
     """The height of a chart that fits the first screen, in pixels; `less`: the height of other elements there."""
-    return (CHART_PRESENT if reader.present() else CHART) - less
+    return (CHART_PRESENT if reader.present() else CHART) + (VIEWS if reader.class_step() else 0) - less
 
 
 def slider(page: Lesson, name: str, step: float, width: int = 190) -> int | float:

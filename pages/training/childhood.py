@@ -162,7 +162,7 @@ def _curves(page: Lesson, moments: tuple[Milestone, ...], at: int, guess: float 
     """Chart the losses and the scores over the moments, with the picked one marked, and the reader's guess of a step.
     """
     with side_by_side():
-        st.caption(page.label("caption_childhood"))
+        st.caption(page.label("caption_childhood_present" if reader.present() else "caption_childhood"))
         late = st.toggle(page.label("late"), **attached("late"))
     first = max(0, steepest(moments) - BEFORE) if late else 0
     losses = [first_loss(moment) for moment in moments]
