@@ -3,17 +3,22 @@ presenter's pen, pointer and black screen; and a class of one's own, put togethe
 """
 from __future__ import annotations
 
+import itertools
 import json
 import re
+import urllib.parse
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from core.app.base import prose
 from core.app.frame import class_plan, own_class
+from core.app.frame.class_plan import Plan
+from core.app.state import reader
 from tests.browser.serving import settle
 
-COURSE, APP, HOUR = prose.load("course"), prose.load("app"), class_plan.plans()["hour"]
+COURSE, APP, PLANS = prose.load("course"), prose.load("app"), class_plan.plans()
+HOUR, DIGITS = PLANS[class_plan.USUAL], "1234567890"
 PROJECTOR = {"width": 1280, "height": 720}
 INKED = """async (node) => {
     await new Promise(requestAnimationFrame);
@@ -22,31 +27,63 @@ INKED = """async (node) => {
 LOOK = f"{APP.label('class_look')}:"
 
 
-def bar_says(page: Page, number: int, look: bool) -> None:
+def bar_says(page: Page, number: int, look: bool, plan: Plan = HOUR) -> None:
     """Wait until the bar says that step, with or without what to look for."""
     bar = page.locator(".st-key-class_bar")
-    bar.get_by_text(f"{number} / {len(HOUR.steps)}").wait_for()
+    bar.get_by_text(f"{number} / {len(plan.steps)} ·").wait_for()
     (bar.get_by_text(LOOK).wait_for() if look else page.locator(".question .ask").wait_for())
     settle(page)
 
 
-def test_a_class_is_led_by_keys_alone_from_its_first_question_to_its_last_picture(open_page):
-    """Each step is covered by its question; revealed, its picture ends above the bar."""
-    page = open_page("course?course_view=class", **PROJECTOR)
-    page.locator("a.start").click()
-    for number, step in enumerate(HOUR.steps, 1):
-        bar_says(page, number, look=False)
-        expect(page.locator(".question .ask")).to_have_text(step.ask)
-        assert page.locator(f".st-key-{step.lesson}_bar, .st-key-lesson_head:visible").count() == 0
-        page.keyboard.press(("ArrowRight", "PageDown")[number % 2])
-        bar_says(page, number, look=True)
-        assert page.locator(".question .ask").count() == 0 and f"class_revealed={number}" in page.url
-        page.keyboard.press("PageDown")
+def to_walk(plan: Plan) -> list[int]:
+    """The steps of a plan that no plan before it has, its first and its last, and those that no digit leads to."""
+    known = {step.title for other in itertools.takewhile(lambda other: other is not plan, PLANS.values())
+             for step in other.steps}
+    return [number for number, step in enumerate(plan.steps, 1)
+            if step.title not in known or number in (1, len(plan.steps)) or number >= len(DIGITS)]
+
+
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
+def test_a_class_is_led_by_keys_alone_from_its_first_question_to_its_last_picture(open_page, plan):
+    """Each step is covered by its question; revealed, it shows its own prompt and model, and the bar says all that it
+    has to say. A digit leads past the steps that another plan has shown.
+    """
+    page = open_page(f"course?course_view=class&course_plan={plan.name}", **PROJECTOR)
+    page.locator("a.start").press("Enter")
+    walked = to_walk(plan)
+    for before, number in itertools.pairwise((0, *walked)):
+        if number > before + 1:
+            bar_says(page, before + 1, look=False, plan=plan)
+            page.keyboard.press(DIGITS[number - 1])
+        covered_and_revealed(page, plan, number)
+        if number < len(plan.steps):
+            page.keyboard.press("PageDown")
     assert page.errors == []
+
+
+def covered_and_revealed(page: Page, plan: Plan, number: int) -> None:
+    step = plan.steps[number - 1]
+    bar_says(page, number, look=False, plan=plan)
+    expect(page.locator(".question .ask")).to_have_text(step.ask)
+    assert page.locator(f".st-key-{step.lesson}_bar, .st-key-lesson_head:visible").count() == 0
+    page.keyboard.press(("ArrowRight", "PageDown")[number % 2])
+    bar_says(page, number, look=True, plan=plan)
+    assert page.locator(".question .ask").count() == 0 and f"class_revealed={number}" in page.url
+    assert page.locator(".stAlert:visible, .stException").count() == 0
+    assert page.locator(".st-key-prompt textarea").input_value() == step.settings.get("prompt", reader.default_prompt())
+    said = urllib.parse.parse_qs(urllib.parse.urlsplit(page.url).query)
+    assert said.get("model", ["stories"]) == [step.settings.get("model", "stories")]
+    assert page.locator(".st-key-class_bar [data-testid=stMarkdown]").first.evaluate(
+        "(node) => node.scrollHeight - node.clientHeight") <= 1
+
+
+def test_keys_lead_back_to_the_question_and_to_a_step_by_its_number(open_page):
+    page = open_page("tokens?tokens_merged=0&present=true&class=2&class_revealed=2", **PROJECTOR)
+    bar_says(page, 2, look=True)
     page.keyboard.press("ArrowLeft")
-    bar_says(page, len(HOUR.steps), look=False)
-    page.keyboard.press("2")
     bar_says(page, 2, look=False)
+    page.keyboard.press("3")
+    bar_says(page, 3, look=False)
     assert "class_revealed" not in page.url
 
 

@@ -35,7 +35,8 @@ def draw(words: TextFile) -> None:
     step, shown, last = plan.steps[number - 1], reader.class_revealed(), number == len(plan.steps)
     by = 0
     with st.container(key="class_bar", horizontal=True, vertical_alignment="center"):
-        count = words.label("class_bar", i=number, n=len(plan.steps), minute=plan.starts[number - 1])
+        start, end = plan.starts[number - 1:number + 1]
+        count = words.label("class_bar", i=number, n=len(plan.steps), start=start, end=end)
         look = f" {words.label('class_look')}: {escaped(step.look)}" if shown else ""
         title = step.title if step.title.endswith(("?", "!", ".", "…")) else f"{step.title}."
         st.markdown(f"{count} · **{escaped(title)}**{look}", width="stretch")
