@@ -261,7 +261,7 @@ def _patterns(page: Lesson) -> Reading:
     lines.append((page.label("numbers_share"), rf"\frac{{{share}}}{{{n}^2}} = {latex_number(share / n / n)}"))
     return Reading(lines, _patterns_question(page, n),
                    [sparse.pattern_mask, sparse.layers_between], {"patterns.csv": lambda: _pairs_table(patterns)},
-                   ".sparse canvas", _patterns_title(page.words, patterns),
+                   ".sparse .masks", _patterns_title(page.words, patterns),
                    page.table(rows, "name", "kept", "reach", labels="patterns"), explanation="cost_patterns")
 
 
