@@ -134,10 +134,12 @@ def joined(context: str | None, text: str) -> str:
 
 def row_of(page: Lesson, s: Scored, label: str = "") -> dict:
     """A text as token_bits.js reads it."""
-    return {"label": label, "tokens": s.tokens,
-            "bits": [round(float(value), 6) for value in s.bits], "text": s.text,
-            "summary": page.label("row_summary_present" if reader.present() else "row_summary", ln=plain_number(s.total, 2), bits=plain_number(s.total_bits, 1),
-                                  rate=plain_number(s.rate, 2), perplexity=plain_number(s.perplexity, 1))}
+    summary = page.label("row_summary_present" if reader.present() else "row_summary", ln=plain_number(s.total, 2),
+                         bits=plain_number(s.total_bits, 1), rate=plain_number(s.rate, 2),
+                         perplexity=plain_number(s.perplexity, 1))
+    return {"label": label, "tokens": s.tokens, "bits": [round(float(value), 6) for value in s.bits], "text": s.text,
+            "summary": summary}
+
 
 
 def draw_chart(name: str, figure: Callable, inputs: Sequence, heights: tuple[int, int]) -> None:
