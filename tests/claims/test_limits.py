@@ -117,7 +117,7 @@ def test_it_promises_too_much_on_the_apps_pages():
 
 @claims("limits.md", "Move the threshold until no made-up answer is said. How many right ones are lost? Then ask *in a "
         "story*, and see what happens to the facts that the model was taught.")
-def test_a_book_that_nobody_wrote():
+def test_a_play_that_nobody_wrote():
     settings = experiment("limits", "invention").settings
     surest = certainty("taught", "invented").max()
     assert settings["limits_phrasing"] == "taught" and settings["limits_threshold"] < surest < 1

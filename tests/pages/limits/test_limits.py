@@ -281,8 +281,10 @@ def test_the_experiments_lead_where_they_say():
     first, second = (next(one for one in WORDS.experiments if one.id == name) for name in ("invention", "hundred"))
     at = open_at()
     at = lessons.opened("limits", {key.removeprefix("limits_"): str(value) for key, value in first.settings.items()})
-    rows = given(at, "limits_facts")["rows"]
-    assert rows[2]["ask"] == 'Q: Who wrote "The Umbrella of Zorb"? A:' and rows[2]["own"] is not None
+    header = given(at, "limits_facts")
+    row = header["rows"][2]
+    assert row["ask"] == 'Q: Who wrote the play "Three Spoons"? A:' and row["own"] > 0.5     # sure of what nobody wrote
+    assert header["title_line"].startswith('Who wrote the play "Three Spoons"?')             # and the headline says it
     at = lessons.opened("limits", {key.removeprefix("limits_"): str(value) for key, value in second.settings.items()})
     rows = given(at, "limits_recital")["rows"]
     nats = [float(re.search(r"([\d.]+) nats", row["sum"])[1]) for row in rows]
