@@ -58,19 +58,22 @@ class PredictionView {
     const strip = make("section", "strip", this.root);
     strip.ariaLabel = question;
     const left = make("div", "figure", strip);
-    make("p", right ? "verdict right" : "verdict", left, right ? this.labels.right : this.labels.wrong);
+    const verdict = make("p", right ? "verdict right" : "verdict", left, right ? "✓ " : "✗ ");
+    make("span", "", verdict, right ? this.labels.right : this.labels.wrong);
     shownGuess(make("div", "shown", left), this.header);
     const side = make("div", "side", strip);
     if (statements.length) this.askWhatHappened(side, statements, seen);
     else inline(make("p", "reason", side), this.header.reason);
-    // on a wall the picture needs the room: what is seen in it waits behind a button
-    if (this.header.scale > 1) {
-      strip.classList.add("folded");
-      const unfold = () => { strip.classList.remove("folded"); open.remove(); };
-      const open = button(strip, this.labels.unfold, "", unfold, "unfold");
-    }
+    if (this.header.scale > 1) this.fold(strip);
     const close = button(strip, "×", this.labels.close, () => strip.remove(), "close");
     close.ariaLabel = this.labels.close;
+  }
+
+  /** On a wall the picture needs the room: what is seen in it waits behind a button, which folds it again. */
+  fold(strip) {
+    const open = button(strip, this.labels.unfold, "", () => toggle(), "unfold");
+    const toggle = () => { open.ariaExpanded = String(!strip.classList.toggle("folded")); };
+    toggle();
   }
 
   askWhatHappened(side, statements, seen) {
