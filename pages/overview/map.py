@@ -12,16 +12,18 @@ import numpy as np
 import streamlit as st
 
 from core.app.base import catalogue
-from core.app.frame import Lesson, Prediction, Reading, cannot, next_word
+from core.app.frame import Cell, Lesson, Prediction, Reading, Truth, cannot, guess_of
 from core.app.frame.selection_controls import shared_seed
 from core.app.state import Run, dice, reader
 from core.app.state.fragments import redraw
 from core.components import declare
 from core.components.lib.bytes import pack
+from core.figures.numbers import readable
 from pages.overview import below, packing
 from pages.overview.shared import MAP, packed_pass, truncation_of
 
-MOST_QUOTED = 100     # characters of the prompt in the question
+MOST_OPEN = 8         # blocks: of more, the map may open some alone (layout.js)
+ADDING = "attention", "feed_forward"     # the parts of a block, from the top
 HISTORY = "overview_history"
 OPEN = "overview_open"      # in the session: the lesson that a click in the map asks for
 MAP_TEXT = ("title", "title_long", "play", "play_hint", "pause", "back", "forth", "open", "chips", "chip_hint",
@@ -37,24 +39,27 @@ _map = declare("overview_map", HERE / "map.js", html=(HERE / "map.html").read_te
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which word comes next, or in an encoder, which one belongs in the blank; another row has no question."""
-    is_asked = reader.picked_position() in (None, run.asked)
-    if not run.own_ids or not run.has_head or not is_asked:
+    """Which part of the blocks adds the longest vector to the row of the token that the model is asked about; another
+    row has no question, nor has a model whose blocks may not all be open.
+    """
+    config = run.model.config
+    is_shown = run.own_ids and run.has_head and reader.picked_position() in (None, run.asked)
+    if not is_shown or config.d_ff is None or not 1 < config.n_layers <= MOST_OPEN:
         return None
-    if run.is_encoder and run.token_ids[run.asked] != run.tokenizer.mask_token:
-        return None
-    return next_word("pass", run, lambda logits: 0 if _stands_out(logits) else 1, text=_end_of(run))
+    parts = page.label("row_attention"), page.label("row_mlp")
+    columns = [page.label("block", block=block) for block in range(config.n_layers)]
 
+    def truth(guess: int) -> Truth:
+        lengths = {name: norms[:, run.asked] for name, norms in packing.norm_arrays(run.trace).items()}
+        added, after = np.stack([lengths[part] for part in ADDING]), lengths["stream"][1:]      # (2, L), (L)
+        part, block = divmod(int(added.argmax()), config.n_layers)
+        said = [f"+ {readable(float(added.flat[at]))}" for at in (added.argmax(), guess)]
+        return Truth(int(added.argmax()), said=said[0], own=said[1], seen=int((np.diff(after) <= 0).any()), values={
+            "block": block, "part": parts[part], "length": readable(float(added.max())),
+            "after": readable(float(after[block]))})
 
-def _stands_out(logits: np.ndarray) -> bool:
-    """Whether the likeliest token has more than twice the probability of the next."""
-    second, first = np.sort(logits)[-2:]
-    return bool(first - second > np.log(2))
-
-
-def _end_of(run: Run) -> str:
-    """The last words of the prompt."""
-    return run.text if len(run.text) <= MOST_QUOTED else "… " + run.text[-MOST_QUOTED:].partition(" ")[2]
+    asked = {"token": run.tokens[run.asked], "d": config.d_model, "n": config.n_layers, "m": 2 * config.n_layers}
+    return Prediction("pass", Cell(parts, columns), truth, asked)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -79,7 +84,9 @@ def _draw_map(page: Lesson, run: Run) -> None:
     selection, existing = reader.selection(), {entry.id for entry in catalogue.existing()}
     sizes, arrays, candidates = packed_pass(run)
     text = {key: page.label(key) for key in page.words.labels if key in MAP_TEXT or key.startswith(MAP_PARTS)}
+    guess = guess_of(page, "pass", run)
     header = {**sizes, **of_position(run, selection.position), "candidates": candidates,
+              "guess": None if guess is None else [ADDING[guess // sizes["layers"]], guess % sizes["layers"]],
               "layer": selection.layer, "text": text | own_words(page, run), "canUndo": can_undo(),
               "lessons": {part: lesson for part, lesson in LESSONS.items() if lesson in existing},
               "scale": reader.scale(), "theme": reader.theme()}

@@ -7,7 +7,7 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from core.app.base import catalogue, prose
-from core.app.frame import prediction
+from core.app.frame import prediction, prompt_use
 from tests.helpers.lessons import fine, open_at
 from tests.helpers.messages import given, unpacked
 
@@ -39,12 +39,18 @@ def question(at: AppTest) -> dict:
 def commit(at: AppTest, lesson: str, name: str, guess: Any, sure: int | None = None) -> dict:
     """Commit to a guess; what is told of it, and as "true" the statement that is called true."""
     session = at.session_state
-    about = session["model"], session["prompt"]
+    about = session["model"], session["prompt"] if reads_prompt(at, lesson, name) else ""
     session[prediction.MADE] = {f"{lesson}/{name}": prediction.Made(about, guess, sure)}
     at.run()
     assert fine(at), [e.value for e in (*at.exception, *at.error)]
     sent = given(at, "prediction")
     return sent | {"true": sent["statements"][sent["seen"]]}
+
+
+def reads_prompt(at: AppTest, lesson: str, view: str) -> bool:
+    """Whether the view reads the prompt, as its settings stand."""
+    name, value = prompt_use.UNREAD.get(lesson, {}).get(view, ("", None))
+    return value is None or bool(name) and str(at.session_state[f"{lesson}_{name}"]).lower() == value
 
 
 def told(lesson: str, name: str, guess: Any, **query: str) -> dict:

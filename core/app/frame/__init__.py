@@ -7,7 +7,6 @@ from core.app.frame.guesses import Cell, Number, Options, Place, Word
 from core.app.frame.lesson import Lesson
 from core.app.frame.prediction import Prediction, Truth, guess_of
 from core.app.frame.views import Reading, cannot
-from core.app.frame.word_guess import next_word
 
 __all__ = ["Cell", "Lesson", "Number", "Options", "Place", "Prediction", "Question", "Reading", "Truth", "Word",
-           "cannot", "guess_of", "next_word"]
+           "cannot", "guess_of"]

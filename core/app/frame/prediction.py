@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from core.app.base.prose import TextFile
+from core.app.frame import prompt_use
 from core.app.frame.guesses import Guess
 from core.app.state import reader
 from core.app.state.fragments import EXPERIMENTS, PICTURE, rerun_in_turn
@@ -213,7 +214,8 @@ def _made(key: str) -> Made | None:
 
 
 def _about(run: Run) -> tuple:
-    return run.model_name, run.text
+    """What of the prompt bar the open view's question is about: the model, and the prompt where the view reads it."""
+    return run.model_name, run.text if prompt_use.now().is_read else ""
 
 
 def _key(page: Lesson, name: str) -> str:

@@ -1,34 +1,19 @@
-"""The guess that most pictures of a prediction begin with: which token comes next, in the reader's own word."""
-from collections.abc import Callable
-
+"""A guess that is a word of the reader's own, beside what the model finds likely."""
 import numpy as np
 
-from core.app.frame.guesses import Word
 from core.app.frame.named_token import look_up
-from core.app.frame.prediction import Prediction, Truth
-from core.app.state.run import Run
+from core.app.frame.prediction import Truth
 from core.figures.numbers import probability
 from core.model.tokenizer import Tokenizer
 
 N_BARS = 4
 
 
-def next_word(name: str, run: Run, seen: Callable[[np.ndarray], int] = lambda logits: 0, **values) -> Prediction:
-    """The question `name` for the token that the run is asked about; a typed word counts as its first token, with a
-    space before it or without, whichever is likelier.
-
-    seen: the statement that is true of the picture, by the logits (|V|,). The reason may name {top}, {p}, {word},
-    {own}, {rank} and {n}.
-    """
-    def truth(typed: str) -> Truth:
-        logits = run.logits(run.asked)
-        return judged(typed, logits, run.tokenizer, seen(logits), **values)
-
-    return Prediction(name, Word(), truth, values)
-
-
 def judged(typed: str, logits: np.ndarray, tokenizer: Tokenizer, seen: int = 0, **values) -> Truth:
-    """A typed word beside the likeliest tokens under logits (|V|,); `values` are further ones of the reason."""
+    """A typed word beside the likeliest tokens under logits (|V|,); `values` are further ones of the reason.
+
+    seen: the statement that is true of the picture. The reason may name {top}, {p}, {word}, {own}, {rank} and {n}.
+    """
     own, top = token_of(typed, tokenizer, logits), [int(i) for i in np.argsort(-logits, kind="stable")[:N_BARS]]
     bars = [(tokenizer.visible(i), look_up(logits, i, "").probability, i == own) for i in [*top, *({own} - set(top))]]
     found = look_up(logits, own, typed)

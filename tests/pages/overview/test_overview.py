@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -14,17 +15,16 @@ from streamlit.testing.v1 import AppTest
 
 from core.app.base import prose
 from core.app.compute import cache
-from core.app.frame import Lesson
 from core.app.state.dice import Dice
 from core.app.state.run import Run, read
+from core.figures.numbers import readable
 from core.model.config import ModelConfig
 from core.model.sampling import truncate
 from core.model.transformer import Transformer
 from pages.overview import below, packing
-from pages.overview import map as pass_map
 from tests.helpers import lessons, messages
 from tests.helpers.messages import formulas, numbers_in
-from tests.helpers.predictions import ask, commit
+from tests.helpers.predictions import ask, commit, question
 from tests.helpers.prompts import PROMPTS
 from tests.pages.test_pages import opened
 
@@ -204,37 +204,32 @@ def test_the_parts_add_up_to_the_model():
 # ---- before the map --------------------------------------------------------------------------------------------------
 
 
-def probabilities(model: str, prompt: str) -> tuple[np.ndarray, cache.LoadedModel]:
-    """Of the next token, in float64 from the logits."""
+@pytest.mark.parametrize(("model", "prompt"), [("stories", "The cat sat on the"), ("stories-small", "Once upon a")])
+def test_the_part_that_adds_the_longest_vector_is_told_and_its_length(model: str, prompt: str):
+    told = commit(ask("overview", "pass", model=model, prompt=prompt), "overview", "pass", 0)
     there = cache.shared_model(model, "cpu")
     with torch.inference_mode():
-        u = there.model(torch.tensor([0, *there.tokenizer.encode(prompt)])).logits[-1].double().numpy()
-    return np.exp(u - u.max()) / np.exp(u - u.max()).sum(), there
+        trace = there.model(torch.tensor([0, *there.tokenizer.encode(prompt)]))
+    stream = [float(x[-1].double().square().sum().sqrt()) for x in trace.depths]
+    # what a part has added is what the stream is more after it than before
+    added = [[float((end[-1] - start[-1]).double().square().sum().sqrt()) for end, start in pairs] for pairs in (
+        [(block.resid_mid, block.resid_pre) for block in trace.blocks],
+        [(block.resid_post, block.resid_mid) for block in trace.blocks])]
+    part, block = max(((part, block) for part in (0, 1) for block in range(len(trace.blocks))),
+                      key=lambda at: added[at[0]][at[1]])
+    assert told["answer"] == part * len(trace.blocks) + block and told["own"] == f"+ {readable(added[0][0])}"
+    assert told["said"] == f"+ {readable(added[part][block])}"
+    assert told["right"] == (part == block == 0)
+    assert f"block {block}, {('attention', 'feed-forward')[part]}" in told["reason"]
+    assert f"length {readable(stream[block + 1])}." in told["reason"]
+    assert ("grow" in told["true"]) == all(a < b for a, b in pairwise(stream[1:]))
 
 
-@pytest.mark.parametrize(("model", "prompt"), [("stories", "The cat sat on the"), ("stories-small", "Once upon a"),
-                                               ("stories", "Lily and Tom saw a big")])
-def test_the_word_that_comes_next_is_told_with_both_probabilities(model: str, prompt: str):
-    told = commit(ask("overview", "pass", model=model, prompt=prompt), "overview", "pass", "dog", 30)
-    p, there = probabilities(model, prompt)
-    order, (dog,) = np.argsort(-p, kind="stable"), there.tokenizer.encode(" dog")
-    assert told["answer"] == there.tokenizer.visible(int(order[0]))
-    assert [bar[1] for bar in told["bars"][:4]] == pytest.approx(p[order[:4]], rel=1e-4)
-    assert f"place {int((p > p[dog]).sum()) + 1} of {len(p)}" in told["reason"]
-    assert ("more than twice" in told["true"]) == (p[order[0]] > 2 * p[order[1]])
-
-
-def test_an_encoder_is_asked_for_the_word_in_its_blank_alone(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(Run, "has_head", property(lambda run: True))      # it predicts without one of its own
-    page = Lesson("overview", prose.load("overview").of_kind("encoder"), prose.load("app"))
-    there = cache.shared_model("blanks", "cpu")
-    run = read(there, "The cat sat on the ____ and ate its dinner.")
-    told = pass_map.predict(page, run).truth("mat")
-    logits, blank = there.model(torch.tensor(run.token_ids)).logits, run.token_ids.index(there.tokenizer.mask_token)
-    best = int(logits[blank].argmax())
-    assert told.answer == there.tokenizer.visible(best)
-    assert "in the blank" in page.words.entries("before")[0].settings["ask"]
-    assert pass_map.predict(page, read(there, "The cat sat on the mat.")) is None
+def test_the_map_marks_the_guess():
+    at = ask("overview", "pass")
+    layers = len(question(at)["guess"]["columns"])
+    commit(at, "overview", "pass", layers + 2)
+    assert given(at)["guess"] == ["feed_forward", 2]
 
 
 def test_of_an_earlier_row_nothing_is_asked():

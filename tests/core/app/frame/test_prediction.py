@@ -10,7 +10,7 @@ from core.app.frame import prediction
 from core.app.frame.guesses import Cell, Number, Options, Place, Word
 from tests.helpers.lessons import fine, open_at
 from tests.helpers.messages import given
-from tests.helpers.predictions import all_asked, ask, commit, modes, question, some_guess, words_on
+from tests.helpers.predictions import all_asked, ask, commit, modes, question, reads_prompt, some_guess, words_on
 
 HOSTILE = (None, True, -1, 99, 2.5, "1", "x" * 10**6, [], {}, math.nan, math.inf)
 
@@ -63,6 +63,9 @@ def test_nothing_on_the_page_tells_the_answer_before_the_guess_and_after_it_all_
     assert len(set(told["statements"])) == len(told["statements"])
     if told["said"]:
         assert str(told["said"]) not in before
+    if not reads_prompt(at, lesson, name):
+        at.session_state["prompt"] = "The dog ran to the door and barked."
+        assert fine(at.run()) and "told" in modes(at)
 
 
 def test_the_question_is_asked_once_and_looking_anyway_is_remembered():
@@ -88,10 +91,10 @@ def test_a_guess_is_told_only_of_the_prompt_that_was_asked_about():
 
 
 def test_a_word_is_shown_beside_the_likeliest_with_its_own_probability():
-    at = ask("overview", "pass")
-    told = commit(at, "overview", "pass", "zebra", 80)
+    at = ask("architectures", "blank")
+    told = commit(at, "architectures", "blank", "zebra", 80)
     mine = [bar for bar in told["bars"] if bar[2]]
     assert len(mine) == 1 and mine[0] == told["bars"][-1] and not told["right"] and told["sure"] == 80
-    best = commit(at, "overview", "pass", told["answer"].strip("·"), 80)
+    best = commit(at, "architectures", "blank", told["answer"].strip("·"), 80)
     assert best["right"] and best["bars"][0][2] and len(best["bars"]) == 4
     assert given(at, "prediction")["bars"][0][1] == pytest.approx(told["bars"][0][1])
