@@ -59,14 +59,18 @@ class Worksheet {
   constructor(root) {
     this.root = root;
     this.bar = make("div", "bar", root);
-    this.title = make("div", "title", this.bar);
+    const head = make("div", "head", this.bar);
+    this.title = make("div", "title", head);
     this.title.role = "status";
+    const parts = make("div", "parts", head);
+    this.parts = [0, 1].map((part) => button(parts, "", "", () => this.turn(part)));
     this.verdict = spokenLine(this.bar, "verdict");
     const acts = make("div", "acts", this.bar);
     this.buttons = Object.fromEntries([...OF_A_CELL, "reset"]
       .map((act) => [act, button(acts, "", "", () => this[act](), act)]));
     acts.onpointerdown = (event) => event.preventDefault();     // the cell keeps the focus
     this.sheet = make("div", "sheet", root);
+    this.turn(0);
     const keeper = make("div", "keeper", root);
     keeper.ariaHidden = "true";
     this.svg = draw("svg", { class: "worksheet-picture" }, keeper);
@@ -80,6 +84,7 @@ class Worksheet {
     this.text = header.text;
     for (const [act, node] of Object.entries(this.buttons))
       Object.assign(node, { textContent: this.text[act], title: this.text[`${act}_help`] ?? "" });
+    this.parts.forEach((node, part) => { node.textContent = this.text[`part_${part}`]; });
     if (same) return;
     const { identity, tokens, given, solution, mistakes, cells } = header;
     Object.assign(this, { identity, tokens, given: numbersIn(given), solution: numbersIn(solution),
@@ -90,6 +95,12 @@ class Worksheet {
     for (const name of [...GIVEN, ...STEPS]) this.matrix(name);
     this.paint();
     this.say();
+  }
+
+  /** Of a sheet that is too high for a projector, two rows of matrices are shown at a time: worksheet.css. */
+  turn(part) {
+    this.sheet.dataset.part = part;
+    this.parts.forEach((node, i) => { node.ariaPressed = String(i === part); });
   }
 
   matrix(name) {
@@ -141,6 +152,7 @@ class Worksheet {
     const next = this.fields[to[pressed]]?.input, sideways = ["ArrowLeft", "ArrowRight"].includes(pressed);
     event.stopPropagation();
     if (next || !sideways) event.preventDefault();
+    if (next && !next.checkVisibility()) this.turn(1 - Number(this.sheet.dataset.part));
     next?.focus();
     next?.select();
   }
