@@ -35,7 +35,7 @@ from pages.architectures.shared import (
 )
 
 POWERS = (16, 32, 64, 128, 256)
-CHART, PRESENT_CHART = 290, 215      # px
+CHART, PRESENT_CHART = 290, 265      # px
 SHORT, LONG = 256, 4096              # tokens of the two texts that are asked about
 FASTER = 100                         # times the operations, in the question below the picture
 FEW = 4                              # layers, likewise

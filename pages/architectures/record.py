@@ -12,7 +12,7 @@ from core.figures.numbers import grouped, latex_number, readable, superscript
 from pages.architectures import charts as figures
 from pages.architectures.shared import PREFIX, SETTINGS, attached, choice, prefixed, read, show
 
-CHART, PRESENT_CHART = 370, 270      # px
+CHART, PRESENT_CHART = 370, 335      # px
 NAMED = ("Transformer (big)", "GPT", "BERT large", "GPT-2", "T5", "GPT-3", "GShard", "GLaM", "PaLM", "Chinchilla",
          "LLaMA", "PanGu-Σ", "LLaMA 2")
 

@@ -32,7 +32,7 @@ from pages.attention.shared import PREFIX, listed, numbered, own_seed, read, sho
 # three models that differ in the score alone
 TRAINED = {"dot": "positions-learned", "multiplicative": "scores-multiplicative", "additive": "scores-additive"}
 SHOWN = 7                     # candidates in the paired bars
-CHART, CHART_PRESENT = 290, 240     # height of a chart in pixels
+CHART, CHART_PRESENT = 290, 265     # height of a chart in pixels
 SEEN_CHANGE = 0.05            # of a probability: what one sees in a bar
 ASKED_WINDOW = 4              # keys of the question's sliding window
 

@@ -95,12 +95,13 @@ def draw(page: Lesson, run: Run) -> Reading:
     plane, beside = st.columns([3, 2], gap="medium")
     points = _points(page, paths, names, space.names)
     with plane:
-        show(figures.two_paths(points, axis_titles(page, paths.projection, 2), **look()), "paths")
+        show(figures.two_paths(points, axis_titles(page, paths.projection, 2), **look(noted=50)), "paths")
     with beside:
         nearest = {page.label(f"near_{path}"): [space.names[i] for i in way] for path, way in zip("ab", paths.nearest)}
         guess = guess_of(page, "contexts", run, **_asked(run, other, token_id))
         mine = None if guess is None else (page.frame_words.label("before_mine"), guess)
-        show(figures.alike_by_depth(paths.cosines, names, nearest, page.label("axis_alike"), mine, **look()), "alike")
+        show(figures.alike_by_depth(paths.cosines, names, nearest, page.label("axis_alike"), mine, **look(noted=50)),
+             "alike")
     return Reading(_lines(page, paths, last), _question(page, run, paths, names),
                    [embeddings.path, embeddings.principal_axes, stream_and_heads.cosines],
                    {"paths.csv": lambda: points.drop(columns="label")}, f".st-key-{PREFIX}paths", title)

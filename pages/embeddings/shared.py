@@ -20,7 +20,7 @@ from pages.embeddings.charts import kind_of
 
 PREFIX = "embeddings_"
 CHART = 425            # px of a chart: the rest of a 720 px screen
-CHART_PRESENT = 350    # the same in present mode
+CHART_PRESENT = 400    # the same in present mode
 HELPED = ("word", "expected")      # fields with a help; of several in one line only the last
 MOST_CHARACTERS = 60   # of a typed word
 N_TOLD = 4             # nearest tokens that are told beside a guess

@@ -9,7 +9,7 @@ import { emOf, monoFont, shortened } from "../../core/components/lib/text.js";
 import { mounted, redrawn, TitledView } from "../../core/components/lib/view.js";
 
 // em: a row lower than LOW has token and number side by side, in present mode
-const ROW = 2.75, LEAST = 7.2, LOW = 2.3;
+const ROW = 2.75, LEAST = 7.2, LEAST_PRESENT = 6.8, LOW = 2.3;
 
 class Beam extends TitledView {
   constructor(root) {
@@ -46,7 +46,7 @@ class Beam extends TitledView {
   paint() {
     const width = this.place.clientWidth, em = emOf(this.root);
     if (!width || !this.steps) return;
-    const n = this.steps.length, column = Math.max(width / n, LEAST * em);
+    const n = this.steps.length, column = Math.max(width / n, (this.scale > 1 ? LEAST_PRESENT : LEAST) * em);
     const most = Math.max(...this.steps.map((step) => step.length)), best = this.steps[n - 1][0];
     const row = Math.min(ROW * em, this.scale > 1 ? Math.max(1.6 * em, (window.innerHeight - 32.6 * em) / most)
         : Math.max(2.35 * em, (window.innerHeight - 26 * em) / most)), box = column - 2.1 * em, top = 1.6 * em;

@@ -26,7 +26,7 @@ LEAST = 1e-4                    # least probability, in one of the two texts, of
 LEAST_RATIO = 1e-3              # and of one that is listed by its ratio
 CLOSE = 5                       # percent: a guess so far from what moves is close enough
 MOST_COUNTED, MOST_CHARACTERS, MOST_WORDS = 10, 300, 60
-CHART = {"height": 310, "presenting": 252}     # px
+CHART = {"height": 310, "presenting": 267}     # px
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ def _sentences(page: Lesson, run: Run, name: str) -> Reading:
     left, right = st.columns([3, 2], gap="medium")
     with left:
         show(figures.spreads(words[:n], [(lanes[key], table[:n]) for key, table in tables.items()],
-                             page.label("axis_all"), **look(**CHART | {"presenting": 215})), "spreads")
+                             page.label("axis_all"), **look(**CHART | {"presenting": 265})), "spreads")
     with right:
         _variations(page, run, {lanes[key]: p for key, p in sets.items()})
     return Reading(_spread_lines(page, word, most), _question(page, run, pair), [Spread, contrasts.log_ratios, exceeds],

@@ -9,7 +9,7 @@ import torch
 from core.app.compute import cache
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.frame.prediction import guess_of
-from core.app.state import Run
+from core.app.state import Run, reader
 from core.figures.lines import Axis
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import recurrent_cells
@@ -99,7 +99,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     st.markdown(f"**{title}**")
     names = network_names(page, LINES) | {"rnn": page.label(f"network_{activation}")}
     show_lines("gradient", _frame(norms), names, Axis(page.label("axis_distance")),
-               Axis(page.label("axis_gradient"), "log"), chart_height(0 if guess is None else TOLD), picked=distance,
+               Axis(page.label("axis_gradient"), "log"),
+               chart_height(0 if guess is None or reader.present() else TOLD), picked=distance,
                guess=None if guess is None else (distance, guess, page.frame_words.label("before_mine")))
     return Reading(_lines(page, norms, norm, distance, bias), _question(page, setting),
                    [recurrent_cells.step_jacobians, recurrent_cells.gradient_norms,

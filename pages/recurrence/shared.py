@@ -13,8 +13,8 @@ from core.figures.lines import Axis
 from core.learning.recurrent_cells import ACTIVATIONS, GATES, MATRICES
 
 PREFIX = "recurrence_"
-CHART, CHART_PRESENT = 350, 280      # px of a chart that fits a 720 px screen, usually and in present mode
-VIEWS = 55                           # px of the control of the views, which no class shows
+CHART, CHART_PRESENT = 350, 325      # px of a chart that fits a 720 px screen, usually and in present mode
+VIEWS = 10                           # px that a class gains: it shows no control of the views, and its bar is higher
 # colours of the networks
 MEANINGS = {"rnn": "residual", "lstm": "mlp", "gru": "position", "attention": "attention", "generation": "query",
             "bottleneck": "residual", "bound": "excluded"}

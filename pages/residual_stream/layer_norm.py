@@ -78,7 +78,7 @@ def _vector(page: Lesson, run: Run, matrix: Tensor, norm: Norm, position: int) -
     captions = {"before": "stage_before", "standard": f"stage_standard{rms}", "after": f"stage_after{rms}"}
     with st.container(key=f"{PREFIX}vector", gap=None):
         for (name, caption), values in zip(captions.items(), vectors.values()):
-            last, looks = name == "after", look(presenting=50)
+            last, looks = name == "after", look(presenting=-10)
             looks["height"] = looks["height"] // 3 - 8 + 34 * last
             show(vector_bars(values, page.label(caption), page.label("axis_feature"), last, **looks), f"vector_{name}")
     return Reading(_norm_lines(page, norm, x, mean, std, after, bool(rms)), _scale_question(page, x, norm, kind),

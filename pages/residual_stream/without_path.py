@@ -66,12 +66,13 @@ def draw(page: Lesson, run: Run) -> Reading:
     tokens, lines = st.columns(2)
     with tokens:
         show(figures.two_distributions([run.tokenizer.visible(i) for i in ids], before[ids], after[ids], names,
-                                       page.label("axis_probability"), **look()), "cut_tokens")
+                                       page.label("axis_probability"), **look(presenting=-110)), "cut_tokens")
     with lines:
         with_path, without = (_by_depth(name, stream_and_heads.stream(trace), position) for trace in traces)
         show(figures.growth_lines({"with": with_path, "without": without}, dict(zip(("with", "without"), names)),
                                   {"with": [1, 0], "without": [4, 3]}, {"with": "residual", "without": "residual"},
-                                  (page.label("axis_blocks"), page.label(f"axis_{name}")), level=level, **look()),
+                                  (page.label("axis_blocks"), page.label(f"axis_{name}")), level=level,
+                                  **look(presenting=-110)),
              "cut_lines")
     page.note(page.label(f"note_{name}"))
     return Reading(_lines(page, run, effect, traces), _question(page, run, traces),

@@ -1,5 +1,5 @@
 """The lessons in present mode, in a real Chromium: every picture stands whole above the bar, in type that the last row
-can read.
+can read, and so it does with a guess told above it.
 """
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.app.base import catalogue
 from core.app.state.reader import PRESENT_SCALE
 from tests.browser.pictures import WATCH_TYPE, small_type
 from tests.browser.serving import rest, settle
-from tests.browser.views import LESSONS, end_of, reach
+from tests.browser.views import LESSONS, end_of, guess, reach
 
 # pixels between a picture and the bar below it in present mode: another build of Chromium sets its type a
 # few pixels higher
@@ -22,9 +22,16 @@ def present(open_page, lesson: str, query: str = "") -> Page:
     """The lesson on a projector, whose canvases keep what is written on them."""
     page = open_page("models", width=1280, height=720)
     page.add_init_script(WATCH_TYPE)
-    page.goto(f"{page.url.rpartition('/')[0]}/{lesson}?present=true{query}")
+    page.goto(f"{page.url.rpartition('/')[0]}/{lesson}?present=true&ask=true{query}")
     settle(page)
+    guess(page)
     return page
+
+
+def told_above(page: Page, top: float) -> bool:
+    """Whether what is told of a guess ends above a height of the window; true where nothing is told."""
+    return all(box["y"] + box["height"] <= top for box in (
+        strip.bounding_box() for strip in page.locator(".prediction .strip").all()))
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
@@ -33,6 +40,8 @@ def test_present_mode_shows_every_picture_whole_and_legible_above_its_bar(open_p
     for name in LESSONS[lesson]:
         view = reach(page, lesson, name)
         bar, stage = (page.locator(place).bounding_box() for place in (".st-key-try_step", f".st-key-{lesson}_stage"))
+        if not told_above(page, stage["y"]):
+            faults.append(f"{name} begins below what is told")
         # what is said below a picture belongs to it
         for ends in (end_of(page, view) + AIR, (stage["y"] + stage["height"]) * view.whole):
             if ends > bar["y"]:
@@ -48,7 +57,11 @@ def test_present_mode_shows_every_picture_whole_and_legible_above_its_bar(open_p
 def test_so_it_does_where_a_lesson_has_one_picture(open_page, lesson, query, end):
     page = present(open_page, lesson, query)
     rest(page)
-    assert small_type(page, PRESENT_SCALE * SMALLEST) == []
+    assert small_type(page, PRESENT_SCALE * SMALLEST) == [] and page.locator(".prediction .strip").is_visible()
+    # what is seen in the picture opens over it and folds again
+    for opens in (True, False):
+        page.locator(".prediction .unfold").click()
+        assert page.locator(".prediction .statement").first.is_visible() == opens
     if end:
         box, bar = (page.locator(place).first.bounding_box() for place in (end, ".st-key-try_step"))
         assert box["y"] + box["height"] <= bar["y"]

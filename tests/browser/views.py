@@ -102,8 +102,25 @@ def reach(page: Page, lesson: str, name: str) -> View:
     view = LESSONS[lesson][name]
     for setting, option in view.address(name):
         pick(page, lesson, setting, option)
+        guess(page)
     stand(page, view)
     return view
+
+
+def guess(page: Page) -> None:
+    """Commit to some guess where a question waits before the picture."""
+    if not page.locator(".prediction .question").count():
+        return
+    word, number = page.locator(".prediction input.text"), page.locator(".prediction .number input")
+    if word.count():
+        word.fill("cat")
+    elif number.count():
+        number.click()
+    else:
+        page.locator(".prediction input[type=radio]").first.check(force=True)
+    page.locator(".prediction .commit").click()
+    page.locator(".prediction .strip").wait_for()
+    settle(page)
 
 
 def pick(page: Page, lesson: str, setting: str, option: str) -> None:

@@ -75,7 +75,7 @@ def picked_norm(page: Lesson, run: Run, settings: Settings, name: str) -> tuple[
     places = [place for place in settings.each[name].options if place in norm_places(run.model.config)]
     settings.among(name, places)
     st.selectbox(page.label(name), places, format_func=lambda place: page.label(f"{name}_{place}"), width=220,
-                 **settings.attached(name))
+                 label_visibility="collapsed" if reader.present() else "visible", **settings.attached(name))
     chosen = reader.selection()
     pick(page, run, "layer", "position", layer=chosen.layer)
     return settings.read(name), chosen.layer, chosen.position
