@@ -252,7 +252,7 @@ class Translate {
     const { cell, left, above, guess } = this, x = left + guess * cell;
     draw("rect", { class: "mine", x: x + 1, y: above + 1, width: cell - 2, height: cell - 2 }, this.svg);
     draw("text", { class: "mine-name", x: x + cell / 2, y: above + cell / 2, "text-anchor": "middle",
-      "dominant-baseline": "central", "font-size": Math.max(0.42 * cell, 0.7 * emOf(this.root)) }, this.svg, this.you);
+      "dominant-baseline": "central", "font-size": Math.max(0.42 * cell, 0.85 * emOf(this.root)) }, this.svg, this.you);
   }
 
   point(hover, redraw = true) {

@@ -31,7 +31,7 @@ from pages.attention.shared import PREFIX, listed, numbered, own_seed, read, sho
 
 # three models that differ in the score alone
 TRAINED = {"dot": "positions-learned", "multiplicative": "scores-multiplicative", "additive": "scores-additive"}
-SHOWN = 7                     # candidates in the paired bars
+SHOWN, SHOWN_PRESENT = 7, 4    # candidates in the paired bars
 CHART, CHART_PRESENT = 290, 265     # height of a chart in pixels
 SEEN_CHANGE = 0.05            # of a probability: what one sees in a bar
 ASKED_WINDOW = 4              # keys of the question's sliding window
@@ -105,7 +105,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     if trained is not None:
         with columns[2]:
             _trained(page, trained, run)
-    ids = figures.candidates(p, q, effect.token_ids[effect.before != effect.after].tolist(), SHOWN)
+    ids = figures.candidates(p, q, effect.token_ids[effect.before != effect.after].tolist(),
+                             SHOWN_PRESENT if reader.present() else SHOWN)
     compared = pd.DataFrame({"token": [run.tokenizer.visible(int(i)) for i in ids], "before": p[ids], "after": q[ids]})
     guess = guess_of(page, "switches", run, (change, position))
     with last:

@@ -113,7 +113,7 @@ class Coder extends TitledView {
   }
 
   compare() {
-    const em = emOf(this.root), width = this.sizes.parentElement.clientWidth, step = 1.75 * em;
+    const em = emOf(this.root), width = this.sizes.parentElement.clientWidth, step = (this.scale > 1 ? 1.6 : 1.75) * em;
     const most = Math.max(this.guess ?? 0, ...this.compared.map((code) => code.bits));
     this.sizes.replaceChildren();
     const last = (this.compared.length + 1) * step, height = last + (this.guess === null ? 0.2 * step : step);

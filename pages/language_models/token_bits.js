@@ -33,7 +33,7 @@ class Sentences {
     if (!width || !this.rows) return;
     this.list.replaceChildren();
     const em = emOf(this.root), most = Math.max(1, ...this.rows.flatMap((row) => row.bits));
-    const height = Math.max(1.6 * em, Math.min(8 * em, this.height / this.rows.length - 4.6 * em));
+    const height = Math.max(1.4 * em, Math.min(8 * em, this.height / this.rows.length - 4.6 * em));
     const font = monoFont(0.95 * em);
     const need = (row) => row.tokens.map((token) => Math.max(2.9 * em, textWidth(token, font) + 0.9 * em));
     const wide = Math.max(...this.rows.flatMap(need)), longest = Math.max(...this.rows.map((row) => row.tokens.length));

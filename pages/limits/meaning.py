@@ -139,7 +139,7 @@ def _chart(page: Lesson, scene: Scene, guess: float | None) -> None:
     scores = {page.label(f"reading_{reading}"): [scene.score(test, reading) for test in tests] for reading in READINGS}
     show(figures.shares([page.label(f"test_{test}") for test in tests], scores, [scene.chance(test) for test in tests],
                         (page.label("axis_share"), page.label("chance")), tests.index(scene.test),
-                        mine, **look(316, presenting=310)), "shares")
+                        mine, **look(316, presenting=295)), "shares")
 
 
 def _items(page: Lesson, run: Run, scene: Scene) -> None:

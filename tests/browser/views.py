@@ -36,7 +36,7 @@ LESSONS = {
     "positions": {name: View(".instrument", first_screen=False)
                   for name in ("waves", "learned", "rotary", "biases", "concat", "symmetry", "beyond")}
     | {"measured": View(".st-key-positions_measured_losses", first_screen=False)},
-    "language_models": {"sentences": View(".st-key-language_models_orders", whole=False),
+    "language_models": {"sentences": View(".st-key-language_models_orders"),
                         "continuations": View(".st-key-language_models_odds"), "guess": View(".keys"),
                         "compress": View(".digits"), "correct": View(".st-key-language_models_where"),
                         "decipher": View(".cipher-walk"), "decipher, model": View(".cipher-walk", (("by", "model"),)),
