@@ -114,7 +114,7 @@ class PredictionView {
 /** A guess or an answer as a text. */
 function nameOf({ kind, texts, rows, columns, unit }, value) {
   if (kind === "options" || kind === "place") return texts[value];
-  if (kind === "cell") return `${rows[Math.floor(value / columns.length)]}, ${columns[value % columns.length]}`;
+  if (kind === "cell") return `${columns[value % columns.length]}, ${rows[Math.floor(value / columns.length)]}`;
   return kind === "number" ? `${value}${unit ? ` ${unit}` : ""}` : String(value);
 }
 

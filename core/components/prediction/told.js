@@ -42,7 +42,7 @@ function cells(parent, header) {
   const { rows, columns } = header.guess, size = 11;
   const place = make("div", "cells-told", parent);
   const svg = draw("svg", { role: "img" }, place);
-  const nameOf = (i) => `${rows[Math.floor(i / columns.length)]}, ${columns[i % columns.length]}`;
+  const nameOf = (i) => `${columns[i % columns.length]}, ${rows[Math.floor(i / columns.length)]}`;
   sized(svg, columns.length * size, rows.length * size,
     `${header.text.mine}: ${nameOf(header.mine)}. ${header.text.answer}: ${nameOf(header.answer)}.`);
   rows.forEach((_, r) => columns.forEach((_, c) => {
