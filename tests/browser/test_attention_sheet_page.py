@@ -6,8 +6,11 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
+from playwright.sync_api import expect
+
 from core.app.base import prose
 from core.app.frame.lesson import Lesson
+from core.app.state.reader import PRESENT_SCALE
 from core.sheets import attention_by_hand
 from pages.attention import worksheet as worksheet_view
 from tests.browser.pictures import pictures, pictures_at_rest
@@ -72,6 +75,17 @@ def test_a_sheet_that_is_filled_from_the_solution_is_full(open_page):
     assert page.locator(".bar .title").text_content() == WORDS.label("sheet_finished", done=128, all=128, shown=0)
     page.locator("button.reset").click()
     assert page.locator(".bar .title").text_content().startswith("0 of 128") and page.errors == []
+
+
+def test_on_a_projector_the_sheet_has_two_parts_in_type_as_large_as_all_other(open_page):
+    usual, page = (opened(open_page, "attention", "worksheet", query, height=720) for query in ("", "&present=true"))
+    sizes = [each.locator("td.given").first.evaluate("(cell) => parseFloat(getComputedStyle(cell).fontSize)")
+             for each in (usual, page)]
+    assert sizes[1] >= PRESENT_SCALE * sizes[0] - 0.1
+    page.locator("input[data-key='products.3.3']").click()
+    page.keyboard.press("Enter")
+    expect(page.locator("input[data-key='scaled.0.0']")).to_be_focused()
+    expect(page.locator("td.given").first).to_be_hidden()
 
 
 def test_the_printed_file_fills_two_pages_of_either_paper(browser):
