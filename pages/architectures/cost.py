@@ -22,6 +22,7 @@ from core.components.lib.token_view import token_view
 from core.cost import growth, length_times, sparse
 from core.cost.growth import Timing
 from core.figures.numbers import grouped, latex_number, latex_operand, readable
+from core.figures.style import POWER_OF_TEN
 from pages.architectures import charts as figures
 from pages.architectures.shared import (
     PREFIX,
@@ -109,14 +110,14 @@ def _growth(page: Lesson, guess: float | None) -> Reading:
     left, right = st.columns(2, gap="medium")
     with left:
         expected = None if guess is None else (LONG, guess * growth.operations("attention", SHORT, d, w))
-        show("operations", figures.growth, counts, names, (page.label("axis_n"), page.label("axis_operations")), "~s",
-             height=height, mark=expected and (*expected, page.frame_words.label("before_mine")))
+        show("operations", figures.growth, counts, names, (page.label("axis_n"), page.label("axis_operations")),
+             {"format": "~s"}, height=height, mark=expected and (*expected, page.frame_words.label("before_mine")))
     with right:
         if measured is None:
             st.info(page.label("unmeasured"))
         else:
             show("seconds", figures.growth, measured.rows, names, (page.label("axis_n"), page.label("axis_seconds")),
-                 ".0e", height=height)
+                 {"labelExpr": POWER_OF_TEN}, height=height)
             where = page.label("measured_at", at=measured.at) if measured.at else page.label("measured_elsewhere")
             page.note(page.label("measured", where=where, d=d, w=w, fitted=growth.FITTED,
                                  least=growth.LENGTHS[-growth.FITTED], most=growth.LENGTHS[-1]))

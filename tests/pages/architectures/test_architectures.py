@@ -258,7 +258,7 @@ def test_the_first_chart_of_times_is_a_recorded_run_that_says_so_and_gives_way_t
     timings = [growth.Timing(method, n, 1e-6 * n) for method in growth.METHODS for n in growth.LENGTHS]
     monkeypatch.setattr(growth, "measure", lambda d, w: iter(timings))
     at.button("architectures_measure_now").click().run()
-    assert fine(at) and any(m.value.startswith("**Measured: time grows as N^p with p = 1.00") for m in at.markdown)
+    assert fine(at) and any(m.value.startswith("**Measured: time grows as N to the power 1.00") for m in at.markdown)
     assert not length_times.recorded(64, 32) and not length_times.recorded(32, 64)
     cost._measurements().clear()
 
