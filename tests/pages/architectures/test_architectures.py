@@ -222,7 +222,7 @@ def test_before_anyone_measured_there_is_no_time_and_after_it_there_are_all(monk
     monkeypatch.setattr(growth, "measure", lambda d, w: iter(timings))
     at.button("architectures_measure_now").click().run()
     assert fine(at) and len(at.get("vega_lite_chart")) == 2 and not at.info
-    assert any("p = 2.00 ± 0.00 for full attention, 1.00 ± 0.00 for the window" in m.value for m in at.markdown)
+    assert any("power 2.00 ± 0.00 for full attention, 1.00 ± 0.00 for the window" in m.value for m in at.markdown)
     assert any(c.value.startswith("Timed at ") for c in at.caption)
     again = open_at(architectures_view="cost", architectures_width="16", architectures_window="32")
     assert len(again.get("vega_lite_chart")) == 2, "kept for everyone who asks this process"
