@@ -222,8 +222,9 @@ class Neurons {
   clip() {
     const cells = [...this.table.querySelectorAll("td:nth-child(n + 3)")];
     for (const cell of cells) for (const node of cell.children) node.hidden = false;
-    const ends = cells.map((cell) => [cell.getBoundingClientRect().right - parseFloat(getComputedStyle(cell).paddingRight),
-      [...cell.children].map((node) => node.getBoundingClientRect().right)]);
+    const right = (node) => node.getBoundingClientRect().right;
+    const ends = cells.map((cell) =>
+      [right(cell) - parseFloat(getComputedStyle(cell).paddingRight), [...cell.children].map(right)]);
     cells.forEach((cell, i) => [...cell.children].forEach((node, k) => {
       node.hidden = k > 0 && ends[i][1][k] > ends[i][0];
     }));
