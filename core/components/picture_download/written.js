@@ -38,7 +38,8 @@ function drawSide({ left, right, top, bottom }, { side, width, ink, dash }, into
     { stroke: ink, "stroke-width": width, "stroke-dasharray": dash });
 }
 
-/** The words of a text node, a text for each line that they stand in. */
+/** The words of a text node, a text for each line that they stand in, as wide as there: a program that has not the
+    page's font draws another one. */
 function drawWords(node, style, into) {
   const range = node.ownerDocument.createRange();
   let line = null;
@@ -47,8 +48,9 @@ function drawWords(node, style, into) {
     range.setEnd(node, index + word.length);
     const box = range.getBoundingClientRect();
     if (line && Math.abs(line.top - box.top) <= SAME_LINE) line.text.textContent += ` ${word}`;
-    else line = { top: box.top, text: draw("text", { x: box.x, y: box.y + box.height / 2, fill: style.color,
-      "dominant-baseline": "central", style: WORDS.map((name) => `${name}:${style.getPropertyValue(name)}`).join(";") },
-    into, word) };
+    else line = { top: box.top, left: box.x, text: draw("text", { x: box.x, y: box.y + box.height / 2,
+      fill: style.color, "dominant-baseline": "central", lengthAdjust: "spacingAndGlyphs",
+      style: WORDS.map((name) => `${name}:${style.getPropertyValue(name)}`).join(";") }, into, word) };
+    line.text.setAttribute("textLength", box.right - line.left);
   }
 }
