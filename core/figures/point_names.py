@@ -41,6 +41,10 @@ def name_sides(x: tuple[float, ...], y: tuple[float, ...], names: tuple[str, ...
 def placed(rows: pd.DataFrame, x: pd.Series, y: pd.Series, rank: pd.Series | None = None) -> pd.DataFrame:
     """The rows (name, named: whether to write it) with the side of each name in both plots. x, y: the places as the
     axes show them; rank: who may choose its place first, the largest; by default the highest point.
+
+    >>> rows = pd.DataFrame({"name": list("abc"), "named": True, "x": [1.0, 1.0, 0.0], "y": [1.0, 1.0, 0.0]})
+    >>> placed(rows, rows.x, rows.y, pd.Series([1, 2, 3])).narrow.tolist()
+    ['under', 'over', 'over']
     """
     ranked = (y if rank is None else rank).sort_values(ascending=False).index
     points = tuple(tuple(values[ranked]) for values in (x, y, rows["name"].where(rows["named"], "")))

@@ -120,7 +120,11 @@ _SENTENCE = _Sentence()
 
 
 def filled(template: str, values: Mapping[str, object]) -> str:
-    """A template with its {names} filled in, whole numbers with commas; without values it stays as it is."""
+    """A template with its {names} filled in, whole numbers with commas; without values it stays as it is.
+
+    >>> filled("{n} tokens", {"n": 4096}), filled("{n} tokens", {})
+    ('4,096 tokens', '{n} tokens')
+    """
     return _SENTENCE.vformat(template, (), values) if values else template
 
 

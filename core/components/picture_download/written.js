@@ -3,9 +3,10 @@
 import { draw, drawLine } from "../lib/dom.js";
 
 const SIDES = ["Top", "Right", "Bottom", "Left"];
-const NOTHING = "rgba(0, 0, 0, 0)";
 const WORDS = ["font-family", "font-size", "font-weight", "font-style"];
 const SAME_LINE = 2;        // px between the tops of two words of a line, at most
+
+const isNothing = (ink) => ink.startsWith("rgba") && ink.endsWith(" 0)");
 
 /** Draw an element, and all in it, at its places in the window. */
 export function drawWritten(root, into) {
@@ -22,9 +23,9 @@ function drawBox(node, style, into) {
   const box = node.getBoundingClientRect(), borders = SIDES.map((side) => ({ side,
     width: style[`border${side}Style`] === "none" ? 0 : parseFloat(style[`border${side}Width`]),
     ink: style[`border${side}Color`], dash: style[`border${side}Style`] === "solid" ? "none" : "4 3" }));
-  const drawn = borders.filter(({ width, ink }) => width && ink !== NOTHING), [{ width, ink, dash }] = borders;
+  const drawn = borders.filter(({ width, ink }) => width && !isNothing(ink)), [{ width, ink, dash }] = borders;
   const isFramed = drawn.length === SIDES.length, inset = isFramed ? width / 2 : 0;
-  if (isFramed || style.backgroundColor !== NOTHING)
+  if (isFramed || !isNothing(style.backgroundColor))
     draw("rect", { x: box.x + inset, y: box.y + inset, width: Math.max(0, box.width - 2 * inset),
       height: Math.max(0, box.height - 2 * inset), rx: parseFloat(style.borderTopLeftRadius) || 0,
       fill: style.backgroundColor, stroke: isFramed ? ink : "none", "stroke-width": width, "stroke-dasharray": dash },
