@@ -114,8 +114,8 @@ def lines(names: Mapping[str, str], meanings: Mapping[str, str], x: Axis, y: Axi
                                 "fontWeight": 600}, **place, **accent, text={"field": "name"})]
     if level is not None:
         layers += _level(*level, below=y.domain is not None and level[0] < sum(y.domain) / 2, theme=theme, scale=scale)
-    widest = max(map(len, order)) * 7 * scale + 10 if named else 12
-    return {"height": height, "padding": {"right": widest, "left": 5, "top": 5, "bottom": 5},
+    # the names at the ends need no padding: a chart that is fitted to its place keeps room for them
+    return {"height": height, "padding": {"right": 5 if named else 12, "left": 5, "top": 5, "bottom": 5},
             "config": altair_theme(theme, scale), "layer": layers}
 
 

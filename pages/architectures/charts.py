@@ -1,5 +1,4 @@
 """Charts of the cost of models: work over the length, models over time, scores over cost, losses over size."""
-import functools
 import math
 from collections.abc import Mapping
 
@@ -8,23 +7,19 @@ import numpy as np
 import pandas as pd
 
 from core.figures.channels import kinds, tips
-from core.figures.style import POWER_OF_TEN, TIMES_POWER_OF_TEN, colour, framed, haloed, untitled
+from core.figures.point_names import names_of, placed
+from core.figures.style import POWER_OF_TEN, TIMES_POWER_OF_TEN, colour, framed, untitled
 
 MEANINGS = {"attention": "attention", "window": "key", "recurrent": "residual"}
 DASHES = {"attention": [1, 0], "window": [6, 3], "recurrent": [2, 2]}
-# width and height in pixels of the plot on a phone and on a small laptop
-PLOTS = {"narrow": (290, 210), "wide": (900, 210)}
-ROOMY = 620             # pixels of width from which a plot is wide
-NAME = (6.4, 15)        # pixels of a letter and of a line at the size of the names
-MARK = 11               # pixels between the centres of a name and of a point that do not touch
-SIDES = {"over": -12, "under": 19}      # pixels from a point to its name
 
 
-def growth(rows: pd.DataFrame, names: Mapping[str, str], axis_titles: tuple[str, str], value_format: str, *,
+def growth(rows: pd.DataFrame, names: Mapping[str, str], axis_titles: tuple[str, str], labels: Mapping[str, str], *,
            theme: str, scale: float, height: int,
            mark: tuple[float, float, str] | None = None) -> alt.TopLevelMixin:
     """Work over the length on two logarithmic axes, a labelled line with its own dash and colour for each method. rows:
-    method, n, value, shown (the value as text). mark: (n, value, name) of a point of the reader's.
+    method, n, value, shown (the value as text). labels: how the axis writes values, options of alt.Axis. mark:
+    (n, value, name) of a point of the reader's.
     """
     frame = rows.assign(name=rows["method"].map(names))
     inks = {method: colour(MEANINGS[method], theme, "ink") for method in names}
@@ -32,7 +27,7 @@ def growth(rows: pd.DataFrame, names: Mapping[str, str], axis_titles: tuple[str,
         x=_logarithmic(alt.X, "n", axis_titles[0], base=2, nice=False,
                        axis=alt.Axis(values=sorted(frame["n"].unique().tolist()), format=",d", labelFlush=False)),
         y=_logarithmic(alt.Y, "value", axis_titles[1],
-                       axis=alt.Axis(grid=True, values=_powers(frame["value"]), format=value_format)),
+                       axis=alt.Axis(grid=True, values=_powers(frame["value"]), **labels)),
         color=kinds(alt.Color, "method", inks))
     lines = base.mark_line(strokeWidth=2.6 * scale).encode(
         strokeDash=kinds(alt.StrokeDash, "method", {method: DASHES[method] for method in names}))
@@ -73,52 +68,13 @@ def _ends(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(last)
 
 
-@functools.lru_cache(maxsize=64)        # every rerun has the same points
-def name_sides(x: tuple[float, ...], y: tuple[float, ...], names: tuple[str, ...],
-               plot: tuple[float, float] = PLOTS["narrow"]) -> list[str]:
-    """The sides of names of points in a plot of so many pixels: "over" or "under" the point, where fewer points are, or
-    "" where both overlap another name or the axis. The points are in any units, and in the order of their rank.
-
-    >>> name_sides((0, 1, 1.1, 1.15), (0, 1, 1.02, 1.01), ("first", "second", "third", "fourth"))
-    ['over', 'over', 'under', '']
-    """
-    right, up = ((np.asarray(values, float) - min(values)) / max(np.ptp(values), 1e-9) * pixels
-                 for values, pixels in zip((x, y), plot))
-    sides, taken = [], []
-    for i, name in enumerate(names):
-        half, heights = NAME[0] * len(name) / 2, {side: up[i] - dy for side, dy in SIDES.items()}
-        free = [side for side, height in heights.items()
-                if name and height > 0 and not any(abs(right[i] - at) < half + other and abs(height - level) < NAME[1]
-                                                   for at, level, other in taken)]
-        sides.append(min(free, key=lambda side: int(((np.abs(right - right[i]) < half)
-                                                     & (np.abs(up - heights[side]) < MARK)).sum()), default=""))
-        taken += [(right[i], heights[side], half) for side in sides[-1:] if side]
-    return sides
-
-
-def _placed(rows: pd.DataFrame, x: pd.Series, y: pd.Series) -> pd.DataFrame:
-    """The rows with the side of each name in both plots; higher points rank first."""
-    ranked = y.sort_values(ascending=False).index
-    points = tuple(tuple(values[ranked]) for values in (x, y, rows["name"].where(rows["named"], "")))
-    return rows.assign(**{kind: pd.Series(name_sides(*points, plot), ranked) for kind, plot in PLOTS.items()})
-
-
-def _names(base: alt.Chart, theme: str, scale: float) -> list:
-    """The names of `_placed` rows, and the halo below them."""
-    side = f"(width < {ROOMY} ? datum.narrow : datum.wide)"
-    look = dict(dy=alt.ExprRef(f"{side} == 'under' ? {SIDES['under']} : {SIDES['over']}"),
-                opacity=alt.ExprRef(f"{side} ? 1 : 0"), fontSize=12 * scale)
-    return haloed(base.transform_filter("datum.named").encode(text=alt.Text("name:N")), theme, **look)
-
-
 def timeline(rows: pd.DataFrame, axis_title: str, *, theme: str, scale: float, height: int,
              rule: tuple[float, str] | None = None) -> alt.TopLevelMixin:
     """A quantity of models over the month, on a logarithmic axis: filled circles for open weights, hollow ones for
     closed. rows: name, date, value, access, shown, more, named (whether the name is drawn). rule: (value, name) of a
     dashed line across.
     """
-    placed = _placed(rows, pd.to_datetime(rows["date"]).astype("int64"), np.log(rows["value"]))
-    base = alt.Chart(placed).encode(
+    base = alt.Chart(placed(rows, pd.to_datetime(rows["date"]).astype("int64"), np.log(rows["value"]))).encode(
         x=alt.X("date:T", title=None, scale=alt.Scale(padding=36), axis=alt.Axis(format="%Y", tickCount="year")),
         y=_logarithmic(alt.Y, "value", axis_title,
                        axis=alt.Axis(grid=True, values=_powers(rows["value"]), labelExpr=POWER_OF_TEN)))
@@ -126,7 +82,7 @@ def timeline(rows: pd.DataFrame, axis_title: str, *, theme: str, scale: float, h
         fill=kinds(alt.Fill, "access", {"open": colour("value", theme), "closed": colour("page", theme)}),
         stroke=kinds(alt.Stroke, "access", {"open": colour("value", theme, "ink"), "closed": colour("text", theme)}),
         tooltip=untitled("name", "shown", "more"))
-    halo, name = _names(base, theme, scale)
+    halo, name = names_of(base, theme, scale)
     own = [] if rule is None else _ruled(rule, axis_title, theme, scale)
     return framed(alt.layer(halo, points, name, *own), theme, scale, height=height)
 
@@ -144,8 +100,7 @@ def scores(rows: pd.DataFrame, axis_titles: tuple[str, str], *, theme: str, scal
     """BLEU over the operations of the training, a point for each system, a diamond for a Transformer. rows: name,
     flops, bleu, ours, shown.
     """
-    placed = _placed(rows.assign(named=True), np.log(rows["flops"]), rows["bleu"])
-    base = alt.Chart(placed).encode(
+    base = alt.Chart(placed(rows.assign(named=True), np.log(rows["flops"]), rows["bleu"])).encode(
         x=_logarithmic(alt.X, "flops", axis_titles[0], nice=False, padding=30,
                        axis=alt.Axis(values=[3e18, 1e19, 3e19, 1e20, 3e20, 1e21], labelExpr=TIMES_POWER_OF_TEN)),
         y=alt.Y("bleu:Q", title=axis_titles[1], scale=alt.Scale(zero=False, padding=14),
@@ -155,7 +110,7 @@ def scores(rows: pd.DataFrame, axis_titles: tuple[str, str], *, theme: str, scal
         color=kinds(alt.Color, "ours", {True: colour("attention", theme, "ink"),
                                         False: colour("excluded", theme, "ink")}),
         tooltip=untitled("name", "shown"))
-    halo, name = _names(base, theme, scale)
+    halo, name = names_of(base, theme, scale)
     return framed(halo + points + name, theme, scale, height=height)
 
 

@@ -22,6 +22,7 @@ from core.components.lib.token_view import token_view
 from core.cost import growth, length_times, sparse
 from core.cost.growth import Timing
 from core.figures.numbers import grouped, latex_number, latex_operand, readable
+from core.figures.style import POWER_OF_TEN
 from pages.architectures import charts as figures
 from pages.architectures.shared import (
     PREFIX,
@@ -29,6 +30,7 @@ from pages.architectures.shared import (
     attached,
     choice,
     keep,
+    own_seed,
     prefixed,
     read,
     show,
@@ -40,7 +42,8 @@ SHORT, LONG = 256, 4096              # tokens of the two texts that are asked ab
 FASTER = 100                         # times the operations, in the question below the picture
 FEW = 4                              # layers, likewise
 ASKED = f"{PREFIX}asked_to_measure"  # a key of the session
-HANDS = "length", "near", "central", "drawn", "seed"     # the settings of the patterns, in their order
+HANDS = "length", "near", "central", "drawn"     # the settings of the patterns that have a slider, in their order
+SET = *HANDS, "seed"                             # all of them
 PATTERNS_PICTURE = f"{PREFIX}patterns_picture"
 PATTERNS_ROUTE = "sparse_patterns"
 _one_at_a_time = threading.Lock()    # two measurements at once would slow each other down
@@ -84,9 +87,11 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument and return what it shows."""
-    if choice(page, "cost") == "patterns":
-        return _patterns(page)
-    return _growth(page, guess_of(page, "cost", run))
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        is_sparse = choice(page, "cost") == "patterns"
+        if is_sparse:
+            own_seed(page, said=page.label("patterns_seed"))
+    return _patterns(page) if is_sparse else _growth(page, guess_of(page, "cost", run))
 
 
 # ---- how work grows --------------------------------------------------------------------------------------------------
@@ -109,14 +114,14 @@ def _growth(page: Lesson, guess: float | None) -> Reading:
     left, right = st.columns(2, gap="medium")
     with left:
         expected = None if guess is None else (LONG, guess * growth.operations("attention", SHORT, d, w))
-        show("operations", figures.growth, counts, names, (page.label("axis_n"), page.label("axis_operations")), "~s",
-             height=height, mark=expected and (*expected, page.frame_words.label("before_mine")))
+        show("operations", figures.growth, counts, names, (page.label("axis_n"), page.label("axis_operations")),
+             {"format": "~s"}, height=height, mark=expected and (*expected, page.frame_words.label("before_mine")))
     with right:
         if measured is None:
             st.info(page.label("unmeasured"))
         else:
             show("seconds", figures.growth, measured.rows, names, (page.label("axis_n"), page.label("axis_seconds")),
-                 ".0e", height=height)
+                 {"labelExpr": POWER_OF_TEN}, height=height)
             where = page.label("measured_at", at=measured.at) if measured.at else page.label("measured_elsewhere")
             page.note(page.label("measured", where=where, d=d, w=w, fitted=growth.FITTED,
                                  least=growth.LENGTHS[-growth.FITTED], most=growth.LENGTHS[-1]))
@@ -209,7 +214,7 @@ def _growth_question(page: Lesson, d: int, w: int) -> Question:
 
 
 def layers_by_pattern(*settings: int) -> dict[str, np.ndarray]:
-    """By pattern, the number of layers that each pair of tokens needs, (n, n); the settings are those of HANDS."""
+    """By pattern, the number of layers that each pair of tokens needs, (n, n); the settings are those of SET."""
     return {name: sparse.layers_between(sparse.pattern_mask(name, *settings)).numpy() for name in sparse.PATTERNS}
 
 
@@ -243,14 +248,14 @@ def answer(question: dict) -> bytes:
 
     Raises ValueError or KeyError for invalid settings.
     """
-    values = [SETTINGS.each[name].accept(question[f"{PREFIX}{name}"]) for name in HANDS]
+    values = [SETTINGS.each[name].accept(question[f"{PREFIX}{name}"]) for name in SET]
     if None in values:
         raise ValueError("there are no such settings")
     return pack(header(prose.load("architectures"), layers_by_pattern(*values)))
 
 
 def _patterns(page: Lesson) -> Reading:
-    patterns = layers_by_pattern(*map(read, HANDS))
+    patterns = layers_by_pattern(*map(read, SET))
     n, near, share = read("length"), read("near"), n_kept(patterns["all"])
     _picture(page.header("sparse") | {"hands": _hands(page)} | header(page.words, patterns), key=PATTERNS_PICTURE,
              on_settings=_settled)
@@ -273,7 +278,8 @@ def _pairs_table(patterns: dict[str, np.ndarray]) -> pd.DataFrame:
 def _hands(page: Lesson) -> list[dict]:
     """The sliders of the picture, which asks the route while one moves."""
     return [routes.hand(PATTERNS_ROUTE, f"{PREFIX}{name}", page.label(f"slider_{name}"),
-                        (SETTINGS.each[name].low, SETTINGS.each[name].high), 1, read(name), {}) for name in HANDS]
+                        (SETTINGS.each[name].low, SETTINGS.each[name].high), 1, read(name),
+                        {f"{PREFIX}seed": read("seed")}) for name in HANDS]
 
 
 def _settled(settings: dict) -> None:

@@ -16,6 +16,9 @@ CHART, PRESENT_CHART = 370, 335      # px
 NAMED = ("Transformer (big)", "GPT", "BERT large", "GPT-2", "T5", "GPT-3", "GShard", "GLaM", "PaLM", "Chinchilla",
          "LLaMA", "PanGu-Σ", "LLaMA 2")
 
+# days of training on eight GPUs, in the paper of the rows (Vaswani et al. 2017, section 5.2)
+TRAINED = {"Transformer (base)": 0.5, "Transformer (big)": 3.5}
+
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
     """How many times as many parameters as the first transformer the largest model has; asked of that picture alone."""
@@ -226,23 +229,25 @@ def _translation(page: Lesson, pair: str) -> Reading:
          rf"\frac{{{power(best[flops])}}}{{{power(big[flops])}}} = {latex_number(cheaper)}")]
     cells = [(row["name"], *(row[name] and str(row[name]) for name in ("en_de", "en_fr")),
               *(row[name] and superscript(row[name]) for name in ("flops_en_de", "flops_en_fr"))) for row in rows]
-    return Reading(lines, _base_question(page, pair, rows), [built_models.load],
+    return Reading(lines, _time_question(page, pair, best, known), [built_models.load],
                    {"translation.csv": lambda: table.assign(source=source)}, f".st-key-{PREFIX}scores", title,
                    _dashed(page.table(cells, "name", "en_de", "en_fr", "flops_en_de", "flops_en_fr", labels="scores")),
                    explanation="record_translation")
 
 
-def _base_question(page: Lesson, pair: str, rows: tuple[dict, ...]) -> Question:
-    """How many of the other systems, ensembles included, the base model beats."""
-    base = next(row for row in rows if row["name"] == "Transformer (base)")
-    others = [row for row in rows if not row["name"].startswith("Transformer") and row[pair] is not None]
-    beaten = [row["name"] for row in others if row[pair] < base[pair]]
-    answer = 0 if not beaten else 2 if len(beaten) == len(others) else 1
-    return Question(f"base_{pair}", page.label("question_base", pair=page.label(f"pair_{pair}"), n=len(others)),
-                    [page.label(f"base_{name}") for name in ("none", "some", "all")], answer,
-                    page.label("because_base", base=base[pair],
-                               others=", ".join(f"{row['name']} {row[pair]}"
-                                                for row in sorted(others, key=lambda row: row[pair]))))
+def _time_question(page: Lesson, pair: str, best: pd.Series, known: pd.DataFrame) -> Question:
+    """How long the best of the other systems would have taken where the small Transformer was trained; its reason
+    calculates it a second time, from the big Transformer.
+    """
+    work = known[f"flops_{pair}"]
+    days, again = (float(best[f"flops_{pair}"] / work[name]) * known_days for name, known_days in TRAINED.items())
+    options = [page.label("time_option", days=readable(factor * days, 2)) for factor in (0.1, 1, 10, 100)]
+    small, big = TRAINED
+    return Question(f"time_{pair}", page.label("question_time", best=best["name"], hours=round(24 * TRAINED[small])),
+                    options, 1,
+                    page.label("because_time", work=superscript(best[f"flops_{pair}"]), small=superscript(work[small]),
+                               hours=round(24 * TRAINED[small]), days=readable(days), big=superscript(work[big]),
+                               big_days=readable(TRAINED[big]), again=readable(again)))
 
 
 # ---- data ------------------------------------------------------------------------------------------------------------

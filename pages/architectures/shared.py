@@ -26,7 +26,7 @@ SETTINGS = Settings("architectures", {
     "near": Setting(2, low=0, high=8),                # tokens on either side
     "central": Setting(1, low=0, high=4),
     "drawn": Setting(2, low=0, high=6),
-    "seed": Setting(0, low=0, high=9),
+    "seed": Setting(0, low=0, high=9999),             # likewise, of the random keys
     "record": Setting("models", options=("models", "scaling", "translation", "data")),
     "measure": Setting("parameters", options=("parameters", "tokens", "compute", "energy")),
     "pair": Setting("en_de", options=("en_de", "en_fr")),

@@ -254,7 +254,7 @@ class Steps extends Instrument {
     const { context, s, theme: { ink }, layout: { header }, step } = this;
     context.fillStyle = ink("accent-ink");
     if ((COLUMNS[step] ?? [step]).includes(name)) context.fillRect(x, header - 4, w, 2.5);
-    context.globalAlpha = this.open(name) ? 1 : 0.45;
+    context.globalAlpha = this.open(name) ? 1 : 0.7;
     this.font(12.5, true);
     write(context, this.heading(name), x, 9 * s, ink(MEANING[name] ? `${MEANING[name]}-ink` : "text"));
     this.font(10.5);

@@ -61,6 +61,11 @@ class Writing extends TitledView {
     return this.picked < 0 ? this.n - 1 : Math.min(this.picked, this.n - 1);
   }
 
+  /** The step whose distribution is shown: the first one while nothing is written, without what is drawn from it. */
+  get step() {
+    return this.steps[Math.max(0, this.at)];
+  }
+
   pick(step) {
     this.picked = step === this.n - 1 ? -1 : step;
     this.paint();
@@ -103,16 +108,15 @@ class Writing extends TitledView {
   }
 
   say() {
-    const step = this.steps[this.at];
+    const { step } = this;
     this.hint.textContent = `${this.text.note} ${this.full ? this.text.full : this.text.hint}`.trim();
-    if (!step) {
-      this.title.textContent = this.last ? this.text.begin : this.text.nothing;
-      this.head.textContent = "";
-      return;
-    }
+    this.head.textContent = "";
+    if (!this.n) this.title.textContent = this.last ? this.text.begin : this.text.nothing;
+    if (!step) return;
     const values = { token: { chip: step.token }, n: this.at + 1, all: this.last, p: probability(step.p),
       place: step.place + 1, xi: step.xi.toFixed(4), kept: grouped(step.kept), mass: probability(step.mass),
       size: grouped(this.size) };
+    if (!this.n) { this.head.textContent = fill(this.text.waits, values); return; }
     rich(this.title, step.hand ? this.text.title_hand : this.text.title, values);
     if (this.ends && this.at === this.last - 1) this.title.append(` ${this.text.ended}`);
     rich(this.head, this.text.head, values);
@@ -120,25 +124,28 @@ class Writing extends TitledView {
 
   /** The candidates of the step as bars, above them the line from 0 to 1 with ξ, which decides. */
   distribution() {
-    const width = this.chart.clientWidth, em = emOf(this.root), step = this.steps[this.at], svg = this.bars;
+    const width = this.chart.clientWidth, em = emOf(this.root), { step, bars: svg } = this, waits = !this.n;
     if (!width) return;
     // redrawing must not take the focus away
     const focused = svg.getRootNode().activeElement?.closest?.(".written-bars .row")?.dataset.id;
     svg.replaceChildren();
     if (!step) { sized(svg, width, em, ""); return; }
-    const shown = step.candidates.filter((entry, k) => this.scale === 1 || k < FEW || entry[2] === step.place);
+    const isDrawn = ([, , place]) => !waits && place === step.place, few = this.scale === 1 ? this.size : FEW;
+    // a token that was drawn from further down comes last
+    const shown = step.candidates.filter((entry, k) => isDrawn(entry) || k < few && !(waits && entry[2] > k));
     hatching(svg, "cut", { size: 5, thick: 2 });
     const name = 7.2 * em, left = name + 1.5 * em, right = 8.4 * em, most = Math.max(...shown.map((entry) => entry[3]));
     const room = Math.max(10, width - left - right);
     let y = this.line(step, width, em);
     for (const entry of shown) {
-      this.candidate(entry, entry[2] === step.place, { y, em, name, left, length: (entry[3] / most) * room });
+      this.candidate(entry, isDrawn(entry), { y, em, name, left, length: (entry[3] / most) * room });
       y += ROW * em;
     }
     const others = this.size - shown.length, rest = Math.max(0, 1 - shown.reduce((sum, entry) => sum + entry[3], 0));
     drawText(svg, 0, y + 1.1 * em, fill(this.text.others, { n: grouped(Math.max(0, others)), mass: probability(rest) }),
       { size: 0.92 * em });
-    sized(svg, width, y + 1.6 * em, fill(this.text.bars, { token: step.token, p: probability(step.p) }));
+    sized(svg, width, y + 1.6 * em,
+      waits ? this.head.textContent : fill(this.text.bars, { token: step.token, p: probability(step.p) }));
     // a token that has been taken cannot be chosen any more: the focus goes to the text
     if (focused) (svg.querySelector(`.choosable[data-id="${focused}"]`) ?? this.place).focus({ preventScroll: true });
   }
@@ -160,7 +167,7 @@ class Writing extends TitledView {
       `${probability(prob)} ${changed ? arrow + after : ""}`, { size: 0.92 * em });
     draw("title", {}, row, fill(this.text.candidate, { token: text, place: place + 1, y: probability(prob), after,
       from: start.toFixed(4), to: end.toFixed(4) }));
-    if (!taken && !this.full) this.choosable(row, id, text);
+    if (!taken && !this.full && this.n) this.choosable(row, id, text);
   }
 
   choosable(row, id, text) {
@@ -183,10 +190,11 @@ class Writing extends TitledView {
     for (const [, text, place, , , rule, start, end] of step.candidates) {
       if (rule) continue;
       const part = draw("rect", { x: x(start), y: top, width: Math.max(0.5, x(end) - x(start)), height: 0.95 * em,
-        fill: place === step.place ? "var(--tx-drawn)" : "var(--tx-kept)", stroke: "var(--tx-page)",
+        fill: this.n && place === step.place ? "var(--tx-drawn)" : "var(--tx-kept)", stroke: "var(--tx-page)",
         "stroke-width": 1 }, svg);
       draw("title", {}, part, `${text} [${start.toFixed(4)}, ${end.toFixed(4)})`);
     }
+    if (!this.n) return top + 1.35 * em;
     const tip = x(step.xi);
     draw("path", { d: `M${tip} ${top - 1} l${-0.4 * em} ${-0.6 * em} h${0.8 * em} z`, fill: "var(--tx-drawn)",
       stroke: "var(--tx-text)", "stroke-width": 1.3 }, svg);

@@ -11,7 +11,8 @@ import pandas as pd
 from core.analysis.statistics import Bin, Calibration, Proportion
 from core.figures.channels import by_index, kinds, quantity, tips
 from core.figures.numbers import probability, readable
-from core.figures.style import MONO, POWER_OF_TEN, colour, diverging, framed, haloed, overlaid, untitled
+from core.figures.point_names import names_of, placed
+from core.figures.style import MONO, POWER_OF_TEN, colour, diverging, framed, overlaid, untitled
 
 TICKS = [0, 0.2, 0.4, 0.6, 0.8, 1]
 QUARTERS = {"grid": True, "format": "%", "values": [0, 0.25, 0.5, 0.75, 1]}
@@ -157,9 +158,10 @@ def log_ratios(tokens: Sequence[str], p: np.ndarray, q: np.ndarray, named: Seque
 
     titles: of the two axes.
     """
-    frame = pd.DataFrame({"token": list(tokens), "mean": np.sqrt(p * q), "ratio": np.log(q / p), "moved": np.abs(q - p),
+    frame = pd.DataFrame({"name": list(tokens), "mean": np.sqrt(p * q), "ratio": np.log(q / p), "moved": np.abs(q - p),
                           "gains": q > p, "named": list(named), "p": [probability(a) for a in p],
                           "q": [probability(b) for b in q]})
+    frame = placed(frame, np.log(frame["mean"]), frame["ratio"], frame["moved"])
     # room for a name at either end
     x = alt.X("mean:Q", title=titles[0], scale=alt.Scale(type="log", nice=False, padding=26 * scale),
               axis=alt.Axis(labelExpr=POWER_OF_TEN, tickCount=6))
@@ -167,9 +169,8 @@ def log_ratios(tokens: Sequence[str], p: np.ndarray, q: np.ndarray, named: Seque
     points = alt.Chart(frame).mark_point(filled=True, opacity=0.75).encode(
         x=x, y=y, color=_gains(theme),
         size=alt.Size("moved:Q", legend=None, scale=alt.Scale(range=[14 * scale, 320 * scale])),
-        tooltip=[*tips(token=" ", p="p", q="q"), alt.Tooltip("ratio:Q", title="ln(q/p)", format=".4f")])
-    names = haloed(alt.Chart(frame[frame["named"]]).encode(x=x, y=y, text=alt.Text("token:N")), theme, font=MONO,
-                   fontSize=12 * scale, dy=-11 * scale, limit=130 * scale)
+        tooltip=[*tips(name=" ", p="p", q="q"), alt.Tooltip("ratio:Q", title="ln(q/p)", format=".4f")])
+    names = names_of(alt.Chart(frame).encode(x=x, y=y), theme, scale, font=MONO, limit=130 * scale)
     return overlaid([_zero(alt.Y, titles[1], theme), points, *names], theme, scale, height)
 
 

@@ -77,8 +77,9 @@ def append(run: Run, position: int, token: int) -> None:
 
 
 def panel_labels(page: Lesson) -> dict[str, str]:
-    """The labels of the text file that begin with `panel_`, by their name without it."""
-    return {name: text.replace("\\n", "\n") for name, text in page.labels("panel").items()}
+    """The labels of the text file that begin with `panel_`, by their name without it, and what a seed is called."""
+    return ({name: text.replace("\\n", "\n") for name, text in page.labels("panel").items()}
+            | {"seed": page.frame_words.label("seed")})
 
 
 def contexts(page: Lesson, run: Run, position: int, others: dict[str, str]) -> list[Context]:

@@ -46,7 +46,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         question=_question(page, config.d_model, run.model.blocks[chosen.layer].W_Q[chosen.head].shape[1]),
         functions=[figures.concatenated],
         data={"add_or_concatenate.csv": lambda: table},
-        picture=PICTURE,
+        picture=f"{PICTURE} .panels",
         title=page.label(f"concat_twin_{values['mode']}", token=token, i=values["i"], d=len(x), width=len(p)),
         summary={"mode": values["mode"], "i": str(values["i"])},
     )

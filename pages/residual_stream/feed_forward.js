@@ -7,7 +7,7 @@ import { button, chip, draw, drawLine, drawText, fill, make, rich, sized } from 
 import { byKeys } from "../../core/components/lib/keys.js";
 import { niceStep, readable, significant, written } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
-import { mounted, onWidth } from "../../core/components/lib/view.js";
+import { mounted, onWidth, redrawn } from "../../core/components/lib/view.js";
 
 const RUG = -0.65, FLOOR = -0.9;     // on the curves' axis: the place of the neurons' ticks, and the lower end
 const NEAR = 4;                      // pixels on both sides of the pointer: the strongest neuron within is taken
@@ -31,7 +31,7 @@ class Neurons {
       (neuron, _row, phase) => (phase === "press" ? this.pick(neuron) : this.hover(phase === "out" ? null : neuron)),
       () => this.read.textContent);
     for (const place of this.places) onWidth(place, () => this.build());
-    onWidth(right, () => this.clip());
+    redrawn(() => this.rows && this.clip(), right);
   }
 
   receive(header) {
@@ -222,8 +222,9 @@ class Neurons {
   clip() {
     const cells = [...this.table.querySelectorAll("td:nth-child(n + 3)")];
     for (const cell of cells) for (const node of cell.children) node.hidden = false;
+    const right = (node) => node.getBoundingClientRect().right;
     const ends = cells.map((cell) =>
-      [cell.getBoundingClientRect().right, [...cell.children].map((node) => node.getBoundingClientRect().right)]);
+      [right(cell) - parseFloat(getComputedStyle(cell).paddingRight), [...cell.children].map(right)]);
     cells.forEach((cell, i) => [...cell.children].forEach((node, k) => {
       node.hidden = k > 0 && ends[i][1][k] > ends[i][0];
     }));

@@ -76,15 +76,21 @@ def test_the_patterns_follow_the_hand_and_the_page_follows_when_it_rests(open_pa
 
 def test_two_hands_on_the_patterns_do_not_undo_each_other(open_page):
     page = opened(open_page, "architectures", "cost, patterns")
-    length, seed = (page.get_by_role("slider", name=WORDS.label(f"slider_{name}"), exact=True)
-                    for name in ("length", "seed"))
+    length, drawn = (page.get_by_role("slider", name=WORDS.label(f"slider_{name}"), exact=True)
+                     for name in ("length", "drawn"))
     length.focus()
     page.keyboard.press("ArrowLeft")
-    seed.focus()
+    drawn.focus()
     page.keyboard.press("ArrowRight")
-    expect(page).to_have_url(re.compile("(?=.*architectures_length=31)(?=.*architectures_seed=1)"))
+    expect(page).to_have_url(re.compile("(?=.*architectures_length=31)(?=.*architectures_drawn=3)"))
+    page.get_by_role("spinbutton").fill("2")      # the seed, which goes with what the hands ask
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("architectures_seed=2"))
     settle(page)
-    assert (length.input_value(), seed.input_value()) == ("31", "1") and page.errors == []
-    mask = sparse.pattern_mask("random", 31, n_random=2, seed=1)
-    expect(page.locator(".sparse figure").nth(4).locator(".muted").first).to_contain_text(
-        f"{int(mask.sum())} of 961 pairs")
+    length.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page).to_have_url(re.compile("architectures_length=30"))
+    assert (length.input_value(), drawn.input_value()) == ("30", "3") and page.errors == []
+    mask = sparse.pattern_mask("random", 30, n_random=3, seed=2)
+    expect(page.locator(".sparse figure").nth(4).locator(".muted")).to_contain_text(
+        [f"{int(mask.sum())} of 900 pairs", f"{int(sparse.layers_between(mask).max())} layers"])

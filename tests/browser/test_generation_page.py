@@ -19,6 +19,9 @@ def test_writing_steps_plays_and_the_link_says_where_it_stands(open_page):
     page = opened(open_page, "generation", "writing", "&generation_written=0")
     tokens, title = page.locator(".written-text .token:not(.plain)"), page.locator(".generation_writing .title")
     assert tokens.count() == 0 and title.text_content() == WORDS.label("writing_begin")
+    bars = page.locator(".written-bars")        # the distribution, not yet what is drawn from it
+    assert bars.locator(".row").count() > 3 and bars.locator(".die, .choosable").count() == 0
+    assert "ξ" not in bars.text_content()
     page.get_by_role("button", name=WORDS.label("writing_forward")).click()
     page.get_by_role("slider", name=WORDS.label("writing_slider")).press("ArrowRight")
     assert tokens.count() == 2

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import re
 import urllib.parse
+from xml.etree import ElementTree
 
 import pytest
 import torch
@@ -262,3 +263,10 @@ def test_the_products_side_by_side_and_added_are_those_of_numpy(open_page, mode,
         shown = page.locator(f".side.{side} tr.whole td").all_inner_texts()
         assert [float(cell.replace("−", "-")) for cell in shown] == pytest.approx(expected.tolist(), abs=6e-4)
     assert page.locator(".verdict").inner_text().startswith("=" if same else "≠")
+    with page.expect_download() as saved:      # tables, which have neither canvas nor SVG
+        page.get_by_role("button", name="SVG", exact=True).click()
+    picture = ElementTree.parse(saved.value.path()).getroot()
+    texts, rects = ([*picture.iter(f"{{http://www.w3.org/2000/svg}}{tag}")] for tag in ("text", "rect"))
+    cells = page.locator(".panels td").all_inner_texts()
+    assert sorted(text.text for text in texts if text.text in cells) == sorted(cells) and len(rects) > len(cells) // 2
+    assert float(picture.get("width")) > 400 and float(picture.get("height")) > 150

@@ -127,9 +127,9 @@ def test_a_copied_link_shows_the_same_panel(open_page):
     page = open_page(f"next_token?{WHOLE}")
     panel_of(page)
     page.get_by_role("button", name="Typical", exact=True).click()
-    page.get_by_role("button", name="1,000 draws").click()
+    page.get_by_label("Seed", exact=True).fill("7")      # shows the draws too
     page.get_by_role("button", name="Keep as A").click()
-    page.wait_for_url("**_draws_all_A~t0.9")
+    page.wait_for_url("**_s7_draws_all_A~t0.9")
     first, copied = shown(page), open_page(page.url.split("/")[-1])
     panel_of(copied)
     assert shown(copied) == first

@@ -21,6 +21,7 @@ import functools
 import json
 import re
 import string
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
@@ -75,7 +76,7 @@ class TextFile:
         """
         if key not in self.labels:
             raise KeyError(f"assets/text/{LANGUAGE}/{self.name}.md has no label '{key}'.")
-        return _SENTENCE.vformat(self.labels[key], (), values) if values else self.labels[key]
+        return filled(self.labels[key], values)
 
     def about(self, view: str) -> str:
         """What a view shows, in one line of the section `# about`; a lesson of one view has it under its own name."""
@@ -116,6 +117,15 @@ class _Sentence(string.Formatter):
 
 
 _SENTENCE = _Sentence()
+
+
+def filled(template: str, values: Mapping[str, object]) -> str:
+    """A template with its {names} filled in, whole numbers with commas; without values it stays as it is.
+
+    >>> filled("{n} tokens", {"n": 4096}), filled("{n} tokens", {})
+    ('4,096 tokens', '{n} tokens')
+    """
+    return _SENTENCE.vformat(template, (), values) if values else template
 
 
 def load(name: str) -> TextFile:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from core.app.base.prose import TextFile
+from core.app.base.prose import TextFile, filled
 from core.app.frame import prompt_use
 from core.app.frame.guesses import Guess
 from core.app.state import reader
@@ -135,7 +135,7 @@ def _ask(page: Lesson, prediction: Prediction, run: Run) -> None:
             _keep(key, Made(_about(run), guess, _percent(told.get("sure")), prediction.state))
 
     header = {"mode": "ask", "id": key, "again": key in st.session_state.get(AGAIN, ()),
-              "question": _filled(text.settings["ask"], prediction.values), "guess": prediction.guess.offer(),
+              "question": filled(text.settings["ask"], prediction.values), "guess": prediction.guess.offer(),
               "text": _labels(page.frame_words), "scale": reader.scale()}
     prediction_picture(header, key="prediction", events={
         "guess": commit, "look": lambda _: _keep(key, Made()), "never": lambda _: _want(False)})
@@ -146,7 +146,7 @@ def _tell(page: Lesson, prediction: Prediction, made: Made) -> None:
     if made.told is None:
         made = replace(made, told=_told(page, prediction, made))
         st.session_state[MADE][_key(page, prediction.name)] = made
-    if made.told["question"] != _filled(_text(page, prediction.name).settings["ask"], prediction.values):
+    if made.told["question"] != filled(_text(page, prediction.name).settings["ask"], prediction.values):
         return
     prediction_picture(made.told | {"text": _labels(page.frame_words), "scale": reader.scale()}, key="prediction_told",
                        events={})
@@ -159,7 +159,7 @@ def guess_of(page: Lesson, name: str, run: Run, state: Hashable = None, **values
     made = _made(_key(page, name))
     if made is None or made.about != _about(run) or made.state not in (None, state):
         return None
-    asked = _filled(_text(page, name).settings["ask"], values) if values else ""
+    asked = filled(_text(page, name).settings["ask"], values) if values else ""
     return made.guess if not values or made.told is not None and made.told["question"] == asked else None
 
 
@@ -178,12 +178,12 @@ def _told(page: Lesson, prediction: Prediction, made: Made) -> dict:
     random.Random(_key(page, prediction.name)).shuffle(order)
     values = {**prediction.values, **truth.values}
     return {"mode": "told", "id": _key(page, prediction.name),
-            "question": _filled(text.settings["ask"], prediction.values), "guess": prediction.guess.offer(),
+            "question": filled(text.settings["ask"], prediction.values), "guess": prediction.guess.offer(),
             "mine": made.guess, "sure": made.sure, "answer": truth.answer, "said": truth.said, "own": truth.own,
             "bars": [list(bar) for bar in truth.bars],
             "right": truth.is_right(prediction.guess, made.guess),
-            "statements": [_filled(statements[i], values) for i in order],
-            "seen": order.index(truth.seen) if statements else -1, "reason": _filled(reason, values)}
+            "statements": [filled(statements[i], values) for i in order],
+            "seen": order.index(truth.seen) if statements else -1, "reason": filled(reason, values)}
 
 
 def _parts(body: str) -> tuple[list[str], str]:
@@ -228,10 +228,6 @@ def _text(page: Lesson, name: str):
 
 def _labels(words: TextFile) -> dict[str, str]:
     return {key.removeprefix("before_"): text for key, text in words.labels.items() if key.startswith("before_")}
-
-
-def _filled(template: str, values: Mapping[str, object]) -> str:
-    return template.format(**values) if values else template
 
 
 def _percent(told: object) -> int | None:

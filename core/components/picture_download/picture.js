@@ -1,7 +1,8 @@
 // A picture is every canvas and top-level SVG inside the selected element, each at its place: plotly stacks several
 // SVGs, a component may stack canvases. SVG styles are written into the copy, which has no style sheets and custom
-// properties of its own.
+// properties of its own. Where there is neither, as in a table, the element's boxes and words are drawn (written.js).
 import { draw, sized } from "../lib/dom.js";
+import { drawWritten } from "./written.js";
 
 const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray",
   "stroke-linecap", "opacity", "font-family", "font-size", "font-weight", "font-style", "text-anchor",
@@ -46,7 +47,8 @@ function visible(node) {
 /** The picture inside the element that a selector names, as SVG, on this page or on another; null where none is. */
 export function pictureOf(selector, page = document) {
   const root = findAcross(page, selector);
-  const parts = root ? [...layers(root), ...(root.shadowRoot ? layers(root.shadowRoot) : [])].filter(visible) : [];
+  const all = root ? [...layers(root), ...(root.shadowRoot ? layers(root.shadowRoot) : [])] : [];
+  const isWritten = !all.length && root?.textContent.trim(), parts = isWritten ? [root] : all.filter(visible);
   if (!parts.length) return null;
   const boxes = parts.map((part) => part.getBoundingClientRect());
   const left = Math.min(...boxes.map((b) => b.left)), top = Math.min(...boxes.map((b) => b.top));
@@ -54,7 +56,8 @@ export function pictureOf(selector, page = document) {
   const out = draw("svg", { xmlns: SVG });
   sized(out, width, height, "");
   draw("rect", { width, height, fill: getComputedStyle(page.documentElement).getPropertyValue("--tx-page") }, out);
-  parts.forEach((part, i) => {
+  if (isWritten) drawWritten(root, draw("g", { transform: `translate(${-left} ${-top})` }, out));
+  else parts.forEach((part, i) => {
     const { x, y, width, height } = boxes[i];
     out.append(layer(part, { x: x - left, y: y - top, width, height }));
   });

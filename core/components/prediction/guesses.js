@@ -84,7 +84,8 @@ function slider(guess, labels, ready) {
   const steps = guess.log ? STEPS : Math.round((guess.high - guess.low) / guess.step);
   Object.assign(input, { type: "range", min: 0, max: steps, step: 1, value: Math.round(steps / 2) });
   const ends = make("div", "ends", node), unit = guess.unit ? ` ${guess.unit}` : "";
-  for (const end of [guess.low, guess.high]) make("span", "", ends, `${readable(end)}${unit}`);
+  make("span", "", ends, readable(guess.low));      // the unit once, at the other end: no "1 steps"
+  make("span", "", ends, `${readable(guess.high)}${unit}`);
   const value = () => valueAt(guess, Number(input.value) / steps);
   input.ariaLabel = labels.number;
   const set = () => {

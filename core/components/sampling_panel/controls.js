@@ -1,8 +1,9 @@
 // The controls, in the order in which the rules work: each step with its setting and the number of tokens it leaves.
 import { MIN_P, TEMPERATURE, TOP_K, TOP_P, TYPICAL_P } from "./truncation.js";
-import { button, fill, make, setRange, setText } from "../lib/dom.js";
+import { button, make, setRange, setText } from "../lib/dom.js";
 import { grouped, probability } from "../lib/numbers.js";
 
+const MOST_SEED = 2 ** 32 - 1;
 export const TEMPERATURES = [0, ...spread(-65, 65, (s) => Number((10 ** (s / 50)).toPrecision(3)))];
 const STEPS = [
   { name: "temperature", symbol: "T", rule: TEMPERATURE, values: TEMPERATURES, neutral: 1 },
@@ -82,10 +83,21 @@ export class Controls {
   _thousand(item) {
     const { labels } = this;
     this.thousand = button(item, labels.thousand, "", () => this._set({ thousand: !this.settings.thousand }), "toggle");
-    this.seed = make("output", "seed", item);
+    this.seed = this._seed(item);
     const reseed = () => this._set({ seed: this.settings.seed + 1, thousand: true });
     button(item, labels.again, "", reseed, "again");
     this.tail = make("p", "tail", item);
+  }
+
+  /** The field of a seed, as other lessons have it; a number that is none is put back. */
+  _seed(item) {
+    const label = make("label", "seed", item, this.labels.seed), field = make("input", "", label);
+    Object.assign(field, { type: "number", min: 0, max: MOST_SEED, step: 1, required: true });
+    field.onchange = () => {
+      if (field.checkValidity()) this._set({ seed: Number(field.value), thousand: true });
+      else field.value = this.settings.seed;
+    };
+    return field;
   }
 
   _set(values) {
@@ -120,7 +132,7 @@ export class Controls {
     this.drawnToken = truncation.tokenIds[place];
     setText(this.drawn, words.token(this.drawnToken, 16));
     this.thousand.ariaPressed = settings.thousand;
-    setText(this.seed, fill(this.labels.seed, { seed: settings.seed }));
+    if (this.seed.value !== String(settings.seed)) this.seed.value = settings.seed;
     setText(this.tail, tailText);
   }
 

@@ -222,7 +222,7 @@ def test_before_anyone_measured_there_is_no_time_and_after_it_there_are_all(monk
     monkeypatch.setattr(growth, "measure", lambda d, w: iter(timings))
     at.button("architectures_measure_now").click().run()
     assert fine(at) and len(at.get("vega_lite_chart")) == 2 and not at.info
-    assert any("p = 2.00 ± 0.00 for full attention, 1.00 ± 0.00 for the window" in m.value for m in at.markdown)
+    assert any("power 2.00 ± 0.00 for full attention, 1.00 ± 0.00 for the window" in m.value for m in at.markdown)
     assert any(c.value.startswith("Timed at ") for c in at.caption)
     again = open_at(architectures_view="cost", architectures_width="16", architectures_window="32")
     assert len(again.get("vega_lite_chart")) == 2, "kept for everyone who asks this process"
@@ -258,7 +258,7 @@ def test_the_first_chart_of_times_is_a_recorded_run_that_says_so_and_gives_way_t
     timings = [growth.Timing(method, n, 1e-6 * n) for method in growth.METHODS for n in growth.LENGTHS]
     monkeypatch.setattr(growth, "measure", lambda d, w: iter(timings))
     at.button("architectures_measure_now").click().run()
-    assert fine(at) and any(m.value.startswith("**Measured: time grows as N^p with p = 1.00") for m in at.markdown)
+    assert fine(at) and any(m.value.startswith("**Measured: time grows as N to the power 1.00") for m in at.markdown)
     assert not length_times.recorded(64, 32) and not length_times.recorded(32, 64)
     cost._measurements().clear()
 
@@ -284,7 +284,9 @@ def test_the_patterns_that_are_drawn_are_those_of_the_masks():
     assert "all joined in 11 layers" in sent["patterns"][2]["lines"]
     assert ([(hand["name"], hand["value"]) for hand in sent["hands"]]
             == [("architectures_length", 12), ("architectures_near", 1), ("architectures_central", 1),
-                ("architectures_drawn", 2), ("architectures_seed", 3)])
+                ("architectures_drawn", 2)]
+            and all(hand["question"] == {"architectures_seed": 3} for hand in sent["hands"])
+            and [field.value for field in at.number_input] == [3])
     assert all(SETTINGS.each[hand["name"].removeprefix("architectures_")].low == hand["low"] <= hand["value"]
                <= hand["high"] for hand in sent["hands"])
 
@@ -357,16 +359,27 @@ def test_the_numbers_of_the_calculator_hold():
 @pytest.mark.parametrize("query, key, right", [
     (dict(architectures_record="models"), "compute", 3),
     (dict(architectures_record="scaling"), "halve", 3), (dict(architectures_record="data"), "patches", 2),
-    (dict(architectures_record="translation", architectures_pair="en_de"), "base_en_de", 2),
-    (dict(architectures_record="translation", architectures_pair="en_fr"), "base_en_fr", 0)], ids=str)
+    (dict(architectures_record="translation", architectures_pair="en_de"), "time_en_de", 1),
+    (dict(architectures_record="translation", architectures_pair="en_fr"), "time_en_fr", 1)], ids=str)
 def test_the_answers_of_the_record(query, key: str, right: int):
     """By hand: 6 N D is largest for Chinchilla (70·1400 > 65·1400 > 280·300 > 175·300); 2^(1/0.076) is about 9,000;
-    (784/196)² = 16; base has 27.3 against at most 26.36, and 38.1 against at least 39.2.
+    (784/196)² = 16; 7.7e19 and 1.2e21 are 23 and 364 times 3.3e18, which took half a day.
     """
     at = open_at(architectures_view="record", **query)
     at.radio(f"architectures_{key}_given").set_value(right).run()
     at.button(f"architectures_{key}_commit").click().run()
     assert any(m.value.startswith("Yes") for m in at.markdown)
+
+
+@pytest.mark.parametrize("pair, work", [("en_de", 7.7e19), ("en_fr", 1.2e21)])
+def test_the_time_of_a_training_follows_from_either_transformer(pair: str, work: float):
+    at = open_at(architectures_view="record", architectures_record="translation", architectures_pair=pair)
+    at.radio(f"architectures_time_{pair}_given").set_value(0).run()
+    at.button(f"architectures_time_{pair}_commit").click().run()
+    (told,) = [m.value for m in at.markdown if "The big Transformer says the same" in m.value]
+    first, second = (float(days) for days in re.findall(r"(?:= |take )([\d.]+) days", told))
+    rate = 8 * 9.5e12 * 86_400      # the paper's estimate: eight GPUs of 9.5 TFLOP/s
+    assert first == pytest.approx(second, rel=0.01) == pytest.approx(work / rate, rel=0.01)
 
 
 # ---- experiments -----------------------------------------------------------------------------------------------------
