@@ -36,7 +36,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     return Reading(
         _lines(page, run, before, parts, symmetries.split(alike.scores).centred, i, effect.kl), _question(page, n),
         [symmetries.split, symmetries.with_queries_as_keys], {"scores.csv": lambda: score_table(run, before, alike)},
-        PICTURE, title, summary={page.label("roles_summary_share"): f"{readable(100 * parts.share)} %",
+        PICTURE, title, summary={page.label("roles_summary_share"): f"{readable(100 * parts.share)}\u00a0%",
                                  page.label("roles_summary_kl"): readable(effect.kl)})
 
 

@@ -27,7 +27,7 @@ from pages.language_models.token_bits import draw_texts
 
 MOST_SENTENCES, MOST_CHARACTERS = 4, 600
 MOST_WORDS = 5          # words that are put in every order: at most 120 orders
-CHART = 268, 240        # px, usually and in present mode
+CHART = 268, 228        # px, usually and in present mode
 MOST_TIMES = 1e9        # the end of the scale on which a reader guesses a ratio of probabilities
 LARGEST = 700           # nats: e to a larger power has no float
 

@@ -37,7 +37,7 @@ export class Pieces {
     this.button.remove();
     const last = this.frames.length - 1;
     this.player = new Slider(this.row, text.slide_pieces, { low: 0, high: last, value: last,
-      words: (at) => `${Math.round((100 * at) / (last || 1))} %`, input: (at) => this.paint(this.frames[at]) });
+      words: (at) => `${Math.round((100 * at) / (last || 1))}\u00a0%`, input: (at) => this.paint(this.frames[at]) });
     if (acted && this.tour.moves) this.play(last);
     else this.paint(this.frames[last]);
   }

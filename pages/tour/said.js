@@ -7,11 +7,11 @@ const MOST_DIGITS = 6;
 
 /** A probability in percent for a reader who has not met one yet: two digits, never 0 or 100 unless it is that. */
 export function percent(p) {
-  if (p > 0 && p < LEAST) return `less than ${readable(100 * LEAST)} %`;
+  if (p > 0 && p < LEAST) return `less than ${readable(100 * LEAST)}\u00a0%`;
   let text = readable(100 * p, 2);
   for (let digits = 3; p < 1 && Number(text) >= 100 && digits <= MOST_DIGITS; digits += 1)
     text = readable(100 * p, digits);
-  return p < 1 && Number(text) >= 100 ? "almost 100 %" : `${text} %`;
+  return p < 1 && Number(text) >= 100 ? "almost 100\u00a0%" : `${text}\u00a0%`;
 }
 
 /** A template into a node: {names} become what `values` say: {word}, {share} in percent, or a plain text. */

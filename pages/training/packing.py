@@ -118,7 +118,7 @@ def _question(page: Lesson, documents: list[list[int]]) -> Question:
     shares = {n: wasted(packing.padded_lengths(lengths, n), n) for n in LENGTHS}
     best = min(shares, key=shares.get)
     options = [n for n in LENGTHS if n == best or shares[n] > shares[best]]
-    text = ", ".join(f"{n}: {readable(100 * shares[n])} %" for n in options)
+    text = ", ".join(f"{n}: {readable(100 * shares[n])}\u00a0%" for n in options)
     return page.question("packing", [page.label("question_packing_option", n=n) for n in options], options.index(best),
                          shares=text)
 

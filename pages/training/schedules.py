@@ -236,6 +236,6 @@ def _middle(page: Lesson, schedule: Schedule, peak: float) -> tuple[str, str]:
 def _question(page: Lesson, schedule: Schedule) -> Question:
     """For how much of the training the rate exceeds half of the peak; the other kinds give the wrong options."""
     shares = {kind: replace(schedule, kind=kind).scaled(1000).above(0.5) / 10 for kind in KINDS}
-    return ask(page, "schedule", {*shares.values(), 25.0}, shares[schedule.kind], lambda share: f"{share:g} %",
+    return ask(page, "schedule", {*shares.values(), 25.0}, shares[schedule.kind], lambda share: f"{share:g}\u00a0%",
                kind=page.label(f"schedule_{schedule.kind}"),
-               **{kind: f"{share:.1f} %" for kind, share in shares.items()})
+               **{kind: f"{share:.1f}\u00a0%" for kind, share in shares.items()})

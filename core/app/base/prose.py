@@ -32,6 +32,7 @@ from core.files import modified
 FOLDER = Path(__file__).resolve().parents[3] / "assets" / "text"
 LANGUAGE = "en"
 _HEADING = re.compile(r"^# +(.+?)\s*$", re.MULTILINE)
+_SIGN = re.compile(r"(?<=[\d}*]) %")
 _LINE = re.compile(r"^([\w.-]+):\s?(.*)$")
 NAMES = ("id", "seed")          # numbers that count nothing
 
@@ -134,13 +135,18 @@ def load(name: str) -> TextFile:
     return _parsed(name, path, modified(path))
 
 
-def parse(name: str, source: str) -> TextFile:
-    """The parts of a file's text.
+def unbroken(text: str) -> str:
+    """A text with a space that does not break between each number and its sign of per cent."""
+    return _SIGN.sub("\u00a0%", text)
 
-    >>> parse("demo", "# labels\\nshare: {p:.0%} kept").label("share", p=0.5)
-    '50% kept'
+
+def parse(name: str, source: str) -> TextFile:
+    """The parts of a file's text, its numbers and their signs of per cent `unbroken`.
+
+    >>> parse("demo", "# labels\\nshare: {p} % kept").label("share", p=50)
+    '50\\xa0% kept'
     """
-    pieces = _HEADING.split(source)
+    pieces = _HEADING.split(unbroken(source))
     sections = {heading: body.strip() for heading, body in zip(pieces[1::2], pieces[2::2])}
     return TextFile(name, sections, _labels(sections.get("labels", "")))
 

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 import streamlit as st
 
 from core.app.base import catalogue
+from core.app.base.prose import unbroken
 from core.app.state import lesson_settings, reader
 from core.components.page.kept_text import kept_text
 
@@ -141,7 +142,7 @@ def edited(steps: Sequence[Step], number: int, values: dict) -> tuple[Step, ...]
 def _text(value) -> str:
     if not isinstance(value, str):
         raise TypeError("A text was expected.")
-    return " ".join(value.split())[:_MOST_TEXT]
+    return unbroken(" ".join(value.split()))[:_MOST_TEXT]
 
 
 def _minutes(value) -> int:

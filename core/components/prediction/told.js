@@ -86,7 +86,7 @@ function bars(parent, header) {
     const track = make("span", "track", row);
     make("i", "", track).style.width = `${100 * Math.max(0, p)}%`;
     if (isMine && sure !== null) make("b", "", track).style.left = `${sure}%`;
-    make("span", "p", row, guess.chance ? `${readable(100 * p)} %` : readable(p));
+    make("span", "p", row, guess.chance ? `${readable(100 * p)}\u00a0%` : readable(p));
   }
   if (sure !== null) make("p", "muted", parent, fill(text.was_sure, { p: sure, word: mine }));
 }

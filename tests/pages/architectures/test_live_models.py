@@ -220,8 +220,8 @@ def test_the_numbers_of_the_blank_hold_on_a_calculator():
 
 def test_the_share_of_blanks_that_is_told_stands_on_the_models_card():
     card = (ROOT / "assets" / "models" / "blanks" / "README.md").read_text()
-    assert ("60.7 %" in card and "60.7 %" in WORDS.label("blank_both_note")
-            and "60.7 %" in WORDS.section("explanation_blank"))
+    assert ("60.7 %" in card and "60.7\u00a0%" in WORDS.label("blank_both_note")
+            and "60.7\u00a0%" in WORDS.section("explanation_blank"))
     for name, said in (("blanks", WORDS.label("blank_both_note")), ("stories", WORDS.label("blank_left_note"))):
         assert f"{cache.shared_model(name, 'cpu').model.n_parameters / 1e6:.1f} million" in said
 

@@ -214,7 +214,7 @@ def test_the_map_holds_every_token_and_says_its_share():
     assert (sorted(int(text.rsplit("<br>", 1)[1]) for trace in spec["data"] for text in trace["text"])
             == list(range(len(matrix()))))
     _, singular, _ = np.linalg.svd(matrix() - matrix().mean(0), full_matrices=False)
-    assert f"{100 * (singular[:2] ** 2).sum() / (singular ** 2).sum():.3g} %" in title(at)
+    assert f"{100 * (singular[:2] ** 2).sum() / (singular ** 2).sum():.3g}\u00a0%" in title(at)
     assert [a["text"] for a in spec["layout"]["annotations"]][0] == "·king" and len(spec["layout"]["annotations"]) == 9
 
 
@@ -234,7 +234,7 @@ def test_the_map_of_neighbourhoods_says_what_it_keeps(monkeypatch: pytest.Monkey
     _, _, axes = np.linalg.svd(E - E.mean(0), full_matrices=False)
     kept = straight_share(E, (E - E.mean(0)) @ axes[:2].T)
     note = next(c.value for c in at.caption if "by chance" in c.value)
-    assert f"keep {readable(100 * kept)} %" in note and f"by chance {readable(1000 / 199)} %" in note
+    assert f"keep {readable(100 * kept)}\u00a0%" in note and f"by chance {readable(1000 / 199)}\u00a0%" in note
     cosines = unit(matrix()[ids]) @ unit(matrix()[word_id("king")])
     nearest = [loaded().tokenizer.visible(ids[i]) for i in np.argsort(-cosines, kind="stable")
                if ids[i] != word_id("king")][:8]
@@ -335,7 +335,7 @@ def test_the_nearest_token_is_told_with_its_cosine_and_the_guess_with_its_own(mo
     assert found["bars"][0][1] == pytest.approx(others.max()) and found["right"] == (mine == best)
     [own] = [bar for bar in found["bars"] if bar[2]]
     assert own[:2] == [there.tokenizer.visible(mine), pytest.approx(cosines[mine])]
-    assert f"place {(others > cosines[mine]).sum() + 1} of {len(others)}" in found["reason"] and found["sure"] is None
+    assert f"place {(others > cosines[mine]).sum() + 1} of {len(others):,}" in found["reason"] and found["sure"] is None
     apart = (others.max() - others.mean()) / others.std(ddof=1) >= 4
     assert ("clearly apart" in found["true"]) == apart
 
@@ -385,7 +385,7 @@ def test_the_share_that_a_map_keeps_is_that_of_the_covariances_eigenvalues(model
     E, there = of_model(model)
     values, axes = np.linalg.eigh(np.cov(E.T))
     kept = 100 * values[-k:].sum() / values.sum()
-    assert found["answer"] == pytest.approx(kept) and f"keeps {readable(kept)} %" in found["reason"]
+    assert found["answer"] == pytest.approx(kept) and f"keeps {readable(kept)}\u00a0%" in found["reason"]
     (king,) = there.tokenizer.encode(" king")
     places = (E - E.mean(0)) @ axes[:, -k:]
     here, far = (np.argsort(score, kind="stable")[1:9] for score in
@@ -436,7 +436,7 @@ def test_the_token_nearest_to_a_sum_is_told_whether_it_went_in_or_not(model: str
     assert ("which is one of the three words" in found["reason"]) == (best in (a, b, c))
     without = next(i for i in np.argsort(-scores) if i not in (a, b, c))
     assert f"the answer is `{there.tokenizer.visible(int(without))}`" in found["reason"]
-    assert f"is number {(scores > scores[d]).sum() + 1} of all {len(E)}" in found["reason"]
+    assert f"is number {(scores > scores[d]).sum() + 1} of all {len(E):,}" in found["reason"]
     five = np.stack([E[a], E[b], E[c], E[d], sum_])
     plane = np.linalg.svd(five - five.mean(0), full_matrices=False)[2][:2]
     misses = np.linalg.norm(plane @ (sum_ - E[d])) > 0.25 * np.linalg.norm(plane @ (E[b] - E[a]))

@@ -118,7 +118,7 @@ def test_the_schedules_numbers_hold_and_its_question_is_answered_by_counting(kin
              "cosine": 0.2 + 0.4 * (1 + np.cos(np.pi * done)),
              "inverse_sqrt": np.maximum(0.2, np.sqrt(100 / (steps + 1)))}[kind]
     share = 100 * np.mean(np.where(steps < 100, (steps + 1) / 100, after) > 0.5)
-    assert verdict(at, question(at).options.index(f"{round(share, 1):g} %"))
+    assert verdict(at, question(at).options.index(f"{round(share, 1):g}\u00a0%"))
 
 
 def test_a_model_of_the_table_is_drawn_over_its_own_steps_and_one_that_is_not_known_says_so():
