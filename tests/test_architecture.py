@@ -140,6 +140,13 @@ def test_the_app_reports_to_nobody():
             and settings["server"]["maxMessageSize"] <= 50)
 
 
+def test_no_figure_draws_a_point_where_it_is_not():
+    """A scale that clamps draws what lies beyond its domain at its edge."""
+    clamped = [str(path.relative_to(ROOT)) for folder in ("core", "pages") for path in (ROOT / folder).rglob("*.py")
+               if re.search(r"\bclamp\s*=\s*True|[\"']clamp[\"']\s*:", path.read_text(encoding="utf-8"))]
+    assert clamped == []
+
+
 def test_no_line_of_a_style_is_longer_than_120_characters():
     """Of the other languages the linters hold it."""
     styles = (path for folder in ("core", "pages") for path in (ROOT / folder).rglob("*.css"))

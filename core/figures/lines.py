@@ -96,8 +96,10 @@ def lines(names: Mapping[str, str], meanings: Mapping[str, str], x: Axis, y: Axi
     place = {"x": _encoding("x", x), "y": _encoding("y", y)}
     tooltip = [{"field": "name", "title": " "}, _field("x", title=x.title, format=",d"),
                _field("y", title=y.title, format=".1%" if y.kind == "percent" else ".4~g")]
-    mark = {"type": "point", "filled": True}
-    layers = [_layer("line", {"type": "line", "strokeWidth": 2.5 * scale}, **place, color=colours, strokeDash=dashes),
+    # a line that leaves the domain leaves the picture: no point stands where it is not
+    inside = {"clip": True} if x.domain is not None or y.domain is not None else {}
+    mark = {"type": "point", "filled": True} | inside
+    layers = [_layer("line", {"type": "line", "strokeWidth": 2.5 * scale} | inside, **place, color=colours, strokeDash=dashes),
               _layer("line", mark | {"size": (30 if points else 60) * scale, "opacity": 1 if points else 0},
                      **place, color=colours, tooltip=tooltip),
               _layer("picked", {"type": "rule", "color": colour("grid", theme, "ink"), "strokeDash": [2, 2]},
@@ -133,7 +135,7 @@ def _encoding(field: str, axis: Axis) -> dict:
     """The Vega-Lite encoding of one axis: whole numbers on x; percent, powers of ten or plain numbers on y."""
     up = field == "y"
     scale = ({"type": "log" if axis.kind == "log" else "linear", "nice": up and axis.domain is None}
-             | ({} if axis.domain is None else {"domain": list(axis.domain), "clamp": up}))
+             | ({} if axis.domain is None else {"domain": list(axis.domain)}))
     if axis.values is not None:
         labels = {"values": list(axis.values)} | ({"labelExpr": POWER_OF_TEN} if up else {"format": ",d"})
     else:

@@ -1,4 +1,4 @@
-// header: names {relu, gelu, gelu_tanh, swish}; own (the live model's, or null); histogram {counts, low, high, beyond}
+// header: names {relu, gelu, gelu_tanh, swish}; own (the live model's, or null); histogram {counts, low, high}
 // or null; swaps [{name, kl, p, top, same}]; swap_title; facts [text]; settings {x, beta, second, gate}. All curves are
 // computed here, in float64, as core/model/activation.py has them.
 import { tableBody, tableRow } from "./shared.js";

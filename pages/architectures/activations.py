@@ -133,6 +133,8 @@ def message(page: Lesson, run: Run, layer: int, inputs: np.ndarray | None) -> di
     notes = [page.label("activations_facts", layer=layer, n=len(inputs), k=inputs.shape[1], edge=NEARLY_NOTHING,
                         **shares),
              page.label("activations_swap_note", own=page.label(f"activations_short_{base}"))]
+    if beyond := int((np.abs(inputs) > EDGES[1]).sum()):
+        notes.insert(1, page.label("activations_beyond", n=beyond, edge=readable(EDGES[1])))
     rows = [{"name": page.label(f"activations_short_{name}"), "own": name == base,
              "kl": "0" if name == base else readable(kl), "top": run.tokenizer.visible(top), "p": probability(p)}
             for name, kl, top, p in swaps(run, position)]

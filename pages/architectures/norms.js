@@ -1,6 +1,6 @@
 // header: before {counts, stat}; norms [{kind, name, formula, over ("row" or "column"), cells, statistics, counts,
 // stat, alone, joined, still [bool, bool]}]; n, k; token; edges [first, last] of the histograms' axis. Counts are the
-// components of the token's vector in bins of equal width; beyond the axis they are in the outer bins.
+// components of the token's vector in bins of equal width, whose axis holds them all.
 import { tableBody } from "./shared.js";
 import { draw, drawLine, drawText, make } from "../../core/components/lib/dom.js";
 import { plain } from "../../core/components/lib/numbers.js";

@@ -1,6 +1,7 @@
 """LayerNorm, RMSNorm and BatchNorm on the live model's stream: which numbers each averages over, and whose output
 depends on the other tokens of the batch.
 """
+import math
 from dataclasses import dataclass
 
 import pandas as pd
@@ -23,7 +24,7 @@ from core.model import normalisation
 from pages.architectures.shared import PREFIX, SETTINGS, SHARED_CSS, attached, histogram, keep, read
 
 KINDS = ("layernorm", "rmsnorm", "batchnorm")
-EDGES = (-4.0, 4.0)         # of the histograms of a norm's output
+REACH = 4                   # of the histograms of the norms' outputs, on both sides of 0, at least
 BINS = 31
 MOST_CHARACTERS = 500       # of the text that joins the batch
 SHIFT = 5.0                 # added in the question
@@ -168,14 +169,16 @@ def message(page: Lesson, run: Run, batch: Batch, feature: int) -> dict:
     largest = max(float(x.abs().max()), 1e-6)
     reach = float(f"{largest:.1g}")
     reach *= 1.5 if reach < largest else 1
-    return page.header("norms") | {"norms": [_row(page, batch, kind, feature) for kind in KINDS], "edges": EDGES,
+    after = max(REACH, *(math.ceil(float(batch.normed(kind).abs().max())) for kind in KINDS))
+    edges = (-float(after), float(after))
+    return page.header("norms") | {"norms": [_row(page, batch, kind, feature, edges) for kind in KINDS], "edges": edges,
             "columns": {"result": page.label("norms_column_result", token=token, d=d),
                         "joined": page.label("norms_column_joined", k=len(batch.extra))},
             "before": {"name": page.label("norms_before", token=token, d=d), "edges": (-reach, reach),
                        "counts": histogram(to_numpy(x), (-reach, reach), BINS), "stat": _stat(page, x)}}
 
 
-def _row(page: Lesson, batch: Batch, kind: str, feature: int) -> dict:
+def _row(page: Lesson, batch: Batch, kind: str, feature: int, edges: tuple[float, float]) -> dict:
     n, d = batch.matrix.shape
     after = batch.normed(kind)
     mean, scale = statistics(kind, batch, feature)
@@ -185,7 +188,7 @@ def _row(page: Lesson, batch: Batch, kind: str, feature: int) -> dict:
     return {"kind": kind, "name": page.label(f"norms_{kind}"), "formula": page.label(f"norms_formula_{kind}"),
             "over": over, "cells": page.label(f"norms_over_{over}", n=n, d=d),
             "statistics": page.label(f"norms_stat_{kind}", mean=readable(mean), scale=readable(scale), feature=feature),
-            "counts": histogram(to_numpy(after), EDGES, BINS), "stat": _stat(page, after),
+            "counts": histogram(to_numpy(after), edges, BINS), "stat": _stat(page, after),
             "alone": page.label("norms_zeroed", value=percent(alone)) if empty else _written(page, alone),
             "joined": _written(page, joined), "still": [alone == 0, joined == 0]}
 

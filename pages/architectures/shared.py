@@ -95,8 +95,8 @@ def most_probable(p: np.ndarray, n: int) -> list[int]:
 
 
 def histogram(values: np.ndarray, edges: tuple[float, float], bins: int) -> list[int]:
-    """The counts of the values in each bin between the edges; values beyond are in the outer bins."""
-    return np.histogram(np.clip(values, *edges), bins, edges)[0].tolist()
+    """The counts of the values in each bin between the edges; values beyond are in none."""
+    return np.histogram(values, bins, edges)[0].tolist()
 
 
 def prefixed(value: float, unit: str = "", digits: int = 4) -> str:

@@ -168,8 +168,9 @@ def curves(page: Lesson, accuracy: dict, places: tuple[int, ...], records: list,
         st.caption(page.label("caption_loss"))
         frame = line_frame((name, record.step, record.losses[name]) for record in records if record.step
                            for name in names)
+        most = max([2.5, *(1.05 * frame["y"])])
         show_lines("loss", frame, names, Axis(page.label("axis_training_steps"), domain=(0, n_steps)),
-                   Axis(page.label("axis_loss"), domain=(0, 2.5)), height,
+                   Axis(page.label("axis_loss"), domain=(0, most)), height,
                    level=(CHANCE_LOSS, page.label("chance")), named=False)
 
 

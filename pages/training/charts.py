@@ -55,13 +55,12 @@ class Axis:
     log: bool = False
     format: str = "~g"
 
-    def encoding(self, field: str, grid: bool = False, ticks: int = 5, clamp: bool = False) -> dict:
-        """The axis in Vega-Lite. clamp: draw values beyond the domain at its edge."""
+    def encoding(self, field: str, grid: bool = False, ticks: int = 5) -> dict:
+        """The axis in Vega-Lite."""
         labels = ({"labelExpr": POWER_OF_TEN} if self.log
                   else {"labelExpr": TIMES_POWER_OF_TEN} if abs(self.domain[1]) < SMALL else {"format": self.format})
         return {"field": field, "type": "quantitative", "title": self.title or None,
-                "scale": {"type": "log" if self.log else "linear", "domain": list(self.domain), "nice": False,
-                          "clamp": clamp},
+                "scale": {"type": "log" if self.log else "linear", "domain": list(self.domain), "nice": False},
                 "axis": {"tickCount": ticks, "grid": grid, **labels}}
 
 
@@ -123,11 +122,11 @@ def curve(names: Mapping[str, str], x: Axis, y: Axis, look: Look, height: int, *
     line of MEANINGS.
 
     levels: horizontal rules, name -> value. changes: vertical rules, step -> text. ticks: the names of x = 0, 1, 2, …,
-    where x is an index. points: draw every value as a point too. A value beyond y's domain is drawn at its edge.
+    where x is an index. points: draw every value as a point too. A line that leaves y's domain leaves the picture.
     """
     legend = {"title": None, "orient": "top", "symbolType": "stroke", "offset": 2, "padding": 0}
     order, legend = list(names.values()), legend if len(names) > 1 else None
-    along, up = x.encoding("x", ticks=4), y.encoding("y", True, 5 if height > 150 else 2, clamp=True)
+    along, up = x.encoding("x", ticks=4), y.encoding("y", True, 5 if height > 150 else 2)
     if ticks:
         along["axis"] = {"values": list(range(len(ticks))), "labelExpr": f"{json.dumps(list(ticks))}[datum.value]",
                          "labelOverlap": True, "labelAngle": 0}

@@ -239,9 +239,7 @@ def _loss(page: Lesson, learner: Learner | Replay, records: list[Progress], gues
     levels, size = learner.task.levels, learner.model.config.vocab_size
     st.caption(page.label("caption_loss", vocabulary=size, start=readable(math.log(size))))
     named = {page.label(f"level_{name}", nats=readable(value)): value for name, value in levels.items()}
-    # of a task with answers the whole way down; of a text, which comes close to its levels, the loss of now at least
-    top = records[0 if "blind" in levels else -1].held_out
-    most = max(1.25 * max(levels.values()), 1.05 * top if math.isfinite(top) else 0.0)
+    most = max(1.25 * max(levels.values()), 1.05 * records[0].held_out)       # the whole way down
     _curve(page, ("held_out", "loss"), records, Axis(page.label("axis_loss"), (0, most)), chart_height(95),
            levels=named, changes=changes(page, records) | guessed(page, guess, records[-1].step))
 
