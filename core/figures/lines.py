@@ -99,7 +99,8 @@ def lines(names: Mapping[str, str], meanings: Mapping[str, str], x: Axis, y: Axi
     # a line that leaves the domain leaves the picture: no point stands where it is not
     inside = {"clip": True} if x.domain is not None or y.domain is not None else {}
     mark = {"type": "point", "filled": True} | inside
-    layers = [_layer("line", {"type": "line", "strokeWidth": 2.5 * scale} | inside, **place, color=colours, strokeDash=dashes),
+    drawn = {"type": "line", "strokeWidth": 2.5 * scale} | inside
+    layers = [_layer("line", drawn, **place, color=colours, strokeDash=dashes),
               _layer("line", mark | {"size": (30 if points else 60) * scale, "opacity": 1 if points else 0},
                      **place, color=colours, tooltip=tooltip),
               _layer("picked", {"type": "rule", "color": colour("grid", theme, "ink"), "strokeDash": [2, 2]},
