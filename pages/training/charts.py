@@ -115,6 +115,17 @@ def ruled(values: Iterable[tuple[float, str]], across: dict, beside: dict, rule:
              "encoding": across | beside | {"text": {"field": "name", "type": "nominal"}}}]
 
 
+def _apart(levels: Mapping[str, float], y: Axis, height: float) -> tuple[list[tuple[float, str]], ...]:
+    """The levels, (value, name) each, whose names stand above their lines, and those whose names stand below: the
+    lowest, where the next one leaves no room above it and the axis goes on below.
+    """
+    low, high = y.domain
+    rows, room = [(level, name) for name, level in levels.items()], 1.3 * NAME_HEIGHT / height * (high - low)
+    lowest, *others = sorted(rows) or [None]
+    crowded = others and others[0][0] - lowest[0] < room < lowest[0] - low
+    return ([row for row in rows if row != lowest], [lowest]) if crowded else (rows, [])
+
+
 def curve(names: Mapping[str, str], x: Axis, y: Axis, look: Look, height: int, *,
           levels: Mapping[str, float] | None = None, changes: Mapping[float, str] | None = None,
           ticks: Sequence[str] = (), points: bool = False) -> dict:
@@ -131,10 +142,13 @@ def curve(names: Mapping[str, str], x: Axis, y: Axis, look: Look, height: int, *
         along["axis"] = {"values": list(range(len(ticks))), "labelExpr": f"{json.dumps(list(ticks))}[datum.value]",
                          "labelOverlap": True, "labelAngle": 0}
     value = {"field": "value", "type": "quantitative", "scale": {"zero": False}}
+    above, below = _apart(levels or {}, y, height)
+    level_rule = {"color": look.ink("excluded"), "strokeDash": [4, 3]}
     return look.spec([
-        *ruled(((level, name) for name, level in (levels or {}).items()), {"y": value}, {"x": {"value": "width"}},
-               {"color": look.ink("excluded"), "strokeDash": [4, 3]},
+        *ruled(above, {"y": value}, {"x": {"value": "width"}}, level_rule,
                look.words(11.5, "muted", align="right", baseline="bottom", dx=-4, dy=-2)),
+        *ruled(below, {"y": value}, {"x": {"value": "width"}}, level_rule,
+               look.words(11.5, "muted", align="right", baseline="top", dx=-4, dy=2)),
         *ruled((changes or {}).items(), {"x": value}, {"y": {"value": 34}},
                {"color": look.ink("mlp"), "strokeWidth": 1.5},
                look.words(11, "mlp", align="left", baseline="top", dx=3, dy=2)),

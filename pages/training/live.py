@@ -205,7 +205,9 @@ def _picture(page: Lesson, learner: Learner | Replay, guess: float | None) -> No
             for name, top, form in SMALL[:1] if reader.present() else SMALL:
                 st.caption(page.label(f"caption_{name}"))
                 levels = {page.label("level_clip", c=readable(CLIP)): CLIP} if name == "gradient_norm" else None
-                _curve(page, (name,), records, Axis("", (0, top), format=form),
+                most = max([top, *(1.05 * value for record in records
+                                   if math.isfinite(value := getattr(record, name)) and name != "accuracy")])
+                _curve(page, (name,), records, Axis("", (0, most), format=form),
                        chart_height(120 if reader.present() else 250), levels=levels)
         with pattern:
             fragment(lambda: _pattern(page, learner))()        # another head redraws nothing else
