@@ -27,8 +27,8 @@ class View:
 
 
 LESSONS = {
-    "tokens": {"merges": View(".waiting"), "methods": View(".table"), "train": View(".foot"),
-               "vocabulary": View(".list")},
+    "tokens": {"merges": View(".waiting"), "methods": View(".table"), "bpe": View(".rules"),
+               "unigram": View(".said"), "vocabulary": View(".list"), "train": View(".foot")},
     "embeddings": {"product": View(".product canvas"), "neighbours": View(".st-key-embeddings_spread"),
                    "map": View(".st-key-embeddings_map .nsewdrag"),
                    "map, neighbourhoods": View(".st-key-embeddings_map .nsewdrag", (("dimensions", "tsne"),)),
