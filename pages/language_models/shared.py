@@ -19,7 +19,7 @@ from core.figures.numbers import GREATEST, bracketed, latex_number, latex_operan
 PREFIX = "language_models_"
 MOST_TOKENS = 40        # of a text that is shown token by token
 TOLD = 25               # texts between two reports of progress
-TASKS = ("sentiment", "questions", "untaught", "opposites", "summary", "labels")
+TASKS = ("sentiment", "questions", "untaught", "opposites", "summary", "table", "labels")
 SETTINGS = Settings("language_models", {
     "view": view_setting("language_models"),
     "sentences": Setting(""),                  # a line each; empty: the lesson's own
@@ -36,6 +36,7 @@ SETTINGS = Settings("language_models", {
     "by": Setting("triples", options=("letters", "pairs", "triples", "model")),
     "tried": Setting(0, low=-1),               # the reading that is shown; −1: the last
     "task": Setting("sentiment", options=TASKS),
+    "answered": Setting(0, low=0),             # the token of the written answer whose distribution is shown
     "shots": Setting("0", options=("0", "1", "2", "4")),       # solved examples before each exercise
     **{f"own_{task}": Setting("") for task in TASKS},          # the reader's own case; empty: the lesson's
 })

@@ -8,7 +8,7 @@ import { Player } from "../../core/components/lib/player.js";
 import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
 import { mounted, redrawn, TitledView } from "../../core/components/lib/view.js";
 
-const MOST_ROWS = 8, PRESENT_ROWS = 4, NOTHING = 0.01;
+const MOST_ROWS = 8, PRESENT_ROWS = 3, NOTHING = 0.01;
 
 /** A loss in nats; what is next to nothing only as that. */
 const lossOf = (nats) => (nats < NOTHING ? `< ${NOTHING}` : plain(nats, 2));

@@ -81,8 +81,8 @@ def test_the_textbooks_merges_cut_a_new_word():
 
 
 @claims("tokens.md", "*singin* stands wherever *singing* does, and nobody misses it.",
-        "The text never has *slowness*, and yet it can be cut: into *slow* and *ness*, as long as these pieces last. Go "
-        "through the rounds: *ness* is dropped before *slow*, and at the end only letters are left.")
+        "The text never has *slowness*, and yet it can be cut: into *slow* and *ness*, as long as these pieces last. "
+        "Go through the rounds: *ness* is dropped before *slow*, and at the end only letters are left.")
 def test_what_unigram_drops_first_and_last():
     text = prose.load("tokens").section("training")
     rounds = list(unigram.rounds(text))

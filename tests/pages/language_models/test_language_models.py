@@ -312,6 +312,37 @@ def test_written_answers_are_judged_by_their_first_words(run: Run, task: str):
         assert one["right"] == bool(re.match(re.escape(one["should"]) + r"(?!\w)", one["said"])), one
 
 
+@pytest.mark.parametrize("task", ["questions", "untaught", "opposites", "summary", "table"])
+def test_each_token_of_an_answer_opens_the_distribution_from_which_it_was_taken(run: Run, task: str):
+    prompt = exercises.prompt_of(task, WORDS.label(f"own_{task}"))
+    at = open_at(view="tasks", task=task)
+    sent, ids = given(at, "tasks"), [0, *run.tokenizer.encode(prompt)]
+    picked = []
+    for step in sent["steps"]:                       # greedily, one pass for each token
+        p = run.model(torch.tensor(ids)).logits[-1].double().softmax(-1)
+        best = p.topk(5)
+        assert [bar["name"] for bar in step["bars"]] == [run.tokenizer.visible(int(i)) for i in best.indices]
+        assert [bar["p"] for bar in step["bars"]] == pytest.approx(best.values.tolist(), rel=1e-4)
+        assert step["token"] == step["bars"][0]["name"] and step["bars"][0]["first"]
+        ids.append(int(best.indices[0]))
+        picked.append(float(best.values[0]))
+    assert run.tokenizer.decode(ids[len(run.tokenizer.encode(prompt)) + 1:-1]) == sent["answer"]
+    for step in (0, len(sent["steps"]) - 1):
+        lines = formulas(turn(at, answered=step))
+        assert float(lines[0].rsplit("= ", 1)[1]) == pytest.approx(picked[step], abs=1e-4)
+        factors = re.findall(r"(?<![\d.])\d\.\d+", lines[1])
+        if r"\cdots" not in lines[1]:
+            assert math.prod(map(float, factors[:-1])) == pytest.approx(float(factors[-1]), abs=2e-3)
+            assert float(factors[-1]) == pytest.approx(math.prod(picked[:-1]), abs=1e-4)
+
+
+def test_darwin_is_more_probable_once_charles_is_written():
+    sent = given(open_at(view="tasks", task="questions", answered="3"), "tasks")
+    assert sent["answer"] == " Charles Darwin" and [step["token"] for step in sent["steps"]][:3] == ["·Ch", "ar", "les"]
+    assert sent["steps"][3]["title"].endswith("A: Charles): the most probable ones")
+    assert sent["steps"][0]["title"].endswith("A:): the most probable ones") and sent["settings"]["step"] == 3
+
+
 def test_solved_examples_come_before_and_are_not_asked():
     for task in exercises.TEMPLATES:
         asked = {exercise.prompt for exercise in exercises.pool(task)[:exercises.SIZES[task]]}
