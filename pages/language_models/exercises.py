@@ -18,9 +18,9 @@ SIZES = {"sentiment": 24, "labels": 24, "questions": 16, "untaught": 16, "opposi
 TEMPLATES = {"sentiment": ('The sentiment of the sentence "', '" is:'), "labels": ("", " =>"),
              "questions": ("Q: ", " A:"), "untaught": ("Q: ", " A:"),
              "opposites": ("The opposite of ", " is"), "summary": ("", "\ntl;dr"), "table": ("", " =>")}
-PLACES = ("Clowns", "Blue Spice", "The Eagle", "Giraffe", "The Vaults", "Strada", "Zizzi", "Cotto", "Browns", "Wildwood",
-          "Aromi", "The Punter", "Green Man", "The Plough", "Cocum", "Loch Fyne", "The Waterman", "The Phoenix",
-          "The Rice Boat", "The Mill", "The Olive", "Fitzbillies", "The Twenty Two", "The Golden Curry")
+PLACES = ("Clowns", "Blue Spice", "The Eagle", "Giraffe", "The Vaults", "Strada", "Zizzi", "Cotto", "Browns",
+          "Wildwood", "Aromi", "The Punter", "Green Man", "The Plough", "Cocum", "Loch Fyne", "The Waterman",
+          "The Phoenix", "The Rice Boat", "The Mill", "The Olive", "Fitzbillies", "The Twenty Two", "The Golden Curry")
 KINDS = ("coffee shop", "pub", "restaurant")
 _QUOTED = re.compile(r'^The sentiment of the sentence "(.*)" is:$', re.DOTALL)
 

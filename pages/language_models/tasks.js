@@ -5,8 +5,8 @@ import { mounted, onWidth } from "../../core/components/lib/view.js";
 
 // header: template [before, the reader's own, after], shots "solved examples before it", answer, bars [{name, p, shown,
 // first}] and bars_title of a choice; of an answer that is written steps [{token, title, bars}] instead, and settings
-// {step}: the one that is shown; verdict_line, note, classes [a, b], counts null or [[aa, ab], [ba, bb]] (rows: true, columns:
-// said), answers [{ask, said, should, right}].
+// {step}: the one that is shown; verdict_line, note, classes [a, b], counts null or [[aa, ab], [ba, bb]] (rows: true,
+// columns: said), answers [{ask, said, should, right}].
 class Tasks {
   constructor(root) {
     Object.assign(this, { root, echoes: new Echoes() });

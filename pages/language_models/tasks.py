@@ -68,7 +68,8 @@ def draw(page: Lesson, run: Run) -> Reading:
         "bars": [] if told else case.bars, "bars_title": page.label("tasks_choice"), "verdict_line": verdict,
         "note": " ".join((page.label(f"note_{task}"), page.label("interval", low=low, high=high))),
         "classes": classes, "counts": _confusion(task, results),
-        "answers": [_entry(r, before) for r in results], "settings": {"step": step}, "identity": f"{task} {shots} {text}"}
+        "answers": [_entry(r, before) for r in results], "settings": {"step": step},
+        "identity": f"{task} {shots} {text}"}
     _picture(header, key=f"{PREFIX}tasks", on_settings=lambda settings: keep(answered=settings["step"]))
     title = verdict + " " + page.label("tasks_twin", own=named(text), answer=code(case.answer.strip() or "–"))
     return Reading(_lines(page, task, case, step, score), _question(page, run, task),

@@ -16,7 +16,7 @@ WORDS = prose.load("language_models")
 PAGE = Lesson("language_models", WORDS, prose.load("app"))
 
 
-def scored(*texts: str, context: str | None = None) -> list[shared.Scored]:
+def scored(*texts: str, context: str = "") -> list[shared.Scored]:
     return shared.scored(opening(), texts, context)
 
 
@@ -29,7 +29,7 @@ def n_right(task: str, shots: int = 0) -> tuple[int, int]:
 
 def written(task: str, text: str) -> str:
     """What the page shows as the model's answer to the reader's own case."""
-    return tasks._case(PAGE, opening(), task, exercises.prompt_of(task, text))[1]
+    return tasks._case(opening(), task, exercises.prompt_of(task, text)).answer
 
 
 # ---- sentences -------------------------------------------------------------------------------------------------------
@@ -55,7 +55,7 @@ def test_the_prompt_takes_bits_from_its_own_words():
         "repetition is easy to predict.")
 def test_a_second_reading_is_cheaper():
     for sentence in WORDS.section("sentences").splitlines():
-        (first,), (second,) = scored(sentence), scored(sentence, context=sentence)
+        (first,), (second,) = scored(sentence), scored(sentence, context=f" {sentence}")
         assert second.total_bits < 0.75 * first.total_bits
 
 

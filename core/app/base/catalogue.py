@@ -101,7 +101,7 @@ _ALL = (
     Entry("next_token", "output", ("unembedding", "softmax", "sample")),
     Entry("generation", "output", ("sample",), ("writing", "strategies", "futures", "beam", "cache")),
     Entry("language_models", "use", ("softmax",),
-          ("guess", "sentences", "compress", "tasks"), ("continuations", "correct", "decipher")),
+          ("guess", "sentences", "compress", "tasks"), ("toy", "table", "continuations", "correct", "decipher")),
     Entry("training", "use", ("softmax",),
           ("forcing", "live", "childhood"), ("tuning", "schedules", "packing", "kepler")),
     Entry("architectures", "use", ("attention", "mlp"),
