@@ -1,9 +1,11 @@
 """What the text of Tokens says of the tokenizer of `stories`."""
 from collections import Counter
 
+import torch
+
 from core.app.base import prose, tables
 from core.language import segmentation, unigram
-from pages.tokens import merges
+from pages.tokens import merges, vocabulary
 from tests.claims import claims, shows
 from tests.claims.passes import experiment, prompt_of, run, says
 from tests.helpers import lessons, messages
@@ -91,3 +93,17 @@ def test_what_unigram_drops_first_and_last():
     assert "slowness" not in text and cuts[0] == (" slow", "ness") and cuts[-1] == tuple(" slowness")
     last = {piece: max(k for k, one in enumerate(rounds) if piece in one.log_p) for piece in (" slow", "ness")}
     assert last["ness"] < last[" slow"]
+
+
+@shows("B20", "B22")
+def test_words_that_are_phrases_and_a_prompt_as_rows():
+    settings = {idea.id: idea.place.settings for idea in tables.ideas()}
+    examples = prose.load("tokens").section("examples").splitlines()
+    assert examples[int(settings["B20"]["tokens_example"])].startswith("evlerinizden")
+    assert [len(text.split(" ")) for text in examples[4:6]] == [2, 3]
+    there = run(settings["B22"]["prompt"])
+    rows = vocabulary.rows_of(there)
+    assert rows["token"].tolist()[0] in ("I", "·I") and "".join(rows["token"]).replace("·", " ") == there.text
+    assert rows["id"].tolist() == there.tokenizer.encode(there.text)
+    values = [[float(value.replace("−", "-")) for value in row] for row in rows.iloc[:, 2:].to_numpy()]
+    assert torch.tensor(values).allclose(there.model.E[rows["id"].tolist(), :4], atol=1e-4)
