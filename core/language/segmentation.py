@@ -1,5 +1,5 @@
-"""How a text is split into tokens, step by step: the merges of BPE in their order, and BPE and Unigram learned from a
-small text.
+"""How a text is split into tokens, step by step: the merges of BPE in their order, BPE learned from a small text, and
+the ways in which the pieces of a Unigram model cut a word (unigram.py learns one).
 
 Here BPE and Unigram start from characters; a model's tokenizer (core.model.tokenizer) starts from bytes. A word is what
 GPT-2's pattern splits off, with the space before it; no token reaches from one word into the next.
@@ -8,7 +8,6 @@ import functools
 import heapq
 import itertools
 import json
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +22,6 @@ from core.model.tokenizer import PIECE, encodable, ranks_of
 # GPT-2's pattern with words of at most 60 characters, so that a text without spaces does not take seconds
 WORDS = pre_tokenizers.Split(tokenizers.Regex(r"'(?:[sdmt]|ll|ve|re)| ?\p{L}{1,60}| ?\p{N}{1,60}| "
                                               r"?[^\s\p{L}\p{N}]{1,60}|\s{1,60}(?!\S)|\s{1,60}"), "isolated")
-UNKNOWN = "<unk>"
 
 
 def words_of(text: str) -> list[str]:
@@ -189,28 +187,6 @@ class LearnedUnigram:
     def _ending(self, word: str, end: int) -> list[tuple[int, str]]:
         starts = range(max(0, end - self.longest), end)
         return [(start, word[start:end]) for start in starts if word[start:end] in self.log_p]
-
-
-def learn_unigram(text: str, vocab_size: int) -> LearnedUnigram:
-    """A Unigram model of about `vocab_size` pieces, learned from the words of `text`: training begins with many pieces
-    and removes those whose loss lowers the likelihood of the text least. Source: Kudo 2018.
-
-    Every character stays a piece. The first pieces are strings that occur twice among the distinct words, so there may
-    be fewer than `vocab_size`. Raises ValueError for an empty text, or fewer pieces than characters.
-    """
-    if not text or vocab_size < len(set(encodable(text))):
-        raise ValueError("Unigram needs a text, and room for each of its characters.")
-    learned = tokenizers.Tokenizer(models.Unigram())
-    learned.pre_tokenizer = WORDS
-    learned.train_from_iterator([encodable(text)],
-                                trainers.UnigramTrainer(vocab_size=vocab_size + 1, show_progress=False,
-                                                        special_tokens=[UNKNOWN], unk_token=UNKNOWN))
-    pieces = json.loads(learned.to_str())["model"]["vocab"][1:]           # without the unknown
-    # from a text of NUL characters alone, which the library uses itself, it learns nothing
-    if any(score is None for _, score in pieces):
-        return LearnedUnigram({piece: -math.log(len(pieces)) for piece, _ in pieces})
-    # the library's last digits differ from run to run
-    return LearnedUnigram({piece: round(score, 10) for piece, score in sorted(pieces)})
 
 
 def objective(unigram: LearnedUnigram, counts: Mapping[str, int]) -> float:

@@ -119,7 +119,7 @@ def _lines(page: Lesson, a: Scored, b: Scored) -> list[tuple[str, str]]:
 
 def _question(page: Lesson, run: Run, a: Scored, b: Scored) -> Question:
     """Which of the two is more probable without the prompt."""
-    alone = scored(run, [a.text, b.text])
+    alone = scored(run, [a.text, b.text], "")
     odds = alone[0].total - alone[1].total
     return page.question("alone", ["A", "B"], 0 if odds >= 0 else 1, a=plain_number(alone[0].total, 2),
                          b=plain_number(alone[1].total, 2), odds=plain_number(odds, 2),

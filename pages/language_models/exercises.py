@@ -14,10 +14,14 @@ SEED = 7                # of the exercises, none of which the model was trained 
 PART = 4                # exercises of one step of the progress bar
 # the classes of the tasks that are a choice between two
 CLASSES = {"sentiment": (" positive", " negative"), "labels": (" A", " B")}
-SIZES = {"sentiment": 24, "labels": 24, "questions": 16, "untaught": 16, "opposites": 16, "summary": 8}
+SIZES = {"sentiment": 24, "labels": 24, "questions": 16, "untaught": 16, "opposites": 16, "summary": 8, "table": 12}
 TEMPLATES = {"sentiment": ('The sentiment of the sentence "', '" is:'), "labels": ("", " =>"),
              "questions": ("Q: ", " A:"), "untaught": ("Q: ", " A:"),
-             "opposites": ("The opposite of ", " is"), "summary": ("", "\ntl;dr")}
+             "opposites": ("The opposite of ", " is"), "summary": ("", "\ntl;dr"), "table": ("", " =>")}
+PLACES = ("Clowns", "Blue Spice", "The Eagle", "Giraffe", "The Vaults", "Strada", "Zizzi", "Cotto", "Browns",
+          "Wildwood", "Aromi", "The Punter", "Green Man", "The Plough", "Cocum", "Loch Fyne", "The Waterman",
+          "The Phoenix", "The Rice Boat", "The Mill", "The Olive", "Fitzbillies", "The Twenty Two", "The Golden Curry")
+KINDS = ("coffee shop", "pub", "restaurant")
 _QUOTED = re.compile(r'^The sentiment of the sentence "(.*)" is:$', re.DOTALL)
 
 
@@ -45,7 +49,14 @@ def pool(task: str) -> tuple[Exercise, ...]:
         return tuple(random.Random(SEED).sample(every, min(n, len(every))))
     if task == "labels":
         return tuple(_relabelled(exercise) for exercise in teaching_text.held_out("sentiment", n, SEED))
+    if task == "table":
+        return tuple(_row(name, KINDS[k % len(KINDS)]) for k, name in enumerate(PLACES))
     return tuple(teaching_text.held_out(task, n, SEED))
+
+
+def _row(name: str, kind: str) -> Exercise:
+    """A row of a table and the sentence that says it, as in the set of restaurants with which this task is known."""
+    return Exercise("table", prompt_of("table", f"name: {name} | eatType: {kind}"), f" {name} is a {kind}")
 
 
 def _relabelled(exercise: Exercise) -> Exercise:

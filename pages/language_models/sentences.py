@@ -8,13 +8,13 @@ import streamlit as st
 from core.analysis import text_probability
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.state import Run
-from core.cost import counting
-from core.figures.numbers import grouped, latex_number, plain_number
+from core.figures.numbers import latex_number, plain_number
 from pages.language_models import charts as figures
 from pages.language_models.shared import (
     Scored,
     attached,
     draw_chart,
+    joined,
     named,
     product,
     read,
@@ -87,12 +87,12 @@ def draw(page: Lesson, run: Run) -> Reading:
                     "orders.csv": lambda: _order_table(page, orders)}, ".sentences-list", title)
 
 
-def _context(run: Run) -> str | None:
-    """The text after which the sentences are read; None where each stands alone."""
-    return run.text if read("after") else None
+def _context(run: Run) -> str:
+    """The text after which the sentences are read; empty where each stands alone."""
+    return run.text if read("after") else ""
 
 
-def _orders(page: Lesson, run: Run, text: str, context: str | None) -> list[Scored]:
+def _orders(page: Lesson, run: Run, text: str, context: str) -> list[Scored]:
     """Chart every order of the sentence's first words; return them, the sentence's own order first."""
     words = text.split()[:MOST_WORDS]
     orders = scored(run, [" ".join(order) for order in text_probability.orders(words)], context)
@@ -118,17 +118,12 @@ def _lines(page: Lesson, run: Run, s: Scored) -> list[tuple[str, str]]:
             rf"{latex_number(total)}\ \text{{bits}}, \qquad \frac{{{latex_number(total)}}}{{{n}}} = "
             rf"{latex_number(total / n)}")
     names = [page.label(f"numbers_{name}", text=named(s.text)) for name in ("chain", "logs", "bits", "perplexity")]
-    size = run.model.config.vocab_size
-    table = (page.label("numbers_table", size=grouped(size), n=n - 1,
-                        parameters=grouped(counting.n_parameters(run.model.config))),
-             rf"|V|^{{t+1}} = {size}^{{{n}}} = 10^{{{n} \cdot {math.log10(size):.6f}}} = "
-             rf"10^{{{n * math.log10(size):.4f}}}")
-    return [*zip(names, (chain, logs, bits, rate)), table]
+    return [*zip(names, (chain, logs, bits, rate))]
 
 
-def _question(page: Lesson, run: Run, s: Scored, context: str | None) -> Question:
+def _question(page: Lesson, run: Run, s: Scored, context: str) -> Question:
     """How many bits the sentence costs when it is repeated right after itself."""
-    (again,) = scored(run, [s.text], " ".join(filter(None, (context, s.text))))
+    (again,) = scored(run, [s.text], context + joined(context, s.text))
     first, second = s.total_bits, again.total_bits
     answer = 0 if second < first / 2 else 1 if second < first else 2
     return page.question("again", [page.label(f"again_{name}") for name in ("half", "less", "more")], answer,

@@ -19,12 +19,17 @@ from core.figures.numbers import GREATEST, bracketed, latex_number, latex_operan
 PREFIX = "language_models_"
 MOST_TOKENS = 40        # of a text that is shown token by token
 TOLD = 25               # texts between two reports of progress
-TASKS = ("sentiment", "questions", "untaught", "opposites", "summary", "labels")
+TASKS = ("sentiment", "questions", "untaught", "opposites", "summary", "table", "labels")
 SETTINGS = Settings("language_models", {
     "view": view_setting("language_models"),
     "sentences": Setting(""),                  # a line each; empty: the lesson's own
     "after": Setting(False),                   # whether the sentences are read after the prompt
     "row": Setting(0, low=0),                  # the sentence that is picked
+    "toy_own": Setting(""),                         # a sentence of the five words
+    "toy_before": Setting(4, low=0, high=5), "toy_next": Setting(3, low=0, high=4),    # the picked entry
+    "toy_p": Setting(-1.0, low=-1, high=1),         # its p; −1: the lecture's
+    "table_t": Setting(2048, low=0, high=2048),     # tokens of a context in the table of all probabilities
+    "table_bits": Setting(16, low=1, high=17),      # log2 of its vocabulary
     "a": Setting(""), "b": Setting(""),        # the two continuations; empty: the lesson's own
     "passage": Setting(0, low=0),
     "guesses": Setting(""),                    # the numbers of the reader's right guesses, "1-3-1"
@@ -36,6 +41,7 @@ SETTINGS = Settings("language_models", {
     "by": Setting("triples", options=("letters", "pairs", "triples", "model")),
     "tried": Setting(0, low=-1),               # the reading that is shown; −1: the last
     "task": Setting("sentiment", options=TASKS),
+    "answered": Setting(0, low=0),             # the token of the written answer whose distribution is shown
     "shots": Setting("0", options=("0", "1", "2", "4")),       # solved examples before each exercise
     **{f"own_{task}": Setting("") for task in TASKS},          # the reader's own case; empty: the lesson's
 })
@@ -122,13 +128,14 @@ def _score(run: Run, pairs: Pairs) -> Iterator[Part]:
 
 
 def joined(context: str | None, text: str) -> str:
-    """The text as a continuation of the context: with a space before it, unless there is no context, it ends with a
-    space, or the text begins with punctuation.
+    """The text as a continuation of the context: with a space before it, unless the context ends with one, or the text
+    begins with punctuation. Without a context (None) the text begins what is read; after an empty one it is read as if
+    it stood within a text, since many words are tokens with the space before them alone.
 
-    >>> joined("Once", "upon"), joined("Once ", "upon"), joined(None, "upon"), joined("Once", ", upon")
-    (' upon', 'upon', 'upon', ', upon')
+    >>> joined("Once", "upon"), joined("Once ", "upon"), joined(None, "upon"), joined("", "upon"), joined("Once", ", x")
+    (' upon', 'upon', 'upon', ' upon', ', x')
     """
-    glued = not context or context[-1].isspace() or not text[:1].isalnum()
+    glued = context is None or context[-1:].isspace() or not text[:1].isalnum()
     return text if glued else f" {text}"
 
 

@@ -1,17 +1,20 @@
-import { chip, draw, drawText, fill, make, sized } from "../../core/components/lib/dom.js";
+import { button, chip, draw, drawText, fill, make, sized } from "../../core/components/lib/dom.js";
 import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
+import { Echoes } from "../../core/components/lib/echo.js";
 import { mounted, onWidth } from "../../core/components/lib/view.js";
 
 // header: template [before, the reader's own, after], shots "solved examples before it", answer, bars [{name, p, shown,
-// first}], bars_title, verdict_line, note, classes [a, b], counts null or [[aa, ab], [ba, bb]] (rows: true, columns:
-// said), answers [{ask, said, should, right}].
+// first}] and bars_title of a choice; of an answer that is written steps [{token, title, bars}] instead, and settings
+// {step}: the one that is shown; verdict_line, note, classes [a, b], counts null or [[aa, ab], [ba, bb]] (rows: true,
+// columns: said), answers [{ask, said, should, right}].
 class Tasks {
   constructor(root) {
-    this.root = root;
+    Object.assign(this, { root, echoes: new Echoes() });
     const place = make("div", "task", root);
     const left = make("div", "", place), right = make("div", "", place);
     make("div", "part prompt-title", left);
     this.prompt = make("div", "prompt", left);
+    this.answerPlace = make("div", "answer-steps", left);
     make("div", "part bars-title", left);
     this.svg = draw("svg", { class: "bars tasks-chart", role: "img", "font-size": "0.95em" }, left);
     this.verdict = make("div", "title", right);
@@ -23,9 +26,10 @@ class Tasks {
   }
 
   receive(header) {
+    const isNew = this.identity !== header.identity;
     Object.assign(this, header);
+    if (this.echoes.moves(header.settings.step, this.step) || isNew) this.step = header.settings.step;
     this.root.querySelector(".prompt-title").textContent = this.text.prompt;
-    this.root.querySelector(".bars-title").textContent = this.bars_title;
     this.list.ariaLabel = this.text.list;
     this.prompt.replaceChildren(this.shots + this.template[0]);
     chip(this.prompt, this.template[1], "own");
@@ -43,7 +47,33 @@ class Tasks {
       make("span", "said", entry, item.said);
       if (!item.right) make("span", "should", entry, fill(this.text.should, { answer: item.should }));
     }
+    this.showStep();
+  }
+
+  /** The answer's tokens, each a button that opens the distribution from which it was taken. */
+  showStep() {
+    const shown = this.steps[this.step], place = this.answerPlace;
+    place.hidden = !shown;
+    place.replaceChildren();
+    if (shown) {
+      make("span", "muted", place, `${this.text.open} `);
+      this.steps.forEach(({ token, bars }, k) => {
+        const node = button(place, token, "", () => this.pick(k), k === this.step ? "step picked" : "step");
+        node.ariaPressed = String(k === this.step);
+        node.title = `${token} ${bars[0].shown}`;
+      });
+    }
+    this.root.querySelector(".bars-title").textContent = shown ? shown.title : this.bars_title;
+    if (shown) this.bars = shown.bars;
     this.plot();
+  }
+
+  pick(step) {
+    this.step = step;
+    this.echoes.tell(step);
+    this.showStep();
+    this.answerPlace.querySelectorAll("button")[step]?.focus();
+    this.send({ step });
   }
 
   confusion() {

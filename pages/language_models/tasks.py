@@ -3,6 +3,7 @@ labelled set.
 """
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -17,14 +18,12 @@ from core.app.state import Run
 from core.components.lib.token_view import token_view
 from core.evaluation import teaching_tasks as evaluation
 from core.figures.numbers import latex_number, latex_operand, plain_number, probability
-from core.training.teaching_text import Exercise
-from pages.language_models import exercises
+from pages.language_models import exercises, written
 from pages.language_models.exercises import CLASSES, Result
-from pages.language_models.shared import PREFIX, attached, choice, named, read
+from pages.language_models.shared import PREFIX, attached, choice, keep, named, read
+from pages.language_models.written import Written
 
 MOST_CHARACTERS = 300      # of the reader's own text
-LONGEST_ANSWER = 24        # tokens of the model's answer
-N_NEXT = 5                 # most probable next tokens
 SURE = (0.2, 0.6)          # the limits between the options of the question
 # A task as word prediction: the prompt with its template, the next tokens, and the model's accuracy on a labelled set.
 _picture = token_view("lm_tasks", __file__)
@@ -54,7 +53,9 @@ def draw(page: Lesson, run: Run) -> Reading:
                   label_visibility="collapsed", **attached(f"own_{task}"))
     text = (str(read(f"own_{task}"))[:MOST_CHARACTERS] or page.label(f"own_{task}")).strip()
     before = exercises.examples(task, shots)
-    bars, answer, log_probs = _case(page, run, task, before + exercises.prompt_of(task, text))
+    case = _case(run, task, before + exercises.prompt_of(task, text))
+    told = written.steps(page, case) if isinstance(case, Written) else []
+    step = min(read("answered"), len(told) - 1) if told else 0
     results = _results(page, run, task, shots)
     score = Proportion(sum(r.right for r in results), len(results))
     verdict = page.label("verdict", right=score.right, n=score.n, task=page.label(f"task_{task}"),
@@ -63,14 +64,15 @@ def draw(page: Lesson, run: Run) -> Reading:
     classes = [answer.strip() for answer in CLASSES.get(task, ())]
     template = exercises.TEMPLATES[task]
     header = page.header("tasks") | {
-        "template": [template[0], text, template[1]], "shots": before, "answer": answer, "bars": bars,
-        "bars_title": page.label("tasks_choice" if task in CLASSES else "tasks_next"), "verdict_line": verdict,
+        "template": [template[0], text, template[1]], "shots": before, "answer": case.answer, "steps": told,
+        "bars": [] if told else case.bars, "bars_title": page.label("tasks_choice"), "verdict_line": verdict,
         "note": " ".join((page.label(f"note_{task}"), page.label("interval", low=low, high=high))),
         "classes": classes, "counts": _confusion(task, results),
-        "answers": [_entry(r, before) for r in results], "settings": {}}
-    _picture(header, key=f"{PREFIX}tasks", on_settings=lambda settings: None)
-    title = verdict + " " + page.label("tasks_twin", own=named(text), answer=code(answer.strip() or "–"))
-    return Reading(_lines(page, task, log_probs, score), _question(page, run, task),
+        "answers": [_entry(r, before) for r in results], "settings": {"step": step},
+        "identity": f"{task} {shots} {text}"}
+    _picture(header, key=f"{PREFIX}tasks", on_settings=lambda settings: keep(answered=settings["step"]))
+    title = verdict + " " + page.label("tasks_twin", own=named(text), answer=code(case.answer.strip() or "–"))
+    return Reading(_lines(page, task, case, step, score), _question(page, run, task),
                    [evaluation.choices, evaluation.answers, evaluation.is_right],
                    {"answers.csv": lambda: _table(results, before)}, ".tasks-chart", title)
 
@@ -87,34 +89,27 @@ def _results(page: Lesson, run: Run, task: str, shots: int) -> list[Result]:
                                   page.label("working"))
 
 
-def _case(page: Lesson, run: Run, task: str, prompt: str) -> tuple[list[dict], str, list[float]]:
-    """Bars, answer and ln p of the classes (else of the most probable next tokens) for the reader's own case."""
-    def make() -> tuple[list[dict], str, list[float]]:
-        if task in CLASSES:
-            values = evaluation.answer_log_probs(run.loaded.runner, run.tokenizer,
-                                                 [(prompt, label) for label in CLASSES[task]]).tolist()
-            best = CLASSES[task][int(np.argmax(values))]
-            return [_bar(label.strip(), math.exp(value), label == best)
-                    for label, value in zip(CLASSES[task], values)], best, values
-        ids, values = _next(run, prompt)
-        bars = [_bar(run.tokenizer.visible(i), math.exp(value), not k) for k, (i, value) in enumerate(zip(ids, values))]
-        (answer,) = evaluation.answers(run.loaded.runner, run.tokenizer,
-                                        [Exercise(task, prompt, " word" * LONGEST_ANSWER)])
-        return bars, answer.text, values
+@dataclass(frozen=True)
+class Chosen:
+    """A choice between two words: the likelier one, and ln p of each in nats."""
 
-    return growing_results.made(run.loaded.key("own task", task, prompt), make, lambda _: 3_000)
+    answer: str
+    bars: list[dict]
+    log_probs: list[float]
 
 
-def _bar(name: str, p: float, first: bool) -> dict:
-    return {"name": name, "p": p, "shown": probability(p), "first": first}
+def _case(run: Run, task: str, prompt: str) -> Chosen | Written:
+    """The reader's own case: the choice between the task's classes, else the answer that the model writes."""
+    def make() -> Chosen | Written:
+        if task not in CLASSES:
+            return written.write(run, task, prompt)
+        values = evaluation.answer_log_probs(run.loaded.runner, run.tokenizer,
+                                             [(prompt, label) for label in CLASSES[task]]).tolist()
+        best = CLASSES[task][int(np.argmax(values))]
+        return Chosen(best, [written.bar(label.strip(), math.exp(value), label == best)
+                             for label, value in zip(CLASSES[task], values)], values)
 
-
-def _next(run: Run, prompt: str) -> tuple[list[int], list[float]]:
-    """The ids of the N_NEXT most probable next tokens after a prompt, and their ln p in nats."""
-    logits = run.with_text(prompt).logits()
-    log_probs = logits - logits.max() - math.log(np.exp(logits - logits.max()).sum())
-    ids = np.argsort(-log_probs, kind="stable")[:N_NEXT]
-    return ids.tolist(), log_probs[ids].tolist()
+    return growing_results.made(run.loaded.key("own task", task, prompt), make, lambda _: 6_000)
 
 
 def _confusion(task: str, results: list[Result]) -> list[list[int]] | None:
@@ -130,19 +125,18 @@ def _entry(r: Result, before: str) -> dict:
             "should": r.exercise.answer.strip(), "right": r.right}
 
 
-def _lines(page: Lesson, task: str, log_probs: list[float], score: Proportion) -> list[tuple[str, str]]:
-    p = [math.exp(value) for value in log_probs]
+def _lines(page: Lesson, task: str, case: Chosen | Written, step: int, score: Proportion) -> list[tuple[str, str]]:
     share = (page.label("numbers_right"),
              rf"\frac{{{score.right}}}{{{score.n}}} = {latex_number(score.share)}, \qquad \text{{95 %: }} "
              rf"[{latex_number(score.interval[0])}, {latex_number(score.interval[1])}]".replace("%", r"\%"))
-    if task in CLASSES:
-        a, b = (rf"\text{{{label.strip()}}}" for label in CLASSES[task])
-        odds = (rf"\frac{{P({a} \mid c)}}{{P({b} \mid c)}} = "
-                rf"\frac{{{latex_operand(p[0])}}}{{{latex_operand(p[1])}}} = "
-                rf"{latex_number(math.exp(log_probs[0] - log_probs[1]))}")
-        return [(page.label("numbers_task_odds"), odds), share]
-    return [(page.label("numbers_task_next"),
-             rf"P(w_1 \mid c) = e^{{{latex_number(log_probs[0], 6)}}} = {latex_number(p[0])}"), share]
+    if isinstance(case, Written):
+        return [*written.lines(page, case, step), share]
+    a, b = (rf"\text{{{label.strip()}}}" for label in CLASSES[task])
+    p = [math.exp(value) for value in case.log_probs]
+    odds = (rf"\frac{{P({a} \mid c)}}{{P({b} \mid c)}} = "
+            rf"\frac{{{latex_operand(p[0])}}}{{{latex_operand(p[1])}}} = "
+            rf"{latex_number(math.exp(case.log_probs[0] - case.log_probs[1]))}")
+    return [(page.label("numbers_task_odds"), odds), share]
 
 
 def _question(page: Lesson, run: Run, task: str) -> Question:
@@ -150,16 +144,17 @@ def _question(page: Lesson, run: Run, task: str) -> Question:
     question about something that does not exist.
     """
     if task in CLASSES:
-        _, _, values = _case(page, run, task, exercises.prompt_of(task, ""))
+        values = _case(run, task, exercises.prompt_of(task, "")).log_probs
         names = [label.strip() for label in CLASSES[task]]
         return page.question("prior", names, int(np.argmax(values)), prompt=code(exercises.prompt_of(task, "")),
                              **{key: probability(math.exp(value)) for key, value in zip("ab", values)}, one=names[0],
                              other=names[1])
     prompt = exercises.prompt_of(task, page.label(f"made_up_{task}"))
-    ids, values = _next(run, prompt)
+    made_up = _case(run, task, prompt)
+    p = math.exp(made_up.log_probs[0][0])
     return page.question("made_up", [page.label(f"made_up_option_{k}") for k in range(3)],
-                         int(np.searchsorted(SURE, math.exp(values[0]))), prompt=code(prompt.replace("\n", "⏎")),
-                         token=code(run.tokenizer.visible(ids[0])), p=probability(math.exp(values[0])))
+                         int(np.searchsorted(SURE, p)), prompt=code(prompt.replace("\n", "⏎")),
+                         token=code(made_up.names[0][0]), p=probability(p))
 
 
 def _table(results: list[Result], before: str) -> pd.DataFrame:

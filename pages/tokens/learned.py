@@ -11,17 +11,17 @@ import streamlit as st
 from core.app.base.markdown import code
 from core.app.compute import cache
 from core.app.frame import Lesson, Number, Prediction, Reading, Truth, guess_of
-from core.app.state import Run, reader
+from core.app.state import Run
 from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.language import segmentation
 from core.language.segmentation import LearnedBpe, LearnedUnigram
-from pages.tokens.shared import PREFIX, attached, keep, question, read, visible
+from core.language.unigram import rounds
+from pages.tokens import texts
+from pages.tokens.shared import PREFIX, keep, question, read, visible
 
 PICTURE = f"{PREFIX}training"
-MOST_CHARACTERS = 4_000     # of the text to learn from
 MOST_SIZES, MOST_WORDS = 20, 160
-QUOTED = 34                 # characters of the text in the question
 LONGEST_GUESS = 4           # characters of the text for each new piece that can be guessed
 SEGMENTATIONS = 6           # listed segmentations of the picked word
 # BPE and Unigram side by side, learned from one text, with a slider for the size of the vocabulary.
@@ -59,14 +59,6 @@ class Learned:
         return self.unigrams[self.sizes.index(size)]
 
 
-def text_of(page: Lesson, run: Run) -> tuple[str, bool]:
-    """The text to learn from, and whether it is the prompt; the lesson's example replaces an empty prompt."""
-    prompt = reader.clean_prompt(run.text)
-    if read("source") == "prompt" and prompt:
-        return prompt[:MOST_CHARACTERS], True
-    return page.text("training"), False
-
-
 def learned(text: str) -> Learned:
     """Everything learned from a text, computed once for all readers."""
     return cache.result(("tokens_training", text), lambda: _train(text),
@@ -80,17 +72,15 @@ def _train(text: str) -> Learned:
     counts = Counter(words)
     low = len(bpe.alphabet)
     sizes = tuple(int(size) for size in np.unique(np.linspace(low, bpe.vocab_size, MOST_SIZES).round()))
-    unigrams = tuple(segmentation.learn_unigram(text, size) for size in sizes)
+    pruned = list(rounds(text, sizes))
+    unigrams = tuple(next(one.model for one in pruned if len(one.log_p) <= size) for size in sizes)
     return Learned(text, tuple(words), counts, bpe, sizes, unigrams,
                    tuple(segmentation.objective(unigram, counts) for unigram in unigrams))
 
 
 def picked_size(models: Learned) -> int:
-    """The available size nearest to the reader's or, by default, to the largest size at which Unigram keeps at least
-    nine tenths as many pieces as BPE.
-    """
-    alike = [size for size, unigram in zip(models.sizes, models.unigrams) if len(unigram.log_p) >= 0.9 * size]
-    target = read("size") or max(alike, default=models.sizes[0])
+    """The available size nearest to the reader's or, by default, a third of the way to a token for each word."""
+    target = read("size") or models.sizes[len(models.sizes) // 3]
     return min(models.sizes, key=lambda size: abs(size - target))
 
 
@@ -141,7 +131,7 @@ def _entries(models: Learned, words: list[str]) -> dict[str, list[dict]]:
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
     """How many pieces BPE has to learn to halve the number of tokens; None where its words are too short for that."""
-    text, _ = text_of(page, run)
+    text, _ = texts.text_of(page, run)
     if not text or len(segmentation.words_of(text)) > len(text) / 2:
         return None
 
@@ -156,17 +146,13 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
 
 def _asked(text: str) -> dict[str, object]:
-    return {"characters": len(text), "begin": text[:QUOTED] + ("…" if len(text) > QUOTED else "")}
+    return {"characters": len(text), "begin": texts.quoted(text)}
 
 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the choice of the text and the two methods side by side; return their Reading."""
-    text, from_prompt = text_of(page, run)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.segmented_control(page.label("source"), ("example", "prompt"),
-                             format_func=lambda name: page.label(f"source_{name}"), required=True,
-                             label_visibility="collapsed", **attached("source"))
-        st.caption(_note(page, run, from_prompt), width="content")
+    with texts.row():
+        text = texts.draw_choice(page, run)
     with st.spinner(page.label("learning")):
         models = learned(text)
     guess = guess_of(page, "train", run, **_asked(text))
@@ -182,19 +168,12 @@ def draw(page: Lesson, run: Run) -> Reading:
     title = page.label("train_twin", size=size, pieces=sent["unigram"][at]["size"], bpe=sent["bpe"][at]["tokens"],
                        unigram=sent["unigram"][at]["tokens"], characters=len(text), words=len(models.words))
     return Reading(_lines(page, models, size, word), question(page, run),
-                   [segmentation.learn_bpe, segmentation.learn_unigram, LearnedUnigram.segmentations,
+                   [segmentation.learn_bpe, rounds, LearnedUnigram.segmentations,
                     LearnedUnigram.log_likelihood, segmentation.objective],
                    {"sizes.csv": lambda: table,
                     "segmentations.csv": lambda: segmentations_table(page, models.unigram(size), word, 50)},
                    ".training-chart", title, segmentations_table(page, models.unigram(size), word),
                    {"BPE": str(sent["bpe"][at]["tokens"]), "Unigram": str(sent["unigram"][at]["tokens"])})
-
-
-def _note(page: Lesson, run: Run, from_prompt: bool) -> str:
-    if from_prompt:
-        return (page.label("source_cut", n=MOST_CHARACTERS) if len(run.text) > MOST_CHARACTERS
-                else page.label("source_prompt_note"))
-    return page.label("source_empty") if read("source") == "prompt" else page.label("source_example_note")
 
 
 def segmentations_table(page: Lesson, unigram: LearnedUnigram, word: str, n: int = SEGMENTATIONS) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from core.components.lib.token_view import token_view
 from core.figures.numbers import grouped, latex_number, plain_number
 from core.language import segmentation
 from core.model.tokenizer import Tokenizer
-from pages.tokens import learned
+from pages.tokens import learned, texts
 from pages.tokens.shared import PREFIX, bundled_tokenizers, keep, question, read, visible
 
 TABLE = f"{PREFIX}methods_table"
@@ -49,7 +49,7 @@ def methods(page: Lesson, run: Run) -> list[Method]:
     """The methods of the table in order: the simplest, the tokenizers of the loaded model and of other models, and the
     two learned from the reader's text.
     """
-    models = learned.learned(learned.text_of(page, run)[0])
+    models = learned.learned(texts.text_of(page, run)[0])
     size = learned.picked_size(models)
     unigram, alphabet = models.unigram(size), frozenset(models.bpe.alphabet)
     bpe_cut, unigram_cut = (functools.cache(lambda word: models.bpe.cut(word, models.n_merges(size))),

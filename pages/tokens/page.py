@@ -1,7 +1,8 @@
 """Tokens: from a text to a row of numbers."""
 from core.app.frame import lesson, views
-from pages.tokens import learned, merges, methods, vocabulary
+from pages.tokens import bpe, learned, merges, methods, pruning, vocabulary
 from pages.tokens.shared import SETTINGS
 
 views.draw(lesson.open_lesson("tokens"), SETTINGS,
-           {"merges": merges, "methods": methods, "train": learned, "vocabulary": vocabulary})
+           {"merges": merges, "methods": methods, "bpe": bpe, "unigram": pruning, "vocabulary": vocabulary,
+            "train": learned})

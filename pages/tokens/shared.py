@@ -9,11 +9,17 @@ from core.model import checkpoints
 from core.model.tokenizer import Tokenizer, visible_form
 
 PREFIX = "tokens_"
+SOURCES = ("textbook", "example", "prompt")
 SETTINGS = Settings("tokens", {
     "view": view_setting("tokens"),
     "merged": Setting(0, low=-1),                     # merges done; −1: all of them
     "example": Setting(0, low=0),
-    "source": Setting("example", options=("example", "prompt")),
+    # the text from which pieces are learned, and the one from which BPE learns them step by step
+    "source": Setting("example", options=SOURCES), "bpe_source": Setting("textbook", options=SOURCES),
+    "joined": Setting(0, low=-1),                     # pairs that BPE has joined while it learns; −1: all of them
+    "round": Setting(0, low=-1),                      # rounds of pruning that are over; −1: all of them
+    "cut": Setting(""),                               # the word that Unigram cuts; empty: the longest of the text
+    "piece": Setting(""),                             # the piece of it that is picked
     # size of the vocabulary to learn; 0: the one that suits both methods
     "size": Setting(0, low=0),
     # number of the picked word among the distinct words of the training text, in order; −1: the longest one

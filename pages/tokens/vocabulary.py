@@ -2,13 +2,14 @@
 import re
 
 import pandas as pd
+import streamlit as st
 
 from core.app.base.markdown import code
 from core.app.compute import cache
 from core.app.frame import Lesson, Place, Prediction, Reading, Truth, guess_of
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
-from core.figures.numbers import readable
+from core.figures.numbers import plain_number, readable
 from core.language import segmentation
 from core.model.tokenizer import Tokenizer, visible_form
 from pages.tokens.merges import rules_of, rules_table
@@ -16,6 +17,7 @@ from pages.tokens.shared import PREFIX, hex_bytes, keep, question, read
 
 SEARCH = f"{PREFIX}vocabulary_search"
 MOST_SEARCHED = 60      # characters of a search
+MOST_ROWS, N_NUMBERS = 12, 4     # tokens, and numbers of each row of E, that are listed
 LEAST_OFFERED = 3       # different tokens of which one has the smallest id
 # The vocabulary, searched while the reader types, and the open token: its merges, its bytes, the bits of its
 # characters.
@@ -81,7 +83,28 @@ def draw(page: Lesson, run: Run) -> Reading:
     return Reading(_lines(page, run, token, n_bytes), question(page, run),
                    [Tokenizer.token_bytes, visible_form, segmentation.merge_steps],
                    {"vocabulary.csv": lambda: every_token(page, table)}, ".token-tree", title,
-                   rules_table(page, run.tokenizer, token), {page.label("column_token"): run.tokenizer.visible(token)})
+                   rules_table(page, run.tokenizer, token), {page.label("column_token"): run.tokenizer.visible(token)},
+                   below=lambda: draw_rows(page, run))
+
+
+def draw_rows(page: Lesson, run: Run) -> None:
+    """Draw the way from the prompt's text to numbers: its tokens, their ids, and the row of E that each picks."""
+    rows = rows_of(run)
+    if reader.present() or rows.empty:
+        return
+    with st.container(key=f"{PREFIX}rows"):
+        st.markdown(page.label("rows_title", n=len(run.own_ids), d=run.model.config.d_model))
+        st.dataframe(rows.rename(columns={"token": page.label("column_token"), "id": page.label("column_id")}),
+                     hide_index=True, width="content")
+
+
+def rows_of(run: Run) -> pd.DataFrame:
+    """The first tokens of the prompt: token, id, and the first numbers of the id's row of E."""
+    ids = list(run.own_ids)[:MOST_ROWS]
+    rows = run.model.E[ids, :N_NUMBERS].tolist() if ids else []
+    return pd.DataFrame([{"token": run.tokenizer.visible(i), "id": i}
+                         | {f"E[id, {k}]": plain_number(value) for k, value in enumerate(row)}
+                         for i, row in zip(ids, rows)])
 
 
 def _marked(page: Lesson, run: Run) -> dict[str, int]:

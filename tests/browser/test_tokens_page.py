@@ -71,6 +71,34 @@ def test_another_example_is_shown_at_once_and_kept(open_page):
     assert page.errors == []
 
 
+def test_bpe_is_played_and_a_pair_shows_where_it_stands(open_page):
+    page = opened(open_page, "tokens", "bpe")
+    counts = page.locator(".pairs .pair .count")
+    assert [counts.nth(k).text_content() for k in range(3)] == ["9", "9", "8"]
+    page.locator(".pairs .pair").nth(2).click()
+    assert page.locator(".words .chip.next").all_text_contents() == ["w", "e"] * 2
+    assert "6 · 1 + 2 · 1 = 8" in page.locator(".detail").text_content()
+    page.get_by_role("button", name=WORDS.label("bpe_forward")).click()
+    assert page.locator(".words .chip.made").all_text_contents() == ["es", "es"]
+    page.wait_for_url(re.compile("tokens_joined=1"))
+    settle(page)
+    assert page.locator(".words .chip.made").count() == 2 and page.errors == []
+
+
+def test_unigram_drops_round_by_round_and_a_piece_opens_its_word(open_page):
+    page = opened(open_page, "tokens", "unigram", "&tokens_cut=slowness")
+    best = page.locator(".said .chip")
+    assert best.all_text_contents() == ["·slow", "ness"]
+    page.get_by_role("button", name=WORDS.label("unigram_end")).click()
+    assert best.all_text_contents() == list("·slowness")
+    page.wait_for_url(re.compile("tokens_round=-1"))
+    page.get_by_role("button", name=WORDS.label("unigram_start")).click()
+    page.locator(".kept").first.click()
+    page.wait_for_url(re.compile("tokens_piece="))
+    settle(page)
+    assert page.locator(".edge.picked").count() == 1 and page.errors == []
+
+
 def test_the_slider_of_the_vocabulary_changes_both_texts_in_the_browser(open_page):
     page = opened(open_page, "tokens", "train")
     slider = page.get_by_role("slider", name=WORDS.label("train_slider"))

@@ -27,8 +27,8 @@ class View:
 
 
 LESSONS = {
-    "tokens": {"merges": View(".waiting"), "methods": View(".table"), "train": View(".foot"),
-               "vocabulary": View(".list")},
+    "tokens": {"merges": View(".waiting"), "methods": View(".table"), "bpe": View(".rules"),
+               "unigram": View(".said"), "vocabulary": View(".list"), "train": View(".foot")},
     "embeddings": {"product": View(".product canvas"), "neighbours": View(".st-key-embeddings_spread"),
                    "map": View(".st-key-embeddings_map .nsewdrag"),
                    "map, neighbourhoods": View(".st-key-embeddings_map .nsewdrag", (("dimensions", "tsne"),)),
@@ -38,7 +38,8 @@ LESSONS = {
     | {"measured": View(".st-key-positions_measured_losses", first_screen=False)},
     "language_models": {"sentences": View(".st-key-language_models_orders"),
                         "continuations": View(".st-key-language_models_odds"), "guess": View(".keys"),
-                        "compress": View(".digits"), "correct": View(".st-key-language_models_where"),
+                        "compress": View(".digits"), "table": View(".seen"), "toy": View(".toy-curves"),
+                        "correct": View(".st-key-language_models_where"),
                         "decipher": View(".cipher-walk"), "decipher, model": View(".cipher-walk", (("by", "model"),)),
                         "tasks": View(".list"), "tasks, written": View(".list", (("task", "questions"),)),
                         "tasks, labels": View(".list", (("task", "labels"), ("shots", "4")))},

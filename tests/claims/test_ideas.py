@@ -135,7 +135,7 @@ def test_one_changed_word_shifts_the_distribution():
 @shows("B1")
 def test_the_better_order_is_the_more_probable_text():
     texts = prose.load("language_models").section("sentences").splitlines()
-    totals = [one.total for one in language_models.scored(opening(), tuple(texts), None)]
+    totals = [one.total for one in language_models.scored(opening(), tuple(texts), "")]
     assert texts[0] == "the mouse ate the cheese" and totals == sorted(totals, reverse=True)
 
 

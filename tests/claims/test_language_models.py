@@ -4,7 +4,7 @@ from functools import cache as kept
 import numpy as np
 import pytest
 
-from core.app.base import prose
+from core.app.base import prose, tables
 from core.app.frame.lesson import Lesson
 from core.language import cipher, shannon
 from pages.language_models import compress as coder
@@ -16,7 +16,7 @@ WORDS = prose.load("language_models")
 PAGE = Lesson("language_models", WORDS, prose.load("app"))
 
 
-def scored(*texts: str, context: str | None = None) -> list[shared.Scored]:
+def scored(*texts: str, context: str | None = "") -> list[shared.Scored]:
     return shared.scored(opening(), texts, context)
 
 
@@ -29,7 +29,7 @@ def n_right(task: str, shots: int = 0) -> tuple[int, int]:
 
 def written(task: str, text: str) -> str:
     """What the page shows as the model's answer to the reader's own case."""
-    return tasks._case(PAGE, opening(), task, exercises.prompt_of(task, text))[1]
+    return tasks._case(opening(), task, exercises.prompt_of(task, text)).answer
 
 
 # ---- sentences -------------------------------------------------------------------------------------------------------
@@ -55,7 +55,7 @@ def test_the_prompt_takes_bits_from_its_own_words():
         "repetition is easy to predict.")
 def test_a_second_reading_is_cheaper():
     for sentence in WORDS.section("sentences").splitlines():
-        (first,), (second,) = scored(sentence), scored(sentence, context=sentence)
+        (first,), (second,) = scored(sentence), scored(sentence, context=f" {sentence}")
         assert second.total_bits < 0.75 * first.total_bits
 
 
@@ -73,6 +73,7 @@ def test_most_letters_are_found_at_once():
         assert game.bits[starts].mean() > 1.5 * game.bits[inside].mean()
 
 
+@shows("D31")
 @claims("language_models.md", "The model has read millions of words, and its parameters, nearly six million in "
         "*stories*, are not counted in these bits. On texts unlike its stories it loses most of its lead: try one.",
         "Where the interval is a thin line, the model is surprised, and the token takes many bits. A story shrinks to "
@@ -93,12 +94,13 @@ def test_a_text_unlike_the_stories_shrinks_to_half():
 # ---- a wrong letter --------------------------------------------------------------------------------------------------
 
 
+@shows("D32")
 @claims("language_models.md", "The wrong letter usually breaks its word into several short tokens, each with many "
         "bits; the right letter makes the word whole again.", "A text with a slip in it is improbable, but most other "
         "letters make it worse still.")
 def test_the_right_letter_makes_the_word_whole():
     garbled = WORDS.label("garbled_default")
-    given, *edits = scored(garbled, *(text for _, text in correct.changed(garbled)))
+    given, *edits = scored(garbled, *(text for _, text in correct.changed(garbled)), context=None)
     best = max(edits, key=lambda edit: edit.total)
     assert best.text == "the mouse ate the cheese" and best.tokens[-1] == "·cheese"
     assert len(given.tokens) == len(best.tokens) + 2 and min(given.bits[-3:]) > 5
@@ -184,3 +186,14 @@ def test_the_page_opens_with_cases_that_show_it():
 def test_what_was_lost_is_a_ball():
     ball, mother = (probability(opening(), f" {WORDS.label(name)}") for name in ("a_default", "b_default"))
     assert ball > 10 * mother
+
+
+@shows("A33", "B23")
+@claims("language_models.md", "this model gets no row right without solved examples.")
+def test_a_text_is_written_given_a_prompt_and_a_table_is_not_put_into_words():
+    settings = {idea.id: idea.place.settings for idea in tables.ideas()}
+    assert (settings["A33"]["language_models_task"], settings["B23"]["language_models_task"]) == ("summary", "table")
+    told = tasks._case(opening(), "summary", exercises.prompt_of("summary", WORDS.label("own_summary")))
+    at = int(settings["A33"]["language_models_answered"])
+    assert told.answer.startswith(" Anna lost a kite") and at < len(told.tokens)
+    assert n_right("table")[0] == 0 and WORDS.label("own_table").startswith("name: Clowns | eatType: coffee shop")

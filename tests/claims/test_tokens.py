@@ -1,6 +1,11 @@
 """What the text of Tokens says of the tokenizer of `stories`."""
-from core.app.base import prose
-from pages.tokens import merges
+from collections import Counter
+
+import torch
+
+from core.app.base import prose, tables
+from core.language import segmentation, unigram
+from pages.tokens import merges, vocabulary
 from tests.claims import claims, shows
 from tests.claims.passes import experiment, prompt_of, run, says
 from tests.helpers import lessons, messages
@@ -12,7 +17,6 @@ def pieces(word: str) -> set[bytes]:
     return {piece for step in steps for way in step.words for piece in way}
 
 
-@shows("B6")
 @claims("tokens.md", "See which pieces *princess* and *prince* share, and where they part.")
 def test_words_share_pieces_and_part():
     prompt_of(experiment("tokens", "play"))
@@ -57,3 +61,49 @@ def test_ids_follow_the_order_of_learning():
 def test_the_vocabulary_adds_up():
     lines = messages.formulas(lessons.open_at("tokens", tokens_view="vocabulary"))
     assert "|V| = 4 + 253 + 3839 = 4096" in lines[0]
+
+
+@shows("B6", "B7")
+def test_the_places_of_bpe_and_unigram_count_and_prune():
+    settings = {idea.id: idea.place.settings for idea in tables.ideas()}
+    sent = messages.given(lessons.open_at("tokens", **settings["B6"]), "token_bpe")
+    assert sent["settings"]["step"] == 0 and sent["merges"][:4] == [["e", "s"], ["es", "t"], ["l", "o"], ["lo", "w"]]
+    sent = messages.given(lessons.open_at("tokens", **settings["B7"]), "token_unigram")
+    one = sent["rounds"][sent["settings"]["step"]]
+    assert one["cut"] == [5, 4] and one["dropped"] and one["kept"]      # slow, ness
+
+
+@claims("tokens.md", "So *lowest*, which is not among these words, becomes *low* and *est*.",
+        "of which one begins the text and has no space before it")
+def test_the_textbooks_merges_cut_a_new_word():
+    text = prose.load("tokens").section("textbook")
+    bpe, words = segmentation.learn_bpe(text), segmentation.words_of(text)
+    assert bpe.cut(" lowest", len(bpe.merges)) == (" low", "est") and "lowest" not in text
+    assert Counter(words) == {"low": 1, " low": 4, " lower": 2, " newest": 6, " widest": 3}
+
+
+@claims("tokens.md", "*singin* stands wherever *singing* does, and nobody misses it.",
+        "The text never has *slowness*, and yet it can be cut: into *slow* and *ness*, as long as these pieces last. "
+        "Go through the rounds: *ness* is dropped before *slow*, and at the end only letters are left.")
+def test_what_unigram_drops_first_and_last():
+    text = prose.load("tokens").section("training")
+    rounds = list(unigram.rounds(text))
+    assert text.count("singin") == text.count("singing") and rounds[0].losses["singin"] < 0.01
+    cuts = [one.model.segmentations(" slowness", 1)[0][1] for one in rounds]
+    assert "slowness" not in text and cuts[0] == (" slow", "ness") and cuts[-1] == tuple(" slowness")
+    last = {piece: max(k for k, one in enumerate(rounds) if piece in one.log_p) for piece in (" slow", "ness")}
+    assert last["ness"] < last[" slow"]
+
+
+@shows("B20", "B22")
+def test_words_that_are_phrases_and_a_prompt_as_rows():
+    settings = {idea.id: idea.place.settings for idea in tables.ideas()}
+    examples = prose.load("tokens").section("examples").splitlines()
+    assert examples[int(settings["B20"]["tokens_example"])].startswith("evlerinizden")
+    assert [len(text.split(" ")) for text in examples[4:6]] == [2, 3]
+    there = run(settings["B22"]["prompt"])
+    rows = vocabulary.rows_of(there)
+    assert rows["token"].tolist()[0] in ("I", "·I") and "".join(rows["token"]).replace("·", " ") == there.text
+    assert rows["id"].tolist() == there.tokenizer.encode(there.text)
+    values = [[float(value.replace("−", "-")) for value in row] for row in rows.iloc[:, 2:].to_numpy()]
+    assert torch.tensor(values).allclose(there.model.E[rows["id"].tolist(), :4], atol=1e-4)

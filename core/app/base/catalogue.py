@@ -72,7 +72,7 @@ WHOLE: tuple[str, ...] = ()
 
 SHOWN = {   # by the kind of a model, as ModelConfig has it; a decoder is shown by all
     "encoder":
-        Showing("blank", {"tokens": ("vocabulary", "methods", "merges", "train"),
+        Showing("blank", {"tokens": ("vocabulary", "methods", "merges", "bpe", "unigram", "train"),
                           "embeddings": ("neighbours", "product", "map", "contexts", "arithmetic"),
                           "positions": ("waves", "learned", "concat"), "overview": WHOLE,
                           "attention": ("steps", "switches", "scaling", "roles", "averages", "worksheet"),
@@ -80,14 +80,16 @@ SHOWN = {   # by the kind of a model, as ModelConfig has it; a decoder is shown 
                                                                "cut")},
                 predicts=frozenset({("attention", "switches"), ("attention", "roles"), ("residual_stream", "lens"),
                                     ("residual_stream", "contributions"), ("residual_stream", "cut")})),
-    "encoder-decoder": Showing("translate", {"tokens": ("vocabulary", "methods", "merges", "train")}),
+    "encoder-decoder": Showing("translate", {"tokens": ("vocabulary", "methods", "merges", "bpe", "unigram",
+                                                                     "train")}),
 }
 STAGES = ("text", "tokens", "embedding", "position", "attention", "stream", "mlp", "unembedding", "softmax", "sample")
 REPEATED = ("attention", "stream", "mlp")   # the stages that a model has once in each of its L blocks
 
 _ALL = (
     Entry("overview", "whole", STAGES),
-    Entry("tokens", "input", ("text", "tokens"), ("merges", "methods", "train", "vocabulary")),
+    Entry("tokens", "input", ("text", "tokens"),
+          ("merges", "methods", "bpe", "unigram", "vocabulary"), ("train",)),
     Entry("embeddings", "input", ("embedding",), ("neighbours", "product", "map", "contexts", "arithmetic")),
     Entry("positions", "input", ("position",),
           ("symmetry", "waves", "rotary"), ("learned", "biases", "concat", "beyond", "measured")),
@@ -99,7 +101,7 @@ _ALL = (
     Entry("next_token", "output", ("unembedding", "softmax", "sample")),
     Entry("generation", "output", ("sample",), ("writing", "strategies", "futures", "beam", "cache")),
     Entry("language_models", "use", ("softmax",),
-          ("guess", "sentences", "compress", "tasks"), ("continuations", "correct", "decipher")),
+          ("guess", "sentences", "compress", "tasks"), ("toy", "table", "continuations", "correct", "decipher")),
     Entry("training", "use", ("softmax",),
           ("forcing", "live", "childhood"), ("tuning", "schedules", "packing", "kepler")),
     Entry("architectures", "use", ("attention", "mlp"),

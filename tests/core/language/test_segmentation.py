@@ -14,13 +14,13 @@ from core.language import segmentation
 from core.language.segmentation import (
     LearnedUnigram,
     learn_bpe,
-    learn_unigram,
     merge_steps,
     merged,
     objective,
     ranks_of,
     words_of,
 )
+from core.language.unigram import rounds
 from core.model.checkpoints import BUNDLED, TOKENIZER
 from core.model.tokenizer import Tokenizer
 from tests.helpers.prompts import PROMPTS
@@ -134,11 +134,9 @@ def test_a_smaller_vocabulary_is_the_beginning_of_a_larger_one():
 
 
 def test_a_text_without_characters_teaches_nothing():
-    for learn in (learn_bpe, lambda text: learn_unigram(text, 10)):
+    for learn in (learn_bpe, lambda text: next(rounds(text))):
         with pytest.raises(ValueError):
             learn("")
-    with pytest.raises(ValueError):
-        learn_unigram("abcdef", 3)
 
 
 def test_pair_counts_weigh_words_by_how_often_they_come():
@@ -160,6 +158,11 @@ def every_way(word: str, log_p: dict[str, float]) -> list[tuple[float, tuple[str
     return sorted(ways, key=lambda way: -way[0])
 
 
+def learned(text: str, size: int) -> LearnedUnigram:
+    """Unigram pruned to at most that many pieces."""
+    return next(one.model for one in rounds(text, (size,)) if len(one.log_p) <= max(size, len(set(text))))
+
+
 def test_unigram_by_hand():
     # p(a) = 0.4, p(b) = 0.4, p(ab) = 0.2: "ab" is a·b with 0.16 or ab with 0.2; together 0.36.
     unigram = LearnedUnigram({"a": math.log(0.4), "b": math.log(0.4), "ab": math.log(0.2)})
@@ -171,7 +174,7 @@ def test_unigram_by_hand():
 
 @pytest.mark.parametrize("word", [" walking", "Walking", " slowest", " t"])
 def test_the_ways_to_cut_a_word_are_those_of_trying_all(word: str):
-    unigram = learn_unigram(TEXT, 40)
+    unigram = learned(TEXT, 40)
     ways = every_way(word, dict(unigram.log_p))
     found = unigram.segmentations(word, 7)
     assert [score for score, _ in found] == pytest.approx([score for score, _ in ways[:7]], abs=1e-9)
@@ -181,7 +184,7 @@ def test_the_ways_to_cut_a_word_are_those_of_trying_all(word: str):
 
 
 def test_the_best_way_is_as_probable_as_the_librarys():
-    unigram = learn_unigram(TEXT, 45)
+    unigram = learned(TEXT, 45)
     library = tokenizers.Tokenizer(models.Unigram([("<unk>", 0.0), *unigram.log_p.items()], unk_id=0))
     for word in set(words_of(TEXT)):
         pieces = library.encode(word).tokens
@@ -189,18 +192,8 @@ def test_the_best_way_is_as_probable_as_the_librarys():
                                                                               abs=1e-9)
 
 
-def test_unigram_keeps_every_character_and_begins_with_strings_that_come_twice():
-    for size in (len(set(TEXT)), 30, 40, 500):
-        unigram = learn_unigram(TEXT, size)
-        assert set(TEXT) <= set(unigram.log_p) and len(unigram.log_p) <= size + len(set(TEXT))
-    joined = "\0".join(set(words_of(TEXT)))
-    assert all(joined.count(piece) >= 2
-               or any(joined.startswith(piece, i + 1) for i in range(len(joined)) if joined.startswith(piece, i))
-               for piece in unigram.log_p if len(piece) > 1)
-
-
 def test_an_unknown_character_stands_by_itself():
-    unigram = learn_unigram(TEXT, 40)
+    unigram = learned(TEXT, 40)
     assert "".join(unigram.cut("我walk我")) == "我walk我" and unigram.cut("我walk我")[0] == "我"
     assert unigram.log_likelihood("我") == -math.inf and unigram.segmentations("我", 3) == []
 
@@ -212,7 +205,7 @@ def test_a_word_of_thousands_of_letters_is_cut_in_parts():
 @pytest.mark.parametrize("text", [text for text in PROMPTS.values() if text] + ["a", "\n\n", "\x00"])
 def test_any_text_can_be_learned_from(text: str):
     bpe = learn_bpe(text)
-    unigram = learn_unigram(text, bpe.vocab_size)
+    unigram = learned(text, bpe.vocab_size)
     for word in words_of(text):
         assert "".join(bpe.cut(word, len(bpe.merges))) == "".join(unigram.cut(word)) == word
     json.dumps([*unigram.log_p])

@@ -19,8 +19,10 @@ DECKS = {"A": 32, "B": 18, "C": 26, "D": 20}
 def test_every_idea_of_every_lecture_is_there_once():
     """In the order of the lectures and their parts; a row that came later stands in its part with a later number."""
     assert "".join(deck for deck, _ in itertools.groupby(idea.deck for idea in IDEAS)) == "ABCD"
-    assert ({deck: sorted(int(idea.id[1:]) for idea in IDEAS if idea.deck == deck) for deck in DECKS}
-            == {deck: list(range(1, count + 1)) for deck, count in DECKS.items()})
+    numbers = {deck: sorted(int(idea.id[1:]) for idea in IDEAS if idea.deck == deck) for deck in DECKS}
+    assert {deck: found[:DECKS[deck]] for deck, found in numbers.items()} == {
+        deck: list(range(1, count + 1)) for deck, count in DECKS.items()}
+    assert len({idea.id for idea in IDEAS}) == len(IDEAS)
     assert all(idea.id[0] == idea.deck and idea.part and idea.idea.endswith((".", "?"))
                and idea.element.startswith((".", "[", "svg")) for idea in IDEAS)
 

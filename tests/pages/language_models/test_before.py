@@ -58,7 +58,7 @@ def test_how_many_times_as_probable_the_best_text_is(query: dict[str, str]):
     found = told(at, "sentences", 2)
     texts = [row["text"] for row in picture(at, "sentences")["rows"]]
     context = at.session_state["prompt"] if query.get("after") else ""
-    total = {text: log_p(run, f" {text}" if context else text, context) for text in texts}
+    total = {text: log_p(run, f" {text}", context) for text in texts}
     best, worst = max(total, key=total.get), min(total, key=total.get)
     assert found["answer"] == pytest.approx(math.exp(total[best] - total[worst]), rel=0.01)
     highest = {row["text"]: max(row["bits"]) for row in picture(at, "sentences")["rows"]}

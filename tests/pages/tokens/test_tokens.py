@@ -27,7 +27,8 @@ from tests.helpers.predictions import ask, commit, question
 from tests.helpers.prompts import PROMPTS
 
 ROOT = Path(__file__).parents[3]
-COMPONENT = {"merges": "token_merges", "methods": "token_methods", "train": "token_training",
+COMPONENT = {"merges": "token_merges", "methods": "token_methods", "bpe": "token_bpe",
+             "unigram": "token_unigram", "train": "token_training",
              "vocabulary": "token_vocabulary"}
 
 
@@ -47,7 +48,7 @@ def run_of(prompt: str) -> Run:
 @pytest.mark.parametrize("view", COMPONENT)
 def test_every_view_bears_every_prompt(view: str, prompt: str | None):
     query = {} if prompt is None else {"prompt": prompt}
-    assert fine(open_at(tokens_view=view, tokens_source="prompt", **query))
+    assert fine(open_at(tokens_view=view, tokens_source="prompt", tokens_bpe_source="prompt", **query))
 
 
 # ---- merges ----------------------------------------------------------------------------------------------------------
@@ -113,7 +114,7 @@ def test_the_player_opens_at_its_beginning():
 def test_a_link_stands_at_its_step_and_present_mode_does_not_confuse_it():
     assert given(open_at(tokens_merged="7"), "merges")["settings"]["step"] == 7
     at = open_at(tokens_merged="7", present="true")
-    assert any("0 / 4" in m.value for m in at.markdown)
+    assert any("0 / 6" in m.value for m in at.markdown)
 
 
 def test_the_numbers_of_merges():
@@ -126,6 +127,15 @@ def test_the_numbers_of_merges():
     assert lines[2] == "3 - 2 = 1"
 
 
+@pytest.mark.parametrize("merged", ["0", "1", "5", "40", "-1"])
+def test_the_rate_is_that_of_the_pieces_that_are_drawn(merged: str):
+    at = open_at(tokens_merged=merged)
+    sent = given(at, "merges")
+    step = len(sent["steps"]) if merged == "-1" else int(merged)
+    n, pieces = len(sent["leaves"]), len(replayed(sent, step))
+    assert formulas(at)[0].endswith(rf"\frac{{{n}}}{{{pieces}}} = {n / pieces:.4f}")
+
+
 # ---- methods ---------------------------------------------------------------------------------------------------------
 
 
@@ -133,7 +143,7 @@ def test_the_table_counts_what_each_method_makes():
     at = open_at(tokens_view="methods")
     sent, run = given(at, "methods"), run_of(at.session_state["prompt"])
     texts = [*prose.load("tokens").section("examples").splitlines(), run.text]
-    assert len(texts) == len(sent["examples"]) == 5
+    assert len(texts) == len(sent["examples"]) == 7
     names = [method["name"] for method in sent["methods"]]
     counts = {name: method["counts"] for name, method in zip(names, sent["methods"])}
     assert (counts["Split at spaces"] == [len(one.split(" ")) for one in texts]
@@ -147,7 +157,7 @@ def test_the_table_counts_what_each_method_makes():
     for method in sent["methods"]:
         for count, pieces in zip(method["counts"], method["pieces"]):
             assert len(pieces) == min(count, methods.SHOWN)
-    assert sent["methods"][-1]["unknown"][0] == 7 and sent["methods"][3]["unknown"] == [0] * 5
+    assert sent["methods"][-1]["unknown"][0] == 7 and sent["methods"][3]["unknown"] == [0] * 7
 
 
 def test_every_different_tokenizer_is_there_once():
@@ -208,9 +218,8 @@ def test_the_numbers_of_training_hold_on_a_calculator():
 
 def test_the_textbook_case_merges_es_then_est():
     experiment = next(e for e in prose.load("tokens").experiments if e.id == "train")
-    sent = given(open_at(**{k: str(v) for k, v in experiment.settings.items()}), "train")
-    by_rank = {entry["rank"]: entry["merge"] for entry in sent["bpe"]}
-    assert by_rank[1] == ["e", "s"] and by_rank[2] == ["es", "t"]
+    sent = given(open_at(**{k: str(v) for k, v in experiment.settings.items()}), "bpe")
+    assert sent["merges"][:4] == [["e", "s"], ["es", "t"], ["l", "o"], ["lo", "w"]]
 
 
 def test_an_empty_prompt_teaches_by_the_example_and_says_so():
@@ -286,7 +295,7 @@ def test_the_tokens_of_an_example_are_counted_by_the_definition_of_bpe(model: st
 
 
 def test_of_the_prompt_whose_tokens_the_page_counts_nothing_is_asked():
-    assert given(open_at(tokens_view="methods", tokens_example="4", ask="true"), "methods")
+    assert given(open_at(tokens_view="methods", tokens_example="6", ask="true"), "methods")
 
 
 @pytest.mark.parametrize("prompt", [None, "low low low low low lower lower newest newest newest widest widest"])

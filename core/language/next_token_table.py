@@ -1,0 +1,111 @@
+"""A table of all next-token probabilities: how many numbers it would have, and how few of its rows a text ever shows.
+
+A row is a context of t tokens, with a number for each of the |T| tokens that may come next: |T|^(t + 1) in all. Which
+sequences of tokens the training text of `stories` has is counted once, by running
+
+    python -m core.language.next_token_table FOLDER
+
+which writes assets/teaching/sequences.json. FOLDER: that of the training text.
+"""
+import json
+import math
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+SEQUENCES = Path(__file__).resolve().parents[2] / "assets" / "teaching" / "sequences.json"
+LONGEST = 8             # tokens of a sequence that is counted
+ATOMS = 80.0            # log10 of the atoms of the observable universe, an estimate good to a factor of a hundred
+
+
+def log10_entries(t: int, size: int) -> float:
+    """log10 of the numbers of a table with a row for each context of t tokens out of `size`.
+
+    >>> round(log10_entries(1, 4096), 3)
+    7.225
+    """
+    return (t + 1) * math.log10(size)
+
+
+def log2_entries(t: int, size: int) -> float:
+    """log2 of the same.
+
+    >>> log2_entries(2 ** 11 - 1, 2 ** 16)
+    32768.0
+    """
+    return (t + 1) * math.log2(size)
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """How many sequences of n = 1, 2, … tokens a text has: how many stand in it, how many of them are different, and
+    how many of a text that was held out it has. size: of the vocabulary; held_out: the sequences of that text.
+    """
+
+    size: int
+    tokens: int
+    standing: tuple[int, ...]
+    different: tuple[int, ...]
+    held_out: tuple[int, ...]
+    known: tuple[int, ...]
+
+    def share(self, n: int) -> float:
+        """The share of all |T|^n sequences of n tokens that stand in the text."""
+        return self.different[n - 1] / self.size ** n
+
+
+def load() -> Sequences:
+    """What was counted."""
+    return Sequences(**{name: tuple(value) if isinstance(value, list) else value
+                        for name, value in json.loads(SEQUENCES.read_text()).items()})
+
+
+def hashes(documents: Iterable[np.ndarray], n: int) -> np.ndarray:
+    """A number for each place of the documents at which a sequence of n tokens stands: of equal sequences the same, of
+    different ones another, but for a collision in 2^64.
+    """
+    found = []
+    for document in documents:
+        places = len(document) - n + 1
+        if places > 0:
+            mixed = np.zeros(places, dtype=np.uint64)
+            for k in range(n):
+                mixed = (mixed ^ document[k:places + k].astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+                mixed ^= mixed >> np.uint64(29)
+            found.append(mixed)
+    return np.concatenate(found) if found else np.zeros(0, dtype=np.uint64)
+
+
+def count(documents: Sequence[np.ndarray], held_out: Sequence[np.ndarray], size: int) -> Sequences:
+    """The sequences of the documents, none of which reaches from one document into the next."""
+    standing, different, asked, known = [], [], [], []
+    for n in range(1, LONGEST + 1):
+        here, there = hashes(documents, n), hashes(held_out, n)
+        distinct = np.unique(here)
+        standing.append(len(here))
+        different.append(len(distinct))
+        asked.append(len(there))
+        known.append(int(np.isin(there, distinct).sum()))
+    return Sequences(size, standing[0], *map(tuple, (standing, different, asked, known)))
+
+
+def main(folder: str) -> None:
+    """Count the training text of `stories` in a folder, and write what was found."""
+    from core.model.checkpoints import BUNDLED, TOKENIZER
+    from core.model.tokenizer import Tokenizer
+    from core.training.corpus import read_documents
+
+    tokenizer = Tokenizer.load(BUNDLED / "stories" / TOKENIZER)
+    names = [path.name for path in sorted(Path(folder).glob("*.txt"))
+             if not path.name.startswith(("heldout", "out_of_domain"))]
+    documents, held_out = ([np.array(ids, dtype=np.uint16) for name in chosen
+                            for ids in tokenizer.encode_batch(read_documents(Path(folder) / name))]
+                           for chosen in (names, ["heldout_tinystories.txt"]))
+    SEQUENCES.write_text(json.dumps(vars(count(documents, held_out, tokenizer.vocab_size))) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

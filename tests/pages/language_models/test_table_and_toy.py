@@ -1,0 +1,120 @@
+"""The table of all probabilities, counted exactly, and the model of five words: what the pictures compute in the
+browser, what stands in numbers, and what Python computes by another way.
+"""
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import re
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from core.language import next_token_table, toy_model
+from tests.helpers import lessons, messages
+from tests.helpers.javascript import evaluate
+from tests.helpers.messages import formulas
+from tests.helpers.predictions import ask, commit
+
+open_at = functools.partial(lessons.open_at, "language_models")
+
+
+@pytest.mark.parametrize("t, bits", [(0, 12), (1, 12), (2, 12), (5, 1), (2048, 16), (2048, 17), (512, 11)])
+def test_the_size_of_the_table_is_that_of_whole_numbers(t: int, bits: int):
+    entries = (2 ** bits) ** (t + 1)
+    at = open_at(language_models_view="table", language_models_table_t=str(t), language_models_table_bits=str(bits))
+    digits = len(f"{entries:x}") and math.floor(math.log10(entries)) + 1
+    assert entries // 10 ** (digits - 1) in range(1, 10)
+    assert evaluate("pages/language_models/table.js", "[m.power(t, bits), m.digitsOf(m.power(t, bits))]",
+                    t=t, bits=bits) == [entries.bit_length() - 1, digits]
+    shown = formulas(at)[0]
+    assert f"= 2^{{{entries.bit_length() - 1}}} =" in shown
+    assert float(re.search(r"10\^\{([\d.]+)\}$", shown)[1]) == pytest.approx(math.log10(entries), abs=0.006)
+    assert messages.given(at, "lm_table")["settings"] == {"t": t, "bits": bits}
+
+
+def test_the_slides_power_is_the_right_one():
+    lines = formulas(open_at(language_models_view="table"))
+    assert (2 ** 16) ** (2 ** 11 + 1) == 2 ** 32784 and "2^{32784}" in lines[1] and "2^{27}" in lines[1]
+    assert lines[0].startswith(r"|T|^{t+1} = \left(2^{16}\right)^{2049} = 2^{16 \cdot 2049} = 2^{32784}")
+    found = commit(ask("language_models", "table"), "language_models", "table", 80.0)
+    assert found["answer"] == 9869 and "fewer than half" in found["true"]
+
+
+def test_places_on_the_scale_rise_with_the_number():
+    places = evaluate("pages/language_models/table.js", "[0, 1, 7, 11, 80, 9869, 10476].map(m.placeOf)")
+    assert places == sorted(places) and places[0] == places[1] == 0 and places[-1] < 1 and len(set(places)) == 6
+
+
+def test_sequences_are_counted_as_by_hand():
+    documents = [np.array(ids, dtype=np.uint16) for ids in ([1, 2, 1, 2], [2, 1, 3], [1])]
+    held_out = [np.array([1, 2, 3, 1], dtype=np.uint16)]
+    found = next_token_table.count(documents, held_out, 4)
+    assert found.standing[:4] == (8, 5, 3, 1) and found.different[:4] == (3, 3, 3, 1)      # 12 21 13; 121 212 213
+    assert found.held_out[:4] == (4, 3, 2, 1) and found.known[:3] == (4, 1, 0) and found.share(2) == 3 / 16
+
+
+def test_what_was_counted_fits_together():
+    counted = next_token_table.load()
+    assert counted.size == 4096 and counted.standing[0] == counted.tokens > 10 ** 7
+    for n in range(1, next_token_table.LONGEST + 1):
+        assert counted.different[n - 1] <= min(counted.size ** n, counted.standing[n - 1])
+    known = [a / b for a, b in zip(counted.known, counted.held_out)]
+    assert known == sorted(known, reverse=True) and known[0] > 0.999 and known[7] < 0.2
+    assert counted.share(2) < 0.2 and counted.share(3) < 0.001
+
+
+# ---- five words ------------------------------------------------------------------------------------------------------
+
+SENTENCES = {"the mouse ate the cheese": 0.02, "the cheese ate the mouse": 0.01, "mouse the the cheese ate": 0.0001}
+
+
+def test_the_lectures_sentences_have_its_probabilities_and_all_of_five_words_add_up_to_one():
+    exact = [[Fraction(str(p)) for p in row] for row in toy_model.TABLE.tolist()]
+    assert all(sum(row) == 1 for row in exact)
+    for sentence, p in SENTENCES.items():
+        ids = toy_model.ids_of(sentence)
+        assert math.prod(exact[a][b] for a, b in zip((5, *ids), ids)) == Fraction(str(p))
+    total = sum(math.prod(toy_model.factors(toy_model.TABLE, ids)) for ids in itertools.product(range(5), repeat=5))
+    assert total == pytest.approx(1)
+
+
+@pytest.mark.parametrize("before, word, p", [(4, 3, -1), (4, 3, 0.7), (5, 4, 0.9), (0, 2, 0.33), (3, 0, 0.01)])
+def test_the_picture_and_the_numbers_have_the_same_model(before: int, word: int, p: float):
+    at = open_at(language_models_view="toy", language_models_toy_before=str(before),
+                 language_models_toy_next=str(word), language_models_toy_p=str(p))
+    sent = messages.given(at, "lm_toy")
+    told = evaluate("pages/language_models/toy.js",
+                    "(() => { const now = m.withEntry(table, before, word, p); return { now, loss: "
+                    "m.crossEntropy(now, text), each: sentences.map((ids) => m.factors(now, ids)) }; })()",
+                    table=sent["table"], before=before, word=word, p=sent["settings"]["p"], text=sent["text_ids"],
+                    sentences=sent["sentences"])
+    assert [sum(row) for row in told["now"]] == pytest.approx([1] * 6)
+    lines = formulas(at)
+    for line, each in zip(lines, told["each"]):
+        assert messages.numbers_in(line)[-1] == pytest.approx(math.prod(each), rel=1e-3)
+    assert float(lines[3].rsplit("= ", 1)[1]) == pytest.approx(told["loss"], abs=1e-4)
+
+
+def test_the_least_cross_entropy_the_greatest_product_and_the_count_are_at_the_same_p():
+    sent = messages.given(open_at(language_models_view="toy"), "lm_toy")
+    text, ps = sent["text_ids"], [k / 100 for k in range(1, 100)]
+    pairs = [pair for ids in text for pair in zip((5, *ids), ids)]
+    after = [b for a, b in pairs if a == 4]
+    losses = [-sum(math.log(p if b == 3 else 1 - p) for b in after) for p in ps]      # what depends on p(mouse | the)
+    best = ps[losses.index(min(losses))]
+    assert best == after.count(3) / len(after) == 0.5
+    drawn = evaluate("pages/language_models/toy.js", "ps.map((p) => m.crossEntropy(m.withEntry(table, 4, 3, p), text))",
+                     table=sent["table"], text=text, ps=ps)
+    products = [math.exp(-len(pairs) * loss) for loss in drawn]
+    assert ps[drawn.index(min(drawn))] == ps[products.index(max(products))] == best
+    found = commit(ask("language_models", "toy"), "language_models", "toy", 10.0)
+    assert found["answer"] == 50 and "3 / 6 = 0.500" in found["reason"]
+
+
+def test_a_sentence_of_other_words_is_of_those_that_there_are():
+    sent = messages.given(open_at(language_models_view="toy", language_models_toy_own="The dog ate <b>the</b> ball"),
+                          "lm_toy")
+    assert sent["sentences"][3] == [4, 0, 1]
