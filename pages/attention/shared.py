@@ -20,6 +20,8 @@ SETTINGS = Settings("attention", {
     "key": Setting(-1, low=-1),
     "component": Setting(0, low=0),               # index of the component whose numbers are shown
     "variant": Setting("head", options=("head", "simple")),
+    "three_points": Setting("1.6,0.4;-0.8,1.4;1.2,1"),          # x₁; x₂; x₃
+    "three_weights": Setting("off", options=("off", "on")),
     "scaling": Setting("off", options=("own", "off")),
     "mask": Setting("own", options=("own", *MASKS)),
     "width": Setting(4, low=1, high=64),          # keys under a sliding window

@@ -3,7 +3,6 @@ import pytest
 import torch
 
 from core.analysis import stream_and_heads
-from core.analysis.attention_steps import simple_steps
 from core.app.base import prose, tables
 from core.app.compute import cache
 from core.app.state.dice import Dice
@@ -67,13 +66,6 @@ def test_a_switch_moves_the_next_token(idea: str, change: dict):
     assert PLACES[idea][f"attention_{name}"] == value
     switched = opening().trace_with(Intervention(**change))
     assert stream_and_heads.effect(opening().trace.logits[-1], switched.logits[-1]).kl > 1
-
-
-@shows("A3")
-def test_without_weights_the_last_token_looks_at_itself():
-    there = opening()
-    block, last = there.trace.blocks[0], len(there.token_ids) - 1
-    assert int(simple_steps(block.X, last, block.allowed[last]).weights.argmax()) == last
 
 
 @shows("A10", "A14", "D10")

@@ -1,6 +1,8 @@
 """What is seen of lecture A, idea by idea."""
 from __future__ import annotations
 
+import numpy as np
+import pytest
 from playwright.sync_api import Page
 
 from tests.browser.ideas import seen
@@ -42,3 +44,22 @@ def a_block_is_two_parts_two_sums_and_two_norms(page: Page) -> None:
 @seen("A9")
 def the_other_token_leaves_no_trace_in_a_feed_forward_part(page: Page) -> None:
     assert page.locator(".residual_block .changed.same").count() == page.locator(".residual_block .row").count() == 8
+
+
+@seen("A3")
+def three_weights_follow_the_arrows(page: Page) -> None:
+    picture, table = page.locator(".st-key-attention_three .picture"), page.locator(".st-key-attention_three tbody")
+    box = picture.bounding_box()
+    middle, unit = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2), min(box["width"], box["height"]) / 6.7
+    x_1 = [float(table.locator("input").nth(c).input_value()) for c in range(2)]
+    for (x, y), act in ((x_1, page.mouse.down), ((-1.5, -1), page.mouse.up)):
+        page.mouse.move(middle[0] + x * unit, middle[1] - y * unit)
+        act()
+    page.wait_for_function("(field) => field.value === '-1.5'", arg=table.locator("input").first.element_handle())
+    x = np.array([float(field.input_value()) for field in table.locator("input").all()]).reshape(3, 2)
+    assert x[0] == pytest.approx([-1.5, -1])
+    powers = np.exp(x @ x[2])
+    shown = [value_of(cell) for cell in table.locator("td:nth-child(5)").all_inner_texts()]
+    assert shown == pytest.approx([*powers / powers.sum(), 1], abs=6e-4)
+    out = table.locator("tr.sum td.a").inner_text().strip("()").split(", ")
+    assert [value_of(number) for number in out] == pytest.approx(powers / powers.sum() @ x, abs=6e-3)
