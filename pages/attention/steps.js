@@ -455,7 +455,7 @@ class Steps extends Instrument {
       k: [this.component("k", j, c), item?.k[c]], v: [`v_{${j},${c}}`, item?.V[c]],
       sum: item ? [`α_{${i},${j}} v_{${j},${c}}`, item.AV[c]] : [`o_{${i},${c}}`, this.out[c]],
       write: [`(o W_{O})_{${c}}`, this.written?.[c]], dot: [dotted, item?.dot],
-      scale: [`${dotted} / ${this.root}`, item?.scale], bias: [`b_{${i},${j}}`, item?.bias],
+      scale: [`${dotted} / ${this.rootSign}`, item?.scale], bias: [`b_{${i},${j}}`, item?.bias],
       mask: [`s_{${i},${j}}`, item?.seen ? item.score : -Infinity], softmax: [`α_{${i},${j}}`, item?.alpha],
     }[kind];
     return `${symbol} = ${decimals(value)}`;
@@ -468,7 +468,7 @@ class Steps extends Instrument {
   }
 
   /** The root that divides a product, by its symbol. */
-  get root() { return this.simple ? "√d" : "√d_k"; }
+  get rootSign() { return this.simple ? "√d" : "√d_k"; }
 
   /** The mark of the vectors that the scores are made of. */
   get mark() { return MARKS[this.levels.turn && !this.weighted ? "turn" : this.levels.norm ? "norm" : "qkv"]; }
@@ -499,7 +499,7 @@ class Steps extends Instrument {
 
   say() {
     const { labels, step, picked, items, rest, restAlpha } = this, seen = items.filter((item) => item.seen).length;
-    const values = { i: this.chosen.position, j: picked.j, query: this.tokens[this.i], key: picked.token,
+    const values = { ...this.sizes, i: this.chosen.position, j: picked.j, query: this.tokens[this.i], key: picked.token,
       n: this.at + 1, all: this.stages.length, alpha: decimals(picked.alpha), score: decimals(picked.score), seen,
       masked: items.length - seen };
     const template = labels[this.sentenceOf(step, values.masked)] ?? labels[`say_${step}`];
@@ -594,7 +594,7 @@ class Steps extends Instrument {
 
   scaleDetail(item) {
     const n = this.sizes[this.simple ? "d" : "d_k"], dot = decimals(item.dot, 6), root = decimals(Math.sqrt(n), 6);
-    const left = `${this.dotSymbol(item.j)} / ${this.root}`;
+    const left = `${this.dotSymbol(item.j)} / ${this.rootSign}`;
     this.formula(`${left} = ${dot} / √${n} = ${dot} / ${root} = ${decimals(item.scale)}`,
       this.labels[this.ofVariant("scale_says")]);
   }

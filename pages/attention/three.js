@@ -7,25 +7,29 @@ import { decimals } from "../../core/components/lib/numbers.js";
 import { fitHeight, mounted } from "../../core/components/lib/view.js";
 import { attend } from "./three_work.js";
 
-const REACH = 3;           // of a number that the hand can set
-const MARGIN = 0.35;       // of the plane beyond it
+const REACH = 2.5;          // of a number that the hand can set
+const MARGIN = 0.3;        // of the plane beyond it
 const GRIP = 26;           // pixels from an arrow's end in which the hand takes it
 const SUBSCRIPTS = "₁₂₃";
 
 const rounded = (value) => Math.round(Math.max(-REACH, Math.min(REACH, value)) * 10) / 10;
-const pair = (values) => `(${values.map((value) => decimals(value, 2)).join(", ")})`;
+/** Without the noise of sums in the last digits. */
+const clean = (value) => Math.round(value * 1e9) / 1e9;
+const pair = (values) => `(${values.map((value) => decimals(clean(value), 2)).join(", ")})`;
+const short = (values) => `(${values.map((value) => decimals(clean(value), 2).replace(/\.?0+$/, "")).join(", ")})`;
 
 class Three extends Instrument {
   constructor(root) {
     super(root);
     this.settings = {};
+    this.held = null;       // the number of the vector that the hand holds
     const bar = make("div", "bar", root);
     this.variants = make("div", "variants", bar);
     this.variants.role = "radiogroup";
     this.matrixLine = make("div", "matrices", bar);
     this.title = make("p", "title", root);
     this.title.ariaLive = "polite";
-    const stage = make("div", "stage", root);
+    const stage = (this.stage = make("div", "stage", root));
     this.surface = new Surface(stage, "picture");
     this.surface.point((x, y, phase) => this.pointed(x, y, phase));
     const side = make("div", "side", stage);
@@ -65,12 +69,14 @@ class Three extends Instrument {
 
   // ---- the table ----------------------------------------------------------------------------------------------------
 
-  /** The columns behind the vectors: [kind, heading, what an item says there, what the last row says]. */
+  /** The columns behind the vectors: [kind, heading, what an item says there, what the last row says]. A projector has
+      no room for all of them. */
   get columns() {
-    const { labels, weighted } = this, own = weighted ? "on" : "off";
-    return [...(weighted ? [["k", "k_j", (item) => pair(item.k)], ["v", "v_j", (item) => pair(item.v)]] : []),
-      ["", labels[`head_score_${own}`], (item) => decimals(item.score, 3)],
-      ["", "e^{s}", (item) => decimals(item.exp, 3), ({ total }) => decimals(total, 3)],
+    const { labels, weighted, fontSize } = this, own = weighted ? "on" : "off", narrow = weighted && fontSize > 12;
+    const k = ["k", "k_j", (item) => short(item.k)], v = ["v", "v_j", (item) => short(item.v)];
+    const power = ["", "e^{s}", (item) => decimals(item.exp, 3), ({ total }) => decimals(total, 3)];
+    return [...(weighted && !narrow ? [k] : []), ...(weighted ? [v] : []),
+      ["", labels[`head_score_${own}`], (item) => decimals(item.score, 3)], ...(narrow ? [] : [power]),
       ["weight", "α_{3j}", (item) => decimals(item.alpha, 3), () => "1"],
       ["a", labels[`head_part_${own}`], (item) => pair(item.part), ({ out }) => pair(out)]];
   }
@@ -79,6 +85,7 @@ class Three extends Instrument {
   build() {
     const { table, labels, points, columns } = this;
     table.replaceChildren();
+    this.stage.classList.toggle("weighted", this.weighted);
     const head = make("tr", "", make("thead", "", table)), body = make("tbody", "", table);
     for (const [kind, name] of [["", "j"], ["x", "x_j"], ...columns])
       marked(make("th", kind === "weight" ? "" : kind, head), name);
@@ -122,10 +129,8 @@ class Three extends Instrument {
     columns.forEach(([, , , says], at) => { this.sums[at].textContent = says?.(found) ?? ""; });
     const [first, second, third] = found.items.map((item) => decimals(item.alpha, 3));
     this.title.textContent = fill(labels.title, { first, second, third, out: pair(found.out) });
-    const symbol = this.weighted ? "v" : "x";
-    marked(this.formula, `a_3 = Σ_{j≤3} α_{3j} ${symbol}_j = `
-      + `${found.items.map((item) => `${decimals(item.alpha, 3)} · ${pair(this.weighted ? item.v : item.x)}`).join(" + ")}`
-      + ` = ${pair(found.out)}`);
+    const terms = found.items.map(({ alpha, v }) => `${decimals(alpha, 3)} · ${short(v)}`).join(" + ");
+    marked(this.formula, `a_3 = Σ_{j≤3} α_{3j} ${this.weighted ? "v" : "x"}_j = ${terms} = ${pair(found.out)}`);
     this.note.textContent = labels.note;
   }
 
@@ -156,11 +161,14 @@ class Three extends Instrument {
   }
 
   grid() {
-    const { context, theme: { ink } } = this;
-    for (let at = -REACH; at <= REACH; at += 1) {
+    const { context, theme: { ink }, fontSize } = this, most = Math.floor(REACH);
+    for (let at = -most; at <= most; at += 1) {
       stroke(context, ink(at ? "grid" : "grid-ink"), 1);
       line(context, ...this.place([at, -REACH]), ...this.place([at, REACH]));
       line(context, ...this.place([-REACH, at]), ...this.place([REACH, at]));
+      const [x, y] = this.place([at, 0]);
+      if (at) write(context, decimals(at, 0), x, y + fontSize, ink("muted-ink"), "center",
+        { font: `${fontSize - 1}px ${ink("mono")}`, halo: ink("page") });
     }
   }
 
@@ -232,8 +240,8 @@ class Three extends Instrument {
     const nearest = distances.indexOf(Math.min(...distances));
     if (phase === "down") this.held = distances[nearest] < GRIP ? nearest : null;
     if (phase === "up" || phase === "out") this.held = null;
-    this.surface.canvas.style.cursor = this.held != null ? "grabbing" : distances[nearest] < GRIP ? "grab" : "default";
-    if (phase !== "drag" || this.held == null) return;
+    this.surface.canvas.style.cursor = this.held !== null ? "grabbing" : distances[nearest] < GRIP ? "grab" : "default";
+    if (phase !== "drag" || this.held === null) return;
     const { width, height } = this.surface;
     const moved = [(x - width / 2) / this.scale, (height / 2 - y) / this.scale].map(rounded);
     this.changed({ points: this.points.map((point, j) => (j === this.held ? moved : point)) });

@@ -17,7 +17,7 @@ from core.model import attention
 from pages.attention.shared import PREFIX, keep, read
 
 POINTS = ((1.6, 0.4), (-0.8, 1.4), (1.2, 1.0))
-REACH, DIGITS = 3.0, 1              # of a number of a vector
+REACH, DIGITS = 2.5, 1              # of a number of a vector
 N, LAST = len(POINTS), len(POINTS) - 1
 MATRICES = {"W_Q": ((0.0, 1.0), (-1.0, 0.0)), "W_K": ((1.0, 0.5), (0.0, 1.0)), "W_V": ((0.5, 0.0), (0.5, 1.0))}
 PICTURE = f"{PREFIX}three"

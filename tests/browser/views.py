@@ -65,8 +65,11 @@ LESSONS = {
         "mlp": View(".neurons-table"), "cut": View(".st-key-residual_stream_cut_lines")},
     "attention": {"steps": View(".instrument .picture"), "three": View(".instrument .picture"),
                   "switches": View(".st-key-attention_switches_bars"),
-                  "averages": View(".instrument .picture"), "worksheet": View(".sheet"),
+                  "averages": View(".instrument .picture"),
+                  "averages, bend": View(".st-key-attention_bend", (("average_part", "bend"),)),
+                  "worksheet": View(".sheet"),
                   "scaling": View(".scaling-charts"), "roles": View(".st-key-attention_roles_alike .matrix"),
+                  "roles, one matrix": View(".st-key-attention_singular", (("roles_part", "product"),)),
                   "roles, another basis": View(".matrices", (("roles_part", "change"),)),
                   "roles, another order": View(".matrices", (("roles_part", "relabel"),))},
     "architectures": {

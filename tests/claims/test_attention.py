@@ -16,7 +16,7 @@ from tests.claims.passes import experiment, opening, prompt_of, run, says
 @claims("attention.md", "A vector mostly resembles itself, so the token mostly looks at itself.")
 def test_in_the_simple_variant_a_token_looks_at_itself():
     for block in opening().trace.blocks:
-        assert np.mean(without_weights(block.resid_pre).argmax(-1) == np.arange(len(block.resid_pre))) > 0.75
+        assert np.mean(without_weights(block.resid_pre).argmax(-1) == np.arange(len(block.resid_pre))) > 0.7
 
 
 def without_weights(X: torch.Tensor) -> np.ndarray:

@@ -236,7 +236,7 @@ def test_the_browser_is_given_what_makes_every_number(name):
         assert np.allclose(X @ project(part) + weights[f"b_{part}"], expected[2, keys], atol=1e-4)
     assert np.allclose(block.head_out[2, 18] @ weights["W_O"].reshape(-1, config.d_model), arrays["written"], atol=2e-4)
     # the weights, six times as much, come once a head
-    assert asked["asked"] == header["question"] and len(pack(header, arrays)) < 40_000
+    assert asked["asked"] == header["question"] and len(pack(header, arrays)) < 48_000
     assert (header["stageNames"]["head"] == stages(loaded(name).model.blocks[1], "head")
             and ("turn" in header["stageNames"]["head"]) == (name in ("stories-small", "scores-multiplicative")))
     assert header["rest"]["count"] == len(ids_of(name)) - n

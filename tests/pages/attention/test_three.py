@@ -18,8 +18,8 @@ from tests.helpers.predictions import statements, told
 from tests.pages.attention.test_steps import value_of
 
 opened = functools.partial(lessons.opened, "attention", prompt=None)
-PLACES = [[[1.6, 0.4], [-0.8, 1.4], [1.2, 1.0]], [[0, 0], [0, 0], [0, 0]], [[3, 3], [-3, -3], [3, 3]],
-          *np.random.default_rng(0).uniform(-3, 3, (3, 3, 2)).round(1).tolist()]
+PLACES = [[[1.6, 0.4], [-0.8, 1.4], [1.2, 1.0]], [[0, 0], [0, 0], [0, 0]], [[2.5, 2.5], [-2.5, -2.5], [2.5, 2.5]],
+          *np.random.default_rng(0).uniform(-2.5, 2.5, (3, 3, 2)).round(1).tolist()]
 
 
 def by_hand(points: list, weights: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
