@@ -45,7 +45,7 @@ class Mixed:
         across = steps - (steps @ along)[:, None] * along
         farthest = across[int(across.norm(dim=-1).argmax())]
         aside = farthest / farthest.norm().clamp_min(1e-300)
-        return torch.stack([steps @ along, steps @ aside], 1) / self.length
+        return torch.stack([steps @ along, across @ aside], 1) / self.length
 
 
 def mixed(block: BlockTrace, weights: Block, a: int, b: int, n: int = 41) -> Mixed:

@@ -58,4 +58,4 @@ def draw(page: Lesson, run: Run, pair: Pair) -> None:
               "both": shapes.h * shapes.d_v}
     _picture({"text": page.labels("shape"), "scale": reader.scale(), "widths": widths, "picked": pair.head,
               "title": page.label("shapes_title", **widths)},
-             key=f"{PREFIX}shapes", on_settings=lambda _: None)
+             key=f"{PREFIX}shapes_picture", on_settings=lambda _: None)
