@@ -83,9 +83,9 @@ def is_scaled(weights: Block) -> bool:
     return weights.config.scale_scores and weights.v_S is None
 
 
-def simple_steps(X: Tensor, query: int, allowed: Tensor) -> Steps:
-    """Attention without weights on the vectors X (N, d): the score is x_i·x_j, the output Σ_j α_ij x_j.
-    allowed (N,) bool.
+def simple_steps(X: Tensor, query: int, allowed: Tensor, divided: bool = False) -> Steps:
+    """Attention without weights on the vectors X (N, d): the score is x_i·x_j, or x_i·x_j/√d where it is divided, the
+    output Σ_j α_ij x_j. allowed (N,) bool.
 
     >>> steps = simple_steps(torch.tensor([[1.0, 0.0], [0.0, 2.0]]), 1, torch.tensor([True, True]))
     >>> steps.products.tolist(), [round(w, 4) for w in steps.weights.tolist()]
@@ -93,7 +93,8 @@ def simple_steps(X: Tensor, query: int, allowed: Tensor) -> Steps:
     """
     X = _exact(X)
     products = X @ X[query]
-    return Steps(X[query], X, X, products, products, torch.zeros_like(products), allowed.cpu())
+    scaled = products / math.sqrt(X.shape[-1]) if divided else products
+    return Steps(X[query], X, X, products, scaled, torch.zeros_like(products), allowed.cpu())
 
 
 def tempered_weights(scores: Tensor, temperature: float) -> Tensor:

@@ -108,6 +108,18 @@ def relabelled(model: Transformer, order: Tensor) -> Transformer:
     return permuted
 
 
+def score_matrix(weights: Block, head: int) -> Tensor:
+    """M = W_Q W_Kᵀ of one head, (d, d) float64: x M yᵀ is the product of the query of x and the key of y, before they
+    are normed or turned. Where the model has biases M is (d + 1, d + 1), for x with a 1 behind it. Its rank is at most
+    d_k.
+    """
+    shared = head // (weights.config.n_heads // weights.config.n_kv_heads)
+    sides = [(weights.W_Q[head], weights.b_Q, head), (weights.W_K[shared], weights.b_K, shared)]
+    left, right = (torch.cat([W, torch.zeros_like(W[:1]) if b is None else b[at][None]]).detach().double().cpu()
+                   for W, b, at in sides)
+    return left @ right.T
+
+
 def change_of_basis(seed: int, width: int, stretch: float) -> Tensor:
     """An invertible A (width, width), float64: two random rotations (or reflections) around singular values from
     1/stretch to stretch, evenly spaced in their logarithm.

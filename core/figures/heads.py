@@ -83,6 +83,24 @@ def scatter(table: pd.DataFrame, x: str, y: str, titles: tuple[str, str], domain
     return style.overlaid([points, ring, names, *guess_line(guess, theme, scale)], theme, scale, height)
 
 
+def singular_values(values: np.ndarray, rank: int, titles: tuple[str, str], name: str, theme: str, scale: float,
+                    height: int) -> alt.LayerChart:
+    """Singular values in their order as bars, and behind the last of `rank` a line with its name. titles: of the axes.
+    """
+    data = pd.DataFrame({"n": np.arange(1, len(values) + 1), "value": values})
+    ink, text = style.colour("attention", theme), style.colour("accent", theme, "ink")
+    base = alt.Chart(data).encode(
+        x=quantity(alt.X, "n", titles[0], [0, len(values) + 1], tickMinStep=1, format="d"),
+        y=alt.Y("value:Q", title=titles[1], axis=alt.Axis(tickCount=4, format="~r")),
+        tooltip=[alt.Tooltip("n:Q", title=titles[0]), alt.Tooltip("value:Q", title=titles[1], format=".4~g")])
+    edge = alt.Chart(pd.DataFrame({"n": [rank + 0.5], "name": [name]})).encode(x="n:Q")
+    return style.overlaid([
+        base.mark_bar(size=max(2.0, 300 * scale / len(values)), color=ink),
+        edge.mark_rule(strokeDash=[5, 4], strokeWidth=2, color=text),
+        edge.mark_text(y=10, dx=6, align="left", fontWeight="bold", color=text,
+                       fontSize=12 * scale).encode(text="name:N")], theme, scale, height)
+
+
 def guess_line(guess: Guess | None, theme: str, scale: float) -> list[alt.Chart]:
     """A dashed line across a chart at the reader's guess, with its name; none without a guess."""
     if guess is None:

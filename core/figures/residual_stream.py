@@ -15,7 +15,7 @@ import pandas as pd
 from core.figures.channels import by_index, kinds, quantity, tips
 from core.figures.lines import spread
 from core.figures.numbers import readable
-from core.figures.style import colour, diverging, framed, layered, untitled
+from core.figures.style import MONO, colour, diverging, framed, layered, untitled
 from core.figures.thinning import thinned
 
 LONGEST_TOKEN = 130       # px of a token beside its bar; a longer one ends in an ellipsis, its tooltip has it whole
@@ -280,6 +280,33 @@ def growth_lines(lengths: dict[str, np.ndarray], names: dict[str, str], dashes: 
         text=alt.Text("name:N"))
     across = [] if level is None else _level(*level, axis_titles[1], theme, scale)
     return framed(layered(*across, lines, points, named), theme, scale, height=height)
+
+
+def left_line(points: np.ndarray, shares: np.ndarray, ends: tuple[str, str], names: dict[str, str],
+              axis_titles: tuple[str, str], theme: str, scale: float, height: int) -> alt.LayerChart:
+    """The straight line from (0, 0) to (1, 0), on which every average of two ends lies, and the points (T, 2) that have
+    left it. shares (T,): of the second end in each. names: of the line, "average", and of the points, "output".
+    """
+    looks = {"average": colour("attention", theme, "ink"), "output": colour("mlp", theme, "ink")}
+    rows = pd.DataFrame([(which, names[which], float(t), float(x), float(y))
+                         for which, places in (("average", np.stack([shares, 0 * shares], 1)), ("output", points))
+                         for t, (x, y) in zip(shares, places)], columns=["which", "name", "share", "x", "y"])
+    rows["shown"] = [readable(share) for share in rows.share]
+    base = alt.Chart(rows).encode(
+        x=alt.X("x:Q", title=axis_titles[0], axis=alt.Axis(grid=True, tickCount=5, format="~g")),
+        y=alt.Y("y:Q", title=axis_titles[1], axis=alt.Axis(grid=True, tickCount=4, format="~g")),
+        color=kinds(alt.Color, "which", looks), order="share:Q", tooltip=tips(name=" ", shown=ends[1]))
+    middle = base.transform_filter(f"datum.share == {float(shares[len(shares) // 2])}")
+    named = pd.DataFrame({"x": [0.0, 1.0], "y": [0.0, 0.0], "name": list(ends)})
+    marks = alt.Chart(named).encode(x="x:Q", y="y:Q")
+    ink = colour("text", theme)
+    return framed(layered(
+        base.mark_line(strokeWidth=2.6 * scale), base.mark_point(filled=True, size=26 * scale, opacity=1),
+        middle.mark_point(filled=True, size=150 * scale, opacity=1, stroke=ink, strokeWidth=1.5),
+        middle.mark_text(dy=-14 * scale, fontSize=13 * scale, fontWeight=600).encode(text="name:N"),
+        marks.mark_point(filled=True, size=110 * scale, color=ink, opacity=1),
+        marks.mark_text(dy=16 * scale, fontSize=13 * scale, color=ink, font=MONO).encode(text="name:N")),
+        theme, scale, height=height)
 
 
 def _level(value: float, name: str, axis_title: str, theme: str, scale: float) -> list[alt.Chart]:

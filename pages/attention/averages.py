@@ -24,7 +24,8 @@ from core.figures import residual_stream as figures
 from core.figures.heads import head_name
 from core.figures.numbers import latex_number, latex_operand, probability, readable
 from core.model.intervention import Intervention, SublayerEdit
-from pages.attention.shared import PREFIX, keep, picked_block, read, show
+from pages.attention import bends
+from pages.attention.shared import PREFIX, choice, keep, picked_block, read, show
 
 PICTURE = f"{PREFIX}average"
 CHART, CHART_PRESENT = 300, 235     # pixels
@@ -66,7 +67,7 @@ def without_feed_forward(run: Run) -> Intervention | None:
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
     """How alike the tokens are without the feed-forward parts."""
-    if without_feed_forward(run) is None or len(run.tokens) < LEAST_TOKENS:
+    if without_feed_forward(run) is None or len(run.tokens) < LEAST_TOKENS or read("average_part") != "average":
         return None
     whole = float(stream_and_heads.mean_pairwise_cosine(stream_and_heads.stream(run.trace))[-1])
 
@@ -81,6 +82,11 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument; return what it shows."""
+    choice(page, "average_part")
+    return bends.draw(page, run) if read("average_part") == "bend" else _average(page, run)
+
+
+def _average(page: Lesson, run: Run) -> Reading:
     block, weights = picked_block(run)
     chosen = selection(run)
     steps = head_steps(block, weights, chosen.head, chosen.position)

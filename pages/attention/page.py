@@ -2,9 +2,9 @@
 why it is built so.
 """
 from core.app.frame import lesson, views
-from pages.attention import averages, roles, scaling, steps, switches, worksheet
+from pages.attention import averages, roles, scaling, steps, switches, three, worksheet
 from pages.attention.shared import SETTINGS
 
 views.draw(lesson.open_lesson("attention"), SETTINGS,
-           {"steps": steps, "switches": switches, "scaling": scaling, "roles": roles, "averages": averages,
-            "worksheet": worksheet})
+           {"steps": steps, "three": three, "switches": switches, "scaling": scaling, "roles": roles,
+            "averages": averages, "worksheet": worksheet})

@@ -20,7 +20,7 @@ from core.app.state.run import selection
 from core.components.lib.token_view import token_view
 from core.figures.heads import head_name
 from core.figures.numbers import latex_number, latex_operand, readable
-from pages.attention import one_vector
+from pages.attention import one_matrix, one_vector
 from pages.attention.roles_work import (
     UNSEEN,
     Compared,
@@ -90,12 +90,16 @@ def draw(page: Lesson, run: Run) -> Reading:
             st.markdown(page.label("roles_stretch"), width="content", help=page.label("roles_stretch_help"))
             st.slider(page.label("roles_stretch"), 1.0, 10.0, step=0.5, label_visibility="collapsed", width=100,
                       **attached("roles_stretch"))
-        if part == "symmetric":
+        if part == "product":
+            pick(page, run, "position")
+        elif part == "symmetric":
             choice(page, "roles_values")
         else:
             own_seed(page, "roles_seed", page.label("roles_seed_help"))
     if part == "symmetric":
         return one_vector.draw(page, run)
+    if part == "product":
+        return one_matrix.draw(page, run)
     panels, reading = {"change": _change, "relabel": _relabel}[part](page, run)
     _matrices(page, run, panels, reading.title)
     return reading

@@ -20,18 +20,22 @@ SETTINGS = Settings("attention", {
     "key": Setting(-1, low=-1),
     "component": Setting(0, low=0),               # index of the component whose numbers are shown
     "variant": Setting("head", options=("head", "simple")),
+    "three_points": Setting("1.6,0.4;-0.8,1.4;1.2,1"),          # x₁; x₂; x₃
+    "three_weights": Setting("off", options=("off", "on")),
     "scaling": Setting("off", options=("own", "off")),
     "mask": Setting("own", options=("own", *MASKS)),
     "width": Setting(4, low=1, high=64),          # keys under a sliding window
     "score": Setting("own", options=("own", *SCORES)),
     "seed": Setting(0, low=0, high=9),            # of the weights of a score function that the model has not learned
+    "average_part": Setting("average", options=("average", "bend")),
+    "bend_other": Setting(-1, low=-1),            # position of the second token; −1: the one that the head looks at
     "temperature": Setting(0.0, low=-6.0, high=6.0),    # log2 τ of the scores
     "sheet_width": Setting("2", options=tuple(map(str, attention_by_hand.WIDTHS))),      # d_k = d_v
     "sheet_seed": Setting(0, low=0, high=9999),
     "scaling_d": Setting(64, low=1, high=512),                                   # d_k; a power of two
     "scaling_keys": Setting("16", options=("4", "8", "16", "32")),
     "scaling_seed": Setting(0, low=0, high=9999),
-    "roles_part": Setting("symmetric", options=("symmetric", "change", "relabel")),
+    "roles_part": Setting("symmetric", options=("symmetric", "product", "change", "relabel")),
     "roles_values": Setting("weights", options=("weights", "scores")),
     # of the matrix A: its greatest singular value; the least is 1 over it
     "roles_stretch": Setting(3.0, low=1.0, high=10.0),

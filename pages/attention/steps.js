@@ -98,8 +98,9 @@ class Steps extends Instrument {
     this.levels = simple ? { qkv: { q, K: items.map((item) => item.K) } } : levelsOf(data, this.stages);
     const now = this.levels[this.level], written = simple ? null : data.written;
     for (const item of items) Object.assign(item, { token: this.tokens[item.r], k: now.K[item.r] });
-    const reaches = { X: reach(data.X), qk: simple ? 1 : Math.max(reach(now.q), ...now.K.map(reach)),
-      v: reach(simple ? data.X : data.V), av: reach([...out, ...items.map((item) => reach(item.AV))]),
+    const vectors = simple ? data.stream : data.X;
+    const reaches = { X: reach(vectors), qk: simple ? 1 : Math.max(reach(now.q), ...now.K.map(reach)),
+      v: reach(simple ? vectors : data.V), av: reach([...out, ...items.map((item) => reach(item.AV))]),
       written: reach(written ?? []) };
     Object.assign(this, numbers, { simple, written, reaches });
   }
@@ -208,7 +209,7 @@ class Steps extends Instrument {
     }
     range.max = stages.length - 1;
     setRange(range, at);
-    range.ariaValueText = unmarked(this.labels[`stage_${this.step}`]);
+    range.ariaValueText = unmarked(this.labels[this.ofVariant(`stage_${this.step}`)]);
     // a disabled button would lose the focus
     this.back.ariaDisabled = String(at === 0);
     this.forward.ariaDisabled = String(at === stages.length - 1);
@@ -264,10 +265,16 @@ class Steps extends Instrument {
 
   heading(name) {
     const { labels, simple, level } = this;
-    if (simple) return labels[`head_simple_${name}`] ?? labels[`head_${name}`];
+    if (simple) return labels[this.ofVariant(`head_${name}`)];
     if (name === "k" && level !== "qkv")
       return labels[level === "norm" ? "head_normed" : this.weighted ? "head_weighted" : "head_turned"];
     return name === "dot" && this.score === "additive" ? labels.head_additive : labels[`head_${name}`];
+  }
+
+  /** The label of that name that speaks of the simple variant, where it is shown and has one. */
+  ofVariant(name) {
+    const simple = name.replace("_", "_simple_");
+    return this.simple && simple in this.labels ? simple : name;
   }
 
   shape(name) {
@@ -448,7 +455,7 @@ class Steps extends Instrument {
       k: [this.component("k", j, c), item?.k[c]], v: [`v_{${j},${c}}`, item?.V[c]],
       sum: item ? [`α_{${i},${j}} v_{${j},${c}}`, item.AV[c]] : [`o_{${i},${c}}`, this.out[c]],
       write: [`(o W_{O})_{${c}}`, this.written?.[c]], dot: [dotted, item?.dot],
-      scale: [`${dotted} / √d_k`, item?.scale], bias: [`b_{${i},${j}}`, item?.bias],
+      scale: [`${dotted} / ${this.rootSign}`, item?.scale], bias: [`b_{${i},${j}}`, item?.bias],
       mask: [`s_{${i},${j}}`, item?.seen ? item.score : -Infinity], softmax: [`α_{${i},${j}}`, item?.alpha],
     }[kind];
     return `${symbol} = ${decimals(value)}`;
@@ -459,6 +466,9 @@ class Steps extends Instrument {
     return this.simple ? `x_{${i}}·x_{${j}}` : this.score === "additive" ? `v·tanh(q_{${i}} + k_{${j}})`
       : `q${mark}_{${i}}${this.weighted ? " W_{S}" : ""}·k${mark}_{${j}}`;
   }
+
+  /** The root that divides a product, by its symbol. */
+  get rootSign() { return this.simple ? "√d" : "√d_k"; }
 
   /** The mark of the vectors that the scores are made of. */
   get mark() { return MARKS[this.levels.turn && !this.weighted ? "turn" : this.levels.norm ? "norm" : "qkv"]; }
@@ -489,7 +499,7 @@ class Steps extends Instrument {
 
   say() {
     const { labels, step, picked, items, rest, restAlpha } = this, seen = items.filter((item) => item.seen).length;
-    const values = { i: this.chosen.position, j: picked.j, query: this.tokens[this.i], key: picked.token,
+    const values = { ...this.sizes, i: this.chosen.position, j: picked.j, query: this.tokens[this.i], key: picked.token,
       n: this.at + 1, all: this.stages.length, alpha: decimals(picked.alpha), score: decimals(picked.score), seen,
       masked: items.length - seen };
     const template = labels[this.sentenceOf(step, values.masked)] ?? labels[`say_${step}`];
@@ -507,7 +517,7 @@ class Steps extends Instrument {
   /** The name of the label that describes a step, in this variant and for this score function. */
   sentenceOf(step, masked) {
     if (step === "mask" && !masked) return "say_mask_none";
-    if (this.simple) return `say_simple_${step}`;
+    if (this.simple) return this.ofVariant(`say_${step}`);
     if (step === "dot" && this.score === "additive") return "say_additive";
     return step === "turn" && this.weighted ? "say_weighted" : `say_${step}`;
   }
@@ -531,7 +541,7 @@ class Steps extends Instrument {
     const at = Math.min(c, ({ q: d_k, k: d_k, v: width, sum: width, x: d, write: d }[kind] ?? c + 1) - 1);
     const key = (name) => levels[name].K[item.r], query = (name) => levels[name].q;
     const details = {
-      x: () => this.formula(`x_{${item.j},${at}} = ${decimals(item.X[at])}`, this.labels.x_says),
+      x: () => this.formula(`x_{${item.j},${at}} = ${decimals(item.X[at])}`, this.labels[this.ofVariant("x_says")]),
       q: () => (altered ? this.alteredDetail("q", i, query, at) : level === "turn" ? this.weightedDetail(at)
         : this.projected("q", this.items[this.i].X, i, query("qkv"), at)),
       k: () => (altered ? this.alteredDetail("k", item.j, key, at)
@@ -583,9 +593,10 @@ class Steps extends Instrument {
   }
 
   scaleDetail(item) {
-    const { d_k } = this.sizes, dot = decimals(item.dot, 6), root = decimals(Math.sqrt(d_k), 6);
-    this.formula(`${this.dotSymbol(item.j)} / √d_k = ${dot} / √${d_k} = ${dot} / ${root} = ${decimals(item.scale)}`,
-      this.labels.scale_says);
+    const n = this.sizes[this.simple ? "d" : "d_k"], dot = decimals(item.dot, 6), root = decimals(Math.sqrt(n), 6);
+    const left = `${this.dotSymbol(item.j)} / ${this.rootSign}`;
+    this.formula(`${left} = ${dot} / √${n} = ${dot} / ${root} = ${decimals(item.scale)}`,
+      this.labels[this.ofVariant("scale_says")]);
   }
 
   biasDetail({ j, scale, bias, score }) {

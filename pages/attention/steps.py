@@ -65,7 +65,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     block, weights = picked_block(run)
     chosen, variant = selection(run), read("variant")
     i, name = chosen.position, head_name(chosen.layer, chosen.head)
-    both = {"head": head_steps(block, weights, chosen.head, i), "simple": simple_steps(block.X, i, block.allowed[i])}
+    both = {"head": head_steps(block, weights, chosen.head, i), "simple": on_the_stream(block, i)}
     keys = window(len(run.tokens), i, WINDOW_PRESENT if reader.present() else WINDOW, both_ways=run.is_encoder)
     header, arrays = _message(page, run, both, keys)
     _picture(key=PICTURE, data=pack(header, arrays), on_settings=_settled,
@@ -83,6 +83,13 @@ def draw(page: Lesson, run: Run) -> Reading:
                    page.label(f"steps_twin_{variant}", query=code(run.tokens[i]), i=i, answering=code(run.tokens[best]),
                               j=best, alpha=alpha, head=name, layer=chosen.layer),
                    table, {page.label("pin_head"): name, "i": str(i), page.label("pin_key"): str(best), "α": alpha})
+
+
+def on_the_stream(block: BlockTrace, query: int) -> Steps:
+    """The simple variant on the vectors that enter the block, divided by √d: d numbers make products so large that the
+    query's own key would take all the weight.
+    """
+    return simple_steps(block.resid_pre, query, block.allowed[query], divided=True)
 
 
 def _settled(settings: dict) -> None:
@@ -117,7 +124,7 @@ def stages(weights: Block, variant: str) -> list[str]:
     config = weights.config
     absent = {"mask": config.mask == "bidirectional"}
     if variant == "simple":
-        return [stage for stage in ("x", "dot", "mask", "softmax", "sum") if not absent.get(stage)]
+        return [stage for stage in ("x", "dot", "scale", "mask", "softmax", "sum") if not absent.get(stage)]
     absent |= {"norm": weights.q_norm is None, "turn": config.positions != "rotary" and weights.W_S is None,
                "scale": not is_scaled(weights), "bias": config.positions not in ("alibi", "relative")}
     return [stage for stage in STAGES if not absent.get(stage)]
@@ -161,8 +168,8 @@ def vectors(block: BlockTrace, weights: Block, full: Steps, head: int, query: in
     K_raw) and as they enter the scores (q, K).
     """
     shared, rows = head // (weights.config.n_heads // weights.config.n_kv_heads), slice(keys.start, keys.stop)
-    matrices = {"X": block.X[rows], "q_raw": block.Q[head, query], "K_raw": block.K[shared, rows],
-                "q": full.q, "K": full.K[rows], "V": block.V[shared, rows],
+    matrices = {"X": block.X[rows], "stream": block.resid_pre[rows], "q_raw": block.Q[head, query],
+                "K_raw": block.K[shared, rows], "q": full.q, "K": full.K[rows], "V": block.V[shared, rows],
                 "bias": full.bias[rows], "written": full.written, "allowed": block.allowed[rows, rows],
                 "Q": block.Q_rotated[head, rows], "A": block.pattern[head, rows, rows], "O": block.head_out[head, rows]}
     matrices |= {} if weights.v_S is None else {"v_S": weights.v_S[head]}
@@ -226,7 +233,7 @@ def numbers(page: Lesson, run: Run, block: BlockTrace, steps: Steps, weights: Bl
     lines = [] if simple else _key_lines(page, block, steps, weights, j, selection(run).head)
     lines += [(page.label("numbers_dot", query=code(run.tokens[i]), answering=code(run.tokens[j]), i=i, j=j, n=d_k),
                rf"{symbol} = {' + '.join(terms)} = {latex_operand(product)}")]
-    divided = (rf"\frac{{{latex_operand(product)}}}{{\sqrt{{{d_k}}}}}" if not simple and is_scaled(weights)
+    divided = (rf"\frac{{{latex_operand(product)}}}{{\sqrt{{{d_k}}}}}" if simple or is_scaled(weights)
                else latex_operand(product))
     added = f" + {bracketed(latex_operand(steps.bias[j]))}" if bool((steps.bias != 0).any()) else ""
     if divided != latex_operand(product) or added:

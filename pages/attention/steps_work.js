@@ -23,7 +23,7 @@ export function numbersOf(header, simple) {
   const { window: keys, sizes, chosen, rest } = header, i = keys.indexOf(chosen.position);
   const vectors = vectorsOf(header, simple);
   const outside = simple ? rest.simple : rest.head, width = simple ? sizes.d : sizes.d_v;
-  const divisor = !simple && header.scaled ? Math.sqrt(sizes.d_k) : 1;
+  const divisor = simple ? Math.sqrt(sizes.d) : header.scaled ? Math.sqrt(sizes.d_k) : 1;
   const items = keys.map((j, r) => {
     const dot = dotOf(header, vectors.q, vectors.K[r], simple), scale = dot / divisor;
     const bias = simple ? 0 : header.bias[r], score = scale + bias, seen = header.allowed[i * keys.length + r] > 0;
@@ -44,9 +44,9 @@ export function numbersOf(header, simple) {
 
 const rowsOf = (header, values, width) => header.window.map((_, r) => values.subarray(r * width, (r + 1) * width));
 
-/** The query, and the window's rows of X, K and V; the simple variant takes X for all of them. */
+/** The query, and the window's rows of X, K and V; the simple variant takes the stream for all of them. */
 function vectorsOf(header, simple) {
-  const { window: keys, chosen, sizes } = header, X = rowsOf(header, header.X, sizes.d);
+  const { window: keys, chosen, sizes } = header, X = rowsOf(header, simple ? header.stream : header.X, sizes.d);
   if (simple) return { X, q: X[keys.indexOf(chosen.position)], K: X, V: X };
   return { X, q: header.q, K: rowsOf(header, header.K, sizes.d_k), V: rowsOf(header, header.V, sizes.d_v) };
 }

@@ -13,17 +13,19 @@ from core.components.lib.pattern import PATTERN_CSS
 from core.figures import heads as figures
 from core.figures.heads import head_name
 from core.figures.numbers import readable
+from pages.heads import shapes
 from pages.heads.shared import PREFIX, Pair, foot, pick_head
 
 PICTURE = f"{PREFIX}sum"
-HEIGHT = (200, 460)         # least and most pixels
+HEIGHT = (190, 460)         # least and most pixels
 HERE = Path(__file__).parent
 _picture = declare("heads_sum", HERE / "output.js", html=(HERE / "output.html").read_text(encoding="utf-8"),
                    styles=(PATTERN_CSS, HERE / "output.css"))
 
 
 def draw(page: Lesson, run: Run, pair: Pair) -> None:
-    """The sum at the picked query, and below it how far its parts add up to what attention writes."""
+    """The shapes, the sum at the picked query, and below it how far its parts add up to what attention writes."""
+    shapes.draw(page, run, pair)
     block, b_O = run.trace.blocks[pair.layer], run.model.blocks[pair.layer].b_O
     outputs = block.head_out[:, pair.query].float().cpu().numpy()
     written = block.head_contribution[:, pair.query].float().cpu().numpy()

@@ -38,6 +38,7 @@ SETTINGS = Settings("heads", {
     "key": Setting(-1, low=-1),                # position of the key; −1: the one with the largest weight
     "shows": Setting("matrix", options=("matrix", "lines")),
     "values": Setting("weights", options=("weights", "scores")),
+    "shapes": Setting("own", options=("own", "first")),          # of multi-head attention: the model's, or 512, 8, 64
     "map": Setting("previous_token", options=EVERY_MEASURE),                     # of the map beside a large wall
     "x": Setting("previous_token", options=EVERY_MEASURE),
     "y": Setting("first_token", options=EVERY_MEASURE),

@@ -3,7 +3,6 @@ import pytest
 import torch
 
 from core.analysis import stream_and_heads
-from core.analysis.attention_steps import simple_steps
 from core.app.base import prose, tables
 from core.app.compute import cache
 from core.app.state.dice import Dice
@@ -22,8 +21,8 @@ from pages.language_models import shared as language_models
 from pages.limits import facts, words
 from pages.limits.shared import SETTINGS as LIMITS
 from pages.residual_stream.without_path import CUT
-from tests.claims import shows
-from tests.claims.passes import opening, probability, run, says
+from tests.claims import claims, shows
+from tests.claims.passes import experiment, opening, probability, run, says
 from tests.claims.test_architectures import filled, probabilities
 
 PLACES = {idea.id: idea.place.settings for idea in tables.ideas()}
@@ -60,20 +59,26 @@ def test_the_same_prompt_gives_two_texts_and_the_end_of_text_stops():
     assert first[-1] == there.tokenizer.end_of_text and 10 < len(first) < 40 and first != second
 
 
-@pytest.mark.parametrize("idea, change", [("A2", {"mask": "bidirectional"}), ("C6", {"score": "additive"})])
-@shows("A2", "C6")
-def test_a_switch_moves_the_next_token(idea: str, change: dict):
-    [(name, value)] = change.items()
-    assert PLACES[idea][f"attention_{name}"] == value
-    switched = opening().trace_with(Intervention(**change))
+@shows("C6")
+def test_a_switch_moves_the_next_token():
+    assert PLACES["C6"]["attention_score"] == "additive"
+    switched = opening().trace_with(Intervention(score="additive"))
     assert stream_and_heads.effect(opening().trace.logits[-1], switched.logits[-1]).kl > 1
 
 
-@shows("A3")
-def test_without_weights_the_last_token_looks_at_itself():
-    there = opening()
-    block, last = there.trace.blocks[0], len(there.token_ids) - 1
-    assert int(simple_steps(block.X, last, block.allowed[last]).weights.argmax()) == last
+@shows("A2")
+@claims("attention.md", "The query is *red*, and the text goes on with *ball*. Open both ways, the heads look at "
+        "*ball* itself, and the model gives it four times the probability. It was never trained for this: most other "
+        "positions get worse.")
+def test_both_ways_the_answer_leaks_in():
+    there, at = opening(), int(PLACES["A2"]["position"])
+    assert PLACES["A2"]["attention_mask"] == "bidirectional"
+    assert there.tokens[at:at + 2] == ["·red", "·ball"] and at == experiment("attention", "leak").settings["position"]
+    both = there.trace_with(Intervention(mask="bidirectional"))
+    n = torch.arange(len(there.token_ids) - 1)
+    own, leaking = (trace.probs[n, torch.tensor(there.token_ids[1:])] for trace in (there.trace, both))
+    assert 3.5 < leaking[at] / own[at] < 4.5 and (leaking < own).double().mean() > 0.6
+    assert max(float(block.pattern[:, at, at + 1].max()) for block in both.blocks) > 0.3
 
 
 @shows("A10", "A14", "D10")

@@ -16,7 +16,7 @@ NEVER = ("", "")
 UNREAD = {
     "embeddings": dict.fromkeys(("neighbours", "map", "arithmetic"), NEVER),
     "positions": dict.fromkeys(("waves", "learned", "biases", "beyond", "measured"), NEVER),
-    "attention": {"worksheet": NEVER},
+    "attention": {"three": NEVER, "worksheet": NEVER},
     "language_models": {"sentences": ("after", "true"), "tasks": NEVER, "correct": NEVER, "decipher": NEVER,
                         "toy": NEVER, "table": NEVER},
     "training": {"live": ("task", "text"), "tuning": ("asked", "prompt"), "schedules": NEVER},

@@ -1,8 +1,12 @@
 """What is seen of lecture A, idea by idea."""
 from __future__ import annotations
 
+import numpy as np
+import pytest
 from playwright.sync_api import Page
 
+from core.figures.numbers import probability
+from core.model.intervention import Intervention
 from tests.browser.ideas import seen
 from tests.claims.passes import opening
 from tests.helpers.messages import value_of
@@ -42,3 +46,56 @@ def a_block_is_two_parts_two_sums_and_two_norms(page: Page) -> None:
 @seen("A9")
 def the_other_token_leaves_no_trace_in_a_feed_forward_part(page: Page) -> None:
     assert page.locator(".residual_block .changed.same").count() == page.locator(".residual_block .row").count() == 8
+
+
+@seen("A3")
+def three_weights_follow_the_arrows(page: Page) -> None:
+    picture, table = page.locator(".st-key-attention_three .picture"), page.locator(".st-key-attention_three tbody")
+    box = picture.bounding_box()
+    middle, unit = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2), min(box["width"], box["height"]) / 5.6
+    x_1 = [float(table.locator("input").nth(c).input_value()) for c in range(2)]
+    for (x, y), act in ((x_1, page.mouse.down), ((-1.5, -1), page.mouse.up)):
+        page.mouse.move(middle[0] + x * unit, middle[1] - y * unit)
+        act()
+    page.wait_for_function("(field) => field.value === '-1.5'", arg=table.locator("input").first.element_handle())
+    x = np.array([float(field.input_value()) for field in table.locator("input").all()]).reshape(3, 2)
+    assert x[0] == pytest.approx([-1.5, -1])
+    powers = np.exp(x @ x[2])
+    shown = [value_of(cell) for cell in table.locator("td:nth-child(5)").all_inner_texts()]
+    assert shown == pytest.approx([*powers / powers.sum(), 1], abs=6e-4)
+    out = table.locator("tr.sum td.a").inner_text().strip("()").split(", ")
+    assert [value_of(number) for number in out] == pytest.approx(powers / powers.sum() @ x, abs=6e-3)
+
+
+@seen("A2")
+def both_ways_the_next_word_is_seen(page: Page) -> None:
+    there, at = opening(), 17
+    before, after = (float(trace.probs[at, there.token_ids[at + 1]])
+                     for trace in (there.trace, there.trace_with(Intervention(mask="bidirectional"))))
+    said = page.locator(".st-key-attention_stage").inner_text()
+    assert probability(before) in said or probability(after) in said
+    assert after > 3 * before and "BERT" in page.locator(".st-key-lesson_explanation").inner_text()
+
+
+@seen("A4")
+def the_three_matrices_have_their_shapes(page: Page) -> None:
+    config = opening().model.config
+    said = page.locator(".st-key-attention_steps_instrument .title").inner_text()
+    assert f"[{config.d_model} × {config.d_k}]" in said and f"[{config.d_model} × {config.d_v}]" in said
+    assert page.locator(".st-key-attention_steps_instrument .detail .term").count() == config.d_model + 1
+
+
+@seen("A7")
+def the_heads_stand_side_by_side_as_wide_as_x(page: Page) -> None:
+    def said() -> list[str]:
+        return page.locator(".heads_shapes .shape").all_inner_texts()
+
+    there = opening()
+    config, n = there.model.config, len(there.token_ids)
+    h, d, d_v = config.n_heads, config.d_model, config.d_v
+    assert said() == [f"[{n} × {d}]", f"{h} × [{n} × {d_v}]", f"[{n} × {h * d_v}]", f"[{n} × {d}]"]
+    wide, joined = (page.locator(f".heads_shapes .cells.{kind}").bounding_box()["width"] for kind in ("x", "joined"))
+    assert joined == pytest.approx(wide, rel=0.02)
+    page.get_by_role("radio", name="512, 8, 64").click()
+    page.locator(".heads_shapes .shape", has_text="512").first.wait_for()
+    assert said() == [f"[{n} × 512]", f"8 × [{n} × 64]", f"[{n} × 512]", f"[{n} × 512]"]

@@ -5,6 +5,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.browser.ideas import seen
+from tests.claims.passes import opening
 from tests.helpers.messages import numbers_in, value_of
 
 
@@ -23,3 +24,13 @@ def the_feed_forward_part_stands_as_one_formula_with_its_biases(page: Page) -> N
     [out] = [formula for formula in formulas if r"\operatorname{FFN}(z)_0" in formula]
     *terms, total = numbers_in(out)
     assert len(terms) == 5 and sum(terms) == pytest.approx(total, abs=1e-3)
+
+
+@seen("D7")
+def one_matrix_of_rank_d_k_gives_the_product(page: Page) -> None:
+    config = opening().model.config
+    assert f"rank {config.d_k} " in page.locator(".st-key-attention_stage").inner_text()
+    formulas = page.locator(".st-key-lesson_numbers annotation").all_text_contents()
+    [one], [biases], [product] = ([numbers_in(line.split("=")[-1])[-1] for line in formulas if line.startswith(start)]
+                                  for start in ("x_{25} (W_Q", "x_{25} W_Q", "q_{25}"))
+    assert one + biases == pytest.approx(product, abs=1e-3)

@@ -133,6 +133,8 @@ def test_the_simple_variant_by_hand():
     total = 1 + math.e ** 4
     assert steps.weights.tolist() == pytest.approx([1 / total, math.e ** 4 / total, 0.0])
     assert steps.output.tolist() == pytest.approx([1 / total, 2 * math.e ** 4 / total])
+    divided = simple_steps(torch.tensor([[1.0, 0.0], [0.0, 2.0]]), 1, torch.tensor([True, True]), divided=True)
+    assert divided.scores.tolist() == pytest.approx([0.0, 4 / math.sqrt(2)]) and divided.products[1] == 4
 
 
 def test_temperature_goes_from_one_key_to_all_alike():
@@ -224,7 +226,7 @@ def test_the_browser_is_given_what_makes_every_number(name):
     head, simple = in_browser(header, arrays)
     assert np.allclose(head["alpha"], block.pattern[2, 18, keys], atol=2e-5)
     assert np.allclose(head["out"], block.head_out[2, 18], atol=2e-4)
-    by_hand = simple_steps(block.X, 18, block.allowed[18])
+    by_hand = simple_steps(block.resid_pre, 18, block.allowed[18], divided=True)
     assert np.allclose(simple["alpha"], by_hand.weights[keys], atol=2e-5)
     assert np.allclose(simple["out"], by_hand.output, atol=2e-4)
     assert np.allclose(arrays["written"], block.head_contribution[2, 18], atol=2e-4)
@@ -234,7 +236,7 @@ def test_the_browser_is_given_what_makes_every_number(name):
         assert np.allclose(X @ project(part) + weights[f"b_{part}"], expected[2, keys], atol=1e-4)
     assert np.allclose(block.head_out[2, 18] @ weights["W_O"].reshape(-1, config.d_model), arrays["written"], atol=2e-4)
     # the weights, six times as much, come once a head
-    assert asked["asked"] == header["question"] and len(pack(header, arrays)) < 40_000
+    assert asked["asked"] == header["question"] and len(pack(header, arrays)) < 48_000
     assert (header["stageNames"]["head"] == stages(loaded(name).model.blocks[1], "head")
             and ("turn" in header["stageNames"]["head"]) == (name in ("stories-small", "scores-multiplicative")))
     assert header["rest"]["count"] == len(ids_of(name)) - n
