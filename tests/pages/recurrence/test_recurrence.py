@@ -110,6 +110,49 @@ def test_gradients_are_those_of_the_whole_chain_and_finite_differences(kind):
         assert norms[distance] == pytest.approx(float(torch.linalg.svdvals(whole)[0]), rel=1e-10)
 
 
+def torch_gate_path(cell: recurrent_cells.Cell, X: torch.Tensor, k: int) -> float:
+    """The largest singular value of ∂h_T/∂c_{T−k} by autograd, with torch's own states, if every gate and new content
+    is held as it was in the pass.
+    """
+    twin = torch_twin([[cell]], X.shape[1])
+    with torch.no_grad():
+        h = torch.cat([torch.zeros(1, cell.n_hidden, dtype=X.dtype), twin(X[None])[0][0]])
+        sums = X @ twin.weight_ih_l0.T + h[:-1] @ twin.weight_hh_l0.T + twin.bias_ih_l0 + twin.bias_hh_l0
+    i, f, g, o = sums.chunk(4, dim=-1)
+    c, states = torch.zeros(cell.n_hidden, dtype=X.dtype), []
+    for t in range(len(X)):
+        c = f[t].sigmoid() * c + i[t].sigmoid() * g[t].tanh()
+        states.append(c)
+    assert torch.allclose(o[-1].sigmoid() * c.tanh(), h[-1])
+
+    def onward(c: torch.Tensor) -> torch.Tensor:
+        for t in range(len(X) - k, len(X)):
+            c = f[t].sigmoid() * c + i[t].sigmoid() * g[t].tanh()
+        return o[-1].sigmoid() * c.tanh()
+
+    return float(torch.linalg.svdvals(jacrev(onward)(states[len(X) - 1 - k]))[0])
+
+
+@pytest.mark.parametrize("norm, matrix, bias", [(0.9, "gaussian", 6.0), (1.5, "orthogonal", 2.0),
+                                                (1.0, "orthogonal", 0.0), (2.0, "gaussian", -2.0)])
+def test_the_gate_path_is_what_is_left_if_the_gates_do_not_answer(norm, matrix, bias):
+    generator = torch.Generator().manual_seed(0)
+    X = 0.5 * torch.randn(128, 32, generator=generator, dtype=torch.float64)[:64]
+    cell = [recurrent_cells.random_cell(kind, 32, 32, generator, norm, matrix, bias) for kind in ("rnn", "lstm")][1]
+    found = gradient.gradients(norm, matrix, "tanh", bias, 64, 0)
+    for k in (0, 1, 20, 60):
+        assert found["gates"][k] == pytest.approx(torch_gate_path(cell, X, k), rel=1e-9), k
+    assert (np.diff(found["gates"]) <= 0).all(), "every factor is at most 1"
+
+
+def test_nearly_open_gates_pass_a_change_on_almost_unchanged_and_the_matrices_add_the_rest():
+    found = gradient.gradients(0.9, "orthogonal", "tanh", 6.0, 64, 0)
+    assert found["gates"][60] > 0.75 * found["gates"][0] and found["rnn"][60] == pytest.approx(2e-9, rel=0.25)
+    assert found["lstm"][60] > 1 > found["gates"][60]
+    half = gradient.gradients(0.9, "orthogonal", "tanh", 0.0, 64, 0)
+    assert half["gates"][60] < 1e-8
+
+
 @pytest.mark.parametrize("matrix", MATRICES)
 @pytest.mark.parametrize("norm", [0.5, 1.0, 2.0])
 def test_the_bound_bounds_and_is_reached_by_a_linear_network_alone(matrix, norm):
@@ -299,13 +342,16 @@ def test_the_formulas_are_those_of_torchs_cell_at_the_picked_step():
 def test_the_gradients_formulas_hold():
     at = open_at(recurrence_view="gradient", recurrence_norm="1.3", recurrence_distance="7")
     found = gradient.gradients(1.3, "orthogonal", "tanh", 2.0, 64, 0)
-    product, bound, rate, gate, attention = formulas(at)
+    product, bound, rate, bias, gates, lstm, attention = formulas(at)
     assert all(r"\prod_{s=T-6}^{T}" in line for line in (product, bound)), "seven factors, those of the last steps"
     assert float(product.split(" = ")[-1]) == pytest.approx(found["rnn"][7], abs=5e-5)
     norm, power, slopes = re.search(r"= ([\d.]+)\^\{(\d+)\} \\cdot ([\d.]+) =", bound).groups()
     assert float(norm) ** int(power) * float(slopes) == pytest.approx(float(bound.split(" = ")[-1]), rel=1e-5)
     assert float(rate.split("^")[0]) ** (1 / 7) == pytest.approx(float(rate.split(" = ")[-1]), abs=6e-5)
-    assert float(gate.split(" = ")[-1]) == pytest.approx(found["lstm"][7], abs=5e-5)
+    assert float(bias.split(" = ")[-1]) == pytest.approx((1 / (1 + math.exp(-2))) ** 7, abs=5e-5)
+    assert r"\prod_{s=T-6}^{T} f_{s,i}" in gates
+    for written, name in ((gates, "gates"), (lstm, "lstm")):
+        assert float(written.split(" = ")[-1]) == pytest.approx(found[name][7], abs=5e-5), name
     assert float(attention.split(" = ")[-1]) == pytest.approx(found["attention"][7], abs=5e-5)
 
 
