@@ -225,16 +225,6 @@ def attention_gradient_norms(head: Tensor, X: Tensor) -> Tensor:
 # ---- what a pass costs -----------------------------------------------------------------------------------------------
 
 
-def rnn_flops(n: int, d: int) -> int:
-    """FLOPs of N tanh steps with d inputs and d hidden units: N times two maps (d, d), at 2 d² each."""
-    return n * 4 * d * d
-
-
-def attention_flops(n: int, d: int) -> int:
-    """FLOPs of one head over N tokens: Q, K and V cost 6 N d², QK^T and the weighted sum of V 4 N² d."""
-    return 6 * n * d * d + 4 * n * n * d
-
-
 @dataclass(frozen=True)
 class Timing:
     """Median seconds of a pass over n tokens: the tanh network, attention over all tokens at once, attention token by

@@ -10,8 +10,8 @@ import pandas as pd
 from core.figures.channels import kinds, tips
 from core.figures.style import POWER_OF_TEN, TIMES_POWER_OF_TEN, colour, framed, haloed, untitled
 
-MEANINGS = {"attention": "attention", "window": "key", "recurrent": "residual"}
-DASHES = {"attention": [1, 0], "window": [6, 3], "recurrent": [2, 2]}
+MEANINGS = {"whole": "attention", "attention": "attention", "window": "key", "recurrent": "residual"}
+DASHES = {"whole": [10, 2], "attention": [1, 0], "window": [6, 3], "recurrent": [2, 2]}
 # width and height in pixels of the plot on a phone and on a small laptop
 PLOTS = {"narrow": (290, 210), "wide": (900, 210)}
 ROOMY = 620             # pixels of width from which a plot is wide

@@ -19,6 +19,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from core.app.base import prose
 from core.app.compute import cache, queue
 from core.app.state.run import read
+from core.cost import sequence_work
 from core.figures import lines as figures
 from core.learning import memory_tasks, recurrent_cells
 from core.learning.memory_tasks import Recall, Rewriting
@@ -201,12 +202,12 @@ def test_the_work_is_what_torch_counts():
     with FlopCounterMode(display=False) as counted:
         Q, K, V = (X @ W for W in maps)
         torch.softmax(Q @ K.transpose(-1, -2), dim=-1) @ V
-    assert counted.get_total_flops() == recurrent_cells.attention_flops(n, d)
+    assert counted.get_total_flops() == sequence_work.attention(n, d)
     with FlopCounterMode(display=False) as counted:
         h = torch.zeros(1, d, dtype=torch.float64)
         for x in X[0]:
             h = torch.tanh(x[None] @ W_x + h @ W_h)
-    assert counted.get_total_flops() == recurrent_cells.rnn_flops(n, d)
+    assert counted.get_total_flops() == sequence_work.recurrent(n, d)
 
 
 def test_the_race_times_every_length():
