@@ -110,7 +110,8 @@ def _growth(page: Lesson, guess: float | None) -> Reading:
     with left:
         expected = None if guess is None else (LONG, guess * growth.operations("attention", SHORT, d, w))
         show("operations", figures.growth, counts, page.labels("counted"),
-             (page.label("axis_n"), page.label("axis_operations")), "~s", height=height, mark=expected and (*expected, page.frame_words.label("before_mine")))
+             (page.label("axis_n"), page.label("axis_operations")), "~s", height=height,
+             mark=expected and (*expected, page.frame_words.label("before_mine")))
     with right:
         if measured is None:
             st.info(page.label("unmeasured"))

@@ -130,7 +130,8 @@ def _lines(page: Lesson, norms: dict[str, np.ndarray], norm: float, k: int, bias
         (page.label("numbers_keep", keep=readable(bias)),
          rf"\sigma(b_f)^{{{k}}} = {latex_operand(sigma)}^{{{k}}} = {latex_number(sigma ** k)}"),
         (page.label("numbers_gates", m=N_HIDDEN),
-         rf"\max_i\; o_{{T,i}} \left(1 - \tanh^2 c_{{T,i}}\right) {last} f_{{s,i}} = {latex_number(norms['gates'][k])}"),
+         rf"\max_i\; o_{{T,i}} \left(1 - \tanh^2 c_{{T,i}}\right) {last} f_{{s,i}} = "
+         rf"{latex_number(norms['gates'][k])}"),
         (page.label("numbers_lstm"),
          rf"\left\lVert \frac{{\partial h_T}}{{\partial (h, c)_{{T-{k}}}}} \right\rVert = "
          rf"{latex_number(norms['lstm'][k])}"),

@@ -102,7 +102,8 @@ def _lines(page: Lesson, timings: list[Timing], d: int) -> list[tuple[str, str]]
     lines = [(page.label("numbers_rnn_flops", n=n, d=d), rf"4 N d^2 = 4 \cdot {n} \cdot {d}^2 = {rnn}"),
              (page.label("numbers_attention_flops"),
               rf"6 N d^2 + 4 N^2 d = 6 \cdot {n} \cdot {d}^2 + 4 \cdot {n}^2 \cdot {d} = {attention}"),
-             (page.label("numbers_pairs"), rf"4 N^2 d = 4 \cdot {n}^2 \cdot {d} = {pairs} \;>\; 4 N d^2 \iff N > d = {d}"),
+             (page.label("numbers_pairs"),
+              rf"4 N^2 d = 4 \cdot {n}^2 \cdot {d} = {pairs}, \qquad 4 N^2 d > 4 N d^2 \iff N > d = {d}"),
              (page.label("numbers_crossing"), rf"4 N^2 d > 6 N d^2 \iff N > \tfrac{{3}}{{2}}\, d = {3 * d // 2}")]
     if timings:
         speeds = [rf"\frac{{{flops}}}{{{1e3 * seconds:.4f}\ \text{{ms}}}} = {flops / seconds / 1e9:.4f}\ "

@@ -16,8 +16,8 @@ PREFIX = "recurrence_"
 CHART, CHART_PRESENT = 350, 280      # px of a chart that fits a 720 px screen, usually and in present mode
 VIEWS = 55                           # px of the control of the views, which no class shows
 # colours of the networks
-MEANINGS = {"rnn": "residual", "lstm": "mlp", "gates": "mlp", "gru": "position", "attention": "attention", "pairs": "attention", "generation": "query",
-            "bottleneck": "residual", "bound": "excluded"}
+MEANINGS = {"rnn": "residual", "lstm": "mlp", "gates": "mlp", "gru": "position", "attention": "attention",
+            "pairs": "attention", "generation": "query", "bottleneck": "residual", "bound": "excluded"}
 SETTINGS = Settings("recurrence", {
     "view": view_setting("recurrence"),
     "cell": Setting("rnn", options=tuple(GATES)),

@@ -19,7 +19,8 @@ def numbers_of(page: Page, words: str, pattern: str) -> list[float]:
     return list(map(value_of, re.search(pattern, headline(page, words)).groups()))
 
 
-GRADIENT = r"network is ([^;]+); the bound would allow (.+)\. An LSTM.s gates alone let (.+) through, .* together (.+)\."
+GRADIENT = (r"network is ([^;]+); the bound would allow (.+)\. "
+            r"An LSTM.s gates alone let (.+) through, .* together (.+)\.")
 
 
 @seen("C2")
