@@ -306,6 +306,8 @@ def test_the_unrolled_network_bears_every_prompt(prompt):
     states = np.stack([np.stack([steps.h.numpy() for steps in directions])
                        for directions in unrolled.network(run, "lstm", 3, True, 0)])
     assert sent["tokens"] == run.tokens and np.allclose(sent["states"], states.reshape(-1), atol=1e-6)
+    c, kept = sent["cells"].reshape(states.shape), sent["kept"].reshape(states.shape[:3])
+    assert kept.min() > 0 and kept.max() < 1 and (np.abs(states) <= np.abs(np.tanh(c)) + 1e-6).all(), "h = o tanh c"
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -325,7 +327,7 @@ def test_the_cells_formulas_hold_on_a_calculator(query):
                  **{f"recurrence_{name}": value for name, value in query.items()})
     functions = {"tanh": math.tanh, "sigma": lambda v: 1 / (1 + math.exp(-v))}
     written = formulas(at)
-    assert len(written) == {"rnn": 1, "lstm": 6, "gru": 4}[query["cell"]]
+    assert len(written) == {"rnn": 2, "lstm": 7, "gru": 5}[query["cell"]], "the cell, and its output"
     for latex in written:
         *_, middle, result = latex.split(" = ")
         plain = (re.sub(r"\\(tanh|sigma)", r"\1", middle.replace(r"\left", "").replace(r"\right", ""))
@@ -336,8 +338,36 @@ def test_the_cells_formulas_hold_on_a_calculator(query):
 def test_the_formulas_are_those_of_torchs_cell_at_the_picked_step():
     run = read(cache.shared_model(cache.model_names()[0], "cpu"), "The bank of the river")
     at = open_at(prompt="The bank of the river", position="3", recurrence_cell="gru", recurrence_unit="4")
-    assert (float(formulas(at)[-1].split(" = ")[-1])
+    assert (float(formulas(at)[-2].split(" = ")[-1])
             == pytest.approx(float(unrolled.network(run, "gru", 1, False, 0)[0][0].h[3, 4]), abs=5e-5))
+
+
+@pytest.mark.parametrize("kind, both", [("rnn", False), ("gru", True)])
+def test_the_outputs_are_those_of_torchs_network_and_the_formula_says_one(kind, both):
+    at = open_at(prompt="The bank of the river", position="3", recurrence_cell=kind, recurrence_layers="2",
+                 recurrence_both=str(both).lower(), recurrence_unit="2", recurrence_backward=str(both).lower())
+    run = read(cache.shared_model(cache.model_names()[0], "cpu"), "The bank of the river")
+    X = unrolled.inputs(run)
+    layers = recurrent_cells.random_stack(kind, X.shape[1], 16, 2, 1 + both, torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        y = torch_twin(layers, X.shape[1])(X[None])[0][0] @ unrolled.output_weights(1 + both, 0)
+    sent = unpacked(next(c.proto.bytes for c in at.get("bidi_component")
+                         if c.proto.component_name == "recurrence_unrolled"))
+    assert np.allclose(sent["outputs"].reshape(y.shape), y, atol=1e-5) and not len(sent["cells"])
+    assert float(formulas(at)[-1].split(" = ")[-1]) == pytest.approx(float(y[3, 0]), abs=5e-5)
+
+
+def test_an_lstms_lane_is_torchs_c():
+    at = open_at(prompt="The bank of the river", recurrence_cell="lstm")
+    run = read(cache.shared_model(cache.model_names()[0], "cpu"), "The bank of the river")
+    X = unrolled.inputs(run)
+    twin = torch_twin(recurrent_cells.random_stack("lstm", X.shape[1], 16, 1, 1, torch.Generator().manual_seed(0)),
+                      X.shape[1])
+    sent = unpacked(next(c.proto.bytes for c in at.get("bidi_component")
+                         if c.proto.component_name == "recurrence_unrolled"))
+    with torch.no_grad():
+        c = torch.stack([twin(X[None, :t + 1])[1][1][0, 0] for t in range(len(X))])
+    assert np.allclose(sent["cells"].reshape(c.shape), c, atol=1e-6)
 
 
 def test_the_gradients_formulas_hold():
