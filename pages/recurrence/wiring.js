@@ -1,6 +1,6 @@
 // The wiring of an unrolled network: how what a layer reads leads from the strips below into its own, and which of
-// these ways the path takes. A stem stands in the gap between two layers; where a layer has two directions, the backward
-// strip is the upper one, and lines go round a strip that is not theirs.
+// these ways the path takes. A stem stands in the gap between two layers; where a layer has two directions, the
+// backward strip is the upper one, and lines go round a strip that is not theirs.
 
 /** From the top of a strip to the stem above it; of a lower strip (round), past the upper one on its left.
     size: {thick, side, gap} of strips, the way round them, and the gap between them. */
