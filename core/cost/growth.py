@@ -11,9 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from core.cost import sequence_work
 from core.cost.sparse import windowed_attention
 
 METHODS = ("attention", "window", "recurrent")
+COUNTED = ("whole", *METHODS)       # attention with its maps is counted, too
 LENGTHS = (128, 256, 512, 1024, 2048, 4096)
 # number of the largest lengths that the exponent is fitted to: for short texts the overhead of a call dominates
 FITTED = 4
@@ -22,11 +24,11 @@ ROUNDS = 5
 
 
 def operations(method: str, n: int, d: int, window: int) -> int:
-    """Operations of the products for n tokens of width d: attention 4 n² d (scores, and the weighted sum); window 4 n ·
-    2w · d, whole blocks of two windows of keys; recurrent 4 n d² (W_x and W_h once a token).
+    """Operations for n tokens of width d, by sequence_work: of attention its pairs, which are what is timed, or the
+    whole of it.
     """
-    return {"attention": 4 * n * n * d, "window": 4 * math.ceil(n / window) * window * 2 * window * d,
-            "recurrent": 4 * n * d * d}[method]
+    return {"whole": sequence_work.attention(n, d), "attention": sequence_work.attention_pairs(n, d),
+            "window": sequence_work.window_pairs(n, d, window), "recurrent": sequence_work.recurrent(n, d)}[method]
 
 
 def full_attention(X: Tensor) -> Tensor:

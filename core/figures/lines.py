@@ -13,7 +13,7 @@ import pandas as pd
 from core.figures.style import POWER_OF_TEN, altair_theme, colour, sequential
 
 # a dash pattern for each network, so that colour is not their only difference
-DASHES = ((1, 0), (7, 4), (2, 3), (9, 3, 2, 3), (4, 2))
+DASHES = ((1, 0), (7, 4), (2, 3), (9, 3, 2, 3), (4, 2), (14, 2))
 NAME_HEIGHT = 15         # px that the name of a line takes
 
 

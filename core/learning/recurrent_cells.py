@@ -191,6 +191,16 @@ def gradient_bound(cell: Cell, X: Tensor) -> Tensor:
     return torch.cat([torch.ones(1, dtype=X.dtype), factors.flip(0).cumprod(0)])
 
 
+def gate_path(cell: Cell, X: Tensor) -> Tensor:
+    """(N + 1,) what an LSTM's gates alone let through of a change of c, by distance 0 … N: o_T (1 − tanh² c_T) Π f_s
+    over the steps between, of the unit in which it is largest. It is the chain rule without any way through W_h.
+    """
+    steps = unroll(cell, X)
+    forget, output = (steps.gates[:, GATES["lstm"].index(name)] for name in "fo")
+    kept = torch.cat([torch.ones_like(forget[:1]), forget.flip(0).cumprod(0)])
+    return (output[-1] * (1 - torch.tanh(steps.c[-1]) ** 2) * kept).max(dim=-1).values
+
+
 def random_head(d: int, generator: torch.Generator) -> Tensor:
     """(3, d, d) float64, untrained W_Q and W_K of variance 1/d, and W_V orthogonal of norm 1."""
     W_Q, W_K = (torch.randn(d, d, generator=generator, dtype=torch.float64) / math.sqrt(d) for _ in range(2))
@@ -213,16 +223,6 @@ def attention_gradient_norms(head: Tensor, X: Tensor) -> Tensor:
 
 
 # ---- what a pass costs -----------------------------------------------------------------------------------------------
-
-
-def rnn_flops(n: int, d: int) -> int:
-    """FLOPs of N tanh steps with d inputs and d hidden units: N times two maps (d, d), at 2 d² each."""
-    return n * 4 * d * d
-
-
-def attention_flops(n: int, d: int) -> int:
-    """FLOPs of one head over N tokens: Q, K and V cost 6 N d², QK^T and the weighted sum of V 4 N² d."""
-    return 6 * n * d * d + 4 * n * n * d
 
 
 @dataclass(frozen=True)

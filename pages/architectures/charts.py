@@ -10,8 +10,8 @@ from core.figures.channels import kinds, tips
 from core.figures.point_names import names_of, placed
 from core.figures.style import POWER_OF_TEN, TIMES_POWER_OF_TEN, colour, framed, untitled
 
-MEANINGS = {"attention": "attention", "window": "key", "recurrent": "residual"}
-DASHES = {"attention": [1, 0], "window": [6, 3], "recurrent": [2, 2]}
+MEANINGS = {"whole": "attention", "attention": "attention", "window": "key", "recurrent": "residual"}
+DASHES = {"whole": [10, 2], "attention": [1, 0], "window": [6, 3], "recurrent": [2, 2]}
 
 
 def growth(rows: pd.DataFrame, names: Mapping[str, str], axis_titles: tuple[str, str], labels: Mapping[str, str], *,

@@ -19,7 +19,7 @@ from core.app.state import Run, reader
 from core.components.lib.bytes import pack
 from core.components.lib.hand import HAND_CSS
 from core.components.lib.token_view import token_view
-from core.cost import growth, length_times, sparse
+from core.cost import growth, length_times, sequence_work, sparse
 from core.cost.growth import Timing
 from core.figures.numbers import grouped, latex_number, latex_operand, readable
 from core.figures.style import POWER_OF_TEN
@@ -114,8 +114,9 @@ def _growth(page: Lesson, guess: float | None) -> Reading:
     left, right = st.columns(2, gap="medium")
     with left:
         expected = None if guess is None else (LONG, guess * growth.operations("attention", SHORT, d, w))
-        show("operations", figures.growth, counts, names, (page.label("axis_n"), page.label("axis_operations")),
-             {"format": "~s"}, height=height, mark=expected and (*expected, page.frame_words.label("before_mine")))
+        show("operations", figures.growth, counts, page.labels("counted"),
+             (page.label("axis_n"), page.label("axis_operations")), {"format": "~s"}, height=height,
+             mark=expected and (*expected, page.frame_words.label("before_mine")))
     with right:
         if measured is None:
             st.info(page.label("unmeasured"))
@@ -127,8 +128,9 @@ def _growth(page: Lesson, guess: float | None) -> Reading:
                                  least=growth.LENGTHS[-growth.FITTED], most=growth.LENGTHS[-1]))
     tables = {"operations": counts} | ({} if measured is None else {"seconds": measured.rows})
     return Reading(_growth_lines(page, d, w, measured), _growth_question(page, d, w),
-                   [growth.full_attention, sparse.windowed_attention,
-                    growth.recurrent_states, growth.measure, growth.exponent],
+                   [sequence_work.attention_pairs, sequence_work.attention, sequence_work.recurrent,
+                    growth.full_attention, sparse.windowed_attention, growth.recurrent_states, growth.measure,
+                    growth.exponent],
                    {"growth.csv": lambda: pd.concat([rows.assign(quantity=name) for name, rows in tables.items()])},
                    f".st-key-{PREFIX}{[*tables][-1]}", title)
 
@@ -171,7 +173,7 @@ def _times(timings: Iterable[Timing]) -> pd.DataFrame:
 
 def _counted(d: int, w: int) -> pd.DataFrame:
     rows = [(method, n, work := growth.operations(method, n, d, w), prefixed(work, "FLOP"))
-            for method in growth.METHODS for n in growth.LENGTHS]
+            for method in growth.COUNTED for n in growth.LENGTHS]
     return pd.DataFrame(rows, columns=["method", "n", "value", "shown"])
 
 
@@ -185,11 +187,14 @@ def _title(page: Lesson, d: int, measured: Measurement | None) -> str:
 
 def _growth_lines(page: Lesson, d: int, w: int, measured: Measurement | None) -> list[tuple[str, str]]:
     n = growth.LENGTHS[-1]
-    counts = {method: growth.operations(method, n, d, w) for method in growth.METHODS}
+    counts = {method: growth.operations(method, n, d, w) for method in growth.COUNTED}
     lines = [(page.label("numbers_operations", n=n),
               rf"4 N^2 d = 4 \cdot {n}^2 \cdot {d} = {counts['attention']}, \qquad "
               rf"4 N \cdot 2w \cdot d = 4 \cdot {n} \cdot {2 * w} \cdot {d} = {counts['window']}, \qquad "
-              rf"4 N d^2 = 4 \cdot {n} \cdot {d}^2 = {counts['recurrent']}")]
+              rf"4 N d^2 = 4 \cdot {n} \cdot {d}^2 = {counts['recurrent']}"),
+             (page.label("numbers_whole"), rf"6 N d^2 + 4 N^2 d = 6 \cdot {n} \cdot {d}^2 + 4 \cdot {n}^2 \cdot {d} = "
+                                           rf"{counts['whole']} \;>\; 4 N d^2"),
+             (page.label("numbers_crossing"), rf"4 N^2 d > 4 N d^2 \iff N > d = {d}")]
     if measured is None:
         return lines
     for method in growth.METHODS:

@@ -32,7 +32,7 @@ NORMS = (0.9, 1.2, 1.5, 2.0)       # from which the question has the best one pi
 LEAST_POWERS, POWERS_A_STEP = 3, 0.42      # of ten, to each side of 1, that a guess can reach
 TOLD = 25                # px that the chart lacks below what is told of a guess
 ON_THE_BOUND = 0.01      # relative distance of two lines that lie on each other
-LINES = ("rnn", "bound", "lstm", "gru", "attention")
+LINES = ("rnn", "bound", "lstm", "gru", "attention", "gates")
 
 
 def gradients(norm: float, matrix: str, activation: str, keep: float, n_steps: int, seed: int) -> dict[str, np.ndarray]:
@@ -45,6 +45,7 @@ def gradients(norm: float, matrix: str, activation: str, keep: float, n_steps: i
         head = recurrent_cells.random_head(N_HIDDEN, generator)
         norms = {kind: recurrent_cells.gradient_norms(cell, X) for kind, cell in cells.items()}
         norms |= {"bound": recurrent_cells.gradient_bound(cells["rnn"], X),
+                  "gates": recurrent_cells.gate_path(cells["lstm"], X),
                   "attention": recurrent_cells.attention_gradient_norms(head, X)}
         return {name: values.numpy() for name, values in norms.items()}
 
@@ -95,7 +96,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     norms, distance = gradients(*setting), picked_distance(n_steps)
     guess = guess_of(page, "gradient", run, (*setting, distance))
     title = page.label("gradient_title", norm=readable(norm), distance=distance,
-                       **{name: readable(norms[name][distance]) for name in ("rnn", "lstm", "bound")})
+                       **{name: readable(norms[name][distance]) for name in ("rnn", "lstm", "gates", "bound")})
     st.markdown(f"**{title}**")
     names = network_names(page, LINES) | {"rnn": page.label(f"network_{activation}")}
     show_lines("gradient", _frame(norms), names, Axis(page.label("axis_distance")),
@@ -104,7 +105,8 @@ def draw(page: Lesson, run: Run) -> Reading:
                guess=None if guess is None else (distance, guess, page.frame_words.label("before_mine")))
     return Reading(_lines(page, norms, norm, distance, bias), _question(page, setting),
                    [recurrent_cells.step_jacobians, recurrent_cells.gradient_norms,
-                    recurrent_cells.gradient_bound, recurrent_cells.attention_gradient_norms],
+                    recurrent_cells.gradient_bound, recurrent_cells.gate_path,
+                    recurrent_cells.attention_gradient_norms],
                    {"gradients.csv": lambda: _table(norms)}, ".st-key-recurrence_gradient", title)
 
 
@@ -127,9 +129,14 @@ def _lines(page: Lesson, norms: dict[str, np.ndarray], norm: float, k: int, bias
          rf"{latex_operand(norm)}^{{{k}}} \cdot {latex_operand(slopes)} = {latex_number(bound)}"),
         (page.label("numbers_rate", k=k), rf"{latex_operand(rnn)}^{{1/{k}}} = {latex_number(per_step)}"),
         (page.label("numbers_keep", keep=readable(bias)),
-         rf"\sigma(b_f)^{{{k}}} = {latex_operand(sigma)}^{{{k}}} = {latex_number(sigma ** k)}, \qquad \left\lVert "
-         rf"\frac{{\partial h_T}}{{\partial (h, c)_{{T-{k}}}}} \right\rVert = {latex_number(norms['lstm'][k])}"),
-        (page.label("numbers_attention", k=k), rf"\left\lVert \frac{{\partial o_T}}{{\partial x_{{T-{k}}}}} "
+         rf"\sigma(b_f)^{{{k}}} = {latex_operand(sigma)}^{{{k}}} = {latex_number(sigma ** k)}"),
+        (page.label("numbers_gates", m=N_HIDDEN),
+         rf"\max_i\; o_{{T,i}} \left(1 - \tanh^2 c_{{T,i}}\right) {last} f_{{s,i}} = "
+         rf"{latex_number(norms['gates'][k])}"),
+        (page.label("numbers_lstm"),
+         rf"\left\lVert \frac{{\partial h_T}}{{\partial (h, c)_{{T-{k}}}}} \right\rVert = "
+         rf"{latex_number(norms['lstm'][k])}"),
+        (page.label("numbers_attention", k=k), rf"\left\lVert \frac{{\partial z_T}}{{\partial x_{{T-{k}}}}} "
                                                rf"\right\rVert = {latex_number(norms['attention'][k])}"),
     ]
 

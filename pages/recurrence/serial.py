@@ -5,6 +5,7 @@ import streamlit as st
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, job_controls
 from core.app.frame.prediction import guess_of
 from core.app.state import Run
+from core.cost import sequence_work
 from core.figures.lines import Axis
 from core.figures.numbers import grouped, readable
 from core.learning import recurrent_cells
@@ -13,7 +14,8 @@ from pages.recurrence import recorded
 from pages.recurrence.shared import chart_height, line_frame, named, network_names, read, show_lines
 
 LENGTHS = (32, 64, 128, 256, 512, 1024, 2048)
-WORK = {"rnn": recurrent_cells.rnn_flops, "attention": recurrent_cells.attention_flops}
+WORK = {"rnn": sequence_work.recurrent, "attention": sequence_work.attention, "pairs": sequence_work.attention_pairs}
+ORDERED = "rnn", "attention"    # of which the steps are counted
 RUNNERS = ("rnn", "attention", "generation")
 TIMES = (-2, 4)                 # powers of ten of the axis, in milliseconds
 PIECES = 8                      # into which the question cuts the text
@@ -53,7 +55,7 @@ def draw(page: Lesson, run: Run) -> Reading:
                         len(LENGTHS))
     timings = shown(job_controls.records_of(page, key))
     return Reading(_lines(page, timings, d), _question(page),
-                   [recurrent_cells.race, recurrent_cells.rnn_flops, recurrent_cells.attention_flops],
+                   [recurrent_cells.race, sequence_work.recurrent, sequence_work.attention],
                    {"times.csv": lambda: _table(timings, d)}, ".st-key-recurrence_serial_pictures",
                    _title(page, timings, is_own))
 
@@ -74,11 +76,11 @@ def _picture(page: Lesson, timings: list[Timing], d: int, is_own: bool, guess: f
     """Draw times, steps and work by length. guess: the reader's, of the milliseconds of attention's pass."""
     st.markdown(f"**{_title(page, timings, is_own)}**")
     plain = {"rnn": page.label("network_recurrent")}
-    runners, both = network_names(page, RUNNERS) | plain, network_names(page, WORK) | plain
+    runners, both, counted = (network_names(page, names) | plain for names in (RUNNERS, ORDERED, WORK))
     charts = [("times", runners, [(name, timing.n, 1e3 * getattr(timing, name)) for timing in timings
                                   for name in RUNNERS], TIMES),
               ("steps", both, [(name, n, 1 if name == "attention" else n) for n in LENGTHS for name in both], (0, 4)),
-              ("flops", both, [(name, n, flops(n, d)) for n in LENGTHS for name, flops in WORK.items()], (5, 10))]
+              ("flops", counted, [(name, n, flops(n, d)) for n in LENGTHS for name, flops in WORK.items()], (5, 10))]
     tokens = Axis(page.label("axis_tokens"), "log", (LENGTHS[0], LENGTHS[-1]), LENGTHS[::2])
     mine = None if guess is None else (LENGTHS[-1], guess, page.frame_words.label("before_mine"))
     with st.container(key="recurrence_serial_pictures"):
@@ -96,10 +98,12 @@ def _powers(title: str, low: int, high: int) -> Axis:
 
 def _lines(page: Lesson, timings: list[Timing], d: int) -> list[tuple[str, str]]:
     n = timings[-1].n if timings else LENGTHS[-1]
-    rnn, attention = (flops(n, d) for flops in WORK.values())
+    rnn, attention, pairs = (flops(n, d) for flops in WORK.values())
     lines = [(page.label("numbers_rnn_flops", n=n, d=d), rf"4 N d^2 = 4 \cdot {n} \cdot {d}^2 = {rnn}"),
              (page.label("numbers_attention_flops"),
               rf"6 N d^2 + 4 N^2 d = 6 \cdot {n} \cdot {d}^2 + 4 \cdot {n}^2 \cdot {d} = {attention}"),
+             (page.label("numbers_pairs"),
+              rf"4 N^2 d = 4 \cdot {n}^2 \cdot {d} = {pairs}, \qquad 4 N^2 d > 4 N d^2 \iff N > d = {d}"),
              (page.label("numbers_crossing"), rf"4 N^2 d > 6 N d^2 \iff N > \tfrac{{3}}{{2}}\, d = {3 * d // 2}")]
     if timings:
         speeds = [rf"\frac{{{flops}}}{{{1e3 * seconds:.4f}\ \text{{ms}}}} = {flops / seconds / 1e9:.4f}\ "

@@ -16,8 +16,8 @@ PREFIX = "recurrence_"
 CHART, CHART_PRESENT = 350, 325      # px of a chart that fits a 720 px screen, usually and in present mode
 VIEWS = 10                           # px that a class gains: it shows no control of the views, and its bar is higher
 # colours of the networks
-MEANINGS = {"rnn": "residual", "lstm": "mlp", "gru": "position", "attention": "attention", "generation": "query",
-            "bottleneck": "residual", "bound": "excluded"}
+MEANINGS = {"rnn": "residual", "lstm": "mlp", "gates": "mlp", "gru": "position", "attention": "attention",
+            "pairs": "attention", "generation": "query", "bottleneck": "residual", "bound": "excluded"}
 SETTINGS = Settings("recurrence", {
     "view": view_setting("recurrence"),
     "cell": Setting("rnn", options=tuple(GATES)),

@@ -1,11 +1,13 @@
-// A recurrent network unrolled: tokens below, a strip of m hidden units above each, layer over layer; arrows carry the
-// state from step to step. On the path from a token to the picked step an arrow is as thick as the share of what the
-// token changed that is left there. A click on a strip picks a step and a unit, a click on a token the start of the
-// path; arrow keys move step and unit, with shift the start.
+// A recurrent network unrolled: tokens below, a strip of m hidden units above each, layer over layer, the outputs on
+// top; arrows carry the state from step to step. What comes from below enters every direction of a layer, and what
+// stands above reads them all. An LSTM has a lane of its own for c, below its h. On the path from a token to the picked
+// step an arrow is as thick as the share of what the token changed that is left there. A click on a strip picks a step
+// and a unit, a click on a token the start of the path; arrow keys move step and unit, with shift the start.
 //
-// header: layers, directions, n, m, tokens [text], picked {layer, direction, step, unit}, source (a token), left_shares
-// [directions][n], guess (the reader's, in percent, of the share at the picked step, or null), mine (its
-// name), text, least, most, below, scale, theme; states (layers, directions, n, m).
+// header: layers, directions, n, m, k (outputs), tokens [text], picked {layer, direction, step, unit}, source (a
+// token), left_shares [directions][n], guess (the reader's, in percent, of the share at the picked step, or null), mine
+// (its name), text, least, most, below, scale, theme; states and, of an LSTM, cells (layers, directions, n, m) and kept
+// (layers, directions, n), the mean of the forget gate; outputs (n, k).
 import { beginDrawing, clipped, line, stroke, writeText } from "../../core/components/lib/canvas.js";
 import { css } from "../../core/components/lib/colours.js";
 import { fill, make, spokenLine } from "../../core/components/lib/dom.js";
@@ -13,13 +15,17 @@ import { exact, percent } from "../../core/components/lib/numbers.js";
 import { showTip, tokenChip } from "../../core/components/lib/pattern.js";
 import { monoFont, textWidth } from "../../core/components/lib/text.js";
 import { fitHeight, keepFitted, mounted } from "../../core/components/lib/view.js";
+import { carried, wayIn, wayOut } from "./wiring.js";
 
 const ARCS = 54, CHIPS = 34, MOST_CHIPS = 84, GAP = 26, LEAST_COLUMN = 26, MOST_COLUMN = 260;
 const LEAN = Math.SQRT1_2;          // of a name that leans by 45°: its width and its height by its length
+const LANE = 10, OUTPUT = 20;       // px between the lanes of h and c, and of the strip of an output
 const LEAST_NAMED = 0.01, TINY = 1e-4;     // shares: the least that is written at an arrow, and that is written exactly
 const THIN = 1, THICK = 6;          // px of an arrow of the path on which nothing is left, and all
+const LAYERS = "¹²³";
 const WEIGHT = { meaning: "residual-ink", bold: true, size: 0.95 };
 
+const reach = (values) => values.reduce((most, v) => Math.max(most, Math.abs(v)), 0) || 1;
 const clamp = (value, n) => Math.max(0, Math.min(n - 1, value));
 
 class Unrolled {
@@ -43,7 +49,7 @@ class Unrolled {
 
   receive(header) {
     Object.assign(this, header);
-    this.reach = this.states.reduce((most, v) => Math.max(most, Math.abs(v)), 0) || 1;
+    this.reach = { h: reach(this.states), c: reach(this.cells), y: reach(this.outputs) };
     this.stage.ariaLabel = this.text.keys;
     this.arrange();
     this.reveal();
@@ -90,11 +96,17 @@ class Unrolled {
     const whole = Math.max(width, left + column * n + 4 + Math.max(0, beyond - column / 2));
     const thick = Math.min(30, column * 0.36), count = layers * directions, top = ARCS * scale, gap = GAP * scale;
     const foot = leans ? Math.min(MOST_CHIPS * scale, LEAN * longest + 24) : CHIPS * scale;
-    const strip = (height - top - foot - gap * count) / count, ratio = window.devicePixelRatio || 1;
-    Object.assign(this, { ratio, type, left, height, column, whole, top, foot, strip, thick, leans });
-    // the last layer highest; of two directions the backward one above
-    this.strips = Array.from({ length: count }, (_, k) => ({ layer: Math.floor(k / directions),
-      direction: k % directions, top: top + (count - 1 - k) * (strip + gap) }));
+    const first = top + OUTPUT * scale + gap, row = (height - first - foot - gap * count) / count;
+    const lane = this.cells.length ? LANE * scale : 0, strip = lane ? (row - lane) / 2 : row;
+    const ratio = window.devicePixelRatio || 1;
+    Object.assign(this, { ratio, type, left, height, column, whole, top, foot, strip, thick, leans, gap });
+    // the last layer highest; of two directions the backward one above; c below its h
+    this.strips = Array.from({ length: count }, (_, k) => {
+      const upper = first + (count - 1 - k) * (row + gap);
+      return { layer: Math.floor(k / directions), direction: k % directions, top: upper, bottom: upper + row,
+        lane: lane ? upper + strip + lane : null };
+    });
+    this.output = { top, bottom: top + OUTPUT * scale };
     Object.assign(this.stage.style, { width: `${whole}px`, height: `${height}px` });
     this.paint();
   }
@@ -113,13 +125,24 @@ class Unrolled {
     return this.strips[layer * this.directions + direction].top;
   }
 
+  /** The strips of a layer, the lowest first; above the last layer, the one of the outputs. */
+  rows(layer) {
+    const { directions, layers, strips, output } = this;
+    return layer === layers ? [output] : strips.slice(layer * directions, (layer + 1) * directions);
+  }
+
+  /** The name of a strip's own weights or state: its layer, if there are several, and its direction. */
+  mark({ layer, direction }) {
+    return `${this.layers > 1 ? LAYERS[layer] : ""}${this.directions > 1 ? "→←"[direction] : ""}`;
+  }
+
   /** The share of what the source changed that is left at a step. */
   leftAt(direction, step) {
     return this.left_shares[direction][step];
   }
 
-  value({ layer, direction, step, unit }) {
-    return this.states[((layer * this.directions + direction) * this.n + step) * this.m + unit];
+  value({ layer, direction, step, unit }, values = this.states) {
+    return values[((layer * this.directions + direction) * this.n + step) * this.m + unit];
   }
 
   // ---- drawing ----
@@ -130,10 +153,14 @@ class Unrolled {
     // the direction that carries token `source` to the picked step; null if the step comes before it and no layer runs
     // backwards
     this.route = picked.step >= source ? 0 : directions > 1 ? 1 : null;
-    for (const strip of this.strips) this.arrowsAlong(strip);
     for (let step = 0; step < this.n; step++)
-      for (let layer = 0; layer < this.layers; layer++) this.arrowUp(step, layer);
-    for (const strip of this.strips) this.cells(strip);
+      for (let layer = 0; layer <= this.layers; layer++) this.rise(step, layer);
+    for (const strip of this.strips) {
+      this.arrowsAlong(strip);
+      if (strip.lane !== null) this.laneAlong(strip);
+    }
+    for (const strip of this.strips) this.drawStates(strip);
+    this.outputsAbove();
     this.chips();
     this.attention();
     this.outline();
@@ -146,9 +173,9 @@ class Unrolled {
   }
 
   /** An arrow of the path, `wide` px thick, or, without it, one beside it. */
-  arrow(x1, y1, x2, y2, wide = 0) {
+  arrow(x1, y1, x2, y2, wide = 0, meaning = "residual-ink") {
     const { context } = this, angle = Math.atan2(y2 - y1, x2 - x1), head = wide ? Math.max(7, 2 * wide) : 4.5;
-    const colour = this.ink(wide ? "residual-ink" : "grid-ink");
+    const colour = this.ink(wide ? meaning : "grid-ink");
     stroke(context, colour, wide || 1);
     line(context, x1, y1, x2 - Math.cos(angle) * head, y2 - Math.sin(angle) * head);
     this.triangle(colour, [[x2, y2], ...[0.45, -0.45].map((turn) =>
@@ -177,30 +204,78 @@ class Unrolled {
         this.write(percent(left, left < 0.1 ? 1 : 0), (from + to) / 2, y + 14 * scale,
           { meaning: "residual-ink", size: 0.9 });
     }
-    if (n > 1 && this.column - thick > 30) this.write("Wₕ", (this.centre(0) + this.centre(1)) / 2, y - 10, WEIGHT);
+    if (n > 1 && this.column - thick > 36 * scale)
+      this.write(`Wₕ${this.mark({ layer, direction })}`, (this.centre(0) + this.centre(1)) / 2, y - 10, WEIGHT);
   }
 
-  /** From the token, or from the layer below, into a layer at one step. */
-  arrowUp(step, layer) {
-    const { source, picked } = this, x = this.centre(step), to = this.topOf(layer, 0) + this.strip + 3;
-    const from = layer === 0 ? this.height - this.foot + 2 : this.topOf(layer - 1, this.directions - 1) - 2;
-    const carries = layer === 0 ? step === source : layer <= picked.layer && step === picked.step;
-    this.arrow(x, from, x, to, this.route !== null && carries ? 3 : 0);
-    if (layer === 0 && step === 0) this.write("Wₓ", x + 8, (from + to) / 2, { ...WEIGHT, align: "left" });
-  }
-
-  cells({ layer, direction, top }) {
-    const { context, n, m, strip, thick } = this, cell = strip / m, gap = cell > 7 ? 1 : -0.4;
-    stroke(context, this.ink("grid-ink"));
+  /** An LSTM's c from step to step, as thick as its forget gates are open on average; and up into h. */
+  laneAlong({ layer, direction, lane, top }) {
+    const { n, thick, scale, strip } = this, y = lane + strip / 2;
     for (let step = 0; step < n; step++) {
-      const x = this.centre(step) - thick / 2;
-      for (let unit = 0; unit < m; unit++) {
-        const share = this.value({ layer, direction, step, unit }) / this.reach;
-        context.fillStyle = css(this.colours[Math.round(127.5 + 127.5 * share)]);
-        context.fillRect(x, top + unit * cell, thick, cell - gap);
-      }
-      context.strokeRect(x - 0.5, top - 0.5, thick + 1, strip + 1);
+      this.arrow(this.centre(step), lane - 1, this.centre(step), top + strip + 1);
+      const to = step + 1 - direction, kept = this.kept[(layer * this.directions + direction) * n + to];
+      if (step + 1 === n) continue;
+      const ends = [this.centre(step) + thick / 2 + 2, this.centre(step + 1) - thick / 2 - 2];
+      const [from, end] = direction ? ends.reverse() : ends;
+      this.arrow(from, y, end, y, THIN + (THICK - THIN) * kept, "mlp-ink");
+      if (this.column - thick > 44 * scale && strip > 24 * scale)
+        this.write(`f = ${percent(kept, 0)}`, (from + end) / 2, y + 13 * scale, { meaning: "mlp-ink", size: 0.9 });
     }
+  }
+
+  /** What one layer reads at one step: a stem below it, into which the token leads, or every direction of the layer
+      below, and from which it leads into every direction of the layer; the path's way on top. */
+  rise(step, layer) {
+    const into = this.rows(layer), from = layer ? this.rows(layer - 1) : [], x = this.centre(step);
+    const stem = into[0].bottom + this.gap / 2, path = carried(this, step, layer), { thick, gap } = this;
+    const size = { thick, gap, side: thick / 2 + Math.min(7, (this.column - thick) / 5) };
+    const wide = (end, k) => path?.[end] === k ? 3 : 0;
+    if (!from.length) this.bend([[x, this.height - this.foot + 2], [x, stem]], wide("from", -1), false);
+    from.forEach((row, k) => this.bend(wayOut(row, k + 1 < from.length, x, stem, size), wide("from", k), false));
+    into.forEach((row, k) => this.bend(wayIn(row, k > 0, x, stem, size), wide("to", k), true));
+    if (step > 0 || layer === this.layers || this.column - thick <= 36 * this.scale) return;
+    for (const row of into)
+      this.write(`Wₓ${this.mark(row)}`, x + size.side + 5, row.bottom + 0.28 * gap, { ...WEIGHT, align: "left" });
+  }
+
+  /** A line with corners, `wide` px thick if it belongs to the path; with `head` its last piece is an arrow. */
+  bend(points, wide, head) {
+    const { context } = this, plain = head ? points.slice(0, -1) : points;
+    stroke(context, this.ink(wide ? "residual-ink" : "grid-ink"), wide || 1);
+    context.beginPath();
+    for (const point of plain) context.lineTo(...point);
+    context.stroke();
+    if (head) this.arrow(...points.at(-2), ...points.at(-1), wide);
+  }
+
+  /** One strip of values as fields of signed colour, from `top` on. */
+  fields(step, top, tall, values, most) {
+    const { context, thick } = this, x = this.centre(step) - thick / 2, cell = tall / values.length;
+    const gap = cell > 7 ? 1 : -0.4;
+    values.forEach((value, k) => {
+      context.fillStyle = css(this.colours[Math.round(127.5 + (127.5 * value) / most)]);
+      context.fillRect(x, top + k * cell, thick, cell - gap);
+    });
+    stroke(context, this.ink("grid-ink"));
+    context.strokeRect(x - 0.5, top - 0.5, thick + 1, tall + 1);
+  }
+
+  /** The h of a layer in one direction, and the c of an LSTM. */
+  drawStates({ layer, direction, top, lane }) {
+    const { n, m, strip, directions, states, cells } = this;
+    for (let step = 0; step < n; step++) {
+      const start = ((layer * directions + direction) * n + step) * m;
+      this.fields(step, top, strip, [...states.subarray(start, start + m)], this.reach.h);
+      if (lane !== null) this.fields(step, lane, strip, [...cells.subarray(start, start + m)], this.reach.c);
+    }
+  }
+
+  outputsAbove() {
+    const { k, output: { top, bottom } } = this;
+    for (let step = 0; step < this.n; step++)
+      this.fields(step, top, bottom - top, [...this.outputs.subarray(step * k, (step + 1) * k)], this.reach.y);
+    if (this.column - this.thick > 36 * this.scale)
+      this.write("V", this.centre(0) + 6, bottom + this.gap / 2, { ...WEIGHT, align: "left" });
   }
 
   /** The names of the rows, at the left edge of the visible part, however far it is scrolled. */
@@ -209,12 +284,14 @@ class Unrolled {
     const write = (name, y, more) => this.write(name, left + 4, y, { align: "left", bold: true, ...more });
     context.fillStyle = this.ink("page");
     context.fillRect(left, this.top - 2, this.left - 6, height - this.top);
-    for (const { layer, direction, top } of this.strips) {
-      const y = top + this.strip / 2, tight = this.column - this.thick <= 30, style = { meaning: "residual-ink" };
-      const arrow = this.directions > 1 ? "→←"[direction] : "";
-      write(`${text.hidden}${this.layers > 1 ? layer + 1 : ""}${arrow}`, y - (tight ? 8 * scale : 0), style);
-      if (tight) write("Wₕ", y + 8 * scale, style);
+    const tight = this.column - this.thick <= 36 * scale;
+    for (const strip of this.strips) {
+      const y = strip.top + this.strip / 2, style = { meaning: "residual-ink" }, mark = this.mark(strip);
+      write(`${text.hidden}${mark}`, y - (tight ? 8 * scale : 0), style);
+      if (tight) write(`Wₕ${mark}`, y + 8 * scale, style);
+      if (strip.lane !== null) write(`${text.cell}${mark}`, strip.lane + this.strip / 2, { meaning: "mlp-ink" });
     }
+    write(text.output, (this.output.top + this.output.bottom) / 2);
     write(text.input, height - foot + 4 + (foot - 10) / 2);
   }
 
@@ -293,10 +370,10 @@ class Unrolled {
     const step = Math.floor((x - this.left) / this.column);
     if (step < 0 || step >= this.n) return null;
     if (y > this.height - this.foot) return { token: step, step };
-    const strip = this.strips.find(({ top }) => y >= top && y < top + this.strip);
+    const strip = this.strips.find(({ top, bottom }) => y >= top && y < bottom);
     if (!strip) return null;
-    const { layer, direction, top } = strip;
-    return { layer, direction, step, unit: clamp(Math.floor(((y - top) / this.strip) * this.m), this.m) };
+    const { layer, direction, top, lane } = strip, start = lane !== null && y >= lane ? lane : top;
+    return { layer, direction, step, unit: clamp(Math.floor(((y - start) / this.strip) * this.m), this.m) };
   }
 
   click(event) {
@@ -308,7 +385,8 @@ class Unrolled {
   describe(place) {
     const { layer, direction, step, unit } = place;
     return fill(this.text.reading, { layer: layer + 1, direction: this.directions > 1 ? ` ${"→←"[direction]}` : "",
-      step, unit, token: this.tokens[step], value: exact(this.value(place)) });
+      step, unit, token: this.tokens[step], value: exact(this.value(place)) })
+      + (this.cells.length ? `, ${this.text.cell}: ${exact(this.value(place, this.cells))}` : "");
   }
 
   hover(event) {

@@ -24,6 +24,7 @@ from pages.recurrence.shared import PREFIX, attached, choice, keep, named, own_s
 
 PICTURE = f"{PREFIX}unrolled"
 N_HIDDEN = 16
+N_OUTPUTS = 4
 HEIGHT = (300, 520)      # least and most px of the picture
 LEAST_STEPS = 3          # between the two ends of a path of which something may be lost
 TINY = 1e-4              # a share below it is as good as none
@@ -58,6 +59,13 @@ def network(run: Run, kind: str, n_layers: int, both: bool, seed: int) -> list[l
 def _cells(d: int, kind: str, n_layers: int, both: bool, seed: int) -> list[list[Cell]]:
     return recurrent_cells.random_stack(kind, d, N_HIDDEN, n_layers, 2 if both else 1,
                                         torch.Generator().manual_seed(seed))
+
+
+def output_weights(n_directions: int, seed: int) -> Tensor:
+    """V (directions · m, N_OUTPUTS), untrained like the cells, of variance 1/rows."""
+    rows = n_directions * N_HIDDEN
+    return torch.randn(rows, N_OUTPUTS, generator=torch.Generator().manual_seed(seed + 1),
+                       dtype=torch.float64) / rows ** 0.5
 
 
 def left_of(run: Run, kind: str, both: bool, seed: int, source: int) -> np.ndarray:
@@ -127,25 +135,42 @@ def draw(page: Lesson, run: Run) -> Reading:
     title = _title(page, run, kind, source, at["step"], shares)
     st.markdown(f"**{title}**")
     states = torch.stack([torch.stack([steps.h for steps in directions]) for directions in layers])
+    V = output_weights(states.shape[1], seed)
+    values = {"states": states, "outputs": torch.cat([*states[-1]], dim=-1) @ V, **_lane(layers)}
     own = {"left_shares": shares.tolist(), "guess": guess_of(page, "unrolled", run, _asked(run)),
            "mine": page.frame_words.label("before_mine")}
-    _draw_states(page, run, states.numpy(), at, source, own)
-    page.note(page.label("unrolled_note", m=N_HIDDEN, seed=seed))
+    _draw_states(page, run, values, at, source, own)
+    page.note(page.label("unrolled_note", m=N_HIDDEN, seed=seed, rows=len(layers) * len(layers[0]),
+                         gates=len(GATES[kind])))
     steps = layers[at["layer"]][at["direction"]]
-    return Reading(_lines(page, run, kind, steps, at), _question(page, run),
+    lines = [*_lines(page, run, kind, steps, at), _output_line(page, layers[-1], V, at)]
+    return Reading(lines, _question(page, run),
                    [recurrent_cells.step, recurrent_cells.unroll, recurrent_cells.stack],
                    {"states.csv": lambda: _table(run, states)}, ".unrolled canvas", title)
 
 
-def _draw_states(page: Lesson, run: Run, states: np.ndarray, at: dict[str, int], source: int, own: dict) -> None:
-    """Draw the states (L, directions, N, m) over the tokens, the first layer at the bottom, and the path from `source`.
-    own: what is left of the source along it, and the reader's guess of that.
+def _lane(layers: list[list[Steps]]) -> dict[str, Tensor]:
+    """An LSTM's cells (L, directions, N, m) and kept (L, directions, N), the mean of the forget gate; else empty."""
+    if layers[0][0].c is None:
+        return dict.fromkeys(("cells", "kept"), torch.empty(0))
+    forget = GATES["lstm"].index("f")
+    cells, kept = (torch.stack([torch.stack([part(steps) for steps in directions]) for directions in layers])
+                   for part in (lambda steps: steps.c, lambda steps: steps.gates[:, forget].mean(dim=-1)))
+    return {"cells": cells, "kept": kept}
+
+
+def _draw_states(page: Lesson, run: Run, values: dict[str, Tensor], at: dict[str, int], source: int,
+                 own: dict) -> None:
+    """Draw the states (L, directions, N, m) over the tokens, the first layer at the bottom, the outputs (N, k) above
+    them, and the path from `source`. own: what is left of the source along it, and the reader's guess of that.
     """
-    n_layers, n_directions, n, m = states.shape
-    header = {"layers": n_layers, "directions": n_directions, "n": n, "m": m, "tokens": list(run.tokens), "picked": at,
-              "source": source, "text": page.labels("unrolled_text"), "least": HEIGHT[0], "most": HEIGHT[1],
+    n_layers, n_directions, n, m = values["states"].shape
+    header = {"layers": n_layers, "directions": n_directions, "n": n, "m": m, "k": N_OUTPUTS,
+              "tokens": list(run.tokens), "picked": at, "source": source, "text": page.labels("unrolled_text"),
+              "least": HEIGHT[0], "most": HEIGHT[1],
               "below": NOTE if reader.present() else 0, "scale": reader.scale(), "theme": reader.theme()}
-    _picture(key=PICTURE, data=pack(header | own, {"states": states.astype(np.float32)}),
+    arrays = {name: each.numpy().astype(np.float32) for name, each in values.items()}
+    _picture(key=PICTURE, data=pack(header | own, arrays),
              events={"picked": _pick, "source": lambda source: keep(**{"from": source})})
 
 
@@ -192,6 +217,18 @@ def _lines(page: Lesson, run: Run, kind: str, steps: Steps, at: dict[str, int]) 
     return [*lines, (page.label("numbers_gru_h", **place),
                      rf"h_t = (1 - u)\, n + u\, h_{{t-1}} = (1 - {put(u)}) \cdot {bracketed(put(gates['n']))} + "
                      rf"{put(u)} \cdot {bracketed(put(old_h))} = {h}")]
+
+
+def _output_line(page: Lesson, last: list[Steps], V: Tensor, at: dict[str, int]) -> tuple[str, str]:
+    """Output 0 at the picked step: what the picked unit adds, and all others of the last layer."""
+    t, unit, direction = at["step"], at["unit"], at["direction"]
+    h = torch.cat([steps.h[t] for steps in last])
+    row = direction * N_HIDDEN + unit
+    whole, own = h @ V[:, 0], h[row] * V[row, 0]
+    return (page.label("numbers_output", step=t, unit=unit),
+            rf"y_{{t,0}} = h_{{t,{row}}}\, V_{{{row},0}} + \textstyle\sum_{{j \ne {row}}} h_{{t,j}}\, V_{{j,0}} = "
+            rf"{latex_operand(h[row])} \cdot {bracketed(latex_operand(V[row, 0]))} + "
+            rf"{bracketed(latex_operand(whole - own))} = {latex_number(whole)}")
 
 
 def _gate(kind: str, name: str, parts: tuple[Tensor, Tensor], gates: dict[str, Tensor]) -> str:

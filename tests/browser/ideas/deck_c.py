@@ -1,11 +1,71 @@
 """What is seen of lecture C, idea by idea."""
 from __future__ import annotations
 
+import math
+import re
+
 import pytest
 from playwright.sync_api import Page
 
 from tests.browser.ideas import seen
-from tests.helpers.messages import numbers_in
+from tests.helpers.messages import numbers_in, value_of
+
+
+def headline(page: Page, before: str) -> str:
+    """The view's bold sentence, the one that holds these words."""
+    return page.locator("strong", has_text=before).first.inner_text()
+
+
+def numbers_of(page: Page, words: str, pattern: str) -> list[float]:
+    """The numbers that a pattern finds in the view's bold sentence."""
+    return list(map(value_of, re.search(pattern, headline(page, words)).groups()))
+
+
+GRADIENT = (r"network is ([^;]+); the bound would allow (.+)\. "
+            r"An LSTM.s gates alone let (.+) through, .* together (.+)\.")
+
+
+@seen("C2")
+def a_bound_is_no_rate(page: Page) -> None:
+    rnn, bound, *_ = numbers_of(page, "the bound would allow", GRADIENT)
+    assert 0.5 < rnn < 5 and 1e9 * rnn < bound <= 1.001 * 1.5 ** 60
+
+
+@seen("C3")
+def the_gates_alone_carry_a_change_over_sixty_steps(page: Page) -> None:
+    rnn, _, gates, lstm = numbers_of(page, "the bound would allow", GRADIENT)
+    assert rnn < 1e-8 and 0.4 < gates < 1 < lstm
+
+
+def formulas_below(page: Page) -> list[str]:
+    """The LaTeX of the formulas under In numbers."""
+    return page.locator(".st-key-lesson_numbers .katex-display annotation").all_text_contents()
+
+
+@seen("C1")
+def one_step_adds_up_and_goes_on_into_an_output(page: Page) -> None:
+    step, output = formulas_below(page)
+    x, state, h = map(float, re.search(r"\(([-.\d]+) \+ \(?([-.\d]+).* = ([-.\d]+)$", step.replace(r"\left", "")
+                                       .replace(r"\right", "")).groups())
+    assert math.tanh(x + state) == pytest.approx(h, abs=6e-5)
+    assert "V" in output and abs(float(re.search(r"= ([-.\d]+) ", output)[1]) - h) < 6e-5, "the same h goes on"
+
+
+@seen("C4")
+def two_directions_and_two_layers_have_weights_of_their_own(page: Page) -> None:
+    marks, picked = page.locator(".unrolled").evaluate(
+        "({ view }) => [view.strips.map((strip) => view.mark(strip)), view.picked]")
+    assert marks == ["¹→", "¹←", "²→", "²←"] and picked["layer"] == 1
+
+
+@seen("C17")
+def one_global_token_joins_in_two_layers_what_a_window_joins_in_many(page: Page) -> None:
+    title = page.locator(".sparse").inner_text()
+    n, kept, layers = map(int, re.search(r"(\d+) tokens, .* window keeps (\d+): all joined in (\d+) layers", title)
+                          .groups())
+    near = 2
+    assert kept == sum(abs(i - j) <= near for i in range(n) for j in range(n)) and layers == math.ceil((n - 1) / near)
+    assert re.search(r"together keep \d+: all joined in 2 layers", title)
 
 
 @seen("C10")

@@ -19,6 +19,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from core.app.base import prose
 from core.app.compute import cache, queue
 from core.app.state.run import read
+from core.cost import sequence_work
 from core.figures import lines as figures
 from core.learning import memory_tasks, recurrent_cells
 from core.learning.memory_tasks import Recall, Rewriting
@@ -110,6 +111,49 @@ def test_gradients_are_those_of_the_whole_chain_and_finite_differences(kind):
         assert norms[distance] == pytest.approx(float(torch.linalg.svdvals(whole)[0]), rel=1e-10)
 
 
+def torch_gate_path(cell: recurrent_cells.Cell, X: torch.Tensor, k: int) -> float:
+    """The largest singular value of ∂h_T/∂c_{T−k} by autograd, with torch's own states, if every gate and new content
+    is held as it was in the pass.
+    """
+    twin = torch_twin([[cell]], X.shape[1])
+    with torch.no_grad():
+        h = torch.cat([torch.zeros(1, cell.n_hidden, dtype=X.dtype), twin(X[None])[0][0]])
+        sums = X @ twin.weight_ih_l0.T + h[:-1] @ twin.weight_hh_l0.T + twin.bias_ih_l0 + twin.bias_hh_l0
+    i, f, g, o = sums.chunk(4, dim=-1)
+    c, states = torch.zeros(cell.n_hidden, dtype=X.dtype), []
+    for t in range(len(X)):
+        c = f[t].sigmoid() * c + i[t].sigmoid() * g[t].tanh()
+        states.append(c)
+    assert torch.allclose(o[-1].sigmoid() * c.tanh(), h[-1])
+
+    def onward(c: torch.Tensor) -> torch.Tensor:
+        for t in range(len(X) - k, len(X)):
+            c = f[t].sigmoid() * c + i[t].sigmoid() * g[t].tanh()
+        return o[-1].sigmoid() * c.tanh()
+
+    return float(torch.linalg.svdvals(jacrev(onward)(states[len(X) - 1 - k]))[0])
+
+
+@pytest.mark.parametrize("norm, matrix, bias", [(0.9, "gaussian", 6.0), (1.5, "orthogonal", 2.0),
+                                                (1.0, "orthogonal", 0.0), (2.0, "gaussian", -2.0)])
+def test_the_gate_path_is_what_is_left_if_the_gates_do_not_answer(norm, matrix, bias):
+    generator = torch.Generator().manual_seed(0)
+    X = 0.5 * torch.randn(128, 32, generator=generator, dtype=torch.float64)[:64]
+    cell = [recurrent_cells.random_cell(kind, 32, 32, generator, norm, matrix, bias) for kind in ("rnn", "lstm")][1]
+    found = gradient.gradients(norm, matrix, "tanh", bias, 64, 0)
+    for k in (0, 1, 20, 60):
+        assert found["gates"][k] == pytest.approx(torch_gate_path(cell, X, k), rel=1e-9), k
+    assert (np.diff(found["gates"]) <= 0).all(), "every factor is at most 1"
+
+
+def test_nearly_open_gates_pass_a_change_on_almost_unchanged_and_the_matrices_add_the_rest():
+    found = gradient.gradients(0.9, "orthogonal", "tanh", 6.0, 64, 0)
+    assert found["gates"][60] > 0.75 * found["gates"][0] and found["rnn"][60] == pytest.approx(2e-9, rel=0.25)
+    assert found["lstm"][60] > 1 > found["gates"][60]
+    half = gradient.gradients(0.9, "orthogonal", "tanh", 0.0, 64, 0)
+    assert half["gates"][60] < 1e-8
+
+
 @pytest.mark.parametrize("matrix", MATRICES)
 @pytest.mark.parametrize("norm", [0.5, 1.0, 2.0])
 def test_the_bound_bounds_and_is_reached_by_a_linear_network_alone(matrix, norm):
@@ -158,12 +202,12 @@ def test_the_work_is_what_torch_counts():
     with FlopCounterMode(display=False) as counted:
         Q, K, V = (X @ W for W in maps)
         torch.softmax(Q @ K.transpose(-1, -2), dim=-1) @ V
-    assert counted.get_total_flops() == recurrent_cells.attention_flops(n, d)
+    assert counted.get_total_flops() == sequence_work.attention(n, d)
     with FlopCounterMode(display=False) as counted:
         h = torch.zeros(1, d, dtype=torch.float64)
         for x in X[0]:
             h = torch.tanh(x[None] @ W_x + h @ W_h)
-    assert counted.get_total_flops() == recurrent_cells.rnn_flops(n, d)
+    assert counted.get_total_flops() == sequence_work.recurrent(n, d)
 
 
 def test_the_race_times_every_length():
@@ -262,6 +306,8 @@ def test_the_unrolled_network_bears_every_prompt(prompt):
     states = np.stack([np.stack([steps.h.numpy() for steps in directions])
                        for directions in unrolled.network(run, "lstm", 3, True, 0)])
     assert sent["tokens"] == run.tokens and np.allclose(sent["states"], states.reshape(-1), atol=1e-6)
+    c, kept = sent["cells"].reshape(states.shape), sent["kept"].reshape(states.shape[:3])
+    assert kept.min() > 0 and kept.max() < 1 and (np.abs(states) <= np.abs(np.tanh(c)) + 1e-6).all(), "h = o tanh c"
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -281,7 +327,7 @@ def test_the_cells_formulas_hold_on_a_calculator(query):
                  **{f"recurrence_{name}": value for name, value in query.items()})
     functions = {"tanh": math.tanh, "sigma": lambda v: 1 / (1 + math.exp(-v))}
     written = formulas(at)
-    assert len(written) == {"rnn": 1, "lstm": 6, "gru": 4}[query["cell"]]
+    assert len(written) == {"rnn": 2, "lstm": 7, "gru": 5}[query["cell"]], "the cell, and its output"
     for latex in written:
         *_, middle, result = latex.split(" = ")
         plain = (re.sub(r"\\(tanh|sigma)", r"\1", middle.replace(r"\left", "").replace(r"\right", ""))
@@ -292,20 +338,51 @@ def test_the_cells_formulas_hold_on_a_calculator(query):
 def test_the_formulas_are_those_of_torchs_cell_at_the_picked_step():
     run = read(cache.shared_model(cache.model_names()[0], "cpu"), "The bank of the river")
     at = open_at(prompt="The bank of the river", position="3", recurrence_cell="gru", recurrence_unit="4")
-    assert (float(formulas(at)[-1].split(" = ")[-1])
+    assert (float(formulas(at)[-2].split(" = ")[-1])
             == pytest.approx(float(unrolled.network(run, "gru", 1, False, 0)[0][0].h[3, 4]), abs=5e-5))
+
+
+@pytest.mark.parametrize("kind, both", [("rnn", False), ("gru", True)])
+def test_the_outputs_are_those_of_torchs_network_and_the_formula_says_one(kind, both):
+    at = open_at(prompt="The bank of the river", position="3", recurrence_cell=kind, recurrence_layers="2",
+                 recurrence_both=str(both).lower(), recurrence_unit="2", recurrence_backward=str(both).lower())
+    run = read(cache.shared_model(cache.model_names()[0], "cpu"), "The bank of the river")
+    X = unrolled.inputs(run)
+    layers = recurrent_cells.random_stack(kind, X.shape[1], 16, 2, 1 + both, torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        y = torch_twin(layers, X.shape[1])(X[None])[0][0] @ unrolled.output_weights(1 + both, 0)
+    sent = unpacked(next(c.proto.bytes for c in at.get("bidi_component")
+                         if c.proto.component_name == "recurrence_unrolled"))
+    assert np.allclose(sent["outputs"].reshape(y.shape), y, atol=1e-5) and not len(sent["cells"])
+    assert float(formulas(at)[-1].split(" = ")[-1]) == pytest.approx(float(y[3, 0]), abs=5e-5)
+
+
+def test_an_lstms_lane_is_torchs_c():
+    at = open_at(prompt="The bank of the river", recurrence_cell="lstm")
+    run = read(cache.shared_model(cache.model_names()[0], "cpu"), "The bank of the river")
+    X = unrolled.inputs(run)
+    twin = torch_twin(recurrent_cells.random_stack("lstm", X.shape[1], 16, 1, 1, torch.Generator().manual_seed(0)),
+                      X.shape[1])
+    sent = unpacked(next(c.proto.bytes for c in at.get("bidi_component")
+                         if c.proto.component_name == "recurrence_unrolled"))
+    with torch.no_grad():
+        c = torch.stack([twin(X[None, :t + 1])[1][1][0, 0] for t in range(len(X))])
+    assert np.allclose(sent["cells"].reshape(c.shape), c, atol=1e-6)
 
 
 def test_the_gradients_formulas_hold():
     at = open_at(recurrence_view="gradient", recurrence_norm="1.3", recurrence_distance="7")
     found = gradient.gradients(1.3, "orthogonal", "tanh", 2.0, 64, 0)
-    product, bound, rate, gate, attention = formulas(at)
+    product, bound, rate, bias, gates, lstm, attention = formulas(at)
     assert all(r"\prod_{s=T-6}^{T}" in line for line in (product, bound)), "seven factors, those of the last steps"
     assert float(product.split(" = ")[-1]) == pytest.approx(found["rnn"][7], abs=5e-5)
     norm, power, slopes = re.search(r"= ([\d.]+)\^\{(\d+)\} \\cdot ([\d.]+) =", bound).groups()
     assert float(norm) ** int(power) * float(slopes) == pytest.approx(float(bound.split(" = ")[-1]), rel=1e-5)
     assert float(rate.split("^")[0]) ** (1 / 7) == pytest.approx(float(rate.split(" = ")[-1]), abs=6e-5)
-    assert float(gate.split(" = ")[-1]) == pytest.approx(found["lstm"][7], abs=5e-5)
+    assert float(bias.split(" = ")[-1]) == pytest.approx((1 / (1 + math.exp(-2))) ** 7, abs=5e-5)
+    assert r"\prod_{s=T-6}^{T} f_{s,i}" in gates
+    for written, name in ((gates, "gates"), (lstm, "lstm")):
+        assert float(written.split(" = ")[-1]) == pytest.approx(found[name][7], abs=5e-5), name
     assert float(attention.split(" = ")[-1]) == pytest.approx(found["attention"][7], abs=5e-5)
 
 
