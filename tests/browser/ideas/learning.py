@@ -1,0 +1,121 @@
+"""What is seen of the ideas that lead to Training, and of the norm and the path of the residual stream."""
+from __future__ import annotations
+
+import json
+import math
+import re
+
+import pytest
+import torch
+from playwright.sync_api import Page
+
+from core.training.teaching_text import DATA
+from tests.browser.ideas import seen
+from tests.claims.passes import opening
+from tests.helpers.messages import value_of
+
+STEP = re.compile(r"after (\S+) the model says (\S+) \((\S+)\); the true next token is (\S+) \((.+)\), and its loss is "
+                  r"(.+)$")
+
+
+def steps(page: Page) -> list[tuple[str, ...]]:
+    """Of each place of the text: what was read, what the model says, how probable it is, the true token, its p and its
+    loss.
+    """
+    found = [STEP.search(title) for title in page.locator(".forcing-chart title").all_text_contents()]
+    return [match.groups() for match in found if match]
+
+
+@seen("A23")
+def the_loss_of_each_place_is_the_surprisal_of_the_true_token(page: Page) -> None:
+    losses = [(value_of(p), value_of(loss)) for *_, p, loss in steps(page)]
+    assert len(losses) == 12 and all(-math.log(p) == pytest.approx(loss, rel=0.02) for p, loss in losses)
+    said = page.locator(".st-key-training_stage strong").first.inner_text()
+    mean = sum(loss for _, loss in losses) / len(losses)
+    assert float(re.search(r"mean loss of ([\d.]+) nats", said)[1]) == pytest.approx(mean, abs=0.02)
+
+
+@seen("A24")
+def the_true_token_is_read_next_whatever_the_model_says(page: Page) -> None:
+    rows = steps(page)
+    assert all(after[0] == before[3] for before, after in zip(rows, rows[1:]))
+    assert any(said != true for _, said, _, true, *_ in rows)
+
+
+@seen("A26")
+def documents_share_a_row_with_a_mark_between_them(page: Page) -> None:
+    reads = [re.match(r"Row (\d+), place (\d+): the model reads (\S+)", title) for title in
+             page.locator(".packing_rows title, .packing_rows [title]").evaluate_all(
+                 "(nodes) => nodes.map((node) => node.getAttribute('title') ?? node.textContent)")]
+    inner = [match.groups() for match in reads if match and match[3] == "‹end›" and match[2] != "1"]
+    assert inner, "a document begins within a row, after the mark of an end"
+
+
+@seen("B18")
+def the_loss_falls_by_gradient_descent(page: Page) -> None:
+    heard = page.locator(".st-key-training_loss [aria-label^='steps: ']").evaluate_all(
+        "(marks) => marks.map((mark) => mark.ariaLabel)")
+    found = [re.match(r"steps: ([\d,]+); nats a token: ([\d.]+); +(?:line)?: new rows", said) for said in heard]
+    losses = dict((int(match[1].replace(",", "")), float(match[2])) for match in found if match)
+    axis = page.locator(".st-key-training_loss [aria-label*='for a linear scale with values from 0 to']").last
+    top = float(re.search(r"'nats a token' .* to ([\d.]+)", axis.get_attribute("aria-label"))[1])
+    assert losses[0] == pytest.approx(math.log(294), abs=0.1) and losses[max(losses)] < 1.1 < losses[0] < top + 0.5
+
+
+@seen("C24", "C25")
+def a_tuning_moves_what_is_held_out_and_has_its_price(page: Page) -> None:
+    runs = json.loads((DATA / "tuning_runs.json").read_text())["runs"]
+    kind = "aligned happy" if "stage=aligned" in page.url else "tuned feeling"
+    first, last = (runs[kind]["history"][k] for k in (0, -1))
+    said = page.locator(".st-key-training_stage strong", has_text="own stories went").first.inner_text()
+    old = re.search(r"own stories went from ([\d.]+) to (\d+\.\d+)", said).groups()
+    assert [float(value) for value in old] == pytest.approx([first["old"], last["old"]], abs=6e-3)
+    assert f"{100 * last['right']:.0f}" in said and last["old"] > first["old"]
+
+
+@seen("D1")
+def the_same_six_phases_stand_for_the_planet_and_for_the_model(page: Page) -> None:
+    said = page.locator(".st-key-training_stage").inner_text()
+    assert all(f"{k} {name}" in said for k, name in enumerate(
+        ("Architecture", "Parameters", "Data", "Training", "Testing", "Inference"), 1))
+    assert f"{sum(p.numel() for p in opening().model.parameters()):,}" in said and "Ellipse, 7 numbers" in said
+
+
+@seen("B16")
+def a_norm_takes_out_mean_and_deviation(page: Page) -> None:
+    said = page.locator(".st-key-residual_stream_stage strong").first.inner_text()
+    mean, deviation = map(value_of, re.search(r"mean μ = (\S+), deviation σ = (\S+)\.", said).groups())
+    x = opening().trace.blocks[0].resid_pre[-1].double()
+    layers = [block.resid_pre[-1].double() for block in opening().trace.blocks]
+    assert any(float(v.mean()) == pytest.approx(mean, rel=0.01) and
+               float(v.std(correction=0)) == pytest.approx(deviation, rel=0.01) for v in [x, *layers])
+    assert value_of(re.search(r"from \S+ to (\S+);", said)[1]) == pytest.approx(len(x) ** 0.5, rel=0.01)
+
+
+@seen("C11")
+def without_the_path_all_tokens_become_alike(page: Page) -> None:
+    heard = page.locator(".st-key-residual_stream_cut_lines [aria-label^='after how many']").evaluate_all(
+        "(marks) => marks.map((mark) => mark.ariaLabel)")
+    found = [re.match(r"after how many blocks: (\d+); mean cosine between tokens: ([\d.]+); which: (with\w*)", said)
+             for said in heard]
+    last = {match[3]: float(match[2]) for match in found if match and match[1] == "6"}
+    assert last["without"] > 0.9 > last["with"]
+
+
+@seen("C12")
+def one_norm_reads_a_row_and_the_other_a_column(page: Page) -> None:
+    row, column, _ = page.locator(".st-key-lesson_numbers annotation").all_text_contents()
+    mean, deviation = map(float, re.findall(r"= ([-\d.]+)", row))
+    rows = torch.stack([block.resid_pre[-1].double() for block in opening().trace.blocks])
+    assert (rows.mean(-1) - mean).abs().min() < 1e-4 and (rows.std(-1, correction=0) - deviation).abs().min() < 1e-3
+    assert column != row and page.locator(".st-key-residual_stream_matrix_tokens").count() == 1
+
+
+@seen("C23")
+def a_schedule_rises_and_falls_as_its_settings_say(page: Page) -> None:
+    heard = page.locator(".st-key-training_schedule [aria-label^='steps: ']").evaluate_all(
+        "(marks) => marks.map((mark) => mark.ariaLabel)")
+    rates = [re.match(r"steps: ([\d,]+); learning rate η: ([\d.e−-]+); +(?:line)?: cosine", said) for said in heard]
+    drawn = {int(match[1].replace(",", "")): float(match[2].replace("−", "-")) for match in rates if match}
+    peak = max(drawn.values())
+    assert drawn[min(drawn)] < 0.1 * peak and drawn[max(drawn)] == pytest.approx(0.1 * peak, rel=0.05)
