@@ -258,3 +258,39 @@ def shares(tests: Sequence[str], scores: Mapping[str, Sequence[Proportion]], cha
         layers += [mine.mark_tick(thickness=2, strokeDash=[4, 3], **look),
                    mine.mark_text(dy=-13 * scale, fontSize=12 * scale, **look).encode(text=alt.Text("name:N"))]
     return overlaid(layers, theme, scale, height)
+
+
+# ---- structure or parameters -----------------------------------------------------------------------------------------
+
+WIDEST = 48             # bits of input, and the exponent of the most bits of parameters
+
+
+def plane(points: pd.DataFrame, picked: tuple[int, int], names: Mapping[str, str], theme: str, scale: float,
+          height: int) -> alt.LayerChart:
+    """The plane of n and log₂ p with the lines p = 2^n and p = ζ(n) = 2^(n−1), named points, and the picked one.
+
+    points: columns n, log_p, name, label and p. names: of the axes "n" and "p", of the lines "all" and "zeta", and of
+    the half-planes "parameters" and "structure".
+    """
+    ends = np.array([1.0, WIDEST])
+    powers = [0, 12, 24, 36, 48]
+    written = {0: "1", 12: "2¹²", 24: "2²⁴", 36: "2³⁶", 48: "2⁴⁸"}
+    x = quantity(alt.X, "n", names["n"], [0, WIDEST], values=powers, grid=True)
+    y = quantity(alt.Y, "log_p", names["p"], [0, WIDEST], values=powers, grid=True,
+                 labelExpr=by_index([written.get(k, "") for k in range(WIDEST + 1)]))
+    line = pd.DataFrame({"n": ends, "log_p": ends - 1, "floor": 0.0})
+    tone = colour("attention", theme, "ink")
+    below = alt.Chart(line).mark_area(color=colour("attention", theme), opacity=0.16).encode(x=x, y=y, y2=alt.Y2Datum(0))
+    zeta = alt.Chart(line).mark_line(color=tone, strokeWidth=2.5 * scale).encode(x=x, y=y)
+    table = (alt.Chart(pd.DataFrame({"n": ends, "log_p": ends})).encode(x=x, y=y)
+             .mark_line(color=colour("text", theme), strokeDash=[5, 4]))
+    words = pd.DataFrame([(4, 40, names["parameters"]), (27, 6, names["structure"])], columns=["n", "log_p", "text"])
+    said = alt.Chart(words).encode(x=x, y=y, text=alt.Text("text:N")).mark_text(
+        align="left", fontSize=13 * scale, fontWeight=600, color=colour("text", theme))
+    dots = alt.Chart(points).encode(x=x, y=y, tooltip=[*untitled("name"), *tips(n=names["n"], p=names["p"])])
+    marks = dots.mark_point(filled=True, size=70 * scale, opacity=1, color=colour("kept", theme, "ink"))
+    labels = haloed(alt.Chart(points[points["label"] != ""]).encode(x=x, y=y, text=alt.Text("label:N")), theme,
+                    align="left", dx=8 * scale, dy=-9 * scale, fontSize=12 * scale)
+    ring = (alt.Chart(pd.DataFrame({"n": [picked[0]], "log_p": [picked[1]]})).encode(x=x, y=y)
+            .mark_point(filled=False, size=240 * scale, strokeWidth=3, opacity=1, color=colour("key", theme, "ink")))
+    return overlaid([below, table, zeta, said, marks, *labels, ring], theme, scale, height)

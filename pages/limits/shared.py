@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import streamlit as st
 
+from core.analysis.boolean_functions import FAMILIES
 from core.app.base.markdown import escaped
 from core.app.compute import cache
 from core.app.frame import Lesson, charts, selection_controls, views
@@ -47,6 +48,11 @@ SETTINGS = Settings("limits", {
     "test": Setting("agreement", options=tuple(word_order.TESTS)),
     "n": Setting("40", options=("20", "40", "80")),
     "item": Setting(0, low=0, high=79),                          # the picked item
+    # structure: the family of functions of `inputs` bits, the bits of a weight, the inputs that a table says
+    "family": Setting("threshold", options=FAMILIES), "inputs": Setting("3", options=("1", "2", "3")),
+    "weight_bits": Setting("2", options=("1", "2", "3", "4")), "entries": Setting(5, low=0, high=8),
+    "function": Setting(-1, low=-1, high=255),                   # the picked one; −1: parity
+    "wide": Setting(28, low=1, high=48), "budget": Setting(26, low=0, high=48),      # n, and p = 2^budget, of the bound
     "seed": Setting(1, low=0, high=999_999),                     # of calibration's samples and of the items of meaning
 })
 read, among, keep, attached = SETTINGS.read, SETTINGS.among, SETTINGS.keep, SETTINGS.attached

@@ -84,7 +84,7 @@ LESSONS = {
                "calibration": View(".st-key-limits_control_counts"),
                "inputs": View(".inputs-picture"), "inputs, random": View(".inputs-picture", (("control", "random"),)),
                "words": View(".st-key-limits_movers"), "words, all": View(".st-key-limits_spreads", (("span", "all"),)),
-               "meaning": View(".st-key-limits_shares")},
+               "meaning": View(".st-key-limits_shares"), "structure": View(".limits_functions .bits")},
 }
 
 
