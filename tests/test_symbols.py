@@ -27,8 +27,8 @@ MEANINGS = {
     "θ": {"angle": r"(Angle|by|cos|sin|cos\\|angle) ?θ",
           "frequencies": r"R_\{θ|θ for the frequencies",
           "weights": r"weights? θ|θ \\leftarrow|\\leftarrow θ|= θ|θ -",
-          "parameters": r"f\(x, θ\)|θ\*|^θ|(\}|parameters|before any|in|of|by|some|different|all|several|no|any|same|to|"
-                        r"which) θ|θ (is|has|lists|says|can)"},
+          "parameters": r"f\(x, θ\)|θ\*|^θ|(\}|parameters|before any|in|of|by|some|different|all|several|no|any|same|"
+                        r"to|which) θ|θ (is|has|lists|says|can)"},
     "λ": {"variance": r"λ is the variance|λ_[k123]", "wavelength": r"wavelength λ",
           "curvature": r"λ be the curvature|ηλ|η λ|2/λ|λₘ|λ_\{|λ = \{curvature"},
     "π": {"circle": r"2π|π\)\)|2/π", "model": r"π( is|\$|\(y|_|, the model| the model)"},

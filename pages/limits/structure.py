@@ -1,5 +1,5 @@
-"""Structure or parameters: which Boolean functions a family f(x, θ) reaches, counted by running every θ; how many of the
-bits of a function its parameters say and how many its structure; and the bound between the two for any n and p.
+"""Structure or parameters: which Boolean functions a family f(x, θ) reaches, counted by running every θ; how many
+of the bits of a function its parameters say and how many its structure; and the bound for any n and p.
 """
 import math
 from dataclasses import dataclass
@@ -76,7 +76,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """Draw the family's controls, all functions and the bits of one, and the plane of n and p; return what they show."""
+    """Draw the family's controls, all functions and the bits of one, and the plane of n and p."""
     left, right = st.columns([6, 5], gap="medium")
     with left:
         scene = _scene(page)
@@ -153,10 +153,10 @@ def _sliders(page: Lesson) -> tuple[int, int]:
 
 def _verdict(page: Lesson, n: int, exponent: int) -> str:
     """Where the most information is, for a typical g of n bits and p = 2^exponent."""
-    kind = "all" if exponent >= n else "parameters" if exponent > n - 1 else "equal" if exponent == n - 1 else "structure"
+    kind = "all" if exponent >= n else "equal" if exponent == n - 1 else "structure"
     left = max(0, (1 << n) - (1 << exponent))
-    return page.label(f"structure_verdict_{kind}", n=n, p=_bits(1 << exponent), all=_bits(1 << n), zeta=_bits(1 << n - 1),
-                      left=_bits(left))
+    return page.label(f"structure_verdict_{kind}", n=n, p=_bits(1 << exponent), all=_bits(1 << n),
+                      zeta=_bits(1 << n - 1), left=_bits(left))
 
 
 def _bits(count: int) -> str:

@@ -2,11 +2,15 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
+import re
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page
 
+from core.model.checkpoints import BUNDLED as MODELS
 from tests.browser.ideas import seen
 from tests.helpers.messages import numbers_in, value_of
 
@@ -28,6 +32,16 @@ def the_feed_forward_part_stands_as_one_formula_with_its_biases(page: Page) -> N
     assert len(terms) == 5 and sum(terms) == pytest.approx(total, abs=1e-3)
 
 
+@seen("D19")
+def a_reader_of_frequencies_is_calibrated_and_its_log_loss_is_worse(page: Page) -> None:
+    errors = [re.search(r"ECE ([\d.]+) %", said)[1] for said in
+              page.locator(".st-key-limits_diagrams p", has_text="ECE").all_inner_texts()]
+    assert len(errors) == 3 and float(errors[2]) == 0 < float(errors[0])
+    said = page.get_by_text(re.compile("Log loss:")).first.inner_text()
+    model, blind = re.search(r"Log loss: ([\d.]+) nats a token; without reading, ([\d.]+?)\.?$", said, re.M).groups()
+    assert float(blind) > float(model) + 1
+
+
 @seen("D20")
 def fewer_functions_are_reached_than_there_are_parameters(page: Page) -> None:
     weights = (-3, -1, 1, 3)
@@ -39,3 +53,13 @@ def fewer_functions_are_reached_than_there_are_parameters(page: Page) -> None:
     said, left = (float(page.locator(f".limits_functions .bits .{name}").first.get_attribute("width"))
                   for name in ("said", "left"))
     assert said / (said + left) == pytest.approx(math.log2(len(reached)) / 8, abs=1e-3)
+
+
+@seen("D18")
+def the_mask_alone_is_worth_most_of_what_positions_are(page: Page) -> None:
+    nats = {path.parent.name.removeprefix("positions-"): np.mean([part["nats_per_token"] for part in
+            json.loads(path.read_text()) if part["last"] <= 128]) for path in MODELS.glob("positions-*/lengths.json")}
+    said = page.get_by_text(re.compile("by the mask alone")).first.inner_text()
+    gap, under = (float(found) for found in re.search(r"loss is ([\d.]+) nats .* ([\d.]+) nats below", said).groups())
+    assert gap == pytest.approx(nats["none"] - min(nats.values()), abs=0.006) and 0.2 < gap < 0.3
+    assert under == pytest.approx(nats["sinusoidal"] - nats["none"], abs=0.006)

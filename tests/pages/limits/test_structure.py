@@ -20,8 +20,9 @@ def component(at) -> tuple[dict, dict]:
     return header, header
 
 
-@pytest.mark.parametrize("family, n, bits", [*itertools.product(["threshold", "parity"], "13", "2"), ("network", "2", "1"),
-                                             ("table", "2", "1"), ("threshold", "2", "4")])
+@pytest.mark.parametrize("family, n, bits", [
+    *itertools.product(["threshold", "parity"], "13", "2"), ("network", "2", "1"), ("table", "2", "1"),
+    ("threshold", "2", "4")])
 def test_the_bits_of_the_bars_are_those_of_the_formulas(family, n, bits):
     at = open_at(view="structure", family=family, inputs=n, weight_bits=bits, entries="3")
     assert fine(at)
@@ -36,8 +37,8 @@ def test_the_bits_of_the_bars_are_those_of_the_formulas(family, n, bits):
     assert lines[3].endswith(str(2 ** (int(n) - 1)))
 
 
-@pytest.mark.parametrize("n, exponent, kind", [(28, 26, "structure"), (28, 27, "equal"), (28, 28, "all"), (1, 0, "equal"),
-                                               (48, 3, "structure")])
+@pytest.mark.parametrize("n, exponent, kind", [(28, 26, "structure"), (28, 27, "equal"), (28, 28, "all"),
+                                               (1, 0, "equal"), (48, 3, "structure")])
 def test_the_verdict_follows_from_zeta(n, exponent, kind):
     at = open_at(view="structure", wide=str(n), budget=str(exponent))
     said = [m.value for m in at.markdown if "Solid: ζ(n)" in m.value]
