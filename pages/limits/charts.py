@@ -295,3 +295,48 @@ def plane(points: pd.DataFrame, picked: tuple[int, int], names: Mapping[str, str
     ring = (alt.Chart(pd.DataFrame({"n": [picked[0]], "log_p": [picked[1]]})).encode(x=x, y=y)
             .mark_point(filled=False, size=240 * scale, strokeWidth=3, opacity=1, color=colour("key", theme, "ink")))
     return overlaid([below, table, zeta, said, marks, *labels, ring], theme, scale, height)
+
+
+# ---- context ---------------------------------------------------------------------------------------------------------
+
+
+def by_distance(table: pd.DataFrame, quantity_: str, titles: tuple[str, str], theme: str, scale: float,
+                height: int) -> alt.LayerChart:
+    """A dot for each token by how far it stands from the end, the farthest at the left: "kl" on a logarithmic axis, or
+    "cosine". Values of 0 have no place on the logarithmic one.
+
+    table: columns back, token, kl, cosine, changed. titles: of the two axes.
+    """
+    rows = table[table["kl"] > 0] if quantity_ == "kl" else table
+    rows = rows.assign(shown=[readable(value) for value in rows[quantity_]])
+    x = alt.X("back:Q", title=titles[0], axis=alt.Axis(grid=False, tickMinStep=1),
+              scale=alt.Scale(reverse=True, nice=False, padding=14 * scale))
+    log = {"scale": alt.Scale(type="log", nice=False, padding=10 * scale)} if quantity_ == "kl" else {
+        "scale": alt.Scale(zero=False, padding=10 * scale)}
+    y = alt.Y(f"{quantity_}:Q", title=titles[1], **log,
+              axis=alt.Axis(grid=True, tickCount=5, minExtent=44 * scale, maxExtent=44 * scale,
+                            **({"labelExpr": POWER_OF_TEN} if quantity_ == "kl" else {})))
+    base = alt.Chart(rows).encode(x=x, y=y)
+    line = base.mark_line(color=colour("excluded", theme), strokeWidth=1)
+    dots = base.mark_point(filled=True, size=55 * scale, opacity=1, color=colour("kept", theme, "ink")).encode(
+        tooltip=[*untitled("token"), *tips(back=titles[0], shown=titles[1])])
+    names = haloed(base.encode(text=alt.Text("token:N")), theme, font=MONO, fontSize=11.5 * scale, dy=-10 * scale)
+    return overlaid([line, dots, *(names if quantity_ == "kl" and len(rows) < 40 else [])], theme, scale, height)
+
+
+# ---- tone ------------------------------------------------------------------------------------------------------------
+
+
+def tones(names: Sequence[str], found: Sequence[Proportion], title: str, theme: str, scale: float,
+          height: int) -> alt.LayerChart:
+    """The share of each tone as a mark on its own line, its 95 % interval as a line; title: of the axis."""
+    frame = pd.DataFrame([{"row": name, "share": one.share, "low": one.interval[0], "high": one.interval[1],
+                           "shown": f"{one.right} / {one.n} = {readable(one.share)}"}
+                          for name, one in zip(names, found)])
+    y = alt.Y("row:N", sort=list(names), title=None, axis=alt.Axis(labelLimit=260, labelFontSize=13 * scale))
+    tone = kinds(alt.Color, "row", dict(zip(names, (colour(m, theme, "ink") for m in ("kept", "key")))))
+    base = alt.Chart(frame).encode(y=y, color=tone)
+    lines = base.mark_rule(strokeWidth=2 * scale).encode(x=alt.X("low:Q", title=title), x2=alt.X2("high:Q"))
+    marks = base.mark_point(filled=True, size=110 * scale, opacity=1).encode(
+        x=quantity(alt.X, "share", title, [0, 1], **QUARTERS), tooltip=[*untitled("row"), *tips(shown=title)])
+    return overlaid([lines, marks], theme, scale, height)

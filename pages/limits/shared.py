@@ -31,13 +31,14 @@ SETTINGS = Settings("limits", {
     "temperature": Setting(1.0, low=0.2, high=2),
     # inputs
     "control": Setting("none", options=("none", "random", "other")),
+    "detail": Setting("tokens", options=("tokens", "components")), "component": Setting(-1, low=-1),
     "baseline": Setting("end", options=("end", "zero")),        # of integrated gradients
     "steps": Setting("64", options=("8", "64", "256")),          # gradients in its sum
     # the picked token; −1: the one whose removal changes most
     "token": Setting(-1, low=-1),
     # words
     "pair": Setting("girl", options=(*contrasts.sets()["pairs"], "own")),
-    "span": Setting("one", options=("one", "all")),              # one sentence, or all of them
+    "span": Setting("one", options=("one", "all", "tone")),      # one sentence, all of them, or calm and rude ones
     "sentence": Setting(0, low=0, high=len(contrasts.sets()["sentences"]) - 1),
     "by": Setting("probability", options=("probability", "ratio")),
     # the index of the changed word in the prompt; −1: the first word that occurs in the pairs, else the last word

@@ -17,9 +17,9 @@ class Functions {
     this.table = make("div", "values", this.side);
     this.solution = make("div", "solution", this.side);
     this.bars = make("div", "bars", root);
-    byKeys(this.place, () => ({ columns: this.columns, rows: this.total / this.columns, from: this.cellOf(this.picked) }),
-      (column, row, phase) => this.point(phase === "out" ? null : row * this.columns + column, phase === "press"),
-      () => this.reading.textContent);
+    const grid = () => ({ columns: this.columns, rows: this.columns, from: this.cellOf(this.picked) });
+    byKeys(this.place, grid, (column, row, phase) => this.point(phase === "out" ? null : row * this.columns + column,
+      phase === "press"), () => this.reading.textContent);
     redrawn(() => this.build(), this.place, this.bars);
   }
 

@@ -105,7 +105,8 @@ _ALL = (
     Entry("architectures", "use", ("attention", "mlp"),
           ("design", "blank", "translate", "cost"), ("norms", "activations", "record")),
     Entry("recurrence", "use", ("attention",), ("unrolled", "gradient", "serial", "copy", "bottleneck")),
-    Entry("limits", "use", ("sample",), ("facts", "memory", "calibration", "inputs"), ("words", "meaning", "structure")),
+    Entry("limits", "use", ("sample",),
+          ("facts", "memory", "calibration", "inputs"), ("words", "meaning", "context", "structure")),
 )
 
 

@@ -1,11 +1,15 @@
 """What is seen of lecture A, idea by idea."""
 from __future__ import annotations
 
+import re
+
+import pytest
+import torch
 from playwright.sync_api import Page
 
-from tests.browser.ideas import seen
+from tests.browser.ideas import formulas, seen
 from tests.claims.passes import opening
-from tests.helpers.messages import value_of
+from tests.helpers.messages import numbers_in, value_of
 
 
 @seen("A12")
@@ -42,3 +46,33 @@ def a_block_is_two_parts_two_sums_and_two_norms(page: Page) -> None:
 @seen("A9")
 def the_other_token_leaves_no_trace_in_a_feed_forward_part(page: Page) -> None:
     assert page.locator(".residual_block .changed.same").count() == page.locator(".residual_block .row").count() == 8
+
+
+@seen("A31")
+def each_harm_is_listed_with_what_is_shown_and_what_is_left_out(page: Page) -> None:
+    assert page.locator(".st-key-limits_movers").count() == 1
+    rows = page.locator(".st-key-limits_harms tbody tr")
+    assert rows.count() == 6 and all(word in " ".join(rows.all_inner_texts()) for word in
+                                     ("Stereotypes", "Toxic", "Misinformation", "Privacy", "Copyright", "confidence"))
+    assert all(cell for row in rows.all() for cell in row.locator("td").all_inner_texts())
+
+
+@seen("A11")
+def two_learned_rows_have_the_cosine_of_the_models_matrix(page: Page) -> None:
+    [said] = [formula for formula in formulas(page) if formula.startswith(r"\cos")]
+    i, j = map(int, re.findall(r"P_\{(\d+)\}", said)[:2])
+    rows = opening().model.P.detach().double()
+    assert numbers_in(said)[-1] == pytest.approx(float(torch.cosine_similarity(rows[i], rows[j], dim=0)), abs=1e-4)
+
+
+@seen("A30")
+def what_was_never_taught_is_answered_and_wrong(page: Page) -> None:
+    marked = page.locator(".limits_facts svg text", has_text="✗").all_inner_texts()
+    assert marked and all(0 < float(re.search(r"0?\.\d+|1", text)[0]) <= 1 for text in marked)
+
+
+@seen("A32")
+def what_was_read_often_is_recited_and_its_twin_is_not(page: Page) -> None:
+    said = re.findall(r"(\d+) of (\d+) tokens recited", page.locator(".limits_recital").inner_text())
+    (n, whole), (other, of) = ((int(a), int(b)) for a, b in said)
+    assert n == whole > 40 and other < 0.1 * of
