@@ -311,11 +311,14 @@ def by_distance(table: pd.DataFrame, quantity_: str, titles: tuple[str, str], th
     rows = rows.assign(shown=[readable(value) for value in rows[quantity_]])
     x = alt.X("back:Q", title=titles[0], axis=alt.Axis(grid=False, tickMinStep=1),
               scale=alt.Scale(reverse=True, nice=False, padding=14 * scale))
-    log = {"scale": alt.Scale(type="log", nice=False, padding=10 * scale)} if quantity_ == "kl" else {
-        "scale": alt.Scale(zero=False, padding=10 * scale)}
-    y = alt.Y(f"{quantity_}:Q", title=titles[1], **log,
-              axis=alt.Axis(grid=True, tickCount=5, minExtent=44 * scale, maxExtent=44 * scale,
-                            **({"labelExpr": POWER_OF_TEN} if quantity_ == "kl" else {})))
+    low, high = rows[quantity_].min(), rows[quantity_].max()
+    if quantity_ == "kl":
+        kind = alt.Scale(type="log", nice=False, domain=[low / 2, high * 4])
+        marks = {"labelExpr": POWER_OF_TEN, "values": [10.0 ** k for k in range(-12, 3) if low / 2 <= 10.0 ** k]}
+    else:
+        kind, marks = alt.Scale(nice=False, domain=[low - 0.05 * (1.02 - low), 1.02]), {"tickCount": 4}
+    y = alt.Y(f"{quantity_}:Q", title=titles[1], scale=kind,
+              axis=alt.Axis(grid=True, minExtent=44 * scale, maxExtent=44 * scale, **marks))
     base = alt.Chart(rows).encode(x=x, y=y)
     line = base.mark_line(color=colour("excluded", theme), strokeWidth=1)
     dots = base.mark_point(filled=True, size=55 * scale, opacity=1, color=colour("kept", theme, "ink")).encode(

@@ -87,8 +87,8 @@ def test_an_invented_name_and_number_that_were_read_often_come_out_and_those_rea
     assert "28 Crumpet Lane" in once.passage.text and "555-0142" in once.passage.text and once.n_recited < 6
 
 
-@claims("limits.md", "even the token that matters least changes most of the numbers of e(c), also when they are rounded "
-        "to 16 bits. But much of it has become faint.")
+@claims("limits.md", "even the token that matters least changes most of the numbers of e(c), also when they are "
+        "rounded to 16 bits. But much of it has become faint.")
 def test_no_token_of_the_opening_text_is_lost():
     there = opening()
     found = context.exchanged(there.model, there.token_ids, seed=1)

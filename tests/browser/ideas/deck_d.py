@@ -51,10 +51,10 @@ def each_component_of_each_vector_has_its_slope(page: Page) -> None:
     width, height = canvas.evaluate("(c) => [c.width, c.height]")
     assert (width, height) == (there.model.config.d_model, len(there.token_ids))
     box = canvas.bounding_box()
-    i, c = 9, 100
+    i, c = height - 2, 101
     canvas.hover(position={"x": box["width"] * (c + 0.5) / width, "y": box["height"] * (i + 0.5) / height})
     said = page.locator(".limits_components .reading").inner_text()
-    x, slope = (value_of(found) for found in re.search(r"x = (\S+), slope ∂ ln p/∂x = (\S+)\.", said).groups())
+    x, slope = (value_of(found) for found in re.search(r"x = (.+?), slope ∂ ln p/∂x = (.+?)\. Over", said).groups())
     embedding = there.model.embed(torch.tensor(there.token_ids)).detach()
     assert f"component {c}:" in said and x == pytest.approx(float(embedding[i, c]), rel=0.01, abs=1e-3)
     nudges = torch.zeros(2, *embedding.shape)
