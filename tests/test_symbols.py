@@ -26,7 +26,9 @@ MEANINGS = {
     "γ": {"gain": r"gain γ"},
     "θ": {"angle": r"(Angle|by|cos|sin|cos\\|angle) ?θ",
           "frequencies": r"R_\{θ|θ for the frequencies",
-          "weights": r"weights? θ|θ \\leftarrow|\\leftarrow θ|= θ|θ -"},
+          "weights": r"weights? θ|θ \\leftarrow|\\leftarrow θ|= θ|θ -",
+          "parameters": r"f\(x, θ\)|θ\*|^θ|(\}|parameters|before any|in|of|by|some|different|all|several|no|any|same|"
+                        r"to|which) θ|θ (is|has|lists|says|can)"},
     "λ": {"variance": r"λ is the variance|λ_[k123]", "wavelength": r"wavelength λ",
           "curvature": r"λ be the curvature|ηλ|η λ|2/λ|λₘ|λ_\{|λ = \{curvature"},
     "π": {"circle": r"2π|π\)\)|2/π", "model": r"π( is|\$|\(y|_|, the model| the model)"},
@@ -48,6 +50,7 @@ MEANINGS = {
           "position": r"\[x, p\]|vector p|p W_P|p is the first sine|for p are",
           "part": r"its vector p|p_k",
           "exponent": r"N\^p",
+          "bits": r"2\^p|n - p|p bits of|log₂ p, of|p = \{p\}(: [pθ]| = ζ)",
           "probability": r"p\([xywAkbt]|ln p|log₂ p|log p|p = \{(p|prob)\}|· p = |p is (its|the) probability"},
     "k": {"top-k": r"k top-k|k off|k = \{k\} (alone|·)|most probable k|Top-k, k|the k most",
           "key": r"k_j|q ?· ?k|q, k|tanh\(q ?\+ ?k|· k_|k, v|k normed|key k",

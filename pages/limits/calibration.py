@@ -1,6 +1,7 @@
 """Calibration: how many of the tokens with a probability of 80 % came true, on a text that the model never read and, as
 the control, on its own samples.
 """
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -42,6 +43,7 @@ class Predictions:
     right: np.ndarray
     calibration: Calibration
     chance: np.ndarray
+    log_loss: float         # the mean of −ln p of the tokens that came, in nats; NaN where it was not taken
 
     @property
     def gap(self) -> float:
@@ -66,9 +68,12 @@ class Predictions:
         return 20 * len(self.right) + 8_000
 
 
-def predictions(confidence: np.ndarray, right: np.ndarray) -> Predictions:
-    """The predictions with their calibration and the errors of chance; confidence (M,), right (M,) bool."""
-    return Predictions(confidence, right, calibrate(confidence, right), chance_errors(confidence))
+def predictions(confidence: np.ndarray, right: np.ndarray, nats: np.ndarray | None = None) -> Predictions:
+    """The predictions with their calibration and the errors of chance; confidence (M,), right (M,) bool, nats (M,) −ln
+    p of what came.
+    """
+    return Predictions(confidence, right, calibrate(confidence, right), chance_errors(confidence),
+                       math.nan if nats is None else float(nats.mean()))
 
 
 def documents(source: str, seed: int, prompt: str) -> list[str]:
@@ -116,17 +121,21 @@ def draw(page: Lesson, run: Run) -> Reading:
                                 help=page.label("temperature_help"), **attached("temperature"))
         seed = own_seed(page, said=page.label("seed_help"))
     given, control = _given(run, source, seed), _control(page, run, temperature, seed, TEXTS, TOKENS)
+    blind = _given(run, source, seed, blind=True)
     name = page.label(f"source_{source}")
     title = page.label("calibration_title", source=name, ece=percent(given.calibration.expected_error),
                        chance=percent(given.usual_chance), verdict=page.label(given.verdict))
-    st.markdown(f"**{title}**")
-    left, right = st.container(key=f"{PREFIX}diagrams").columns(2, gap="medium", vertical_alignment="bottom")
+    score = page.label("log_losses", model=readable(given.log_loss), blind=readable(blind.log_loss))
+    st.markdown(f"**{title}** {score}")
+    left, right, third = st.container(key=f"{PREFIX}diagrams").columns(3, gap="medium", vertical_alignment="bottom")
     guess = guess_of(page, "calibration", run, (source, seed))
     with left:
         _diagram(page, given, "given", guess, source=name)
     with right:
         _diagram(page, control, "control", None, temperature=readable(temperature))
-    return Reading(_lines(page, given), _question(page, run, temperature, seed),
+    with third:
+        _diagram(page, blind, "blind", None)
+    return Reading(_lines(page, given, blind), _question(page, run, temperature, seed),
                    [calibrate, chance_errors, losses.own_predictions],
                    {"given.csv": lambda: _table(given), "control.csv": lambda: _table(control)},
                    f".st-key-{PREFIX}diagrams", title, _bins(page, given))
@@ -144,8 +153,10 @@ def _diagram(page: Lesson, result: Predictions, name: str, guess: float | None, 
         show(figures.counts(calibration, titles, **look(90, presenting=107)), f"{name}_counts")
 
 
-def _given(run: Run, source: str, seed: int) -> Predictions:
-    """The predictions on the first MOST_TOKENS of one of SOURCES."""
+def _given(run: Run, source: str, seed: int, blind: bool = False) -> Predictions:
+    """The predictions on the first MOST_TOKENS of one of SOURCES; `blind`: those of a reader that knows how often each
+    token comes, and no more.
+    """
     prompt = run.tokenizer.decode(run.own_ids) if source == "prompt" else ""
 
     def make() -> Predictions:
@@ -155,10 +166,11 @@ def _given(run: Run, source: str, seed: int) -> Predictions:
             room -= len(texts[-1])
             if room <= 0:
                 break
-        return predictions(*losses.top_predictions(run.loaded.runner, texts))
+        return predictions(*(losses.unigram_predictions(texts, run.tokenizer.end_of_text) if blind
+                             else losses.scored_predictions(run.loaded.runner, texts)))
 
-    return growing_results.made(run.loaded.key("calibration", source, seed * (source == "exercises"), prompt), make,
-                                lambda value: value.n_bytes)
+    return growing_results.made(run.loaded.key("calibration", source, seed * (source == "exercises"), prompt, blind),
+                                make, lambda value: value.n_bytes)
 
 
 def _control(page: Lesson, run: Run, temperature: float, seed: int, n_texts: int, n_tokens: int) -> Predictions:
@@ -174,7 +186,7 @@ def _control(page: Lesson, run: Run, temperature: float, seed: int, n_texts: int
                                   lambda value: value.n_bytes, page.label("writing"))
 
 
-def _lines(page: Lesson, given: Predictions) -> list[tuple[str, str]]:
+def _lines(page: Lesson, given: Predictions, blind: Predictions) -> list[tuple[str, str]]:
     calibration, n = given.calibration, given.calibration.n
     parts = {b: b.count / n * abs(b.share_right - b.confidence) for b in calibration.bins if b.count}
     top = max(parts, key=parts.get)
@@ -188,7 +200,11 @@ def _lines(page: Lesson, given: Predictions) -> list[tuple[str, str]]:
              rf"\frac{{{int(given.right.sum())}}}{{{n}}} - {latex_operand(given.confidence.mean())} = "
              rf"{latex_number(-given.gap)}"),
             (page.label("numbers_chance", n=len(given.chance)),
-             rf"\overline{{\mathrm{{ECE}}}}_{{\mathrm{{chance}}}} = {latex_number(given.chance.mean())}")]
+             rf"\overline{{\mathrm{{ECE}}}}_{{\mathrm{{chance}}}} = {latex_number(given.chance.mean())}"),
+            (page.label("numbers_log_loss"),
+             rf"-\frac{{1}}{{{n}}} \sum \ln p = {latex_number(given.log_loss)}, \qquad "
+             rf"{latex_number(blind.log_loss)} - {latex_number(given.log_loss)} = "
+             rf"{latex_number(round(blind.log_loss, 4) - round(given.log_loss, 4))}")]
 
 
 def _question(page: Lesson, run: Run, temperature: float, seed: int) -> Question:

@@ -259,3 +259,88 @@ def shares(tests: Sequence[str], scores: Mapping[str, Sequence[Proportion]], cha
         layers += [mine.mark_tick(thickness=2, strokeDash=[4, 3], **look),
                    mine.mark_text(dy=-13 * scale, fontSize=12 * scale, **look).encode(text=alt.Text("name:N"))]
     return overlaid(layers, theme, scale, height)
+
+
+# ---- structure or parameters -----------------------------------------------------------------------------------------
+
+WIDEST = 48             # bits of input, and the exponent of the most bits of parameters
+
+
+def plane(points: pd.DataFrame, picked: tuple[int, int], names: Mapping[str, str], theme: str, scale: float,
+          height: int) -> alt.LayerChart:
+    """The plane of n and log₂ p with the lines p = 2^n and p = ζ(n) = 2^(n−1), named points, and the picked one.
+
+    points: columns n, log_p, name, label and p. names: of the axes "n" and "p", of the lines "all" and "zeta", and of
+    the half-planes "parameters" and "structure".
+    """
+    ends = np.array([1.0, WIDEST])
+    powers = [0, 12, 24, 36, 48]
+    written = {0: "1", 12: "2¹²", 24: "2²⁴", 36: "2³⁶", 48: "2⁴⁸"}
+    x = quantity(alt.X, "n", names["n"], [0, WIDEST], values=powers, grid=True)
+    y = quantity(alt.Y, "log_p", names["p"], [0, WIDEST], values=powers, grid=True,
+                 labelExpr=by_index([written.get(k, "") for k in range(WIDEST + 1)]))
+    line = pd.DataFrame({"n": ends, "log_p": ends - 1, "floor": 0.0})
+    tone = colour("attention", theme, "ink")
+    below = (alt.Chart(line).mark_area(color=colour("attention", theme), opacity=0.16)
+             .encode(x=x, y=y, y2=alt.Y2Datum(0)))
+    zeta = alt.Chart(line).mark_line(color=tone, strokeWidth=2.5 * scale).encode(x=x, y=y)
+    table = (alt.Chart(pd.DataFrame({"n": ends, "log_p": ends})).encode(x=x, y=y)
+             .mark_line(color=colour("text", theme), strokeDash=[5, 4]))
+    words = pd.DataFrame([(1, 46, names["parameters"]), (27, 6, names["structure"])], columns=["n", "log_p", "text"])
+    said = alt.Chart(words).encode(x=x, y=y, text=alt.Text("text:N")).mark_text(
+        align="left", fontSize=13 * scale, fontWeight=600, color=colour("text", theme))
+    dots = alt.Chart(points).encode(x=x, y=y, tooltip=[*untitled("name"), *tips(n=names["n"], p=names["p"])])
+    marks = dots.mark_point(filled=True, size=70 * scale, opacity=1, color=colour("kept", theme, "ink"))
+    labels = haloed(alt.Chart(points[points["label"] != ""]).encode(x=x, y=y, text=alt.Text("label:N")), theme,
+                    align="left", dx=8 * scale, dy=-9 * scale, fontSize=12 * scale)
+    ring = (alt.Chart(pd.DataFrame({"n": [picked[0]], "log_p": [picked[1]]})).encode(x=x, y=y)
+            .mark_point(filled=False, size=240 * scale, strokeWidth=3, opacity=1, color=colour("key", theme, "ink")))
+    return overlaid([below, table, zeta, said, marks, *labels, ring], theme, scale, height)
+
+
+# ---- context ---------------------------------------------------------------------------------------------------------
+
+
+def by_distance(table: pd.DataFrame, quantity_: str, titles: tuple[str, str], theme: str, scale: float,
+                height: int) -> alt.LayerChart:
+    """A dot for each token by how far it stands from the end, the farthest at the left: "kl" on a logarithmic axis, or
+    "cosine". Values of 0 have no place on the logarithmic one.
+
+    table: columns back, token, kl, cosine, changed. titles: of the two axes.
+    """
+    rows = table[table["kl"] > 0] if quantity_ == "kl" else table
+    rows = rows.assign(shown=[readable(value) for value in rows[quantity_]])
+    x = alt.X("back:Q", title=titles[0], axis=alt.Axis(grid=False, tickMinStep=1),
+              scale=alt.Scale(reverse=True, nice=False, padding=14 * scale))
+    low, high = rows[quantity_].min(), rows[quantity_].max()
+    if quantity_ == "kl":
+        kind = alt.Scale(type="log", nice=False, domain=[low / 2, high * 4])
+        marks = {"labelExpr": POWER_OF_TEN, "values": [10.0 ** k for k in range(-12, 3) if low / 2 <= 10.0 ** k]}
+    else:
+        kind, marks = alt.Scale(nice=False, domain=[low - 0.05 * (1.02 - low), 1.02]), {"tickCount": 4}
+    y = alt.Y(f"{quantity_}:Q", title=titles[1], scale=kind,
+              axis=alt.Axis(grid=True, minExtent=44 * scale, maxExtent=44 * scale, **marks))
+    base = alt.Chart(rows).encode(x=x, y=y)
+    line = base.mark_line(color=colour("excluded", theme), strokeWidth=1)
+    dots = base.mark_point(filled=True, size=55 * scale, opacity=1, color=colour("kept", theme, "ink")).encode(
+        tooltip=[*untitled("token"), *tips(back=titles[0], shown=titles[1])])
+    names = haloed(base.encode(text=alt.Text("token:N")), theme, font=MONO, fontSize=11.5 * scale, dy=-10 * scale)
+    return overlaid([line, dots, *(names if quantity_ == "kl" and len(rows) < 40 else [])], theme, scale, height)
+
+
+# ---- tone ------------------------------------------------------------------------------------------------------------
+
+
+def tones(names: Sequence[str], found: Sequence[Proportion], title: str, theme: str, scale: float,
+          height: int) -> alt.LayerChart:
+    """The share of each tone as a mark on its own line, its 95 % interval as a line; title: of the axis."""
+    frame = pd.DataFrame([{"row": name, "share": one.share, "low": one.interval[0], "high": one.interval[1],
+                           "shown": f"{one.right} / {one.n} = {readable(one.share)}"}
+                          for name, one in zip(names, found)])
+    y = alt.Y("row:N", sort=list(names), title=None, axis=alt.Axis(labelLimit=260, labelFontSize=13 * scale))
+    tone = kinds(alt.Color, "row", dict(zip(names, (colour(m, theme, "ink") for m in ("kept", "key")))))
+    base = alt.Chart(frame).encode(y=y, color=tone)
+    lines = base.mark_rule(strokeWidth=2 * scale).encode(x=alt.X("low:Q", title=title), x2=alt.X2("high:Q"))
+    marks = base.mark_point(filled=True, size=110 * scale, opacity=1).encode(
+        x=quantity(alt.X, "share", title, [0, 1], **QUARTERS), tooltip=[*untitled("row"), *tips(shown=title)])
+    return overlaid([lines, marks], theme, scale, height)

@@ -23,6 +23,7 @@ from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, percent, plain_number, probability, readable
 from core.model.transformer import Transformer
+from pages.limits import components
 from pages.limits.shared import PREFIX, captioned_choice, keep, read
 
 METHODS = ("gradient", "integrated", "removed", "replaced", "rollout")
@@ -108,8 +109,12 @@ def draw(page: Lesson, run: Run) -> Reading:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         with st.popover(page.label("target"), help=page.label("target_help")):
             page.named_token(short, len(short.token_ids) - 1)
-        for name in ("control", "baseline", "steps")[:2 if reader.present() else 3]:
+        captioned_choice(page, "detail")
+        for name in () if read("detail") == "components" else ("control", "baseline", "steps")[
+                :2 if reader.present() else 3]:
             captioned_choice(page, name)
+    if read("detail") == "components":
+        return components.draw(page, short, _target(short))
     scene = _scene(short)
     title = _title(page, scene)
     st.markdown(f"**{title}**")

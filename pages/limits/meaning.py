@@ -98,7 +98,14 @@ def draw(page: Lesson, run: Run) -> Reading:
     return Reading(_lines(page, scene), _question(page, run, scene),
                    [word_order.items, word_order.answered, word_order.score, Proportion],
                    {"items.csv": lambda: _table(page, scene), "scores.csv": lambda: _scores(page, scene)},
-                   f".st-key-{PREFIX}shares", title, _scores(page, scene))
+                   f".st-key-{PREFIX}shares", title, _scores(page, scene), below=lambda: _positions(page))
+
+
+def _positions(page: Lesson) -> None:
+    """Draw the three positions of the debate, and what each would predict of these tests."""
+    if not reader.present():
+        with st.container(key=f"{PREFIX}positions"):
+            st.markdown(page.text("positions"))
 
 
 def _scene(page: Lesson, run: Run) -> Scene:

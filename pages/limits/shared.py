@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import streamlit as st
 
+from core.analysis.boolean_functions import FAMILIES
 from core.app.base.markdown import escaped
 from core.app.compute import cache
 from core.app.frame import Lesson, charts, selection_controls, views
@@ -30,13 +31,14 @@ SETTINGS = Settings("limits", {
     "temperature": Setting(1.0, low=0.2, high=2),
     # inputs
     "control": Setting("none", options=("none", "random", "other")),
+    "detail": Setting("tokens", options=("tokens", "components")), "component": Setting(-1, low=-1),
     "baseline": Setting("end", options=("end", "zero")),        # of integrated gradients
     "steps": Setting("64", options=("8", "64", "256")),          # gradients in its sum
     # the picked token; −1: the one whose removal changes most
     "token": Setting(-1, low=-1),
     # words
     "pair": Setting("girl", options=(*contrasts.sets()["pairs"], "own")),
-    "span": Setting("one", options=("one", "all")),              # one sentence, or all of them
+    "span": Setting("one", options=("one", "all", "tone")),      # one sentence, all of them, or calm and rude ones
     "sentence": Setting(0, low=0, high=len(contrasts.sets()["sentences"]) - 1),
     "by": Setting("probability", options=("probability", "ratio")),
     # the index of the changed word in the prompt; −1: the first word that occurs in the pairs, else the last word
@@ -47,6 +49,11 @@ SETTINGS = Settings("limits", {
     "test": Setting("agreement", options=tuple(word_order.TESTS)),
     "n": Setting("40", options=("20", "40", "80")),
     "item": Setting(0, low=0, high=79),                          # the picked item
+    # structure: the family of functions of `inputs` bits, the bits of a weight, the inputs that a table says
+    "family": Setting("threshold", options=FAMILIES), "inputs": Setting("3", options=("1", "2", "3")),
+    "weight_bits": Setting("2", options=("1", "2", "3", "4")), "entries": Setting(5, low=0, high=8),
+    "function": Setting(-1, low=-1, high=255),                   # the picked one; −1: parity
+    "wide": Setting(28, low=1, high=48), "budget": Setting(26, low=0, high=48),      # n, and p = 2^budget, of the bound
     "seed": Setting(1, low=0, high=999_999),                     # of calibration's samples and of the items of meaning
 })
 read, among, keep, attached = SETTINGS.read, SETTINGS.among, SETTINGS.keep, SETTINGS.attached

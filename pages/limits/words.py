@@ -1,6 +1,7 @@
 """Words: one sentence with one word changed, the change of the next token's distribution, and whether many sentences
 show the same change.
 """
+import dataclasses
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from core.figures.numbers import bracketed, latex_number, latex_operand, percent
 from core.language import contrasts
 from core.language.contrasts import Contrast, Spread, fitted
 from pages.limits import charts as figures
+from pages.limits import tone
 from pages.limits.shared import PREFIX, attached, choice, read, show
 
 N_PRESENT = 6                   # counted words that a projector has room for
@@ -121,10 +123,19 @@ def draw(page: Lesson, run: Run) -> Reading:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         name = choice(page, "pair")
         span = choice(page, "span", ("one",) if name == "own" else None)
+    if span == "tone":
+        return dataclasses.replace(tone.draw(page, run), below=lambda: _harms(page))
     if span == "all":
         return _sentences(page, run, name)
     pair = _typed(page, run) if name == "own" else _listed(page, name)
-    return _sentence(page, run, pair or listed("girl", [0]))
+    return dataclasses.replace(_sentence(page, run, pair or listed("girl", [0])), below=lambda: _harms(page))
+
+
+def _harms(page: Lesson) -> None:
+    """Draw the list of the harms that the lectures name: what is shown of each, and what is left out and why."""
+    if not reader.present():
+        with st.container(key=f"{PREFIX}harms"):
+            st.markdown(page.text("harms"))
 
 
 def _listed(page: Lesson, name: str) -> Pair:

@@ -57,7 +57,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     trained = checkpoints.bundled_config(f"positions-{picked}").n_context
     inside, beyond = parts(losses[picked], trained)
     table = _table(page, losses)
-    st.markdown(f"**{_title(page, picked, inside, beyond, trained)}** {_above(page, table, picked)}")
+    st.markdown(f"**{_title(page, picked, inside, beyond, trained)}** {_mask_alone(page, losses, picked, trained)} "
+                f"{_above(page, table, picked)}")
     titles = (page.label("measured_position"), page.label("measured_nats"), page.label("measured_end", trained=trained))
     charts.draw(f"{PREFIX}_", figures.losses_by_position(table, picked, trained, titles, reader.theme(), reader.scale(),
                                                          HEIGHTS[reader.present()]), "losses")
@@ -83,6 +84,16 @@ def _title(page: Lesson, scheme: str, inside: float, beyond: float, trained: int
     return page.label("measured_ends" if math.isnan(beyond) else "measured_beyond",
                       scheme=page.label(f"scheme_{scheme}"), inside=f"{inside:.4f}", beyond=f"{beyond:.4f}",
                       difference=written(f"{_rounded_change(inside, beyond):+.4f}"), trained=trained)
+
+
+def _mask_alone(page: Lesson, losses: LossesByScheme, picked: str, trained: int) -> str:
+    """What the model without positions loses to the best inside the trained length, and gains on the worst."""
+    inside = {scheme: parts(of, trained)[0] for scheme, of in losses.items()}
+    best, worst = min(inside, key=inside.get), max(inside, key=inside.get)
+    if picked != "none" or picked in (best, worst):
+        return ""
+    return page.label("measured_mask", gap=f"{inside[picked] - inside[best]:.2f}", best=page.label(f"scheme_{best}"),
+                      under=f"{inside[worst] - inside[picked]:.2f}", worst=page.label(f"scheme_{worst}"))
 
 
 def _rounded_change(inside: float, beyond: float) -> float:

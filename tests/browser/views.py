@@ -87,9 +87,13 @@ LESSONS = {
                    "bottleneck": View(".st-key-recurrence_alignment")},
     "limits": {"facts": View(".foot .verdict"), "memory": View(".st-key-limits_memory_nats"),
                "calibration": View(".st-key-limits_control_counts"),
-               "inputs": View(".inputs-picture"), "inputs, random": View(".inputs-picture", (("control", "random"),)),
+               "inputs": View(".inputs-picture"),
+               "inputs, components": View(".limits_components .reading", (("detail", "components"),)),
+               "inputs, random": View(".inputs-picture", (("control", "random"),)),
                "words": View(".st-key-limits_movers"), "words, all": View(".st-key-limits_spreads", (("span", "all"),)),
-               "meaning": View(".st-key-limits_shares")},
+               "words, tone": View(".st-key-limits_tone", (("span", "tone"),)),
+               "meaning": View(".st-key-limits_shares"), "context": View(".st-key-limits_context_cosine"),
+               "structure": View(".limits_functions .bits")},
 }
 
 

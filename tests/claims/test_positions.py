@@ -28,7 +28,9 @@ def test_the_strongest_axes_are_slow_waves():
     assert turns.tolist() == sorted(turns.tolist()) and turns.max() < 10       # half waves over 256 positions
 
 
-@claims("positions.md", "Six models of about a million parameters",
+@shows("D18")
+@claims("positions.md", "it loses little to the best, and less than nothing to one that adds sine waves to the stream",
+        "in these six runs it is not the best one", "Six models of about a million parameters",
         "Learned positions stop, as they have no row there. Sinusoids are met at angles that never were in training, "
         "added to the stream at full strength, and the model breaks down. Rotary holds for about sixty positions, then "
         "its loss rises by some 0.4 nats and stays there. A line that stays level or falls on has found a use for "
@@ -43,6 +45,10 @@ def test_what_breaks_beyond_the_length_of_training():
         assert model.config.n_context == 128 and 0.8e6 < model.n_parameters < 1.2e6
         nats[scheme] = [part.nats_per_token for part in lengths.bundled(f"positions-{scheme}")]
     assert len(nats["learned"]) == 2 and all(line[1] < line[0] for line in nats.values())
+    first = {scheme: (line[0] + line[1]) / 2 for scheme, line in nats.items()}
+    assert min(first, key=first.get) == "rotary" and 0.2 < first["none"] - first["rotary"] < 0.3
+    assert max(first, key=first.get) == "sinusoidal" and first["sinusoidal"] > first["none"] + 0.5
+    assert first["alibi"] < first["learned"] and first["relative"] < first["learned"]
     inside, beyond = ({scheme: line[part] for scheme, line in nats.items() if scheme != "learned"} for part in (1, -1))
     assert inside["sinusoidal"] < 6 and beyond["sinusoidal"] > 11
     rotary = nats["rotary"]

@@ -108,7 +108,8 @@ _ALL = (
     Entry("architectures", "use", ("attention", "mlp"),
           ("design", "blank", "translate", "cost"), ("norms", "activations", "record")),
     Entry("recurrence", "use", ("attention",), ("unrolled", "gradient", "serial", "copy", "bottleneck")),
-    Entry("limits", "use", ("sample",), ("facts", "memory", "calibration", "inputs"), ("words", "meaning")),
+    Entry("limits", "use", ("sample",),
+          ("facts", "memory", "calibration", "inputs"), ("words", "meaning", "context", "structure")),
 )
 
 

@@ -22,7 +22,8 @@ UNREAD = {
     "training": {"live": ("task", "text"), "tuning": ("asked", "prompt"), "schedules": NEVER},
     "architectures": dict.fromkeys(("blank", "translate", "cost", "record"), NEVER),
     "recurrence": dict.fromkeys(("gradient", "serial", "copy", "bottleneck"), NEVER),
-    "limits": {"facts": NEVER, "memory": NEVER, "calibration": NEVER, "words": ("pair", "own"), "meaning": NEVER},
+    "limits": {"facts": NEVER, "memory": NEVER, "calibration": NEVER, "words": ("pair", "own"), "meaning": NEVER,
+               "structure": NEVER},
 }
 # the views that show a bundled model of their own: its name, and the setting with which they show the chosen one
 OWN_MODEL = {

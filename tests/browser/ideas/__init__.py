@@ -14,3 +14,9 @@ def seen(*ideas: str) -> Callable[[Callable[[Page], None]], Callable[[Page], Non
         CHECKS.update(dict.fromkeys(ideas, check))
         return check
     return mark
+
+
+def formulas(page: Page) -> list[str]:
+    """What stands under In numbers, as LaTeX."""
+    page.locator(".st-key-lesson_numbers annotation").first.wait_for(state="attached")
+    return page.locator(".st-key-lesson_numbers annotation").all_text_contents()

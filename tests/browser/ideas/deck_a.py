@@ -1,15 +1,18 @@
 """What is seen of lecture A, idea by idea."""
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
+import torch
 from playwright.sync_api import Page
 
 from core.figures.numbers import probability
 from core.model.intervention import Intervention
-from tests.browser.ideas import seen
+from tests.browser.ideas import formulas, seen
 from tests.claims.passes import opening
-from tests.helpers.messages import value_of
+from tests.helpers.messages import numbers_in, value_of
 
 
 @seen("A12")
@@ -99,3 +102,33 @@ def the_heads_stand_side_by_side_as_wide_as_x(page: Page) -> None:
     page.get_by_role("radio", name="512, 8, 64").click()
     page.locator(".heads_shapes .shape", has_text="512").first.wait_for()
     assert said() == [f"[{n} × 512]", f"8 × [{n} × 64]", f"[{n} × 512]", f"[{n} × 512]"]
+
+
+@seen("A31")
+def each_harm_is_listed_with_what_is_shown_and_what_is_left_out(page: Page) -> None:
+    assert page.locator(".st-key-limits_movers").count() == 1
+    rows = page.locator(".st-key-limits_harms tbody tr")
+    assert rows.count() == 6 and all(word in " ".join(rows.all_inner_texts()) for word in
+                                     ("Stereotypes", "Toxic", "Misinformation", "Privacy", "Copyright", "confidence"))
+    assert all(cell for row in rows.all() for cell in row.locator("td").all_inner_texts())
+
+
+@seen("A11")
+def two_learned_rows_have_the_cosine_of_the_models_matrix(page: Page) -> None:
+    [said] = [formula for formula in formulas(page) if formula.startswith(r"\cos")]
+    i, j = map(int, re.findall(r"P_\{(\d+)\}", said)[:2])
+    rows = opening().model.P.detach().double()
+    assert numbers_in(said)[-1] == pytest.approx(float(torch.cosine_similarity(rows[i], rows[j], dim=0)), abs=1e-4)
+
+
+@seen("A30")
+def what_was_never_taught_is_answered_and_wrong(page: Page) -> None:
+    marked = page.locator(".limits_facts svg text", has_text="✗").all_inner_texts()
+    assert marked and all(0 < float(re.search(r"0?\.\d+|1", text)[0]) <= 1 for text in marked)
+
+
+@seen("A32")
+def what_was_read_often_is_recited_and_its_twin_is_not(page: Page) -> None:
+    said = re.findall(r"(\d+) of (\d+) tokens recited", page.locator(".limits_recital").inner_text())
+    (n, whole), (other, of) = ((int(a), int(b)) for a, b in said)
+    assert n == whole > 40 and other < 0.1 * of

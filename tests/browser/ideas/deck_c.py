@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.ideas import seen
+from tests.browser.ideas import formulas, seen
 from tests.helpers.messages import numbers_in, value_of
 
 
@@ -75,3 +75,20 @@ def a_half_mixture_leaves_the_line(page: Page) -> None:
     first, last, _ = numbers_in(formulas[0])
     assert (first + last) / 2 == pytest.approx(average, abs=1e-4) and abs(output - average) > 1e-3
     assert 0.05 < away < 1 and page.locator(".st-key-attention_bend canvas, .st-key-attention_bend svg").count() > 0
+
+
+@seen("C14")
+def a_result_is_a_part_of_the_word_plus_a_part_of_the_position(page: Page) -> None:
+    [said] = [formula for formula in formulas(page) if re.fullmatch(r"-?[\d.]+ \+ \(-?[\d.]+\) = -?[\d.]+", formula)]
+    word, position, whole = numbers_in(said)
+    assert word + position == pytest.approx(whole, abs=2e-4) and position
+
+
+@seen("C22")
+def every_place_further_back_multiplies_the_weight_by_one_factor(page: Page) -> None:
+    found = formulas(page)
+    [slope] = [formula for formula in found if formula.startswith("m = ")]
+    [weight] = [formula for formula in found if formula.startswith(r"\alpha_")]
+    m, (i, j) = numbers_in(slope)[-1], map(int, re.match(r"\\alpha_\{(\d+),(\d+)\}", weight).groups())
+    by_hand = math.exp(-m * (i - j)) / sum(math.exp(-m * distance) for distance in range(i + 1))
+    assert numbers_in(weight)[-1] == pytest.approx(by_hand, abs=2e-4)

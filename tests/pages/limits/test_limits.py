@@ -53,7 +53,7 @@ def run() -> Run:
 @pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS.keys())
 def test_every_view_bears_every_prompt(prompt: str | None):
     at = open_at(view="calibration", source="prompt", **({} if prompt is None else {"prompt": prompt}))
-    assert fine(at) and len(formulas(at)) == 4
+    assert fine(at) and len(formulas(at)) == 5
     for view in ("facts", "memory"):
         assert fine(turn(at, view=view)), view
 
@@ -263,9 +263,22 @@ def test_predictions_are_the_models_own(run: Run):
                               for best, true in zip(probs.argmax(-1), [*ids, run.tokenizer.end_of_text]))
 
 
+def test_a_reader_of_frequencies_is_calibrated_and_useless(run: Run):
+    """The log loss of the model from its own pass; that of the frequencies is their entropy."""
+    ids = run.tokenizer.encode("The cat sat on the mat. The dog sat on the cat. The cat ran.")
+    targets, first = [*ids, run.tokenizer.end_of_text], run.tokenizer.end_of_text
+    log_probs = run.model(torch.tensor([first, *ids])).logits.double().log_softmax(-1)
+    _, _, nats = losses.scored_predictions(run.model, [np.array(ids)])
+    assert sorted(nats) == pytest.approx(sorted(-float(row[t]) for row, t in zip(log_probs, targets)), abs=1e-4)
+    said, right, nats = losses.unigram_predictions([np.array(ids)], first)
+    shares = np.array([targets.count(t) / len(targets) for t in set(targets)])
+    assert nats.mean() == pytest.approx(-(shares * np.log(shares)).sum())
+    assert right.mean() == pytest.approx(said[0]) == max(shares) and calibrate(said, right).expected_error < 1e-12
+
+
 def test_the_error_is_the_sum_of_its_terms_and_the_question_is_right(run: Run):
     at = open_at(view="calibration", source="exercises", seed="5")
-    first, ece, gap, chance = formulas(at)
+    first, ece, gap, chance, score = formulas(at)
     count, n, right, again, said, part = numbers_in(first)
     assert count == again and count / n * abs(right / count - said) == pytest.approx(part, abs=1e-4)
     *terms, total = numbers_in(ece)
@@ -273,6 +286,7 @@ def test_the_error_is_the_sum_of_its_terms_and_the_question_is_right(run: Run):
     true, all_of, mean, result = numbers_in(gap)
     assert all_of == n and true / n - abs(mean) == pytest.approx(result, abs=1e-4) and 0 < numbers_in(chance)[-1] < 0.05
     assert any(m.value.startswith("**New exercises") for m in at.markdown)
+    assert score.startswith("-") and numbers_in(score)[-1] > 2, "a reader of frequencies is calibrated and knows little"
     answer(at, "temperature_0.5", 1)
     answer(turn(at, temperature=0.4, seed=6), "temperature_2", 0)
 

@@ -230,3 +230,20 @@ def test_a_test_without_words_to_shuffle_is_not_asked_about():
     asked = {test: bool(word_order.items(test, 20, 1)[0].context.split()) for test in word_order.TESTS}
     for test in ("taught", "roles"):
         assert is_asked("meaning", limits_test=test, limits_n="20") == asked[test]
+
+
+# ---- structure -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("query, count, seen", [({}, 72, 0), ({"limits_weight_bits": "3"}, 104, 0),
+                                                ({"limits_inputs": "2", "limits_weight_bits": "4"}, 14, 1),
+                                                ({"limits_family": "table", "limits_entries": "3"}, 8, 0)])
+def test_how_many_functions_a_family_reaches(query: dict, count: int, seen: int):
+    """Thresholds with weights −3, −1, 1, 3 in plain loops; all others by Muroga's counts, and 2³."""
+    found = told(ask("limits", "structure", **query), "structure", 1)
+    assert found["answer"] == count and found["true"] == statements("limits", "structure")[seen]
+    if not query:
+        steps, inputs = (-3, -1, 1, 3), [(x, y, z) for z in (0, 1) for y in (0, 1) for x in (0, 1)]
+        functions = {tuple(a * x + b * y + c * z + e > 0 for x, y, z in inputs)
+                     for a in steps for b in steps for c in steps for e in steps}
+        assert len(functions) == count

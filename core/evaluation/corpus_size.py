@@ -1,0 +1,44 @@
+"""How small the training text of a bundled model can be made without loss: `python -m core.evaluation.corpus_size
+CORPUS` measures the texts of `stories` once more (some minutes) and keeps the result in assets/teaching/.
+"""
+import json
+import lzma
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from core.files import ASSETS, read_json
+from core.training import corpus
+from core.training.recipes import STORIES_TEXTS, stories_tokenizer
+
+FILE = ASSETS / "teaching" / "corpus_size.json"
+
+
+@dataclass(frozen=True)
+class CorpusSize:
+    """The different texts of a training, each once: their files, bytes and tokens, and their bytes after LZMA."""
+
+    files: int
+    bytes: int
+    tokens: int
+    lzma_bytes: int
+
+
+def measure(folder: Path, names: list[str]) -> CorpusSize:
+    """The size of these files of the corpus."""
+    texts = {name: corpus.corpus_documents(folder, name) for name in names}
+    tokens = sum(len(ids) for documents in texts.values()
+                 for ids in corpus.tokenize(documents, stories_tokenizer()).documents)
+    whole = "\n".join(document for documents in texts.values() for document in documents).encode()
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 9, "dict_size": 1 << 26}]     # a window over all of it
+    return CorpusSize(len(names), len(whole), tokens, len(lzma.compress(whole, format=lzma.FORMAT_XZ, filters=filters)))
+
+
+def kept() -> CorpusSize:
+    """The size of the texts of `stories`, as it was measured."""
+    return CorpusSize(**read_json(FILE))
+
+
+if __name__ == "__main__":
+    size = measure(Path(sys.argv[1]), [name for name, _ in STORIES_TEXTS])
+    FILE.write_text(json.dumps(asdict(size), indent=1) + "\n")
