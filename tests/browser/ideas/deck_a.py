@@ -99,3 +99,18 @@ def the_heads_stand_side_by_side_as_wide_as_x(page: Page) -> None:
     page.get_by_role("radio", name="512, 8, 64").click()
     page.locator(".heads_shapes .shape", has_text="512").first.wait_for()
     assert said() == [f"[{n} × 512]", f"8 × [{n} × 64]", f"[{n} × 512]", f"[{n} × 512]"]
+
+
+@seen("A25")
+def losses_come_in_one_by_one_or_all_at_once(page: Page) -> None:
+    blocks = opening().model.config.n_layers
+
+    def counts() -> list[int]:
+        return [page.locator(f".recurrence_waiting .loss.{row}.done").count() for row in ("recurrent", "transformer")]
+
+    n = page.locator(".recurrence_waiting .loss.recurrent").count()
+    assert counts() == [blocks, n]
+    page.locator(".recurrence_waiting").get_by_title("One step back").click()
+    assert counts() == [blocks - 1, 0]
+    page.locator(".recurrence_waiting").get_by_title("To the end").click()
+    assert counts() == [n, n]
