@@ -114,3 +114,13 @@ def losses_come_in_one_by_one_or_all_at_once(page: Page) -> None:
     assert counts() == [blocks - 1, 0]
     page.locator(".recurrence_waiting").get_by_title("To the end").click()
     assert counts() == [n, n]
+
+
+@seen("A29")
+def what_was_collected_and_what_was_read_stand_as_two_bars(page: Page) -> None:
+    bars = page.locator(".st-key-architectures_mixture .mark-rect path")
+    wide = [bar.bounding_box()["width"] for bar in bars.all()]
+    assert len(wide) == 8
+    collected, read = ([part / sum(row) for part in row] for row in (wide[:4], wide[4:]))
+    assert collected == pytest.approx([410 / 499, 19 / 499, 67 / 499, 3 / 499], abs=0.01)
+    assert read == pytest.approx([60 / 101, 22 / 101, 16 / 101, 3 / 101], abs=0.01)

@@ -75,3 +75,22 @@ def a_half_mixture_leaves_the_line(page: Page) -> None:
     first, last, _ = numbers_in(formulas[0])
     assert (first + last) / 2 == pytest.approx(average, abs=1e-4) and abs(output - average) > 1e-3
     assert 0.05 < away < 1 and page.locator(".st-key-attention_bend canvas, .st-key-attention_bend svg").count() > 0
+
+
+@seen("C26")
+def half_the_side_of_a_patch_makes_sixteen_times_the_pairs(page: Page) -> None:
+    def square() -> tuple[int, float]:
+        rect = page.locator(".architecture_pieces rect.image")
+        return int(rect.get_attribute("data-n")), float(rect.get_attribute("width")) ** 2
+
+    picture = page.locator(".architecture_pieces")
+    slider = picture.locator(".size input")
+    slider.focus()
+    before = square()
+    while "8 × 8" not in picture.locator(".size span").inner_text():
+        slider.press("ArrowLeft")
+    after = square()
+    assert before[0] == (224 // 16) ** 2 and after[0] == (224 // 8) ** 2
+    assert after[1] == pytest.approx(16 * before[1], rel=0.02)
+    others = [int(rect.get_attribute("data-n")) for rect in picture.locator("rect.square:not(.image)").all()]
+    assert others == [512, 1500, 51]
