@@ -47,11 +47,12 @@ class Hardware:
 
 @dataclass(frozen=True)
 class Record:
-    """All tables. translation and corpora: (the source, one dict a row)."""
+    """All tables. translation, corpora and mixture, what GPT-3 read: (the source, one dict a row)."""
 
     models: tuple[Model, ...]
     translation: tuple[str, tuple[dict, ...]]
     corpora: tuple[str, tuple[dict, ...]]
+    mixture: tuple[str, tuple[dict, ...]]
     hardware: dict[str, Hardware]
 
 
@@ -59,7 +60,7 @@ class Record:
 def load() -> Record:
     """The tables, models by their month."""
     record = json.loads(FILE.read_text(encoding="utf-8"))
-    tables = {key: (record[key]["source"], tuple(record[key]["rows"])) for key in ("translation", "corpora")}
+    tables = {key: (record[key]["source"], tuple(record[key]["rows"])) for key in ("translation", "corpora", "mixture")}
     models = sorted((Model(**fields) for fields in record["models"]), key=lambda model: model.released)
     return Record(tuple(models), **tables,
                   hardware={key: Hardware(**fields) for key, fields in record["hardware"].items()})

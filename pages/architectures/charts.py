@@ -141,3 +141,15 @@ def amounts(rows: pd.DataFrame, axis_title: str, *, theme: str, scale: float, he
     texts = base.mark_text(align="left", dx=5, fontSize=12 * scale, color=colour("muted", theme)).encode(
         x=alt.X("value:Q"), text=alt.Text("shown:N"))
     return framed(bars + texts, theme, scale, height=height)
+
+
+def mixture(rows: pd.DataFrame, order: list[str], *, theme: str, scale: float, height: int) -> alt.TopLevelMixin:
+    """Stacked bars of one length. rows: bar, part, order (of the parts), share, shown (the amount as text)."""
+    inks = [colour(meaning, theme) for meaning in ("attention", "key", "mlp", "residual")]
+    base = alt.Chart(rows).encode(
+        x=alt.X("share:Q", stack="zero", title=None, axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])),
+        y=alt.Y("bar:N", sort=None, title=None), order=alt.Order("order:Q"), tooltip=tips(part=" ", shown="  "))
+    bars = base.mark_bar(size=22 * scale).encode(color=alt.Color(
+        "part:N", sort=order, scale=alt.Scale(domain=order, range=inks),
+        legend=alt.Legend(orient="top", title=None, symbolType="square")))
+    return framed(bars, theme, scale, height=height)

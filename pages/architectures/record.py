@@ -10,6 +10,7 @@ from core.app.state import Run, reader
 from core.cost import built_models, scaling_laws
 from core.figures.numbers import grouped, latex_number, readable, superscript
 from pages.architectures import charts as figures
+from pages.architectures import pieces
 from pages.architectures.shared import PREFIX, SETTINGS, attached, choice, prefixed, read, show
 
 CHART, PRESENT_CHART = 370, 335      # px
@@ -47,6 +48,8 @@ def draw(page: Lesson, run: Run) -> Reading:
         picked = [choice(page, further)] if further else []
     if view == "models":
         return _models(page, *picked, guess_of(page, "record", run) if picked == ["parameters"] else None)
+    if view == "pieces":
+        return pieces.draw(page)
     return {"scaling": _scaling, "translation": _translation, "data": _data}[view](page, *picked)
 
 
@@ -262,22 +265,41 @@ def _data(page: Lesson) -> Reading:
         st.markdown(f"**{title}**")
         frame = pd.DataFrame([{"name": row["name"], "value": row["gigabytes"],
                                "shown": f"{row['gigabytes']} GB, {row['kind']}"} for row in rows])
-        show("corpora", figures.amounts, frame, page.label("axis_gigabytes"), height=_height(10))
+        show("corpora", figures.amounts, frame, page.label("axis_gigabytes"), height=_height(120))
+        _mixture(page)
     with right:
         st.markdown(page.text("pipeline"))
-    lines = [(page.label("numbers_image"), r"\left(\frac{224}{16}\right)^2 = 196"),
-             (page.label("numbers_sound"), r"\frac{30}{0.01 \cdot 2} = 1500"),
-             (page.label("numbers_video"), r"\frac{16}{2} \cdot \left(\frac{224}{16}\right)^2 = 1568")]
+    _, mix = built_models.load().mixture
+    web, everything = mix[0]["billions"], sum(row["billions"] for row in mix)
+    lines = [(page.label("numbers_collected"), rf"\frac{{{web}}}{{{everything}}} = {latex_number(web / everything)}"),
+             (page.label("numbers_read"),
+              r", \qquad ".join(rf"\frac{{{row['percent']} / 100 \cdot 300}}{{{row['billions']}}} = "
+                                rf"{latex_number(3 * row['percent'] / row['billions'])}" for row in (mix[0], mix[-1])))]
     table = page.table([(row["name"], f"{row['gigabytes']} GB", row["kind"], row["updated"]) for row in rows],
                        "name", "size", "kind", "updated", labels="corpora")
-    return Reading(lines, _patch_question(page), [built_models.load],
+    return Reading(lines, _read_question(page), [built_models.load],
                    {"corpora.csv": lambda: pd.DataFrame(rows).assign(source=source)},
                    f".st-key-{PREFIX}corpora", title, table, explanation="record_data")
 
 
-def _patch_question(page: Lesson) -> Question:
-    """By which factor the number of pairs in attention grows with patches of half the width."""
-    pairs = [((224 // side) ** 2) ** 2 for side in (16, 8)]
-    options = [2, 4, 16, 64]
-    return page.question("patches", [page.label("patches_option", n=option) for option in options],
-                         options.index(pairs[1] // pairs[0]), before=pairs[0], after=pairs[1])
+def _mixture(page: Lesson) -> None:
+    """Two bars of one length: what was collected for GPT-3, and what was drawn from it."""
+    source, mix = built_models.load().mixture
+    everything = sum(row["percent"] for row in mix), sum(row["billions"] for row in mix)
+    rows = [{"bar": page.label(f"mix_{bar}"), "part": row["name"], "order": order,
+             "share": row[key] / whole, "shown": said.format(row[key])}
+            for bar, key, whole, said in (("collected", "billions", everything[1], "{} · 10⁹ tokens"),
+                                          ("read", "percent", everything[0], "{} %"))
+            for order, row in enumerate(mix)]
+    show("mixture", figures.mixture, pd.DataFrame(rows), [row["name"] for row in mix],
+         height=round(130 * reader.scale()))
+    page.note(page.label("mix_note", source=source))
+
+
+def _read_question(page: Lesson) -> Question:
+    """How often GPT-3 met each text of its smallest part, against the largest."""
+    _, mix = built_models.load().mixture
+    times = [3 * row["percent"] / row["billions"] for row in mix]
+    options = [row["name"] for row in mix]
+    return page.question("read", options, int(np.argmax(times)), said="; ".join(
+        f"{name}: {readable(often, 2)}" for name, often in zip(options, times)))

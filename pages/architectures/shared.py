@@ -27,7 +27,8 @@ SETTINGS = Settings("architectures", {
     "central": Setting(1, low=0, high=4),
     "drawn": Setting(2, low=0, high=6),
     "seed": Setting(0, low=0, high=9999),             # likewise, of the random keys
-    "record": Setting("models", options=("models", "scaling", "translation", "data")),
+    "record": Setting("models", options=("models", "scaling", "translation", "data", "pieces")),
+    "patch": Setting(16, low=8, high=56),             # points of a side
     "measure": Setting("parameters", options=("parameters", "tokens", "compute", "energy")),
     "pair": Setting("en_de", options=("en_de", "en_fr")),
     "parameters": Setting(175.0, low=1e-6, high=1e5), # of the calculator, in billions

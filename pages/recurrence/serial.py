@@ -1,4 +1,6 @@
-"""Serial: a recurrent pass, token after token, timed against one parallel pass of attention on this machine."""
+"""Serial: the losses of a text waited for, step by step; and a recurrent pass, token after token, timed against one
+parallel pass of attention on this machine.
+"""
 import pandas as pd
 import streamlit as st
 
@@ -10,8 +12,8 @@ from core.figures.lines import Axis
 from core.figures.numbers import grouped, readable
 from core.learning import recurrent_cells
 from core.learning.recurrent_cells import Timing
-from pages.recurrence import recorded
-from pages.recurrence.shared import chart_height, line_frame, named, network_names, read, show_lines
+from pages.recurrence import recorded, waiting
+from pages.recurrence.shared import chart_height, choice, line_frame, named, network_names, read, show_lines
 
 LENGTHS = (32, 64, 128, 256, 512, 1024, 2048)
 WORK = {"rnn": sequence_work.recurrent, "attention": sequence_work.attention, "pairs": sequence_work.attention_pairs}
@@ -22,7 +24,11 @@ PIECES = 8                      # into which the question cuts the text
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How long one pass of attention takes in the recorded run, against the recurrent network's time."""
+    """How long one pass of attention takes in the recorded run, against the recurrent network's time; not asked where
+    losses are waited for.
+    """
+    if _waits(run):
+        return None
     d = int(read("width"))
     timings = recorded.race(d)
     if not timings or job_controls.job_of(page, ("serial", d)) is not None:
@@ -40,9 +46,23 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
                       {"n": grouped(last.n), "d": d, "rnn": _milliseconds(last.rnn)}, d)
 
 
+def _waits(run: Run) -> bool:
+    return read("race") == "losses" and waiting.is_for(run)
+
+
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument and return what it shows."""
+    if not _waits(run):
+        return _times(page, run)
+    choice(page, "race")
+    return waiting.draw(page, run)
+
+
+def _times(page: Lesson, run: Run) -> Reading:
+    """The charts of what was timed and counted."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        if waiting.is_for(run):
+            choice(page, "race")
         d = int(named(page, "width"))
         key = ("serial", d)
         running = job_controls.controls(page, key, "time_it", lambda: recurrent_cells.race(LENGTHS, d))

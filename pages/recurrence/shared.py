@@ -34,6 +34,7 @@ SETTINGS = Settings("recurrence", {
     "keep": Setting(2.0, low=-2.0, high=6.0),
     "steps": Setting(64, low=16, high=128),
     "distance": Setting(20, low=1, high=128),
+    "race": Setting("times", options=("losses", "times")),
     "width": Setting("64", options=("32", "64", "128")),
     "remembered": Setting(4, low=1, high=6),
     "delay": Setting(40, low=8, high=80),

@@ -125,7 +125,8 @@ class Unrolled {
     return this.strips[layer * this.directions + direction].top;
   }
 
-  /** The strips of a layer, the lowest first; above the last layer, the one of the outputs. */
+  /** The strips of a layer, the lowest first; above the last layer, the one of the outputs.
+      @returns {any[]} */
   rows(layer) {
     const { directions, layers, strips, output } = this;
     return layer === layers ? [output] : strips.slice(layer * directions, (layer + 1) * directions);

@@ -132,3 +132,28 @@ def what_was_read_often_is_recited_and_its_twin_is_not(page: Page) -> None:
     said = re.findall(r"(\d+) of (\d+) tokens recited", page.locator(".limits_recital").inner_text())
     (n, whole), (other, of) = ((int(a), int(b)) for a, b in said)
     assert n == whole > 40 and other < 0.1 * of
+
+
+@seen("A25")
+def losses_come_in_one_by_one_or_all_at_once(page: Page) -> None:
+    blocks = opening().model.config.n_layers
+
+    def counts() -> list[int]:
+        return [page.locator(f".recurrence_waiting .loss.{row}.done").count() for row in ("recurrent", "transformer")]
+
+    n = page.locator(".recurrence_waiting .loss.recurrent").count()
+    assert counts() == [blocks, n]
+    page.locator(".recurrence_waiting").get_by_title("One step back").click()
+    assert counts() == [blocks - 1, 0]
+    page.locator(".recurrence_waiting").get_by_title("To the end").click()
+    assert counts() == [n, n]
+
+
+@seen("A29")
+def what_was_collected_and_what_was_read_stand_as_two_bars(page: Page) -> None:
+    bars = page.locator(".st-key-architectures_mixture .mark-rect path")
+    wide = [bar.bounding_box()["width"] for bar in bars.all()]
+    assert len(wide) == 8
+    collected, read = ([part / sum(row) for part in row] for row in (wide[:4], wide[4:]))
+    assert collected == pytest.approx([410 / 499, 19 / 499, 67 / 499, 3 / 499], abs=0.01)
+    assert read == pytest.approx([60 / 101, 22 / 101, 16 / 101, 3 / 101], abs=0.01)

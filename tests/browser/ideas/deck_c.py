@@ -92,3 +92,22 @@ def every_place_further_back_multiplies_the_weight_by_one_factor(page: Page) -> 
     m, (i, j) = numbers_in(slope)[-1], map(int, re.match(r"\\alpha_\{(\d+),(\d+)\}", weight).groups())
     by_hand = math.exp(-m * (i - j)) / sum(math.exp(-m * distance) for distance in range(i + 1))
     assert numbers_in(weight)[-1] == pytest.approx(by_hand, abs=2e-4)
+
+
+@seen("C26")
+def half_the_side_of_a_patch_makes_sixteen_times_the_pairs(page: Page) -> None:
+    def square() -> tuple[int, float]:
+        rect = page.locator(".architecture_pieces rect.image")
+        return int(rect.get_attribute("data-n")), float(rect.get_attribute("width")) ** 2
+
+    picture = page.locator(".architecture_pieces")
+    slider = picture.locator(".size input")
+    slider.focus()
+    before = square()
+    while "8 × 8" not in picture.locator(".size span").inner_text():
+        slider.press("ArrowLeft")
+    after = square()
+    assert before[0] == (224 // 16) ** 2 and after[0] == (224 // 8) ** 2
+    assert after[1] == pytest.approx(16 * before[1], rel=0.02)
+    others = [int(rect.get_attribute("data-n")) for rect in picture.locator("rect.square:not(.image)").all()]
+    assert others == [512, 1500, 51]

@@ -361,7 +361,8 @@ def test_the_numbers_of_the_calculator_hold():
 
 @pytest.mark.parametrize("query, key, right", [
     (dict(architectures_record="models"), "compute", 3),
-    (dict(architectures_record="scaling"), "halve", 3), (dict(architectures_record="data"), "patches", 2),
+    (dict(architectures_record="scaling"), "halve", 3), (dict(architectures_record="data"), "read", 1),
+    (dict(architectures_record="pieces"), "patches", 2),
     (dict(architectures_record="translation", architectures_pair="en_de"), "time_en_de", 1),
     (dict(architectures_record="translation", architectures_pair="en_fr"), "time_en_fr", 1)], ids=str)
 def test_the_answers_of_the_record(query, key: str, right: int):
