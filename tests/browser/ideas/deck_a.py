@@ -99,3 +99,20 @@ def the_heads_stand_side_by_side_as_wide_as_x(page: Page) -> None:
     page.get_by_role("radio", name="512, 8, 64").click()
     page.locator(".heads_shapes .shape", has_text="512").first.wait_for()
     assert said() == [f"[{n} × 512]", f"8 × [{n} × 64]", f"[{n} × 512]", f"[{n} × 512]"]
+
+
+@seen("A17")
+def the_second_name_follows_the_first(page: Page) -> None:
+    title, first = page.locator(".lm_tasks .bars-title"), page.locator(".lm_tasks .bars text").first
+    assert title.inner_text().endswith("A: Charles)") and first.text_content() == "·D"
+    page.locator(".answer-steps .step").first.click()
+    assert title.inner_text().endswith("A:)") and first.text_content() == "·Ch"
+
+
+@seen("A33")
+def a_token_of_the_summary_is_the_most_probable_one(page: Page) -> None:
+    steps = page.locator(".answer-steps .step")
+    assert steps.count() > 8
+    for k in (4, 6):
+        steps.nth(k).click()
+        assert steps.nth(k).text_content() == page.locator(".lm_tasks .bars text").first.text_content()

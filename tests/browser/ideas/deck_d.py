@@ -1,6 +1,8 @@
 """What is seen of lecture D, idea by idea."""
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page
 
@@ -34,3 +36,24 @@ def one_matrix_of_rank_d_k_gives_the_product(page: Page) -> None:
     [one], [biases], [product] = ([numbers_in(line.split("=")[-1])[-1] for line in formulas if line.startswith(start)]
                                   for start in ("x_{25} (W_Q", "x_{25} W_Q", "q_{25}"))
     assert one + biases == pytest.approx(product, abs=1e-3)
+
+
+@seen("D3")
+def the_table_is_a_power_and_hardly_ever_read(page: Page) -> None:
+    formula = page.locator(".lm_table .formula").inner_text().replace(",", "")
+    assert str(16 * (2 ** 11 + 1)) in formula and "227" not in formula
+    known = [float(cell.split()[0]) for cell in page.locator(".seen td.bar").all_inner_texts()]
+    assert known == sorted(known, reverse=True) and known[0] > 99 > 50 > known[4]
+
+
+@seen("D31")
+def a_predicted_text_takes_few_bits(page: Page) -> None:
+    said = page.locator(".lm_coder").inner_text().replace(",", "")
+    n_bytes, bits = map(int, re.search(r"has (\d+) bytes and takes (\d+) bits", said).groups())
+    assert bits < n_bytes
+
+
+@seen("D32")
+def the_text_without_the_slip_is_first(page: Page) -> None:
+    assert page.locator(".sentences-list .row .name").first.text_content() == "the mouse ate the cheese"
+    assert value_of(page.locator(".sentences-list .row .label").first.text_content()) > 0.9
