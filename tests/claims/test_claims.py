@@ -22,7 +22,7 @@ OF_NO_MODEL = {
         "whole", "next", "order", "context", "divide", "tasks", "sentences", "neurons", "waves", "objective",
         "unrolled", "gradient", "bottleneck", "roles", "averages", "cost", "tuned", "kepler", "cipher", "draw", "twice",
         "meaning", "calibration"], "heads": ["encoder induction"],
-    "language_models": ["guess"], "positions": ["one_wave", "shift", "mask"],
+    "language_models": ["guess", "likelihood", "slide"], "positions": ["one_wave", "shift", "mask"],
     "recurrence": ["bound", "vanish", "memory"], "residual_stream": ["beside"], "tokens": ["train", "own"],
     "training": ["pack"]}
 # ideas of the lectures whose place shows the same with every model: algebra, shapes and counts, networks with random
