@@ -30,11 +30,13 @@ class Table extends TitledView {
       return { text, input, value: make("b", "number", label) };
     });
     this.formula = make("div", "formula", root);
-    this.place = make("div", "", root);
+    const lower = make("div", "lower", root);
+    this.place = make("div", "", lower);
     this.svg = draw("svg", { class: "table-scale", role: "img", "font-size": "0.95em" }, this.place);
-    this.head = make("div", "part", root);
-    this.table = make("table", "seen", make("div", "scroll", root));
-    redrawn(() => this.scale(), this.place);
+    const counted = make("div", "counted", lower);
+    this.head = make("div", "part", counted);
+    this.table = make("table", "seen", make("div", "scroll", counted));
+    redrawn(() => this.drawScale(), this.place);
   }
 
   valueOf(name, place) {
@@ -68,14 +70,14 @@ class Table extends TitledView {
       { t: this.t, size, digits: digitsOf(exponent), n: exponent > 40 ? 0 : 2 ** exponent });
     marked(this.formula, `|T|^{t+1} = (2^{${this.bits}})^{${grouped(this.t + 1)}} = 2^{${grouped(exponent)}} ≈ 10^{${
       grouped(Math.round(exponent * Math.log10(2)))}}`);
-    this.scale();
+    this.drawScale();
   }
 
   /** A scale of digits in powers of ten, with what is compared below it and the table above it. */
-  scale() {
+  drawScale() {
     const width = this.place.clientWidth, em = emOf(this.root);
     if (!width || !this.marks) return;
-    const left = 1.2 * em, right = 1.2 * em, line = 3.4 * em, log10 = power(this.t, this.bits) * Math.log10(2);
+    const left = 1.2 * em, right = 1.2 * em, line = 2.6 * em, log10 = power(this.t, this.bits) * Math.log10(2);
     const x = (value) => left + placeOf(value) * (width - left - right);
     this.svg.replaceChildren();
     sized(this.svg, width, line + 6.6 * em, this.title.textContent);
@@ -92,7 +94,7 @@ class Table extends TitledView {
     drawText(this.svg, Math.max(left, Math.min(x(log10), width - right - 0.5 * wide)), line - 1.2 * em, name,
       { anchor: x(log10) < left + wide ? "start" : "middle", name: "sans strong" });
     this.marks.forEach(([label, value], k) => {
-      const at = x(value), down = line + (2.6 + 1.35 * k) * em;
+      const at = x(value), down = line + (2.6 + 1.35 * (this.marks.length - 1 - k)) * em;
       drawLine(this.svg, at, line, at, down - 0.3 * em, { stroke: "var(--tx-text)", "stroke-dasharray": "2 3" });
       drawText(this.svg, at + 0.4 * em, down + 0.1 * em, label);
     });

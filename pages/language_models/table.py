@@ -63,7 +63,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     _picture(header, key=f"{PREFIX}table", on_settings=lambda said: keep(table_t=said["t"], table_bits=said["bits"]))
     return Reading(_lines(page, run, t, bits), _question(page, counted),
                    [log10_entries, next_token_table.hashes, next_token_table.count],
-                   {"sequences.csv": lambda: pd.DataFrame(rows)}, ".table-scale", title,
+                   {"sequences.csv": lambda: pd.DataFrame(rows).astype({"possible": str})}, ".table-scale", title,
                    page.table([(row["n"], grouped(row["possible"]), grouped(row["different"]), readable(row["share"]),
                                 readable(row["known"])) for row in rows],
                               "length", "possible", "different", "share_seen", "known"))

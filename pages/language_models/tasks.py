@@ -14,7 +14,7 @@ from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
-from core.app.state import Run
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.evaluation import teaching_tasks as evaluation
 from core.figures.numbers import latex_number, latex_operand, plain_number, probability
@@ -48,7 +48,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         task = choice(page, "task")
         shots = int(choice(page, "shots"))
-        st.caption(page.label("shots_note"), width="content")
+        if not reader.present():
+            st.caption(page.label("shots_note"), width="content")
     st.text_input(page.label("own"), placeholder=page.label(f"own_{task}"), max_chars=MOST_CHARACTERS,
                   label_visibility="collapsed", **attached(f"own_{task}"))
     text = (str(read(f"own_{task}"))[:MOST_CHARACTERS] or page.label(f"own_{task}")).strip()

@@ -131,7 +131,7 @@ class Toy extends TitledView {
     const losses = ps.map((p) => crossEntropy(withEntry(this.table, this.before, this.next, p), this.text_ids));
     const products = losses.map((loss) => Math.exp(-n * loss));
     this.svg.replaceChildren();
-    const height = 8.6 * em;
+    const height = (this.root.classList.contains("present") ? 6.4 : 8.6) * em;
     sized(this.svg, width, 2 * height + 1.4 * em, this.text.twin);
     const best = losses.indexOf(Math.min(...losses)), flat = Math.max(...losses) - Math.min(...losses) < 1e-9;
     this.panel(losses, { top: 0, height, name: this.text.loss, best: flat ? -1 : best, ps });

@@ -7,7 +7,7 @@ import streamlit as st
 
 from core.app.base.markdown import code
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
-from core.app.state import Run
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable
 from core.language import toy_model
@@ -63,8 +63,9 @@ def name_of(page: Lesson, before: int) -> str:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the field, the table, the sentences and the curve; return what they show."""
-    st.text_input(page.label("toy_own"), placeholder=page.label("toy_own"), max_chars=MOST_CHARACTERS, width=420,
-                  label_visibility="collapsed", **attached("toy_own"))
+    if not reader.present():
+        st.text_input(page.label("toy_own"), placeholder=page.label("toy_own"), max_chars=MOST_CHARACTERS, width=420,
+                      label_visibility="collapsed", **attached("toy_own"))
     before, word, p = picked()
     text, written = text_of(page), sentences(page)
     table = toy_model.with_entry(TABLE, before, word, p)

@@ -12,7 +12,7 @@ from core.analysis.statistics import Bin, Calibration, Proportion
 from core.figures.channels import by_index, kinds, quantity, tips
 from core.figures.numbers import probability, readable
 from core.figures.point_names import names_of, placed
-from core.figures.style import MONO, POWER_OF_TEN, colour, diverging, framed, overlaid, untitled
+from core.figures.style import MONO, POWER_OF_TEN, colour, diverging, framed, haloed, overlaid, untitled
 
 TICKS = [0, 0.2, 0.4, 0.6, 0.8, 1]
 QUARTERS = {"grid": True, "format": "%", "values": [0, 0.25, 0.5, 0.75, 1]}

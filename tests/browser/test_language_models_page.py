@@ -77,3 +77,28 @@ def test_html_stays_text(open_page):
         reach(page, "language_models", view)
         assert page.locator(".tokens-view img, .tokens-view b:not(.legend b)").count() == 0, view
     assert page.errors == []
+
+
+def test_a_token_of_the_answer_opens_its_own_distribution(open_page):
+    page = opened(open_page, "language_models", "tasks, written")
+    first = page.locator(".bars text").first
+    assert first.text_content() == "·Ch" and "A:)" in page.locator(".bars-title").text_content()
+    page.locator(".answer-steps .step").nth(3).click()
+    assert first.text_content() == "·D" and "A: Charles)" in page.locator(".bars-title").text_content()
+    page.wait_for_url(re.compile("language_models_answered=3"))
+    assert page.errors == []
+
+
+def test_the_sliders_of_the_table_and_the_five_words_answer_at_once(open_page):
+    page = opened(open_page, "language_models", "table")
+    assert "2^{32,784}" in page.locator(".st-key-lesson_numbers annotation").first.text_content().replace("{,}", ",")
+    page.get_by_role("slider", name=WORDS.label("table_t"), exact=True).press("Home")
+    assert page.locator(".lm_table .title").first.text_content().endswith("has 65,536 entries.")
+    page.wait_for_url(re.compile("table_t=0"))
+    reach(page, "language_models", "toy")
+    entry = page.get_by_role("button", name=re.compile(r"^p\(ate \| mouse\)"))
+    entry.click()
+    page.get_by_role("slider", name="p(ate | mouse)").press("End")
+    assert entry.text_content() == "0.99" and "0.0396" in page.locator(".sentence").first.text_content()
+    page.wait_for_url(re.compile("toy_p=0.99"))
+    assert page.errors == []

@@ -21,9 +21,9 @@ OF_NO_MODEL = {
     "architectures": ["gpt3", "patterns"], "attention": ["encoder alone"], "course": ["whole", "next", "order",
     "context", "divide", "tasks", "sentences", "neurons", "waves", "objective", "unrolled", "gradient", "bottleneck",
     "roles", "averages", "cost", "tuned", "kepler", "cipher", "draw", "twice", "meaning", "calibration"], "heads":
-    ["encoder induction"], "language_models": ["guess"], "limits": ["exclusive"], "positions": ["one_wave", "shift",
-    "mask"], "recurrence": ["bound", "vanish", "memory"], "residual_stream": ["beside"], "tokens": ["train", "own"],
-    "training": ["pack"]}
+    ["encoder induction"], "language_models": ["guess", "likelihood", "slide"], "limits": ["exclusive"], "positions":
+    ["one_wave", "shift", "mask"], "recurrence": ["bound", "vanish", "memory"], "residual_stream": ["beside"], "tokens":
+    ["train", "own"], "training": ["pack"]}
 # ideas of the lectures whose place shows the same with every model: algebra, shapes and counts, networks with random
 # weights, models trained in the page, published figures
 IDEAS_OF_NO_MODEL = {

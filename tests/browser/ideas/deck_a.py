@@ -157,3 +157,20 @@ def what_was_collected_and_what_was_read_stand_as_two_bars(page: Page) -> None:
     collected, read = ([part / sum(row) for part in row] for row in (wide[:4], wide[4:]))
     assert collected == pytest.approx([410 / 499, 19 / 499, 67 / 499, 3 / 499], abs=0.01)
     assert read == pytest.approx([60 / 101, 22 / 101, 16 / 101, 3 / 101], abs=0.01)
+
+
+@seen("A17")
+def the_second_name_follows_the_first(page: Page) -> None:
+    title, first = page.locator(".lm_tasks .bars-title"), page.locator(".lm_tasks .bars text").first
+    assert title.inner_text().endswith("A: Charles)") and first.text_content() == "·D"
+    page.locator(".answer-steps .step").first.click()
+    assert title.inner_text().endswith("A:)") and first.text_content() == "·Ch"
+
+
+@seen("A33")
+def a_token_of_the_summary_is_the_most_probable_one(page: Page) -> None:
+    steps = page.locator(".answer-steps .step")
+    assert steps.count() > 8
+    for k in (4, 6):
+        steps.nth(k).click()
+        assert steps.nth(k).text_content() == page.locator(".lm_tasks .bars text").first.text_content()

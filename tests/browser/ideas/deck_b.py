@@ -33,3 +33,68 @@ def a_pair_is_the_sine_and_the_cosine_of_one_angle(page: Page) -> None:
     (angle, sine), (same, cosine) = (map(float, found) for found in
                                      re.findall(r"\\(?:sin|cos)\((-?[\d.]+)\) = (-?[\d.]+)", entries))
     assert angle == same and (sine, cosine) == pytest.approx((math.sin(angle), math.cos(angle)), abs=2e-4)
+
+
+@seen("B1")
+def the_order_without_sense_has_the_most_bits_a_token(page: Page) -> None:
+    sums = page.locator(".sentences-list .sums").all_text_contents()
+    rates = [float(re.search(r"([\d.]+) per token", line)[1]) for line in sums]
+    assert len(rates) == 3 and rates == sorted(rates) and rates[2] > rates[1] + 2
+
+
+@seen("B6")
+def the_most_frequent_pair_is_joined_and_counted_again(page: Page) -> None:
+    counts, forward = page.locator(".token_bpe .pair .count"), page.get_by_role("button", name="One merge on")
+    assert counts.all_text_contents()[:3] == ["9", "9", "8"]              # e s and s t in newest and widest, w e
+    forward.click()
+    forward.click()
+    assert page.locator(".token_bpe .chip.made").all_text_contents() == ["est"] * 2
+    assert counts.first.text_content() == "7" and "".join(
+        page.locator(".token_bpe .pair").first.locator(".chip").all_text_contents()) == "lo"
+
+
+@seen("B7")
+def what_is_missed_least_is_dropped(page: Page) -> None:
+    losses = [value_of(loss) for loss in page.locator(".dropped-list .loss").all_text_contents()]
+    kept = [value_of(loss) for loss in page.locator(".kept .measure").all_text_contents()]
+    assert len(losses) > 10 and max(losses) <= min(kept)
+    assert page.locator(".token_unigram .said .chip").all_text_contents() == ["·slow", "ness"]
+
+
+@seen("B19")
+def three_products_are_the_lectures(page: Page) -> None:
+    products = page.locator(".toy-picture .product").all_text_contents()
+    for line, p in zip(products, (0.02, 0.01, 0.0001), strict=True):
+        *factors, total = re.findall(r"[\d.]+", line)
+        assert float(total) == p and math.prod(map(float, factors)) == pytest.approx(p)
+
+
+@seen("B20")
+def two_turkish_words_are_many_pieces(page: Page) -> None:
+    counts = [int(text) for text in page.locator(".token_methods td.count.picked").all_text_contents()]
+    assert counts[0] == 2 and min(counts[1:]) > 8
+
+
+@seen("B21")
+def sentencepiece_is_explained(page: Page) -> None:
+    said = page.locator(".st-key-lesson_explanation").inner_text()
+    assert all(name in said for name in ("SentencePiece", "T5", "Llama"))
+
+
+@seen("B22")
+def five_words_are_six_tokens_and_rows(page: Page) -> None:
+    said = page.locator(".st-key-tokens_rows").inner_text()
+    assert "6 tokens" in said and "256 numbers" in said          # I love cat s and dogs
+
+
+@seen("B23")
+def no_row_is_put_into_words(page: Page) -> None:
+    assert "0 of 12" in page.locator(".lm_tasks .title").inner_text()
+    assert page.locator(".answer-steps .step").count() > 1
+
+
+@seen("B24")
+def loss_and_product_agree_on_the_best_p(page: Page) -> None:
+    upper, lower = (page.locator(".toy-curves line.best").nth(k).get_attribute("x1") for k in (0, 1))
+    ends = [float(page.locator(".toy-curves line:not(.best)").first.get_attribute(name)) for name in ("x1", "x2")]
+    assert upper == lower and float(upper) == pytest.approx(sum(ends) / 2, abs=1)       # 3 of 6 come after *the*

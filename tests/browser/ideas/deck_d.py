@@ -123,3 +123,24 @@ def the_parameters_hold_fewer_bits_than_the_text(page: Page) -> None:
     found = [re.search(r"= ([\d.{},]+) \\cdot 10\^6", formula) for formula in formulas(page)]
     text, weights, left = (float(re.sub(r"[{},]", "", one[1])) for one in found if one)
     assert weights == pytest.approx(16e-6 * opening().model.n_parameters, abs=1e-3) and weights < left < text
+
+
+@seen("D3")
+def the_table_is_a_power_and_hardly_ever_read(page: Page) -> None:
+    formula = page.locator(".lm_table .formula").inner_text().replace(",", "")
+    assert str(16 * (2 ** 11 + 1)) in formula and "227" not in formula
+    known = [float(cell.split()[0]) for cell in page.locator(".seen td.bar").all_inner_texts()]
+    assert known == sorted(known, reverse=True) and known[0] > 99 > 50 > known[4]
+
+
+@seen("D31")
+def a_predicted_text_takes_few_bits(page: Page) -> None:
+    said = page.locator(".lm_coder").inner_text().replace(",", "")
+    n_bytes, bits = map(int, re.search(r"has (\d+) bytes and takes (\d+) bits", said).groups())
+    assert bits < n_bytes
+
+
+@seen("D32")
+def the_text_without_the_slip_is_first(page: Page) -> None:
+    assert page.locator(".sentences-list .row .name").first.text_content() == "the mouse ate the cheese"
+    assert value_of(page.locator(".sentences-list .row .label").first.text_content()) > 0.9

@@ -348,8 +348,8 @@ def test_each_token_of_an_answer_opens_the_distribution_from_which_it_was_taken(
 def test_darwin_is_more_probable_once_charles_is_written():
     sent = given(open_at(view="tasks", task="questions", answered="3"), "tasks")
     assert sent["answer"] == " Charles Darwin" and [step["token"] for step in sent["steps"]][:3] == ["·Ch", "ar", "les"]
-    assert sent["steps"][3]["title"].endswith("A: Charles): the most probable ones")
-    assert sent["steps"][0]["title"].endswith("A:): the most probable ones") and sent["settings"]["step"] == 3
+    assert sent["steps"][3]["title"].endswith("A: Charles)")
+    assert sent["steps"][0]["title"].endswith("A:)") and sent["settings"]["step"] == 3
 
 
 def test_solved_examples_come_before_and_are_not_asked():

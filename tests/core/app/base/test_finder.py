@@ -18,7 +18,7 @@ def test_all_lessons_views_terms_ideas_and_experiments_are_there_once():
     count = Counter(found.kind for found in EVERYTHING)
     lessons = catalogue.existing()
     assert count["lesson"] == len(lessons) and count["view"] == sum(len(entry.views) for entry in lessons)
-    assert count["term"] == len(tables.glossary()) and count["idea"] == len(tables.ideas()) == 96
+    assert count["term"] == len(tables.glossary()) and count["idea"] == len(tables.ideas()) >= 96
     assert count["try"] == sum(len(prose.load(entry.id).experiments) for entry in lessons)
     assert len({found.id for found in EVERYTHING}) == len(EVERYTHING)
 
