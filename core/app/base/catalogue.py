@@ -104,7 +104,7 @@ _ALL = (
     Entry("language_models", "use", ("softmax",),
           ("guess", "sentences", "compress", "tasks"), ("toy", "table", "continuations", "correct", "decipher")),
     Entry("training", "use", ("softmax",),
-          ("forcing", "live", "childhood"), ("tuning", "schedules", "packing", "kepler")),
+          ("forcing", "backprop", "live", "childhood"), ("tuning", "schedules", "packing", "kepler")),
     Entry("architectures", "use", ("attention", "mlp"),
           ("design", "blank", "translate", "cost"), ("norms", "activations", "record")),
     Entry("recurrence", "use", ("attention",), ("unrolled", "gradient", "serial", "copy", "bottleneck")),
