@@ -265,13 +265,13 @@ class Backprop extends Instrument {
       const move = (optimizer) => {
         const states = descend(this.start, own.optimizer, own.rate, settings.net_updates), g = gradient(net)[place];
         if (optimizer === "sgd") return [-own.rate * g];
-        const t = states.length, { m, v } = states.at(-1);
-        const m_ = 0.9 * m[place] + 0.1 * g, v_ = 0.999 * v[place] + 0.001 * g * g;
-        return [-own.rate * m_ / (1 - 0.9 ** t) / (Math.sqrt(v_ / (1 - 0.999 ** t)) + 1e-8), m_, v_];
+        const t = states.length, { m, s } = states.at(-1);
+        const m_ = 0.9 * m[place] + 0.1 * g, s_ = 0.999 * s[place] + 0.001 * g * g;
+        return [-own.rate * m_ / (1 - 0.9 ** t) / (Math.sqrt(s_ / (1 - 0.999 ** t)) + 1e-8), m_, s_];
       };
-      const [adam, m, v] = move("adam");
+      const [adam, m, s] = move("adam");
       said.push(fill(labels.moves, { sgd: four(move("sgd")[0]), adam: four(adam), m: significant(m),
-        v: significant(v) }));
+        s: significant(s) }));
     }
     marked(this.checks, said.join("\n"));
   }

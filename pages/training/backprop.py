@@ -174,8 +174,8 @@ def _hidden_lines(page: Lesson, net: Net, i: int, j: int, name: str) -> list[tup
     slope = 1 - found.h[j] ** 2 if net.activation == "tanh" else (found.z[j] > 0).double()
     paths = " + ".join(rf"{number(V[j, k])} \cdot {number(back['u'][k])}" for k in range(3))
     return [(page.label("numbers_backprop_paths"),
-             rf"\frac{{\partial L}}{{\partial h_{j + 1}}} = \sum_k v_{{{j + 1}k}} (p_k - y_k) = {paths} = "
-             rf"{latex_number(back['h'][j])}"),
+             rf"\frac{{\partial L}}{{\partial h_{j + 1}}} = \sum_k v_{{{j + 1}k}} \frac{{\partial L}}{{\partial u_k}} "
+             rf"= {paths} = {latex_number(back['h'][j])}"),
             (page.label("numbers_backprop_weight"),
              rf"\frac{{\partial L}}{{\partial {name}}} = x_{i + 1}\, f'(z_{j + 1})\, "
              rf"\frac{{\partial L}}{{\partial h_{j + 1}}} = {number(x[i])} \cdot {number(slope)} \cdot "

@@ -53,19 +53,19 @@ export function lossAt(net, name, value) {
   return forward({ ...net, numbers: net.numbers.map((own, i) => (i === place ? value : own)) }).loss;
 }
 
-/** The network before and after each of n steps on its weights, and the running means m and v that Adam
+/** The network before and after each of n steps on its weights, and the running means m and s that Adam
     keeps; shorter where the weights run off. */
 export function descend(net, optimizer, rate, n) {
-  const still = net.numbers.map(() => 0), states = [{ net, m: still, v: still }];
+  const still = net.numbers.map(() => 0), states = [{ net, m: still, s: still }];
   for (let t = 1; t <= n; t++) {
     const before = states[t - 1], g = gradient(before.net);
     const m = g.map((value, i) => BETA1 * before.m[i] + (1 - BETA1) * value);
-    const v = g.map((value, i) => BETA2 * before.v[i] + (1 - BETA2) * value * value);
+    const s = g.map((value, i) => BETA2 * before.s[i] + (1 - BETA2) * value * value);
     const move = (i) => (optimizer === "sgd" ? g[i]
-      : m[i] / (1 - BETA1 ** t) / (Math.sqrt(v[i] / (1 - BETA2 ** t)) + EPSILON));
+      : m[i] / (1 - BETA1 ** t) / (Math.sqrt(s[i] / (1 - BETA2 ** t)) + EPSILON));
     const numbers = before.net.numbers.map((value, i) => (i < INPUTS ? value : value - rate * move(i)));
     if (!numbers.every((value) => Math.abs(value) < FURTHEST)) break;
-    states.push({ net: { ...net, numbers }, m, v });
+    states.push({ net: { ...net, numbers }, m, s });
   }
   return states;
 }
