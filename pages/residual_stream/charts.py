@@ -1,15 +1,20 @@
-"""Charts of one vector in a block, before and after a norm."""
+"""Charts of one vector in a block, before and after a norm; and of what transformers that differ in their norms do."""
+import math
+from collections.abc import Mapping, Sequence
+
 import altair as alt
 import numpy as np
 import pandas as pd
 
-from core.figures.channels import quantity, tips
+from core.figures.channels import kinds, quantity, tips
+from core.figures.lines import spread
 from core.figures.numbers import readable
-from core.figures.style import colour, framed, layered
+from core.figures.style import POWER_OF_TEN, colour, framed, layered
 
 # No label for screen readers on each of hundreds of marks, which they would read one after the other: the chart's keys
 # read the marks. Writing the labels takes a sixth of the time of a new prompt.
 UNTOLD = {"aria": False}
+NAME = 19               # px from the name of a line to the next
 
 
 def vector_bars(values: np.ndarray, title: str, axis_title: str, last: bool, theme: str, scale: float,
@@ -31,3 +36,61 @@ def vector_bars(values: np.ndarray, title: str, axis_title: str, last: bool, the
                     tooltip=tips(feature=axis_title, shown=" ")))
     return framed(layered(band, bars, line), theme, scale, height=height,
                   title=alt.Title(title, fontSize=13 * scale, offset=2))
+
+
+# where the norm stands: the meaning of the line's colour, and its dashes
+LOOKS = {"pre": ("residual", ()), "post": ("accent", (7, 4)), "sandwich": ("value", (2, 3)),
+         "deepnorm": ("query", (10, 3, 2, 3)), "none": ("key", (1, 2))}
+
+
+def lines_of(curves: Mapping[str, tuple[Sequence, Sequence]], names: Mapping[str, str], titles: tuple[str, str], *,
+             log: bool, theme: str, scale: float, height: int, most: float | None = None,
+             level: tuple[float, str] | None = None) -> alt.LayerChart:
+    """A line for each of LOOKS, from x and y by name, with its name at its end. Values that are not finite, or above
+    `most`, have no point: the line leaves the chart there. level: a dashed line across, with its name.
+    """
+    rows = pd.DataFrame([(which, names[which], x, float(y), readable(float(y)))
+                         for which, (xs, ys) in curves.items() for x, y in zip(xs, ys)
+                         if np.isfinite(y) and (most is None or y <= most) and (y > 0 or not log)],
+                        columns=["which", "name", "x", "y", "shown"])
+    low, high = _powers(rows["y"]) if log else (0.0, most)
+    axis = alt.Axis(grid=True, values=[10.0 ** k for k in range(low, high + 1)], labelExpr=POWER_OF_TEN) if log else (
+        alt.Axis(grid=True, tickCount=4, format=".3~g"))
+    scaling = alt.Scale(type="log", domain=[10.0 ** low, 10.0 ** high], nice=False) if log else (
+        alt.Scale(domain=[low, high], nice=False))
+    base = alt.Chart(rows).encode(
+        x=quantity(alt.X, "x", titles[0], [0, int(rows["x"].max()) if len(rows) else 1], tickMinStep=1, tickCount=6,
+                   format="d", labelFlush=False),
+        y=alt.Y("y:Q", title=titles[1], scale=scaling, axis=axis),
+        color=kinds(alt.Color, "which", {which: colour(meaning, theme, "ink")
+                                         for which, (meaning, _) in LOOKS.items()}))
+    lines = base.mark_line(strokeWidth=2.6 * scale).encode(
+        strokeDash=kinds(alt.StrokeDash, "which", {which: list(dash) or [1, 0] for which, (_, dash) in LOOKS.items()}))
+    points = base.mark_point(filled=True, size=22 * scale, opacity=1).encode(
+        tooltip=tips(name=" ", x=titles[0], shown=titles[1]))
+    named = base.properties(data=_ends(rows, log, NAME * scale / height * (high - low))).mark_text(
+        align="left", dx=8, fontSize=12.5 * scale, fontWeight=600).encode(text=alt.Text("name:N"))
+    across = [] if level is None else _across(*level, titles[1], theme, scale)
+    return framed(layered(*across, lines, points, named), theme, scale, height=height)
+
+
+def _powers(values: pd.Series) -> tuple[int, int]:
+    """The powers of ten between which the values lie."""
+    logs = np.log10(values) if len(values) else np.array([0.0])
+    return math.floor(logs.min()), max(math.ceil(logs.max()), math.floor(logs.min()) + 1)
+
+
+def _ends(rows: pd.DataFrame, log: bool, gap: float) -> pd.DataFrame:
+    """The last point of each line, moved up or down so that their names stand apart."""
+    ends = rows.groupby("which", sort=False).tail(1).copy()
+    places = spread(np.log10(ends["y"]) if log else ends["y"], gap)
+    ends["y"] = 10.0 ** np.asarray(places) if log else places
+    return ends
+
+
+def _across(value: float, name: str, title: str, theme: str, scale: float) -> list[alt.Chart]:
+    """A dashed line across at a value, with its name above its right end."""
+    base = alt.Chart(pd.DataFrame({"y": [value], "name": [name]})).encode(y=alt.Y("y:Q", title=title))
+    return [base.mark_rule(color=colour("excluded", theme, "ink"), strokeDash=[5, 3]),
+            base.mark_text(align="right", baseline="bottom", dx=-4, dy=-3, fontSize=12 * scale,
+                           color=colour("text", theme)).encode(x=alt.XValue("width"), text="name:N")]

@@ -1,33 +1,23 @@
-"""LayerNorm on the picked vector; against BatchNorm on the same matrix; pre-norm against post-norm in two random
-models.
-"""
+"""LayerNorm on the picked vector; against BatchNorm on the same matrix."""
 import numpy as np
 import pandas as pd
 import streamlit as st
-import torch
 from torch import Tensor
 
-from core.analysis import stream_and_heads
 from core.analysis.arrays import to_numpy
 from core.analysis.norm_inputs import norm_input, norm_places
 from core.analysis.stream_and_heads import Standardised, standardise
 from core.app.base.markdown import code, unmarked
-from core.app.compute import cache
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.frame.charts import screen_taken
 from core.app.frame.selection_controls import picked_norm
 from core.app.state import Run, reader
 from core.components.residual_grid import residual_grid
-from core.figures import residual_stream as figures
 from core.figures.numbers import bracketed, latex_number, readable
 from core.model import normalisation
 from core.model.block import Norm
-from core.model.config import ModelConfig
-from core.model.transformer import Transformer
 from pages.residual_stream.charts import vector_bars
-from pages.residual_stream.shared import PREFIX, SETTINGS, attached, choice, keep, look, own_seed, read, show
-
-RANDOM_WIDTH, RANDOM_TOKENS = 64, 32
+from pages.residual_stream.shared import PREFIX, SETTINGS, choice, keep, look, read, show
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
@@ -54,8 +44,6 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument; return what it shows."""
     view = choice(page, "norm_view")
-    if view == "placement":
-        return _placement(page, run)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         where, layer, position = picked_norm(page, run, SETTINGS, "norm_where")
     matrix, norm = norm_input(run.model, run.trace, where, layer)
@@ -198,51 +186,3 @@ def _batch_question(page: Lesson, run: Run, matrix: Tensor, norm: Norm) -> Quest
                     for over in ("features", "tokens"))
     return page.question("batch_norm", [page.label(f"batch_{name}") for name in ("same", "zero", "large")],
                          int(batch < 1e-6), token=code(run.tokens[-1]), layer=readable(layer), batch=readable(batch))
-
-
-# ---- pre-norm against post-norm --------------------------------------------------------------------------------------
-
-
-def stream_growth(placement: str, n_layers: int, seed: int) -> np.ndarray:
-    """(L + 1,) the mean norm of the stream over RANDOM_TOKENS tokens in a random model of width RANDOM_WIDTH with the
-    norm placed "pre" or "post".
-    """
-    config = ModelConfig(vocab_size=RANDOM_TOKENS, d_model=RANDOM_WIDTH, n_layers=n_layers, n_heads=4,
-                         n_context=RANDOM_TOKENS, norm_placement=placement)
-    model = Transformer(config).initialise(torch.Generator().manual_seed(seed)).eval()
-    with torch.inference_mode():
-        return to_numpy(stream_and_heads.stream_norms(model(torch.arange(RANDOM_TOKENS))).mean(-1))
-
-
-def _placement(page: Lesson, run: Run) -> Reading:
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        n_layers = st.slider(page.label("random_depth"), 2, 24, width=320, **attached("random_depth"))
-        seed = own_seed(page, "random_seed")
-    growth = {placement: cache.result(("stream growth", placement, n_layers, seed),
-                                      lambda placement=placement: stream_growth(placement, n_layers, seed),
-                                      lambda value: value.nbytes) for placement in ("pre", "post")}
-    pre, post = growth.values()
-    title = page.label("title_placement", pre_first=readable(pre[1]), pre_last=readable(pre[-1]),
-                       post=readable(post[-1]), n=n_layers)
-    st.markdown(f"**{title}**")
-    show(figures.growth_lines(growth, {name: page.label(name) for name in growth}, {"pre": [1, 0], "post": [7, 4]},
-                              {"pre": "residual", "post": "accent"},
-                              (page.label("axis_blocks"), page.label("axis_mean_length")), **look(presenting=55)),
-         "placement")
-    page.note(page.label("random_note", width=RANDOM_WIDTH, tokens=RANDOM_TOKENS, seed=seed))
-    lines = [(page.label("numbers_pre"), rf"x' = x + \text{{sublayer}}(\text{{norm}}(x)) \qquad \lVert x \rVert: "
-                                         rf"{latex_number(pre[1])} \rightarrow {latex_number(pre[-1])}"),
-             (page.label("numbers_post"),
-              rf"x' = \text{{norm}}(x + \text{{sublayer}}(x)) \qquad \lVert x \rVert = {latex_number(post[-1])}, \quad "
-              rf"\sqrt{{d}} = {latex_number(RANDOM_WIDTH ** 0.5)}")]
-    return Reading(lines, _growth_question(page, pre, post, n_layers), [stream_growth],
-                   {"growth.csv": lambda: pd.DataFrame({"depth": range(n_layers + 1), **growth})},
-                   f".st-key-{PREFIX}placement", title)
-
-
-def _growth_question(page: Lesson, pre: np.ndarray, post: np.ndarray, n_layers: int) -> Question:
-    """Whether the stream grows from the first block to the last in the pre-norm model, and in the post-norm model."""
-    pre, post = (float(growth[-1] / growth[1]) for growth in (pre, post))
-    answer = 2 if pre <= 1.05 else 0 if abs(post - 1) < 0.05 else 1 if post > 1.05 else 2
-    return page.question("placement", [page.label(f"grows_{name}") for name in ("pre", "both", "none")], answer,
-                         n=n_layers, pre=readable(pre), post=readable(post))

@@ -19,15 +19,16 @@ SETTINGS = Settings("residual_stream", {
     "detail": Setting("parts", options=("parts", "sublayers")),
     "order": Setting("model", options=("model", "size")),
     "all": Setting(False),                        # whether each small part of a large model has a bar
-    "norm_view": Setting("vector", options=("vector", "batch", "placement")),
+    "norm_view": Setting("vector", options=("vector", "batch")),
     "norm_where": Setting("attention", options=("attention", "mlp", "final", "embedding")),
     "feature": Setting(0, low=0),
     "neuron": Setting(-1, low=-1),                # of the feed-forward part; −1: that with the largest output
-    "random_depth": Setting(12, low=2, high=24),
+    "random_depth": Setting(6, low=2, high=24),
     "random_seed": Setting(0, low=0, high=9),
     "block_order": Setting("own", options=("own", "pre", "post")),      # where the norms stand
     "beside": Setting(-1, low=-1),                # the other token; −1: that which is looked at most
     "exchange": Setting("none", options=("none", "attention", "mlp")),
+    "placement_warmup": Setting("0", options=("0", "60")),      # steps
     "cut_measure": Setting("likeness", options=("likeness", "length")),
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached

@@ -1,8 +1,8 @@
 """Training: how a model learns."""
 from core.app.frame import lesson, views
-from pages.training import childhood, forcing, kepler, live, packing, schedules, tuning
+from pages.training import backprop, childhood, forcing, kepler, live, packing, schedules, tuning
 from pages.training.shared import SETTINGS
 
 views.draw(lesson.open_lesson("training"), SETTINGS,
-           {"forcing": forcing, "live": live, "schedules": schedules, "packing": packing, "childhood": childhood,
-            "tuning": tuning, "kepler": kepler})
+           {"forcing": forcing, "backprop": backprop, "live": live, "schedules": schedules, "packing": packing,
+            "childhood": childhood, "tuning": tuning, "kepler": kepler})

@@ -18,7 +18,7 @@ from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.components.residual_grid import residual_grid
 from core.figures import residual_stream
 from core.figures.numbers import latex_number, latex_operand
-from core.learning import descent, kepler, learner, schedules, tuning, tuning_texts
+from core.learning import backprop, descent, kepler, learner, schedules, tuning, tuning_texts
 from core.learning.schedules import Schedule
 from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
@@ -32,6 +32,16 @@ SETTINGS = Settings("training", {
     "unit": Setting("nats", options=("nats", "bits")),
     "packed": Setting(False),
     "place": Setting(-1, low=-1),                 # the picked prediction of a packed row; −1: that of the largest loss
+    # of back propagation: the inputs and weights that the reader has set, behind the seed they belong to; how many
+    # updates were taken from there; the step of the pass; the number that is opened
+    "net": Setting(""),
+    "net_updates": Setting(0, low=0, high=200),
+    "net_at": Setting(11, low=0, high=12),
+    "net_picked": Setting("w12"),
+    "net_true": Setting("0", options=("0", "1", "2")),
+    "net_activation": Setting("tanh", options=tuple(backprop.ACTIVATIONS)),
+    "net_optimizer": Setting("sgd", options=backprop.OPTIMIZERS),
+    "net_rate": Setting(-0.3, low=-2.0, high=1.0),      # log10 of the learning rate
     "task": Setting("copying", options=tuple(learner.TASKS)),
     "size": Setting("tiny", options=tuple(learner.SIZES)),
     "optimizer": Setting("adam", options=learner.OPTIMIZERS),

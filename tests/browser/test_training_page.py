@@ -74,3 +74,26 @@ def test_the_slider_travels_and_play_goes_on_by_itself(open_page):
     page.get_by_text(re.compile("after 2.400 steps")).first.wait_for(timeout=60_000)
     button(page, "play").wait_for(timeout=60_000)
     assert page.errors == []
+
+
+def test_a_number_of_back_propagation_opens_and_a_weight_that_is_moved_keeps_what_its_derivative_promised(open_page):
+    page = opened(open_page, "training", "backprop", "&training_net_picked=w12")
+    factors = page.locator(".factor.back")
+    assert factors.count() == 1
+    factors.first.click()                                   # ∂L/∂z₂ opens to its own product, with ∂L/∂h₂ in it
+    page.locator(".lines .line").nth(1).wait_for()
+    factors.nth(1).click()
+    factors.nth(4).wait_for()                               # three paths are added
+    page.locator(".range.value input").focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url(re.compile(r"training_net=0%3A"))
+    settle(page)
+    text = page.locator(".checks").inner_text().replace("−", "-")
+    found = re.search(r"ΔL/Δ = (-?[\d.]+)\. The derivative there: (-?[\d.]+)", text)
+    assert found and abs(float(found[1]) - float(found[2])) < 0.02 * abs(float(found[2])) + 0.002
+    before = page.locator(".said").inner_text()
+    page.get_by_role("button", name=WORDS.label("backprop_ten"), exact=True).click()
+    page.wait_for_url(re.compile("training_net_updates=10"))
+    settle(page)
+    losses = [float(number) for number in re.findall(r"\d\.\d+", page.locator(".said").inner_text())]
+    assert before != page.locator(".said").inner_text() and losses[1] < losses[0] and page.errors == []

@@ -19,7 +19,6 @@ from core.app.frame.lesson import Lesson
 from core.components.lib.bytes import pack
 from core.figures import residual_stream as figures
 from core.figures.numbers import plain_number
-from core.model.config import ModelConfig
 from core.model.transformer import Transformer
 from pages.residual_stream import charts as vector_figures
 from pages.residual_stream import contributions
@@ -35,7 +34,7 @@ VIEWS = {
     "contributions": {"view": "contributions"},
     "contributions, by size": {"view": "contributions", "detail": "sublayers", "order": "size"},
     "norm": {"view": "norm", "norm_where": "mlp"}, "batch": {"view": "norm", "norm_view": "batch"},
-    "placement": {"view": "norm", "norm_view": "placement"},
+    "placement": {"view": "placement"},
     "block": {"view": "block"}, "block, exchanged": {"view": "block", "exchange": "attention", "beside": "0"},
     "block, the other order": {"view": "block", "exchange": "mlp", "block_order": "post"},
     "mlp": {"view": "mlp"}, "cut": {"view": "cut"}, "cut, length": {"view": "cut", "cut_measure": "length"},
@@ -299,17 +298,6 @@ def test_question_a_vector_ten_times_as_long():
 
 def test_question_one_token_under_batch_norm():
     answered(opened({"view": "norm", "norm_view": "batch"}), "batch_norm", 1)      # x − mean(x) over one token is 0
-
-
-def test_question_growth_before_and_after_the_norm():
-    lengths = {}
-    for placement in ("pre", "post"):
-        config = ModelConfig(vocab_size=32, d_model=64, n_layers=12, n_heads=4, n_context=32, norm_placement=placement)
-        blocks = Transformer(config).initialise(torch.Generator().manual_seed(0))(torch.arange(32)).blocks
-        lengths[placement] = [block.resid_post.norm(dim=-1).mean().item() for block in blocks]
-    assert lengths["post"] == pytest.approx([8.0] * 12, rel=1e-3)      # √64
-    assert lengths["pre"][-1] > 1.05 * lengths["pre"][0]
-    answered(opened({"view": "norm", "norm_view": "placement"}), "placement", 0)
 
 
 def test_question_how_many_weights_attention_has():
