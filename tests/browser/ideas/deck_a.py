@@ -1,6 +1,8 @@
 """What is seen of lecture A, idea by idea."""
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from playwright.sync_api import Page
@@ -99,3 +101,23 @@ def the_heads_stand_side_by_side_as_wide_as_x(page: Page) -> None:
     page.get_by_role("radio", name="512, 8, 64").click()
     page.locator(".heads_shapes .shape", has_text="512").first.wait_for()
     assert said() == [f"[{n} × 512]", f"8 × [{n} × 64]", f"[{n} × 512]", f"[{n} × 512]"]
+
+
+@seen("A5", "C13")
+def the_variance_is_d_k_and_the_division_keeps_the_entropy(page: Page) -> None:
+    said = page.locator(".st-key-attention_stage").inner_text()
+    found = re.search(r"at dₖ = (\d+) the variance of q · k is ([\d.,]+)\. .*? is ([\d.]+) of .*?, ([\d.]+) without",
+                      page.locator(".scaling-charts, .st-key-attention_stage").first.inner_text() + said, re.S)
+    d, variance, divided, undivided = map(value_of, found.groups())
+    assert variance == pytest.approx(d, rel=0.15) and divided > 0.7 and undivided < (0.4 if d == 64 else 0.2)
+
+
+@seen("A6")
+def all_queries_at_once_as_matrices(page: Page) -> None:
+    config, n = opening().model.config, len(opening().token_ids)
+    shapes = [re.search(r"\[.*\]", caption)[0] for caption in
+              page.locator(".st-key-attention_steps_instrument figcaption").all_inner_texts()]
+    Q, K, A, V = (f"[{rows} × {columns}]" for rows, columns in
+                  ((n, config.d_k), (config.d_k, n), (n, n), (n, config.d_v)))
+    assert shapes == [Q, K, A, V, V]
+    assert "+ mask" in page.locator(".st-key-attention_steps_instrument .detail").inner_text()

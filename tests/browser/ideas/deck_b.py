@@ -6,8 +6,10 @@ import re
 import pytest
 from playwright.sync_api import Page
 
+from core.app.state.run import telling
 from tests.browser.ideas import seen
-from tests.helpers.messages import value_of
+from tests.claims.passes import opening
+from tests.helpers.messages import numbers_in, value_of
 
 
 @seen("B14")
@@ -24,3 +26,13 @@ def a_sum_adds_up_under_the_pointer(page: Page) -> None:
     x, a, total = (value_of(re.search(rf"{name} ([^ ,;.]+(?:\.\d+)?(?: · 10\S+)?)", said)[1]) for name in
                    ("X", "attention", "O"))
     assert x + a == pytest.approx(total, abs=0.01 * max(abs(x), abs(a)) + 0.01)
+
+
+@seen("B13")
+def every_step_is_filled_to_what_the_head_adds(page: Page) -> None:
+    picture = page.locator(".st-key-attention_steps_instrument")
+    assert "W" in picture.locator(".title").inner_text() and picture.locator(".detail .term").count() > 30
+    weights = page.locator(".st-key-lesson_numbers annotation").all_text_contents()
+    [alpha] = [line for line in weights if line.startswith(r"\alpha")]
+    block, layer, head = opening().trace.blocks, *telling(opening())
+    assert numbers_in(alpha)[-1] == pytest.approx(float(block[layer].pattern[head, -1].max()), abs=1e-4)

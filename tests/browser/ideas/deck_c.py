@@ -4,10 +4,13 @@ from __future__ import annotations
 import math
 import re
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page
 
+from core.model.intervention import Intervention
 from tests.browser.ideas import seen
+from tests.claims.passes import opening
 from tests.helpers.messages import numbers_in, value_of
 
 
@@ -75,3 +78,35 @@ def a_half_mixture_leaves_the_line(page: Page) -> None:
     first, last, _ = numbers_in(formulas[0])
     assert (first + last) / 2 == pytest.approx(average, abs=1e-4) and abs(output - average) > 1e-3
     assert 0.05 < away < 1 and page.locator(".st-key-attention_bend canvas, .st-key-attention_bend svg").count() > 0
+
+
+@seen("C6")
+def a_score_that_was_never_learned_breaks_the_prediction(page: Page) -> None:
+    said = page.locator(".st-key-attention_stage").inner_text()
+    after = opening().trace_with(Intervention(score="additive")).logits[-1].double().log_softmax(-1)
+    before = opening().trace.logits[-1].double().log_softmax(-1)
+    kl = float((before.exp() * (before - after)).sum())
+    assert value_of(re.search(r"KL = (\S+) nats", said)[1]) == pytest.approx(kl, rel=0.01) and kl > 2
+    assert "scores-additive" in said
+
+
+@seen("C8")
+def with_one_vector_for_both_tokens_match_themselves(page: Page) -> None:
+    said = page.locator(".st-key-attention_stage").inner_text()
+    own, n, alike, _ = (int(number) for number in re.search(
+        r"(\d+) of (\d+) tokens look mostly at themselves\. With one vector for both, (\d+) of (\d+)", said).groups())
+    block, mask = opening().trace.blocks[3], np.tri(n) == 0
+    for shown, keys in ((own, block.K[5]), (alike, block.Q[5])):
+        scores = (block.Q[5].double() @ keys.double().T).numpy()
+        scores[mask] = -np.inf
+        assert shown == (scores.argmax(-1) == np.arange(n)).sum()
+    assert alike > n / 2 > own
+
+
+@seen("C15")
+def keys_after_the_query_are_hidden(page: Page) -> None:
+    picture = page.locator(".st-key-attention_steps_instrument")
+    assert re.search(r"hides 5 of the keys", picture.locator(".title").inner_text())
+    picture.locator(".stage").press("ArrowRight")
+    picture.locator(".title", has_text="softmax").wait_for()
+    assert picture.locator(".detail .term:not(.legend)").count() == 7, "the softmax is over the keys that are seen"

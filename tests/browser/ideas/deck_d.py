@@ -1,6 +1,8 @@
 """What is seen of lecture D, idea by idea."""
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page
 
@@ -34,3 +36,12 @@ def one_matrix_of_rank_d_k_gives_the_product(page: Page) -> None:
     [one], [biases], [product] = ([numbers_in(line.split("=")[-1])[-1] for line in formulas if line.startswith(start)]
                                   for start in ("x_{25} (W_Q", "x_{25} W_Q", "q_{25}"))
     assert one + biases == pytest.approx(product, abs=1e-3)
+
+
+@seen("D17")
+def another_basis_changes_no_score(page: Page) -> None:
+    said = page.locator(".matrices").locator("xpath=..").inner_text()
+    numbers = re.search(r"queries change by up to (\S+) and keys by up to (\S+), scores by no more than (.+?), and the "
+                        r"model’?'?s logits by (.+?): rounding", said).groups()
+    q, k, scores, logits = map(value_of, numbers)
+    assert min(q, k) > 0.1 and max(scores, logits) < 1e-9
