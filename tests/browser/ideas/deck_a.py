@@ -105,10 +105,10 @@ def the_heads_stand_side_by_side_as_wide_as_x(page: Page) -> None:
 
 @seen("A5", "C13")
 def the_variance_is_d_k_and_the_division_keeps_the_entropy(page: Page) -> None:
-    said = page.locator(".st-key-attention_stage").inner_text()
-    found = re.search(r"at dₖ = (\d+) the variance of q · k is ([\d.,]+)\. .*? is ([\d.]+) of .*?, ([\d.]+) without",
-                      page.locator(".scaling-charts, .st-key-attention_stage").first.inner_text() + said, re.S)
-    d, variance, divided, undivided = map(value_of, found.groups())
+    said = page.locator(".scaling-charts").inner_text()
+    variance = re.search(r"at dₖ = (\d+): ([\d.,]+) ±", said)
+    entropy = re.search(r"ln 16\): ([\d.]+) with, ([\d.]+) without", said)
+    d, variance, divided, undivided = map(value_of, (*variance.groups(), *entropy.groups()))
     assert variance == pytest.approx(d, rel=0.15) and divided > 0.7 and undivided < (0.4 if d == 64 else 0.2)
 
 

@@ -87,7 +87,7 @@ def a_score_that_was_never_learned_breaks_the_prediction(page: Page) -> None:
     before = opening().trace.logits[-1].double().log_softmax(-1)
     kl = float((before.exp() * (before - after)).sum())
     assert value_of(re.search(r"KL = (\S+) nats", said)[1]) == pytest.approx(kl, rel=0.01) and kl > 2
-    assert "scores-additive" in said
+    assert "Trained with this score" in said
 
 
 @seen("C8")
