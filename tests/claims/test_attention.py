@@ -27,6 +27,7 @@ def without_weights(X: torch.Tensor) -> np.ndarray:
     return powers / powers.sum(-1, keepdims=True)
 
 
+@shows("A40")
 @claims("attention.md", "*Lily* looks mostly at itself, and of the others it gives most to *girl*.")
 def test_without_weights_lily_looks_at_itself_and_a_little_at_girl():
     one = experiment("attention", "alone")

@@ -121,3 +121,16 @@ def all_queries_at_once_as_matrices(page: Page) -> None:
                   ((n, config.d_k), (config.d_k, n), (n, n), (n, config.d_v)))
     assert shapes == [Q, K, A, V, V]
     assert "+ mask" in page.locator(".st-key-attention_steps_instrument .detail").inner_text()
+
+
+@seen("A40")
+def lily_looks_at_itself_and_at_girl(page: Page) -> None:
+    there = opening()
+    x = there.trace.blocks[0].resid_pre[:13].double().numpy()
+    powers = np.exp(x @ x[12] / x.shape[1] ** 0.5)
+    alpha = powers / powers.sum()
+    assert [there.tokens[j] for j in np.argsort(-alpha)[:2]] == ["·Lily", "·girl"] and alpha[12] > 0.5
+    picture = page.locator(".st-key-attention_steps_instrument")
+    assert value_of(picture.locator(".title").inner_text().split("=")[-1]) == pytest.approx(alpha[12], abs=6e-5)
+    shown = [value_of(number) for number in picture.locator(".detail .term:not(.legend) b").all_inner_texts()]
+    assert sum(shown) == pytest.approx(1, abs=1e-3) and any(abs(a - alpha[10]) < 6e-5 for a in shown)

@@ -31,7 +31,7 @@ def the_feed_forward_part_stands_as_one_formula_with_its_biases(page: Page) -> N
 @seen("D7")
 def one_matrix_of_rank_d_k_gives_the_product(page: Page) -> None:
     config = opening().model.config
-    assert f"rank {config.d_k} " in page.locator(".st-key-attention_stage").inner_text()
+    assert f"rank {config.d_k}, " in page.locator(".st-key-attention_stage").inner_text()
     formulas = page.locator(".st-key-lesson_numbers annotation").all_text_contents()
     [one], [biases], [product] = ([numbers_in(line.split("=")[-1])[-1] for line in formulas if line.startswith(start)]
                                   for start in ("x_{25} (W_Q", "x_{25} W_Q", "q_{25}"))
