@@ -18,7 +18,7 @@ for module in sorted(HERE.glob("test_*.py")):
 # experiments and class steps that say nothing of what a bundled model does: arithmetic, networks with random weights,
 # models trained in the page, or the reader is only asked to look; an encoder's speak of a BERT
 OF_NO_MODEL = {
-    "architectures": ["gpt3", "patterns"], "attention": ["encoder alone"], "course": [
+    "architectures": ["gpt3", "patterns"], "course": [
         "whole", "next", "order", "context", "divide", "tasks", "sentences", "neurons", "waves", "objective",
         "unrolled", "gradient", "bottleneck", "roles", "averages", "cost", "tuned", "kepler", "cipher", "draw", "twice",
         "meaning", "calibration"], "heads": ["encoder induction"],
