@@ -299,8 +299,10 @@ def left_line(points: np.ndarray, shares: np.ndarray, ends: tuple[str, str], nam
     middle = base.transform_filter(f"datum.share == {float(shares[len(shares) // 2])}")
     named = pd.DataFrame({"x": [0.0, 1.0], "y": [0.0, 0.0], "name": list(ends)})
     marks = alt.Chart(named).encode(x="x:Q", y="y:Q")
+    room = alt.Chart(pd.DataFrame({"x": [0.5], "y": [-0.15 * float(points[:, 1].max())]})).encode(x="x:Q", y="y:Q")
     ink = colour("text", theme)
     return framed(layered(
+        room.mark_point(opacity=0),       # for the names of the ends
         base.mark_line(strokeWidth=2.6 * scale), base.mark_point(filled=True, size=26 * scale, opacity=1),
         middle.mark_point(filled=True, size=150 * scale, opacity=1, stroke=ink, strokeWidth=1.5),
         middle.mark_text(dy=-14 * scale, fontSize=13 * scale, fontWeight=600).encode(text="name:N"),

@@ -82,8 +82,13 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument; return what it shows."""
-    choice(page, "average_part")
-    return bends.draw(page, run) if read("average_part") == "bend" else _average(page, run)
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        bend = choice(page, "average_part") == "bend"
+        if bend:
+            bends.controls(page, run)
+        else:
+            pick(page, run, "layer", "head", "position")
+    return bends.draw(page, run) if bend else _average(page, run)
 
 
 def _average(page: Lesson, run: Run) -> Reading:
@@ -92,8 +97,6 @@ def _average(page: Lesson, run: Run) -> Reading:
     steps = head_steps(block, weights, chosen.head, chosen.position)
     plane, likeness, best = plane_of(steps), alike(run), int(steps.weights.argmax())
     head, alpha = head_name(chosen.layer, chosen.head), probability(float(steps.weights[best]))
-    with st.container(horizontal=True, gap="xsmall"):
-        pick(page, run, "layer", "head", "position")
     title = page.label("average_title", head=head, token=code(run.tokens[chosen.position]),
                        n=int(steps.allowed.sum()), answering=code(run.tokens[best]), alpha=alpha)
     st.markdown(f"**{title}**")

@@ -30,17 +30,22 @@ def other(run: Run) -> int:
     return int(row.argmax())
 
 
+def controls(page: Lesson, run: Run) -> None:
+    """The block and the two tokens."""
+    pick(page, run, "layer", "position")
+    if len(run.tokens) > 1:
+        st.session_state[f"{PREFIX}bend_other"] = other(run)
+        others = [i for i in range(len(run.tokens)) if i != selection(run).position]
+        short_list(page.label("bend_other"), others, lambda i: page.label("bend_token", token=run.tokens[i], n=i), 170,
+                   **attached("bend_other"))
+
+
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the line between two tokens and what the feed-forward part makes of the mixtures on it."""
     block, weights = picked_block(run)
     a = selection(run).position
     if not can_be_shown(run.model.config) or len(run.tokens) < 2:
         return cannot(page.label("bend_cannot"))
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        pick(page, run, "layer", "position")
-        st.session_state[f"{PREFIX}bend_other"] = other(run)
-        short_list(page.label("bend_other"), [i for i in range(len(run.tokens)) if i != a],
-                   lambda i: page.label("bend_token", token=run.tokens[i], n=i), 170, **attached("bend_other"))
     b = other(run)
     found = mixed(block, weights, a, b)
     tokens = {"token": code(run.tokens[a]), "other": code(run.tokens[b])}

@@ -40,15 +40,18 @@ def draw(page: Lesson, run: Run) -> Reading:
     values = torch.linalg.svdvals(M[:config.d_model, :config.d_model]).numpy()
     drawn = values[:min(len(values), SHOWN * config.d_k)]
     rank = int((values > values[0] * len(values) * np.finfo(np.float64).eps).sum())
-    title = page.label("roles_product_title", head=name, d=config.d_model, rank=rank, all=grouped(config.d_model),
+    title = page.label("roles_product_title", head=name, d=config.d_model, rank=rank,
                        difference=readable(float((x @ M @ x.T - products).abs().max())))
     st.markdown(f"**{title}**")
     chart = figures.singular_values(drawn, config.d_k, (page.label("roles_product_x"), page.label("roles_product_y")),
                                     page.label("roles_product_rank", n=config.d_k), reader.theme(), reader.scale(),
                                     CHART_PRESENT if reader.present() else CHART)
     show(chart, "singular")
+    why = config.score if config.score != "dot" else "qk_norm" if config.qk_norm else config.positions
+    held = f"roles_product_why_{why}"
     page.note(page.label("roles_product_note", h=config.n_heads, d_k=config.d_k, d=config.d_model,
-                         wide=config.n_heads * config.d_k))
+                         wide=config.n_heads * config.d_k)
+              + (f" {page.label(held)}" if held in page.words.labels else ""))
     return Reading(_lines(page, run, x, M, products, values), _question(page, run),
                    [symmetries.score_matrix], {"singular_values.csv": lambda: pd.DataFrame({"value": values})}, PICTURE,
                    title, summary={page.label("roles_summary_rank"): str(rank)})

@@ -138,7 +138,7 @@ class Three extends Instrument {
 
   get scale() { return Math.min(this.surface.width, this.surface.height) / (2 * (REACH + MARGIN)); }
 
-  /** The pixel of a point. */
+  /** The pixel of a point. @param {number[]} point */
   place([x, y]) {
     const { width, height } = this.surface;
     return [width / 2 + x * this.scale, height / 2 - y * this.scale];
@@ -190,12 +190,12 @@ class Three extends Instrument {
   /** The parts α v, one after the other from the origin: they end in the output. */
   chain({ items }) {
     const { context, theme: { ink } } = this;
-    let at = [0, 0];
+    let [x, y] = [0, 0];
     stroke(context, ink("attention-ink"), 2, [2, 3]);
     for (const { part } of items) {
-      const next = [at[0] + part[0], at[1] + part[1]];
-      line(context, ...this.place(at), ...this.place(next));
-      at = next;
+      const from = [x, y];
+      [x, y] = [x + part[0], y + part[1]];
+      line(context, ...this.place(from), ...this.place([x, y]));
     }
     context.setLineDash([]);
   }
@@ -211,6 +211,7 @@ class Three extends Instrument {
       { font: `${grip ? "700 " : ""}${fontSize + 3}px ${ink("font")}`, halo: ink("page") });
   }
 
+  /** The query, the keys and the values beside the vectors that they are made of. */
   roles({ q, items }) {
     items.forEach(({ k, v }, j) => {
       this.arrow(k, `k${SUBSCRIPTS[j]}`, "key", 1, false);
@@ -219,6 +220,7 @@ class Three extends Instrument {
     this.arrow(q, "q₃", "query", 2, false);
   }
 
+  /** The output, a diamond. */
   output(out) {
     const { context, theme: { ink }, fontSize } = this, [x, y] = this.place(out);
     context.beginPath();

@@ -2,6 +2,7 @@
 first number to the last, without weights and with W_Q, W_K and W_V.
 """
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -37,6 +38,15 @@ def points() -> tuple[tuple[float, ...], ...]:
     return tuple(zip(values[::2], values[1::2]))
 
 
+def written(vector: Sequence[float], form: str = "g") -> str:
+    """A vector as a sentence says it, its numbers in a format of Python.
+
+    >>> written((-0.8, 1.0))
+    '(−0.8, 1)'
+    """
+    return f"({', '.join(format(value, form) for value in vector)})".replace("-", "−")
+
+
 def calculated(vectors: tuple[tuple[float, ...], ...], weights: str) -> Steps:
     """The steps for the last of the vectors; weights: "off", where x is query, key and value, or "on"."""
     X = torch.tensor(vectors, dtype=torch.float64)
@@ -58,7 +68,7 @@ def predict(page: Lesson, run: Run) -> Prediction:
         return Truth(round(100 * own, 1), seen=0 if most == LAST and own >= 0.5 else 1 if most == LAST else 2,
                      values={"own": percent(own), "others": percent(1 - own)})
 
-    places = {f"x{j + 1}": "({:g}, {:g})".format(*vector) for j, vector in enumerate(vectors)}
+    places = {f"x{j + 1}": written(vector) for j, vector in enumerate(vectors)}
     return Prediction("three", Number(0, 100, unit="%"), truth, places, (vectors, weights))
 
 
@@ -72,7 +82,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     _picture(key=PICTURE, data=pack(header, {}), on_settings=_settled)
     alpha = [probability(float(weight)) for weight in steps.weights]
     title = page.label("three_title", first=alpha[0], second=alpha[1], third=alpha[2],
-                       out="({:.2f}, {:.2f})".format(*steps.output.tolist()))
+                       out=written(steps.output.tolist(), "z.2f"))
     return Reading(_lines(page, steps, weights), _question(page, vectors),
                    [simple_steps, attention.masked_softmax], {"three.csv": lambda: _table(vectors, steps)},
                    ".instrument .picture", title, summary={"α₃₃": alpha[LAST]})

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-import streamlit as st
 
 from core.app.frame import Lesson
 from core.app.state import Run, reader
@@ -14,7 +13,7 @@ from core.figures import heads as figures
 from core.figures.heads import head_name
 from core.figures.numbers import readable
 from pages.heads import shapes
-from pages.heads.shared import PREFIX, Pair, foot, pick_head
+from pages.heads.shared import PREFIX, Pair, pick_head
 
 PICTURE = f"{PREFIX}sum"
 HEIGHT = (190, 460)         # least and most pixels
@@ -34,11 +33,11 @@ def draw(page: Lesson, run: Run, pair: Pair) -> None:
     header, arrays = _message(outputs, np.vstack([written, bias]), total)
     names = [head_name(pair.layer, head) for head in range(len(written))]
     header |= {"names": names, "selected": pair.head, "text": _text(page, run, pair, written)}
-    header |= {"least": HEIGHT[0], "most": HEIGHT[1], "foot": foot(), "scale": reader.scale(), "theme": reader.theme()}
+    header |= {"least": HEIGHT[0], "most": HEIGHT[1], "foot": 0, "scale": reader.scale(), "theme": reader.theme()}
     _picture(key=PICTURE, data=pack(header, arrays),
              events={"picked": lambda head: pick_head(pair.layer, head)})
     difference = np.abs(written.astype(np.float64).sum(0) - (total.astype(np.float64) - bias)).max()
-    st.caption(page.label("write_check", difference=readable(difference, 2), largest=readable(np.abs(total).max())))
+    page.note(page.label("write_check", difference=readable(difference, 2), largest=readable(np.abs(total).max())))
 
 
 def _message(outputs: np.ndarray, parts: np.ndarray, total: np.ndarray) -> tuple[dict, dict[str, np.ndarray]]:

@@ -88,7 +88,7 @@ def test_a_number_opens_the_sum_that_it_came_from(open_page):
     page.get_by_role("slider", name=WORDS.label("steps_slider")).press("End")
     page.get_by_role("button", name=WORDS.label("steps_back")).click()
     page.get_by_role("radio", name=WORDS.label("steps_variant_simple")).click()
-    stands_at(page, "5/5")
+    stands_at(page, "6/6")
     page.wait_for_url(re.compile("attention_variant=simple"))
     assert page.errors == []
 

@@ -5,6 +5,7 @@ import numpy as np
 import torch
 
 from core.analysis import score_scaling, stream_and_heads, symmetries
+from core.app.base import tables
 from core.app.compute import cache
 from core.app.state.reader import example_prompts
 from core.model.intervention import Intervention
@@ -27,11 +28,11 @@ def without_weights(X: torch.Tensor) -> np.ndarray:
     return powers / powers.sum(-1, keepdims=True)
 
 
-@claims("attention.md", "*Lily* looks mostly at itself, and of the others it gives most to *girl*.")
+@shows("A40")
 def test_without_weights_lily_looks_at_itself_and_a_little_at_girl():
-    one = experiment("attention", "alone")
-    there, at = prompt_of(one), one.settings["position"]
-    row = without_weights(there.trace.blocks[one.settings["layer"]].resid_pre)[at]
+    [settings] = [idea.place.settings for idea in tables.ideas() if idea.id == "A40"]
+    there, at = run(settings["prompt"]), int(settings["position"])
+    row = without_weights(there.trace.blocks[int(settings["layer"])].resid_pre)[at]
     own, *others = np.argsort(-row)
     assert there.tokens[at] == "·Lily" and own == at and there.tokens[others[0]] == "·girl"
     assert 0.5 < row[own] < 0.7 and row[others[0]] > 0.05

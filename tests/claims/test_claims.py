@@ -18,12 +18,12 @@ for module in sorted(HERE.glob("test_*.py")):
 # experiments and class steps that say nothing of what a bundled model does: arithmetic, networks with random weights,
 # models trained in the page, or the reader is only asked to look; an encoder's speak of a BERT
 OF_NO_MODEL = {
-    "architectures": ["gpt3", "patterns"], "attention": ["encoder alone"], "course": ["whole", "next", "order",
-    "context", "divide", "tasks", "sentences", "neurons", "waves", "objective", "unrolled", "gradient", "bottleneck",
-    "roles", "averages", "cost", "tuned", "kepler", "cipher", "draw", "twice", "meaning", "calibration"], "heads":
-    ["encoder induction"], "language_models": ["guess", "likelihood", "slide"], "limits": ["exclusive"], "positions":
-    ["one_wave", "shift", "mask"], "recurrence": ["bound", "vanish", "memory"], "residual_stream": ["beside"], "tokens":
-    ["train", "own"], "training": ["pack"]}
+    "architectures": ["gpt3", "patterns"], "course": ["whole", "next", "order", "context", "divide", "tasks",
+    "sentences", "neurons", "waves", "objective", "unrolled", "gradient", "bottleneck", "roles", "averages", "cost",
+    "tuned", "kepler", "cipher", "draw", "twice", "meaning", "calibration"], "heads": ["encoder induction"],
+    "language_models": ["guess", "likelihood", "slide"], "limits": ["exclusive"], "positions": ["one_wave", "shift",
+    "mask"], "recurrence": ["bound", "vanish", "memory"], "residual_stream": ["beside"], "tokens": ["train", "own"],
+    "training": ["pack"]}
 # ideas of the lectures whose place shows the same with every model: algebra, shapes and counts, networks with random
 # weights, models trained in the page, published figures
 IDEAS_OF_NO_MODEL = {

@@ -5,9 +5,10 @@ import { heated, place } from "../../pages/tour/heat.js";
 import { percent, spoken } from "../../pages/tour/said.js";
 
 test("a probability in percent is never rounded to none or to all", () => {
-  const written = { 0: "0\u00a0%", 1: "100\u00a0%", 0.5: "50\u00a0%", 0.7326: "73\u00a0%", 0.0786: "7.9\u00a0%", 0.00073: "0.073\u00a0%",
-    0.996: "99.6\u00a0%", 0.99963: "99.96\u00a0%", 0.999999: "99.9999\u00a0%", 0.999999999: "almost 100\u00a0%",
-    0.00001: "0.001\u00a0%", 1e-9: "less than 0.001\u00a0%" };
+  const written = {
+    0: "0\u00a0%", 1: "100\u00a0%", 0.5: "50\u00a0%", 0.7326: "73\u00a0%", 0.0786: "7.9\u00a0%",
+    0.00073: "0.073\u00a0%", 0.996: "99.6\u00a0%", 0.99963: "99.96\u00a0%", 0.999999: "99.9999\u00a0%",
+    0.999999999: "almost 100\u00a0%", 0.00001: "0.001\u00a0%", 1e-9: "less than 0.001\u00a0%" };
   for (const [p, text] of Object.entries(written)) assert.equal(percent(Number(p)), text, p);
 });
 

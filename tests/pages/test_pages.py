@@ -53,10 +53,11 @@ def test_what_is_said_of_a_picture_waits_until_a_new_session_has_seen_it(page: s
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_lesson_is_explained_in_at_most_three_paragraphs_and_has_experiments(page: str):
+    """Three or four experiments, or one a view where there are more views."""
     words = prose.load(page)
     texts = [body for key, body in words.sections.items() if key.startswith("explanation")]
     assert texts and all(1 <= len([p for p in text.split("\n\n") if p.strip()]) <= 3 for text in texts)
-    assert 3 <= len(words.experiments) <= 4
+    assert 3 <= len(words.experiments) <= max(4, len(words.names("about")))
 
 
 @pytest.mark.parametrize("page", PAGES)

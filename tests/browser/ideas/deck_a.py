@@ -174,3 +174,36 @@ def a_token_of_the_summary_is_the_most_probable_one(page: Page) -> None:
     for k in (4, 6):
         steps.nth(k).click()
         assert steps.nth(k).text_content() == page.locator(".lm_tasks .bars text").first.text_content()
+
+
+@seen("A5", "C13")
+def the_variance_is_d_k_and_the_division_keeps_the_entropy(page: Page) -> None:
+    said = page.locator(".scaling-charts").inner_text()
+    variance = re.search(r"at dₖ = (\d+): ([\d.,]+) ±", said)
+    entropy = re.search(r"ln 16\): ([\d.]+) with, ([\d.]+) without", said)
+    d, variance, divided, undivided = map(value_of, (*variance.groups(), *entropy.groups()))
+    assert variance == pytest.approx(d, rel=0.15) and divided > 0.7 and undivided < (0.4 if d == 64 else 0.2)
+
+
+@seen("A6")
+def all_queries_at_once_as_matrices(page: Page) -> None:
+    config, n = opening().model.config, len(opening().token_ids)
+    shapes = [re.search(r"\[.*\]", caption)[0] for caption in
+              page.locator(".st-key-attention_steps_instrument figcaption").all_inner_texts()]
+    Q, K, A, V = (f"[{rows} × {columns}]" for rows, columns in
+                  ((n, config.d_k), (config.d_k, n), (n, n), (n, config.d_v)))
+    assert shapes == [Q, K, A, V, V]
+    assert "+ mask" in page.locator(".st-key-attention_steps_instrument .detail").inner_text()
+
+
+@seen("A40")
+def lily_looks_at_itself_and_at_girl(page: Page) -> None:
+    there = opening()
+    x = there.trace.blocks[0].resid_pre[:13].double().numpy()
+    powers = np.exp(x @ x[12] / x.shape[1] ** 0.5)
+    alpha = powers / powers.sum()
+    assert [there.tokens[j] for j in np.argsort(-alpha)[:2]] == ["·Lily", "·girl"] and alpha[12] > 0.5
+    picture = page.locator(".st-key-attention_steps_instrument")
+    assert value_of(picture.locator(".title").inner_text().split("=")[-1]) == pytest.approx(alpha[12], abs=6e-5)
+    shown = [value_of(number) for number in picture.locator(".detail .term:not(.legend) b").all_inner_texts()]
+    assert sum(shown) == pytest.approx(1, abs=1e-3) and any(abs(a - alpha[10]) < 6e-5 for a in shown)

@@ -7,8 +7,10 @@ import re
 import pytest
 from playwright.sync_api import Page
 
+from core.app.state.run import telling
 from tests.browser.ideas import formulas, seen
-from tests.helpers.messages import value_of
+from tests.claims.passes import opening
+from tests.helpers.messages import numbers_in, value_of
 
 
 @seen("B14")
@@ -98,3 +100,13 @@ def loss_and_product_agree_on_the_best_p(page: Page) -> None:
     upper, lower = (page.locator(".toy-curves line.best").nth(k).get_attribute("x1") for k in (0, 1))
     ends = [float(page.locator(".toy-curves line:not(.best)").first.get_attribute(name)) for name in ("x1", "x2")]
     assert upper == lower and float(upper) == pytest.approx(sum(ends) / 2, abs=1)       # 3 of 6 come after *the*
+
+
+@seen("B13")
+def every_step_is_filled_to_what_the_head_adds(page: Page) -> None:
+    picture = page.locator(".st-key-attention_steps_instrument")
+    assert "W" in picture.locator(".title").inner_text() and picture.locator(".detail .term").count() > 30
+    weights = page.locator(".st-key-lesson_numbers annotation").all_text_contents()
+    [alpha] = [line for line in weights if line.startswith(r"\alpha")]
+    block, layer, head = opening().trace.blocks, *telling(opening())
+    assert numbers_in(alpha)[-1] == pytest.approx(float(block[layer].pattern[head, -1].max()), abs=1e-4)

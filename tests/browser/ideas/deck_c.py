@@ -4,10 +4,13 @@ from __future__ import annotations
 import math
 import re
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page
 
+from core.model.intervention import Intervention
 from tests.browser.ideas import formulas, seen
+from tests.claims.passes import opening
 from tests.helpers.messages import numbers_in, value_of
 
 
@@ -111,3 +114,35 @@ def half_the_side_of_a_patch_makes_sixteen_times_the_pairs(page: Page) -> None:
     assert after[1] == pytest.approx(16 * before[1], rel=0.02)
     others = [int(rect.get_attribute("data-n")) for rect in picture.locator("rect.square:not(.image)").all()]
     assert others == [512, 1500, 51]
+
+
+@seen("C6")
+def a_score_that_was_never_learned_breaks_the_prediction(page: Page) -> None:
+    said = page.locator(".st-key-attention_stage").inner_text()
+    after = opening().trace_with(Intervention(score="additive")).logits[-1].double().log_softmax(-1)
+    before = opening().trace.logits[-1].double().log_softmax(-1)
+    kl = float((before.exp() * (before - after)).sum())
+    assert value_of(re.search(r"KL = (\S+) nats", said)[1]) == pytest.approx(kl, rel=0.01) and kl > 2
+    assert "Trained with this score" in said
+
+
+@seen("C8")
+def with_one_vector_for_both_tokens_match_themselves(page: Page) -> None:
+    said = page.locator(".st-key-attention_stage").inner_text()
+    own, n, alike, _ = (int(number) for number in re.search(
+        r"(\d+) of (\d+) tokens look mostly at themselves\. With one vector for both, (\d+) of (\d+)", said).groups())
+    block, mask = opening().trace.blocks[3], np.tri(n) == 0
+    for shown, keys in ((own, block.K[5]), (alike, block.Q[5])):
+        scores = (block.Q[5].double() @ keys.double().T).numpy()
+        scores[mask] = -np.inf
+        assert shown == (scores.argmax(-1) == np.arange(n)).sum()
+    assert alike > n / 2 > own
+
+
+@seen("C15")
+def keys_after_the_query_are_hidden(page: Page) -> None:
+    picture = page.locator(".st-key-attention_steps_instrument")
+    assert re.search(r"hides 5 of the keys", picture.locator(".title").inner_text())
+    picture.locator(".stage").press("ArrowRight")
+    picture.locator(".title", has_text="softmax").wait_for()
+    assert picture.locator(".detail .term:not(.legend)").count() == 7, "the softmax is over the keys that are seen"

@@ -37,7 +37,7 @@ def the_feed_forward_part_stands_as_one_formula_with_its_biases(page: Page) -> N
 @seen("D7")
 def one_matrix_of_rank_d_k_gives_the_product(page: Page) -> None:
     config = opening().model.config
-    assert f"rank {config.d_k} " in page.locator(".st-key-attention_stage").inner_text()
+    assert f"rank {config.d_k}, " in page.locator(".st-key-attention_stage").inner_text()
     formulas = page.locator(".st-key-lesson_numbers annotation").all_text_contents()
     [one], [biases], [product] = ([numbers_in(line.split("=")[-1])[-1] for line in formulas if line.startswith(start)]
                                   for start in ("x_{25} (W_Q", "x_{25} W_Q", "q_{25}"))
@@ -144,3 +144,12 @@ def a_predicted_text_takes_few_bits(page: Page) -> None:
 def the_text_without_the_slip_is_first(page: Page) -> None:
     assert page.locator(".sentences-list .row .name").first.text_content() == "the mouse ate the cheese"
     assert value_of(page.locator(".sentences-list .row .label").first.text_content()) > 0.9
+
+
+@seen("D17")
+def another_basis_changes_no_score(page: Page) -> None:
+    said = page.locator(".matrices").locator("xpath=..").inner_text()
+    numbers = re.search(r"queries change by up to (\S+) and keys by up to (\S+), scores by no more than (.+?), and the "
+                        r"model’?'?s logits by (.+?): rounding", said).groups()
+    q, k, scores, logits = map(value_of, numbers)
+    assert min(q, k) > 0.1 and max(scores, logits) < 1e-9

@@ -36,7 +36,7 @@ def test_the_two_parts_add_up_to_the_product(layer, head, position):
     own, biases, both = (numbers_in(line.split("=")[-1])[-1] for line in formulas(at)[:3])
     assert own + biases == pytest.approx(both, abs=1e-3)
     assert both == pytest.approx(float(block.Q[head, position] @ block.K[head, j]), abs=1e-3)
-    assert f"rank {loaded().model.config.d_k} " in at.markdown[[m.value.startswith("**Head") for m in
+    assert f"rank {loaded().model.config.d_k}, " in at.markdown[[m.value.startswith("**Head") for m in
                                                                 at.markdown].index(True)].value
 
 
