@@ -23,7 +23,7 @@ OF_NO_MODEL = {
     "tuned", "kepler", "cipher", "draw", "twice", "meaning", "calibration"], "heads": ["encoder induction"],
     "language_models": ["guess", "likelihood", "slide"], "limits": ["exclusive"], "positions": ["one_wave", "shift",
     "mask"], "recurrence": ["bound", "vanish", "memory"], "residual_stream": ["beside"], "tokens": ["train", "own"],
-    "training": ["pack"]}
+    "training": ["back"]}
 # ideas of the lectures whose place shows the same with every model: algebra, shapes and counts, networks with random
 # weights, models trained in the page, published figures
 IDEAS_OF_NO_MODEL = {
