@@ -207,3 +207,22 @@ def lily_looks_at_itself_and_at_girl(page: Page) -> None:
     assert value_of(picture.locator(".title").inner_text().split("=")[-1]) == pytest.approx(alpha[12], abs=6e-5)
     shown = [value_of(number) for number in picture.locator(".detail .term:not(.legend) b").all_inner_texts()]
     assert sum(shown) == pytest.approx(1, abs=1e-3) and any(abs(a - alpha[10]) < 6e-5 for a in shown)
+
+
+@seen("A27")
+def size_data_and_computing_have_a_law_each(page: Page) -> None:
+    said = page.locator("strong", has_text="operations:").first.inner_text()
+    flops, days = 6 * 175e9 * 300e9, 6 * 175e9 * 300e9 / (312e12 * 0.4 * 86_400)
+    assert "3.15" in said and flops == pytest.approx(3.15e23) and f"{days:,.0f} days" in said
+    for law in ("parameters", "tokens", "compute"):
+        page.locator(f".st-key-architectures_law_{law}").wait_for()
+
+
+@seen("A28")
+def the_parameters_of_gpt3_add_up(page: Page) -> None:
+    numbers = page.locator(".st-key-lesson_numbers .katex-display annotation")
+    numbers.nth(1).wait_for(state="attached")
+    whole, rough = (line.replace("{,}", "").replace("\\,", "") for line in numbers.all_text_contents()[:2])
+    parts, total = whole.split(" = ")
+    assert sum(map(int, parts.split(" + "))) == int(total) and round(int(total) / 1e9, 1) == 174.6
+    assert int(rough.split(" = ")[-1]) == 12 * 96 * 12_288 ** 2

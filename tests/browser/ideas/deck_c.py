@@ -146,3 +146,28 @@ def keys_after_the_query_are_hidden(page: Page) -> None:
     picture.locator(".stage").press("ArrowRight")
     picture.locator(".title", has_text="softmax").wait_for()
     assert picture.locator(".detail .term:not(.legend)").count() == 7, "the softmax is over the keys that are seen"
+
+
+def shares(page: Page, words: str) -> list[float]:
+    """The percentages of the view's bold sentence."""
+    return [float(share) for share in re.findall(r"([\d.]+)\s%", headline(page, words))]
+
+
+@seen("C5")
+def attention_opens_the_bottleneck(page: Page) -> None:
+    one, attention = shares(page, "from one vector")
+    assert attention > one + 30 and page.locator(".st-key-recurrence_alignment canvas, "
+                                                 ".st-key-recurrence_alignment svg").count()
+
+
+@seen("C7")
+def attention_recalls_over_any_distance(page: Page) -> None:
+    attention, *_, plain = shares(page, "the share right over 40 blanks")
+    assert attention > 99 and abs(plain - 100 / 8) < 5, "one letter in eight is right by chance"
+
+
+@seen("C16")
+def the_transformer_scores_highest_for_less(page: Page) -> None:
+    ours, best, times = map(float, re.search(r"reaches ([\d.]+) BLEU; .* reaches ([\d.]+) with ([\d.]+) times",
+                                             headline(page, "BLEU")).groups())
+    assert ours - best == pytest.approx(28.4 - 26.36) and times == pytest.approx(7.7e19 / 2.3e19, abs=0.06)

@@ -321,8 +321,8 @@ RECORDS = ([dict(architectures_record="models", architectures_measure=measure)
 @pytest.mark.parametrize("query", RECORDS, ids=str)
 def test_every_record_draws(query):
     at = open_at(architectures_view="record", **query)
-    assert (fine(at) and len(at.get("vega_lite_chart")) == (3 if query["architectures_record"] == "scaling" else 1)
-            and formulas(at))
+    charts = {"scaling": 3, "data": 2}.get(query["architectures_record"], 1)
+    assert fine(at) and len(at.get("vega_lite_chart")) == charts and formulas(at)
 
 
 def test_the_timeline_shows_what_is_known_and_nothing_else():
