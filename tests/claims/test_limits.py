@@ -79,11 +79,12 @@ def test_two_tokens_may_be_enough():
     assert whole.recited_share == 1 and sum(one.recited_share > 0.7 for one, _ in after(2, 100)) >= 3
 
 
-@claims("limits.md", "an invented name and the number of a safe, read a hundred times")
-def test_an_invented_name_and_number_that_were_read_often_come_out_and_those_read_once_do_not():
+@claims("limits.md", "the secret number of an invented safe, read a hundred times, comes out",
+        "all invented and read once, do not")
+def test_a_number_that_was_read_often_comes_out_and_one_that_was_read_once_does_not():
     often, once = (memory.with_start(recited()[name][0], 16) for name in ("tooth", "goose"))
     said = run("").tokenizer.decode(often.token_ids[:often.n_recited])
-    assert (often.passage.repeats, once.passage.repeats) == (100, 1) and "5-30-8" in said and "Corwin" in said
+    assert (often.passage.repeats, once.passage.repeats) == (100, 1) and "5-30-8" in said
     assert "28 Crumpet Lane" in once.passage.text and "555-0142" in once.passage.text and once.n_recited < 6
 
 
