@@ -11,6 +11,7 @@ from core.files import ASSETS, read_json
 from core.training import corpus
 from core.training.recipes import STORIES_TEXTS, stories_tokenizer
 
+MODEL = "stories"         # whose texts they are
 FILE = ASSETS / "teaching" / "corpus_size.json"
 
 

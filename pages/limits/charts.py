@@ -286,7 +286,7 @@ def plane(points: pd.DataFrame, picked: tuple[int, int], names: Mapping[str, str
     zeta = alt.Chart(line).mark_line(color=tone, strokeWidth=2.5 * scale).encode(x=x, y=y)
     table = (alt.Chart(pd.DataFrame({"n": ends, "log_p": ends})).encode(x=x, y=y)
              .mark_line(color=colour("text", theme), strokeDash=[5, 4]))
-    words = pd.DataFrame([(1, 46, names["parameters"]), (27, 6, names["structure"])], columns=["n", "log_p", "text"])
+    words = pd.DataFrame([(1, 36.5, names["parameters"]), (27, 6, names["structure"])], columns=["n", "log_p", "text"])
     said = alt.Chart(words).encode(x=x, y=y, text=alt.Text("text:N")).mark_text(
         align="left", fontSize=13 * scale, fontWeight=600, color=colour("text", theme))
     dots = alt.Chart(points).encode(x=x, y=y, tooltip=[*untitled("name"), *tips(n=names["n"], p=names["p"])])

@@ -17,6 +17,7 @@ from core.app.frame.charts import look
 from core.app.frame.prediction import guess_of
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
+from core.evaluation import corpus_size
 from core.evaluation.memorisation import Recitation, recitations
 from core.figures.numbers import latex_number, latex_operand, plain_number, probability, readable
 from core.model import checkpoints
@@ -181,12 +182,18 @@ def _capacity(page: Lesson, run: Run) -> list[tuple[str, str]]:
         return []
     tokens, loss, config = sum(stage["tokens_seen"] for stage in stages), stages[-1]["training_loss"], run.model.config
     ids, weights, left = tokens * math.log2(config.vocab_size), 16 * run.model.n_parameters, tokens * loss / math.log(2)
-    return [(page.label("numbers_ids", tokens=tokens),
+    lines = [(page.label("numbers_ids", tokens=tokens),
              rf"{tokens} \cdot \log_2 {config.vocab_size} = {latex_number(ids / 1e6)} \cdot 10^6\ \text{{bits}}"),
             (page.label("numbers_weights"),
              rf"16 \cdot {run.model.n_parameters} = {latex_number(weights / 1e6)} \cdot 10^6\ \text{{bits}}"),
             (page.label("numbers_left", loss=plain_number(loss)),
              rf"{tokens} \cdot \frac{{{loss}}}{{\ln 2}} = {latex_number(left / 1e6)} \cdot 10^6\ \text{{bits}}")]
+    if run.model_name == corpus_size.MODEL:
+        packed = corpus_size.kept()
+        lines.append((page.label("numbers_packed", files=packed.files, tokens=packed.tokens),
+                      rf"8 \cdot {packed.lzma_bytes} = {latex_number(8e-6 * packed.lzma_bytes)} \cdot 10^6\ "
+                      r"\text{bits}"))
+    return lines
 
 
 def start_needed(whole: Recitation) -> int:

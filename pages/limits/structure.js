@@ -43,7 +43,8 @@ class Functions {
   }
 
   buildTiles() {
-    const { place, columns, n } = this, size = Math.min(place.clientWidth, 19 * emOf(this.root)) / columns;
+    const { place, columns, n } = this, room = (this.scale > 1 ? 7.6 : 19) * emOf(this.root);
+    const size = Math.min(place.clientWidth, room) / columns;
     place.querySelector("svg")?.remove();
     const svg = draw("svg", { class: "tiles" }, place), gap = Math.max(1, 0.08 * size);
     sized(svg, size * columns, size * columns, this.text.picture);

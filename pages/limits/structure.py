@@ -14,7 +14,7 @@ from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.frame.charts import look
 from core.app.frame.prediction import guess_of
 from core.app.frame.views import choice as choose
-from core.app.state import Run
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import grouped, latex_number, readable, superscript
 from core.learning import kepler
@@ -81,7 +81,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     with left:
         scene = _scene(page)
         title = _title(page, scene)
-        st.markdown(f"**{title}** {page.label(f'structure_about_{scene.family.name}')}")
+        about = "" if reader.present() else page.label(f"structure_about_{scene.family.name}")
+        st.markdown(f"**{_title(page, scene, 'short') if reader.present() else title}** {about}")
         _picture(_message(page, scene) | {"guess": guess_of(page, "structure", run, scene.family)},
                  key=f"{PREFIX}functions", on_settings=lambda settings: keep(function=settings["function"]),
                  arrays={"counts": scene.found.counts.astype("float32")})
@@ -89,6 +90,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         n, exponent = _sliders(page)
         st.markdown(_verdict(page, n, exponent))
         _plane(page, run, scene.family, n, exponent)
+        page.note(page.label("structure_note"))
     return Reading(_lines(page, scene, n, exponent), _question(page, scene.family),
                    [boolean_functions.functions, reached, zeta], {"functions.csv": lambda: _table(page, scene)},
                    f".st-key-{PREFIX}functions", title, _kepler(page))
@@ -111,9 +113,9 @@ def _scene(page: Lesson) -> Scene:
     return Scene(found, picked)
 
 
-def _title(page: Lesson, scene: Scene) -> str:
+def _title(page: Lesson, scene: Scene, length: str = "title") -> str:
     of, found = scene.family, scene.found
-    return page.label("structure_title", n=of.n, functions=of.n_functions, p=of.p, thetas=1 << of.p,
+    return page.label(f"structure_{length}", n=of.n, functions=of.n_functions, p=of.p, thetas=1 << of.p,
                       reached=found.n_reached, said=readable(found.said_by_parameters),
                       left=readable(found.said_by_structure), all=1 << of.n)
 
@@ -173,7 +175,7 @@ def _plane(page: Lesson, run: Run, of: Family, n: int, exponent: int) -> None:
     points += [(of.n, math.log2(of.p), page.label("structure_point_family"), True)] if of.p else []
     frame = pd.DataFrame([(x, y, name, name if first else "", readable(2 ** y)) for x, y, name, first in points
                           if x <= 48 and y <= 48], columns=["n", "log_p", "name", "label", "p"])
-    show(figures.plane(frame, (n, exponent), page.labels("plane"), **look(330, presenting=292)), "plane")
+    show(figures.plane(frame, (n, exponent), page.labels("plane"), **look(330, presenting=250)), "plane")
 
 
 def _lines(page: Lesson, scene: Scene, n: int, exponent: int) -> list[tuple[str, str]]:

@@ -1,4 +1,5 @@
 """What the text of Limits says of `stories`."""
+import json
 import math
 from functools import cache
 
@@ -13,6 +14,7 @@ from core.evaluation.memorisation import Recitation, recitations
 from core.language import contrasts, word_order
 from core.model import checkpoints
 from core.training import corpus, teaching_text
+from core.training.teaching_text import DATA
 from pages.limits import calibration, facts, inputs, memory, words
 from tests.claims import claims, shows
 from tests.claims.passes import experiment, opening, prompt_of, run
@@ -79,11 +81,12 @@ def test_two_tokens_may_be_enough():
     assert whole.recited_share == 1 and sum(one.recited_share > 0.7 for one, _ in after(2, 100)) >= 3
 
 
-@claims("limits.md", "an invented name and the number of a safe, read a hundred times")
-def test_an_invented_name_and_number_that_were_read_often_come_out_and_those_read_once_do_not():
+@claims("limits.md", "the secret number of an invented safe, read a hundred times, comes out",
+        "all invented and read once, do not")
+def test_a_number_that_was_read_often_comes_out_and_one_that_was_read_once_does_not():
     often, once = (memory.with_start(recited()[name][0], 16) for name in ("tooth", "goose"))
     said = run("").tokenizer.decode(often.token_ids[:often.n_recited])
-    assert (often.passage.repeats, once.passage.repeats) == (100, 1) and "5-30-8" in said and "Corwin" in said
+    assert (often.passage.repeats, once.passage.repeats) == (100, 1) and "5-30-8" in said
     assert "28 Crumpet Lane" in once.passage.text and "555-0142" in once.passage.text and once.n_recited < 6
 
 
@@ -106,11 +109,14 @@ def test_what_was_read_ten_times_leaves_a_trace_within_what_texts_differ_by():
     assert min(trace) > 0 and max(trace) < max(once) - min(once) + 0.05
 
 
-@claims("limits.md", "the parameters are far too few to hold it as it stands, and to the trained model each token of "
-        "it is still about two bits of news")
+@claims("limits.md", "with every repeat, it has far more bits than the parameters can hold",
+        "each different text once, and compressed by a program for files, needs about as many bits as the parameters "
+        "have", "to the trained model each token of its own text is still about two bits of news")
 def test_bits_of_the_training_text():
     stages, model = checkpoints.training_ends("stories"), run("").model
     tokens = sum(stage["tokens_seen"] for stage in stages)
+    packed = json.loads((DATA / "corpus_size.json").read_text())
+    assert 8 * packed["lzma_bytes"] == pytest.approx(16 * model.n_parameters, rel=0.1)
     assert 16 * model.n_parameters < 0.1 * tokens * math.log2(model.config.vocab_size)
     assert stages[-1]["training_loss"] / math.log(2) == pytest.approx(2, abs=0.2)
 

@@ -204,7 +204,7 @@ def test_what_is_recited_is_what_greedy_generation_writes(run: Run):
 
 def test_the_numbers_of_memory_hold(run: Run):
     at = open_at(view="memory", passage="choir", start="16")
-    recited, nats, kept, ids, weights, left = formulas(at)
+    recited, nats, kept, ids, weights, left, packed = formulas(at)
     a, b, share = numbers_in(recited)
     assert a / b == pytest.approx(share, abs=1e-4)
     total, n, rate = numbers_in(nats)[-3:]
@@ -217,6 +217,7 @@ def test_the_numbers_of_memory_hold(run: Run):
     stages = checkpoints.training_ends("stories")
     assert sum(stage["tokens_seen"] for stage in stages) == tokens > 250e6
     assert str(run.model.n_parameters) in weights and checkpoints.training_ends("nobody") == ()
+    assert numbers_in(packed)[1:3] == [11255728, pytest.approx(8 * 11.255728, abs=1e-4)]
     again, loss, _, bits, *_ = numbers_in(left)
     assert (again == tokens and loss == stages[-1]["training_loss"]
             and tokens * loss / math.log(2) / 1e6 == pytest.approx(bits, abs=1e-3))
