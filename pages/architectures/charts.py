@@ -153,3 +153,24 @@ def mixture(rows: pd.DataFrame, order: list[str], *, theme: str, scale: float, h
         "part:N", sort=order, scale=alt.Scale(domain=order, range=inks),
         legend=alt.Legend(orient="top", title=None, symbolType="square")))
     return framed(bars, theme, scale, height=height)
+
+
+def seeds(rows: pd.DataFrame, means: Mapping[str, float], band: tuple[float, float], first: str,
+          titles: tuple[str, str], *, theme: str, scale: float, height: int) -> alt.TopLevelMixin:
+    """The losses of several variants, each seed a dot, their means as ticks, and a band over all rows. rows: variant,
+    loss, kind (recorded, or the reader's own), shown. first: the variant that stands at the top, the others follow by
+    their means. titles: of the axis, and the band's name.
+    """
+    order = [first, *sorted((name for name in means if name != first), key=means.get)]
+    y = alt.Y("variant:N", title=None, sort=order, axis=alt.Axis(grid=True, labelLimit=260, domain=False))
+    x = alt.X("loss:Q", title=titles[0], scale=alt.Scale(zero=False, padding=14), axis=alt.Axis(grid=False))
+    strip = alt.Chart(pd.DataFrame([(*band, titles[1])], columns=["low", "high", "name"]))
+    area = strip.mark_rect(color=colour("kept", theme), opacity=0.14).encode(x=alt.X("low:Q", title=titles[0]),
+                                                                            x2="high:Q", tooltip=untitled("name"))
+    dots = alt.Chart(rows).mark_point(size=70 * scale, strokeWidth=1.8, opacity=0.9).encode(
+        x=x, y=y, fill=kinds(alt.Fill, "kind", {"recorded": colour("residual", theme), "own": colour("drawn", theme)}),
+        stroke=kinds(alt.Stroke, "kind", {"recorded": colour("residual", theme, "ink"), "own": colour("text", theme)}),
+        tooltip=untitled("variant", "shown"))
+    ticks = alt.Chart(pd.DataFrame({"variant": list(means), "loss": list(means.values())})).mark_tick(
+        color=colour("text", theme), thickness=2.5, size=16 * scale).encode(x=x, y=y)
+    return framed(alt.layer(area, dots, ticks), theme, scale, height=height)

@@ -1,4 +1,6 @@
-"""Record: models over time, the scaling laws with a calculator, the first Transformer's scores, and training data."""
+"""Record: models over time, the scaling laws with a calculator, the first Transformer's scores, training data, and
+modifications of the transformer.
+"""
 import math
 
 import numpy as np
@@ -10,7 +12,7 @@ from core.app.state import Run, reader
 from core.cost import built_models, scaling_laws
 from core.figures.numbers import grouped, latex_number, readable, superscript
 from pages.architectures import charts as figures
-from pages.architectures import pieces
+from pages.architectures import modifications, pieces
 from pages.architectures.shared import PREFIX, SETTINGS, attached, choice, prefixed, read, show
 
 CHART, PRESENT_CHART = 370, 335      # px
@@ -50,7 +52,8 @@ def draw(page: Lesson, run: Run) -> Reading:
         return _models(page, *picked, guess_of(page, "record", run) if picked == ["parameters"] else None)
     if view == "pieces":
         return pieces.draw(page)
-    return {"scaling": _scaling, "translation": _translation, "data": _data}[view](page, *picked)
+    return {"scaling": _scaling, "translation": _translation, "data": _data,
+            "modifications": modifications.draw}[view](page, *picked)
 
 
 def _height(less: int = 0) -> int:

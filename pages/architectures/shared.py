@@ -12,6 +12,7 @@ from torch import Tensor
 from core.app.frame import Lesson, charts, selection_controls, views
 from core.app.state import reader
 from core.app.state.lesson_settings import Setting, Settings, view_setting
+from core.learning.modifications import VARIANTS
 
 PREFIX = "architectures_"
 SHARED_CSS = Path(__file__).with_suffix(".css")      # of the pictures
@@ -27,8 +28,9 @@ SETTINGS = Settings("architectures", {
     "central": Setting(1, low=0, high=4),
     "drawn": Setting(2, low=0, high=6),
     "seed": Setting(0, low=0, high=9999),             # likewise, of the random keys
-    "record": Setting("models", options=("models", "scaling", "translation", "data", "pieces")),
+    "record": Setting("models", options=("models", "scaling", "translation", "data", "pieces", "modifications")),
     "patch": Setting(16, low=8, high=56),             # points of a side
+    "modification": Setting("swiglu", options=tuple(VARIANTS)),
     "measure": Setting("parameters", options=("parameters", "tokens", "compute", "energy")),
     "pair": Setting("en_de", options=("en_de", "en_fr")),
     "parameters": Setting(175.0, low=1e-6, high=1e5), # of the calculator, in billions
