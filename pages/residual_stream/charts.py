@@ -49,9 +49,11 @@ def lines_of(curves: Mapping[str, tuple[Sequence, Sequence]], names: Mapping[str
     """A line for each of LOOKS, from x and y by name, with its name at its end. Values that are not finite, or above
     `most`, have no point: the line leaves the chart there. level: a dashed line across, with its name.
     """
-    rows = pd.DataFrame([(which, names[which], x, float(y), readable(float(y)))
-                         for which, (xs, ys) in curves.items() for x, y in zip(xs, ys)
-                         if np.isfinite(y) and (most is None or y <= most) and (y > 0 or not log)],
+    def seen(y: float) -> float:
+        return float(y) if np.isfinite(y) and (most is None or y <= most) and (y > 0 or not log) else math.nan
+
+    rows = pd.DataFrame([(which, names[which], x, seen(y), readable(float(y)))
+                         for which, (xs, ys) in curves.items() for x, y in zip(xs, ys)],
                         columns=["which", "name", "x", "y", "shown"])
     low, high = _powers(rows["y"]) if log else (0.0, most)
     axis = alt.Axis(grid=True, values=[10.0 ** k for k in range(low, high + 1)], labelExpr=POWER_OF_TEN) if log else (
@@ -76,13 +78,13 @@ def lines_of(curves: Mapping[str, tuple[Sequence, Sequence]], names: Mapping[str
 
 def _powers(values: pd.Series) -> tuple[int, int]:
     """The powers of ten between which the values lie."""
-    logs = np.log10(values) if len(values) else np.array([0.0])
+    logs = np.log10(values.dropna()) if values.notna().any() else np.array([0.0])
     return math.floor(logs.min()), max(math.ceil(logs.max()), math.floor(logs.min()) + 1)
 
 
 def _ends(rows: pd.DataFrame, log: bool, gap: float) -> pd.DataFrame:
     """The last point of each line, moved up or down so that their names stand apart."""
-    ends = rows.groupby("which", sort=False).tail(1).copy()
+    ends = rows.dropna(subset=["y"]).groupby("which", sort=False).tail(1).copy()
     places = spread(np.log10(ends["y"]) if log else ends["y"], gap)
     ends["y"] = 10.0 ** np.asarray(places) if log else places
     return ends
