@@ -146,8 +146,9 @@ def _diagram(page: Lesson, result: Predictions, name: str, guess: float | None, 
     calibration = result.calibration
     titles = page.labels("axis") | {"diagonal": page.label("diagonal"), "right": page.label("column_came")}
     with st.container(gap="xsmall"):
+        error = percent(round(calibration.expected_error, 12))      # free of rounding
         st.markdown(page.label("ece", caption=page.label(f"caption_{name}", **values), n=calibration.n,
-                               ece=percent(round(calibration.expected_error, 12)), chance=percent(result.chance.mean())))
+                               ece=error, chance=percent(result.chance.mean())))
         mine = None if guess is None else (SURE, guess / 100, page.frame_words.label("before_mine"))
         show(figures.reliability(calibration, titles, mine, **look(190, presenting=122)), name)
         show(figures.counts(calibration, titles, **look(90, presenting=107)), f"{name}_counts")
