@@ -5,6 +5,7 @@
 // header: side (points of the image), sizes (of a patch), patch, lengths {kind: tokens}, protein (a letter a residue),
 // text.
 import { draw, drawText, fill, make, setRange, sized, spokenLine } from "../../core/components/lib/dom.js";
+import { byKeys } from "../../core/components/lib/keys.js";
 import { grouped } from "../../core/components/lib/numbers.js";
 import { mounted, TitledView } from "../../core/components/lib/view.js";
 
@@ -52,6 +53,9 @@ class Pieces extends TitledView {
     this.image.role = "img";
     this.image.onpointermove = (event) => this.point(event);
     this.image.onpointerleave = () => this.mark(null);
+    byKeys(this.image, () => ({ columns: this.across, rows: this.across }),
+      (column, row, phase) => this.mark(phase === "out" ? null : row * this.across + column),
+      () => this.reading.textContent);
     const right = make("div", "right", this.body);
     this.row = make("canvas", "row", right);
     this.row.role = "img";

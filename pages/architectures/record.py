@@ -15,7 +15,7 @@ from pages.architectures import charts as figures
 from pages.architectures import modifications, pieces
 from pages.architectures.shared import PREFIX, SETTINGS, attached, choice, prefixed, read, show
 
-CHART, PRESENT_CHART = 370, 335      # px
+CHART, PRESENT_CHART = 370, 323      # px
 NAMED = ("Transformer (big)", "GPT", "BERT large", "GPT-2", "T5", "GPT-3", "GShard", "GLaM", "PaLM", "Chinchilla",
          "LLaMA", "PanGu-Σ", "LLaMA 2")
 

@@ -150,8 +150,8 @@ def _diagram(page: Lesson, result: Predictions, name: str, guess: float | None, 
         st.markdown(page.label("ece", caption=page.label(f"caption_{name}", **values), n=calibration.n,
                                ece=error, chance=percent(result.chance.mean())))
         mine = None if guess is None else (SURE, guess / 100, page.frame_words.label("before_mine"))
-        show(figures.reliability(calibration, titles, mine, **look(190, presenting=122)), name)
-        show(figures.counts(calibration, titles, **look(90, presenting=107)), f"{name}_counts")
+        show(figures.reliability(calibration, titles, mine, **look(190, presenting=100)), name)
+        show(figures.counts(calibration, titles, **look(90, presenting=86)), f"{name}_counts")
 
 
 def _given(run: Run, source: str, seed: int, blind: bool = False) -> Predictions:

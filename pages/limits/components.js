@@ -48,14 +48,16 @@ class Components {
     picture.role = "img";
     picture.style.height = `${tall * tokens.length}px`;
     this.mark = make("i", "mark", map);
+    // rows that are flatter than their names: every second or third has one
+    const size = this.scale > 1 ? 15 : Math.max(11, Math.min(13, tall + 1)), every = Math.ceil(size / (tall + 1));
     for (const [place, texts] of [[names, tokens], [sums, this.dots]]) {
       place.replaceChildren();
-      for (const text of texts) {
-        const name = make("span", "", place, text);
+      texts.forEach((text, i) => {
+        const name = make("span", "", place, i % every ? "" : text);
         name.dir = "auto";
         name.style.height = name.style.lineHeight = `${tall}px`;
-        name.style.fontSize = `${Math.min(13, tall + 1)}px`;
-      }
+        name.style.fontSize = `${size}px`;
+      });
     }
   }
 

@@ -100,9 +100,16 @@ def the_logit_is_a_dot_product_and_the_probability_its_share_of_the_exponentials
     assert numbers_in(share)[-1] == pytest.approx(float((u.max() - u.logsumexp(0)).exp()), abs=6e-5)
 
 
+def spoken(page: Page, words: str) -> str:
+    """What the panel says for a screen reader, as soon as it says these words: it waits for the hand to rest."""
+    said = page.locator(".sampling-panel .twin.spoken")
+    expect(said).to_contain_text(words)
+    return said.text_content()
+
+
 @seen("D4")
 def xi_falls_into_the_interval_of_the_token_that_is_drawn(page: Page) -> None:
-    said = page.locator(".sampling-panel .twin.spoken").text_content()
+    said = spoken(page, "top-k 10 ")
     xi, token = re.search(r"ξ = ([\d.]+) draws “(\S+)”", said).groups()
     there = opening()
     kept = truncate(there.logits(), SamplingConfig(top_k=10))
@@ -111,7 +118,7 @@ def xi_falls_into_the_interval_of_the_token_that_is_drawn(page: Page) -> None:
 
 @seen("A20")
 def a_rare_word_is_drawn_where_xi_falls_behind_the_frequent_ones(page: Page) -> None:
-    said = page.locator(".sampling-panel .twin.spoken").text_content()
+    said = spoken(page, "ξ = 0.9700 draws")
     token, p = re.search(r"ξ = 0\.9700 draws “(\S+)”, which has ([\d.]+)", said).groups()
     there = opening()
     y = truncate(there.logits(), SamplingConfig())
