@@ -30,7 +30,7 @@ def mean_colours(page: Page) -> np.ndarray:
     return np.array(page.evaluate(MEAN_COLOURS))
 
 
-@pytest.mark.parametrize("lesson", ["overview", "heads", "next_token"])
+@pytest.mark.parametrize("lesson", ["overview", "next_token"])
 def test_pictures_wait_for_a_style_that_comes_late(browser, server, open_page, lesson):
     path = "" if lesson == "overview" else lesson
     expected = mean_colours(open_page(path))
