@@ -47,7 +47,10 @@ class Pieces extends TitledView {
     this.name = make("span", "", bar);
     this.slider = Object.assign(make("input", "", bar), { type: "range", min: 0, step: 1 });
     this.slider.oninput = () => this.pick(this.sizes[Number(this.slider.value)]);
-    this.slider.onchange = () => this.send({ patch: this.patch });
+    this.slider.onchange = () => {
+      this.echoes.tell(this.patch);
+      this.send({ patch: this.patch });
+    };
     this.body = make("div", "pieces", root);
     this.image = make("canvas", "image", this.body);
     this.image.role = "img";
@@ -65,10 +68,9 @@ class Pieces extends TitledView {
   }
 
   receive(header) {
-    const picked = this.patch;
+    const picked = this.patch, moved = this.echoes.moves(header.patch, picked);
     Object.assign(this, header);
-    if (picked !== undefined && this.heard === header.patch) this.patch = picked;
-    this.heard = header.patch;
+    if (picked !== undefined && !moved) this.patch = picked;
     this.scene ??= scene(this.side);
     this.slider.max = this.sizes.length - 1;
     this.chain.textContent = fill(this.text.protein_chain, { chain: `${this.protein.slice(0, 21)} · `
