@@ -7,29 +7,30 @@
 import { draw, drawText, fill, make, setRange, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { byKeys } from "../../core/components/lib/keys.js";
 import { grouped } from "../../core/components/lib/numbers.js";
+import { readTheme } from "../../core/components/lib/theme.js";
 import { mounted, TitledView } from "../../core/components/lib/view.js";
 
 const SHOWN = 48;                 // patches of the row; the rest is counted
 const LARGEST = [150, 92];              // px of the largest square, usually and in present mode
-const SCENE = [                   // areas of one colour and their corners
-  { colour: "#8ec5e8", corners: [[0, 0], [224, 0], [224, 224], [0, 224]] },
-  { colour: "#5f9e6e", corners: [[0, 130], [70, 90], [150, 140], [224, 105], [224, 224], [0, 224]] },
-  { colour: "#c9b27c", corners: [[0, 180], [224, 160], [224, 224], [0, 224]] },
-  { colour: "#b5513c", corners: [[60, 140], [95, 108], [130, 140]] },
-  { colour: "#f1e6d2", corners: [[66, 140], [124, 140], [124, 188], [66, 188]] },
-  { colour: "#6b4a34", corners: [[88, 158], [103, 158], [103, 188], [88, 188]] },
-  { colour: "#6b4a34", corners: [[172, 130], [180, 130], [180, 190], [172, 190]] },
+const SCENE = [                   // areas of one colour (red, green, blue) and their corners
+  { colour: [142, 197, 232], corners: [[0, 0], [224, 0], [224, 224], [0, 224]] },
+  { colour: [95, 158, 110], corners: [[0, 130], [70, 90], [150, 140], [224, 105], [224, 224], [0, 224]] },
+  { colour: [201, 178, 124], corners: [[0, 180], [224, 160], [224, 224], [0, 224]] },
+  { colour: [181, 81, 60], corners: [[60, 140], [95, 108], [130, 140]] },
+  { colour: [241, 230, 210], corners: [[66, 140], [124, 140], [124, 188], [66, 188]] },
+  { colour: [107, 74, 52], corners: [[88, 158], [103, 158], [103, 188], [88, 188]] },
+  { colour: [107, 74, 52], corners: [[172, 130], [180, 130], [180, 190], [172, 190]] },
 ];
 const DISCS = [
-  { colour: "#f6cf4a", x: 180, y: 42, radius: 22 }, { colour: "#2f6b43", x: 176, y: 112, radius: 30 },
-  { colour: "#ffffff", x: 52, y: 48, radius: 14 }, { colour: "#ffffff", x: 72, y: 44, radius: 18 },
+  { colour: [246, 207, 74], x: 180, y: 42, radius: 22 }, { colour: [47, 107, 67], x: 176, y: 112, radius: 30 },
+  { colour: [255, 255, 255], x: 52, y: 48, radius: 14 }, { colour: [255, 255, 255], x: 72, y: 44, radius: 18 },
 ];
 
 function scene(side) {
   const canvas = document.createElement("canvas"), context = canvas.getContext("2d", { willReadFrequently: true });
   canvas.width = canvas.height = side;
   const area = (colour, trace) => {
-    context.fillStyle = colour;
+    context.fillStyle = `rgb(${colour})`;
     context.beginPath();
     trace();
     context.fill();
@@ -113,7 +114,7 @@ class Pieces extends TitledView {
     image.width = image.height = side * zoom;
     context.scale(zoom, zoom);
     context.drawImage(this.scene, 0, 0);
-    context.strokeStyle = "#ffffffcc";
+    context.strokeStyle = readTheme().ink("page");
     context.lineWidth = 0.8;
     for (let i = 0; i <= across; i++) {
       context.strokeRect(i * patch, 0, 0, side);
@@ -122,7 +123,7 @@ class Pieces extends TitledView {
     this.picked = k;
     if (k === null) { this.reading.textContent = fill(this.text.rest, { more: this.more }); return; }
     const [x, y] = [(k % across) * patch, Math.floor(k / across) * patch];
-    context.strokeStyle = "#000000";
+    context.strokeStyle = readTheme().ink("text");
     context.lineWidth = 2.5;
     context.strokeRect(x, y, patch, patch);
     const [r, g, b] = this.scene.getContext("2d").getImageData(x, y, 1, 1).data;

@@ -4,6 +4,7 @@ import math
 
 import pandas as pd
 
+from core.app.base.markdown import escaped
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.state import Run
 from core.components.lib.token_view import token_view
@@ -89,7 +90,7 @@ def _lines(page: Lesson, run: Run, t: int, bits: int) -> list[tuple[str, str]]:
             (page.label("numbers_table_slide"),
              r"|T| \cdot t = 2^{16} \cdot 2^{11} = 2^{27}, \qquad "
              r"|T|^{t+1} = \left(2^{16}\right)^{2^{11}+1} = 2^{16 \cdot 2049} = 2^{32784}"),
-            (page.label("numbers_table_parameters", model=run.model_name, parameters=grouped(own)),
+            (page.label("numbers_table_parameters", model=escaped(run.model_name), parameters=grouped(own)),
              rf"\frac{{10^{{{power * math.log10(2):.2f}}}}}{{{own}}} = "
              rf"10^{{{power * math.log10(2) - math.log10(own):.2f}}}"),
             (page.label("numbers_table_seen", tokens=grouped(counted.tokens)),
