@@ -36,7 +36,7 @@ MEANINGS = {
           "noise": r"noise σ|^σ \\sqrt",
           "singular": r"σ_\{\\m|singular value σ",
           "deviation": r"(deviation|Every|this|other|the|and|square|/|:|because|μ,|\},|: ) ?σ|\}\{σ|/σ|± σ|"
-                       r"^σ =|quad σ|by σ|about σ|σ(\^2|²)|no σ|σ\(x\)|\{σ\}"},
+                       r"^σ =|quad σ|by σ|about σ|σ(\^2|²)|no σ|σ\(x\)|\{σ\}|pm 2σ_0|σ_0\^2"},
     "φ": {"tanh": r"φ'|φ\$ the tanh", "density": r"φ its density|xφ|x φ", "encoder": r"φ\(x_|φ is the encoder"},
     "τ": {"temperature": r"temperature τ|τ (grows|goes|=|changes)|\(τ\)|/ ?τ|slider, τ"},
     "h": {"heads": r"h heads|Heads h|h (vectors|= 8|d_k|· d_v)|head\}_h|h_\{kv\}|h\\, ?d|h d_[kv]|d/h",
