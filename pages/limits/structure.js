@@ -43,7 +43,7 @@ class Functions {
   }
 
   buildTiles() {
-    const { place, columns, n } = this, room = (this.scale > 1 ? 7.6 : 19) * emOf(this.root);
+    const { place, columns, n } = this, room = (this.scale > 1 ? 7.6 : 16.5) * emOf(this.root);
     const size = Math.min(place.clientWidth, room) / columns;
     place.querySelector("svg")?.remove();
     const svg = draw("svg", { class: "tiles" }, place), gap = Math.max(1, 0.08 * size);
