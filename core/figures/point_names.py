@@ -38,9 +38,11 @@ def name_sides(x: tuple[float, ...], y: tuple[float, ...], names: tuple[str, ...
     return sides
 
 
-def placed(rows: pd.DataFrame, x: pd.Series, y: pd.Series, rank: pd.Series | None = None) -> pd.DataFrame:
+def placed(rows: pd.DataFrame, x: pd.Series, y: pd.Series, rank: pd.Series | None = None,
+           height: float | None = None) -> pd.DataFrame:
     """The rows (name, named: whether to write it) with the side of each name in both plots. x, y: the places as the
-    axes show them; rank: who may choose its place first, the largest; by default the highest point.
+    axes show them; rank: who may choose its place first, the largest; by default the highest point. height: in pixels,
+    of a plot that is lower or higher than usual.
 
     >>> rows = pd.DataFrame({"name": list("abc"), "named": True, "x": [1.0, 1.0, 0.0], "y": [1.0, 1.0, 0.0]})
     >>> placed(rows, rows.x, rows.y, pd.Series([1, 2, 3])).narrow.tolist()
@@ -48,7 +50,8 @@ def placed(rows: pd.DataFrame, x: pd.Series, y: pd.Series, rank: pd.Series | Non
     """
     ranked = (y if rank is None else rank).sort_values(ascending=False).index
     points = tuple(tuple(values[ranked]) for values in (x, y, rows["name"].where(rows["named"], "")))
-    return rows.assign(**{kind: pd.Series(name_sides(*points, plot), ranked) for kind, plot in PLOTS.items()})
+    return rows.assign(**{kind: pd.Series(name_sides(*points, (width, height or usual)), ranked)
+                          for kind, (width, usual) in PLOTS.items()})
 
 
 def names_of(base: alt.Chart, theme: str, scale: float, **look) -> list:

@@ -309,7 +309,10 @@ def by_distance(table: pd.DataFrame, quantity_: str, titles: tuple[str, str], th
     table: columns back, token, kl, cosine, changed. titles: of the two axes.
     """
     rows = table[table["kl"] > 0] if quantity_ == "kl" else table
-    rows = rows.assign(shown=[readable(value) for value in rows[quantity_]])
+    rows = rows.assign(shown=[readable(value) for value in rows[quantity_]], name=rows["token"],
+                       named=quantity_ == "kl")
+    # of the height two thirds are the plot, the rest its axis
+    rows = placed(rows, -rows["back"], np.log(rows[quantity_].clip(lower=1e-300)), height=2 * height / 3)
     x = alt.X("back:Q", title=titles[0], axis=alt.Axis(grid=False, tickMinStep=1),
               scale=alt.Scale(reverse=True, nice=False, padding=14 * scale))
     low, high = rows[quantity_].min(), rows[quantity_].max()
@@ -324,8 +327,7 @@ def by_distance(table: pd.DataFrame, quantity_: str, titles: tuple[str, str], th
     line = base.mark_line(color=colour("excluded", theme), strokeWidth=1)
     dots = base.mark_point(filled=True, size=55 * scale, opacity=1, color=colour("kept", theme, "ink")).encode(
         tooltip=[*untitled("token"), *tips(back=titles[0], shown=titles[1])])
-    names = haloed(base.encode(text=alt.Text("token:N")), theme, font=MONO, fontSize=11.5 * scale, dy=-10 * scale)
-    return overlaid([line, dots, *(names if quantity_ == "kl" and len(rows) < 40 else [])], theme, scale, height)
+    return overlaid([line, dots, *names_of(base, theme, scale, font=MONO)], theme, scale, height)
 
 
 # ---- tone ------------------------------------------------------------------------------------------------------------
