@@ -32,9 +32,11 @@ def test_every_idea_stands_where_the_table_says_and_shows_itself(open_page, serv
         assert page.get_by_test_id("stAlertContentError").count() == 0, (idea.id, page.errors, missing)
         if page.errors or len(missing) == ENOUGH:
             break
+        # before a check, and after what it has done: what a page that still runs says of its address leads back to it
+        settle(page)
         if idea.id in CHECKS:
-            settle(page)
             CHECKS[idea.id](page)
+            settle(page)
         # the server drops those of a page that was left
         page.evaluate("Promise.all([...document.images].filter((image) => !image.complete).map((image) => new "
                       "Promise((ended) => { image.onload = image.onerror = ended; })))")
