@@ -14,7 +14,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from core.app.base import addresses, deployment, scripts
-from core.app.server import routes, streamlit_fixes
+from core.app.server import class_routes, routes, streamlit_fixes
 from core.app.server.door import Door
 from core.app.server.pace import Paced
 
@@ -49,4 +49,4 @@ def _prepare() -> None:
 
 app = st.App(SCRIPT, middleware=[Middleware(Paced), Middleware(Door)], lifespan=_prepared,
              routes=[*(routes.route(name, answer) for name, answer in ANSWERS.items()),
-                     addresses.HOME_ROUTE, scripts.ROUTE])
+                     *class_routes.routes(), addresses.HOME_ROUTE, scripts.ROUTE])

@@ -30,7 +30,8 @@ export default async (component) => {
 };"""
 
 
-_LIB = Path(__file__).parent / "lib"
+COMPONENTS = Path(__file__).parent
+_LIB = COMPONENTS / "lib"
 
 
 def declare(name: str, script: Path, *, html: str = "", styles: Sequence[Path] = ()) -> Callable:

@@ -22,7 +22,9 @@ CHARACTERS, TOKENS = "TRANSFORMER_PROMPT_CHARACTERS", "TRANSFORMER_PROMPT_TOKENS
 TRAINING = "TRANSFORMER_TRAINING"
 PASSES = "TRANSFORMER_PASSES"
 ASK_FIRST = "TRANSFORMER_ASK_FIRST"
+CLASSES = "TRANSFORMER_CLASSES"
 FRAME_ANCESTORS = "TRANSFORMER_FRAME_ANCESTORS"
+OFF = "off"                     # of classes
 LEAST_CHARACTERS, MOST_CHARACTERS = 100, 20_000     # of a prompt; the most is far more than any context takes
 # that a lesson reads at once: more are too narrow to be told apart on a screen
 LEAST_TOKENS, MOST_TOKENS = 8, 256
@@ -51,6 +53,9 @@ class Deployment:
     prompt_tokens: int = MOST_TOKENS
     training: bool = True                           # whether readers may train models
     ask_first: bool = True       # whether a question is asked before each picture, until a reader says otherwise
+    # where classes that take part from their phones are kept: OFF for no classes, the address of a Valkey or Redis, or
+    # a file; none: in this process's memory
+    classes: str = ""
     # the address of the replicas that compute forward passes; none: they are computed here
     passes: str = ""
     # the origins whose pages may show the app in a frame, beside its own
@@ -184,6 +189,17 @@ def _address(text: str) -> str:
     raise ValueError("allowed is the address of a service, such as http://127.0.0.1:8000")
 
 
+def _place_of_classes(text: str) -> str:
+    if text.lower() == OFF:
+        return OFF
+    if text.startswith(("redis://", "rediss://", "unix://")):
+        return text
+    if "://" not in text and Path(text).expanduser().parent.is_dir() and not Path(text).expanduser().is_dir():
+        return str(Path(text).expanduser().resolve())
+    raise ValueError("allowed are off, the address of a Valkey or Redis, such as redis://127.0.0.1:6379, and a file "
+                     "in a folder that exists, such as /var/lib/transformer/classes.db")
+
+
 # name -> (field of Deployment, what reads its value or raises ValueError that says what is allowed)
 READERS: dict[str, tuple[str, Callable[[str], object]]] = {
     MODELS: ("models", _bundled),
@@ -199,6 +215,7 @@ READERS: dict[str, tuple[str, Callable[[str], object]]] = {
     TRAINING: ("training", _switch),
     ASK_FIRST: ("ask_first", _switch),
     PASSES: ("passes", _address),
+    CLASSES: ("classes", _place_of_classes),
     FRAME_ANCESTORS: ("frame_ancestors", _names(_ORIGIN.fullmatch, "origin", "Allowed are origins like "
                                                 "https://moodle.school.example or https://*.school.example, separated "
                                                 "by commas")),

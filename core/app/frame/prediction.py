@@ -24,7 +24,7 @@ import streamlit as st
 
 from core.app.base.prose import TextFile, filled
 from core.app.frame import prompt_use
-from core.app.frame.guesses import Guess
+from core.app.classroom.guesses import Guess
 from core.app.state import reader
 from core.app.state.fragments import EXPERIMENTS, PICTURE, rerun_in_turn
 from core.app.state.run import Run

@@ -106,7 +106,7 @@ class Shares:
 
     def _accounts_of(self, asker: HTTPConnection) -> list[_Account]:
         """The reader's, where it can be told, and the address's."""
-        address, cookie = _network(asker.client.host if asker.client else ""), asker.cookies.get(COOKIE)
+        address, cookie = network(asker.client.host if asker.client else ""), asker.cookies.get(COOKIE)
         of_address = self._accounts.setdefault((address,), _Account(OF_ADDRESS))
         if not cookie:
             return [of_address]
@@ -120,10 +120,10 @@ def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
-def _network(host: str) -> str:
+def network(host: str) -> str:
     """What counts as one address: of IPv6 the 64 bits that one household or one machine has for itself.
 
-    >>> _network("203.0.113.7"), _network("2001:db8::1:2:3"), _network("testclient")
+    >>> network("203.0.113.7"), network("2001:db8::1:2:3"), network("testclient")
     ('203.0.113.7', '2001:db8::', 'testclient')
     """
     try:

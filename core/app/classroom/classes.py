@@ -1,0 +1,328 @@
+"""The classes of this server: what a teacher may do with the key, and a phone with the code.
+
+A class goes from question to question. A question is open, closed, revealed; what has been answered shows only once
+it is revealed, and is sent to nobody before.
+"""
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import asdict, dataclass, replace
+
+from core.app.classroom import asked, codes, tally
+from core.app.classroom.asked import Refused
+from core.app.classroom.store import ANSWERS, HEAD, Store, Unreachable
+
+HOURS = 6
+MOST_QUESTIONS = 200                # of a class
+MOST_LINK = 8_000                   # characters of the address that phones may follow
+MOST_ALLOWED = 500                  # words
+PRESENT_SECONDS = 60                # since a phone was last seen, for it to count as there
+SEEN_EVERY = 20                     # seconds
+KEEP_ALIVE = 15                     # seconds, after which a line without news keeps a connection open
+COUNT_EVERY = 0.25                  # seconds: how often a wall counts anew
+_TRIES = 20                         # to change a head that others change, too
+_VOTER = re.compile(r"[0-9a-f]{32}")
+WAITING, OPEN, CLOSED, REVEALED, OVER = "waiting", "open", "closed", "revealed", "over"
+
+
+class NoClass(LookupError):
+    """No class has this code, or it is over."""
+
+
+class NotAllowed(PermissionError):
+    """The key is not that of the class."""
+
+
+class Full(Exception):
+    """No further class or phone is taken now."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """What a class is at a moment. key: what is kept of it. question: its number, from 1; 0: none was asked yet.
+    asked: the question as `asked.question` has it. compares: the number of the question whose second vote this is; 0:
+    none. model: what the model says to it, once it is revealed. allowed: the free words that may be shown. follow: the
+    address of the picture on the wall, for phones to open; frozen: phones are to look at the wall.
+    """
+
+    key: str
+    until: float
+    question: int = 0
+    phase: str = WAITING
+    asked: dict | None = None
+    compares: int = 0
+    model: dict | None = None
+    allowed: tuple[str, ...] = ()
+    follow: str = ""
+    frozen: bool = False
+
+    @property
+    def takes(self) -> int:
+        """The number of the question that takes answers; 0 for none."""
+        return self.question if self.phase == OPEN else 0
+
+
+class Classes:
+    """All classes, in a store. For one event loop."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._there: dict[str, Counter[str]] = {}       # the phones that are connected here, by code
+        self._seeing: asyncio.Task | None = None
+        self._revealed: dict[tuple[str, int], dict] = {}    # (code, version) -> what a revealed question shows
+
+    async def open(self) -> tuple[str, str]:
+        """A new class: its code and its key. Raises Full."""
+        key = codes.new_key()
+        until = time.time() + HOURS * 3600
+        for _ in range(_TRIES):
+            code = codes.new_code()
+            if await self.store.create(code, _written(Head(codes.kept(key), until)), until):
+                return code, key
+        raise Full
+
+    async def act(self, code: str, key: object, wish: Mapping) -> dict:
+        """Do what who has the key wishes: wish["do"] is a name of ACTIONS. Return what it answers, {} for most.
+
+        Raises NoClass, NotAllowed, Refused.
+        """
+        action = ACTIONS.get(wish.get("do") if isinstance(wish.get("do"), str) else "")
+        if action is None:
+            raise Refused("there is no such wish")
+        _, head = await self._head(code)
+        if not codes.opens(key, head.key):
+            raise NotAllowed
+        return await action(self, code, wish) or {}
+
+    async def answer(self, code: str, voter: object, told: Mapping) -> bool:
+        """Keep a phone's answer to the question told["question"], in place of an earlier one of the same browser.
+
+        Return whether it is kept: not when the question is closed by now. Raises NoClass, Refused.
+        """
+        _, head = await self._head(code)
+        if not is_voter(voter):
+            raise Refused("a phone has a number")
+        number = told.get("question")
+        if not head.takes or number != head.takes or isinstance(number, bool):
+            return False
+        kept = asked.answer(asked.form(head.asked["guess"]), told)
+        return await self.store.answer(code, number, voter, kept)
+
+    async def events(self, code: str, voter: str | None, *, counts: bool) -> AsyncIterator[dict | None]:
+        """What a phone or, with `counts`, a wall is to show, again at each change; None where there is nothing new, now
+        and then. Ends with the class. Raises NoClass at the beginning.
+        """
+        await self._head(code)
+        async with self.store.changes(code, HEAD, *([ANSWERS] if counts else [])) as news:
+            last, mine = None, await self._mine(code, voter)
+            async with _Presence(self, code, voter):
+                while True:
+                    try:
+                        seen = await self.seen(code, counts=counts)
+                    except NoClass:
+                        yield {"phase": OVER}
+                        return
+                    except Unreachable:
+                        seen = last
+                    yield (seen | mine if mine and last is None else seen) if seen != last else None
+                    last = seen
+                    if await news.wait(KEEP_ALIVE) and counts:
+                        await asyncio.sleep(COUNT_EVERY)
+
+    async def seen(self, code: str, *, counts: bool) -> dict:
+        """What the class shows now. Raises NoClass."""
+        version, head = await self._head(code)
+        shown = {"version": version, "question": head.question, "phase": head.phase, "follow": head.follow,
+                 "frozen": head.frozen}
+        if head.asked and head.phase != WAITING:
+            shown |= {"asked": head.asked, "compares": head.compares}
+        if head.phase == REVEALED:
+            shown |= await self._told(code, version, head)
+        if counts:
+            shown |= {"answered": await self.store.count(code, head.question) if head.question else 0,
+                      "there": await self.store.there(code, time.time() - PRESENT_SECONDS)}
+        return shown
+
+    async def _told(self, code: str, version: int, head: Head) -> dict:
+        """The class's answers beside the model's; computed once for all phones."""
+        if (code, version) not in self._revealed:
+            told = {"model": head.model, "tally": await self._tally(code, head)}
+            if head.compares and (first := (await self.store.ended(code)).get(head.compares)):
+                told["first"] = await self._tally(code, _read(first))
+            while len(self._revealed) >= 100:
+                self._revealed.pop(next(iter(self._revealed)))
+            self._revealed[code, version] = told
+        return self._revealed[code, version]
+
+    async def _tally(self, code: str, head: Head) -> dict:
+        return tally.of(head.asked["guess"], await self.store.answers(code, head.question), head.allowed)
+
+    async def _head(self, code: str) -> tuple[int, Head]:
+        found = await self.store.read(code)
+        if found is None:
+            raise NoClass(code)
+        return found[0], _read(found[1])
+
+    async def _mine(self, code: str, voter: str | None) -> dict:
+        """What this phone has answered to the question that is asked now, for one that comes back."""
+        _, head = await self._head(code)
+        told = await self.store.answer_of(code, head.question, voter) if voter and head.question else None
+        return {"mine": json.loads(told) | {"question": head.question}} if told else {}
+
+    async def _change(self, code: str, change, *, ends: bool = False) -> None:
+        """Write what `change` makes of the head, also where others write at the same time. ends: the question that is
+        asked now is over, and kept.
+        """
+        for _ in range(_TRIES):
+            version, head = await self._head(code)
+            changed = change(head)
+            ended = (head.question, _written(head)) if ends and head.question else None
+            if changed == head or await self.store.write(code, version, _written(changed), changed.takes, ended=ended):
+                return
+        raise Unreachable("the class changes all the time")
+
+    # ---- what the key allows
+
+    async def _ask(self, code: str, wish: Mapping) -> None:
+        """Ask {asked}; compares: True where it is the second vote on the question before."""
+        question, again = asked.question(wish.get("asked")), wish.get("compares") is True
+
+        def change(head: Head) -> Head:
+            if head.question >= MOST_QUESTIONS:
+                raise Refused("a class has no more questions")
+            return replace(head, question=head.question + 1, phase=OPEN, asked=question, model=None, allowed=(),
+                           compares=head.question if again else 0)
+
+        await self._change(code, change, ends=True)
+
+    async def _close(self, code: str, wish: Mapping) -> None:
+        await self._change(code, lambda head: replace(head, phase=CLOSED) if head.phase == OPEN else head)
+
+    async def _reopen(self, code: str, wish: Mapping) -> None:
+        await self._change(code, lambda head: replace(head, phase=OPEN) if head.phase == CLOSED else head)
+
+    async def _reveal(self, code: str, wish: Mapping) -> None:
+        """Show what the class has answered, and {model}: what the model says to it, an object or null."""
+        model = wish.get("model")
+        if model is not None and not isinstance(model, Mapping):
+            raise Refused("what the model says is an object")
+        await self._change(code, lambda head: replace(head, phase=REVEALED, model=model) if head.question else head)
+
+    async def _allow(self, code: str, wish: Mapping) -> None:
+        """Let {words} be shown, and no others."""
+        words = wish.get("words")
+        if not isinstance(words, list) or len(words) > MOST_ALLOWED or not all(isinstance(one, str) for one in words):
+            raise Refused("words are a list of texts")
+        await self._change(code, lambda head: replace(head, allowed=tuple(map(tally.plain, words))))
+
+    async def _words(self, code: str, wish: Mapping) -> dict:
+        """All free words that were answered, for the teacher alone: [word, how often], the most frequent first."""
+        _, head = await self._head(code)
+        if not head.asked or head.asked["guess"]["kind"] != "word":
+            return {"words": []}
+        given = [json.loads(told)["guess"] for told in await self.store.answers(code, head.question)]
+        return {"words": Counter(map(tally.plain, given)).most_common(MOST_ALLOWED)}
+
+    async def _follow(self, code: str, wish: Mapping) -> None:
+        """Let phones open {link}, a path of this app; an empty one: none. frozen: they are to look at the wall."""
+        link = wish.get("link", "")
+        if not isinstance(link, str) or len(link) > MOST_LINK or link and not re.match(r"/(?![/\\])", link):
+            raise Refused("a link is a path of this app")
+        await self._change(code, lambda head: replace(head, follow=link, frozen=wish.get("frozen") is True))
+
+    async def _clear(self, code: str, wish: Mapping) -> None:
+        """Ask nothing for now."""
+        await self._change(code, lambda head: replace(head, phase=WAITING))
+
+    async def _report(self, code: str, wish: Mapping) -> dict:
+        """All questions with their counts: [{question, asked, compares, model, tally}]."""
+        _, now = await self._head(code)
+        heads = [*map(_read, (await self.store.ended(code)).values()), *([now] if now.question else [])]
+        return {"questions": [{"question": head.question, "asked": head.asked, "compares": head.compares,
+                               "model": head.model, "tally": await self._tally(code, head)} for head in heads]}
+
+    async def _check(self, code: str, wish: Mapping) -> dict:
+        """That the class lasts, and until when."""
+        _, head = await self._head(code)
+        return {"until": head.until}
+
+    async def _end(self, code: str, wish: Mapping) -> None:
+        await self.store.drop(code)
+
+    # ---- who is there
+
+    def _came(self, code: str, voter: str) -> None:
+        self._there.setdefault(code, Counter())[voter] += 1
+        if self._seeing is None or self._seeing.done():
+            self._seeing = asyncio.create_task(self._see_all())
+
+    def _left(self, code: str, voter: str) -> bool:
+        """Whether that was the phone's last connection here."""
+        there = self._there[code]
+        there[voter] -= 1
+        if there[voter]:
+            return False
+        del there[voter]
+        if not there:
+            del self._there[code]
+        return True
+
+    async def _see_all(self) -> None:
+        """Say now and then who is still there, as long as anybody is."""
+        while self._there:
+            await asyncio.sleep(SEEN_EVERY)
+            for code, voters in list(self._there.items()):
+                try:
+                    await self.store.see(code, list(voters), time.time())
+                except Unreachable:
+                    break
+
+
+class _Presence:
+    """A phone is there as long as the block runs; a wall (voter None) is no phone."""
+
+    def __init__(self, classes: Classes, code: str, voter: str | None) -> None:
+        self._classes, self._code, self._voter = classes, code, voter
+
+    async def __aenter__(self) -> None:
+        if self._voter:
+            self._classes._came(self._code, self._voter)
+            await self._see(time.time())
+
+    async def __aexit__(self, *_) -> None:
+        if self._voter and self._classes._left(self._code, self._voter):
+            # the connection is gone, and with it the task that runs here
+            asyncio.create_task(self._see(0))
+
+    async def _see(self, at: float) -> None:
+        try:
+            await self._classes.store.see(self._code, [self._voter], at)
+        except Unreachable:
+            pass        # it is seen again a little later
+
+
+ACTIONS = {"ask": Classes._ask, "close": Classes._close, "reopen": Classes._reopen, "reveal": Classes._reveal,
+           "allow": Classes._allow, "words": Classes._words, "follow": Classes._follow, "clear": Classes._clear,
+           "report": Classes._report, "check": Classes._check, "end": Classes._end}
+
+
+def is_voter(voter: object) -> bool:
+    """Whether it is a number as a phone's browser draws one: 32 hexadecimal digits."""
+    return isinstance(voter, str) and _VOTER.fullmatch(voter) is not None
+
+
+def _written(head: Head) -> str:
+    written = json.dumps(asdict(head), ensure_ascii=False, allow_nan=False)
+    if len(written) > 3 * asked.MOST_BYTES:
+        raise Refused("the question is too long")
+    return written
+
+
+def _read(written: str) -> Head:
+    read = json.loads(written)
+    return Head(**read | {"allowed": tuple(read["allowed"])})

@@ -1,0 +1,188 @@
+"""Classes in Valkey or Redis, for several replicas that serve one address: a phone may land at any of them.
+
+What must hold together runs as a script in the store itself. A change is published there, and each replica listens for
+all of its phones on one connection.
+"""
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from core.app.classroom.store import ANSWERS, HEAD, Bounds, Ears, News, Unreachable
+
+LOG = logging.getLogger(__name__)
+_PREFIX = "transformer:class:"
+_ALL = f"{_PREFIX}all"              # a sorted set: the codes by the times until which classes last
+_NEWS = f"{_PREFIX}news"            # the channel, with messages "CODE what"
+_SECONDS = 3                        # that one answer of the store may take
+_AGAIN_SECONDS = 1                  # between two tries to listen
+
+_CREATE = """
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[1])
+if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[5]) or redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
+redis.call('HSET', KEYS[2], 'version', 1, 'head', ARGV[3], 'takes', 0, 'until', ARGV[4])
+redis.call('EXPIREAT', KEYS[2], ARGV[4])
+redis.call('ZADD', KEYS[1], ARGV[4], ARGV[2])
+return 1
+"""
+_WRITE = """
+if redis.call('HGET', KEYS[1], 'version') ~= ARGV[1] then return 0 end
+redis.call('HINCRBY', KEYS[1], 'version', 1)
+redis.call('HSET', KEYS[1], 'head', ARGV[2], 'takes', ARGV[3])
+if ARGV[4] ~= '0' then
+  redis.call('HSET', KEYS[2], ARGV[4], ARGV[5])
+  redis.call('EXPIREAT', KEYS[2], redis.call('HGET', KEYS[1], 'until'))
+end
+return 1
+"""
+# KEYS: the class, who is there, its answers; ARGV: question, voter, what was told, now, most phones, most answers
+_ANSWER = """
+if redis.call('HGET', KEYS[1], 'takes') ~= ARGV[1] then return 0 end
+if redis.call('ZSCORE', KEYS[2], ARGV[2]) == false and redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[5]) then
+  return 0
+end
+local ends = redis.call('HGET', KEYS[1], 'until')
+if redis.call('HEXISTS', KEYS[3], ARGV[2]) == 0 then
+  if tonumber(redis.call('HGET', KEYS[1], 'answers') or 0) >= tonumber(ARGV[6]) then return 0 end
+  redis.call('HINCRBY', KEYS[1], 'answers', 1)
+end
+redis.call('ZADD', KEYS[2], ARGV[4], ARGV[2])
+redis.call('HSET', KEYS[3], ARGV[2], ARGV[3])
+redis.call('EXPIREAT', KEYS[2], ends)
+redis.call('EXPIREAT', KEYS[3], ends)
+return 1
+"""
+# KEYS: the class, who is there; ARGV: now, most phones, voters …
+_SEE = """
+local ends = redis.call('HGET', KEYS[1], 'until')
+if not ends then return 0 end
+for i = 3, #ARGV do
+  if redis.call('ZSCORE', KEYS[2], ARGV[i]) or redis.call('ZCARD', KEYS[2]) < tonumber(ARGV[2]) then
+    redis.call('ZADD', KEYS[2], ARGV[1], ARGV[i])
+  end
+end
+redis.call('EXPIREAT', KEYS[2], ends)
+return 1
+"""
+
+
+class RedisStore:
+    """A Store in Valkey or Redis at this address. For one event loop."""
+
+    def __init__(self, address: str, bounds: Bounds = Bounds()) -> None:
+        self._bounds, self._ears = bounds, Ears()
+        self._data = Redis.from_url(address, decode_responses=True, socket_timeout=_SECONDS,
+                                    socket_connect_timeout=_SECONDS)
+        self._create, self._write, self._answer, self._see = map(self._data.register_script,
+                                                                 (_CREATE, _WRITE, _ANSWER, _SEE))
+        self._listening: asyncio.Task | None = None
+
+    async def create(self, code: str, head: str, until: float) -> bool:
+        with _reached():
+            return bool(await self._create([_ALL, _key(code)],
+                                           [time.time(), code, head, round(until), self._bounds.classes]))
+
+    async def read(self, code: str) -> tuple[int, str] | None:
+        with _reached():
+            version, head = await self._data.hmget(_key(code), "version", "head")
+        return None if version is None else (int(version), head)
+
+    async def write(self, code: str, version: int, head: str, takes: int, *, ended: tuple[int, str] | None = None
+                    ) -> bool:
+        with _reached():
+            is_written = await self._write([_key(code), _key(code, "ended")], [version, head, takes, *(ended or (0, ""))])
+            if is_written:
+                await self._tell(code, HEAD)
+        return bool(is_written)
+
+    async def answer(self, code: str, question: int, voter: str, told: str) -> bool:
+        with _reached():
+            is_kept = await self._answer(
+                [_key(code), _key(code, "there"), _key(code, str(question))],
+                [question, voter, told, time.time(), self._bounds.phones, self._bounds.answers])
+            if is_kept:
+                await self._tell(code, ANSWERS)
+        return bool(is_kept)
+
+    async def answers(self, code: str, question: int) -> list[str]:
+        with _reached():
+            return await self._data.hvals(_key(code, str(question)))
+
+    async def answer_of(self, code: str, question: int, voter: str) -> str | None:
+        with _reached():
+            return await self._data.hget(_key(code, str(question)), voter)
+
+    async def count(self, code: str, question: int) -> int:
+        with _reached():
+            return await self._data.hlen(_key(code, str(question)))
+
+    async def ended(self, code: str) -> dict[int, str]:
+        with _reached():
+            found = await self._data.hgetall(_key(code, "ended"))
+        return dict(sorted((int(number), head) for number, head in found.items()))
+
+    async def see(self, code: str, voters: Collection[str], now: float) -> None:
+        with _reached():
+            await self._see([_key(code), _key(code, "there")], [now, self._bounds.phones, *voters])
+            await self._tell(code, ANSWERS)
+
+    async def there(self, code: str, since: float) -> int:
+        with _reached():
+            return await self._data.zcount(_key(code, "there"), since, "+inf")
+
+    async def drop(self, code: str) -> None:
+        with _reached():
+            keys = [key async for key in self._data.scan_iter(f"{_key(code)}*")]
+            await self._data.delete(_key(code), *keys)
+            await self._data.zrem(_ALL, code)
+            await self._tell(code, HEAD)
+
+    @asynccontextmanager
+    async def changes(self, code: str, *wanted: str) -> AsyncIterator[News]:
+        if self._listening is None:
+            self._listening = asyncio.create_task(self._listen())
+        async with self._ears.listen(code, wanted) as news:
+            yield news
+
+    async def close(self) -> None:
+        if self._listening:
+            self._listening.cancel()
+        await self._data.aclose()
+
+    async def _tell(self, code: str, what: str) -> None:
+        await self._data.publish(_NEWS, f"{code} {what}")
+
+    async def _listen(self) -> None:
+        """Pass on what any replica publishes. After the store was away, everything may have changed."""
+        while True:
+            with contextlib.suppress(RedisError, OSError):
+                async with self._data.pubsub(ignore_subscribe_messages=True) as channel:
+                    await channel.subscribe(_NEWS)
+                    for code in self._ears.codes():
+                        self._ears.tell(code, HEAD)
+                    while True:
+                        message = await channel.get_message(timeout=_SECONDS)
+                        if message:
+                            self._ears.tell(*message["data"].split())
+            LOG.warning("The store of the classes does not answer; trying again.")
+            await asyncio.sleep(_AGAIN_SECONDS)
+
+
+@contextlib.contextmanager
+def _reached():
+    """Whatever keeps the store from answering is Unreachable."""
+    try:
+        yield
+    except (RedisError, OSError, TimeoutError) as error:
+        raise Unreachable(str(error)) from error
+
+
+def _key(code: str, part: str = "") -> str:
+    return f"{_PREFIX}{code}" + (f":{part}" if part else "")

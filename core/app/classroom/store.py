@@ -1,0 +1,129 @@
+"""Where classes are kept: what every store can do, and how it tells of changes.
+
+The usual store keeps them in this process, or in a file that outlives it (sqlite_store.py); where several replicas
+serve one address, they are in Valkey or Redis (redis_store.py).
+"""
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Collection
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+HEAD, ANSWERS = "head", "answers"       # what has changed
+
+
+class Unreachable(Exception):
+    """The store does not answer now; nothing was kept."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a store takes at most: classes, phones that answer in one class, answers in one class."""
+
+    classes: int = 60
+    phones: int = 400
+    answers: int = 20_000
+
+
+class Store(Protocol):
+    """Classes by their codes. A class has a head, a text that is written whole; the heads of its earlier questions;
+    and the answers to each question, one for each voter. All methods raise Unreachable where the store is away.
+    """
+
+    async def create(self, code: str, head: str, until: float) -> bool:
+        """Keep a class until that time (seconds since 1970). False where the code is taken, or the store is full."""
+
+    async def read(self, code: str) -> tuple[int, str] | None:
+        """The head with its version, which grows with each change; None where there is no such class."""
+
+    async def write(self, code: str, version: int, head: str, takes: int, *, ended: tuple[int, str] | None = None
+                    ) -> bool:
+        """Replace the head; False where it has another version by now. takes: the question that takes answers, 0 for
+        none. ended: the number and the head of a question that is over, to be kept beside.
+        """
+
+    async def answer(self, code: str, question: int, voter: str, told: str) -> bool:
+        """Keep the one answer of a voter, in place of an earlier one. False where the question takes none by now, or
+        the class is full.
+        """
+
+    async def answers(self, code: str, question: int) -> list[str]:
+        """All answers to a question."""
+
+    async def answer_of(self, code: str, question: int, voter: str) -> str | None:
+        """What a voter has answered."""
+
+    async def count(self, code: str, question: int) -> int:
+        """How many have answered."""
+
+    async def ended(self, code: str) -> dict[int, str]:
+        """The heads of the questions that are over, by their numbers."""
+
+    async def see(self, code: str, voters: Collection[str], now: float) -> None:
+        """Note that these are there."""
+
+    async def there(self, code: str, since: float) -> int:
+        """How many were there since then."""
+
+    async def drop(self, code: str) -> None:
+        """Forget the class and all of its answers."""
+
+    def changes(self, code: str, *wanted: str) -> AbstractAsyncContextManager[News]:
+        """News of the changes that are wanted, of HEAD and ANSWERS, as long as the block runs."""
+
+    async def close(self) -> None:
+        """Let go of what it holds."""
+
+
+class Ears:
+    """Who in this process wants to hear of changes, by the class's code. For one event loop."""
+
+    def __init__(self) -> None:
+        self._heard: dict[str, set[News]] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._heard.values()))
+
+    def codes(self) -> list[str]:
+        """The classes that somebody listens to."""
+        return list(self._heard)
+
+    def tell(self, code: str, what: str) -> None:
+        """Pass a change on."""
+        for news in self._heard.get(code, ()):
+            news.add(what)
+
+    @asynccontextmanager
+    async def listen(self, code: str, wanted: Collection[str]) -> AsyncIterator[News]:
+        """As `Store.changes`."""
+        news = News(wanted)
+        self._heard.setdefault(code, set()).add(news)
+        try:
+            yield news
+        finally:
+            self._heard[code].discard(news)
+            if not self._heard[code]:
+                del self._heard[code]
+
+
+class News:
+    """Whether something wanted has changed since one last waited; of many changes one is left."""
+
+    def __init__(self, wanted: Collection[str]) -> None:
+        self._wanted, self._came = frozenset(wanted), asyncio.Event()
+
+    def add(self, what: str) -> None:
+        """Something has changed."""
+        if what in self._wanted:
+            self._came.set()
+
+    async def wait(self, seconds: float) -> bool:
+        """Return True as soon as something has changed, False after that many seconds."""
+        try:
+            await asyncio.wait_for(self._came.wait(), seconds)
+        except TimeoutError:
+            return False
+        self._came.clear()
+        return True

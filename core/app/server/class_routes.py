@@ -1,0 +1,170 @@
+"""The routes of a class: the page of a phone, what it hears and says, and what the teacher's page asks for.
+
+/j and /j/CODE                  the page of a phone, which is one small document
+/j/CODE/events?phone=…          what it is to show, as server-sent events; without `phone`, with counts: of a wall
+POST /j/CODE/answer             {phone, question, guess, sure}
+POST /class                     open a class: {code, key}
+POST /class/CODE                {key, do, …}: what the teacher wants, see Classes.act
+
+Nothing of an answer is written to a log.
+"""
+from __future__ import annotations
+
+import functools
+import json
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from core.app.base import addresses, deployment
+from core.app.classroom import codes, phone_page, stores
+from core.app.classroom.asked import MOST_BYTES, Refused
+from core.app.classroom.classes import Classes, Full, NoClass, NotAllowed, is_voter
+from core.app.classroom.rates import Rate
+from core.app.classroom.store import Unreachable
+from core.app.server.shares import network
+
+LOG = logging.getLogger(__name__)
+MOST_ANSWER_BYTES = 2_000
+MOST_CONNECTIONS = 3_000
+# Of codes that do not exist, from one address, behind which a school may stand; of all addresses together.
+WRONG, WRONG_OF_ALL = Rate(a_minute=20, at_once=30), Rate(a_minute=200, at_once=300)
+OPENED = Rate(a_minute=2, at_once=12)               # classes, from one address
+ANSWERED = Rate(a_minute=60, at_once=20)            # answers of one phone
+WISHED = Rate(a_minute=240, at_once=60)             # wishes of one class's teacher
+_EVENTS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+_connections: set[int] = set()
+
+
+@functools.cache
+def classes() -> Classes:
+    """The classes of this process's event loop."""
+    return Classes(stores.of(deployment.current().classes))
+
+
+def routes() -> list[Route]:
+    """All of them; none where classes are switched off."""
+    if deployment.current().classes == deployment.OFF:
+        return []
+    phone, teacher = (addresses.below(name) for name in ("j", "class"))
+    return [Route(phone, _page), Route(f"{phone}/{{code}}", _page),
+            Route(f"{phone}/{{code}}/events", _answered(_events)),
+            Route(f"{phone}/{{code}}/answer", _answered(_answer), methods=["POST"]),
+            Route(teacher, _answered(_open), methods=["POST"]),
+            Route(f"{teacher}/{{code}}", _answered(_act), methods=["POST"])]
+
+
+class TooMany(Exception):
+    """Somebody does something more often than a hand would."""
+
+
+def _answered(endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+    """The endpoint, whose refusals are statuses that a page can act on."""
+    async def answer(request: Request) -> Response:
+        try:
+            return await endpoint(request)
+        except ClientDisconnect:
+            return Response(status_code=499)
+        except NoClass:
+            _note_wrong(request)
+            return _refused(404)
+        except NotAllowed:
+            _note_wrong(request)
+            return _refused(403)
+        except (Refused, ValueError, TypeError, KeyError, RecursionError):
+            return _refused(400)
+        except TooMany:
+            return _refused(429)
+        except (Full, Unreachable):
+            return _refused(503)
+    return answer
+
+
+async def _page(request: Request) -> Response:
+    return HTMLResponse(phone_page.written(), headers={"Cache-Control": "no-cache"})
+
+
+async def _events(request: Request) -> Response:
+    code, phone = _code(request), request.query_params.get("phone")
+    if phone is not None and not is_voter(phone):
+        raise Refused("a phone has a number")
+    if len(_connections) >= MOST_CONNECTIONS:
+        raise Full
+    events = classes().events(code, phone, counts=phone is None)
+    first = await anext(events)
+    return StreamingResponse(_sent(first, events), media_type="text/event-stream", headers=_EVENTS)
+
+
+async def _sent(first: dict | None, events: AsyncIterator[dict | None]) -> AsyncIterator[str]:
+    """Events as a browser's EventSource reads them; a line of comment where nothing is new."""
+    me = id(events)
+    _connections.add(me)
+    try:
+        async with aclosing(events):
+            yield f"retry: 1000\n{_line(first)}"
+            async for event in events:
+                yield _line(event)
+    finally:
+        _connections.discard(me)
+
+
+def _line(event: dict | None) -> str:
+    return ":\n\n" if event is None else f"data: {json.dumps(event, ensure_ascii=False)}\n\n"
+
+
+async def _answer(request: Request) -> Response:
+    code, told = _code(request), await _body(request, MOST_ANSWER_BYTES)
+    if not ANSWERED.take((code, str(told.get("phone"))[:32])):
+        raise TooMany
+    kept = await classes().answer(code, told.get("phone"), told)
+    return JSONResponse({"kept": kept})
+
+
+async def _open(request: Request) -> Response:
+    await _body(request, MOST_ANSWER_BYTES)
+    if not OPENED.take(network(request)):
+        raise TooMany
+    code, key = await classes().open()
+    return JSONResponse({"code": code, "key": key})
+
+
+async def _act(request: Request) -> Response:
+    code, wish = _code(request), await _body(request, MOST_BYTES)
+    if not WISHED.take(code):
+        raise TooMany
+    return JSONResponse(await classes().act(code, wish.get("key"), wish))
+
+
+def _code(request: Request) -> str:
+    """The code in the path. Raises NoClass, and TooMany for who tries many that do not exist."""
+    if not (WRONG.may(network(request)) and WRONG_OF_ALL.may("")):
+        raise TooMany
+    code = codes.as_code(request.path_params["code"])
+    if code is None:
+        raise NoClass
+    return code
+
+
+def _note_wrong(request: Request) -> None:
+    WRONG.done(network(request))
+    WRONG_OF_ALL.done("")
+
+
+async def _body(request: Request, most: int) -> dict:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > most:
+            raise Refused("that is too long")
+    told = json.loads(bytes(body) or b"{}")
+    if not isinstance(told, dict):
+        raise Refused("an object was expected")
+    return told
+
+
+def _refused(status: int) -> Response:
+    return JSONResponse({}, status)

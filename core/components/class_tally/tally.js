@@ -1,0 +1,130 @@
+// What a class has answered, beside what the model says: bars for options and words, counts in the text for places, a
+// grid for cells, a line for numbers. A phone marks its own answer.
+import { draw, fill, make, sized } from "../lib/dom.js";
+import { readable } from "../lib/numbers.js";
+import { inline } from "../prediction/inline.js";
+import { shareOf } from "../prediction/told.js";
+
+const HEIGHT = 90, WIDTH = 480, FOOT = 18;      // of the line of numbers
+
+/** "41 %", of none "–". */
+export const percent = (n, all) => (all ? `${Math.round(100 * n / all)}\u00a0%` : "–");
+
+/** The most frequent wrong answer, or null where there is none, or two are as frequent. */
+export function mostWrong(counts, answer) {
+  const others = counts.map((n, i) => [n, i]).filter(([n, i]) => n && i !== answer).sort(([a], [b]) => b - a);
+  return !others.length || others[1]?.[0] === others[0][0] ? null : others[0][1];
+}
+
+/**
+ * Show it. shown: {asked, tally, first, model, mine, text}, as a class's events have them; mine: this phone's answer, or
+ * null; first: the tally of the first vote, where this was the second; text: the labels.
+ */
+export function showTally(parent, shown) {
+  const box = make("div", `tally of-${shown.asked.guess.kind}`, parent);
+  const kinds = { options: bars, place: places, cell: grid, number: line, word: words };
+  kinds[shown.asked.guess.kind](box, shown);
+  return box;
+}
+
+/** What an answer is marked with: one's own, the model's, the most frequent wrong one. */
+function marks(parent, { mine, model, tally, text }, value, counts) {
+  if (mine === value) make("span", "note mine", parent, text.mine);
+  if (model?.answer === value)
+    make("span", "note answer", parent, [`✓ ${text.model}`, model.said].filter(Boolean).join(" · "));
+  if (model && counts && mostWrong(counts, model.answer) === value && tally.n > 2)
+    make("span", "note often", parent, text.often);
+}
+
+/** One bar of the class, and a hollow one of its first vote, with the share in words. */
+function bar(row, n, all, first, of) {
+  const track = make("span", "track", row);
+  if (first) make("i", "first", track).style.width = `${100 * first / of}%`;
+  make("i", "", track).style.width = `${all ? 100 * n / all : 0}%`;
+  make("span", "share", row, of ? `${percent(first, of)} → ${percent(n, all)}` : percent(n, all));
+}
+
+function bars(box, shown) {
+  const { asked, tally, first } = shown;
+  asked.guess.texts.forEach((text, i) => {
+    const row = make("div", `row${shown.model?.answer === i ? " right" : ""}`, box);
+    const name = make("div", "name", row);
+    inline(make("span", "", name), text).dir = "auto";
+    marks(name, shown, i, tally.counts);
+    bar(row, tally.counts[i], tally.n, first?.counts[i] ?? 0, first?.n);
+  });
+}
+
+function places(box, shown) {
+  const { asked, tally } = shown, most = Math.max(1, ...tally.counts);
+  asked.guess.texts.forEach((text, i) => {
+    const n = tally.counts[i], place = make("span", "place", box);
+    const token = make("span", "token", place, text);
+    token.dir = "auto";
+    place.style.setProperty("--share", n / most);
+    place.classList.toggle("right", shown.model?.answer === i);
+    place.classList.toggle("mine", shown.mine === i);
+    if (n) make("span", "n", place, percent(n, tally.n));
+  });
+  const named = make("p", "named", box), at = shown.model?.answer;
+  if (at !== undefined) make("span", "note answer", named, `✓ ${shown.text.model}: ${asked.guess.texts[at]}`);
+}
+
+function grid(box, shown) {
+  const { rows, columns } = shown.asked.guess, most = Math.max(1, ...shown.tally.counts);
+  const table = make("table", "", box), head = make("tr", "", make("thead", "", table)), body = make("tbody", "", table);
+  make("td", "", head);
+  for (const column of columns) make("th", "", head, column);
+  rows.forEach((name, r) => {
+    const line_ = make("tr", "", body);
+    make("th", "", line_, name);
+    columns.forEach((_, c) => {
+      const i = r * columns.length + c, n = shown.tally.counts[i], cell = make("td", "hit", line_, n || "");
+      cell.style.setProperty("--share", n / most);
+      cell.classList.toggle("right", shown.model?.answer === i);
+      cell.classList.toggle("mine", shown.mine === i);
+    });
+  });
+}
+
+function line(box, shown) {
+  const { asked: { guess }, tally, model, mine, text } = shown, unit = guess.unit ? ` ${guess.unit}` : "";
+  const svg = draw("svg", { role: "img" }, box), most = Math.max(1, ...tally.counts), step = WIDTH / tally.counts.length;
+  const middle = tally.median === null ? "" : fill(text.median, { value: `${readable(tally.median)}${unit}` });
+  sized(svg, WIDTH, HEIGHT + FOOT, middle);
+  tally.counts.forEach((n, i) => {
+    const high = HEIGHT * n / most;
+    draw("rect", { x: i * step + 1, y: HEIGHT - high, width: step - 2, height: high, class: "bin" }, svg);
+  });
+  draw("line", { x1: 0, y1: HEIGHT, x2: WIDTH, y2: HEIGHT, class: "axis" }, svg);
+  draw("text", { x: 0, y: HEIGHT + FOOT - 3 }, svg, readable(guess.low));
+  draw("text", { x: WIDTH, y: HEIGHT + FOOT - 3, "text-anchor": "end" }, svg, `${readable(guess.high)}${unit}`);
+  for (const [name, value] of [["mine", mine], ["answer", model?.answer]]) {
+    if (typeof value !== "number") continue;
+    const x = WIDTH * shareOf(guess, value);
+    draw("line", { x1: x, y1: 0, x2: x, y2: HEIGHT, class: name }, svg);
+  }
+  const said = make("p", "named", box);
+  if (typeof mine === "number") make("span", "note mine", said, `${text.mine}: ${readable(mine)}${unit}`);
+  if (model) make("span", "note answer", said, `✓ ${text.model}: ${readable(model.answer)}${unit}`);
+  if (middle) make("span", "note", said, middle);
+}
+
+function words(box, shown) {
+  const { tally, model, mine, text } = shown, own = mine === null ? "" : plain(mine);
+  const said = new Map((model?.bars ?? []).map(([word, p]) => [plain(word), [word, p]]));
+  const counts = new Map(tally.words), all = [...new Set([...counts.keys(), ...said.keys()])];
+  for (const word of all) {
+    const row = make("div", `row${model && plain(model.answer) === word ? " right" : ""}`, box);
+    const name = make("div", "name", row);
+    make("span", "", name, word).dir = "auto";
+    if (word === own) make("span", "note mine", name, text.mine);
+    bar(row, counts.get(word) ?? 0, tally.n, 0, 0);
+    const p = said.get(word)?.[1];
+    make("span", "p", row, p === undefined ? "" : `${text.model} ${readable(100 * p)}\u00a0%`);
+  }
+  if (tally.other) make("p", "named", box, fill(text.others, { n: tally.other }));
+}
+
+/** A word as words are counted: as tally.py writes it. */
+export const plain = (word) => word.replaceAll("·", " ").split(/\s+/).filter(Boolean).join(" ").toLowerCase();

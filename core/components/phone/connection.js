@@ -1,0 +1,79 @@
+// A phone's connection to its class: what the class shows arrives as events, an answer is sent until it is kept. What is
+// answered without a network waits in the browser's storage; a page that is opened again sends it.
+
+const PHONE = "transformer-phone", WAITS = "transformer-answer-";
+const AGAIN = [500, 1000, 2000, 4000];            // ms between two tries, the last again and again
+
+function stored(storage, name) {
+  try {
+    return JSON.parse(storage.getItem(name));
+  } catch {
+    return null;
+  }
+}
+
+function store(storage, name, value) {
+  try {
+    if (value === null) storage.removeItem(name);
+    else storage.setItem(name, JSON.stringify(value));
+  } catch { /* a browser that keeps nothing: the answer lasts as long as the page */ }
+}
+
+/** The random number by which the class tells this browser from others, the same in all of its tabs. */
+export function phoneOf(storage, random = crypto) {
+  const known = stored(storage, PHONE);
+  if (/^[0-9a-f]{32}$/.test(known ?? "")) return known;
+  const phone = [...random.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
+  store(storage, PHONE, phone);
+  return phone;
+}
+
+/**
+ * Sends answers, the newest alone, until the server has kept or refused it.
+ * told(state) hears "sending", "kept", "closed" or "offline" with the answer {question, guess, sure}.
+ */
+export class Outbox {
+  constructor({ code, phone, address, storage, send = fetch.bind(globalThis), later = setTimeout, told }) {
+    Object.assign(this, { phone, address, storage, send, later, told, name: WAITS + code, tries: 0 });
+    this.waiting = stored(storage, this.name);
+    if (this.waiting) this.try();
+  }
+
+  put(answer) {
+    this.waiting = answer;
+    this.tries = 0;
+    store(this.storage, this.name, answer);
+    this.told("sending", answer);
+    return this.busy ? undefined : this.try();
+  }
+
+  async try() {
+    const answer = this.waiting;
+    if (!answer) return;
+    this.busy = true;
+    const state = await this.ask(answer);
+    this.busy = false;
+    if (this.waiting !== answer) { await this.try(); return; }      // another came meanwhile
+    if (state === "offline") {
+      this.told(state, answer);
+      this.later(() => this.busy || this.try(), AGAIN[Math.min(this.tries, AGAIN.length - 1)]);
+      this.tries += 1;
+      return;
+    }
+    this.waiting = null;
+    store(this.storage, this.name, null);
+    this.told(state, answer);
+  }
+
+  /** "kept", "closed", or "offline" where it is to be sent again. */
+  async ask(answer) {
+    try {
+      const response = await this.send(this.address, { method: "POST", headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ phone: this.phone, ...answer }) });
+      if (response.ok) return (await response.json()).kept ? "kept" : "closed";
+      return response.status === 429 || response.status >= 500 ? "offline" : "closed";
+    } catch {
+      return "offline";
+    }
+  }
+}

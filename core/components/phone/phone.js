@@ -1,0 +1,164 @@
+// The page of a phone: join by a code, answer, change the answer until the question is closed, see the class beside the
+// model.
+import { showTally } from "../class_tally/tally.js";
+import { button, fill, make, setText } from "../lib/dom.js";
+import { guessOf } from "../prediction/guesses.js";
+import { inline } from "../prediction/inline.js";
+import { Outbox, phoneOf } from "./connection.js";
+
+const { text, base } = JSON.parse(document.getElementById("told").textContent);
+const root = document.querySelector(".phone");
+const GONE = 404, BUSY = 429;
+
+class Phone {
+  constructor(code) {
+    this.code = code;
+    this.phone = phoneOf(localStorage);
+    this.line = make("header", "line", root);
+    make("b", "code", this.line, code);
+    this.net = make("span", "net", this.line, text.joining);
+    this.net.role = "status";
+    this.card = make("section", "card", root);
+    this.mine = null;
+    this.outbox = new Outbox({ code, phone: this.phone, address: `${base}/${code}/answer`, storage: localStorage,
+      told: (state, answer) => this.hear(state, answer) });
+    this.connect();
+  }
+
+  connect() {
+    const events = new EventSource(`${base}/${this.code}/events?phone=${this.phone}`);
+    events.onopen = () => setText(this.net, text.joined);
+    events.onmessage = ({ data }) => this.receive(JSON.parse(data), events);
+    events.onerror = () => {
+      setText(this.net, text.offline);
+      // a refusal ends it for good, and only asking once more says which
+      if (events.readyState === EventSource.CLOSED) this.find();
+    };
+  }
+
+  async find() {
+    const status = await fetch(`${base}/${this.code}/events?phone=${this.phone}`, { headers: { Accept: "text/event-stream" } })
+      .then((answer) => { answer.body?.cancel(); return answer.status; }).catch(() => 0);
+    if (status === GONE) join(fill(text.none, { code: this.code }));
+    else setTimeout(() => this.connect(), status === BUSY ? 10_000 : 2_000);
+  }
+
+  receive(shown, events) {
+    if (shown.phase === "over") {
+      events.close();
+      setText(this.net, "");
+      this.card.replaceChildren();
+      make("p", "say", this.card, text.over);
+      return;
+    }
+    if (shown.mine) this.mine = shown.mine;
+    const isNew = shown.question !== this.shown?.question || shown.phase !== this.shown?.phase;
+    this.shown = shown;
+    if (isNew) this.draw();
+    this.showFollow();
+  }
+
+  /** This phone's answer to the question that is asked now, or null. */
+  get answer() {
+    return this.mine?.question === this.shown.question ? this.mine.guess : null;
+  }
+
+  draw() {
+    const { phase, asked } = this.shown;
+    this.card.replaceChildren();
+    this.card.dataset.phase = phase;
+    if (phase === "waiting" || !asked) {
+      make("p", "say", this.card, text.look);
+      return;
+    }
+    if (this.shown.compares) make("p", "kicker", this.card, text.second);
+    const ask = inline(make("h1", "question", this.card), asked.ask);
+    ask.id = "asked";
+    ask.tabIndex = -1;
+    if (asked.prompt && asked.guess.kind !== "place") make("p", "prompt", this.card, asked.prompt).dir = "auto";
+    ({ open: () => this.offer(asked, ask), closed: () => this.tellClosed(), revealed: () => this.reveal(asked) })[phase]();
+    ask.focus({ preventScroll: true });
+    window.scrollTo(0, 0);
+  }
+
+  offer(asked, ask) {
+    const form = make("form", "answer", this.card), send = make("button", "commit", undefined, text.send);
+    const picked = guessOf(asked.guess, text, (is) => { send.disabled = !is; setText(send, this.sendText()); }, ask);
+    form.append(picked.node, send);
+    send.type = "submit";
+    send.disabled = true;
+    this.send = send;
+    this.said = make("p", "said", form);
+    this.said.role = "status";
+    if (this.answer !== null) {
+      setText(this.said, text.kept);
+      this.mark(picked.node, asked.guess.kind);
+    }
+    form.onsubmit = (event) => {
+      event.preventDefault();
+      if (send.disabled) return;
+      send.disabled = true;
+      this.outbox.put({ question: this.shown.question, ...picked.told() });
+    };
+  }
+
+  sendText() {
+    return this.answer === null ? text.send : text.change;
+  }
+
+  /** Show in the form what was answered before. */
+  mark(node, kind) {
+    const inputs = node.querySelectorAll("input");
+    if (kind === "word") inputs[0].value = this.answer;
+    else if (kind !== "number") for (const input of inputs) input.checked = Number(input.value) === this.answer;
+    else setText(node.querySelector("output"), String(this.answer));
+  }
+
+  hear(state, answer) {
+    if (state === "kept") this.mine = answer;
+    if (answer.question !== this.shown?.question || !this.said?.isConnected) return;
+    setText(this.said, { sending: text.sending, kept: text.kept, closed: text.too_late, offline: text.waits }[state]);
+    this.said.dataset.state = state;
+    setText(this.send, this.sendText());
+  }
+
+  tellClosed() {
+    make("p", "say", this.card, this.answer === null ? text.closed_without : text.closed);
+  }
+
+  reveal(asked) {
+    const { tally, first, model } = this.shown;
+    make("p", "kicker", this.card, fill(text.answered, { n: tally.n }));
+    showTally(this.card, { asked, tally, first, model, mine: this.answer, text });
+  }
+
+  /** A way to the picture on the wall, which opens on its own page. */
+  showFollow() {
+    this.follow?.remove();
+    if (!this.shown.follow || this.shown.frozen) return;
+    this.follow = make("a", "follow", root, text.follow);
+    this.follow.href = this.shown.follow;
+    this.follow.target = "_blank";
+  }
+}
+
+/** The field for the code. why: what is wrong with the one before. */
+function join(why = "") {
+  root.replaceChildren();
+  const form = make("form", "join", root), label = make("label", "", form, text.code);
+  const input = make("input", "", label);
+  Object.assign(input, { type: "text", autocomplete: "off", autocapitalize: "characters", spellcheck: false, maxLength: 12 });
+  const go = button(form, text.join, "", null, "commit");
+  go.type = "submit";
+  make("p", "said", form, why).role = "alert";
+  form.onsubmit = (event) => {
+    event.preventDefault();
+    const code = input.value.toUpperCase().replace(/[\s-]/g, "");
+    if (/^[A-Z0-9]+$/.test(code)) location.assign(`${base}/${code}`);
+  };
+  input.focus();
+}
+
+const code = location.pathname.slice(base.length + 1).toUpperCase();
+if (code) new Phone(code);
+else join();
