@@ -19,6 +19,7 @@ LAYERS = [
     ["core.app.frame"],
     ["core.app.state"],
     ["core.app.compute"],
+    ["core.app.classroom"],
     ["core.components"],
     ["core.app.base"],
     ["core.figures"],

@@ -1,10 +1,11 @@
 """One app server and one Chromium for all browser tests; a new reader for each test."""
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request
 
 from tests.browser.serving import Server, chromium, prepare, serve, settle
 
@@ -66,6 +67,8 @@ class Tab:
             if other is not self.page:
                 other.close()
         self.page.context.clear_permissions()
+        with contextlib.suppress(Error):        # a page that never came has no storage
+            self.page.evaluate("sessionStorage.clear()")
         self.page.goto("about:blank")
         self.page.mouse.move(-1, -1)
         session = self.page.context.new_cdp_session(self.page)

@@ -4,8 +4,11 @@ of the tour.
 Streamlit knows the page that the app opens with at the root alone; by its own name, as the other pages have theirs, it
 would be no page of the app.
 """
-from urllib.parse import parse_qs
+import ipaddress
+import socket
+from urllib.parse import parse_qs, urlsplit
 
+import psutil
 import streamlit as st
 from starlette.requests import Request
 from starlette.responses import RedirectResponse
@@ -14,7 +17,7 @@ from starlette.types import Scope
 from streamlit import net_util
 from streamlit.web.server import server_util
 
-from core.app.base import catalogue
+from core.app.base import catalogue, deployment
 
 EVERYWHERE = ("0.0.0.0", "::")          # addresses at which a server is reached through any of its machine's
 
@@ -37,6 +40,39 @@ def of_server() -> list[str]:
     bound = st.get_option("server.address")
     hosts = [bound] if bound and bound not in EVERYWHERE else ["localhost", net_util.get_internal_ip()]
     return [server_util.get_url(host) for host in hosts if host]
+
+
+def reachable(page: str) -> list[str]:
+    """The origins (http://192.168.1.20:8501) at which other machines reach the server of a page that is open here.
+
+    That of the page, unless it is one that names this machine alone; then those of the machine in its networks, which
+    it is asked for, and nothing on the internet. What the operator has set (TRANSFORMER_ADDRESS) is the only one.
+    """
+    if own := deployment.current().address:
+        return [own]
+    parts = urlsplit(page)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    bound = st.get_option("server.address")
+    if not is_this_machine(parts.hostname or "") or bound and is_this_machine(bound):
+        return [origin]
+    port = f":{parts.port}" if parts.port else ""
+    return [f"{parts.scheme}://{host}{port}" for host in of_networks()] or [origin]
+
+
+def of_networks() -> list[str]:
+    """The IPv4 addresses of this machine in its networks, private ones first."""
+    found = {ipaddress.ip_address(one.address) for interface in psutil.net_if_addrs().values()
+             for one in interface if one.family == socket.AF_INET}
+    usable = [one for one in found if not (one.is_loopback or one.is_link_local or one.is_unspecified)]
+    return [str(one) for one in sorted(usable, key=lambda one: (not one.is_private, one))]
+
+
+def is_this_machine(host: str) -> bool:
+    """Whether a host's name or address means the machine itself."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 async def _to_the_root(request: Request) -> RedirectResponse:

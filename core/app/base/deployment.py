@@ -23,6 +23,7 @@ TRAINING = "TRANSFORMER_TRAINING"
 PASSES = "TRANSFORMER_PASSES"
 ASK_FIRST = "TRANSFORMER_ASK_FIRST"
 CLASSES = "TRANSFORMER_CLASSES"
+ADDRESS = "TRANSFORMER_ADDRESS"
 FRAME_ANCESTORS = "TRANSFORMER_FRAME_ANCESTORS"
 OFF = "off"                     # of classes
 LEAST_CHARACTERS, MOST_CHARACTERS = 100, 20_000     # of a prompt; the most is far more than any context takes
@@ -53,6 +54,8 @@ class Deployment:
     prompt_tokens: int = MOST_TOKENS
     training: bool = True                           # whether readers may train models
     ask_first: bool = True       # whether a question is asked before each picture, until a reader says otherwise
+    # the origin at which other machines reach this server, for links and QR codes; none: found out
+    address: str = ""
     # where classes that take part from their phones are kept: OFF for no classes, the address of a Valkey or Redis, or
     # a file; none: in this process's memory
     classes: str = ""
@@ -189,6 +192,12 @@ def _address(text: str) -> str:
     raise ValueError("allowed is the address of a service, such as http://127.0.0.1:8000")
 
 
+def _origin(text: str) -> str:
+    if not _ORIGIN.fullmatch(text) or "*" in text:
+        raise ValueError("allowed is an origin, such as https://transformer.school.example or http://192.168.1.20:8501")
+    return text
+
+
 def _place_of_classes(text: str) -> str:
     if text.lower() == OFF:
         return OFF
@@ -215,6 +224,7 @@ READERS: dict[str, tuple[str, Callable[[str], object]]] = {
     TRAINING: ("training", _switch),
     ASK_FIRST: ("ask_first", _switch),
     PASSES: ("passes", _address),
+    ADDRESS: ("address", _origin),
     CLASSES: ("classes", _place_of_classes),
     FRAME_ANCESTORS: ("frame_ancestors", _names(_ORIGIN.fullmatch, "origin", "Allowed are origins like "
                                                 "https://moodle.school.example or https://*.school.example, separated "

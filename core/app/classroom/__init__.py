@@ -1,4 +1,5 @@
-"""A class that takes part from its phones: what is asked, who may say what, what phone and wall see, and where it is kept.
+"""A class that takes part from its phones: what is asked, who may say what, what phones and the wall see,
+and where it is kept.
 
 A class has a code and a key. Whoever has the code may answer once to each question; whoever has the key asks, closes
 and reveals. It knows no persons: an answer belongs to a random number in one browser, and is gone with the class.

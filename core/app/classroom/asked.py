@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 
 from core.app.classroom.guesses import MOST_CHARACTERS, Cell, Guess, Number, Options, Place, Word
@@ -13,6 +14,7 @@ MOST_BYTES = 24_000          # of a question, or of what the model says to it
 _MOST_ASK = 1_000            # characters
 _MOST_PROMPT = 2_000         # characters
 _MOST_TEXT = 200             # characters of an option or a token
+_BLANKS = "\n\t\u00a0\u202f"       # that are no control characters; the last two are spaces that do not break
 _MOST = {"options": 8, "place": 300, "rows": 64, "columns": 64}
 
 
@@ -105,8 +107,8 @@ def _text(told: object, most: int, *, as_it_is: bool = False) -> str:
     if not isinstance(told, str):
         raise Refused("a text was expected")
     text = told[:most].encode(errors="replace").decode()
-    text = "".join(letter if letter.isprintable() or letter in "\n\t" and as_it_is else " " for letter in text)
-    return text if as_it_is else " ".join(text.split())
+    text = "".join(letter if letter.isprintable() or letter in _BLANKS else " " for letter in text)
+    return text if as_it_is else re.sub(r"[ \t\n]+", " ", text).strip()
 
 
 __all__ = ["MOST_BYTES", "MOST_CHARACTERS", "Refused", "answer", "form", "question"]

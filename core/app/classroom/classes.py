@@ -6,6 +6,8 @@ it is revealed, and is sent to nobody before.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import hmac
 import json
 import re
 import time
@@ -113,10 +115,21 @@ class Classes:
         kept = asked.answer(asked.form(head.asked["guess"]), told)
         return await self.store.answer(code, number, voter, kept)
 
-    async def events(self, code: str, voter: str | None, *, counts: bool) -> AsyncIterator[dict | None]:
-        """What a phone or, with `counts`, a wall is to show, again at each change; None where there is nothing new, now
-        and then. Ends with the class. Raises NoClass at the beginning.
+    async def knows(self, code: str, voter: object) -> bool:
+        """Whether this phone has joined the class."""
+        return is_voter(voter) and await self.store.knows(code, voter)
+
+    async def check_wall(self, code: str, kept: str) -> None:
+        """Raise NotAllowed for who does not know what is kept of the key, and NoClass."""
+        _, head = await self._head(code)
+        if not hmac.compare_digest(kept.encode(), head.key.encode()):
+            raise NotAllowed
+
+    async def events(self, code: str, voter: str | None) -> AsyncIterator[dict | None]:
+        """What a phone or, where `voter` is None, a wall is to show, again at each change; None where there is nothing
+        new, now and then. Ends with the class. Raises NoClass at the beginning.
         """
+        counts = voter is None
         await self._head(code)
         async with self.store.changes(code, HEAD, *([ANSWERS] if counts else [])) as news:
             last, mine = None, await self._mine(code, voter)
@@ -300,10 +313,8 @@ class _Presence:
             asyncio.create_task(self._see(0))
 
     async def _see(self, at: float) -> None:
-        try:
+        with contextlib.suppress(Unreachable):      # it is seen again a little later
             await self._classes.store.see(self._code, [self._voter], at)
-        except Unreachable:
-            pass        # it is seen again a little later
 
 
 ACTIONS = {"ask": Classes._ask, "close": Classes._close, "reopen": Classes._reopen, "reveal": Classes._reveal,
@@ -318,7 +329,7 @@ def is_voter(voter: object) -> bool:
 
 def _written(head: Head) -> str:
     written = json.dumps(asdict(head), ensure_ascii=False, allow_nan=False)
-    if len(written) > 3 * asked.MOST_BYTES:
+    if len(written.encode()) > 3 * asked.MOST_BYTES:
         raise Refused("the question is too long")
     return written
 

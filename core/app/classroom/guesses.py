@@ -21,6 +21,10 @@ class Options:
     def offer(self) -> dict:
         return {"kind": "options", "texts": list(self.texts)}
 
+    def usual(self) -> int:
+        """Any guess, for where nobody has made one."""
+        return 0
+
     def accept(self, told: object) -> int | None:
         """The guess, or None where what the browser told makes no sense."""
         return _place(told, len(self.texts))
@@ -39,6 +43,9 @@ class Place:
     def offer(self) -> dict:
         return {"kind": "place", "texts": list(self.tokens), "offered": list(self.offered)}
 
+    def usual(self) -> int:
+        return self.offered[0] if self.offered else 0
+
     def accept(self, told: object) -> int | None:
         guess = _place(told, len(self.tokens))
         return None if self.offered and guess not in self.offered else guess
@@ -56,6 +63,9 @@ class Cell:
 
     def offer(self) -> dict:
         return {"kind": "cell", "rows": list(self.rows), "columns": list(self.columns)}
+
+    def usual(self) -> int:
+        return 0
 
     def accept(self, told: object) -> int | None:
         return _place(told, len(self.rows) * len(self.columns))
@@ -82,6 +92,9 @@ class Number:
         return {"kind": "number", "low": self.low, "high": self.high, "step": self.step, "unit": self.unit,
                 "log": self.log}
 
+    def usual(self) -> float:
+        return self.low
+
     def accept(self, told: object) -> float | None:
         if isinstance(told, bool) or not isinstance(told, int | float) or not math.isfinite(told):
             return None
@@ -107,6 +120,9 @@ class Word:
 
     def offer(self) -> dict:
         return {"kind": "word", "most": MOST_CHARACTERS, "chance": self.chance}
+
+    def usual(self) -> str:
+        return "–"
 
     def accept(self, told: object) -> str | None:
         text = " ".join(told[:MOST_CHARACTERS].split()) if isinstance(told, str) else ""

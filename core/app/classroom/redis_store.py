@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from core.app.classroom.store import ANSWERS, HEAD, Bounds, Ears, News, Unreachable
+from core.app.classroom.store import ANSWERS, HEAD, USUAL, Bounds, Ears, News, Unreachable
 
 LOG = logging.getLogger(__name__)
 _PREFIX = "transformer:class:"
@@ -76,7 +76,7 @@ return 1
 class RedisStore:
     """A Store in Valkey or Redis at this address. For one event loop."""
 
-    def __init__(self, address: str, bounds: Bounds = Bounds()) -> None:
+    def __init__(self, address: str, bounds: Bounds = USUAL) -> None:
         self._bounds, self._ears = bounds, Ears()
         self._data = Redis.from_url(address, decode_responses=True, socket_timeout=_SECONDS,
                                     socket_connect_timeout=_SECONDS)
@@ -97,7 +97,8 @@ class RedisStore:
     async def write(self, code: str, version: int, head: str, takes: int, *, ended: tuple[int, str] | None = None
                     ) -> bool:
         with _reached():
-            is_written = await self._write([_key(code), _key(code, "ended")], [version, head, takes, *(ended or (0, ""))])
+            is_written = await self._write([_key(code), _key(code, "ended")],
+                                           [version, head, takes, *(ended or (0, ""))])
             if is_written:
                 await self._tell(code, HEAD)
         return bool(is_written)
@@ -132,6 +133,10 @@ class RedisStore:
         with _reached():
             await self._see([_key(code), _key(code, "there")], [now, self._bounds.phones, *voters])
             await self._tell(code, ANSWERS)
+
+    async def knows(self, code: str, voter: str) -> bool:
+        with _reached():
+            return await self._data.zscore(_key(code, "there"), voter) is not None
 
     async def there(self, code: str, since: float) -> int:
         with _reached():

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
-from core.app.classroom.store import ANSWERS, HEAD, Bounds, Ears, News
+from core.app.classroom.store import ANSWERS, HEAD, USUAL, Bounds, Ears, News
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS classes (code TEXT PRIMARY KEY, version INTEGER, head TEXT, takes INTEGER, until REAL);
@@ -25,7 +25,7 @@ CREATE TABLE IF NOT EXISTS there (code TEXT, voter TEXT, at REAL, PRIMARY KEY (c
 class SqliteStore:
     """A Store in SQLite. file: None for this process's memory alone. For one event loop."""
 
-    def __init__(self, file: Path | None = None, bounds: Bounds = Bounds()) -> None:
+    def __init__(self, file: Path | None = None, bounds: Bounds = USUAL) -> None:
         self._bounds, self._ears = bounds, Ears()
         self._data = sqlite3.connect(file or ":memory:", isolation_level=None, check_same_thread=False)
         self._data.execute("PRAGMA journal_mode = WAL")
@@ -84,6 +84,9 @@ class SqliteStore:
             for voter in voters:
                 self._joins(code, voter, now)
         self._ears.tell(code, ANSWERS)
+
+    async def knows(self, code: str, voter: str) -> bool:
+        return self._one("SELECT 1 FROM there WHERE code = ? AND voter = ?", code, voter) == 1
 
     async def there(self, code: str, since: float) -> int:
         return self._one("SELECT count(*) FROM there WHERE code = ? AND at > ?", code, since)

@@ -27,6 +27,9 @@ class Bounds:
     answers: int = 20_000
 
 
+USUAL = Bounds()
+
+
 class Store(Protocol):
     """Classes by their codes. A class has a head, a text that is written whole; the heads of its earlier questions;
     and the answers to each question, one for each voter. All methods raise Unreachable where the store is away.
@@ -63,6 +66,9 @@ class Store(Protocol):
 
     async def see(self, code: str, voters: Collection[str], now: float) -> None:
         """Note that these are there."""
+
+    async def knows(self, code: str, voter: str) -> bool:
+        """Whether this one was ever there."""
 
     async def there(self, code: str, since: float) -> int:
         """How many were there since then."""

@@ -60,16 +60,6 @@ def entropy(counts: Iterable[int]) -> float:
     return -sum(n / total * math.log2(n / total) for n in counts) + 0.0
 
 
-def wrong(counts: Sequence[int], answer: int) -> int | None:
-    """The place of the most frequent wrong answer; None where nobody gave one, or two are as frequent.
-
-    >>> wrong([4, 1, 3], 0), wrong([4, 0, 0], 0), wrong([1, 2, 2], 0)
-    (2, None, None)
-    """
-    others = sorted(((n, place) for place, n in enumerate(counts) if place != answer and n), reverse=True)
-    return None if not others or len(others) > 1 and others[0][0] == others[1][0] else others[0][1]
-
-
 def _numbers(guess: dict, given: list[float]) -> dict:
     low, high, log = guess["low"], guess["high"], guess["log"]
     counts = [0] * BINS

@@ -15,6 +15,7 @@ The question's text is the section `# before: <name>` of the lesson's file:
 """
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from core.app.base.prose import TextFile, filled
-from core.app.frame import prompt_use
 from core.app.classroom.guesses import Guess
+from core.app.frame import live_class, prompt_use
 from core.app.state import reader
 from core.app.state.fragments import EXPERIMENTS, PICTURE, rerun_in_turn
 from core.app.state.run import Run
@@ -101,7 +102,7 @@ def draw(page: Lesson, view: object, run: Run) -> bool:
     if made is None:
         _ask(page, prediction, run)
     elif guess_of(page, prediction.name, run, prediction.state) is not None:
-        _tell(page, prediction, made)
+        _tell(page, prediction, made, run)
     return made is None
 
 
@@ -120,9 +121,8 @@ def offer_switch(words: TextFile, again: str | None = None) -> None:
 
 
 def _asked(page: Lesson, view: object, run: Run) -> Prediction | None:
-    if not reader.ask_first() or reader.class_step() or not hasattr(view, "predict"):
-        return None
-    return view.predict(page, run)
+    wanted = live_class.is_open() or reader.ask_first() and not reader.class_step()
+    return view.predict(page, run) if wanted and hasattr(view, "predict") else None
 
 
 def _ask(page: Lesson, prediction: Prediction, run: Run) -> None:
@@ -134,6 +134,9 @@ def _ask(page: Lesson, prediction: Prediction, run: Run) -> None:
         if guess is not None:
             _keep(key, Made(_about(run), guess, _percent(told.get("sure")), prediction.state))
 
+    if live_class.is_open():
+        _ask_class(page, prediction, run)
+        return
     header = {"mode": "ask", "id": key, "again": key in st.session_state.get(AGAIN, ()),
               "question": filled(text.settings["ask"], prediction.values), "guess": prediction.guess.offer(),
               "text": _labels(page.frame_words), "scale": reader.scale()}
@@ -141,12 +144,38 @@ def _ask(page: Lesson, prediction: Prediction, run: Run) -> None:
         "guess": commit, "look": lambda _: _keep(key, Made()), "never": lambda _: _want(False)})
 
 
-def _tell(page: Lesson, prediction: Prediction, made: Made) -> None:
+def _ask_class(page: Lesson, prediction: Prediction, run: Run) -> None:
+    """Draw the question on the wall of a class, whose phones answer it. Its guess is what most of them say."""
+    key, form = _key(page, prediction.name), prediction.guess
+
+    def reveal(told: Mapping) -> None:
+        guess = form.accept(told.get("guess")) if isinstance(told, Mapping) else None
+        _keep(key, Made(_about(run), form.usual() if guess is None else guess, None, prediction.state))
+
+    live_class.draw_wall(page.frame_words, {"mode": "ask", "asked": _for_class(page, prediction, run)},
+                         {"reveal": reveal, "look": lambda _: _keep(key, Made())}, key="class_wall")
+
+
+def _for_class(page: Lesson, prediction: Prediction, run: Run) -> dict:
+    """The question as phones are asked it, with the prompt where it reads that."""
+    asked = filled(_text(page, prediction.name).settings["ask"], prediction.values)
+    about = hashlib.sha256(repr((_about(run), prediction.state, asked)).encode(errors="replace")).hexdigest()[:12]
+    return {"ask": asked, "prompt": run.text if prompt_use.now().is_read else "", "guess": prediction.guess.offer(),
+            "about": f"{_key(page, prediction.name)} {about}"}
+
+
+def _tell(page: Lesson, prediction: Prediction, made: Made, run: Run) -> None:
     """Draw the guess beside the truth, unless the view's settings have made another question of it since."""
     if made.told is None:
         made = replace(made, told=_told(page, prediction, made))
         st.session_state[MADE][_key(page, prediction.name)] = made
     if made.told["question"] != filled(_text(page, prediction.name).settings["ask"], prediction.values):
+        return
+    if live_class.is_open():
+        model = {name: made.told[name] for name in ("answer", "said", "bars")}
+        live_class.draw_wall(page.frame_words, {
+            "mode": "told", "asked": _for_class(page, prediction, run), "model": model,
+            **{name: made.told[name] for name in ("statements", "seen", "reason")}}, {}, key="class_told")
         return
     prediction_picture(made.told | {"text": _labels(page.frame_words), "scale": reader.scale()}, key="prediction_told",
                        events={})

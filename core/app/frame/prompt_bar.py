@@ -5,21 +5,19 @@ A drawer is filled when it opens: what stands in a closed one would be drawn at 
 a sixth of it.
 """
 import base64
-import io
 import urllib.parse
 
-import segno
 import streamlit as st
 
 from core.app.base import addresses, catalogue, devices, finder, prose
 from core.app.base.markdown import escaped
+from core.app.base.qr import qr_code
 from core.app.compute import cache
-from core.app.frame import model_notes, model_offer, prompt_use
+from core.app.frame import live_class, model_notes, model_offer, prompt_use
 from core.app.frame.guard import fragment
 from core.app.state import model_choice, reader, run
 from core.app.state.fragments import BAR, PICTURE, rerun
 from core.components.palette import palette
-from core.figures import style
 
 FINDER = "places"       # the route that answers with all places of the app
 SAID = "prompt_bar_says"        # in the session: what the bar says of the prompt's use
@@ -48,6 +46,8 @@ def _bar() -> None:
             _examples(words)
             _model(words, present, use.model)
             _share(words)
+        if live_class.is_offered():
+            live_class.draw_button(words)
         st.toggle(words.label("present"), key="present", on_change=rerun)
     with st.container(key="prompt_messages"):
         model_offer.draw()
@@ -161,14 +161,6 @@ def _share(words: prose.TextFile) -> None:
             st.markdown(f"![{words.label('share_qr')}](data:image/png;base64,"
                         f"{base64.b64encode(qr_code(link)).decode()})", width=260)
             st.caption(words.label("share_qr"))
-
-
-def qr_code(link: str) -> bytes:
-    """The link as a QR code, a PNG: dark on white in both themes, since readers of codes expect it so."""
-    picture = io.BytesIO()
-    segno.make(link, error="m", micro=False).save(
-        picture, kind="png", scale=6, border=3, dark=style.colour("text", "light"), light=style.colour("page", "light"))
-    return picture.getvalue()
 
 
 def _messages(words: prose.TextFile, present: run.Run) -> None:

@@ -1,7 +1,8 @@
 """The routes of a class: the page of a phone, what it hears and says, and what the teacher's page asks for.
 
 /j and /j/CODE                  the page of a phone, which is one small document
-/j/CODE/events?phone=…          what it is to show, as server-sent events; without `phone`, with counts: of a wall
+/j/CODE/events?phone=…          what it is to show, as server-sent events
+/j/CODE/events?wall=…           the same with counts, for who shows that the key is known (codes.kept)
 POST /j/CODE/answer             {phone, question, guess, sure}
 POST /class                     open a class: {code, key}
 POST /class/CODE                {key, do, …}: what the teacher wants, see Classes.act
@@ -32,7 +33,7 @@ LOG = logging.getLogger(__name__)
 MOST_ANSWER_BYTES = 2_000
 MOST_CONNECTIONS = 3_000
 # Of codes that do not exist, from one address, behind which a school may stand; of all addresses together.
-WRONG, WRONG_OF_ALL = Rate(a_minute=20, at_once=30), Rate(a_minute=200, at_once=300)
+WRONG, WRONG_OF_ALL = Rate(a_minute=30, at_once=60), Rate(a_minute=200, at_once=300)
 OPENED = Rate(a_minute=2, at_once=12)               # classes, from one address
 ANSWERED = Rate(a_minute=60, at_once=20)            # answers of one phone
 WISHED = Rate(a_minute=240, at_once=60)             # wishes of one class's teacher
@@ -69,12 +70,12 @@ def _answered(endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[R
             return await endpoint(request)
         except ClientDisconnect:
             return Response(status_code=499)
-        except NoClass:
-            _note_wrong(request)
-            return _refused(404)
-        except NotAllowed:
-            _note_wrong(request)
-            return _refused(403)
+        except (NoClass, NotAllowed) as wrong:
+            # who has tried many learns no more whether a class exists
+            too_many = _tries_codes(request)
+            WRONG.done(_address(request))
+            WRONG_OF_ALL.done("")
+            return _refused(429 if too_many else 404 if isinstance(wrong, NoClass) else 403)
         except (Refused, ValueError, TypeError, KeyError, RecursionError):
             return _refused(400)
         except TooMany:
@@ -89,12 +90,17 @@ async def _page(request: Request) -> Response:
 
 
 async def _events(request: Request) -> Response:
-    code, phone = _code(request), request.query_params.get("phone")
-    if phone is not None and not is_voter(phone):
+    phone, wall = request.query_params.get("phone"), request.query_params.get("wall")
+    if wall is None and not is_voter(phone):
         raise Refused("a phone has a number")
+    if wall is None:
+        code = await _code(request, phone)
+    else:
+        code = _written_code(request)
+        await classes().check_wall(code, wall)
     if len(_connections) >= MOST_CONNECTIONS:
         raise Full
-    events = classes().events(code, phone, counts=phone is None)
+    events = classes().events(code, phone if wall is None else None)
     first = await anext(events)
     return StreamingResponse(_sent(first, events), media_type="text/event-stream", headers=_EVENTS)
 
@@ -117,7 +123,8 @@ def _line(event: dict | None) -> str:
 
 
 async def _answer(request: Request) -> Response:
-    code, told = _code(request), await _body(request, MOST_ANSWER_BYTES)
+    told = await _body(request, MOST_ANSWER_BYTES)
+    code = await _code(request, told.get("phone"))
     if not ANSWERED.take((code, str(told.get("phone"))[:32])):
         raise TooMany
     kept = await classes().answer(code, told.get("phone"), told)
@@ -126,32 +133,42 @@ async def _answer(request: Request) -> Response:
 
 async def _open(request: Request) -> Response:
     await _body(request, MOST_ANSWER_BYTES)
-    if not OPENED.take(network(request)):
+    if not OPENED.take(_address(request)):
         raise TooMany
     code, key = await classes().open()
     return JSONResponse({"code": code, "key": key})
 
 
 async def _act(request: Request) -> Response:
-    code, wish = _code(request), await _body(request, MOST_BYTES)
-    if not WISHED.take(code):
+    code, wish = _written_code(request), await _body(request, MOST_BYTES)
+    if not WISHED.take((code, str(wish.get("key"))[:32])):
         raise TooMany
     return JSONResponse(await classes().act(code, wish.get("key"), wish))
 
 
-def _code(request: Request) -> str:
-    """The code in the path. Raises NoClass, and TooMany for who tries many that do not exist."""
-    if not (WRONG.may(network(request)) and WRONG_OF_ALL.may("")):
+async def _code(request: Request, phone: object) -> str:
+    """The code in the path. Raises NoClass; and TooMany where the phone is not in the class yet and many codes that do
+    not exist were tried from its address.
+    """
+    code = _written_code(request)
+    if _tries_codes(request) and not await classes().knows(code, phone):
         raise TooMany
+    return code
+
+
+def _written_code(request: Request) -> str:
     code = codes.as_code(request.path_params["code"])
     if code is None:
         raise NoClass
     return code
 
 
-def _note_wrong(request: Request) -> None:
-    WRONG.done(network(request))
-    WRONG_OF_ALL.done("")
+def _tries_codes(request: Request) -> bool:
+    return not (WRONG.may(_address(request)) and WRONG_OF_ALL.may(""))
+
+
+def _address(request: Request) -> str:
+    return network(request.client.host if request.client else "")
 
 
 async def _body(request: Request, most: int) -> dict:

@@ -6,7 +6,6 @@ middleware does.
 """
 import base64
 import hashlib
-import ipaddress
 import re
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -74,9 +73,10 @@ class Door:
 def refusal(scope: Scope) -> PlainTextResponse | None:
     """The answer to an HTTP request that goes no further; None for one that does."""
     asked, path = Headers(scope=scope), scope["path"]
-    if not (is_allowed_host(asked.get("host")) or path == HEALTH and _is_this_machine(_hostname(asked.get("host")))):
+    host = asked.get("host")
+    if not (is_allowed_host(host) or path == HEALTH and addresses.is_this_machine(_hostname(host))):
         return PlainTextResponse("This server has another name.", 403)
-    if path.startswith(UPLOADS) or path.startswith(METRICS) and not _is_this_machine(_client(scope)):
+    if path.startswith(UPLOADS) or path.startswith(METRICS) and not addresses.is_this_machine(_client(scope)):
         return PlainTextResponse("Not found.", 404)
     if scope["method"] not in READING and not is_allowed_origin(asked):
         return PlainTextResponse("The question comes from a page of another address.", 403)
@@ -124,13 +124,6 @@ def _hostname(host: str | None) -> str:
 def _client(scope: Scope) -> str:
     """The address that asks: where a trusted proxy (FORWARDED_ALLOW_IPS) passes it on, that of its client."""
     return (scope.get("client") or ("",))[0]
-
-
-def _is_this_machine(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _sifted(receive: Receive) -> Receive:

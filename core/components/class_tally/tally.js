@@ -17,8 +17,8 @@ export function mostWrong(counts, answer) {
 }
 
 /**
- * Show it. shown: {asked, tally, first, model, mine, text}, as a class's events have them; mine: this phone's answer, or
- * null; first: the tally of the first vote, where this was the second; text: the labels.
+ * Show it. shown: {asked, tally, first, model, mine, text}, as a class's events have them; mine: this phone's answer,
+ * or null; first: the tally of the first vote, where this was the second; text: the labels.
  */
 export function showTally(parent, shown) {
   const box = make("div", `tally of-${shown.asked.guess.kind}`, parent);
@@ -72,7 +72,8 @@ function places(box, shown) {
 
 function grid(box, shown) {
   const { rows, columns } = shown.asked.guess, most = Math.max(1, ...shown.tally.counts);
-  const table = make("table", "", box), head = make("tr", "", make("thead", "", table)), body = make("tbody", "", table);
+  const table = make("table", "", box), head = make("tr", "", make("thead", "", table));
+  const body = make("tbody", "", table);
   make("td", "", head);
   for (const column of columns) make("th", "", head, column);
   rows.forEach((name, r) => {
@@ -89,7 +90,8 @@ function grid(box, shown) {
 
 function line(box, shown) {
   const { asked: { guess }, tally, model, mine, text } = shown, unit = guess.unit ? ` ${guess.unit}` : "";
-  const svg = draw("svg", { role: "img" }, box), most = Math.max(1, ...tally.counts), step = WIDTH / tally.counts.length;
+  const svg = draw("svg", { role: "img" }, box);
+  const most = Math.max(1, ...tally.counts), step = WIDTH / tally.counts.length;
   const middle = tally.median === null ? "" : fill(text.median, { value: `${readable(tally.median)}${unit}` });
   sized(svg, WIDTH, HEIGHT + FOOT, middle);
   tally.counts.forEach((n, i) => {

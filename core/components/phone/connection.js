@@ -1,5 +1,5 @@
-// A phone's connection to its class: what the class shows arrives as events, an answer is sent until it is kept. What is
-// answered without a network waits in the browser's storage; a page that is opened again sends it.
+// What a phone says to its class: an answer is sent until it is kept. What is answered without a network waits in the
+// browser's storage; a page that is opened again sends it.
 
 const PHONE = "transformer-phone", WAITS = "transformer-answer-";
 const AGAIN = [500, 1000, 2000, 4000];            // ms between two tries, the last again and again
@@ -33,7 +33,8 @@ export function phoneOf(storage, random = crypto) {
  * told(state) hears "sending", "kept", "closed" or "offline" with the answer {question, guess, sure}.
  */
 export class Outbox {
-  constructor({ code, phone, address, storage, send = fetch.bind(globalThis), later = setTimeout, told }) {
+  constructor({ code, phone, address, storage, send = fetch.bind(globalThis),
+    later = (go, ms) => setTimeout(go, ms), told }) {
     Object.assign(this, { phone, address, storage, send, later, told, name: WAITS + code, tries: 0 });
     this.waiting = stored(storage, this.name);
     if (this.waiting) this.try();

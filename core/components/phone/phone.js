@@ -37,7 +37,7 @@ class Phone {
   }
 
   async find() {
-    const status = await fetch(`${base}/${this.code}/events?phone=${this.phone}`, { headers: { Accept: "text/event-stream" } })
+    const status = await fetch(`${base}/${this.code}/events?phone=${this.phone}`)
       .then((answer) => { answer.body?.cancel(); return answer.status; }).catch(() => 0);
     if (status === GONE) join(fill(text.none, { code: this.code }));
     else setTimeout(() => this.connect(), status === BUSY ? 10_000 : 2_000);
@@ -76,7 +76,9 @@ class Phone {
     ask.id = "asked";
     ask.tabIndex = -1;
     if (asked.prompt && asked.guess.kind !== "place") make("p", "prompt", this.card, asked.prompt).dir = "auto";
-    ({ open: () => this.offer(asked, ask), closed: () => this.tellClosed(), revealed: () => this.reveal(asked) })[phase]();
+    const draws = { open: () => this.offer(asked, ask), closed: () => this.tellClosed(),
+      revealed: () => this.reveal(asked) };
+    draws[phase]();
     ask.focus({ preventScroll: true });
     window.scrollTo(0, 0);
   }
@@ -147,7 +149,8 @@ function join(why = "") {
   root.replaceChildren();
   const form = make("form", "join", root), label = make("label", "", form, text.code);
   const input = make("input", "", label);
-  Object.assign(input, { type: "text", autocomplete: "off", autocapitalize: "characters", spellcheck: false, maxLength: 12 });
+  Object.assign(input, { type: "text", autocomplete: "off", autocapitalize: "characters", spellcheck: false,
+    maxLength: 12 });
   const go = button(form, text.join, "", null, "commit");
   go.type = "submit";
   make("p", "said", form, why).role = "alert";

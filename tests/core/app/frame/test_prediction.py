@@ -6,8 +6,8 @@ import math
 import pytest
 
 from core.app.base import catalogue
-from core.app.frame import prediction
 from core.app.classroom.guesses import Cell, Number, Options, Place, Word
+from core.app.frame import prediction
 from tests.helpers.lessons import fine, open_at
 from tests.helpers.messages import given
 from tests.helpers.predictions import all_asked, ask, commit, modes, question, reads_prompt, some_guess, words_on

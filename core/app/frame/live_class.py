@@ -1,0 +1,82 @@
+"""A class that takes part from its phones: the button that opens it, and the question of a view on its wall.
+
+What the class answers never comes here: the wall hears it from the server's routes. The session has the code and the
+key alone.
+"""
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import streamlit as st
+
+from core.app.base import addresses, deployment
+from core.app.base.prose import TextFile
+from core.app.base.qr import qr_code
+from core.app.classroom import codes
+from core.app.state import reader
+from core.app.state.fragments import rerun
+from core.components.class_desk import class_desk
+from core.components.class_wall import class_wall
+
+_OPEN = "live_class"            # in the session: (code, key) of the class that is open
+_KEY_LENGTH = 32
+
+
+def is_open() -> bool:
+    """Whether this reader leads a class."""
+    return _OPEN in st.session_state
+
+
+def is_offered() -> bool:
+    """Whether this server has classes."""
+    return deployment.current().classes != deployment.OFF
+
+
+def draw_button(words: TextFile) -> None:
+    """The button in the prompt bar: it opens a class, and then shows the way in."""
+    data = {"text": _text(words), "open": addresses.below("class")}
+    if is_open():
+        code, _ = st.session_state[_OPEN]
+        data |= _who() | {"addresses": [_way_in(origin, code) for origin in addresses.reachable(st.context.url or "")]}
+    class_desk(data, key="class_desk", events={"opened": _take, "ended": lambda _: _end()})
+
+
+def draw_wall(words: TextFile, header: Mapping, events: Mapping[str, Callable[[Any], None]], *, key: str) -> None:
+    """A question on the wall; header: as `class_wall` has it, without what names the class."""
+    class_wall({**header, **_who(), "text": _text(words), "scale": reader.scale()}, key=key, events=events)
+
+
+def _who() -> dict:
+    code, key = st.session_state[_OPEN]
+    return {"code": code, "key": key, "address": {
+        "events": f"{addresses.below('j', code, 'events')}?wall={codes.kept(key)}",
+        "act": addresses.below("class", code)}}
+
+
+def _way_in(origin: str, code: str) -> dict:
+    """An address as it stands on the wall, and as a QR code."""
+    short = f"{origin}{addresses.below('j')}"
+    picture = base64.b64encode(qr_code(f"{short}/{code}")).decode()
+    return {"short": short.split("://", 1)[1], "qr": f"data:image/png;base64,{picture}"}
+
+
+def _take(told: object) -> None:
+    """Callback: the browser has opened a class, or still had one when the page was loaded anew."""
+    if not (isinstance(told, list) and len(told) == 2 and all(isinstance(one, str) for one in told)):
+        return
+    code, key = codes.as_code(told[0]), told[1]
+    if code and len(key) == _KEY_LENGTH:
+        st.session_state[_OPEN] = (code, key)
+        rerun()
+
+
+def _end() -> None:
+    """Callback: the class is over."""
+    if st.session_state.pop(_OPEN, None):
+        rerun()
+
+
+def _text(words: TextFile) -> dict[str, str]:
+    return {key.removeprefix("live_"): text for key, text in words.labels.items() if key.startswith("live_")}

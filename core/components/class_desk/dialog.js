@@ -1,0 +1,126 @@
+// The dialog of a class: the way in, the teacher's own question, the numbers, the end.
+import { button, fill, make, setText } from "../lib/dom.js";
+import { Wall } from "../class_wall/wall.js";
+import { csvOf } from "./report.js";
+
+const MOST_OPTIONS = 6;
+
+export class DeskDialog {
+  constructor(desk) {
+    this.desk = desk;
+    this.node = make("dialog", "desk", desk.root);
+    this.node.onclose = () => this.wall?.close();
+    this.head = make("header", "head", this.node);
+    this.title = make("h2", "", this.head);
+    button(this.head, "×", desk.text.close_desk, () => this.node.close(), "close").ariaLabel = desk.text.close_desk;
+    this.body = make("div", "body", this.node);
+  }
+
+  open() {
+    this.draw();
+    this.node.showModal();
+  }
+
+  receive() {
+    if (this.node.open && this.drawn !== this.desk.data.code) this.draw();
+  }
+
+  say(words) {
+    this.body.replaceChildren();
+    make("p", "said", this.body, words).role = "alert";
+  }
+
+  hear(shown) {
+    if (!this.there || !shown) return;
+    setText(this.there, fill(this.desk.text.there, { n: shown.there ?? 0 }));
+  }
+
+  draw() {
+    const { data, text, shown } = this.desk;
+    this.drawn = data.code;
+    this.wall?.close();
+    this.wall = undefined;
+    setText(this.title, text.desk_title);
+    this.body.replaceChildren();
+    if (!data.code) { make("p", "said", this.body, text.opening); return; }
+    this.wayIn(make("section", "way", this.body));
+    this.ownQuestion(make("section", "own", this.body));
+    this.foot(make("footer", "foot", this.body));
+    this.hear(shown);
+  }
+
+  /** The code, the address and its QR, of those addresses at which phones may reach this machine. */
+  wayIn(place) {
+    const { data, text } = this.desk, [first] = data.addresses;
+    const qr = make("img", "qr", place), side = make("div", "side", place);
+    make("p", "step", side, text.step_open);
+    const address = make("p", "address", side);
+    make("p", "step", side, text.step_code);
+    make("p", "code", side, data.code);
+    this.there = make("p", "there", side);
+    const show = ({ short, qr: picture }) => {
+      setText(address, short);
+      qr.src = picture;
+      qr.alt = fill(text.qr, { address: short });
+    };
+    show(first);
+    if (data.addresses.length < 2) return;
+    const label = make("label", "which", side, text.which), list = make("select", "", label);
+    data.addresses.forEach(({ short }, i) => { make("option", "", list, short).value = i; });
+    list.onchange = () => show(data.addresses[list.value]);
+  }
+
+  /** A question of the teacher's own, with two to six options, or with a word as the answer. */
+  ownQuestion(place) {
+    const { text } = this.desk;
+    const form = make("form", "", place), ask = field(form, text.own_ask, "textarea"), options = field(form,
+      text.own_options, "textarea");
+    options.placeholder = text.own_options_help;
+    options.rows = 3;
+    ask.rows = 2;
+    const row = make("div", "row", form), send = button(row, text.ask_phones, "", null, "commit");
+    send.type = "submit";
+    const said = make("p", "said", form);
+    form.onsubmit = (event) => {
+      event.preventDefault();
+      const texts = options.value.split("\n").map((line) => line.trim()).filter(Boolean);
+      if (!ask.value.trim()) setText(said, text.own_no_ask);
+      else if (texts.length === 1 || texts.length > MOST_OPTIONS)
+        setText(said, fill(text.own_wrong, { most: MOST_OPTIONS }));
+      else this.ask({ ask: ask.value.trim(), prompt: "", about: `own ${Date.now()}`,
+        guess: texts.length ? { kind: "options", texts } : { kind: "word", chance: false } }, place);
+    };
+  }
+
+  ask(asked, place) {
+    const { link, text } = this.desk;
+    place.replaceChildren();
+    this.wall = new Wall(place, { asked, link, text });
+    link.act("ask", { asked });
+    button(place, text.own_another, "", () => { this.wall.close(); link.act("clear"); this.draw(); }, "quiet");
+  }
+
+  foot(place) {
+    const { desk } = this, { text } = desk;
+    button(place, text.csv, "", async () => {
+      const { questions } = await desk.link.act("report");
+      if (questions) save(`class-${desk.data.code}.csv`, csvOf(questions, text));
+    }, "quiet");
+    const end = button(place, text.end_class, "", () => {
+      if (end.dataset.sure) { desk.end(); this.node.close(); return; }
+      end.dataset.sure = "true";
+      setText(end, text.end_sure);
+    }, "quiet");
+  }
+}
+
+function field(form, label, tag) {
+  return make(tag, "", make("label", "", form, label));
+}
+
+function save(name, written) {
+  const link = make("a"), url = URL.createObjectURL(new Blob([written], { type: "text/csv" }));
+  Object.assign(link, { href: url, download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}

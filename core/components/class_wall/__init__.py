@@ -1,0 +1,25 @@
+"""A view's question, asked of a class whose phones answer: how many have, the ways to close it and to reveal; and,
+above the picture, what the class has said beside what the model says.
+"""
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from core.components import declare
+from core.components.lib.bytes import pack
+
+_HERE = Path(__file__).parent
+_component = declare("class_wall", _HERE / "class_wall.js", html='<div class="component prediction class-wall"></div>',
+                     styles=[_HERE.parent / "prediction" / "prediction.css",
+                             _HERE.parent / "class_tally" / "class_tally.css", _HERE / "class_wall.css"])
+
+
+def class_wall(header: dict, *, key: str, events: Mapping[str, Callable[[Any], None]]) -> None:
+    """Draw it. header: mode "ask" or "told", code, key and address {events, act} of the class, asked {ask, prompt,
+    guess, about}, text, scale; in "told" also model {answer, said, bars}, statements, seen (which of them is true) and
+    reason.
+
+    events: in "ask" `reveal` with {guess}, what most have answered, or null, and `look`, where the picture is wanted
+    without the class.
+    """
+    _component(key=key, data=pack(header, {}), events=events)

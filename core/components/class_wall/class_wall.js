@@ -1,0 +1,85 @@
+// The question of a view, asked of a class: __init__.py says what Python sends and hears.
+import { button, make, setText } from "../lib/dom.js";
+import { keepFree, mounted } from "../lib/view.js";
+import { inline } from "../prediction/inline.js";
+import { linkTo } from "./link.js";
+import { summaryOf, Wall } from "./wall.js";
+
+const LEAST_HEIGHT = 260, MOST_HEIGHT = 720;      // pixels of the place that a picture will take
+
+class ClassWall {
+  constructor(root) {
+    this.root = root;
+  }
+
+  receive(header) {
+    const written = JSON.stringify(header);
+    if (written === this.written) return;
+    Object.assign(this, { written, header, text: header.text });
+    this.close();
+    this.root.replaceChildren();
+    this.root.dataset.mode = header.mode;
+    this.link = linkTo(header.code, header.key, header.address);
+    if (header.mode === "ask") this.ask(); else this.tell();
+  }
+
+  close() {
+    this.wall?.close();
+    this.quiet?.();
+    this.wall = this.quiet = undefined;
+  }
+
+  ask() {
+    keepFree(this.root, LEAST_HEIGHT, MOST_HEIGHT);
+    this.wall = new Wall(this.root, { asked: this.header.asked, link: this.link, text: this.text,
+      reveal: (guess) => this.trigger("reveal", { guess }) });
+    button(this.root, this.text.look, "", () => this.trigger("look", true), "quiet look");
+  }
+
+  /** The picture stands: the class's answers above it, what the model says is told to the phones. */
+  tell() {
+    const { asked, model, scale } = this.header;
+    const strip = make("section", "strip", this.root), bar = make("div", "topline", strip);
+    const panel = make("div", "panel", strip), summary = make("b", "summary", bar);
+    const fold = button(bar, "", "", () => this.fold(), "fold");
+    Object.assign(this, { strip, panel, foldButton: fold, told: false });
+    this.wall = new Wall(panel, { asked, link: this.link, text: this.text, model });
+    this.fold(scale > 1 ? false : undefined);
+    if (this.header.statements.length) this.offerSecond(panel);
+    this.quiet = this.link.listen((shown) => {
+      const isOurs = shown?.asked?.about === asked.about;
+      if (isOurs && shown.phase === "revealed") setText(summary, summaryOf(shown, this.text));
+      if (!isOurs || this.told || shown.phase === "revealed") return;
+      this.told = true;
+      this.link.act("reveal", { model });
+    });
+    const close = button(bar, "×", this.text.close_strip, () => { this.close(); strip.remove(); }, "close");
+    close.ariaLabel = this.text.close_strip;
+  }
+
+  /** Folds the class's answers away, so that the picture has all of its room, or opens them. */
+  fold(folded = !this.strip.classList.contains("folded")) {
+    this.strip.classList.toggle("folded", folded);
+    this.foldButton.textContent = folded ? this.text.unfold : this.text.fold;
+    this.foldButton.ariaExpanded = String(!folded);
+  }
+
+  /** What happened? The statements as a vote of their own; then the reason. */
+  offerSecond(panel) {
+    const { statements, seen, reason, asked } = this.header;
+    const row = make("div", "row", panel);
+    button(row, this.text.happened, "", () => {
+      row.remove();
+      this.wall.close();
+      const second = { ask: this.text.happened_ask, prompt: "", guess: { kind: "options", texts: statements },
+        about: `${asked.about}/seen`.slice(0, 200) };
+      const text = { ...this.text, model: this.text.picture, right_share: this.text.seen_share };
+      this.wall = new Wall(panel, { asked: second, link: this.link, text, model: { answer: seen } });
+      this.link.act("ask", { asked: second });
+      inline(make("p", "reason", make("details", "", panel)), reason).before(
+        make("summary", "", undefined, this.text.reason));
+    }, "commit");
+  }
+}
+
+export default mounted(ClassWall);

@@ -1,0 +1,66 @@
+// The teacher's side of a class: what it shows with its counts, and what the key allows. All of a page's components
+// share one connection, for a browser opens few to one server.
+
+const links = new Map();
+
+/** The link to a class; address: {events, act} of the server, key: the teacher's. */
+export function linkTo(code, key, address) {
+  const name = `${code} ${key}`;
+  if (!links.has(name)) links.set(name, new ClassLink(name, key, address));
+  return links.get(name);
+}
+
+class ClassLink {
+  constructor(name, key, address) {
+    Object.assign(this, { name, key, address, ears: new Set(), shown: null });
+  }
+
+  /** Call hear(shown) now and at each change; returns what ends it. shown: an event of the class, or null at first. */
+  listen(hear) {
+    this.ears.add(hear);
+    if (!this.events) this.connect();
+    hear(this.shown);
+    return () => {
+      this.ears.delete(hear);
+      if (this.ears.size) return;
+      this.events.close();
+      this.events = undefined;
+    };
+  }
+
+  connect() {
+    this.events = new EventSource(this.address.events);
+    this.events.onmessage = ({ data }) => {
+      this.shown = JSON.parse(data);
+      if (this.shown.phase === "over") this.over();
+      for (const hear of [...this.ears]) hear(this.shown);
+    };
+    this.events.onerror = () => {
+      if (this.events?.readyState !== EventSource.CLOSED) return;
+      // a refusal ends it for good; whether the class is over, its key says
+      setTimeout(async () => {
+        const answer = await this.act("check");
+        if (answer.status === 404) {
+          this.over();
+          for (const hear of [...this.ears]) hear({ phase: "over" });
+        } else if (this.ears.size) this.connect();
+      }, 2000);
+    };
+  }
+
+  over() {
+    this.events?.close();
+    links.delete(this.name);
+  }
+
+  /** Do what the key allows; {status, ...what the server answers}. status 0: the server was not reached. */
+  async act(what, more = {}) {
+    try {
+      const answer = await fetch(this.address.act, { method: "POST", headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ key: this.key, do: what, ...more }) });
+      return { status: answer.status, ...await answer.json().catch(() => ({})) };
+    } catch {
+      return { status: 0 };
+    }
+  }
+}

@@ -1,0 +1,159 @@
+// A question on the wall: how many have answered, and the ways to close it and to reveal what the class has said; then
+// the class beside the model, and the second vote.
+import { percent, showTally } from "../class_tally/tally.js";
+import { button, fill, make, setText } from "../lib/dom.js";
+import { readable } from "../lib/numbers.js";
+import { inline } from "../prediction/inline.js";
+
+/** The answer that most have given; null where there is none. tally: of options, places or cells, words or numbers. */
+export function majority(tally) {
+  if (!tally?.n) return null;
+  if (tally.words) return tally.words[0]?.[0] ?? null;
+  if (tally.median !== undefined) return tally.median;
+  return tally.counts.indexOf(Math.max(...tally.counts));
+}
+
+/** What the class has got right, before and after: "41 % → 83 %", or "" where no answer is known. */
+export function rightShares({ tally, first, model }) {
+  if (!model || !tally?.counts || typeof model.answer !== "number" || tally.median !== undefined) return "";
+  const now = percent(tally.counts[model.answer], tally.n);
+  return first ? `${percent(first.counts[model.answer], first.n)} → ${now}` : now;
+}
+
+/** "answers: 28 · as the model: 41 %". */
+export function summaryOf(shown, text) {
+  const shares = rightShares(shown), { tally } = shown;
+  const unit = shown.asked.guess.unit ? `\u00a0${shown.asked.guess.unit}` : "", isLine = tally.median !== undefined;
+  return [fill(text.answered, { n: tally.n }), shares && fill(text.right_share, { p: shares }),
+    isLine && tally.n > 0 && shown.model && fill(text.middles,
+      { value: `${readable(tally.median)}${unit}`, model: `${readable(shown.model.answer)}${unit}` }),
+    tally.bits !== undefined && fill(text.bits, { bits: tally.bits.toFixed(2) })].filter(Boolean).join(" · ");
+}
+
+/**
+ * The card of one question. asked: {ask, prompt, guess, about}; link: a ClassLink; text: labels.
+ * reveal(majority): what reveals it, where the page has to find the model's answer first; else it is revealed at once.
+ */
+export class Wall {
+  constructor(parent, { asked, link, text, reveal = undefined, model = null }) {
+    Object.assign(this, { asked, link, text, reveal, model });
+    this.node = make("section", "wall", parent);
+    this.node.ariaLabel = asked.ask;
+    this.end = link.listen((shown) => this.receive(shown));
+  }
+
+  close() {
+    this.end();
+    this.node.remove();
+  }
+
+  /** Whether the phones have this question before them. */
+  get isAsked() {
+    return this.shown?.asked?.about === this.asked.about;
+  }
+
+  receive(shown) {
+    if (shown?.phase === "over") { this.node.replaceChildren(); make("p", "say", this.node, this.text.over); return; }
+    this.shown = shown;
+    const state = this.isAsked ? `${shown.phase} ${shown.question}` : "new";
+    if (state !== this.state) this.draw(state);
+    this.count();
+  }
+
+  draw(state) {
+    this.state = state;
+    const had = this.node.contains(this.node.getRootNode().activeElement);
+    this.node.replaceChildren();
+    this.node.dataset.phase = this.isAsked ? this.shown.phase : "new";
+    this.counted = undefined;
+    if (this.isAsked && this.shown.compares) make("p", "kicker", this.node, this.text.second);
+    inline(make("h3", "question", this.node), this.asked.ask);
+    if (this.asked.prompt) make("p", "prompt", this.node, this.asked.prompt).dir = "auto";
+    ({ open: () => this.offer(), closed: () => this.offer(), revealed: () => this.tell() })[this.node.dataset.phase]?.()
+      ?? this.offer();
+    if (had) this.node.querySelector("button")?.focus({ preventScroll: true });
+  }
+
+  offer() {
+    const { guess } = this.asked, phase = this.node.dataset.phase;
+    if (guess.kind === "options") {
+      const list = make("ol", "choices", this.node);
+      for (const text of guess.texts) inline(make("li", "", list), text).dir = "auto";
+    }
+    if (phase !== "new") this.counted = make("p", "count", this.node);
+    const row = make("div", "row", this.node);
+    if (phase === "new") this.add(row, "ask_phones", () => this.link.act("ask", { asked: this.asked }), "commit");
+    if (phase === "open") this.add(row, "close", () => this.link.act("close"), "");
+    if (phase === "closed") {
+      this.add(row, "reopen", () => this.link.act("reopen"), "");
+      this.add(row, "again", () => this.link.act("ask", { asked: this.asked, compares: true }), "");
+    }
+    if (phase === "new") return true;
+    if (guess.kind === "word") this.moderate();
+    this.add(row, "reveal", () => this.press(), "commit");
+    return true;
+  }
+
+  add(row, name, act, style) {
+    const node = button(row, this.text[name], "", async () => {
+      node.disabled = true;
+      const { status } = await act() ?? {};
+      if (status !== undefined && status !== 200) { node.disabled = false; this.fail(status); }
+    }, style || "quiet");
+    return node;
+  }
+
+  fail(status) {
+    this.failed ??= make("p", "failed");
+    this.failed.role = "alert";
+    setText(this.failed, status === 400 ? this.text.refused : this.text.no_server);
+    this.node.append(this.failed);
+  }
+
+  /** Reveal: at once, or once the page has told what the model says. */
+  async press() {
+    if (!this.reveal) return this.link.act("reveal", { model: this.model });
+    const { status, questions } = await this.link.act("report");
+    if (status !== 200) return { status };
+    const now = questions.find((one) => one.question === this.shown.question);
+    this.reveal(majority(now?.tally));
+    return { status };
+  }
+
+  /** The free words that were answered: those that are ticked may be shown. */
+  moderate() {
+    const box = make("details", "words", this.node), list = make("ul", "", box);
+    make("summary", "", box, this.text.words);
+    const allowed = new Set(), lists = async () => {
+      const { words = [] } = await this.link.act("words");
+      list.replaceChildren();
+      for (const [word, n] of words) {
+        const label = make("label", "", make("li", "", list)), tick = make("input", "", label);
+        Object.assign(tick, { type: "checkbox", checked: allowed.has(word) });
+        make("span", "", label, `${word} · ${n}`).dir = "auto";
+        tick.onchange = () => {
+          allowed[tick.checked ? "add" : "delete"](word);
+          this.link.act("allow", { words: [...allowed] });
+        };
+      }
+      if (!words.length) make("li", "", list, this.text.no_words);
+    };
+    box.ontoggle = () => box.open && lists();
+    this.lists = () => box.open && lists();
+  }
+
+  count() {
+    if (!this.counted || !this.shown) return;
+    const { answered, there, phase } = this.shown;
+    setText(this.counted, fill(this.text[phase === "closed" ? "count_closed" : "count"], { n: answered, all: there }));
+    if (answered !== this.last) { this.last = answered; this.lists?.(); }
+  }
+
+  tell() {
+    const { tally, first, model } = this.shown;
+    make("p", "kicker", this.node, summaryOf(this.shown, this.text));
+    showTally(this.node, { asked: this.asked, tally, first, model, mine: null, text: this.text });
+    return true;
+  }
+}
+

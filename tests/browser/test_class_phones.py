@@ -1,0 +1,179 @@
+"""A class in a real Chromium: one teacher and three phones, from the code on the wall to the end."""
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.browser.serving import settle
+
+ASK, DESK, STRIP = ".class-wall[data-mode=ask]", ".desk", ".class-wall .strip"
+PHONE = {"width": 390, "height": 780}
+SECONDS = 30_000
+
+
+@pytest.fixture
+def phones(browser: Browser) -> Iterator[list[BrowserContext]]:
+    """Three phones, each with a browser of its own."""
+    with contextlib.ExitStack() as left:
+        yield [left.enter_context(contextlib.closing(browser.new_context(viewport=PHONE, bypass_csp=True)))
+               for _ in range(3)]
+
+
+def opened(teacher: Page) -> str:
+    """Open a class; its code."""
+    teacher.locator(".class-desk .opener").click()
+    expect(teacher.locator(f"{DESK} .code")).to_be_visible(timeout=SECONDS)
+    return teacher.locator(f"{DESK} .code").inner_text()
+
+
+def joined(phone: BrowserContext, url: str, code: str) -> Page:
+    page = phone.new_page()
+    page.goto(f"{url}/j/{code}")
+    expect(page.locator(".net")).to_have_text("You are in", timeout=SECONDS)
+    return page
+
+
+def vote(phone: Page, option: int) -> None:
+    phone.locator(".option, .token:has(input)").nth(option).click()
+    phone.locator(".commit").click()
+    expect(phone.locator(".said")).to_contain_text("✓", timeout=SECONDS)
+
+
+def asked(teacher: Page, phones: list[Page]) -> None:
+    teacher.locator(ASK).get_by_role("button", name="Ask the phones").click()
+    for phone in phones:
+        expect(phone.locator("h1.question")).to_be_visible(timeout=SECONDS)
+
+
+def test_a_class_votes_changes_its_mind_and_sees_itself_beside_the_model(open_page, server, phones):
+    teacher = open_page("tokens?ask=1&tokens_view=merges&present=1", width=1280, height=720)
+    code = opened(teacher)
+    pages = [joined(phone, server.url, code) for phone in phones]
+    expect(teacher.locator(f"{DESK} .there")).to_have_text("3 here")
+    assert teacher.locator(f"{DESK} .qr").get_attribute("src").startswith("data:image/png")
+    teacher.keyboard.press("Escape")
+    expect(teacher.locator(".class-desk .opener")).to_have_text(f"{code} · 3")
+
+    asked(teacher, pages)
+    for page, option in zip(pages, (0, 0, 1), strict=True):
+        vote(page, option)
+    vote(pages[0], 1)                                   # changed
+    expect(teacher.locator(f"{ASK} .count")).to_have_text("3 of 3 have answered")
+    assert teacher.locator(".tally").count() == pages[0].locator(".tally").count() == 0
+
+    teacher.locator(ASK).get_by_role("button", name="Close", exact=True).click()
+    expect(pages[2].locator(".say")).to_contain_text("closed")
+    teacher.locator(ASK).get_by_role("button", name="Reveal").click()
+    expect(teacher.locator(f"{STRIP} .tally")).to_be_visible(timeout=SECONDS)
+    shares = teacher.locator(f"{STRIP} .tally .share").all_inner_texts()
+    assert shares[:2] == ["33\u00a0%", "67\u00a0%"]
+    for page in pages:
+        expect(page.locator(".tally")).to_be_visible(timeout=SECONDS)
+        assert page.locator(".tally .share").all_inner_texts() == shares
+    right = pages[0].locator(".tally .row.right .name span").first.inner_text()
+    assert right == teacher.locator(f"{STRIP} .tally .row.right .name span").first.inner_text()
+    assert pages[1].locator(".row:has(.note.mine) .share").inner_text() == "33\u00a0%"
+    assert teacher.locator(".st-key-tokens_stage canvas, .st-key-tokens_stage svg").count() > 0
+
+    teacher.get_by_role("button", name="Vote: what happened?").click()
+    for page in pages:
+        expect(page.locator("h1.question")).to_contain_text("What happened?", timeout=SECONDS)
+        vote(page, 0)
+    expect(teacher.locator(f"{STRIP} .count")).to_have_text("3 of 3 have answered")
+    teacher.locator(STRIP).get_by_role("button", name="Reveal").click()
+    expect(teacher.locator(f"{STRIP} .tally .share").first).to_have_text("100\u00a0%", timeout=SECONDS)
+    assert teacher.errors == []
+
+
+def test_the_numbers_are_a_file_and_nothing_is_left_of_an_ended_class(open_page, server, phones):
+    teacher = open_page("tokens", width=1280, height=720)
+    code = opened(teacher)
+    page = joined(phones[0], server.url, code)
+    teacher.get_by_label("A question of your own").fill("Is a token a word?")
+    teacher.get_by_label("Two to six answers, one a line").fill("Yes\nNo\n=1+1")
+    teacher.locator(DESK).get_by_role("button", name="Ask the phones").click()
+    expect(page.locator("h1.question")).to_have_text("Is a token a word?", timeout=SECONDS)
+    vote(page, 1)
+    teacher.locator(DESK).get_by_role("button", name="Reveal").click()
+    expect(page.locator(".tally .share").nth(1)).to_have_text("100\u00a0%", timeout=SECONDS)
+    with teacher.expect_download() as download:
+        teacher.get_by_role("button", name="Numbers as CSV").click()
+    lines = download.value.path().read_text(encoding="utf-8").splitlines()
+    assert lines[2] == '"1","Is a token a word?","No","1",""' and lines[3].split(",")[2] == "\"'=1+1\""
+    assert not re.search("[0-9a-f]{32}", "\n".join(lines))
+
+    teacher.get_by_role("button", name="End the class").click()
+    teacher.get_by_role("button", name="Press again").click()
+    expect(page.locator(".say")).to_contain_text("The class is over", timeout=SECONDS)
+    expect(teacher.locator(".class-desk .opener")).to_have_text("Class", timeout=SECONDS)
+    page.goto(f"{server.url}/j/{code}")
+    expect(page.locator(".join .said")).to_contain_text(f"There is no class {code}", timeout=SECONDS)
+    assert teacher.errors == []
+
+
+def test_a_phone_joins_by_code_comes_back_and_finds_its_answer(open_page, server, phones):
+    teacher = open_page("tokens?ask=1&tokens_view=merges", width=1280, height=720)
+    code = opened(teacher)
+    teacher.keyboard.press("Escape")
+    page = phones[0].new_page()
+    page.goto(f"{server.url}/j")
+    page.locator(".join input").fill(f"{code[:2].lower()} {code[2:]}")
+    page.keyboard.press("Enter")
+    expect(page.locator(".net")).to_have_text("You are in", timeout=SECONDS)
+    asked(teacher, [page])
+    vote(page, 1)
+    page.close()
+    again = joined(phones[0], server.url, code)
+    expect(again.locator(".said")).to_contain_text("✓", timeout=SECONDS)
+    assert again.locator("input:checked").get_attribute("value") == "1"
+    other_tab = joined(phones[0], server.url, code)
+    vote(other_tab, 0)
+    expect(teacher.locator(f"{ASK} .count")).to_have_text("1 of 1 have answered")
+
+
+def test_offline_for_a_while_loses_nothing(open_page, server, phones):
+    teacher = open_page("tokens?ask=1&tokens_view=merges", width=1280, height=720)
+    code = opened(teacher)
+    teacher.keyboard.press("Escape")
+    page = joined(phones[0], server.url, code)
+    asked(teacher, [page])
+    phones[0].set_offline(True)
+    page.locator(".option").first.click()
+    page.locator(".commit").click()
+    expect(page.locator(".said")).to_contain_text("Not sent yet", timeout=SECONDS)
+    phones[0].set_offline(False)
+    expect(page.locator(".said")).to_contain_text("✓", timeout=SECONDS)
+    expect(teacher.locator(f"{ASK} .count")).to_have_text("1 of 1 have answered", timeout=SECONDS)
+
+
+def test_a_teacher_who_loads_the_page_anew_still_has_the_class(open_page, server):
+    teacher = open_page("tokens", width=1280, height=720)
+    code = opened(teacher)
+    teacher.keyboard.press("Escape")
+    teacher.reload()
+    settle(teacher)
+    expect(teacher.locator(".class-desk .opener")).to_have_text(re.compile(code), timeout=SECONDS)
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_free_words_stand_on_the_wall_only_once_the_teacher_has_ticked_them(open_page, server, phones, dark):
+    teacher = open_page("tokens", width=1024, height=720, dark=dark)
+    code = opened(teacher)
+    pages = [joined(phone, server.url, code) for phone in phones]
+    teacher.get_by_label("A question of your own").fill("What comes next?")
+    teacher.locator(DESK).get_by_role("button", name="Ask the phones").click()
+    for page, word in zip(pages, ("Ball", "ball ", "<b>bad</b>"), strict=True):
+        page.locator("input.text").fill(word)
+        page.locator(".commit").click()
+        expect(page.locator(".said")).to_contain_text("✓", timeout=SECONDS)
+    teacher.locator(f"{DESK} .words summary").click()
+    teacher.locator(f"{DESK} .words label", has_text="ball").locator("input").check()
+    teacher.locator(DESK).get_by_role("button", name="Reveal").click()
+    expect(pages[0].locator(".tally .name").first).to_contain_text("ball", timeout=SECONDS)
+    assert "bad" not in pages[0].locator(".tally").inner_text() and "1" in pages[0].locator(".tally").inner_text()
+    assert "bad" not in teacher.locator(f"{DESK} .tally").inner_text()
+    assert teacher.errors == []

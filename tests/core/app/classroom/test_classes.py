@@ -1,0 +1,269 @@
+"""A class from its beginning to its end: what the key allows, what a phone may, what shows when."""
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from core.app.classroom import classes as module
+from core.app.classroom.asked import Refused
+from core.app.classroom.classes import Classes, Full, NoClass, NotAllowed
+from core.app.classroom.guesses import Options, Word
+from core.app.classroom.sqlite_store import SqliteStore
+from core.app.classroom.store import Bounds
+from tests.helpers.coroutines import finished
+
+WORDS = {"ask": "What comes next?", "guess": Word().offer()}
+OPTIONS = {"ask": "Which?", "guess": Options(["ball", "dog", "cat"]).offer(), "about": "here"}
+
+
+def phone(i: int) -> str:
+    return f"{i:032x}"
+
+
+class Room:
+    """A class that is open, with what was seen by those who watch."""
+
+    def __init__(self, classes, code, key):
+        self.classes, self.code, self.key, self.watching = classes, code, key, []
+
+    async def act(self, what, **more):
+        return await self.classes.act(self.code, self.key, {"do": what, **more})
+
+    async def answer(self, i, guess, question=1, **more):
+        return await self.classes.answer(self.code, phone(i), {"question": question, "guess": guess, **more})
+
+    async def now(self, *, counts=False):
+        return await self.classes.seen(self.code, counts=counts)
+
+    def watch(self, voter=None):
+        """A list that grows by what a phone, or with no voter the wall, is shown."""
+        shown = []
+
+        async def go():
+            async for event in self.classes.events(self.code, voter):
+                if event is not None:
+                    shown.append(event)
+        self.watching.append(asyncio.create_task(go()))
+        return shown
+
+
+def in_class(trial, bounds=None):
+    async def go():
+        store = SqliteStore(None, *([bounds] if bounds else []))
+        classes = Classes(store)
+        room = Room(classes, *await classes.open())
+        try:
+            return await trial(room)
+        finally:
+            for task in room.watching:
+                task.cancel()
+            await asyncio.gather(*room.watching, return_exceptions=True)
+            await store.close()
+    return finished(go())
+
+
+async def until(condition):
+    """As soon as it holds."""
+    async with asyncio.timeout(10):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+def test_a_question_goes_from_open_to_revealed_and_shows_nothing_before():
+    async def trial(room):
+        await room.act("ask", asked=OPTIONS)
+        assert [await room.answer(i, guess) for i, guess in enumerate((0, 1, 1))] == [True] * 3
+        for what in (None, "close"):
+            if what:
+                await room.act(what)
+            for counts in (False, True):
+                seen = await room.now(counts=counts)
+                assert not {"tally", "model", "first"} & set(seen) and "ball" not in json.dumps(
+                    {name: value for name, value in seen.items() if name != "asked"})
+        assert await room.answer(0, 2) is False                 # closed
+        await room.act("reopen")
+        assert await room.answer(0, 2) is True
+        await room.act("reveal", model={"answer": 1, "said": "73 %"})
+        seen = await room.now()
+        assert seen["phase"] == "revealed" and seen["tally"] == {"n": 3, "counts": [0, 2, 1]}
+        assert seen["model"] == {"answer": 1, "said": "73 %"}
+        assert await room.answer(0, 0) is False
+    in_class(trial)
+
+
+def test_a_second_vote_stands_beside_the_first():
+    async def trial(room):
+        await room.act("ask", asked=OPTIONS)
+        for i, guess in enumerate((0, 1, 2)):
+            await room.answer(i, guess)
+        await room.act("ask", asked=OPTIONS, compares=True)
+        for i in range(3):
+            assert await room.answer(i, 1, question=2)
+        assert await room.answer(0, 0, question=1) is False     # that one is over
+        await room.act("reveal", model={"answer": 1})
+        seen = await room.now()
+        assert seen["first"]["counts"] == [1, 1, 1] and seen["tally"]["counts"] == [0, 3, 0] and seen["compares"] == 1
+        report = (await room.act("report"))["questions"]
+        assert [one["tally"]["n"] for one in report] == [3, 3] and [one["compares"] for one in report] == [0, 1]
+    in_class(trial)
+
+
+def test_free_words_are_shown_only_once_they_are_allowed():
+    async def trial(room):
+        await room.act("ask", asked=WORDS)
+        for i, word in enumerate(("Ball", "ball", "something rude")):
+            await room.answer(i, word, sure=80)
+        assert (await room.act("words"))["words"] == [("ball", 2), ("something rude", 1)]
+        await room.act("reveal", model={"answer": "·ball"})
+        assert (await room.now())["tally"]["words"] == [] and (await room.now())["tally"]["other"] == 3
+        await room.act("allow", words=["Ball"])
+        seen = await room.now()
+        assert seen["tally"]["words"] == [["ball", 2]] and "rude" not in json.dumps(seen)
+        await room.act("allow", words=[])
+        assert (await room.now())["tally"]["words"] == []
+    in_class(trial)
+
+
+def test_only_the_key_asks_closes_reveals_and_reads_words():
+    async def trial(room):
+        await room.act("ask", asked=WORDS)
+        await room.answer(0, "ball")
+        before = await room.classes.store.read(room.code)
+        for key in ("", "0" * 32, None, room.code, 7, module.codes.kept(room.key)):
+            for what in module.ACTIONS:
+                with pytest.raises(NotAllowed):
+                    await room.classes.act(room.code, key, {"do": what, "asked": OPTIONS, "words": ["ball"]})
+        assert await room.classes.store.read(room.code) == before
+        for wish in ({}, {"do": "drop"}, {"do": ["ask"]}, {"do": "__init__"}):
+            with pytest.raises(Refused):
+                await room.classes.act(room.code, room.key, wish)
+    in_class(trial)
+
+
+def test_the_key_of_one_class_opens_no_other():
+    async def trial(room):
+        code, key = await room.classes.open()
+        with pytest.raises(NotAllowed):
+            await room.classes.act(room.code, key, {"do": "end"})
+        await room.act("ask", asked=OPTIONS)
+        await room.answer(0, 0)
+        assert (await room.classes.seen(code, counts=True))["answered"] == 0
+        with pytest.raises(NoClass):
+            await room.classes.seen("CCCCC", counts=False)
+    in_class(trial)
+
+
+def test_what_shows_names_no_phone_and_no_key():
+    async def trial(room):
+        wall, mine = room.watch(), room.watch(phone(5))
+        await room.act("ask", asked=OPTIONS)
+        await room.answer(5, 0)
+        await room.act("reveal", model={"answer": 0})
+        await until(lambda: wall and wall[-1]["phase"] == mine[-1]["phase"] == "revealed")
+        said = json.dumps([wall, mine, await room.act("report")])
+        assert phone(5) not in said and room.key not in said and module.codes.kept(room.key) not in said
+    in_class(trial)
+
+
+def test_a_phone_that_comes_late_or_again_sees_what_is_asked_and_its_own_answer():
+    async def trial(room):
+        await room.act("ask", asked=OPTIONS)
+        await room.answer(1, 2)
+        late, again = room.watch(phone(0)), room.watch(phone(1))
+        await until(lambda: late and again)
+        assert late[0]["asked"]["ask"] == "Which?" and "mine" not in late[0]
+        assert again[0]["mine"] == {"question": 1, "guess": 2}
+    in_class(trial)
+
+
+def test_the_wall_counts_and_a_phone_does_not_hear_of_it():
+    async def trial(room):
+        wall, mine = room.watch(), room.watch(phone(0))
+        await until(lambda: wall and wall[-1]["there"] == 1 and mine)
+        await room.act("ask", asked=OPTIONS)
+        for i in range(3):
+            await room.answer(i, i)
+        await until(lambda: wall[-1].get("answered") == 3)
+        assert len(mine) == 2 and not any("answered" in event for event in mine)
+        room.watching[1].cancel()
+        await until(lambda: wall[-1]["there"] == 2)         # the two others answered a moment ago
+    in_class(trial)
+
+
+def test_two_tabs_of_one_browser_are_one_phone():
+    async def trial(room):
+        wall, first, second = room.watch(), room.watch(phone(0)), room.watch(phone(0))
+        await until(lambda: wall and wall[-1]["there"] == 1 and first and second)
+        await room.act("ask", asked=OPTIONS)
+        await room.answer(0, 0)
+        await room.answer(0, 1)
+        room.watching[1].cancel()
+        await until(lambda: wall[-1].get("answered") == 1 and wall[-1]["there"] == 1)
+    in_class(trial)
+
+
+def test_the_end_of_a_class_reaches_all_and_leaves_nothing():
+    async def trial(room):
+        wall, mine = room.watch(), room.watch(phone(0))
+        await room.act("ask", asked=OPTIONS)
+        await room.answer(0, 0)
+        await until(lambda: wall and mine)
+        await room.act("end")
+        await until(lambda: wall[-1] == mine[-1] == {"phase": "over"})
+        assert await room.classes.store.answers(room.code, 1) == []
+        with pytest.raises(NoClass):
+            await room.act("check")
+        with pytest.raises(NoClass):
+            await room.answer(0, 0)
+    in_class(trial)
+
+
+@pytest.mark.parametrize("told", [{"question": 1}, {"question": 1, "guess": 3}, {"question": 1, "guess": True},
+                                  {"question": 1, "guess": "ball"}, {"question": 1, "guess": [0]}])
+def test_an_answer_that_makes_no_sense_is_refused(told):
+    async def trial(room):
+        await room.act("ask", asked=OPTIONS)
+        with pytest.raises(Refused):
+            await room.classes.answer(room.code, phone(0), told)
+        for voter in (None, "", "A" * 32, "0" * 31, "0" * 33, 7):
+            with pytest.raises(Refused):
+                await room.classes.answer(room.code, voter, {"question": 1, "guess": 0})
+        for question in (0, 2, True, "1", None, 1.5):
+            assert await room.classes.answer(room.code, phone(0), {"question": question, "guess": 0}) is False
+        assert (await room.now(counts=True))["answered"] == 0
+    in_class(trial)
+
+
+@pytest.mark.parametrize("link", ["//evil.example", "https://evil.example", "javascript:alert(1)", "/\\evil.example",
+                                  "heads", 7, "/" + "x" * 9_000])
+def test_a_link_leads_to_this_app_alone(link):
+    async def trial(room):
+        with pytest.raises(Refused):
+            await room.act("follow", link=link)
+        await room.act("follow", link="/heads?prompt=a", frozen=True)
+        assert (await room.now())["follow"] == "/heads?prompt=a" and (await room.now())["frozen"] is True
+        await room.act("follow", link="")
+        assert (await room.now())["follow"] == ""
+    in_class(trial)
+
+
+def test_no_more_classes_than_there_is_room_for():
+    async def trial(room):
+        await room.classes.open()
+        with pytest.raises(Full):
+            await room.classes.open()
+    in_class(trial, Bounds(classes=2))
+
+
+def test_a_question_of_any_size_is_taken_or_refused():
+    async def trial(room):
+        tokens = ["\U0001f4a9" * 200] * 300
+        with pytest.raises(Refused):
+            await room.act("ask", asked={"ask": "Which?", "guess": {"kind": "place", "texts": tokens}})
+        await room.act("ask", asked=OPTIONS)
+        with pytest.raises(Refused):
+            await room.act("reveal", model={"bars": ["x" * 100] * 2_000})
+        assert (await room.now())["phase"] == "open"
+    in_class(trial)

@@ -1,0 +1,241 @@
+"""Every store keeps the same promises: in memory, in a file, in a real server of Redis."""
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from core.app.classroom.redis_store import RedisStore
+from core.app.classroom.sqlite_store import SqliteStore
+from core.app.classroom.store import ANSWERS, HEAD, Bounds, Unreachable
+from tests.helpers.coroutines import finished
+from tests.helpers.redis_server import program, redis_server
+
+ROOT = Path(__file__).parents[4]
+CODE, OTHER = "KXM4T", "CDFHJ"
+BOUNDS = Bounds(classes=2, phones=3, answers=7)
+needs_redis = pytest.mark.skipif(program() is None, reason="needs valkey-server or redis-server (.ci/run installs it)")
+LATER = 3600
+
+
+@pytest.fixture(scope="module")
+def redis():
+    with redis_server() as server:
+        yield server
+
+
+@pytest.fixture(params=["memory", "file", pytest.param("redis", marks=needs_redis)])
+def opened(request, tmp_path):
+    """A function that opens the store, empty at first; the same one at each call, but for memory."""
+    if request.param == "redis":
+        server = request.getfixturevalue("redis")
+        finished(_flushed(server.address))
+        return lambda: RedisStore(server.address, BOUNDS)
+    return lambda: SqliteStore(tmp_path / "classes.db" if request.param == "file" else None, BOUNDS)
+
+
+async def _flushed(address: str) -> None:
+    store = RedisStore(address)
+    await store._data.flushall()
+    await store.close()
+
+
+def run(opened, trial):
+    """Run a trial with the store, as a coroutine, and let the store go."""
+    async def go():
+        async with contextlib.AsyncExitStack() as left:
+            store = opened()
+            left.push_async_callback(store.close)
+            return await trial(store)
+    return finished(go())
+
+
+async def created(store, code=CODE, *, takes=0):
+    assert await store.create(code, "head", time.time() + LATER)
+    assert await store.write(code, 1, "asks", takes)
+
+
+def test_a_class_is_there_until_it_is_dropped(opened):
+    async def trial(store):
+        assert await store.read(CODE) is None
+        await created(store, takes=1)
+        assert not await store.create(CODE, "another", time.time() + LATER)
+        assert await store.read(CODE) == (2, "asks")
+        assert await store.answer(CODE, 1, "a", "x")
+        await store.drop(CODE)
+        assert await store.read(CODE) is None and await store.answers(CODE, 1) == []
+        assert not await store.answer(CODE, 1, "a", "x")
+    run(opened, trial)
+
+
+def test_a_class_is_gone_at_its_end_and_makes_room(opened):
+    async def trial(store):
+        assert await store.create(CODE, "head", time.time() + 1)
+        assert await store.create(OTHER, "head", time.time() + LATER)
+        assert not await store.create("CCCCC", "head", time.time() + LATER)      # two at most
+        while await store.read(CODE) is not None:
+            await asyncio.sleep(0.05)
+        assert await store.create("CCCCC", "head", time.time() + LATER)
+    run(opened, trial)
+
+
+def test_of_two_who_write_at_once_one_is_told_no(opened):
+    async def trial(store):
+        await created(store)
+        done = await asyncio.gather(*(store.write(CODE, 2, f"head {i}", 0) for i in range(5)))
+        assert sorted(done) == [False] * 4 + [True]
+        assert await store.read(CODE) == (3, f"head {done.index(True)}")
+    run(opened, trial)
+
+
+def test_a_voter_has_one_answer_and_it_counts_only_while_the_question_takes_any(opened):
+    async def trial(store):
+        await created(store, takes=1)
+        assert await store.answer(CODE, 1, "a", "first") and await store.answer(CODE, 1, "a", "second")
+        assert await store.answer(CODE, 1, "b", "other")
+        assert sorted(await store.answers(CODE, 1)) == ["other", "second"] and await store.count(CODE, 1) == 2
+        assert await store.answer_of(CODE, 1, "a") == "second" and await store.answer_of(CODE, 1, "c") is None
+        assert not await store.answer(CODE, 2, "a", "x")                # not asked yet
+        assert await store.write(CODE, 2, "closed", 0)
+        assert not await store.answer(CODE, 1, "a", "third")            # closed
+        assert await store.answer_of(CODE, 1, "a") == "second"
+    run(opened, trial)
+
+
+def test_a_full_class_takes_no_further_phone_but_lets_those_change_their_answers(opened):
+    async def trial(store):
+        await created(store, takes=1)
+        assert [await store.answer(CODE, 1, voter, "x") for voter in "abcd"] == [True, True, True, False]
+        assert await store.answer(CODE, 1, "a", "y")
+        assert await store.write(CODE, 2, "next", 2)
+        assert [await store.answer(CODE, 2, voter, "x") for voter in "abc"] == [True, True, True]
+        assert await store.write(CODE, 3, "next", 3)
+        assert [await store.answer(CODE, 3, voter, "x") for voter in "abc"] == [True, False, False]     # seven at most
+    run(opened, trial)
+
+
+def test_who_is_there_is_counted_from_a_time_on(opened):
+    async def trial(store):
+        await created(store)
+        await store.see(CODE, ["a", "b"], 100.0)
+        await store.see(CODE, ["b", "c", "d"], 200.0)
+        assert await store.knows(CODE, "c") and not await store.knows(CODE, "d")
+        assert await store.there(CODE, 50.0) == 3 and await store.there(CODE, 150.0) == 2     # "d" is one too many
+        await store.see(CODE, ["b"], 0)
+        assert await store.there(CODE, 150.0) == 1
+    run(opened, trial)
+
+
+def test_what_is_over_is_kept_beside_until_the_class_is(opened):
+    async def trial(store):
+        await created(store)
+        assert await store.write(CODE, 2, "second", 2, ended=(1, "first"))
+        assert await store.write(CODE, 3, "third", 3, ended=(2, "second"))
+        assert await store.ended(CODE) == {1: "first", 2: "second"} and await store.ended(OTHER) == {}
+        await store.drop(CODE)
+        assert await store.ended(CODE) == {}
+    run(opened, trial)
+
+
+def test_classes_know_nothing_of_each_other(opened):
+    async def trial(store):
+        await created(store, takes=1)
+        await created(store, OTHER, takes=1)
+        await store.answer(CODE, 1, "a", "x")
+        await store.see(CODE, ["a"], 100.0)
+        assert await store.answers(OTHER, 1) == [] and await store.there(OTHER, 0) == 0
+        await store.drop(OTHER)
+        assert await store.answers(CODE, 1) == ["x"]
+    run(opened, trial)
+
+
+def test_who_listens_hears_of_what_is_wanted_and_of_nothing_else(opened):
+    async def trial(store):
+        await created(store, takes=1)
+        async with store.changes(CODE, HEAD) as heads, store.changes(CODE, HEAD, ANSWERS) as both:
+            await _quiet(heads, both)
+            await store.answer(CODE, 1, "a", "x")
+            assert await both.wait(10)
+            assert not await heads.wait(0.2)
+            await store.write(CODE, 2, "new", 1)
+            assert await heads.wait(10) and await both.wait(10)
+    run(opened, trial)
+
+
+async def _quiet(*news):
+    """Until a store that begins to listen has said that all may have changed."""
+    for one in news:
+        while await one.wait(0.5):
+            pass
+
+
+def test_a_file_is_read_by_the_next_process_after_one_was_killed(tmp_path):
+    """What was confirmed is there: the process says so after each answer, and is killed at the tenth."""
+    file = tmp_path / "classes.db"
+    code = f"""
+import asyncio, time, pathlib
+from core.app.classroom.sqlite_store import SqliteStore
+async def go():
+    store = SqliteStore(pathlib.Path({str(file)!r}))
+    await store.create({CODE!r}, "head", time.time() + 3600)
+    await store.write({CODE!r}, 1, "asks", 1)
+    for i in range(100_000):
+        await store.answer({CODE!r}, 1, str(i % 300), "x")
+        print(i, flush=True)
+asyncio.run(go())
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    for _ in range(10):
+        last = int(process.stdout.readline())
+    os.kill(process.pid, signal.SIGKILL)
+    said = process.communicate()[0].split()
+    last = int(said[-1]) if said else last
+
+    async def trial(store):
+        assert await store.read(CODE) == (2, "asks")
+        assert len(await store.answers(CODE, 1)) >= min(last + 1, 300)
+    run(lambda: SqliteStore(file), trial)
+
+
+@needs_redis
+def test_a_store_that_is_away_says_so_and_comes_back_with_what_was_confirmed(tmp_path):
+    async def trial(server):
+        store = RedisStore(server.address)
+        await created(store, takes=1)
+        assert await store.answer(CODE, 1, "a", "x")
+        async with store.changes(CODE, HEAD, ANSWERS) as news:
+            await _quiet(news)
+            await asyncio.to_thread(server.stop)
+            with pytest.raises(Unreachable):
+                await store.answer(CODE, 1, "b", "y")
+            await asyncio.to_thread(server.start)
+            assert await store.answers(CODE, 1) == ["x"]
+            assert await news.wait(30)             # all may have changed
+            while not await store.answer(CODE, 1, "b", "y") or not await news.wait(5):
+                pass
+        await store.close()
+
+    with redis_server(str(tmp_path)) as server:
+        finished(trial(server))
+
+
+@needs_redis
+def test_two_replicas_hear_of_each_other(redis):
+    async def trial():
+        here, there = RedisStore(redis.address), RedisStore(redis.address)
+        await here._data.flushall()
+        await created(here, takes=1)
+        async with there.changes(CODE, HEAD, ANSWERS) as news:
+            await _quiet(news)
+            assert await here.answer(CODE, 1, "a", "x") and await news.wait(10)
+            assert await there.answers(CODE, 1) == ["x"]
+        await here.close()
+        await there.close()
+    finished(trial())

@@ -1,0 +1,135 @@
+"""The routes of a class over HTTP: statuses that a page can act on, bounds, nothing in the log."""
+from __future__ import annotations
+
+import logging
+
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from core.app.base import deployment
+from core.app.classroom import codes
+from core.app.classroom.rates import Rate
+from core.app.server import class_routes
+
+QUESTION = {"ask": "Which <b>word</b>?", "guess": {"kind": "options", "texts": ["ball", "dog"]}}
+PHONE = "0" * 32
+
+
+@pytest.fixture
+def client(monkeypatch):
+    monkeypatch.setenv(deployment.CLASSES, "")
+    class_routes.classes.cache_clear()
+    for name, rate in (("WRONG", Rate(30, 60)), ("WRONG_OF_ALL", Rate(200, 300)), ("OPENED", Rate(2, 12)),
+                       ("ANSWERED", Rate(60, 20)), ("WISHED", Rate(240, 60))):
+        monkeypatch.setattr(class_routes, name, rate)
+    with TestClient(Starlette(routes=class_routes.routes())) as client:
+        yield client
+    class_routes.classes.cache_clear()
+
+
+@pytest.fixture
+def room(client):
+    """A class with a question: (code, key)."""
+    opened = client.post("/class").json()
+    assert act(client, opened["code"], opened["key"], "ask", asked=QUESTION).status_code == 200
+    return opened["code"], opened["key"]
+
+
+def act(client, code, key, what, **more):
+    return client.post(f"/class/{code}", json={"key": key, "do": what, **more})
+
+
+def answer(client, code, guess=0, phone=PHONE, question=1):
+    return client.post(f"/j/{code}/answer", json={"phone": phone, "question": question, "guess": guess})
+
+
+
+def test_a_class_is_opened_asked_answered_and_revealed(client, room):
+    code, key = room
+    assert answer(client, code, 1).json() == {"kept": True}
+    assert act(client, code, key, "reveal", model={"answer": 0}).json() == {}
+    assert answer(client, code, 0).json() == {"kept": False}
+    report = act(client, code, key, "report").json()["questions"]
+    assert report[0]["tally"] == {"n": 1, "counts": [0, 1]} and report[0]["asked"]["ask"] == QUESTION["ask"]
+    assert act(client, code, key, "end").status_code == 200
+    assert answer(client, code).status_code == 404
+
+
+def test_a_code_is_taken_as_it_is_typed(client, room):
+    code, _ = room
+    assert answer(client, f"{code[:2].lower()}-{code[2:].lower()}").json() == {"kept": True}
+
+
+def test_refusals_have_statuses(client, room):
+    code, key = room
+    assert answer(client, "CCCCC").status_code == 404 and answer(client, "nonsense").status_code == 404
+    assert act(client, code, "0" * 32, "close").status_code == 403
+    assert act(client, code, key, "dance").status_code == 400
+    assert answer(client, code, 7).status_code == 400 and answer(client, code, phone="me").status_code == 400
+    assert client.get(f"/j/{code}/events?phone=me").status_code == 400
+    assert client.get(f"/j/CCCCC/events?phone={PHONE}").status_code == 404
+    assert client.get(f"/j/{code}/events").status_code == 400
+    for wall in ("", key, "é", codes.kept("0" * 32)):
+        assert client.get(f"/j/{code}/events", params={"wall": wall}).status_code == 403
+    assert client.get("/j/CCCCC/events", params={"wall": codes.kept(key)}).status_code == 404
+    for body in (b"", b"[]", b"{", b"\xff\xfe", b'{"a":' * 5_000, b'{"phone": NaN}'):
+        assert client.post(f"/j/{code}/answer", content=body).status_code == 400, body[:10]
+    assert client.post(f"/j/{code}/answer", content=b" " * 3_000).status_code == 400
+    assert client.post(f"/class/{code}", content=b" " * 30_000).status_code == 400
+
+
+def test_codes_are_not_guessed_in_a_hurry_and_the_class_behind_the_same_address_goes_on(client, room):
+    code, key = room
+    assert answer(client, code).status_code == 200
+    tried = [answer(client, "CCCCC", phone=f"{i:032x}").status_code for i in range(70)]
+    assert tried[:60] == [404] * 60 and set(tried[60:]) == {429}
+    assert answer(client, code, phone="1" * 32).status_code == 429          # neither does a code that exists
+    assert client.get(f"/j/{code}/events?phone={'1' * 32}").status_code == 429
+    assert answer(client, code, 1).json() == {"kept": True}                 # who has joined goes on
+    assert act(client, code, key, "close").status_code == 200
+
+
+def test_a_wrong_key_counts_like_a_wrong_code(client, room):
+    code, _ = room
+    tried = [act(client, code, f"{i:032x}", "reveal").status_code for i in range(60)]
+    assert set(tried) == {403}
+    assert act(client, code, "0" * 32, "reveal").status_code == act(client, "CCCCC", "0", "reveal").status_code == 429
+
+
+def test_floods_end_in_a_refusal(client, room):
+    code, key = room
+    answered = [answer(client, code, i % 2).status_code for i in range(30)]
+    assert answered[:20] == [200] * 20 and 429 in answered
+    assert answer(client, code, phone="1" * 32).status_code == 200          # another phone is free
+    assert 429 in [act(client, code, key, "close").status_code for _ in range(70)]
+    assert 429 in [client.post("/class").status_code for _ in range(15)]
+
+
+def test_the_log_holds_no_answers(client, room, caplog):
+    code, key = room
+    caplog.set_level(logging.DEBUG)
+    act(client, code, key, "ask", asked={"ask": "A word?", "guess": {"kind": "word", "chance": True}})
+    assert answer(client, code, "unmistakable", question=2).json() == {"kept": True}
+    answer(client, code, "x" * 5_000, question=2)
+    assert "unmistakable" not in caplog.text and key not in caplog.text
+
+
+def test_the_page_of_a_phone_is_one_small_document_and_says_nothing_of_the_class(client, room):
+    code, key = room
+    for path in ("/j", f"/j/{code}", "/j/%3Cscript%3E"):
+        page = client.get(path)
+        assert page.status_code == 200 and len(page.content) < 40_000 and page.text == client.get("/j").text
+        assert key not in page.text and 'lang="en"' in page.text and "<script>" not in page.text
+    assert page.headers["content-type"].startswith("text/html")
+
+
+def test_the_end_of_a_class_ends_its_streams(client, room):
+    code, key = room
+    act(client, code, key, "end")
+    assert client.get(f"/j/{code}/events?phone={PHONE}").status_code == 404
+
+
+def test_where_classes_are_off_there_are_none(monkeypatch):
+    monkeypatch.setenv(deployment.CLASSES, "off")
+    assert class_routes.routes() == []
