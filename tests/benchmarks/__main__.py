@@ -11,7 +11,18 @@ from pathlib import Path
 
 import torch
 
-from tests.benchmarks import browser, compared, comparison, controls, engine, load, memory, recurrence, remote
+from tests.benchmarks import (
+    browser,
+    compared,
+    comparison,
+    controls,
+    engine,
+    load,
+    memory,
+    phones,
+    recurrence,
+    remote,
+)
 from tests.benchmarks.lessons import FIRST_PICTURE, LESSONS, PROMPTED, RERUN, SLIDER, WALL
 from tests.benchmarks.timing import Figure, table
 from tests.browser.views import LESSONS as LESSON_VIEWS
@@ -35,6 +46,7 @@ CLASSES = {         # for many minutes: measured where they are named
     "controls": lambda chosen: controls.control_figures(chosen.repeats, tuple(chosen.lessons)),
     "load": lambda chosen: load.load_figures(chosen.readers, chosen.seconds, chosen.seed, chosen.replicas),
     "sessions": lambda chosen: load.visit_figures(chosen.count),
+    "phones": lambda chosen: phones.phone_figures(chosen.phones, chosen.seconds),
 }
 
 
@@ -42,17 +54,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--only", nargs="+", choices=[*GROUPS, *CLASSES],
                         default=[group for group in GROUPS if group not in OPTIONAL or OPTIONAL[group]()],
-                        help="the groups to measure (default: all but controls, load and sessions, the comparison and "
-                             "remote where their packages are installed)")
+                        help="the groups to measure (default: all but controls, load, sessions and phones, the "
+                             "comparison and remote where their packages are installed)")
     parser.add_argument("--repeats", type=int, default=15, help="measurements of each figure (default: %(default)s)")
     parser.add_argument("--readers", type=int, default=30,
                         help="of load: who change something every few seconds (default: %(default)s)")
-    parser.add_argument("--seconds", type=float, default=300, help="of load: how long (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=300,
+                        help="of load: how long; of phones: for how long their connections are held "
+                             "(default: %(default)s)")
     parser.add_argument("--replicas", type=int, default=1, help="of load: processes of the app, behind nginx where "
                                                                 "there is more than one (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of load: decides what they do (default: %(default)s)")
     parser.add_argument("--count", type=int, default=1000,
                         help="of sessions: how many are opened and closed (default: %(default)s)")
+    parser.add_argument("--phones", type=int, default=200, help="of phones: how many (default: %(default)s)")
     parser.add_argument("--lessons", nargs="+", choices=list(LESSON_VIEWS), default=list(LESSON_VIEWS),
                         help="of controls: whose (default: all)")
     parser.add_argument("--json", type=Path, help="where to write the figures as JSON")

@@ -45,18 +45,30 @@ def of_server() -> list[str]:
 def reachable(page: str) -> list[str]:
     """The origins (http://192.168.1.20:8501) at which other machines reach the server of a page that is open here.
 
-    That of the page, unless it is one that names this machine alone; then those of the machine in its networks, which
-    it is asked for, and nothing on the internet. What the operator has set (TRANSFORMER_ADDRESS) is the only one.
+    That of the page ("" where it has none), unless it names this machine alone; then those of the machine in its
+    networks, which it is asked for, and nothing on the internet. What the operator has set (TRANSFORMER_ADDRESS) is the only one.
     """
     if own := deployment.current().address:
         return [own]
     parts = urlsplit(page)
+    if not parts.netloc:
+        return [""]
     origin = f"{parts.scheme}://{parts.netloc}"
     bound = st.get_option("server.address")
     if not is_this_machine(parts.hostname or "") or bound and is_this_machine(bound):
         return [origin]
     port = f":{parts.port}" if parts.port else ""
     return [f"{parts.scheme}://{host}{port}" for host in of_networks()] or [origin]
+
+
+def at(origin: str, page: str) -> str:
+    """The address of a page at another origin of its server.
+
+    >>> at("http://192.168.1.20:8501", "http://localhost:8501/heads?prompt=a")
+    'http://192.168.1.20:8501/heads?prompt=a'
+    """
+    parts = urlsplit(page)
+    return origin + page.removeprefix(f"{parts.scheme}://{parts.netloc}")
 
 
 def of_networks() -> list[str]:

@@ -149,8 +149,12 @@ def _share(words: prose.TextFile) -> None:
     with st.popover(words.label("share"), key="share", on_change="rerun") as drawer:
         if not drawer.open:
             return
-        link = urllib.parse.urljoin(st.context.url or "", reader.link())
+        page = urllib.parse.urljoin(st.context.url or "", reader.link())
         st.caption(words.label("share_text"))
+        origins = addresses.reachable(page)
+        origin = origins[0] if len(origins) == 1 else st.selectbox(words.label("share_address"), origins,
+                                                                    key="share_address")
+        link = addresses.at(origin, page)
         st.code(link, language=None, wrap_lines=True)
         if not reader.fits_in_link(reader.prompt()):
             st.caption(words.label("share_no_prompt"))

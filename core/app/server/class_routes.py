@@ -14,15 +14,17 @@ from __future__ import annotations
 import functools
 import json
 import logging
+import pkgutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from core.app.base import addresses, deployment
-from core.app.classroom import codes, phone_page, stores
+from core.app.classroom import codes, stores
 from core.app.classroom.asked import MOST_BYTES, Refused
 from core.app.classroom.classes import Classes, Full, NoClass, NotAllowed, is_voter
 from core.app.classroom.rates import Rate
@@ -86,7 +88,12 @@ def _answered(endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[R
 
 
 async def _page(request: Request) -> Response:
-    return HTMLResponse(phone_page.written(), headers={"Cache-Control": "no-cache"})
+    return HTMLResponse(await run_in_threadpool(_written_page), headers={"Cache-Control": "no-cache"})
+
+
+def _written_page() -> str:
+    # brings the colours of the pictures, and numpy with them, for which the server does not wait
+    return pkgutil.resolve_name("core.app.classroom.phone_page:written")()
 
 
 async def _events(request: Request) -> Response:

@@ -32,6 +32,9 @@ WRONG = [("TRANSFORMER_MODELS", "stories,nothing"), ("TRANSFORMER_MODELS", "blan
          ("TRANSFORMER_PROMPT_CHARACTERS", "99"), ("TRANSFORMER_PROMPT_CHARACTERS", "1e3"),
          ("TRANSFORMER_PROMPT_TOKENS", "7"), ("TRANSFORMER_PROMPT_TOKENS", "257"), ("TRANSFORMER_TRAINING", "2"),
          ("TRANSFORMER_PASSES", "ray"), ("TRANSFORMER_PASSES", "http://host:port"),
+         ("TRANSFORMER_ADDRESS", "school.example"), ("TRANSFORMER_ADDRESS", "https://*.school.example"),
+         ("TRANSFORMER_CLASSES", "/no/such/folder/classes.db"), ("TRANSFORMER_CLASSES", "http://127.0.0.1:6379"),
+         ("TRANSFORMER_CLASSES", "/tmp"),
          *(("TRANSFORMER_FRAME_ANCESTORS", value)
            for value in ("moodle.school.example", "https://a/b", "'none'", "https://a;script-src"))]
 
@@ -55,6 +58,7 @@ def test_each_variable_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
         "TRANSFORMER_HUB_GB": "1.5", "TRANSFORMER_MODEL_GB": "4", "TRANSFORMER_LARGEST_MODEL_GB": "0.5",
         "TRANSFORMER_PROMPT_CHARACTERS": "500", "TRANSFORMER_PROMPT_TOKENS": "32", "TRANSFORMER_TRAINING": "off",
         "TRANSFORMER_PASSES": "http://10.0.0.5:8000", "TRANSFORMER_ASK_FIRST": "off",
+        "TRANSFORMER_ADDRESS": "https://transformer.school.example", "TRANSFORMER_CLASSES": "redis://10.0.0.6:6379",
         "TRANSFORMER_FRAME_ANCESTORS": "https://moodle.school.example https://*.lms.example:8443"}
     assert written.keys() == deployment.READERS.keys()
     for name, value in written.items():
@@ -62,7 +66,8 @@ def test_each_variable_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     deployment.check()
     assert deployment.current() == deployment.Deployment(
         ("stories-small", "stories"), (tmp_path.resolve(), ROOT.resolve()), False, ("gpt2", "EleutherAI/pythia-70m"),
-        15 * 10**8, 4 * 10**9, 5 * 10**8, 500, 32, False, False, "http://10.0.0.5:8000",
+        15 * 10**8, 4 * 10**9, 5 * 10**8, 500, 32, False, False,
+        "https://transformer.school.example", "redis://10.0.0.6:6379", "http://10.0.0.5:8000",
         ("https://moodle.school.example", "https://*.lms.example:8443"))
 
 

@@ -10,7 +10,8 @@ from core.app.classroom.asked import Refused
 from core.app.classroom.guesses import Cell, Number, Options, Place, Word
 
 FORMS = [Options(["ball", "dog"]), Place(["The", "·cat", "·sat"], [0, 1]),
-         Cell(["block 0", "block 1"], ["0", "1", "2"]), Number(0, 100, 1, "%"), Number(0.01, 1e4, 1, "", True), Word(), Word(chance=False)]
+         Cell(["block 0", "block 1"], ["0", "1", "2"]), Number(0, 100, 1, "%"), Number(0.01, 1e4, 1, "", True), Word(),
+         Word(chance=False)]
 ANSWERS = [1, 1, 5, 42.0, 3.5, "ball", "ball"]
 JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
                     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),

@@ -1,0 +1,37 @@
+"""The words of a class stand in the text files, all that the scripts say and no others."""
+import re
+from pathlib import Path
+
+import pytest
+
+from core.app.base import prose
+from core.components import COMPONENTS
+
+SAID = re.compile(r"\btext\.(\w+)|\btext\[([^\]]+)\]|this\.add\(row, \"(\w+)\"")
+OF_GUESSES = {"number", "word", "sure"}         # what the controls of a guess say, by labels.name
+
+
+def said(*scripts: str) -> set[str]:
+    """The labels that these scripts say."""
+    found = set()
+    for script in scripts:
+        for name, chosen, pressed in SAID.findall((COMPONENTS / script).read_text(encoding="utf-8")):
+            found |= {name, pressed, *re.findall(r'"(\w+)"', chosen)} - {""}
+    return found
+
+
+@pytest.mark.parametrize(("there", "spoken"), [
+    (set(prose.load("phone").labels) - {"title", "no_script"} - OF_GUESSES,
+     said("phone/phone.js", "class_tally/tally.js")),
+    ({key.removeprefix("live_") for key in prose.load("app").labels if key.startswith("live_")},
+     said("class_wall/wall.js", "class_wall/class_wall.js", "class_tally/tally.js", "class_desk/class_desk.js",
+          "class_desk/dialog.js", "class_desk/report.js"))], ids=["phone", "wall"])
+def test_every_word_that_is_said_is_written_and_the_other_way_round(there, spoken):
+    # of a phase in a list of words: { sending: text.sending, … }
+    assert spoken - there - {"closed"} == set() and there - spoken == set()
+
+
+def test_the_page_of_a_phone_holds_no_sentence():
+    for script in ("phone/phone.js", "class_wall/wall.js", "class_desk/dialog.js"):
+        written = re.findall(r'"([A-Z][a-z]+ [^"]*)"', Path(COMPONENTS / script).read_text(encoding="utf-8"))
+        assert written == [], (script, written)
