@@ -177,3 +177,80 @@ def test_free_words_stand_on_the_wall_only_once_the_teacher_has_ticked_them(open
     assert "bad" not in pages[0].locator(".tally").inner_text() and "1" in pages[0].locator(".tally").inner_text()
     assert "bad" not in teacher.locator(f"{DESK} .tally").inner_text()
     assert teacher.errors == []
+
+
+def test_phones_show_the_picture_on_the_wall_and_go_with_it_until_they_let_go(open_page, server, phones):
+    teacher = open_page("tokens?tokens_view=merges", width=1280, height=720)
+    code = opened(teacher)
+    page = joined(phones[0], server.url, code)
+    teacher.get_by_label("Phones may show the picture on the wall").check()
+    page.get_by_role("button", name="Show the picture on the wall here").click(timeout=SECONDS)
+    frame = page.frame_locator(".follow iframe")
+    expect(frame.locator(".st-key-lesson_head h2")).to_have_text("Tokens", timeout=SECONDS)
+    reads_only = "frame => frame.inert && getComputedStyle(frame).pointerEvents"
+    assert page.locator(".follow iframe").evaluate(reads_only) == "none"
+    teacher.keyboard.press("Escape")
+    teacher.get_by_role("button", name="More").first.wait_for()
+    teacher.goto(f"{server.url}/heads?layer=2")
+    settle(teacher)
+    expect(teacher.locator(".class-desk .opener")).to_contain_text(code, timeout=SECONDS)
+    teacher.locator(".class-desk .opener").click()
+    teacher.get_by_label("Phones may show the picture on the wall").check()
+    expect(frame.locator(".st-key-lesson_head h2")).to_have_text("Heads", timeout=SECONDS)
+    assert "layer=2" in page.locator(".follow a").get_attribute("href")
+    teacher.get_by_label("Phones look at the wall only").check()
+    expect(page.locator(".follow iframe")).to_have_count(0, timeout=SECONDS)
+
+
+def test_the_second_device_counts_and_reveals(open_page, server, phones, browser):
+    teacher = open_page("tokens?ask=1&tokens_view=merges", width=1280, height=720)
+    code = opened(teacher)
+    lead = phones[2].new_page()
+    lead.goto(teacher.get_by_role("link", name="Open the view for your own second device").get_attribute("href"))
+    expect(lead.locator(".net")).to_have_text("0 here", timeout=SECONDS)
+    teacher.keyboard.press("Escape")
+    page = joined(phones[0], server.url, code)
+    asked(teacher, [page])
+    vote(page, 0)
+    expect(lead.locator(".card .count")).to_have_text("1 of 1 have answered", timeout=SECONDS)
+    lead.get_by_role("button", name="Reveal").click()
+    expect(teacher.locator(f"{STRIP} .tally")).to_be_visible(timeout=SECONDS)
+    expect(page.locator(".tally .note.answer")).to_be_visible(timeout=SECONDS)
+    assert teacher.errors == []
+
+
+def test_a_class_plan_asks_in_words_and_the_second_device_leads_it(open_page, server, phones):
+    teacher = open_page("course?course_view=class", width=1280, height=720)
+    code = opened(teacher)
+    href = teacher.get_by_role("link", name="Open the view for your own second device").get_attribute("href")
+    lead, page = phones[2].new_page(), joined(phones[0], server.url, code)
+    lead.goto(href)
+    teacher.keyboard.press("Escape")
+    teacher.locator("a.start").click()
+    expect(teacher.locator(".question .ask")).to_be_visible(timeout=SECONDS)
+    expect(lead.locator(".plan .title")).to_be_visible(timeout=SECONDS)
+    assert lead.locator(".plan .ask").inner_text().endswith(teacher.locator(".question .ask").inner_text())
+    teacher.get_by_role("button", name="Ask the phones").click()
+    page.locator("input.text").fill("ball")
+    page.locator(".commit").click()
+    expect(lead.locator(".card .count")).to_have_text("1 of 1 have answered", timeout=SECONDS)
+    lead.get_by_role("button", name="Next").click()
+    expect(teacher.locator(".question .ask")).to_be_hidden(timeout=SECONDS)
+    assert teacher.errors == []
+
+
+def test_check_yourself_is_asked_of_the_class(open_page, server, phones):
+    teacher = open_page("attention", width=1280, height=720)
+    code = opened(teacher)
+    teacher.keyboard.press("Escape")
+    page = joined(phones[0], server.url, code)
+    teacher.get_by_role("button", name="Show the picture without the class").click()
+    check = teacher.locator(".st-key-lesson_check")
+    check.get_by_role("button", name="Ask the phones").click(timeout=SECONDS)
+    expect(page.locator("h1.question")).to_be_visible(timeout=SECONDS)
+    vote(page, 0)
+    check.get_by_role("button", name="Reveal").click()
+    expect(page.locator(".tally .note.answer")).to_be_visible(timeout=SECONDS)
+    assert check.locator(".tally .row.right .name span").first.inner_text() == \
+        page.locator(".tally .row.right .name span").first.inner_text()
+    assert teacher.errors == []

@@ -46,7 +46,8 @@ def reachable(page: str) -> list[str]:
     """The origins (http://192.168.1.20:8501) at which other machines reach the server of a page that is open here.
 
     That of the page ("" where it has none), unless it names this machine alone; then those of the machine in its
-    networks, which it is asked for, and nothing on the internet. What the operator has set (TRANSFORMER_ADDRESS) is the only one.
+    networks, which it is asked for, and nothing on the internet. What the operator has set (TRANSFORMER_ADDRESS) is the
+    only one.
     """
     if own := deployment.current().address:
         return [own]

@@ -1,5 +1,6 @@
 """Text that meets Streamlit's Markdown: shown as it is, as code, read without its marks, or without the server's paths.
 """
+import functools
 import os
 import re
 from pathlib import Path
@@ -11,6 +12,9 @@ _MADE_LATER = re.compile(r"(?<=:)(?=[\w/])|(?<=@)(?=\S)|(?<=www)(?=\.)|(?<=[-<>~
 _ICON = re.compile(r"(?<=:)(?=material)")      # which Streamlit looks for before anything else, in code too
 _MARKS = re.compile(r"`([^`]*)`|\\([^a-zA-Z0-9\s])|\*\*|`")
 _FOLDERS = re.compile(r"(?<![\w:/.~])~?/(?:[^\s/:'\"]+/)+")        # of a path, and not of an address like https://…
+_FORMULA = re.compile(r"\$([^$]+)\$")
+_SIGNS = ((r"\\sqrt\{([^{}]*)\}", r"√\1"), (r"\^\{?\\mathsf\{? ?T\}?\}?", "ᵀ"), (r"\^\{-1\}", "⁻¹"), (r"\\cdot", "·"),
+          (r"[{}]", ""))
 _BREAKS = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
 
 
@@ -42,6 +46,16 @@ def unmarked(sentence: str) -> str:
     'The token a_b of *x*'
     """
     return _MARKS.sub(lambda found: found[1] or found[2] or "", sentence.replace(JOINER, ""))
+
+
+def plain(sentence: str) -> str:
+    """A sentence whose short formulas are written without LaTeX, for a page that sets none.
+
+    >>> plain(r"Divide by $\\sqrt{d_k}$; is $W_Q W_K^{\\mathsf T}$ of rank 4?")
+    'Divide by √d_k; is W_Q W_Kᵀ of rank 4?'
+    """
+    return _FORMULA.sub(lambda found: functools.reduce(lambda text, sign: re.sub(*sign, text), _SIGNS, found[1]),
+                        sentence)
 
 
 def without_paths(said: str, folder: Path | None = None, name: str = "") -> str:

@@ -15,7 +15,7 @@ _MOST_ASK = 1_000            # characters
 _MOST_PROMPT = 2_000         # characters
 _MOST_TEXT = 200             # characters of an option or a token
 _BLANKS = "\n\t\u00a0\u202f"       # that are no control characters; the last two are spaces that do not break
-_MOST = {"options": 8, "place": 300, "rows": 64, "columns": 64}
+_MOST = {"options": 12, "place": 300, "rows": 64, "columns": 64}
 
 
 class Refused(ValueError):

@@ -27,6 +27,8 @@ PRESENT_SECONDS = 60                # since a phone was last seen, for it to cou
 SEEN_EVERY = 20                     # seconds
 KEEP_ALIVE = 15                     # seconds, after which a line without news keeps a connection open
 COUNT_EVERY = 0.25                  # seconds: how often a wall counts anew
+SIGNALS = ("reveal", "next", "back")
+MOST_NOTES, MOST_NOTE = 8, 1_000    # of the second device; characters of one
 _TRIES = 20                         # to change a head that others change, too
 _VOTER = re.compile(r"[0-9a-f]{32}")
 WAITING, OPEN, CLOSED, REVEALED, OVER = "waiting", "open", "closed", "revealed", "over"
@@ -49,7 +51,8 @@ class Head:
     """What a class is at a moment. key: what is kept of it. question: its number, from 1; 0: none was asked yet.
     asked: the question as `asked.question` has it. compares: the number of the question whose second vote this is; 0:
     none. model: what the model says to it, once it is revealed. allowed: the free words that may be shown. follow: the
-    address of the picture on the wall, for phones to open; frozen: phones are to look at the wall.
+    address of the picture on the wall, for phones to open; frozen: phones are to look at the wall. signal: what the
+    teacher's second device asks of the wall, with its number; notes: what it shows of the plan.
     """
 
     key: str
@@ -62,6 +65,8 @@ class Head:
     allowed: tuple[str, ...] = ()
     follow: str = ""
     frozen: bool = False
+    signal: tuple[int, str] = (0, "")
+    notes: dict | None = None
 
     @property
     def takes(self) -> int:
@@ -157,6 +162,7 @@ class Classes:
         if head.phase == REVEALED:
             shown |= await self._told(code, version, head)
         if counts:
+            shown |= {"signal": head.signal, "notes": head.notes}
             shown |= {"answered": await self.store.count(code, head.question) if head.question else 0,
                       "there": await self.store.there(code, time.time() - PRESENT_SECONDS)}
         return shown
@@ -248,6 +254,20 @@ class Classes:
             raise Refused("a link is a path of this app")
         await self._change(code, lambda head: replace(head, follow=link, frozen=wish.get("frozen") is True))
 
+    async def _signal(self, code: str, wish: Mapping) -> None:
+        """From the teacher's second device: the wall is to {what}, one of SIGNALS."""
+        if wish.get("what") not in SIGNALS:
+            raise Refused("there is no such signal")
+        await self._change(code, lambda head: replace(head, signal=(head.signal[0] + 1, wish["what"])))
+
+    async def _note(self, code: str, wish: Mapping) -> None:
+        """What the second device is to show of the plan: {notes}, an object of short texts, or null."""
+        notes = wish.get("notes")
+        if notes is not None and not (isinstance(notes, Mapping) and len(notes) <= MOST_NOTES and all(
+                isinstance(text, str) and len(text) <= MOST_NOTE for text in notes.values())):
+            raise Refused("notes are short texts by their names")
+        await self._change(code, lambda head: replace(head, notes=notes))
+
     async def _clear(self, code: str, wish: Mapping) -> None:
         """Ask nothing for now."""
         await self._change(code, lambda head: replace(head, phase=WAITING))
@@ -319,7 +339,8 @@ class _Presence:
 
 ACTIONS = {"ask": Classes._ask, "close": Classes._close, "reopen": Classes._reopen, "reveal": Classes._reveal,
            "allow": Classes._allow, "words": Classes._words, "follow": Classes._follow, "clear": Classes._clear,
-           "report": Classes._report, "check": Classes._check, "end": Classes._end}
+           "report": Classes._report, "check": Classes._check,
+           "signal": Classes._signal, "note": Classes._note, "end": Classes._end}
 
 
 def is_voter(voter: object) -> bool:
@@ -336,4 +357,4 @@ def _written(head: Head) -> str:
 
 def _read(written: str) -> Head:
     read = json.loads(written)
-    return Head(**read | {"allowed": tuple(read["allowed"])})
+    return Head(**read | {name: tuple(read[name]) for name in ("allowed", "signal")})

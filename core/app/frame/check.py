@@ -4,7 +4,10 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from core.app.base.markdown import plain
 from core.app.base.prose import TextFile
+from core.app.classroom.guesses import Options
+from core.app.frame import live_class
 from core.app.frame.guard import fragment
 
 MOST_BUTTONS = 9      # options that stand below each other; more are a list to open
@@ -42,6 +45,9 @@ def draw(lesson: str, question: Question, words: TextFile) -> None:
     key, options = f"{lesson}_{question.key}", question.options
     asked = (question.question, tuple(options), question.about if callable(question.answer) else question.answer)
     committed = st.session_state.get(f"{key}_committed")
+    if live_class.is_open() and len(options) <= MOST_BUTTONS:
+        _draw_for_class(key, question, asked, words)
+        return
     st.markdown(question.question)
     look = dict(format_func=options.__getitem__, index=None, label_visibility="collapsed", disabled=committed == asked)
     many = len(options) > MOST_BUTTONS      # the blocks of a large model
@@ -53,6 +59,20 @@ def draw(lesson: str, question: Question, words: TextFile) -> None:
         return
     answer, explanation = question.solved()
     st.markdown(_verdict(options, given, answer, words))
+    st.markdown(explanation)
+
+
+def _draw_for_class(key: str, question: Question, asked: tuple, words: TextFile) -> None:
+    """The question on the wall of a class, whose phones answer it; then the answer beside what they say."""
+    offer = Options([plain(option) for option in question.options]).offer()
+    header = {"asked": live_class.asked(key, question.question, offer, asked), "inline": True}
+    if st.session_state.get(f"{key}_committed") != asked:
+        live_class.draw_wall(words, header | {"mode": "ask"}, {"reveal": lambda _: _commit(key, asked)},
+                             key=f"{key}_wall")
+        return
+    answer, explanation = question.solved()
+    told = {"mode": "told", "model": {"answer": answer}, "statements": [], "seen": -1, "reason": ""}
+    live_class.draw_wall(words, header | told, {}, key=f"{key}_told")
     st.markdown(explanation)
 
 

@@ -6,7 +6,8 @@ import streamlit as st
 from core.app.base import catalogue
 from core.app.base.markdown import escaped
 from core.app.base.prose import TextFile
-from core.app.frame import class_plan
+from core.app.classroom.guesses import Word
+from core.app.frame import class_plan, live_class
 from core.app.frame.class_plan import Plan
 from core.app.state import reader
 from core.components.class_question import class_question
@@ -27,6 +28,10 @@ def draw_question(words: TextFile) -> None:
         class_question(step.ask, reader.prompt() if "prompt" in step.settings else "",
                        {name: words.label(f"class_{name}") for name in TIMER},
                        reader.scale(), key=f"class_question_{_number()}")
+        if live_class.is_open():
+            offer = Word(chance=False).offer()
+            live_class.draw_wall(words, {"mode": "words", "inline": True, "asked": live_class.asked(
+                "step", step.ask, offer, (class_plan.present().name, _number()))}, {}, key=f"class_words_{_number()}")
 
 
 def draw(words: TextFile) -> None:

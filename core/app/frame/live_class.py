@@ -6,15 +6,18 @@ key alone.
 from __future__ import annotations
 
 import base64
+import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
 
 from core.app.base import addresses, deployment
+from core.app.base.markdown import plain
 from core.app.base.prose import TextFile
 from core.app.base.qr import qr_code
 from core.app.classroom import codes
+from core.app.frame import class_plan
 from core.app.state import reader
 from core.app.state.fragments import rerun
 from core.components.class_desk import class_desk
@@ -38,9 +41,19 @@ def draw_button(words: TextFile) -> None:
     """The button in the prompt bar: it opens a class, and then shows the way in."""
     data = {"text": _text(words), "open": addresses.below("class")}
     if is_open():
-        code, _ = st.session_state[_OPEN]
-        data |= _who() | {"addresses": [_way_in(origin, code) for origin in addresses.reachable(st.context.url or "")]}
+        code, key = st.session_state[_OPEN]
+        origins = addresses.reachable(st.context.url or "")
+        data |= _who() | {"addresses": [_way_in(origin, code) for origin in origins], "notes": _notes(words),
+                          "lead": f"{origins[0]}{addresses.below('j', code, 'lead')}#{key}.{codes.kept(key)}"}
     class_desk(data, key="class_desk", events={"opened": _take, "ended": lambda _: _end()})
+
+
+def asked(name: str, ask: str, guess: dict, about: object, prompt: str = "") -> dict:
+    """A question as phones are asked it. guess: the form of its answer, as `Guess.offer` has it. name, about: what
+    tells it from others; about has the same `repr` at each run.
+    """
+    digest = hashlib.sha256(repr((ask, about)).encode(errors="replace")).hexdigest()[:12]
+    return {"ask": plain(ask), "prompt": prompt, "guess": guess, "about": f"{name} {digest}"}
 
 
 def draw_wall(words: TextFile, header: Mapping, events: Mapping[str, Callable[[Any], None]], *, key: str) -> None:
@@ -53,6 +66,18 @@ def _who() -> dict:
     return {"code": code, "key": key, "address": {
         "events": f"{addresses.below('j', code, 'events')}?wall={codes.kept(key)}",
         "act": addresses.below("class", code)}}
+
+
+def _notes(words: TextFile) -> dict | None:
+    """What the teacher's second device shows of the step that is being taught; None outside of a plan."""
+    if not reader.class_step():
+        return None
+    plan = class_plan.present()
+    number = min(reader.class_step(), len(plan.steps))
+    step, (start, end) = plan.steps[number - 1], plan.starts[number - 1:number + 1]
+    return {"count": words.label("class_bar", i=number, n=len(plan.steps), start=start, end=end), "title": step.title,
+            "ask": step.ask, "look": step.look,
+            "next": plan.steps[number].title if number < len(plan.steps) else ""}
 
 
 def _way_in(origin: str, code: str) -> dict:

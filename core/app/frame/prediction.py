@@ -15,7 +15,6 @@ The question's text is the section `# before: <name>` of the lesson's file:
 """
 from __future__ import annotations
 
-import hashlib
 import random
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -159,9 +158,8 @@ def _ask_class(page: Lesson, prediction: Prediction, run: Run) -> None:
 def _for_class(page: Lesson, prediction: Prediction, run: Run) -> dict:
     """The question as phones are asked it, with the prompt where it reads that."""
     asked = filled(_text(page, prediction.name).settings["ask"], prediction.values)
-    about = hashlib.sha256(repr((_about(run), prediction.state, asked)).encode(errors="replace")).hexdigest()[:12]
-    return {"ask": asked, "prompt": run.text if prompt_use.now().is_read else "", "guess": prediction.guess.offer(),
-            "about": f"{_key(page, prediction.name)} {about}"}
+    return live_class.asked(_key(page, prediction.name), asked, prediction.guess.offer(),
+                            (_about(run), prediction.state), run.text if prompt_use.now().is_read else "")
 
 
 def _tell(page: Lesson, prediction: Prediction, made: Made, run: Run) -> None:

@@ -1,6 +1,7 @@
 """The routes of a class: the page of a phone, what it hears and says, and what the teacher's page asks for.
 
 /j and /j/CODE                  the page of a phone, which is one small document
+/j/CODE/lead#KEY                of the teacher's second device; the key stays in its browser
 /j/CODE/events?phone=…          what it is to show, as server-sent events
 /j/CODE/events?wall=…           the same with counts, for who shows that the key is known (codes.kept)
 POST /j/CODE/answer             {phone, question, guess, sure}
@@ -54,7 +55,7 @@ def routes() -> list[Route]:
     if deployment.current().classes == deployment.OFF:
         return []
     phone, teacher = (addresses.below(name) for name in ("j", "class"))
-    return [Route(phone, _page), Route(f"{phone}/{{code}}", _page),
+    return [Route(phone, _page), Route(f"{phone}/{{code}}", _page), Route(f"{phone}/{{code}}/lead", _page),
             Route(f"{phone}/{{code}}/events", _answered(_events)),
             Route(f"{phone}/{{code}}/answer", _answered(_answer), methods=["POST"]),
             Route(teacher, _answered(_open), methods=["POST"]),

@@ -3,6 +3,8 @@
 import { button, fill, setText } from "../lib/dom.js";
 import { linkTo } from "../class_wall/link.js";
 
+const FOLLOWED_EVERY = 700;              // ms
+const OWN = ["present", "class", "class_plan", "class_revealed", "ask"];     // of an address: the teacher's alone
 const KEPT = "transformer-class";        // in the storage of this tab: "CODE KEY"
 
 export function kept() {
@@ -18,6 +20,14 @@ export function keep(text) {
     if (text) sessionStorage.setItem(KEPT, text);
     else sessionStorage.removeItem(KEPT);
   } catch { /* a browser that keeps nothing: the class lasts as long as the page */ }
+}
+
+/** The path of the page as phones open it. */
+export function placeOf({ pathname, search }) {
+  const query = new URLSearchParams(search);
+  for (const name of OWN) query.delete(name);
+  query.set("ask", "0");
+  return `${pathname}?${query}`;
 }
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -44,6 +54,7 @@ export class Desk {
     }
     if (name !== this.name) this.follow(name);
     this.sayCount();
+    this.note();
     this.dialog?.receive();
   }
 
@@ -56,9 +67,43 @@ export class Desk {
     this.quiet = this.link?.listen((shown) => {
       this.shown = shown;
       if (shown?.phase === "over") { keep(""); this.tell("ended", true); }
+      this.heed(shown?.signal);
+      // the page was loaded anew
+      if (shown?.follow && !this.isFollowed) { this.isFrozen = shown.frozen; this.letFollow(true, shown.frozen); }
       this.sayCount();
       this.dialog?.hear(shown);
     });
+  }
+
+  /** The second device's way on and back is that of a presenter's remote. */
+  heed([number, what] = [0, ""]) {
+    const isNew = this.heard !== undefined && number > this.heard, key = { next: "PageDown", back: "PageUp" }[what];
+    this.heard = number;
+    if (isNew && key) document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  }
+
+  /** Tell the second device where the plan is. */
+  note() {
+    const { notes } = this.data, written = JSON.stringify(notes);
+    if (!this.link || written === this.noted) return;
+    this.noted = written;
+    this.link.act("note", { notes });
+  }
+
+  /** Let phones open the picture on the wall, wherever it goes, or no longer. */
+  letFollow(on, frozen) {
+    clearInterval(this.following);
+    this.sent = undefined;
+    this.isFollowed = on;
+    if (!on) { this.link?.act("follow", { link: "", frozen }); return; }
+    const say = () => {
+      const link = placeOf(location);
+      if (link === this.sent) return;
+      this.sent = link;
+      this.link?.act("follow", { link, frozen });
+    };
+    say();
+    this.following = setInterval(say, FOLLOWED_EVERY);
   }
 
   sayCount() {

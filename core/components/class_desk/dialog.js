@@ -1,7 +1,7 @@
 // The dialog of a class: the way in, the teacher's own question, the numbers, the end.
 import { button, fill, make, setText } from "../lib/dom.js";
 import { Wall } from "../class_wall/wall.js";
-import { csvOf } from "./report.js";
+import { csvOf, printed } from "./report.js";
 
 const MOST_OPTIONS = 6;
 
@@ -44,6 +44,7 @@ export class DeskDialog {
     this.body.replaceChildren();
     if (!data.code) { make("p", "said", this.body, text.opening); return; }
     this.wayIn(make("section", "way", this.body));
+    this.ways(make("section", "ways", this.body));
     this.ownQuestion(make("section", "own", this.body));
     this.foot(make("footer", "foot", this.body));
     this.hear(shown);
@@ -68,6 +69,21 @@ export class DeskDialog {
     const label = make("label", "which", side, text.which), list = make("select", "", label);
     data.addresses.forEach(({ short }, i) => { make("option", "", list, short).value = i; });
     list.onchange = () => show(data.addresses[list.value]);
+  }
+
+  /** What phones may open, and the link for the teacher's second device. */
+  ways(place) {
+    const { desk } = this, { text } = desk;
+    const follow = ticked(place, text.follow, desk.isFollowed), freeze = ticked(place, text.freeze, desk.isFrozen);
+    const set = () => {
+      desk.isFrozen = freeze.checked;
+      desk.letFollow(follow.checked, freeze.checked);
+    };
+    follow.onchange = set;
+    freeze.onchange = set;
+    const link = make("a", "", place, text.second_device);
+    link.href = desk.data.lead;
+    link.target = "_blank";
   }
 
   /** A question of the teacher's own, with two to six options, or with a word as the answer. */
@@ -100,11 +116,20 @@ export class DeskDialog {
     button(place, text.own_another, "", () => { this.wall.close(); link.act("clear"); this.draw(); }, "quiet");
   }
 
+  /** The rules by which tallies are drawn, for a page of its own. */
+  styles() {
+    return [...this.desk.root.getRootNode().querySelectorAll("style")].map((style) => style.textContent).join("\n");
+  }
+
   foot(place) {
     const { desk } = this, { text } = desk;
     button(place, text.csv, "", async () => {
       const { questions } = await desk.link.act("report");
       if (questions) save(`class-${desk.data.code}.csv`, csvOf(questions, text));
+    }, "quiet");
+    button(place, text.print, "", async () => {
+      const { questions } = await desk.link.act("report");
+      if (questions) printed(questions, desk, this.styles());
     }, "quiet");
     const end = button(place, text.end_class, "", () => {
       if (end.dataset.sure) { desk.end(); this.node.close(); return; }
@@ -112,6 +137,13 @@ export class DeskDialog {
       setText(end, text.end_sure);
     }, "quiet");
   }
+}
+
+function ticked(parent, words, on) {
+  const label = make("label", "tick", parent), box = make("input", "", label);
+  Object.assign(box, { type: "checkbox", checked: Boolean(on) });
+  label.append(words);
+  return box;
 }
 
 function field(form, label, tag) {

@@ -1,4 +1,8 @@
-// A class's numbers as CSV: a line for each answer that could be given, with how many gave it. Nobody is in it.
+// A class's numbers: as CSV, a line for each answer that could be given, with how many gave it; and as a page to print.
+// Nobody is in them.
+import { showTally } from "../class_tally/tally.js";
+import { make } from "../lib/dom.js";
+import { inline } from "../prediction/inline.js";
 
 /** A cell: quoted, with no formula that a spreadsheet would compute. */
 const cell = (value) => `"${String(value ?? "").replace(/^[=+\-@\t\r]/, "'$&").replaceAll('"', '""')}"`;
@@ -26,6 +30,37 @@ export function csvOf(questions, text) {
     rowsOf({ guess: asked.guess, tally }).forEach(([answer, n], i) =>
       lines.push([question, asked.ask, answer, n, isModels(asked.guess, model, i, answer) ? "x" : ""]));
   return lines.map((line) => line.map(cell).join(",")).join("\r\n");
+}
+
+/** Open a page with each question, what the class answered and what the model says, and print it. */
+export function printed(questions, { text, data }, styles) {
+  const page = window.open("", "_blank");
+  if (!page) return;
+  const { document: paper } = page;
+  paper.title = `${text.desk_title} · ${data.code}`;
+  const style = make("style", "", paper.head), sheet = make("main", "component sheet", paper.body);
+  style.textContent = `:root { ${variables()} } ${styles} ${SHEET}`;
+  for (const { asked, tally, model } of questions) {
+    const part = make("section", "", sheet);
+    inline(make("h2", "", part), asked.ask);
+    if (asked.prompt) make("p", "prompt", part, asked.prompt);
+    showTally(part, { asked, tally, model, mine: null, text });
+  }
+  page.focus();
+  page.print();
+}
+
+const SHEET = `body { margin: 2cm; background: var(--tx-page); color: var(--tx-text); }
+  .sheet section { break-inside: avoid; margin-bottom: 1.5em; max-width: 45em; } .sheet h2 { font-size: 1.1em; }`;
+
+/** The page's colours and fonts, as rules. */
+function variables() {
+  const style = getComputedStyle(document.documentElement), found = [];
+  for (const sheet of document.styleSheets)
+    for (const rule of sheet.cssRules ?? [])
+      if (rule.selectorText === ":root") found.push(...rule.style);
+  return [...new Set(found)].filter((name) => name.startsWith("--tx-"))
+    .map((name) => `${name}: ${style.getPropertyValue(name)};`).join(" ");
 }
 
 function isModels({ kind }, model, i, answer) {

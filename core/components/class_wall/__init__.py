@@ -15,8 +15,9 @@ _component = declare("class_wall", _HERE / "class_wall.js", html='<div class="co
 
 
 def class_wall(header: dict, *, key: str, events: Mapping[str, Callable[[Any], None]]) -> None:
-    """Draw it. header: mode "ask" or "told", code, key and address {events, act} of the class, asked {ask, prompt,
-    guess, about}, text, scale; in "told" also model {answer, said, bars}, statements, seen (which of them is true) and
+    """Draw it. header: mode "ask" or "told", or "words", where free words answer a question that stands above; code,
+    key and address {events, act} of the class; asked {ask, prompt, guess, about}; text, scale, and inline, where it
+    stands below a picture; in "told" also model {answer, said, bars}, statements, seen (which of them is true) and
     reason.
 
     events: in "ask" `reveal` with {guess}, what most have answered, or null, and `look`, where the picture is wanted

@@ -19,8 +19,9 @@ class ClassWall {
     this.close();
     this.root.replaceChildren();
     this.root.dataset.mode = header.mode;
+    this.root.classList.toggle("inline", Boolean(header.inline));
     this.link = linkTo(header.code, header.key, header.address);
-    if (header.mode === "ask") this.ask(); else this.tell();
+    ({ ask: () => this.ask(), told: () => this.tell(), words: () => this.offerWords() })[header.mode]();
   }
 
   close() {
@@ -29,22 +30,27 @@ class ClassWall {
     this.wall = this.quiet = undefined;
   }
 
+  /** A question that stands above in large type, and is answered in a word: all happens here. */
+  offerWords() {
+    this.wall = new Wall(this.root, { asked: this.header.asked, link: this.link, text: this.text });
+  }
+
   ask() {
-    keepFree(this.root, LEAST_HEIGHT, MOST_HEIGHT);
+    if (!this.header.inline) keepFree(this.root, LEAST_HEIGHT, MOST_HEIGHT);
     this.wall = new Wall(this.root, { asked: this.header.asked, link: this.link, text: this.text,
       reveal: (guess) => this.trigger("reveal", { guess }) });
-    button(this.root, this.text.look, "", () => this.trigger("look", true), "quiet look");
+    if (!this.header.inline) button(this.root, this.text.look, "", () => this.trigger("look", true), "quiet look");
   }
 
   /** The picture stands: the class's answers above it, what the model says is told to the phones. */
   tell() {
-    const { asked, model, scale } = this.header;
+    const { asked, model } = this.header;
     const strip = make("section", "strip", this.root), bar = make("div", "topline", strip);
     const panel = make("div", "panel", strip), summary = make("b", "summary", bar);
     const fold = button(bar, "", "", () => this.fold(), "fold");
     Object.assign(this, { strip, panel, foldButton: fold, told: false });
     this.wall = new Wall(panel, { asked, link: this.link, text: this.text, model });
-    this.fold(scale > 1 ? false : undefined);
+    this.fold(false);
     if (this.header.statements.length) this.offerSecond(panel);
     this.quiet = this.link.listen((shown) => {
       const isOurs = shown?.asked?.about === asked.about;

@@ -55,9 +55,17 @@ export class Wall {
   receive(shown) {
     if (shown?.phase === "over") { this.node.replaceChildren(); make("p", "say", this.node, this.text.over); return; }
     this.shown = shown;
+    this.heed(shown?.signal);
     const state = this.isAsked ? `${shown.phase} ${shown.question}` : "new";
     if (state !== this.state) this.draw(state);
     this.count();
+  }
+
+  /** What the teacher's second device asks for. */
+  heed([number, what] = [0, ""]) {
+    const isNew = this.heard !== undefined && number > this.heard;
+    this.heard = number;
+    if (isNew && what === "reveal" && this.isAsked && ["open", "closed"].includes(this.shown.phase)) this.press();
   }
 
   draw(state) {

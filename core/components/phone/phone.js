@@ -134,13 +134,28 @@ class Phone {
     showTally(this.card, { asked, tally, first, model, mine: this.answer, text });
   }
 
-  /** A way to the picture on the wall, which opens on its own page. */
+  /** The picture on the wall, here, where it goes with the teacher and can only be read; and the way to one's own. */
   showFollow() {
-    this.follow?.remove();
-    if (!this.shown.follow || this.shown.frozen) return;
-    this.follow = make("a", "follow", root, text.follow);
-    this.follow.href = this.shown.follow;
-    this.follow.target = "_blank";
+    const { follow, frozen } = this.shown, link = frozen ? "" : follow;
+    if (link === this.followed) return;
+    this.followed = link;
+    this.place ??= make("section", "follow", root);
+    if (!link) { this.place.replaceChildren(); this.frame = undefined; return; }
+    if (this.frame) this.frame.src = link;
+    else {
+      this.place.replaceChildren();
+      button(this.place, text.follow, "", () => this.openFrame(), "quiet");
+    }
+    this.own?.remove();
+    this.own = make("a", "", this.place, text.explore);
+    Object.assign(this.own, { href: link, target: "_blank" });
+  }
+
+  openFrame() {
+    this.place.querySelector("button")?.remove();
+    this.frame = make("iframe", "", undefined);
+    Object.assign(this.frame, { src: this.followed, title: text.follow, inert: true });
+    this.place.prepend(this.frame);
   }
 }
 
@@ -162,6 +177,7 @@ function join(why = "") {
   input.focus();
 }
 
-const code = location.pathname.slice(base.length + 1).toUpperCase();
-if (code) new Phone(code);
+const [written, page] = location.pathname.slice(base.length + 1).split("/");
+if (page === "lead") import("./lead.js").then(({ lead }) => lead(root, written.toUpperCase(), base, text));
+else if (written) new Phone(written.toUpperCase());
 else join();

@@ -48,7 +48,7 @@ def test_how_sure_somebody_is_belongs_to_a_word_alone():
 @pytest.mark.parametrize("told", [
     None, [], {"ask": "Which?"}, {"ask": "", "guess": FORMS[0].offer()}, {"ask": 3, "guess": FORMS[0].offer()},
     {"ask": "Which?", "guess": {"kind": "poll"}}, {"ask": "Which?", "guess": {"kind": "options", "texts": ["one"]}},
-    {"ask": "Which?", "guess": {"kind": "options", "texts": ["a"] * 9}},
+    {"ask": "Which?", "guess": {"kind": "options", "texts": ["a"] * 13}},
     {"ask": "Which?", "guess": {"kind": "place", "texts": ["a"], "offered": [1]}},
     {"ask": "Which?", "guess": {"kind": "place", "texts": ["a"], "offered": 7}},
     {"ask": "Which?", "guess": {"kind": "number", "low": 1, "high": 1, "step": 1}},

@@ -28,8 +28,8 @@ class Room:
     def __init__(self, classes, code, key):
         self.classes, self.code, self.key, self.watching = classes, code, key, []
 
-    async def act(self, what, **more):
-        return await self.classes.act(self.code, self.key, {"do": what, **more})
+    async def act(self, do, **more):
+        return await self.classes.act(self.code, self.key, {"do": do, **more})
 
     async def answer(self, i, guess, question=1, **more):
         return await self.classes.answer(self.code, phone(i), {"question": question, "guess": guess, **more})
@@ -246,6 +246,20 @@ def test_a_link_leads_to_this_app_alone(link):
         assert (await room.now())["follow"] == "/heads?prompt=a" and (await room.now())["frozen"] is True
         await room.act("follow", link="")
         assert (await room.now())["follow"] == ""
+    in_class(trial)
+
+
+def test_the_second_device_asks_the_wall_and_sees_notes_that_no_phone_sees():
+    async def trial(room):
+        await room.act("note", notes={"look": "the tall bar"})
+        await room.act("signal", what="reveal")
+        wall, mine = await room.now(counts=True), await room.now()
+        assert wall["signal"] == (1, "reveal") and wall["notes"] == {"look": "the tall bar"}
+        assert "tall bar" not in json.dumps(mine) and "signal" not in mine
+        for what, more in (("signal", {"what": "end"}), ("note", {"notes": {"look": 7}}), ("note", {"notes": "x"}),
+                           ("note", {"notes": {"look": "x" * 1_001}})):
+            with pytest.raises(Refused):
+                await room.act(what, **more)
     in_class(trial)
 
 

@@ -7,7 +7,7 @@ import pytest
 from core.app.base import prose
 from core.components import COMPONENTS
 
-SAID = re.compile(r"\btext\.(\w+)|\btext\[([^\]]+)\]|this\.add\(row, \"(\w+)\"")
+SAID = re.compile(r"\btext\.(\w+)|\btext\[([^\]]+)\]|this\.(?:add\(row, |press\()\"(\w+)\"")
 OF_GUESSES = {"number", "word", "sure"}         # what the controls of a guess say, by labels.name
 
 
@@ -22,7 +22,8 @@ def said(*scripts: str) -> set[str]:
 
 @pytest.mark.parametrize(("there", "spoken"), [
     (set(prose.load("phone").labels) - {"title", "no_script"} - OF_GUESSES,
-     said("phone/phone.js", "class_tally/tally.js")),
+     said("phone/phone.js", "phone/lead.js", "class_tally/tally.js")
+     | {"count_closed", "count_revealed", "note_ask", "note_look", "note_next"}),
     ({key.removeprefix("live_") for key in prose.load("app").labels if key.startswith("live_")},
      said("class_wall/wall.js", "class_wall/class_wall.js", "class_tally/tally.js", "class_desk/class_desk.js",
           "class_desk/dialog.js", "class_desk/report.js"))], ids=["phone", "wall"])
