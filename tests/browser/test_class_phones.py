@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from tests.browser.accessibility import violations
 from tests.browser.serving import settle
 
 ASK, DESK, STRIP = ".class-wall[data-mode=ask]", ".desk", ".class-wall .strip"
@@ -254,3 +255,26 @@ def test_check_yourself_is_asked_of_the_class(open_page, server, phones):
     assert check.locator(".tally .row.right .name span").first.inner_text() == \
         page.locator(".tally .row.right .name span").first.inner_text()
     assert teacher.errors == []
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_phones_and_the_desk_can_be_read_and_reached_by_all(open_page, server, browser, dark):
+    teacher = open_page("tokens?ask=1&tokens_view=merges", width=1280, height=720, dark=dark)
+    code = opened(teacher)
+    assert violations(teacher) == []
+    teacher.keyboard.press("Escape")
+    with contextlib.closing(browser.new_context(viewport=PHONE, bypass_csp=True,
+                                                color_scheme="dark" if dark else "light")) as phone:
+        page = joined(phone, server.url, code)
+        assert violations(page) == []
+        asked(teacher, [page])
+        assert violations(page) == violations(teacher) == []
+        page.keyboard.press("Tab")
+        page.keyboard.press("Space")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        expect(page.locator(".said")).to_contain_text("✓", timeout=SECONDS)
+        teacher.locator(ASK).get_by_role("button", name="Reveal").click()
+        expect(page.locator(".tally .note.answer")).to_be_visible(timeout=SECONDS)
+        assert violations(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

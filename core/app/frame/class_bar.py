@@ -27,7 +27,7 @@ def draw_question(words: TextFile) -> None:
     with st.container(key="class_question"):
         class_question(step.ask, reader.prompt() if "prompt" in step.settings else "",
                        {name: words.label(f"class_{name}") for name in TIMER},
-                       reader.scale(), key=f"class_question_{_number()}")
+                       reader.scale(), key=f"class_question_{_number()}", short=live_class.is_open())
         if live_class.is_open():
             offer = Word(chance=False).offer()
             live_class.draw_wall(words, {"mode": "words", "inline": True, "asked": live_class.asked(

@@ -84,7 +84,7 @@ def _way_in(origin: str, code: str) -> dict:
     """An address as it stands on the wall, and as a QR code."""
     short = f"{origin}{addresses.below('j')}"
     picture = base64.b64encode(qr_code(f"{short}/{code}")).decode()
-    return {"short": short.split("://", 1)[1], "qr": f"data:image/png;base64,{picture}"}
+    return {"short": short.split("://", 1)[-1], "qr": f"data:image/png;base64,{picture}"}
 
 
 def _take(told: object) -> None:

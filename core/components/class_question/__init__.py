@@ -11,8 +11,10 @@ _component = declare("class_question", HERE / "class_question.js", html='<div cl
                      styles=(HERE / "class_question.css",))
 
 
-def class_question(ask: str, prompt: str, text: Mapping[str, str], scale: float, key: str) -> None:
+def class_question(ask: str, prompt: str, text: Mapping[str, str], scale: float, key: str, *,
+                   short: bool = False) -> None:
     """Draw it. prompt: "" where the question needs none. text: timer, timer_go, timer_stop (names of the timer's
-    button), time_is_up. scale: of the type.
+    button), time_is_up. scale: of the type. short: something stands below it.
     """
-    _component(key=key, data=pack({"ask": ask, "prompt": prompt, "text": dict(text), "scale": scale}, {}))
+    _component(key=key, data=pack({"ask": ask, "prompt": prompt, "text": dict(text), "scale": scale,
+                               "short": short}, {}))

@@ -26,8 +26,9 @@ class Question {
     document.addEventListener("keydown", this.pressed);
   }
 
-  receive({ ask, prompt, text }) {
+  receive({ ask, prompt, text, short }) {
     this.text = text;
+    this.root.classList.toggle("short", short);
     setText(this.ask, ask);
     setText(this.prompt, prompt);
     this.prompt.hidden = !prompt;
