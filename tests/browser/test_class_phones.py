@@ -278,3 +278,71 @@ def test_phones_and_the_desk_can_be_read_and_reached_by_all(open_page, server, b
         expect(page.locator(".tally .note.answer")).to_be_visible(timeout=SECONDS)
         assert violations(page) == []
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def says(phones: list[Page], *words: str) -> None:
+    for phone, word in zip(phones, words, strict=True):
+        expect(phone.locator("input.text")).to_have_value("", timeout=SECONDS)
+        phone.locator("input.text").fill(word)
+        phone.locator(".commit").click()
+        expect(phone.locator(".said")).to_contain_text("✓", timeout=SECONDS)
+
+
+def shown(teacher: Page, n: int) -> None:
+    """All have answered; the teacher closes, ticks all words and shows them."""
+    expect(teacher.locator(f"{DESK} .count")).to_have_text(f"{n} of {n} have answered", timeout=SECONDS)
+    for name in ("Close", "Tick all", "Show what is ticked"):
+        teacher.locator(DESK).get_by_role("button", name=name, exact=True).last.click()
+    expect(teacher.locator(f"{DESK} .tally .p", has_text="model").first).to_be_visible(timeout=SECONDS)
+
+
+def test_a_class_writes_a_story_as_a_model_does(open_page, server, phones):
+    teacher = open_page("tokens?prompt=Once upon a time, there was a", width=1280, height=720)
+    code = opened(teacher)
+    pages = [joined(phone, server.url, code) for phone in phones]
+    teacher.get_by_role("button", name="Play: the class writes").click()
+    teacher.get_by_role("button", name="Start", exact=True).click()
+    says(pages, "little", "Little", "dog")
+    shown(teacher, 3)
+    rows = teacher.locator(f"{DESK} .tally .row")
+    assert rows.first.locator(".name").inner_text() == "little" and "66.7" in rows.first.locator(".share").inner_text()
+    teacher.locator(f"{DESK} .settings input").nth(1).fill("1")           # top-k: one word is left
+    expect(rows.first.locator(".share")).to_have_text("100\u00a0%")
+    teacher.get_by_role("button", name="Draw a word and go on").click()
+    expect(teacher.locator(f"{DESK} .story")).to_contain_text("there was a little …")
+    for page in pages:
+        expect(page.locator(".prompt")).to_have_text("Once upon a time, there was a little", timeout=SECONDS)
+    assert teacher.errors == []
+
+
+def test_a_class_guesses_a_text_and_its_bits_stand_beside_the_models(open_page, server, phones):
+    teacher = open_page("tokens", width=1280, height=720)
+    code = opened(teacher)
+    pages = [joined(phone, server.url, code) for phone in phones[:2]]
+    teacher.get_by_role("button", name="Play: guess the next word").click()
+    teacher.locator(f"{DESK} textarea").fill("Once upon a time there")
+    teacher.get_by_role("button", name="Start", exact=True).click()
+    says(pages, "time", "day")
+    shown(teacher, 2)
+    expect(teacher.locator(f"{DESK} .truth")).to_have_text("The text goes on with “time”.")
+    expect(teacher.locator(f"{DESK} .game")).to_contain_text("the class needs 1 bits")      # one half had it
+    teacher.get_by_role("button", name="Next word").click()
+    expect(teacher.locator(f"{DESK} .story")).to_have_text("Once upon a time …")
+    expect(teacher.locator(f"{DESK} .kicker")).to_contain_text("the class 1 bits a word")
+    assert teacher.errors == []
+
+
+def test_a_class_switches_off_a_head(open_page, server, phones):
+    teacher = open_page("heads", width=1280, height=720)
+    code = opened(teacher)
+    page = joined(phones[0], server.url, code)
+    teacher.get_by_role("button", name="Play: which head").click()
+    teacher.locator(f"{DESK} .game").get_by_role("button", name="Ask the phones").click()
+    page.locator(".cell").nth(3).click(timeout=SECONDS)
+    page.locator(".commit").click()
+    expect(page.locator(".said")).to_contain_text("✓", timeout=SECONDS)
+    teacher.locator(f"{DESK} .game").get_by_role("button", name="Reveal").click()
+    expect(teacher.locator(f"{DESK} .truth")).to_contain_text("changes the next token most", timeout=SECONDS)
+    assert "Head 0.3" in teacher.locator(f"{DESK} .truth").inner_text()
+    expect(page.locator(".tally td.right")).to_have_count(1, timeout=SECONDS)
+    assert teacher.errors == []

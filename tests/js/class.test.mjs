@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { classBits, cutWords, wordsOf } from "../../core/components/class_desk/games.js";
 import { binOf, csvOf } from "../../core/components/class_desk/report.js";
 import { mostWrong, percent, plain } from "../../core/components/class_tally/tally.js";
 import { majority, rightShares } from "../../core/components/class_wall/wall.js";
@@ -138,4 +139,25 @@ test("the numbers as a file: a line for each answer, no formula, no person", () 
 test("the parts of a slider are equal, those of a logarithmic one equal ratios", () => {
   assert.equal(binOf({ low: 0, high: 24 }, 24, 3), "3–4");
   assert.equal(binOf({ low: 1, high: 1e6, log: true }, 6, 2), "100–1000");
+});
+
+test("the words of a class are cut like a model's tokens", () => {
+  const words = [["ball", 4], ["dog", 2], ["cat", 1], ["tree", 1]];
+  const { rows, draw } = cutWords(words, {});
+  assert.deepEqual(rows.map(([word, n, p]) => [word, n, p.toFixed(3)]),
+    [["ball", 4, "0.500"], ["dog", 2, "0.250"], ["cat", 1, "0.125"], ["tree", 1, "0.125"]]);
+  assert.deepEqual([0, 0.49, 0.5, 0.74, 0.75, 0.99].map(draw), [0, 0, 1, 1, 2, 3]);
+  assert.deepEqual(cutWords(words, { top_k: 2 }).rows.map(([, , p]) => p.toFixed(3)),
+    ["0.667", "0.333", "0.000", "0.000"]);
+  assert.equal(cutWords(words, { top_p: 0.5 }).rows[0][2], 1);
+  // p to the power 1/T: 16 : 4 : 1 : 1
+  assert.deepEqual(cutWords(words, { temperature: 0.5 }).rows.map(([, , p]) => p.toFixed(3)),
+    ["0.727", "0.182", "0.045", "0.045"]);
+  assert.deepEqual(cutWords([], {}).rows, []);
+});
+
+test("the bits of a class are those of the share that had the word", () => {
+  assert.equal(classBits([["ball", 1], ["dog", 3]], 4, "Ball"), 2);
+  assert.equal(classBits([["dog", 3]], 3, "ball"), null);
+  assert.deepEqual(wordsOf("Once upon  a time,"), ["Once", " upon", "  a", " time,"]);
 });

@@ -17,13 +17,16 @@ from core.app.base.markdown import plain
 from core.app.base.prose import TextFile
 from core.app.base.qr import qr_code
 from core.app.classroom import codes
-from core.app.frame import class_plan
+from core.app.frame import class_games, class_plan
 from core.app.state import reader
-from core.app.state.fragments import rerun
+from core.app.state.fragments import BAR, rerun
+from core.app.state.run import current
 from core.components.class_desk import class_desk
 from core.components.class_wall import class_wall
 
 _OPEN = "live_class"            # in the session: (code, key) of the class that is open
+_READ = "live_class_read"       # in the session: a text of a game, and the words after it
+_HEAD = "live_class_head"       # in the session: what names the question about heads, and the head that was picked
 _KEY_LENGTH = 32
 
 
@@ -43,9 +46,11 @@ def draw_button(words: TextFile) -> None:
     if is_open():
         code, key = st.session_state[_OPEN]
         origins = addresses.reachable(st.context.url or "")
+        data |= {"prompt": reader.prompt(), "told": _told()} | _heads()
         data |= _who() | {"addresses": [_way_in(origin, code) for origin in origins], "notes": _notes(words),
                           "lead": f"{origins[0]}{addresses.below('j', code, 'lead')}#{key}.{codes.kept(key)}"}
-    class_desk(data, key="class_desk", events={"opened": _take, "ended": lambda _: _end()})
+    class_desk(data, key="class_desk",
+               events={"opened": _take, "read": _read, "heads": _switch_off, "ended": lambda _: _end()})
 
 
 def asked(name: str, ask: str, guess: dict, about: object, prompt: str = "") -> dict:
@@ -95,6 +100,43 @@ def _take(told: object) -> None:
     if code and len(key) == _KEY_LENGTH:
         st.session_state[_OPEN] = (code, key)
         rerun()
+
+
+def _read(told: object) -> None:
+    """Callback: the class plays, and wants to know what the model says after a text to these words."""
+    text, words = told if isinstance(told, list) and len(told) == 2 else (None, None)
+    if not isinstance(text, str) or not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        return
+    st.session_state[_READ] = text[:class_games.MOST_CHARACTERS], tuple(words[:class_games.MOST_WORDS])
+    rerun(BAR)
+
+
+def _switch_off(told: object) -> None:
+    """Callback: the class has picked a head to switch off, [what names the question, the head's place or null]."""
+    if isinstance(told, list) and len(told) == 2 and isinstance(told[0], str):
+        st.session_state[_HEAD] = told[0], told[1]
+        rerun(BAR)
+
+
+def _heads() -> dict:
+    """What the game of switching off heads needs: the heads by their places, and, where it was asked for, the answer;
+    nothing for a model that has too many.
+    """
+    shown = current()
+    if shown.is_encoder or not class_games.can_lose_heads(shown):
+        return {}
+    config = shown.model.config
+    grid = {"rows": [str(layer) for layer in range(config.n_layers)],
+            "columns": [str(head) for head in range(config.n_heads)]}
+    effect = class_games.head_truth(shown, *st.session_state[_HEAD]) if _HEAD in st.session_state else None
+    return {"heads": grid, "effect": effect}
+
+
+def _told() -> dict | None:
+    if _READ not in st.session_state:
+        return None
+    shown = current()
+    return None if shown.is_encoder else class_games.next_words(shown, *st.session_state[_READ])
 
 
 def _end() -> None:

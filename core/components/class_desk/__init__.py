@@ -17,8 +17,11 @@ _component = declare("class_desk", _HERE / "class_desk.js",
 
 def class_desk(data: dict, *, key: str, events: Mapping[str, Callable[[Any], None]]) -> None:
     """Draw it. data: text, open (where a class is opened); of an open class also code, key, address {events, act} and
-    addresses, [{short, qr}]: each address at which phones may reach it, as written on the wall, and its QR code.
+    addresses, [{short, qr}]: each address at which phones may reach it, as written on the wall, and its QR code; lead,
+    the link of the second device, and its notes; prompt; told, what `class_games.next_words` says, or None; where heads
+    can be switched off, heads {rows, columns} and effect, what `class_games.head_truth` says, or None.
 
-    events: `opened` with [code, key], and `ended`.
+    events: `opened` with [code, key]; `read` with [text, words], of which the model is to say something; `heads` with
+    [about, place of a head or null]; and `ended`.
     """
     _component(key=key, data=data, events=events, width="content")

@@ -113,6 +113,11 @@ export class Desk {
     this.opener.classList.toggle("on", Boolean(code));
   }
 
+  /** Ask what the model says after a text to these words; `data.told` has it then. */
+  read(text, words) {
+    this.tell("read", [text, words]);
+  }
+
   async press() {
     const { DeskDialog } = await import("./dialog.js");
     this.dialog ??= new DeskDialog(this);

@@ -1,6 +1,7 @@
 // The dialog of a class: the way in, the teacher's own question, the numbers, the end.
 import { button, fill, make, setText } from "../lib/dom.js";
 import { Wall } from "../class_wall/wall.js";
+import { Game, HeadGame } from "./games.js";
 import { csvOf, printed } from "./report.js";
 
 const MOST_OPTIONS = 6;
@@ -23,6 +24,7 @@ export class DeskDialog {
 
   receive() {
     if (this.node.open && this.drawn !== this.desk.data.code) this.draw();
+    this.game?.learn(this.desk.data);
   }
 
   say(words) {
@@ -31,6 +33,7 @@ export class DeskDialog {
   }
 
   hear(shown) {
+    this.game?.hear(shown);
     if (!this.there || !shown) return;
     setText(this.there, fill(this.desk.text.there, { n: shown.there ?? 0 }));
   }
@@ -39,12 +42,13 @@ export class DeskDialog {
     const { data, text, shown } = this.desk;
     this.drawn = data.code;
     this.wall?.close();
-    this.wall = undefined;
+    this.wall = this.game = undefined;
     setText(this.title, text.desk_title);
     this.body.replaceChildren();
     if (!data.code) { make("p", "said", this.body, text.opening); return; }
     this.wayIn(make("section", "way", this.body));
     this.ways(make("section", "ways", this.body));
+    this.games(make("section", "games", this.body));
     this.ownQuestion(make("section", "own", this.body));
     this.foot(make("footer", "foot", this.body));
     this.hear(shown);
@@ -84,6 +88,25 @@ export class DeskDialog {
     const link = make("a", "", place, text.second_device);
     link.href = desk.data.lead;
     link.target = "_blank";
+  }
+
+  games(place) {
+    const { desk } = this, offer = (name, begin) =>
+      button(place, desk.text[`${name}_play`], "", () => this.play(begin), "quiet");
+    for (const kind of ["story", "guess"]) offer(kind, (game) => new Game(game, desk, kind));
+    if (desk.data.heads) offer("heads", (game) => new HeadGame(game, desk));
+  }
+
+  /** A game has the dialog for itself. */
+  play(begin) {
+    this.body.replaceChildren();
+    this.there = undefined;
+    this.game = begin(make("section", "game", this.body));
+    button(make("footer", "foot", this.body), this.desk.text.game_end, "", () => {
+      this.game.close?.();
+      this.desk.link.act("clear");
+      this.draw();
+    }, "quiet");
   }
 
   /** A question of the teacher's own, with two to six options, or with a word as the answer. */

@@ -26,7 +26,9 @@ def said(*scripts: str) -> set[str]:
      | {"count_closed", "count_revealed", "note_ask", "note_look", "note_next"}),
     ({key.removeprefix("live_") for key in prose.load("app").labels if key.startswith("live_")},
      said("class_wall/wall.js", "class_wall/class_wall.js", "class_tally/tally.js", "class_desk/class_desk.js",
-          "class_desk/dialog.js", "class_desk/report.js"))], ids=["phone", "wall"])
+          "class_desk/dialog.js", "class_desk/report.js", "class_desk/games.js")
+     | {"story_play", "guess_play", "heads_play", "story_begin", "guess_begin"}
+     | {"temperature", "top_k", "top_p"})], ids=["phone", "wall"])
 def test_every_word_that_is_said_is_written_and_the_other_way_round(there, spoken):
     # of a phase in a list of words: { sending: text.sending, … }
     assert spoken - there - {"closed"} == set() and there - spoken == set()
