@@ -157,8 +157,8 @@ def products(config: ModelConfig, n_tokens: int, cached: int = 0, n_source: int 
     """Operations of the matrix products in one pass over n_tokens new tokens, after `cached` tokens whose keys and
     values are cached, by PRODUCTS.
 
-    qkv, maps_out, mlp: 2 a token for each parameter of the maps. scores, weighted: 2 h d_k and 2 h d_v for each pair of a
-    query and a key, masked ones too, as a plain product computes them. output: 2 |V| d a token, with the head's
+    qkv, maps_out, mlp: 2 a token for each parameter of the maps. scores, weighted: 2 h d_k and 2 h d_v for each pair of
+    a query and a key, masked ones too, as a plain product computes them. output: 2 |V| d a token, with the head's
     transform and the classification head, where there are any. An encoder-decoder also reads n_source tokens (n_tokens,
     if not given; the encoder's work and the cross-attention's keys and values belong to a pass without cached tokens
     only). The score is the dot product.

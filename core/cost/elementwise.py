@@ -40,8 +40,8 @@ def elementwise(config: ModelConfig, n_tokens: int, cached: int = 0, n_source: i
     `counting.products`, with the same arguments.
 
     norms: those of the stream, and of queries and keys. softmax: that of the scores, with their division by √d_k, and
-    that of the logits. activation: of the feed-forward part. additions: residual sums, biases, and what positions add or
-    turn.
+    that of the logits. activation: of the feed-forward part. additions: residual sums, biases, and what positions
+    add or turn.
     """
     operations, source = dict.fromkeys(PARTS, 0), n_tokens if n_source is None else n_source
     *encoder, decoder = stacks(config)
@@ -64,9 +64,8 @@ def _add_stack(config: ModelConfig, operations: dict[str, int], stack: tuple[int
     operations["softmax"] += blocks * _weights(config, n, keys)
     operations["activation"] += n * blocks * (config.d_ff or 0) * activation(config)
     kept = 2 if config.norm_placement == "deepnorm" else 1      # the stream is multiplied by α, then added
-    operations["additions"] += n * blocks * ((attentions + feed_forward) * kept * config.d_model + attention_biases(config)
-                                        + mlp_biases(config))
-    operations["additions"] += _positions(config, blocks, n, keys)
+    summed = (attentions + feed_forward) * kept * config.d_model + attention_biases(config) + mlp_biases(config)
+    operations["additions"] += n * blocks * summed + _positions(config, blocks, n, keys)
 
 
 def _query_norms(config: ModelConfig, vectors: int) -> int:

@@ -3,7 +3,6 @@ multiplies two matrices tick by tick.
 """
 from __future__ import annotations
 
-
 import numpy as np
 import pandas as pd
 import streamlit as st

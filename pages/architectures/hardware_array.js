@@ -157,23 +157,29 @@ export class ArrayPicture {
   }
 
   drawCell(i, j, state) {
-    const { svg, W, left, top, wide, high, host: { em }, labels } = this, [x, y] = [left + j * wide, top + i * high];
-    const input = state?.inputs[i][j] ?? null, isOn = input !== null, middle = x + wide / 2;
-    const isPicked = this.picked?.[0] === i && this.picked?.[1] === j;
-    const group = draw("g", { class: `mark cell${isOn ? " on" : ""}${isPicked ? " picked" : ""}`, "data-cell": `${i},${j}`,
-      tabindex: "-1" }, svg);
+    const { svg, W, left, top, wide, high, labels, picked } = this, x = left + j * wide, y = top + i * high;
+    const isOn = (state?.inputs[i][j] ?? null) !== null, isPicked = picked?.[0] === i && picked?.[1] === j;
+    const group = draw("g", { class: `mark cell${isOn ? " on" : ""}${isPicked ? " picked" : ""}`,
+      "data-cell": `${i},${j}` }, svg);
     group.addEventListener("click", () => this.pick(i, j));
     draw("rect", { x: x + 2, y: y + 2, width: wide - 4, height: high - 4, rx: 5 }, group);
-    draw("title", {}, group, isOn ? this.sum(i, j) : fill(labels.idle, { row: i + 1, column: j + 1, w: plain(W[i][j]) }));
-    const line = (at, name, text) => drawText(group, middle, y + at * high + 0.35 * em, text,
+    draw("title", {}, group, isOn ? this.sum(i, j)
+      : fill(labels.idle, { row: i + 1, column: j + 1, w: plain(W[i][j]) }));
+    this.fillCell(group, i, j, isOn ? state : null);
+  }
+
+  /** The sum from above, the product and the new sum of a cell that works; the weight of one that does not. */
+  fillCell(group, i, j, state) {
+    const { W, left, top, wide, high, host: { em } } = this, weight = signed(W[i][j]);
+    const line = (at, name, text) => drawText(group, left + (j + 0.5) * wide, top + (i + at) * high + 0.35 * em, text,
       { anchor: "middle", name: `value ${name}` });
-    if (!isOn) { line(0.5, "idle", plain(W[i][j])); return; }
-    const plus = i > 0 ? "+ " : "", weight = signed(W[i][j]);
-    const isWide = textWidth(`${plus}${input} · ${weight}`, monoFont(em)) < wide - 8, rows = isWide ? [0.5] : [0.4, 0.6];
-    const product = line(rows[0], "", plus);
-    draw("tspan", { class: "x" }, product, plain(input));
+    if (!state) { line(0.5, "idle", plain(W[i][j])); return; }
+    const input = plain(state.inputs[i][j]), plus = i > 0 ? "+ " : "";
+    const isWide = textWidth(`${plus}${input} · ${weight}`, monoFont(em)) < wide - 8;
+    const product = line(isWide ? 0.5 : 0.4, "", plus);
+    draw("tspan", { class: "x" }, product, input);
     draw("tspan", {}, product, isWide ? ` · ${weight}` : " ·");
-    if (!isWide) line(rows[1], "", weight);
+    if (!isWide) line(0.6, "", weight);
     if (i > 0) line(isWide ? 0.2 : 0.15, "above", `${plain(state.above[i][j])} ↓`);
     line(isWide ? 0.82 : 0.86, "sum", `= ${plain(state.sums[i][j])}${isWide ? " ↓" : ""}`);
   }

@@ -80,7 +80,8 @@ export class PassPicture {
     const { svg, host: { em }, labels } = this, said = fill(labels.guess, { guess: readable(this.guess) });
     drawLine(svg, x, top - 0.2 * em, x, top + tall + 0.3 * em, { class: "guess" });
     const anchor = x > width / 2 ? "end" : "start";
-    drawText(svg, x + (anchor === "end" ? -0.4 : 0.4) * em, top + tall + 1.1 * em, said, { anchor, name: "sans strong" });
+    drawText(svg, x + (anchor === "end" ? -0.4 : 0.4) * em, top + tall + 1.1 * em, said,
+      { anchor, name: "sans strong" });
   }
 
   /** Two tables: the matrix products, and the rest. */

@@ -1,5 +1,5 @@
-// The roofline: operations a second over operations a byte, on logarithmic axes. Each device is a slope, its memory, and
-// a flat roof, its peak. On the roof of the picked device stand one pass that reads N tokens at once, and one that
+// The roofline: operations a second over operations a byte, on logarithmic axes. Each device is a slope, its memory,
+// and a flat roof, its peak. On the roof of the picked device stand one pass that reads N tokens at once, and one that
 // writes a token of each of some texts; a line goes through the writing of 1 to 1,024 texts.
 // header: states [{n, operations, bytes, written, fixed, each, cache}], at (tokens), batches, weights (bytes),
 // devices [{id, name, short, peak, bandwidth, bytes, source}].
@@ -172,7 +172,8 @@ export class RoofPicture {
     const points = [low, ridge, high].map((at) => `${this.x(at)} ${this.y(attained(at, device))}`);
     const group = draw("g", { class: "mark", "data-device": device.id }, svg);
     draw("path", { class: isPicked ? "roofline picked" : "roofline", d: `M${points.join("L")}` }, group);
-    draw("title", {}, group, `${device.name}: ${prefixed(device.peak, "FLOP/s")}, ${prefixed(device.bandwidth, "B/s")}`);
+    const { name, peak, bandwidth } = device;
+    draw("title", {}, group, `${name}: ${prefixed(peak, "FLOP/s")}, ${prefixed(bandwidth, "B/s")}`);
   }
 
   /** The devices' names at the right, each by its roof, below it where another one is close. */
