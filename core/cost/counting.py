@@ -153,6 +153,17 @@ def rough_parameters(config: ModelConfig) -> int:
     return 12 * config.n_layers * config.d_model ** 2
 
 
+def lecture_parameters(config: ModelConfig) -> int:
+    """The rule of lecture D, |T| d + 5 L d²: embeddings, and in each block d² for each of W_Q, W_K, W_V, W_1 and W_2.
+    It leaves out W_O and takes d_ff = d.
+
+    >>> sizes = dict(vocab_size=2 ** 17, d_model=12_288, n_layers=96, n_heads=96, n_context=2 ** 15)
+    >>> lecture_parameters(ModelConfig(**sizes))       # 7.4 · 10¹⁰
+    74088185856
+    """
+    return config.vocab_size * config.d_model + 5 * config.n_layers * config.d_model ** 2
+
+
 def products(config: ModelConfig, n_tokens: int, cached: int = 0, n_source: int | None = None) -> dict[str, int]:
     """Operations of the matrix products in one pass over n_tokens new tokens, after `cached` tokens whose keys and
     values are cached, by PRODUCTS.

@@ -50,9 +50,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 def _model_list(page: Lesson, run: Run, picture: str) -> None:
     name = f"{picture}_model"
-    options = SETTINGS.each[name].options if picture == "pass" or _writes(run) else SETTINGS.each[name].options[1:]
-    SETTINGS.among(name, options)
-    st.selectbox(page.label("pass_model"), options, label_visibility="collapsed", width=260,
+    st.selectbox(page.label("pass_model"), SETTINGS.each[name].options, label_visibility="collapsed", width=260,
                  format_func=lambda option: _name(page, run, option), **attached(name))
 
 
@@ -60,15 +58,9 @@ def _name(page: Lesson, run: Run, option: str) -> str:
     return page.label("machine_own", name=run.model_name) if option == OWN else page.label(f"preset_{option}")
 
 
-def _writes(run: Run) -> bool:
-    return run.model.config.kind == "decoder"
-
-
 def _config(run: Run, picture: str) -> ModelConfig:
     """The architecture that the picture is about."""
     name = read(f"{picture}_model")
-    if name == OWN and picture == "roofline" and not _writes(run):
-        name = SETTINGS.each["roofline_model"].default
     return run.model.config if name == OWN else PRESETS[name].config
 
 

@@ -75,8 +75,8 @@ export class RoofPicture {
     this.texts.set(0, batches.length - 1, 1, batches.indexOf(batch), fill(labels.texts_n, { n: batch }));
     [...this.variants.children].forEach((node, i) => { node.ariaChecked = String(this.devices[i] === device); });
     const read = this.found(readingOf(state), state.n, 1), write = this.found(writingOf(state, batch), batch, batch);
-    this.title.textContent = fill(labels.title, { read: percent(read.share), write: percent(write.share, 2),
-      device: device.short, n: state.n, texts: fill(labels.texts_n, { n: batch }) });
+    this.title.textContent = fill(labels[batch > 1 ? "title_more" : "title_one"], { read: percent(read.share),
+      write: percent(write.share, write.share < 0.1 ? 2 : 1), device: device.short, n: state.n, batch });
     this.fillTable(read, write);
     this.chart(state, read, write);
   }

@@ -1,4 +1,4 @@
-"""The operations beside the matrix products: a pass written out number by number, in which every sum, product, quotient,
+"""The operations beside the matrix products: a pass written out number by number, in which each sum, product, quotient,
 comparison and function is noted as it is done, against the formulas; its results against the model's own.
 """
 from __future__ import annotations
