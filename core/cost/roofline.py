@@ -1,9 +1,9 @@
 """The roofline: what a device can do at most with a pass, by its peak and by its memory (Williams, Waterman and
 Patterson 2009).
 
-A pass takes W operations and moves Q bytes between the device's memory and its cores. It lasts at least W / peak and at
-least Q / bandwidth, so the device reaches at most min(peak, I · bandwidth) operations a second, I = W / Q being the
-arithmetic intensity.
+A pass lasts at least as long as its operations take at the peak, and as long as the bytes that it moves between memory
+and cores take at the bandwidth. So the device reaches at most min(peak, I · bandwidth) operations a second, where I, the
+arithmetic intensity, is operations over bytes.
 """
 from dataclasses import dataclass
 

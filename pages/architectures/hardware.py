@@ -64,6 +64,11 @@ def _config(run: Run, picture: str) -> ModelConfig:
     return run.model.config if name == OWN else PRESETS[name].config
 
 
+def _said(page: Lesson, what: str, n: int) -> str:
+    """So many tokens or texts, in words; what: "token" or "text"."""
+    return page.label(f"roofline_{what}_{'many' if n > 1 else 'one'}", n=grouped(n))
+
+
 def _show(page: Lesson, picture: str, labels: str, **header) -> None:
     """Hand the browser the picture; its settings come back when the hand rests."""
     def settled(settings: dict) -> None:
@@ -115,7 +120,8 @@ def _predict_share(page: Lesson, run: Run) -> Prediction:
                              "part": page.label(f"pass_{largest}")})
 
     return Prediction("hardware", Number(0, 100, unit="%"), truth,
-                      {"name": _name(page, run, read("pass_model")), "n": grouped(n)}, ("pass", n, config))
+                      {"name": _name(page, run, read("pass_model")), "tokens": _said(page, "token", n)},
+                      ("pass", n, config))
 
 
 def _pass(page: Lesson, run: Run) -> Reading:
@@ -127,7 +133,8 @@ def _pass(page: Lesson, run: Run) -> Reading:
     _show(page, "pass", "pass", guess=guess, own=len(run.token_ids), at=n, products=list(counting.PRODUCTS),
           states=[_state(page, config, length) for length in offered])
     share = share_of_products(parts)
-    title = page.label("pass_title", share=percent(share, 2), total=prefixed(sum(parts.values())), n=grouped(n))
+    title = page.label("pass_title", share=percent(share, 2), total=prefixed(sum(parts.values())),
+                       tokens=_said(page, "token", n))
     table = page.table([(page.label(f"pass_{name}"), _of(page, config, n, name), count,
                          percent(count / sum(parts.values()), 3)) for name, count in parts.items()],
                        "name", "of", "operations", "share", labels="pass_column")
@@ -142,7 +149,8 @@ def _state(page: Lesson, config: ModelConfig, n: int) -> dict:
     """What the picture says for n tokens."""
     parts = made_of(config, n)
     total, products = sum(parts.values()), share_of_products(parts)
-    return {"n": n, "total": prefixed(total), "share": percent(products, 2), "rest": percent(1 - products, 2),
+    return {"n": n, "tokens": _said(page, "token", n), "total": prefixed(total), "share": percent(products, 2),
+            "rest": percent(1 - products, 2),
             "parts": [{"name": name, "value": count, "count": prefixed(count), "share": percent(count / total, 2),
                        "of": _of(page, config, n, name)} for name, count in parts.items()]}
 
@@ -227,8 +235,9 @@ def _predict_reached(page: Lesson, run: Run) -> Prediction:
                              "write": readable(write.intensity), "ridge": readable(ridge)})
 
     return Prediction("hardware_roofline", Number(0.1, 100, unit="%", log=True), truth,
-                      {"name": _name(page, run, read("roofline_model")), "device": device.name, "n": grouped(n),
-                       "batch": grouped(texts)}, ("roofline", config, device, n, texts))
+                      {"name": _name(page, run, read("roofline_model")), "device": device.name,
+                       "tokens": _said(page, "token", n), "texts": _said(page, "text", texts)},
+                      ("roofline", config, device, n, texts))
 
 
 def _roofline(page: Lesson, run: Run) -> Reading:
@@ -245,9 +254,9 @@ def _roofline(page: Lesson, run: Run) -> Reading:
           guess=guess_of(page, "hardware_roofline", run, ("roofline", config, device, n, texts)))
     read_, write = roofline.reading(config, n), roofline.writing(config, n, texts)
     rates = [roofline.attainable(work, device) / device.peak for work in (read_, write)]
-    title = page.label("roofline_said", n=grouped(n), read=readable(read_.intensity), reading=percent(rates[0], 1),
-                       write=readable(write.intensity), writing=percent(rates[1], 2), device=device.name,
-                       batch=grouped(texts))
+    title = page.label("roofline_said", tokens=_said(page, "token", n), texts=_said(page, "text", texts),
+                       read=readable(read_.intensity), reading=percent(rates[0], 1),
+                       write=readable(write.intensity), writing=percent(rates[1], 2), device=device.name)
     return Reading(_roofline_lines(page, config, device, n, texts), _roofline_question(page, config, n),
                    [roofline.reading, roofline.writing, roofline.weights_read, roofline.attainable],
                    {"roofline.csv": lambda: _roofline_table(config, offered)},
@@ -268,8 +277,9 @@ def _roofline_lines(page: Lesson, config: ModelConfig, device: Hardware, n: int,
                     texts: int) -> list[tuple[str, str]]:
     read_, write, d = roofline.reading(config, n), roofline.writing(config, n, texts), config.d_model
     ridge = device.peak / device.bandwidth
-    lines = [(page.label(f"numbers_roofline_{name}", n=grouped(n), batch=grouped(texts)),
-              rf"I = \frac{{W}}{{Q}} = \frac{{{work.operations}}}{{{work.bytes}}} = {latex_number(work.intensity)}, "
+    said = {"tokens": _said(page, "token", n), "texts": _said(page, "text", texts)}
+    lines = [(page.label(f"numbers_roofline_{name}", **said),
+              rf"I = \frac{{{work.operations}}}{{{work.bytes}}} = {latex_number(work.intensity)}, "
               rf"\qquad \min\left({_power(device.peak)},\ {latex_number(work.intensity)} \cdot "
               rf"{_power(device.bandwidth)}\right) = {_power(roofline.attainable(work, device))}")
              for name, work in (("read", read_), ("write", write))]

@@ -125,14 +125,15 @@ export class ArrayPicture {
     const { svg, n, m, host: { em }, state } = this;
     const width = svg.clientWidth, isNarrow = width < 36 * em, least = isNarrow ? (5.2 * n + 4) * em : 230;
     const room = fitHeight(svg, least, Math.max(least, 420), 3.4 * em);
-    svg.style.height = `${room}px`;
     svg.replaceChildren();
     if (!width) return;
     const waits = Math.min(isNarrow ? FEW_WAITING : WAITING, m + n - 1), top = 1.5 * em, gap = 0.5 * em;
     const wide = Math.min(8.4 * em, (width - 1) / (n + LANE * waits));
     const high = Math.min(7.5 * em, (room - top - 2.4 * em) / n);
     Object.assign(this, { wide, high, left: LANE * waits * wide, top, gap });
-    sized(svg, width, room, this.title.textContent);
+    const tall = top + n * high + 2.4 * em;
+    svg.style.height = `${tall}px`;
+    sized(svg, width, tall, this.title.textContent);
     svg.setAttribute("font-size", em);
     drawText(svg, this.left - gap, 0.9 * em, this.labels.inputs, { anchor: "end", name: "sans x" });
     drawText(svg, this.left + gap, 0.9 * em, this.labels.cells, { name: "sans" });

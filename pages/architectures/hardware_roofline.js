@@ -69,14 +69,20 @@ export class RoofPicture {
     return this.devices.find(({ id }) => id === this.host.settings.machine_device) ?? this.devices[0];
   }
 
+  /** So many tokens or texts, in words. */
+  said(what, n) {
+    return fill(this.labels[`${what}_${n > 1 ? "many" : "one"}`], { n });
+  }
+
   draw() {
     const { labels, states, batches, batch, device } = this, state = states[this.place];
     this.tokens.set(0, states.length - 1, 1, this.place, fill(labels.tokens_n, { n: state.n }));
     this.texts.set(0, batches.length - 1, 1, batches.indexOf(batch), fill(labels.texts_n, { n: batch }));
     [...this.variants.children].forEach((node, i) => { node.ariaChecked = String(this.devices[i] === device); });
     const read = this.found(readingOf(state), state.n, 1), write = this.found(writingOf(state, batch), batch, batch);
-    this.title.textContent = fill(labels[batch > 1 ? "title_more" : "title_one"], { read: percent(read.share),
-      write: percent(write.share, write.share < 0.1 ? 2 : 1), device: device.short, n: state.n, batch });
+    this.title.textContent = fill(labels[batch > 1 ? "title_more" : "title_one"], {
+      read: percent(read.share), write: percent(write.share, write.share < 0.1 ? 2 : 1), device: device.short,
+      tokens: this.said("token", state.n), batch });
     this.fillTable(read, write);
     this.chart(state, read, write);
   }
@@ -112,7 +118,7 @@ export class RoofPicture {
   // ---- the chart ----------------------------------------------------------------------------------------------------
 
   chart(state, read, write) {
-    const { svg, host: { em }, device, title } = this;
+    const { svg, host: { em }, device, title, labels } = this;
     svg.style.height = `${fitHeight(svg, 250, 470)}px`;
     const width = svg.clientWidth, height = svg.clientHeight;
     svg.replaceChildren();
@@ -130,13 +136,16 @@ export class RoofPicture {
     this.axes();
     this.zones();
     const places = trail.map(({ intensity }) => [this.x(intensity), this.y(attained(intensity, device))]);
-    draw("path", { class: "trail", d: `M${places.map((place) => place.join(" ")).join("L")}` }, svg);
+    const ridge = [this.x(device.peak / device.bandwidth), this.y(device.peak)];
+    const bend = places[0][0] < ridge[0] && ridge[0] < places.at(-1)[0] ? [ridge] : [];
+    const along = [...places, ...bend].sort((a, b) => a[0] - b[0]);
+    draw("path", { class: "trail", d: `M${along.map((place) => place.join(" ")).join("L")}` }, svg);
     for (const one of this.devices) this.roof(one, one === device);
     for (const [x, y] of places) draw("circle", { class: "step", cx: x, cy: y, r: 0.2 * em }, svg);
     this.names();
     this.mark();
-    this.dot(write, "write", fill(this.labels[this.batch > 1 ? "dot_writes" : "dot_write"], { n: this.batch }));
-    this.dot(read, "read", fill(this.labels[state.n > 1 ? "dot_reads" : "dot_read"], { n: state.n }));
+    this.dot(write, "write", fill(labels.dot_write, { texts: this.said("text", this.batch) }));
+    this.dot(read, "read", fill(labels.dot_read, { tokens: this.said("token", state.n) }));
   }
 
   axes() {
