@@ -49,6 +49,11 @@ class Hardware:
     source: str
 
     @property
+    def short(self) -> str:
+        """Its name without the kind of numbers that its peak is meant for."""
+        return self.name.split(",")[0]
+
+    @property
     def peak(self) -> float:
         """Operations a second."""
         return self.teraflops * 1e12

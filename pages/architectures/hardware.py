@@ -235,7 +235,7 @@ def _predict_reached(page: Lesson, run: Run) -> Prediction:
                              "write": readable(write.intensity), "ridge": readable(ridge)})
 
     return Prediction("hardware_roofline", Number(0.1, 100, unit="%", log=True), truth,
-                      {"name": _name(page, run, read("roofline_model")), "device": device.name,
+                      {"name": _name(page, run, read("roofline_model")), "device": device.short,
                        "tokens": _said(page, "token", n), "texts": _said(page, "text", texts)},
                       ("roofline", config, device, n, texts))
 
@@ -247,7 +247,7 @@ def _roofline(page: Lesson, run: Run) -> Reading:
     devices = built_models.load().hardware
     _show(page, "roofline", "roofline", at=n, batches=list(BATCHES),
           weights=counting.weight_bytes(config, roofline.DTYPE),
-          devices=[{"id": key, "name": one.name, "short": one.name.split(",")[0], "peak": one.peak,
+          devices=[{"id": key, "name": one.name, "short": one.short, "peak": one.peak,
                     "bandwidth": one.bandwidth, "bytes": one.gigabytes * 1e9, "source": one.source}
                    for key, one in devices.items() if key in SETTINGS.each["machine_device"].options],
           states=[_work(config, length) for length in offered],
@@ -256,7 +256,7 @@ def _roofline(page: Lesson, run: Run) -> Reading:
     rates = [roofline.attainable(work, device) / device.peak for work in (read_, write)]
     title = page.label("roofline_said", tokens=_said(page, "token", n), texts=_said(page, "text", texts),
                        read=readable(read_.intensity), reading=percent(rates[0], 1),
-                       write=readable(write.intensity), writing=percent(rates[1], 2), device=device.name)
+                       write=readable(write.intensity), writing=percent(rates[1], 2), device=device.short)
     return Reading(_roofline_lines(page, config, device, n, texts), _roofline_question(page, config, n),
                    [roofline.reading, roofline.writing, roofline.weights_read, roofline.attainable],
                    {"roofline.csv": lambda: _roofline_table(config, offered)},
@@ -286,9 +286,9 @@ def _roofline_lines(page: Lesson, config: ModelConfig, device: Hardware, n: int,
     rate = texts * roofline.attainable(write, device) / write.operations
     size = counting.weight_bytes(config, roofline.DTYPE)
     return [*lines,
-            (page.label("numbers_roofline_ridge", device=device.name),
+            (page.label("numbers_roofline_ridge", device=device.short),
              rf"\frac{{{_power(device.peak)}}}{{{_power(device.bandwidth)}}} = {latex_number(ridge)}"),
-            (page.label("numbers_roofline_rate", device=device.name),
+            (page.label("numbers_roofline_rate", device=device.short),
              rf"{texts} \cdot \frac{{{_power(roofline.attainable(write, device))}}}{{{write.operations}}} = "
              rf"{latex_number(rate)}"),
             (page.label("numbers_roofline_square"),
@@ -310,7 +310,7 @@ def _roofline_question(page: Lesson, config: ModelConfig, n: int) -> Question:
     faster = [min(2 * device.peak, write.intensity * device.bandwidth) / rate,
               min(device.peak, write.intensity * 2 * device.bandwidth) / rate, 1.0]
     return page.question("roofline", [page.label(f"roofline_option_{name}") for name in ("peak", "memory", "room")],
-                         int(np.argmax(faster)), device=device.name, peak=readable(faster[0]),
+                         int(np.argmax(faster)), device=device.short, peak=readable(faster[0]),
                          memory=readable(faster[1]))
 
 
@@ -349,7 +349,7 @@ def _predict_ticks(page: Lesson, run: Run) -> Prediction:
                                     "used": percent(systolic.utilisation(m, n))})
 
     return Prediction("hardware_array", Number(1, MOST_ROWS * MOST_SIDE, near=0.5), truth,
-                      {"n": n, "cells": n * n, "rows": page.label("array_rows" if m > 1 else "array_row", m=m)},
+                      {"n": n, "cells": n * n, "rows": page.label("array_rows_n" if m > 1 else "array_rows_one", n=m)},
                       ("array", m, n))
 
 
