@@ -2,8 +2,8 @@
 Patterson 2009).
 
 A pass lasts at least as long as its operations take at the peak, and as long as the bytes that it moves between memory
-and cores take at the bandwidth. So the device reaches at most min(peak, I · bandwidth) operations a second, where I, the
-arithmetic intensity, is operations over bytes.
+and cores take at the bandwidth. So the device reaches at most min(peak, I · bandwidth) operations a second, where the
+arithmetic intensity I is operations over bytes.
 """
 from dataclasses import dataclass
 
