@@ -37,12 +37,31 @@ class Model:
 
 @dataclass(frozen=True)
 class Hardware:
-    """A device: its peak in 10¹² operations a second and its power in watts, from its data sheet."""
+    """A device: its peak in 10¹² operations a second, its power in watts, the bandwidth and the size of its memory in
+    10⁹ bytes, from its data sheet.
+    """
 
     name: str
     teraflops: float
     watts: float
+    gigabytes_per_second: float
+    gigabytes: float
     source: str
+
+    @property
+    def short(self) -> str:
+        """Its name without the kind of numbers that its peak is meant for."""
+        return self.name.split(",")[0]
+
+    @property
+    def peak(self) -> float:
+        """Operations a second."""
+        return self.teraflops * 1e12
+
+    @property
+    def bandwidth(self) -> float:
+        """Bytes a second between memory and cores."""
+        return self.gigabytes_per_second * 1e9
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 from core.model.config import ModelConfig
 
 PARTS = ("E", "P", "attention", "mlp", "norms", "biases", "output")
+PRODUCTS = ("qkv", "scores", "weighted", "maps_out", "mlp", "output")     # in the order of a pass
 BYTES = {"float32": 4, "bf16": 2, "int8": 1}      # of one number
 # the modules of a forward pass
 _FORWARD = ("transformer", "block", "attention", "positional", "normalisation", "activation")
@@ -58,14 +59,20 @@ def stacks(config: ModelConfig) -> list[tuple[int, int]]:
     return [(config.n_layers, 1)]
 
 
-def norm_count(config: ModelConfig) -> int:
-    """Norms of d features in the whole model: one a sublayer (one for both, where they share it), two in a sandwich;
-    one more at the end of every stack that reads normed vectors, one of the embeddings, one of a head's transform.
+def stack_norms(config: ModelConfig, blocks: int, attentions: int) -> int:
+    """Norms of d features in one stack: one a sublayer (one for both, where they share it), two in a sandwich, and one
+    more at the end of a stack that reads normed vectors.
     """
     feed_forward = 0 if config.d_ff is None or config.shared_norm else 1
-    inside = (sum(blocks * (attentions + feed_forward) for blocks, attentions in stacks(config))
-              * (2 if config.norm_placement == "sandwich" else 1))
-    return inside + (len(stacks(config)) if config.reads_normed else 0) + config.embedding_norm + config.head_transform
+    inside = blocks * (attentions + feed_forward) * (2 if config.norm_placement == "sandwich" else 1)
+    return inside + config.reads_normed
+
+
+def norm_count(config: ModelConfig) -> int:
+    """Norms of d features in the whole model: those of its stacks, one of the embeddings, one of a head's transform.
+    """
+    return (sum(stack_norms(config, *stack) for stack in stacks(config)) + config.embedding_norm
+            + config.head_transform)
 
 
 def parameters_by_part(config: ModelConfig) -> dict[str, int]:
@@ -146,34 +153,60 @@ def rough_parameters(config: ModelConfig) -> int:
     return 12 * config.n_layers * config.d_model ** 2
 
 
-def flops(config: ModelConfig, n_tokens: int, cached: int = 0, n_source: int | None = None) -> dict[str, int]:
-    """Operations of the products in one pass over n_tokens new tokens, after `cached` tokens whose keys and values are
-    cached.
+def lecture_parameters(config: ModelConfig) -> int:
+    """The rule of lecture D, |T| d + 5 L d²: embeddings, and in each block d² for each of W_Q, W_K, W_V, W_1 and W_2.
+    It leaves out W_O and takes d_ff = d.
 
-    projections: 2 a token for each parameter of the attention's maps. scores: 2 h (d_k + d_v) for each pair of a query
-    and a key, masked ones too, as a plain product computes them. mlp: 2 a token for each parameter. output: 2 |V| d a
-    token. An encoder-decoder also reads n_source tokens (n_tokens, if not given; the encoder's work and the
-    cross-attention's keys and values belong to a pass without cached tokens only). Norms, softmax and activations, a
-    fraction of a percent, are left out. The score is the dot product.
+    >>> sizes = dict(vocab_size=2 ** 17, d_model=12_288, n_layers=96, n_heads=96, n_context=2 ** 15)
+    >>> lecture_parameters(ModelConfig(**sizes))       # 7.4 · 10¹⁰
+    74088185856
     """
-    n, pair = n_tokens, 2 * config.n_heads * (config.d_k + config.d_v)
-    operations = {"projections": 0, "scores": 0, "mlp": 0, "output": 2 * n * config.vocab_size * config.d_model}
+    return config.vocab_size * config.d_model + 5 * config.n_layers * config.d_model ** 2
+
+
+def products(config: ModelConfig, n_tokens: int, cached: int = 0, n_source: int | None = None) -> dict[str, int]:
+    """Operations of the matrix products in one pass over n_tokens new tokens, after `cached` tokens whose keys and
+    values are cached, by PRODUCTS.
+
+    qkv, maps_out, mlp: 2 a token for each parameter of the maps. scores, weighted: 2 h d_k and 2 h d_v for each pair of
+    a query and a key, masked ones too, as a plain product computes them. output: 2 |V| d a token, with the head's
+    transform and the classification head, where there are any. An encoder-decoder also reads n_source tokens (n_tokens,
+    if not given; the encoder's work and the cross-attention's keys and values belong to a pass without cached tokens
+    only). The score is the dot product.
+    """
+    n, d, h = n_tokens, config.d_model, config.n_heads
+    writing = h * config.d_v * d
+    operations = dict.fromkeys(PRODUCTS, 0)
+    operations["output"] = 2 * n * d * (config.vocab_size + config.head_transform * d) + 2 * d * config.n_classes
 
     def add(blocks: int, length: int, keys: int) -> None:
-        operations["projections"] += blocks * 2 * length * attention_parameters(config)
-        operations["scores"] += blocks * pair * length * keys
+        operations["qkv"] += blocks * 2 * length * (attention_parameters(config) - writing)
+        operations["scores"] += blocks * 2 * h * config.d_k * length * keys
+        operations["weighted"] += blocks * 2 * h * config.d_v * length * keys
+        operations["maps_out"] += blocks * 2 * length * writing
         operations["mlp"] += blocks * 2 * length * mlp_parameters(config)
 
     add(config.n_layers, n, cached + n)
     if config.kind == "encoder-decoder":
         source = n if n_source is None else n_source
-        reading = config.n_kv_heads * config.d_model * (config.d_k + config.d_v)
-        operations["projections"] += config.n_layers * 2 * (n * (attention_parameters(config) - reading)
-                                                            + (0 if cached else source * reading))
-        operations["scores"] += config.n_layers * pair * n * source
+        reading = config.n_kv_heads * d * (config.d_k + config.d_v)
+        operations["qkv"] += config.n_layers * 2 * (n * (attention_parameters(config) - reading - writing)
+                                                    + (0 if cached else source * reading))
+        operations["scores"] += config.n_layers * 2 * h * config.d_k * n * source
+        operations["weighted"] += config.n_layers * 2 * h * config.d_v * n * source
+        operations["maps_out"] += config.n_layers * 2 * n * writing
         if not cached:
             add(config.n_encoder_layers, source, source)
     return operations
+
+
+def flops(config: ModelConfig, n_tokens: int, cached: int = 0, n_source: int | None = None) -> dict[str, int]:
+    """The operations of `products` in four groups: the maps of attention, what every pair of tokens takes, the
+    feed-forward part, and the output. Norms, softmax and activations, a few percent at most, are in `elementwise`.
+    """
+    found = products(config, n_tokens, cached, n_source)
+    return {"projections": found["qkv"] + found["maps_out"], "scores": found["scores"] + found["weighted"],
+            "mlp": found["mlp"], "output": found["output"]}
 
 
 def weight_bytes(config: ModelConfig, dtype: str) -> int:

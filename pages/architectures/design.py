@@ -330,6 +330,9 @@ def _lines(page: Lesson, config: ModelConfig, parts: dict[str, int], n: int) -> 
               f"{' + '.join(map(str, counts))} = {total}"),
              (page.label("numbers_rough", core=grouped(core)),
               rf"12\, L\, d^2 = 12 \cdot {config.n_layers} \cdot {d}^2 = {rough}"),
+             (page.label("numbers_lecture", factor=readable(total / counting.lecture_parameters(config))),
+              rf"|T|\, d + 5\, L\, d^2 = {config.vocab_size} \cdot {d} + 5 \cdot {config.n_layers} \cdot {d}^2 = "
+              rf"{counting.lecture_parameters(config)}"),
              (page.label("numbers_attention"), _attention_line(config)),
              (page.label("numbers_flops", n=n),
               rf"{' + '.join(map(str, work))} = {sum(work)}, \qquad "

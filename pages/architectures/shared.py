@@ -16,6 +16,8 @@ from core.learning.modifications import VARIANTS
 
 PREFIX = "architectures_"
 SHARED_CSS = Path(__file__).with_suffix(".css")      # of the pictures
+# whose pass the views of the hardware count: the chosen model, or a preset that writes
+MACHINE_MODELS = "own", "gpt2", "gpt3", "llama-7b", "llama2-70b"
 SETTINGS = Settings("architectures", {
     "view": view_setting("architectures"),
     "design": Setting("stories"),                     # see designs.py
@@ -35,8 +37,19 @@ SETTINGS = Settings("architectures", {
     "pair": Setting("en_de", options=("en_de", "en_fr")),
     "parameters": Setting(175.0, low=1e-6, high=1e5), # of the calculator, in billions
     "tokens": Setting(300.0, low=1e-6, high=1e6),     # likewise
-    "hardware": Setting("a100", options=("p100", "v100", "a100", "h100")),
+    "hardware": Setting("a100", options=("p100", "v100", "a100", "h100", "tpu_v4")),
     "share": Setting(40, low=1, high=100),            # utilisation of the hardware's peak in training, %
+    "machine": Setting("pass", options=("pass", "roofline", "array")),
+    "pass_model": Setting("own", options=MACHINE_MODELS),
+    "machine_length": Setting(0, low=0),              # tokens that are read; 0: the prompt's
+    "roofline_model": Setting("gpt3", options=MACHINE_MODELS),
+    "machine_context": Setting(2048, low=1),          # tokens that are read at once, or written one by one
+    "machine_batch": Setting(1, low=1, high=1024),    # texts that are written at the same time
+    "machine_device": Setting("h100", options=("v100", "a100", "h100", "tpu_v4")),
+    "machine_rows": Setting(3, low=1, high=8),        # of the matrix that flows through the array
+    "machine_side": Setting(3, low=3, high=4),        # of the array, in cells
+    "machine_tick": Setting(0, low=0),
+    "machine_cell": Setting(""),                      # "row,column" of the cell that is opened; "": none
     "blank_text": Setting("The little dog was very [sad] because he lost his bone."),
     "blank_way": Setting("own", options=("own", "chance")),
     "blank_seed": Setting(0, low=0, high=9999),

@@ -1,11 +1,13 @@
 """What the places of the lectures' ideas (assets/teaching/ideas.tsv) show with the model that they open."""
 import pytest
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 from core.analysis import stream_and_heads
 from core.app.base import prose, tables
 from core.app.compute import cache
 from core.app.state.dice import Dice
+from core.cost import elementwise
 from core.evaluation import confidence
 from core.language import word_order
 from core.language.futures import futures
@@ -46,6 +48,15 @@ def test_one_vector_for_both_makes_tokens_match_themselves():
     block, own = there.trace.blocks[int(settings["layer"])], torch.arange(len(there.token_ids))
     matched, alike = ((block.Q[head] @ keys.T).argmax(-1) == own for keys in (block.K[head], block.Q[head]))
     assert matched.double().mean() < 0.1 and alike.double().mean() > 0.9
+
+
+@shows("D13")
+def test_less_than_a_hundredth_of_a_pass_is_no_matrix_product():
+    there = opening()
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        there.model(torch.tensor(there.token_ids))
+    rest = sum(elementwise.elementwise(there.model.config, len(there.token_ids)).values())
+    assert 0 < rest < 0.01 * counter.get_total_flops()
 
 
 @shows("D5")

@@ -13,6 +13,9 @@ from tests.helpers.messages import given, unpacked
 
 VIEW_KEY = {"heads": "heads_panel"}      # the setting that picks a view, where it is not "<lesson>_view"
 WHOLE = {"overview", "next_token"}       # lessons of one view
+# the questions of further pictures of a view: the view, and the setting that leads to the picture
+PICTURES = {("architectures", "hardware_roofline"): ("hardware", {"architectures_machine": "roofline"}),
+            ("architectures", "hardware_array"): ("hardware", {"architectures_machine": "array"})}
 
 
 def all_asked() -> list[tuple[str, str]]:
@@ -23,8 +26,9 @@ def all_asked() -> list[tuple[str, str]]:
 
 def ask(lesson: str, name: str, **query: str) -> AppTest:
     """The page of a view whose question waits, as a link opens it."""
+    name, settings = PICTURES.get((lesson, name), (name, {}))
     view = {} if lesson in WHOLE else {VIEW_KEY.get(lesson, f"{lesson}_view"): name}
-    at = open_at(lesson, ask="true", **view, **query)
+    at = open_at(lesson, ask="true", **view, **settings | query)
     assert fine(at), [e.value for e in (*at.exception, *at.error)]
     return at
 

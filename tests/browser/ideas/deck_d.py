@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 import torch
 from playwright.sync_api import Page
+from torch.utils.flop_counter import FlopCounterMode
 
+from core.app.base import prose
+from core.learning import backprop
 from core.model.checkpoints import BUNDLED as MODELS
 from tests.browser.ideas import formulas, seen
 from tests.claims.passes import opening
@@ -42,6 +45,105 @@ def one_matrix_of_rank_d_k_gives_the_product(page: Page) -> None:
     [one], [biases], [product] = ([numbers_in(line.split("=")[-1])[-1] for line in formulas if line.startswith(start)]
                                   for start in ("x_{25} (W_Q", "x_{25} W_Q", "q_{25}"))
     assert one + biases == pytest.approx(product, abs=1e-3)
+
+
+@seen("D2")
+def the_code_is_undone_but_for_a_few_letters(page: Page) -> None:
+    pairs = page.locator(".lm_cipher .lines .pair")
+    pairs.first.wait_for()
+    secret = prose.load("language_models").section("secret").strip()
+    true, given, read = ([sign.lower() for sign in signs if sign.isalpha()] for signs in (
+        secret, *("".join(pairs.locator(f".{name}").all_inner_texts()) for name in ("given", "read"))))
+    right, kept = (sum(map(str.__eq__, true, signs)) for signs in (read, given))
+    assert len(true) == len(read) > 80 and right >= 0.9 * len(true) and kept < 0.2 * len(true)
+    assert page.locator(".lm_cipher .lines .pair.wrong").count() == len(true) - right
+
+
+@seen("D11")
+def the_derivative_of_a_weight_is_found_three_times(page: Page) -> None:
+    x, W, V = np.split(np.array(backprop.drawn(0)), [2, 6])
+    W, V = W.reshape(2, 2), V.reshape(2, 3)
+
+    def loss(nudge: float) -> float:
+        z = x @ (W + nudge * np.array([[0, 1], [0, 0]]))
+        u = np.tanh(z) @ V
+        return float(np.log(np.exp(u).sum()) - u[0])
+
+    slope = (loss(1e-5) - loss(-1e-5)) / 2e-5
+    line = page.locator(".instrument .lines .line").first
+    assert value_of(line.locator(".result").inner_text().lstrip("= ")) == pytest.approx(slope, abs=1e-4)
+    factors = [value_of(factor) for factor in line.locator(".factor span").all_inner_texts()]
+    assert len(factors) > 1 and math.prod(factors) == pytest.approx(slope, abs=1e-3)
+    found = [value_of(number) for number in re.findall(r": (−?\d\.\d{4})", page.locator(".checks").inner_text())[:2]]
+    assert found == pytest.approx([slope, slope], abs=1e-4)
+    opened = line.locator("button.factor.back").first
+    opened.click()
+    page.locator(".instrument .lines .line").nth(1).wait_for()
+
+
+@seen("D12")
+def the_slides_sizes_are_counted_and_its_rule_says_less_than_half(page: Page) -> None:
+    d, L, tokens, window = 2 ** 13 + 2 ** 12, 96, 2 ** 17, 2 ** 15
+    block = 4 * d * d + 2 * d * 4 * d + 4 * d + (4 * d + d) + 4 * d      # maps, biases, two norms
+    counted, rule = (tokens + window) * d + L * block + 2 * d, tokens * d + 5 * L * d * d
+    lines = [formula.replace("{,}", "") for formula in formulas(page)]
+    assert lines[0].endswith(f"= {counted}") and counted == pytest.approx(1.76e11, rel=0.01)
+    [lecture] = [line for line in lines if "|T|" in line]
+    assert lecture.endswith(f"= {rule}") and rule == pytest.approx(7.4e10, rel=0.01)
+
+
+@seen("D13")
+def a_sliver_of_a_pass_is_no_matrix_product(page: Page) -> None:
+    there = opening()
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        there.model(torch.tensor(there.token_ids))
+    parts = page.locator(".pass .mark.products")
+    values, wide = ([float(part.get_attribute("data-value")) for part in parts.all()],
+                    [float(part.locator("rect").get_attribute("width")) for part in parts.all()])
+    assert len(values) == 6 and sum(values) == counter.get_total_flops()
+    sliver, whole = (float(page.locator(selector).get_attribute("width")) for selector in (".pass .part.rest", ".pass"))
+    assert sum(wide) + sliver == pytest.approx(whole) and 0 < sliver < 0.01 * whole
+    said = page.locator(".instrument .title").inner_text()
+    assert value_of(said.split("%")[0]) == pytest.approx(100 * (1 - sliver / whole), abs=0.006)
+
+
+@seen("D33")
+def reading_stands_under_the_roof_and_writing_on_the_slope(page: Page) -> None:
+    weights, token, pair = 2 * 174_604_259_328, 96 * 2 * 12_288 * 2, 96 * 4 * 12_288
+    work, moved = 2 * 174.6e9 + 2048 * pair, weights + 2048 * token
+    (read, write), rates = ([float(page.locator(f".roof .dot.{kind}").get_attribute(name))
+                             for kind in ("read", "write")] for name in ("data-intensity", "data-rate"))
+    assert write == pytest.approx(work / moved, rel=0.01) and read == pytest.approx(2048, rel=0.01)
+    assert rates == pytest.approx([989e12, 3.35e12 * work / moved], rel=0.01)
+    speed = page.locator(".instrument tr.speed td.write").inner_text()
+    assert value_of(speed) == pytest.approx(5 / (moved / 3.35e12), rel=0.01), "on the five that hold it"
+
+
+@seen("D34")
+def each_cell_adds_its_product_to_the_sum_from_above(page: Page) -> None:
+    X, W = ([[value_of(cell) for cell in row.locator("td").all_inner_texts()]
+             for row in page.locator(f".matrices table.{name} tr").all()] for name in "xw")
+    Y, working = np.array(X) @ np.array(W), page.locator(".array .cell.on")
+    at = {tuple(map(int, cell.get_attribute("data-cell").split(","))): cell for cell in working.all()}
+    assert set(at) == {(i, j) for i in range(3) for j in range(3) if 0 <= 3 - i - j <= 2}       # tick 4: row 3 − i − j
+    for (i, j), cell in at.items():
+        sums = value_of(cell.locator(".sum").text_content().strip("= ↓"))
+        assert sums == sum(X[3 - i - j][k] * W[k][j] for k in range(i + 1))
+    left = page.locator(".array text.value.y").all_text_contents()
+    assert [value_of(text.split("=")[1]) for text in left] == [Y[1, 0], Y[0, 1]]
+    page.locator(".instrument .bar .buttons button").last.click()
+    page.locator(".instrument .title", has_text="the last").wait_for()
+    done = [value_of(cell) for cell in page.locator(".matrices table.y td").all_inner_texts()]
+    assert done == Y.flatten().tolist()
+
+
+@seen("D35")
+def four_models_say_how_much_energy_they_took(page: Page) -> None:
+    known = {"GPT-3": 1287, "OPT": 356, "BLOOM": 433, "LLaMA": 449}      # MWh, each from its paper
+    page.locator(".st-key-architectures_timeline .mark-symbol path").first.wait_for(state="attached")
+    marks = page.locator(".st-key-architectures_timeline .mark-symbol path[aria-label]")
+    said = marks.evaluate_all("(marks) => marks.map((mark) => mark.ariaLabel)")
+    assert {name: sum(name in each for each in said) for name in known} == dict.fromkeys(known, 1), said
 
 
 @seen("D14")

@@ -113,13 +113,24 @@ def test_the_cache_is_as_large_as_the_one_that_generation_keeps(config):
 @pytest.mark.parametrize("design", [dict(), dict(n_kv_heads=2), dict(activation="swiglu", d_k=8, d_v=4),
                                     dict(kind="encoder", d_ff=None, tied_embeddings=False),
                                     dict(kind="encoder-decoder", n_encoder_layers=2, n_kv_heads=2),
-                                    dict(norm_placement="sandwich", positions="alibi")], ids=str)
+                                    dict(norm_placement="sandwich", positions="alibi"),
+                                    dict(kind="encoder", head_transform=True, unembedding_bias=True)], ids=str)
 def test_operations_are_those_that_torch_counts(design):
     config = ModelConfig(**SIZES | design)
     model, crossed = Transformer(config), config.kind == "encoder-decoder"
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         model(torch.zeros(11, dtype=torch.long), source_ids=torch.zeros(7, dtype=torch.long) if crossed else None)
     assert counter.get_total_flops() == sum(counting.flops(config, 11, n_source=7).values())
+
+
+def test_the_parts_of_the_products_by_hand():
+    """d = 24, h = 4, d_k = d_v = 6, d_ff = 96, |V| = 60, L = 3, N = 5; a head of 3 classes reads one vector."""
+    config = ModelConfig(**SIZES, n_classes=3)
+    found = counting.products(config, 5)
+    assert found == {"qkv": 2 * 5 * 3 * 24 * 24 * 3, "scores": 2 * 25 * 6 * 4 * 3, "weighted": 2 * 25 * 6 * 4 * 3,
+                     "maps_out": 2 * 5 * 24 * 24 * 3, "mlp": 2 * 5 * 2 * 24 * 96 * 3,
+                     "output": 2 * 5 * 24 * 60 + 2 * 24 * 3}
+    assert tuple(found) == counting.PRODUCTS and sum(counting.flops(config, 5).values()) == sum(found.values())
 
 
 def test_a_token_after_cached_ones_is_what_the_whole_costs_more():

@@ -157,6 +157,10 @@ def test_the_numbers_of_a_design_hold_on_a_calculator(design: str):
     assert sum(map(whole, sums[1].split(" + "))) == whole(sums[2]) == counting.n_parameters(config)
     rough = re.search(r"12 \\cdot (\d+) \\cdot (\d+)\^2 = ([\d\\,]+)", lines[1])
     assert 12 * int(rough[1]) * int(rough[2]) ** 2 == whole(rough[3])
+    lecture = re.fullmatch(r"\|T\|.+ = (\d+) \\cdot (\d+) \+ 5 \\cdot (\d+) \\cdot (\d+)\^2 = (\d+)", lines.pop(2))
+    size, d, blocks, width, rule = map(int, lecture.groups())
+    assert (size, d, blocks) == (config.vocab_size, config.d_model, config.n_layers)
+    assert rule == size * d + 5 * blocks * width ** 2
     for left, right in re.findall(r"= ([\d\\ ()+cdot]+?) = (\d+(?:\\,\d+)*)", lines[2]):
         assert eval(left.replace(r"\cdot", "*")) == whole(right)
     terms, total, ratio = re.match(r"([\d\\, +]+) = ([\d\\,]+), \\qquad .+ = ([\d.]+)$", lines[3]).groups()

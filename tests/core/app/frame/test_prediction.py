@@ -10,7 +10,17 @@ from core.app.classroom.guesses import Cell, Number, Options, Place, Word
 from core.app.frame import prediction
 from tests.helpers.lessons import fine, open_at
 from tests.helpers.messages import given
-from tests.helpers.predictions import all_asked, ask, commit, modes, question, reads_prompt, some_guess, words_on
+from tests.helpers.predictions import (
+    PICTURES,
+    all_asked,
+    ask,
+    commit,
+    modes,
+    question,
+    reads_prompt,
+    some_guess,
+    words_on,
+)
 
 HOSTILE = (None, True, -1, 99, 2.5, "1", "x" * 10**6, [], {}, math.nan, math.inf)
 
@@ -45,7 +55,7 @@ def test_a_word_is_one_line_that_any_text_can_hold():
 
 @pytest.mark.parametrize("entry", catalogue.existing(), ids=lambda entry: entry.id)
 def test_every_view_asks(entry):
-    asked = [name for lesson, name in all_asked() if lesson == entry.id]
+    asked = [name for lesson, name in all_asked() if lesson == entry.id and (lesson, name) not in PICTURES]
     assert sorted(asked) == sorted(entry.views) if entry.views else len(asked) == 1
 
 

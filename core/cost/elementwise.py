@@ -1,0 +1,110 @@
+"""The operations of a pass beside its matrix products: norms, softmax, activations, and sums of single numbers.
+
+Each sum, product, quotient or comparison of two numbers, and each exp, tanh, erf or square root, is one operation. To
+pick numbers (a row of E, what a mask hides) is none; nor are the tables that are known before a pass, such as sines and
+the slopes of ALiBi. Symbols as in core.model.config.
+"""
+from core.cost.counting import attention_biases, mlp_biases, stack_norms, stacks
+from core.model.activation import GATE_CURVES
+from core.model.config import ModelConfig
+
+PARTS = ("norms", "softmax", "activation", "additions")
+# of one number: max(0, x); ½ x (1 + erf(x / √2)); ½ x (1 + tanh(√(2/π) (x + 0.044715 x x x))); x / (1 + exp(−x))
+CURVES = {"relu": 1, "gelu": 5, "gelu_tanh": 9, "swish": 4}
+
+
+def norm(config: ModelConfig, width: int, kind: str = "") -> int:
+    """One norm of a vector: its mean and what is left of it (LayerNorm), the mean square, ε, the root, the quotient,
+    the gain, and the bias where there is one.
+    """
+    shift = 2 * width if (kind or config.norm) == "layernorm" else 0
+    return shift + 4 * width + 2 + (width if config.norm_bias else 0)
+
+
+def softmax(n: int) -> int:
+    """One softmax over n numbers: the largest, the differences from it, their exponentials, the sum, the quotients."""
+    return 5 * n - 2
+
+
+def activation(config: ModelConfig) -> int:
+    """One number's activation, and the product with its gate's second projection."""
+    return CURVES[_curve(config)] + config.gated
+
+
+def _curve(config: ModelConfig) -> str:
+    return GATE_CURVES.get(config.activation, config.activation)
+
+
+def elementwise(config: ModelConfig, n_tokens: int, cached: int = 0, n_source: int | None = None) -> dict[str, int]:
+    """Operations beside the products in one pass over n_tokens new tokens after `cached` ones, by PARTS; as
+    `counting.products`, with the same arguments.
+
+    norms: those of the stream, and of queries and keys. softmax: that of the scores, with their division by √d_k, and
+    that of the logits. activation: of the feed-forward part. additions: residual sums, biases, and what positions
+    add or turn.
+    """
+    operations, source = dict.fromkeys(PARTS, 0), n_tokens if n_source is None else n_source
+    *encoder, decoder = stacks(config)
+    _add_stack(config, operations, decoder, n_tokens, cached + n_tokens)
+    if encoder:
+        _add_cross(config, operations, n_tokens, 0 if cached else source, source)
+        if not cached:
+            _add_stack(config, operations, encoder[0], source, source)
+    _add_ends(config, operations, n_tokens)
+    return operations
+
+
+def _add_stack(config: ModelConfig, operations: dict[str, int], stack: tuple[int, int], n: int, keys: int) -> None:
+    """What n new tokens take in one stack (its blocks, the attentions of each), but for what is the cross-attentions'
+    own.
+    """
+    (blocks, attentions), feed_forward = stack, config.d_ff is not None
+    operations["norms"] += n * (stack_norms(config, *stack) * norm(config, config.d_model)
+                                + blocks * _query_norms(config, config.n_heads + config.n_kv_heads))
+    operations["softmax"] += blocks * _weights(config, n, keys)
+    operations["activation"] += n * blocks * (config.d_ff or 0) * activation(config)
+    kept = 2 if config.norm_placement == "deepnorm" else 1      # the stream is multiplied by α, then added
+    summed = (attentions + feed_forward) * kept * config.d_model + attention_biases(config) + mlp_biases(config)
+    operations["additions"] += n * blocks * summed + _positions(config, blocks, n, keys)
+
+
+def _query_norms(config: ModelConfig, vectors: int) -> int:
+    """The norms of so many queries or keys of one token, in a model that has them."""
+    return vectors * norm(config, config.d_k, "rmsnorm") if config.qk_norm else 0
+
+
+def _weights(config: ModelConfig, n: int, keys: int) -> int:
+    """The softmax of every query's scores in one block, and their division by √d_k."""
+    return config.n_heads * n * (softmax(keys) + config.scale_scores * keys)
+
+
+def _positions(config: ModelConfig, blocks: int, n: int, keys: int) -> int:
+    """What positions add to the stream or to the scores of a stack, or the products and sums that turn its queries and
+    keys: three for each number of a pair.
+    """
+    turned = 3 * n * blocks * (config.n_heads + config.n_kv_heads) * config.rotary_width
+    biased = blocks * config.n_heads * n * keys
+    return {"learned": n * config.d_model, "sinusoidal": n * config.d_model, "rotary": turned, "alibi": biased,
+            "relative": biased}.get(config.positions, 0)
+
+
+def _add_cross(config: ModelConfig, operations: dict[str, int], n: int, read: int, source: int) -> None:
+    """What is the cross-attentions' own: the weights of n tokens over the source, and their biases and norms, those of
+    keys and values for `read` source tokens.
+    """
+    reading = config.n_kv_heads * (config.d_k + config.d_v) if config.attention_bias else 0
+    operations["softmax"] += config.n_layers * _weights(config, n, source)
+    operations["norms"] += config.n_layers * (n * _query_norms(config, config.n_heads)
+                                              + read * _query_norms(config, config.n_kv_heads))
+    operations["additions"] += config.n_layers * (n * (attention_biases(config) - reading) + read * reading)
+
+
+def _add_ends(config: ModelConfig, operations: dict[str, int], n: int) -> None:
+    """What stands before the first block and after the last one."""
+    d = config.d_model
+    operations["norms"] += n * (config.embedding_norm + config.head_transform) * norm(config, d)
+    operations["softmax"] += n * softmax(config.vocab_size)
+    operations["activation"] += n * config.head_transform * d * CURVES[_curve(config)]
+    operations["additions"] += n * ((config.embedding_scale != 1) * d + (config.n_token_types > 0) * d
+                               + config.head_transform * d + config.unembedding_bias * config.vocab_size)
+    operations["additions"] += config.n_classes
