@@ -22,9 +22,9 @@ class Unreachable(Exception):
 class Bounds:
     """What a store takes at most: classes, phones that answer in one class, answers in one class."""
 
-    classes: int = 60
+    classes: int = 300
     phones: int = 400
-    answers: int = 20_000
+    answers: int = 10_000
 
 
 USUAL = Bounds()

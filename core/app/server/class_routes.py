@@ -37,7 +37,7 @@ MOST_ANSWER_BYTES = 2_000
 MOST_CONNECTIONS = 3_000
 # Of codes that do not exist, from one address, behind which a school may stand; of all addresses together.
 WRONG, WRONG_OF_ALL = Rate(a_minute=30, at_once=60), Rate(a_minute=200, at_once=300)
-OPENED = Rate(a_minute=2, at_once=12)               # classes, from one address
+OPENED = Rate(a_minute=6, at_once=30)               # classes, from one address
 ANSWERED = Rate(a_minute=60, at_once=20)            # answers of one phone
 WISHED = Rate(a_minute=240, at_once=60)             # wishes of one class's teacher
 _EVENTS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}

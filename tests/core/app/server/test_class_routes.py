@@ -20,7 +20,7 @@ PHONE = "0" * 32
 def client(monkeypatch):
     monkeypatch.setenv(deployment.CLASSES, "")
     class_routes.classes.cache_clear()
-    for name, rate in (("WRONG", Rate(30, 60)), ("WRONG_OF_ALL", Rate(200, 300)), ("OPENED", Rate(2, 12)),
+    for name, rate in (("WRONG", Rate(30, 60)), ("WRONG_OF_ALL", Rate(200, 300)), ("OPENED", Rate(6, 30)),
                        ("ANSWERED", Rate(60, 20)), ("WISHED", Rate(240, 60))):
         monkeypatch.setattr(class_routes, name, rate)
     with TestClient(Starlette(routes=class_routes.routes())) as client:
@@ -103,7 +103,7 @@ def test_floods_end_in_a_refusal(client, room):
     assert answered[:20] == [200] * 20 and 429 in answered
     assert answer(client, code, phone="1" * 32).status_code == 200          # another phone is free
     assert 429 in [act(client, code, key, "close").status_code for _ in range(70)]
-    assert 429 in [client.post("/class").status_code for _ in range(15)]
+    assert 429 in [client.post("/class").status_code for _ in range(35)]
 
 
 def test_the_log_holds_no_answers(client, room, caplog):
