@@ -81,6 +81,7 @@ class Classes:
         self.store = store
         self._there: dict[str, Counter[str]] = {}       # the phones that are connected here, by code
         self._seeing: asyncio.Task | None = None
+        self.leaving: set[asyncio.Task] = set()
         self._revealed: dict[tuple[str, int], dict] = {}    # (code, version) -> what a revealed question shows
 
     async def open(self) -> tuple[str, str]:
@@ -330,7 +331,9 @@ class _Presence:
     async def __aexit__(self, *_) -> None:
         if self._voter and self._classes._left(self._code, self._voter):
             # the connection is gone, and with it the task that runs here
-            asyncio.create_task(self._see(0))
+            task = asyncio.create_task(self._see(0))
+            self._classes.leaving.add(task)             # a task that nobody holds may be collected
+            task.add_done_callback(self._classes.leaving.discard)
 
     async def _see(self, at: float) -> None:
         with contextlib.suppress(Unreachable):      # it is seen again a little later

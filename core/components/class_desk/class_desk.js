@@ -61,6 +61,8 @@ export class Desk {
   /** Hear of the class that is open now. */
   follow(name) {
     this.quiet?.();
+    clearInterval(this.following);
+    this.isFollowed = this.isFrozen = false;
     this.name = name;
     this.shown = null;
     this.link = name ? linkTo(this.data.code, this.data.key, this.data.address) : null;
