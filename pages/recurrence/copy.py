@@ -180,7 +180,9 @@ def _lines(page: Lesson, task: Recall, records: list[RecallRecord]) -> list[tupl
              (page.label("numbers_bits", k=task.n_remembered),
               rf"k \log_2 {N_SYMBOLS} = {task.n_remembered} \cdot 3 = {3 * task.n_remembered}\ \text{{bits}}"),
              (page.label("numbers_distance"),
-              rf"T + k = {task.most_delay} + {task.n_remembered} = {task.most_delay + task.n_remembered}")]
+              rf"T + k = {task.most_delay} + {task.n_remembered} = {task.most_delay + task.n_remembered}"),
+             (page.label("numbers_waits"),
+              rf"T + 2k = {task.most_delay} + 2 \cdot {task.n_remembered} = {task.n_context}, \qquad 1")]
     lines.append((page.label("numbers_sizes"), _by_network(page, _sizes(task))))
     if records and records[-1].step:
         means = {name: latex_number(np.mean(values)) for name, values in records[-1].accuracy.items()}

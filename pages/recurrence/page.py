@@ -1,7 +1,8 @@
 """From recurrence to attention: why the transformer has no loop over its tokens."""
 from core.app.frame import lesson, views
-from pages.recurrence import bottleneck, copy, gradient, serial, unrolled
+from pages.recurrence import bottleneck, copy, gates, gradient, serial, unrolled
 from pages.recurrence.shared import SETTINGS
 
 views.draw(lesson.open_lesson("recurrence"), SETTINGS,
-           {"unrolled": unrolled, "gradient": gradient, "serial": serial, "copy": copy, "bottleneck": bottleneck})
+           {"unrolled": unrolled, "gradient": gradient, "serial": serial, "copy": copy, "bottleneck": bottleneck,
+            "gates": gates})

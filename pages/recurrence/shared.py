@@ -10,6 +10,7 @@ from core.app.state import reader
 from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.figures import lines as figures
 from core.figures.lines import Axis
+from core.learning.gate_merging import STAGES
 from core.learning.recurrent_cells import ACTIVATIONS, GATES, MATRICES
 
 PREFIX = "recurrence_"
@@ -28,6 +29,8 @@ SETTINGS = Settings("recurrence", {
     "layer": Setting(0, low=0, high=2),
     "backward": Setting(False),           # the picked strip's direction
     "seed": Setting(0, low=0, high=99),
+    "merged": Setting("gru", options=STAGES[1:]),       # into what the LSTM's gates are merged
+    "part": Setting("f", options=("f", "i", "g", "o", "state", "shown")),      # of a cell, by its place in the LSTM
     "norm": Setting(1.0, low=0.5, high=2.0),
     "matrix": Setting("orthogonal", options=MATRICES),
     "activation": Setting("tanh", options=ACTIVATIONS),

@@ -50,13 +50,13 @@ def network(run: Run, kind: str, n_layers: int, both: bool, seed: int) -> list[l
     """The untrained network over the prompt, shared by all readers."""
     def make() -> list[list[Steps]]:
         X = inputs(run)
-        return recurrent_cells.stack(_cells(X.shape[1], kind, n_layers, both, seed), X)
+        return recurrent_cells.stack(cells(X.shape[1], kind, n_layers, both, seed), X)
 
     return cache.result(run.key("recurrence unrolled", kind, n_layers, both, seed), make,
                         lambda value: 8 * 16 * N_HIDDEN * len(run.token_ids) * sum(map(len, value)))
 
 
-def _cells(d: int, kind: str, n_layers: int, both: bool, seed: int) -> list[list[Cell]]:
+def cells(d: int, kind: str, n_layers: int, both: bool, seed: int) -> list[list[Cell]]:
     return recurrent_cells.random_stack(kind, d, N_HIDDEN, n_layers, 2 if both else 1,
                                         torch.Generator().manual_seed(seed))
 
@@ -76,7 +76,7 @@ def left_of(run: Run, kind: str, both: bool, seed: int, source: int) -> np.ndarr
     def make() -> np.ndarray:
         X = inputs(run)
         silent, shares = X.index_fill(0, torch.tensor(source), 0.0), []
-        for direction, cell in enumerate(_cells(X.shape[1], kind, 1, both, seed)[0]):
+        for direction, cell in enumerate(cells(X.shape[1], kind, 1, both, seed)[0]):
             with_it, without = (recurrent_cells.unroll(cell, x, bool(direction)).h for x in (X, silent))
             apart = (with_it - without).norm(dim=-1)
             shares.append(apart / apart[source].clamp_min(1e-12))

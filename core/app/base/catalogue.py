@@ -108,7 +108,8 @@ _ALL = (
           ("forcing", "backprop", "live", "childhood"), ("tuning", "schedules", "packing", "kepler")),
     Entry("architectures", "use", ("attention", "mlp"),
           ("design", "blank", "translate", "cost"), ("norms", "activations", "hardware", "record")),
-    Entry("recurrence", "use", ("attention",), ("unrolled", "gradient", "serial", "copy", "bottleneck")),
+    Entry("recurrence", "use", ("attention",),
+          ("unrolled", "gradient", "serial", "copy", "bottleneck"), ("gates",)),
     Entry("limits", "use", ("sample",),
           ("facts", "memory", "calibration", "inputs"), ("words", "meaning", "context", "structure")),
 )

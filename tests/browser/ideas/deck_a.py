@@ -1,7 +1,9 @@
 """What is seen of lecture A, idea by idea."""
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,10 +11,13 @@ import torch
 from playwright.sync_api import Page
 
 from core.figures.numbers import probability
+from core.learning.memory_tasks import Recall
 from core.model.intervention import Intervention
 from tests.browser.ideas import formulas, seen
 from tests.claims.passes import opening
 from tests.helpers.messages import numbers_in, value_of
+
+ROOT = Path(__file__).parents[3]
 
 
 @seen("A12")
@@ -132,6 +137,25 @@ def what_was_read_often_is_recited_and_its_twin_is_not(page: Page) -> None:
     said = re.findall(r"(\d+) of (\d+) tokens recited", page.locator(".limits_recital").inner_text())
     (n, whole), (other, of) = ((int(a), int(b)) for a, b in said)
     assert n == whole > 40 and other < 0.1 * of
+
+
+@seen("A38")
+def gates_and_attention_both_reach_far_and_one_reads_all_at_once(page: Page) -> None:
+    said = page.locator("strong", has_text="the share right over 40 blanks").inner_text()
+    shown = {name: float(re.search(rf"{name} ([\d.]+)", said)[1]) / 100 for name in ("attention", "LSTM", "tanh")}
+    ends = recorded_recall()
+    assert shown == pytest.approx({name: ends[name] for name in shown}, abs=6e-4)
+    assert shown["attention"] > shown["LSTM"] > 5 / 8 and shown["tanh"] < 2 / 8, "chance is one in eight"
+    inputs, _ = Recall(4, 40).batch(1, 40, torch.Generator().manual_seed(0))
+    [waits] = [formula for formula in formulas(page) if formula.startswith("T + 2k")]
+    assert waits.split(" = ")[-1].split(", ")[0] == str(inputs.shape[1]) and waits.endswith(" 1")
+
+
+def recorded_recall() -> dict[str, float]:
+    """The share right at the longest delay in the recorded run, as its file has it."""
+    last = json.loads((ROOT / "assets/teaching/recurrence_runs.json").read_text())["runs"]["Recall 4 40 0"][-1]
+    names = {"attention": "attention", "lstm": "LSTM", "rnn": "tanh", "gru": "GRU"}
+    return {names[name]: values[-1] for name, values in last["accuracy"].items()}
 
 
 @seen("A25")

@@ -6,12 +6,20 @@ import re
 
 import numpy as np
 import pytest
+import torch
 from playwright.sync_api import Page, expect
+from torch.nn.functional import cross_entropy
 
+from core.learning import recurrent_cells
+from core.learning.learner import Copying
+from core.learning.placement import PLACEMENTS
+from core.learning.recurrent_cells import Cell
 from core.model.intervention import Intervention
 from tests.browser.ideas import formulas, seen
 from tests.claims.passes import opening
 from tests.helpers.messages import numbers_in, value_of
+from tests.pages.recurrence.test_recurrence import torch_twin
+from tests.pages.residual_stream.test_placement import written_out
 
 
 def headline(page: Page, before: str) -> str:
@@ -59,6 +67,44 @@ def two_directions_and_two_layers_have_weights_of_their_own(page: Page) -> None:
     marks, picked = page.locator(".unrolled").evaluate(
         "({ view }) => [view.strips.map((strip) => view.mark(strip)), view.picked]")
     assert marks == ["¹→", "¹←", "²→", "²←"] and picked["layer"] == 1
+
+
+@seen("C29")
+def two_cells_of_the_same_weights_stand_side_by_side(page: Page) -> None:
+    picture, run = page.locator(".recurrence_gates"), opening()
+    X = run.model.E[torch.tensor(run.token_ids)].detach().double()
+    X = X / X.square().mean(-1, keepdim=True).sqrt()
+    cell = recurrent_cells.random_cell("lstm", X.shape[1], 16, torch.Generator().manual_seed(0))
+    gru = Cell("gru", *(weights[[3, 1, 2]] for weights in (cell.W_x, cell.W_h, cell.b_x, cell.b_h)))
+    with torch.no_grad():
+        _, (_, c) = torch_twin([[cell]], X.shape[1])(X[None, :7])
+        h = torch_twin([[gru]], X.shape[1])(X[None, :7])[1]
+
+    def number(side: int, part: str) -> float:
+        return value_of(picture.locator(".cell").nth(side).locator(f'[data-part="{part}"] .number').text_content())
+
+    assert number(0, "new") == pytest.approx(float(c[0, 0, 0]), abs=6e-4)
+    assert number(1, "new") == pytest.approx(float(h[0, 0, 0]), abs=6e-4)
+    assert number(1, "f") + number(1, "i") == pytest.approx(1, abs=2e-3) != number(0, "f") + number(0, "i")
+    assert picture.locator(".derived").count() == 1 and picture.locator(".cell").nth(1).locator(".derived").count() == 1
+    assert [picture.locator(".cell").nth(side).locator(".blocks i").count() for side in (0, 1)] == [4, 3]
+
+
+@seen("C20")
+def without_norms_the_gradient_is_long_and_pre_norm_learns_first(page: Page) -> None:
+    pre, none, learned, begun = numbers_of(
+        page, "the gradient of the first block",
+        r"length (\S+) with pre-norm and (\S+) without norms.* pre-norm ([\d.]+), post-norm ([\d.]+),")
+    task = Copying()
+    for name, shown in (("pre", pre), ("none", none)):
+        model = PLACEMENTS[name].build(task, 0, n_layers=6)
+        rows = task.rows(64, torch.Generator().manual_seed(1), held_out=False)
+        loss = cross_entropy(written_out(name, model, rows.inputs).flatten(0, 1), rows.targets.flatten(),
+                             ignore_index=-100)
+        slopes = torch.autograd.grad(loss, [*model.blocks[0].parameters()], allow_unused=True)
+        length = math.sqrt(sum(float(slope.square().sum()) for slope in slopes if slope is not None))
+        assert shown == pytest.approx(length, rel=6e-3), name
+    assert none > 100 * pre and learned < 0.05 < 1 < begun < math.log(8)
 
 
 @seen("C17")

@@ -31,7 +31,7 @@ from tests.helpers.lessons import fine
 from tests.helpers.messages import formulas, unpacked
 from tests.helpers.prompts import PROMPTS
 
-VIEWS = ("unrolled", "gradient", "serial", "copy", "bottleneck")
+VIEWS = ("unrolled", "gates", "gradient", "serial", "copy", "bottleneck")
 WORDS = prose.load("recurrence")
 TORCH = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 
