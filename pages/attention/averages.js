@@ -1,6 +1,6 @@
 // Each value vector as a dot whose area is its weight, the hull of all, and their weighted mean inside it; a slider
 // turns the temperature of the scores.
-import { dot, stroke, Surface, write } from "../../core/components/lib/canvas.js";
+import { diamond, dot, shade, stroke, Surface, write } from "../../core/components/lib/canvas.js";
 import { fill, make } from "../../core/components/lib/dom.js";
 import { Instrument, Range } from "../../core/components/lib/instrument.js";
 import { decimals } from "../../core/components/lib/numbers.js";
@@ -9,6 +9,7 @@ import { fitHeight, mounted } from "../../core/components/lib/view.js";
 
 const REACH = 6;        // of log2 τ
 const MOST_NAMES = 14;  // of tokens beside their dots
+const OUTPUT = 9;       // pixels, from the middle of the output's mark to its corners
 
 /** softmax(s / τ) in float64. */
 export function weightsAt(scores, tau) {
@@ -85,18 +86,13 @@ class Average extends Instrument {
     const context = surface.begin(), weights = (this.weights = weightsAt(this.scores, 2 ** log));
     this.trace(context, this.hull);
     context.closePath();
-    context.globalAlpha = 0.1;
-    context.fillStyle = ink("value");
-    context.fill();
-    context.globalAlpha = 1;
-    stroke(context, ink("value-ink"), 1, [4, 3]);
-    context.stroke();
+    shade(context, ink, "value", 0.1);
     stroke(context, ink("attention-ink"), 1.5, [2, 3]);
     this.trace(context, this.path);
     context.stroke();
     this.points.forEach((p, j) => dot(context, ...this.place(p), radiusOf(weights[j]), ink("value"), ink("page")));
     const mean = this.place(this.meanAt(2 ** log)), alpha = Math.max(...weights);
-    this.diamond(context, mean);
+    diamond(context, mean[0], mean[1], OUTPUT, ink("attention"), ink("text"));
     this.names(context, weights, mean);
     surface.canvas.ariaLabel = fill(this.labels.spoken, { tau: tauText(log),
       token: this.tokens[weights.indexOf(alpha)], alpha: decimals(alpha) });
@@ -106,18 +102,6 @@ class Average extends Instrument {
   trace(context, points) {
     context.beginPath();
     for (const p of points) context.lineTo(...this.place(p));
-  }
-
-  /** Draw the output, a diamond. @param {number[]} centre */
-  diamond(context, centre) {
-    const { ink } = this.theme, [x, y] = centre;
-    context.beginPath();
-    for (const [dx, dy] of [[0, -9], [9, 0], [0, 9], [-9, 0]]) context.lineTo(x + dx, y + dy);
-    context.closePath();
-    context.fillStyle = ink("attention");
-    context.fill();
-    stroke(context, ink("text"), 2);
-    context.stroke();
   }
 
   /** Write the output's letter, then the tokens in the order of their weights, where there is room.

@@ -1,6 +1,6 @@
 // Three vectors of two numbers that a hand moves in the plane, or types, and every number on the way to the output of
 // the third.
-import { dot, line, stroke, Surface, write } from "../../core/components/lib/canvas.js";
+import { diamond, dot, line, shade, stroke, Surface, write } from "../../core/components/lib/canvas.js";
 import { button, fill, make, marked } from "../../core/components/lib/dom.js";
 import { Instrument } from "../../core/components/lib/instrument.js";
 import { decimals } from "../../core/components/lib/numbers.js";
@@ -10,6 +10,7 @@ import { attend } from "./three_work.js";
 const REACH = 2.5;          // of a number that the hand can set
 const MARGIN = 0.3;        // of the plane beyond it
 const GRIP = 26;           // pixels from an arrow's end in which the hand takes it
+const OUTPUT = 9;          // pixels, from the middle of the output's mark to its corners
 const SUBSCRIPTS = "₁₂₃";
 
 const rounded = (value) => Math.round(Math.max(-REACH, Math.min(REACH, value)) * 10) / 10;
@@ -178,12 +179,7 @@ class Three extends Instrument {
     context.beginPath();
     for (const { v } of items) context.lineTo(...this.place(v));
     context.closePath();
-    context.globalAlpha = 0.12;
-    context.fillStyle = ink("value");
-    context.fill();
-    context.globalAlpha = 1;
-    stroke(context, ink("value-ink"), 1, [4, 3]);
-    context.stroke();
+    shade(context, ink, "value", 0.12);
     context.setLineDash([]);
   }
 
@@ -223,13 +219,7 @@ class Three extends Instrument {
   /** The output, a diamond. */
   output(out) {
     const { context, theme: { ink }, fontSize } = this, [x, y] = this.place(out);
-    context.beginPath();
-    for (const [dx, dy] of [[0, -9], [9, 0], [0, 9], [-9, 0]]) context.lineTo(x + dx, y + dy);
-    context.closePath();
-    context.fillStyle = ink("attention");
-    context.fill();
-    stroke(context, ink("text"), 2);
-    context.stroke();
+    diamond(context, x, y, OUTPUT, ink("attention"), ink("text"));
     write(context, "a₃", x + 14, y - 11, ink("attention-ink"), "left",
       { font: `700 ${fontSize + 4}px ${ink("font")}`, halo: ink("page") });
   }

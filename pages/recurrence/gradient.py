@@ -122,8 +122,8 @@ def _lines(page: Lesson, norms: dict[str, np.ndarray], norm: float, k: int, bias
     sigma = 1 / (1 + np.exp(-bias))
     return [
         (page.label("numbers_gradient", k=k),
-         rf"\left\lVert \frac{{\partial h_T}}{{\partial h_{{T-{k}}}}} \right\rVert = \left\lVert {last} "
-         rf"\operatorname{{diag}}(\varphi'(a_s))\, W_h \right\rVert = {latex_number(rnn)}"),
+         rf"{_norm('h', 'h', k)} = \left\lVert {last} \operatorname{{diag}}(\varphi'(a_s))\, W_h \right\rVert = "
+         rf"{latex_number(rnn)}"),
         (page.label("numbers_bound"),
          rf"{latex_number(rnn)} \;\le\; \lVert W_h \rVert^{{{k}}} {last} \max_i |\varphi'(a_{{s,i}})| = "
          rf"{latex_operand(norm)}^{{{k}}} \cdot {latex_operand(slopes)} = {latex_number(bound)}"),
@@ -133,12 +133,14 @@ def _lines(page: Lesson, norms: dict[str, np.ndarray], norm: float, k: int, bias
         (page.label("numbers_gates", m=N_HIDDEN),
          rf"\max_i\; o_{{T,i}} \left(1 - \tanh^2 c_{{T,i}}\right) {last} f_{{s,i}} = "
          rf"{latex_number(norms['gates'][k])}"),
-        (page.label("numbers_lstm"),
-         rf"\left\lVert \frac{{\partial h_T}}{{\partial (h, c)_{{T-{k}}}}} \right\rVert = "
-         rf"{latex_number(norms['lstm'][k])}"),
-        (page.label("numbers_attention", k=k), rf"\left\lVert \frac{{\partial z_T}}{{\partial x_{{T-{k}}}}} "
-                                               rf"\right\rVert = {latex_number(norms['attention'][k])}"),
+        (page.label("numbers_lstm"), rf"{_norm('h', '(h, c)', k)} = {latex_number(norms['lstm'][k])}"),
+        (page.label("numbers_attention", k=k), rf"{_norm('z', 'x', k)} = {latex_number(norms['attention'][k])}"),
     ]
+
+
+def _norm(of: str, by: str, k: int) -> str:
+    """‖∂of_T/∂by_{T−k}‖ in LaTeX."""
+    return rf"\left\lVert \frac{{\partial {of}_T}}{{\partial {by}_{{T-{k}}}}} \right\rVert"
 
 
 def _question(page: Lesson, setting: tuple) -> Question:

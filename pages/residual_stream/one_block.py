@@ -11,6 +11,7 @@ import torch
 from core.analysis import one_block
 from core.analysis.arrays import to_numpy
 from core.app.base.markdown import code
+from core.app.compute import cache
 from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.frame.selection_controls import pick, short_list
 from core.app.state import Run, reader
@@ -19,7 +20,7 @@ from core.figures.numbers import grouped, latex_number, readable
 from core.model.block import Block
 from core.model.intervention import Intervention, Patch
 from core.model.normalisation import normalise
-from core.model.trace import BlockTrace
+from core.model.trace import BlockTrace, Trace
 from core.model.transformer import Transformer
 from pages.residual_stream.feed_forward import layer_of
 from pages.residual_stream.shared import PREFIX, attached, read
@@ -73,15 +74,26 @@ def _block(run: Run, model: Transformer, layer: int, patch: tuple[int, int] | No
     ids = run.token_ids
     intervention = Intervention(patches=() if patch is None else (Patch(layer, patch[0], tuple(ids), patch[1]),))
     if model is run.model:
-        return (run.trace if patch is None else run.trace_with(intervention)).blocks[layer]
-    with torch.inference_mode():
-        return model(torch.tensor(ids), intervention).blocks[layer]
+        return run.trace_with(intervention).blocks[layer]
+
+    def make() -> Trace:
+        with torch.inference_mode():
+            return model(torch.tensor(ids), intervention)
+
+    return cache.result(run.key("rewired pass", model.config.norm_placement, intervention), make,
+                        lambda trace: trace.n_bytes).blocks[layer]
+
+
+def _rewired(run: Run, placement: str) -> Transformer:
+    """The run's model with its norms at `placement`, shared by all readers; its weights are those of the model."""
+    return cache.result(run.loaded.key("rewired", placement), lambda: one_block.rewired(run.model, placement),
+                        lambda made: 4 * made.config.d_model)
 
 
 def scene_of(run: Run, exchange: str | None = None) -> Scene:
     """The scene of today's settings."""
     own, order = run.model.config.norm_placement, read("block_order")
-    model = run.model if order in ("own", own) else one_block.rewired(run.model, order)
+    model = run.model if order in ("own", own) else _rewired(run, order)
     position, layer, n = reader.selection().position, layer_of(run), len(run.tokens)
     beside = read("beside")
     if not 0 <= beside < n or beside == position:

@@ -110,6 +110,17 @@ export function stroke(context, colour, width = 1, dash = []) {
   context.setLineDash(dash);
 }
 
+/** Fill the context's closed path with a thin tone of a meaning, and draw its edge dashed.
+    @param {(meaning: string) => string} ink */
+export function shade(context, ink, meaning, opacity) {
+  context.globalAlpha = opacity;
+  context.fillStyle = ink(meaning);
+  context.fill();
+  context.globalAlpha = 1;
+  stroke(context, ink(`${meaning}-ink`), 1, [4, 3]);
+  context.stroke();
+}
+
 /** A text at a point; `halo` is the colour of a rim that sets it off from its background.
     @param {{baseline?: CanvasTextBaseline, font?: string, halo?: string}} options */
 export function write(context, text, x, y, colour, align = "left", options = {}) {
@@ -139,6 +150,17 @@ export function dot(context, x, y, radius, colour, page, hollow = false) {
   context.arc(x, y, radius, 0, 2 * Math.PI);
   context.fillStyle = hollow ? page : colour;
   context.fill();
+  context.stroke();
+}
+
+/** A diamond with a dark rim: a sum of weighted values, which no token stands at. */
+export function diamond(context, x, y, radius, colour, rim) {
+  context.beginPath();
+  for (const [dx, dy] of [[0, -radius], [radius, 0], [0, radius], [-radius, 0]]) context.lineTo(x + dx, y + dy);
+  context.closePath();
+  context.fillStyle = colour;
+  context.fill();
+  stroke(context, rim, 2);
   context.stroke();
 }
 

@@ -169,6 +169,22 @@ def test_the_rows_of_a_block_are_given_for_two_tokens_and_say_what_an_exchange_c
     assert same == {"none": [False] * 8, "mlp": [True] * 8, "attention": [k < before for k in range(8)]}[exchange]
 
 
+def test_a_block_wired_anew_is_built_and_run_once_for_all_readers(monkeypatch):
+    ran, forward = [], Transformer.forward
+
+    def counted(model: Transformer, *inputs, **more):
+        ran.append((id(model), model.config.norm_placement))
+        return forward(model, *inputs, **more)
+
+    cache.clear()
+    monkeypatch.setattr(Transformer, "forward", counted)
+    passes = []
+    for _ in range(2):
+        opened({"view": "block", "beside": "3", "exchange": "attention", "block_order": "post"}, layer="1")
+        passes.append([model for model, placement in ran if placement == "post"])
+    assert passes[0] and passes[1] == passes[0] and len(set(passes[0])) == 1
+
+
 def test_the_feed_forward_part_adds_up_in_numbers():
     lines = formulas(opened({"view": "block"}))
     x, a, total = numbers_in(lines[0])
