@@ -242,6 +242,15 @@ def duplicate_token_score(pattern: Tensor, token_ids: Tensor, looks_ahead: bool 
     return _share_on(pattern, earlier | earlier.mT if looks_ahead else earlier)
 
 
+def looked_at(weights: Tensor, position: int) -> int:
+    """The other position that a query looks at most, by its weights (N,); the first position, where heads that find
+    nothing rest their attention, only in a text of two tokens. For N ≥ 2.
+    """
+    others = weights.clone()
+    others[[position, 0] if len(weights) > 2 else position] = -1
+    return int(others.argmax())
+
+
 LEAST_LOOK = 0.25         # of a query's weight: a head that puts less on the predicted token does not look at it
 
 

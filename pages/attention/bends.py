@@ -5,6 +5,7 @@ import streamlit as st
 
 from core.analysis.mixing import Mixed, mixed
 from core.analysis.one_block import can_be_shown
+from core.analysis.stream_and_heads import looked_at
 from core.app.base.markdown import code
 from core.app.frame import Lesson, Question, Reading, cannot
 from core.app.frame.selection_controls import pick, short_list
@@ -25,9 +26,7 @@ def other(run: Run) -> int:
     i, named = selection(run).position, read("bend_other")
     if 0 <= named < len(run.tokens) and named != i:
         return named
-    row = picked_block(run)[0].pattern[selection(run).head, i].clone()
-    row[[i, 0] if len(row) > 2 else i] = -1         # where heads that find nothing rest their attention
-    return int(row.argmax())
+    return looked_at(picked_block(run)[0].pattern[selection(run).head, i], i)
 
 
 def controls(page: Lesson, run: Run) -> None:
@@ -59,6 +58,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def table(found: Mixed) -> pd.DataFrame:
+    """A row for each mixture: its share, its place in the plane, and how far it is from the average."""
     return pd.DataFrame({"t": found.shares, "along": found.plane[:, 0], "aside": found.plane[:, 1],
                          "away": found.away})
 

@@ -180,14 +180,17 @@ def _lines(page: Lesson, run: Run, results: Experiment, heads: tuple[HeadScaling
         (page.label("scaling_numbers_entropy", n=n),
          rf"\frac{{H}}{{\ln {n}}} = {estimate(results.entropy[0])}\quad\text{{{against}}}\quad "
          rf"{estimate(results.entropy[1])}")]
-    if heads and len(run.token_ids) > 1:
-        chosen, d_k = selection(run), run.model.config.d_k
-        var = heads[chosen.layer].variance[chosen.head]
-        lines.append((page.label("scaling_numbers_head",
-                                 head=head_name(chosen.layer, chosen.head), model=escaped(run.model_name)),
-                      rf"\frac{{\mathrm{{Var}}(q \cdot k)}}{{d_k}} = \frac{{{latex_operand(var)}}}{{{d_k}}} = "
-                      rf"{latex_number(var / d_k)}"))
-    return lines
+    return lines + ([_head_line(page, run, heads)] if heads and len(run.token_ids) > 1 else [])
+
+
+def _head_line(page: Lesson, run: Run, heads: tuple[HeadScaling, ...]) -> tuple[str, str]:
+    """The measured variance of the picked head's products, over d_k."""
+    chosen, d_k = selection(run), run.model.config.d_k
+    var = heads[chosen.layer].variance[chosen.head]
+    return (page.label("scaling_numbers_head", head=head_name(chosen.layer, chosen.head),
+                       model=escaped(run.model_name)),
+            rf"\frac{{\mathrm{{Var}}(q \cdot k)}}{{d_k}} = \frac{{{latex_operand(var)}}}{{{d_k}}} = "
+            rf"{latex_number(var / d_k)}")
 
 
 def _gradient_latex(p: np.ndarray) -> str:

@@ -6,6 +6,7 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from torch import Tensor
 
 from core.analysis import stream_and_heads
@@ -26,7 +27,7 @@ from core.figures.numbers import latex_number, latex_operand, percent, probabili
 from core.figures.residual_stream import two_distributions
 from core.model import attention, checkpoints
 from core.model.intervention import Intervention
-from core.model.trace import BlockTrace
+from core.model.trace import BlockTrace, Trace
 from pages.attention.shared import PREFIX, listed, numbered, own_seed, read, show
 
 # three models that differ in the score alone
@@ -88,35 +89,18 @@ def _asked(page: Lesson, change: Intervention) -> list[str]:
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument; return what it shows."""
     _controls(page, run)
-    chosen, change = selection(run), switched(run)
-    position, name = chosen.position, head_name(chosen.layer, chosen.head)
+    position, change = selection(run).position, switched(run)
     traces = {"before": run.trace, "after": run.trace_with(change)}
     before, after = (trace.logits[position] for trace in traces.values())
     effect = stream_and_heads.effect(before, after, k=SHOWN // 2)
     p, q = next_tokens(before), next_tokens(after)
     title = _title(page, run, change, effect, p, q)
     st.markdown(f"**{title}**")
-    trained = trained_run(score_of(run), run) if change.score is not None else None
-    *columns, last = st.columns(3 if trained is None else 4, gap="small")
-    for column, (which, trace) in zip(columns, traces.items()):
-        with column:
-            _pattern(page, trace.blocks[chosen.layer], chosen.head, run.tokens, which,
-                     page.label(f"pattern_{which}", head=name), position)
-    if trained is not None:
-        with columns[2]:
-            _trained(page, trained, run)
     ids = figures.candidates(p, q, effect.token_ids[effect.before != effect.after].tolist(),
                              SHOWN_PRESENT if reader.present() else SHOWN)
     compared = pd.DataFrame({"token": [run.tokenizer.visible(int(i)) for i in ids], "before": p[ids], "after": q[ids]})
-    guess = guess_of(page, "switches", run, (change, position))
-    with last:
-        st.caption(page.label("bars_caption"))
-        show(two_distributions(compared.token.tolist(), p[ids], q[ids],
-                               (page.label("bars_before"), page.label("bars_after")),
-                               page.label("bars_axis"), reader.theme(), reader.scale(),
-                               CHART_PRESENT if reader.present() else CHART,
-                               None if guess is None else (guess / 100, page.frame_words.label("before_mine"))),
-             "switches_bars")
+    with _patterns(page, run, change, traces):
+        _bars(page, compared, guess_of(page, "switches", run, (change, position)))
     page.note(_note(page, run, change))
     return Reading(_lines(page, run, change, effect), question(page, run),
                    [attention.dot_product_scores, attention.multiplicative_scores, attention.additive_scores,
@@ -125,6 +109,33 @@ def draw(page: Lesson, run: Run) -> Reading:
                     "patterns.csv": lambda: _patterns_table(run, change)},
                    f".st-key-{PREFIX}switches_bars", title, trained_table(page, run),
                    {page.label("pin_switches"): _names(page, change), "KL": readable(effect.kl)})
+
+
+def _patterns(page: Lesson, run: Run, change: Intervention, traces: dict[str, Trace]) -> DeltaGenerator:
+    """Draw the picked head's pattern before and after, and that of a model trained with this score, where there is one;
+    return the column that is left.
+    """
+    chosen = selection(run)
+    trained = trained_run(score_of(run), run) if change.score is not None else None
+    *columns, last = st.columns(3 if trained is None else 4, gap="small")
+    for column, (which, trace) in zip(columns, traces.items()):
+        with column:
+            _pattern(page, trace.blocks[chosen.layer], chosen.head, run.tokens, which,
+                     page.label(f"pattern_{which}", head=head_name(chosen.layer, chosen.head)), chosen.position)
+    if trained is not None:
+        with columns[2]:
+            _trained(page, trained, run)
+    return last
+
+
+def _bars(page: Lesson, compared: pd.DataFrame, guess: float | None) -> None:
+    """Draw the probabilities of some next tokens before and after. guess: the reader's, in percent."""
+    st.caption(page.label("bars_caption"))
+    show(two_distributions(compared.token.tolist(), compared.before.to_numpy(), compared.after.to_numpy(),
+                           (page.label("bars_before"), page.label("bars_after")), page.label("bars_axis"),
+                           reader.theme(), reader.scale(), CHART_PRESENT if reader.present() else CHART,
+                           None if guess is None else (guess / 100, page.frame_words.label("before_mine"))),
+         "switches_bars")
 
 
 def next_tokens(logits: Tensor) -> np.ndarray:

@@ -44,7 +44,7 @@ const largest = (values) => values.reduce((most, v) => Math.max(most, Math.abs(v
 function arrange(sum) {
   const width = sum.stage.clientWidth, ratio = window.devicePixelRatio || 1;
   if (!width) return;
-  const room = fitHeight(sum.scroll, sum.least, sum.most, sum.foot);
+  const room = fitHeight(sum.scroll, sum.least, sum.most);
   // the rows of many heads scroll
   sum.height = Math.max(room, HEADING + LEAST_ROW * sum.scale * sum.rowsOf.length);
   sum.scroll.style.maxHeight = sum.height > room ? `${room}px` : "";

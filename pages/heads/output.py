@@ -33,7 +33,7 @@ def draw(page: Lesson, run: Run, pair: Pair) -> None:
     header, arrays = _message(outputs, np.vstack([written, bias]), total)
     names = [head_name(pair.layer, head) for head in range(len(written))]
     header |= {"names": names, "selected": pair.head, "text": _text(page, run, pair, written)}
-    header |= {"least": HEIGHT[0], "most": HEIGHT[1], "foot": 0, "scale": reader.scale(), "theme": reader.theme()}
+    header |= {"least": HEIGHT[0], "most": HEIGHT[1], "scale": reader.scale(), "theme": reader.theme()}
     _picture(key=PICTURE, data=pack(header, arrays),
              events={"picked": lambda head: pick_head(pair.layer, head)})
     difference = np.abs(written.astype(np.float64).sum(0) - (total.astype(np.float64) - bias)).max()

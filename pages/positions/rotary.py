@@ -108,7 +108,7 @@ def _numbers(page: Lesson, q: np.ndarray, k: np.ndarray, values: dict, plain: fl
         (page.label("rotary_numbers_pair", pair=pair, i=i),
          rf"i\,\omega_{{{pair}}} = {i} \cdot {latex_operand(omega)} = {latex_number(i * omega)}"),
         (page.label("rotary_numbers_turn"), rf"{members} \; {figures.rotation_latex(i * omega)} = {turned}"),
-        (page.label("rotary_numbers_relative"), 
+        (page.label("rotary_numbers_relative"),
          rf"q_i \cdot k_j = \big(q\,R(i\omega)\big)\big(k\,R(j\omega)\big)^{{\mathsf T}} = "
          rf"q\,R\big((i-j)\,\omega\big)\,k^{{\mathsf T}}, \qquad i - j = {i - j}"),
         (page.label("rotary_numbers_same"), same),

@@ -10,6 +10,7 @@ import torch
 
 from core.analysis import one_block
 from core.analysis.arrays import to_numpy
+from core.analysis.stream_and_heads import looked_at
 from core.app.base.markdown import code
 from core.app.compute import cache
 from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
@@ -45,7 +46,7 @@ class Scene:
     exchange: str
 
     @property
-    def source(self) -> int | None:
+    def source(self) -> int:
         """The token whose vector stands in for that of `beside`: the first that is neither of the two."""
         others = (i for i in range(len(self.run.tokens)) if i not in (self.position, self.beside))
         return next(others, self.position)
@@ -97,10 +98,8 @@ def scene_of(run: Run, exchange: str | None = None) -> Scene:
     position, layer, n = reader.selection().position, layer_of(run), len(run.tokens)
     beside = read("beside")
     if not 0 <= beside < n or beside == position:
-        looks = run.trace.blocks[layer].pattern[:, position].mean(0).clone()
-        looks[[position, 0] if n > 2 else position] = -1        # where heads that find nothing rest their attention
-        beside = int(looks.argmax())
-    return Scene(run, model, layer, position, beside if n > 1 else None, exchange or read("exchange"))
+        beside = looked_at(run.trace.blocks[layer].pattern[:, position].mean(0), position) if n > 1 else None
+    return Scene(run, model, layer, position, beside, exchange or read("exchange"))
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:

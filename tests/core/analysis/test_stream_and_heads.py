@@ -35,6 +35,13 @@ def test_norms_and_cosines_by_hand():
     assert math.isnan(stream_and_heads.cosines(a, torch.zeros(2, dtype=torch.float64)).item())
 
 
+@pytest.mark.parametrize("weights, position, expected", [
+    ([0.7, 0.1, 0.2], 2, 1), ([0.7, 0.1, 0.2], 1, 2), ([0.1, 0.9], 1, 0), ([1.0, 0.0], 0, 1)])
+def test_what_is_looked_at_most_is_neither_the_query_nor_the_place_of_rest(weights, position, expected):
+    given = torch.tensor(weights)
+    assert stream_and_heads.looked_at(given, position) == expected and given.tolist() == pytest.approx(weights)
+
+
 def test_a_row_of_zeros_has_no_direction_to_be_like_another():
     rows = torch.tensor([[1.0, 0.0], [0.0, 0.0], [1.0, 0.0]])
     assert stream_and_heads.mean_pairwise_cosine(rows).item() == 1
