@@ -230,7 +230,7 @@ def two_distributions(tokens: Sequence[str], before: np.ndarray, after: np.ndarr
         y=alt.Y("place:O", axis=None, scale=alt.Scale(paddingInner=0.12)),
         yOffset=alt.YOffset("which:N", sort=["before", "after"],
                             scale=alt.Scale(domain=["before", "after"], paddingInner=0)),
-        x=quantity(alt.X, "p", axis_title, [0, 1], tickCount=5, labelFlush=False))
+        x=quantity(alt.X, "p", axis_title, [0, 1], tickCount=5 if scale == 1.0 else 2, labelFlush=False))
     bars = base.mark_bar(strokeWidth=1.4, stroke=colour("residual", theme, "ink")).encode(
         fill=kinds(alt.Fill, "which", {"before": colour("residual", theme), "after": colour("page", theme)}),
         strokeDash=kinds(alt.StrokeDash, "which", {"before": [1, 0], "after": [4, 3]}),
