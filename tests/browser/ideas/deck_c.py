@@ -53,6 +53,13 @@ def formulas_below(page: Page) -> list[str]:
     return page.locator(".st-key-lesson_numbers .katex-display annotation").all_text_contents()
 
 
+def read_by_the_network() -> torch.Tensor:
+    """(N, d) what a recurrent network reads of the opening prompt: rows of E of mean square 1."""
+    run = opening()
+    X = run.model.E[torch.tensor(run.token_ids)].detach().double()
+    return X / X.square().mean(-1, keepdim=True).sqrt()
+
+
 @seen("C1")
 def one_step_adds_up_and_goes_on_into_an_output(page: Page) -> None:
     step, output = formulas_below(page)
@@ -60,6 +67,13 @@ def one_step_adds_up_and_goes_on_into_an_output(page: Page) -> None:
                                        .replace(r"\right", "")).groups())
     assert math.tanh(x + state) == pytest.approx(h, abs=6e-5)
     assert "V" in output and abs(float(re.search(r"= ([-.\d]+) ", output)[1]) - h) < 6e-5, "the same h goes on"
+    X = read_by_the_network()
+    cell = recurrent_cells.random_cell("rnn", X.shape[1], 16, torch.Generator().manual_seed(0))
+    V = torch.randn(16, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64) / 4
+    with torch.no_grad():
+        states = torch_twin([[cell]], X.shape[1])(X[None])[0][0]
+    assert h == pytest.approx(float(states[-1, 0]), abs=6e-5)
+    assert float(output.split(" = ")[-1]) == pytest.approx(float(states[-1] @ V[:, 0]), abs=6e-5), "y = h V"
 
 
 @seen("C4")
@@ -71,9 +85,7 @@ def two_directions_and_two_layers_have_weights_of_their_own(page: Page) -> None:
 
 @seen("C29")
 def two_cells_of_the_same_weights_stand_side_by_side(page: Page) -> None:
-    picture, run = page.locator(".recurrence_gates"), opening()
-    X = run.model.E[torch.tensor(run.token_ids)].detach().double()
-    X = X / X.square().mean(-1, keepdim=True).sqrt()
+    picture, X = page.locator(".recurrence_gates"), read_by_the_network()
     cell = recurrent_cells.random_cell("lstm", X.shape[1], 16, torch.Generator().manual_seed(0))
     gru = Cell("gru", *(weights[[3, 1, 2]] for weights in (cell.W_x, cell.W_h, cell.b_x, cell.b_h)))
     with torch.no_grad():
