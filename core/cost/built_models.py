@@ -19,7 +19,7 @@ class Model:
 
     name: str
     released: str                  # year-month
-    billions: float                # of parameters
+    billions: float | None         # of parameters
     billion_tokens: float | None   # of its corpus
     access: str                    # "open" or "closed"
     made: str
@@ -27,12 +27,41 @@ class Model:
     days: float | None
     MWh: float | None
     source: str
+    layers: int | None = None      # blocks L of each stack
+    width: int | None = None       # d
+    heads: int | None = None       # h
+    context: int | None = None     # N, the most tokens at once
+    shape_source: str = ""         # of the four above
 
     @property
     def flops(self) -> float | None:
         """About 6 N D for one pass over the corpus; None if the tokens are not published or `made` is not "whole"."""
         return (training_flops(self.billions * 1e9, self.billion_tokens * 1e9)
-                if self.billion_tokens and self.made == "whole" else None)
+                if self.billions and self.billion_tokens and self.made == "whole" else None)
+
+
+@dataclass(frozen=True)
+class Relative:
+    """A model of the GPT family. lane: what its step is about, "text", "code", "people" (who show and judge) or "chat".
+    parents: the models it comes from, by id, each with whether its makers say so. model: its name in the record.
+    """
+
+    id: str
+    name: str
+    model: str | None
+    released: str
+    lane: str
+    parents: dict[str, bool]
+    source: str
+
+
+@dataclass(frozen=True)
+class Mix:
+    """What a model was trained on: the shares of the kinds of text, in percent."""
+
+    name: str
+    source: str
+    shares: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -66,13 +95,23 @@ class Hardware:
 
 @dataclass(frozen=True)
 class Record:
-    """All tables. translation, corpora and mixture, what GPT-3 read: (the source, one dict a row)."""
+    """All tables. translation, corpora and mixture, what GPT-3 read: (the source, one dict a row). mixes: what several
+    models read, of the `kinds` of text. family: the source, and the models of the GPT family by their month.
+    """
 
     models: tuple[Model, ...]
     translation: tuple[str, tuple[dict, ...]]
     corpora: tuple[str, tuple[dict, ...]]
     mixture: tuple[str, tuple[dict, ...]]
+    kinds: tuple[str, ...]
+    mixes: tuple[Mix, ...]
+    family: tuple[str, tuple[Relative, ...]]
     hardware: dict[str, Hardware]
+
+    def ancestors(self, of: str) -> set[str]:
+        """The ids of the family that the model `of` comes from, over any number of steps."""
+        parents = next(relative.parents for relative in self.family[1] if relative.id == of)
+        return set(parents).union(*map(self.ancestors, parents))
 
 
 @functools.lru_cache(maxsize=1)
@@ -81,5 +120,8 @@ def load() -> Record:
     record = json.loads(FILE.read_text(encoding="utf-8"))
     tables = {key: (record[key]["source"], tuple(record[key]["rows"])) for key in ("translation", "corpora", "mixture")}
     models = sorted((Model(**fields) for fields in record["models"]), key=lambda model: model.released)
-    return Record(tuple(models), **tables,
+    family = tuple(Relative(parents=fields.pop("from"), **fields) for fields in record["family"]["rows"])
+    return Record(tuple(models), **tables, kinds=tuple(record["mixes"]["kinds"]),
+                  mixes=tuple(Mix(**fields) for fields in record["mixes"]["rows"]),
+                  family=(record["family"]["source"], family),
                   hardware={key: Hardware(**fields) for key, fields in record["hardware"].items()})

@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 
 from core.figures.channels import kinds, tips
-from core.figures.point_names import names_of, placed
+from core.figures.point_names import names_of, placed, plots_of
 from core.figures.style import POWER_OF_TEN, TIMES_POWER_OF_TEN, colour, framed, untitled
 
 MEANINGS = {"whole": "attention", "attention": "attention", "window": "key", "recurrent": "residual"}
+LANE = 5        # ratio of the axis from its end to the middle of the lane of what is not published, and to the lane's end
 DASHES = {"whole": [10, 2], "attention": [1, 0], "window": [6, 3], "recurrent": [2, 2]}
 
 
@@ -69,22 +70,44 @@ def _ends(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def timeline(rows: pd.DataFrame, axis_title: str, *, theme: str, scale: float, height: int,
-             rule: tuple[float, str] | None = None) -> alt.TopLevelMixin:
+             rule: tuple[float, str] | None = None, lane: str = "",
+             ticks: list[int] | None = None) -> alt.TopLevelMixin:
     """A quantity of models over the month, on a logarithmic axis: filled circles for open weights, hollow ones for
-    closed. rows: name, date, value, access, shown, more, named (whether the name is drawn). rule: (value, name) of a
-    dashed line across.
+    closed. rows: name, date, value (NaN: not published, in a lane below the axis, named `lane`), access, shown, more,
+    named (whether the name is drawn). rule: (value, name) of a dashed line across. ticks: of the axis, by default the
+    powers of ten.
     """
-    base = alt.Chart(placed(rows, pd.to_datetime(rows["date"]).astype("int64"), np.log(rows["value"]))).encode(
-        x=alt.X("date:T", title=None, scale=alt.Scale(padding=36), axis=alt.Axis(format="%Y", tickCount="year")),
-        y=_logarithmic(alt.Y, "value", axis_title,
-                       axis=alt.Axis(grid=True, values=_powers(rows["value"]), labelExpr=POWER_OF_TEN)))
+    known = rows["value"].dropna()
+    values = ticks or _powers(known)
+    axis = alt.Axis(grid=True, values=values, **({"format": ",d"} if ticks else {"labelExpr": POWER_OF_TEN}))
+    bottom, domain = values[0] / LANE, {"domain": [values[0] / 1.5, values[-1] * 1.5], "nice": False} if ticks else {}
+    if lane:
+        rows = rows.assign(value=rows["value"].fillna(bottom))
+        domain = {"domain": [bottom / LANE, values[-1]], "nice": False}
+    edge = rows[:1].assign(name="", value=bottom / LANE, rank=-math.inf)       # the plot's lower edge, for the names
+    rows = pd.concat([rows, edge] if lane else [rows], ignore_index=True)
+    rows = placed(rows, pd.to_datetime(rows["date"]).astype("int64"), np.log(rows["value"]), rows["rank"],
+                  plots_of(scale=scale))
+    base = alt.Chart(rows[rows["name"] != ""]).encode(
+        x=alt.X("date:T", title=None, scale=alt.Scale(padding=36 * scale), axis=alt.Axis(format="%Y", tickCount="year")),
+        y=_logarithmic(alt.Y, "value", axis_title, axis=axis, **domain))
     points = base.mark_point(size=80 * scale, opacity=1, filled=True, strokeWidth=1.8).encode(
         fill=kinds(alt.Fill, "access", {"open": colour("value", theme), "closed": colour("page", theme)}),
         stroke=kinds(alt.Stroke, "access", {"open": colour("value", theme, "ink"), "closed": colour("text", theme)}),
         tooltip=untitled("name", "shown", "more"))
     halo, name = names_of(base, theme, scale)
+    below = _lane(values[0], lane, axis_title, theme, scale) if lane else []
     own = [] if rule is None else _ruled(rule, axis_title, theme, scale)
-    return framed(alt.layer(halo, points, name, *own), theme, scale, height=height)
+    return framed(alt.layer(*below, halo, points, name, *own), theme, scale, height=height)
+
+
+def _lane(edge: float, name: str, axis_title: str, theme: str, scale: float) -> list[alt.Chart]:
+    """A lane across below `edge` on the axis, with its name at the left of its middle."""
+    base = alt.Chart(pd.DataFrame([(edge / LANE ** 0.2, edge / LANE, name)], columns=["edge", "value", "name"]))
+    return [base.mark_rule(strokeDash=[2, 4], strokeWidth=1.5, color=colour("muted", theme)).encode(
+                y=alt.Y("edge:Q", title=axis_title)),
+            base.mark_text(align="left", x=6, fontSize=12 * scale, color=colour("muted", theme)).encode(
+                y=alt.Y("value:Q", title=axis_title), text="name:N")]
 
 
 def _ruled(rule: tuple[float, str], axis_title: str, theme: str, scale: float) -> list[alt.Chart]:
@@ -145,12 +168,12 @@ def amounts(rows: pd.DataFrame, axis_title: str, *, theme: str, scale: float, he
 
 def mixture(rows: pd.DataFrame, order: list[str], *, theme: str, scale: float, height: int) -> alt.TopLevelMixin:
     """Stacked bars of one length. rows: bar, part, order (of the parts), share, shown (the amount as text)."""
-    inks = [colour(meaning, theme) for meaning in ("attention", "key", "mlp", "residual")]
+    inks = [colour(meaning, theme) for meaning in ("attention", "key", "mlp", "residual", "query", "position", "value")]
     base = alt.Chart(rows).encode(
         x=alt.X("share:Q", stack="zero", title=None, axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])),
         y=alt.Y("bar:N", sort=None, title=None), order=alt.Order("order:Q"), tooltip=tips(part=" ", shown="  "))
     bars = base.mark_bar(size=22 * scale).encode(color=alt.Color(
-        "part:N", sort=order, scale=alt.Scale(domain=order, range=inks),
+        "part:N", sort=order, scale=alt.Scale(domain=order, range=inks[:len(order)]),
         legend=alt.Legend(orient="top", title=None, symbolType="square")))
     return framed(bars, theme, scale, height=height)
 

@@ -1,5 +1,5 @@
-"""Record: models over time, the scaling laws with a calculator, the first Transformer's scores, training data, and
-modifications of the transformer.
+"""Record: models over time, the GPT family, the scaling laws with a calculator, the first Transformer's scores, training
+data, and modifications of the transformer.
 """
 import math
 
@@ -12,12 +12,14 @@ from core.app.state import Run, reader
 from core.cost import built_models, scaling_laws
 from core.figures.numbers import grouped, latex_number, readable, superscript
 from pages.architectures import charts as figures
-from pages.architectures import modifications, pieces
+from pages.architectures import family, modifications, pieces, training_data
 from pages.architectures.shared import PREFIX, SETTINGS, attached, choice, prefixed, read, show
 
 CHART, PRESENT_CHART = 370, 323      # px
-NAMED = ("Transformer (big)", "GPT", "BERT large", "GPT-2", "T5", "GPT-3", "GShard", "GLaM", "PaLM", "Chinchilla",
-         "LLaMA", "PanGu-Σ", "LLaMA 2")
+# the models whose names stand at rest, the first of them first; the others' stand where they cover nothing
+NAMED = ("GPT-3", "GPT-4", "BERT large", "GPT-2", "GPT", "T5", "PaLM", "LLaMA 2", "ChatGPT", "Chinchilla", "LLaMA",
+         "Transformer (big)", "GLaM", "PanGu-Σ", "GShard", "PaLM 2", "BART", "RoBERTa")
+SHAPE = "layers", "width", "heads", "context"     # of a model: L, d, h, N
 
 # days of training on eight GPUs, in the paper of the rows (Vaswani et al. 2017, section 5.2)
 TRAINED = {"Transformer (base)": 0.5, "Transformer (big)": 3.5}
@@ -27,7 +29,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
     """How many times as many parameters as the first transformer the largest model has; asked of that picture alone."""
     if (read("record"), read("measure")) != ("models", "parameters"):
         return None
-    models = built_models.load().models
+    models = [model for model in built_models.load().models if model.billions is not None]
     first = models[0]
 
     def truth(_: float) -> Truth:
@@ -46,14 +48,12 @@ def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument and return what it shows."""
     with st.container(horizontal=True, gap="medium"):
         view = choice(page, "record")
-        further = {"models": "measure", "translation": "pair"}.get(view)
+        further = {"models": "measure", "translation": "pair", "data": "mix"}.get(view)
         picked = [choice(page, further)] if further else []
     if view == "models":
         return _models(page, *picked, guess_of(page, "record", run) if picked == ["parameters"] else None)
-    if view == "pieces":
-        return pieces.draw(page)
-    return {"scaling": _scaling, "translation": _translation, "data": _data,
-            "modifications": modifications.draw}[view](page, *picked)
+    return {"scaling": _scaling, "translation": _translation, "data": training_data.draw, "family": family.draw,
+            "pieces": pieces.draw, "modifications": modifications.draw}[view](page, *picked)
 
 
 def _height(less: int = 0) -> int:
@@ -74,11 +74,11 @@ def power(value: float) -> str:
 
 
 def quantity(model: built_models.Model, measure: str) -> float | None:
-    """A model's measure on the timeline: its parameters, tokens, operations or energy in watt hours; None if it is
-    unknown.
+    """A model's measure on the timeline: its parameters, tokens, operations, context length or energy in watt hours; None
+    if it is unknown.
     """
     name, unit = {"parameters": ("billions", 1e9), "tokens": ("billion_tokens", 1e9), "compute": ("flops", 1),
-                  "energy": ("MWh", 1e6)}[measure]
+                  "context": ("context", 1), "energy": ("MWh", 1e6)}[measure]
     value = getattr(model, name)
     return None if value is None else value * unit
 
@@ -87,20 +87,33 @@ def _models(page: Lesson, measure: str, guess: float | None) -> Reading:
     """guess: how many times as large as the first model the reader expected the largest to be."""
     models = built_models.load().models
     known = [(model, value) for model in models if (value := quantity(model, measure)) is not None]
-    unit = "Wh" if measure == "energy" else ""
-    write = superscript if measure == "compute" else lambda value: prefixed(value, unit, 3)
-    rows = pd.DataFrame([{"name": model.name, "date": f"{model.released}-15", "value": value, "access": model.access,
-                          "named": model.name in NAMED or measure == "energy", "shown": write(value),
-                          "more": _more(page, model)} for model, value in known])
+    write = {"compute": superscript, "context": lambda value: page.label("at_once", n=grouped(value))}.get(
+        measure, lambda value: prefixed(value, "Wh" if measure == "energy" else "", 3))
     (first, low), (last, high) = known[0], max(known, key=lambda pair: pair[1])
     title = page.label(f"title_{measure}", first=first.name, low=write(low), last=last.name, high=write(high),
                        factor=readable(high / low, 2), n=len(known))
     st.markdown(f"**{title}**  \n{page.label('timeline_key')}")
+    unpublished = [model for model in models if model.billions is None] if measure == "parameters" else []
+    rows = pd.DataFrame([_point(page, model, value, write(value), measure) for model, value in known]
+                        + [_point(page, model, math.nan, page.label("not_published"), measure)
+                           for model in unpublished])
     show("timeline", figures.timeline, rows, page.label(f"axis_{measure}"), height=_height(),
-         rule=guess and (guess * low, page.frame_words.label("before_mine")))
-    return Reading(_model_lines(page), _largest_question(page), [scaling_laws.training_flops, built_models.Model],
+         rule=guess and (guess * low, page.frame_words.label("before_mine")),
+         lane=page.label("not_published") if unpublished else "",
+         ticks=sorted({value for _, value in known}) if measure == "context" else None)
+    return Reading(_context_lines(page, low, high) if measure == "context" else _model_lines(page),
+                   _largest_question(page), [scaling_laws.training_flops, built_models.Model],
                    {"models.csv": lambda: pd.DataFrame([vars(model) | {"flops": model.flops} for model in models])},
-                   f".st-key-{PREFIX}timeline", title, _table(page, [model for model, _ in known]))
+                   f".st-key-{PREFIX}timeline", title,
+                   _table(page, [model for model, _ in known] + unpublished))
+
+
+def _point(page: Lesson, model: built_models.Model, value: float, shown: str, measure: str) -> dict:
+    """A model's row of the timeline. value: NaN if it is not published."""
+    is_first = model.name in NAMED or measure == "energy"
+    rank = 1000 - NAMED.index(model.name) if model.name in NAMED else math.log(value)
+    return {"name": model.name, "date": f"{model.released}-15", "value": value, "access": model.access, "rank": rank,
+            "named": True, "modest": not is_first or reader.present(), "shown": shown, "more": _more(page, model)}
 
 
 def _more(page: Lesson, model: built_models.Model) -> str:
@@ -110,12 +123,16 @@ def _more(page: Lesson, model: built_models.Model) -> str:
 
 
 def _table(page: Lesson, models: list[built_models.Model]) -> pd.DataFrame:
-    rows = [(model.name, model.released, prefixed(model.billions * 1e9),
+    rows = [(model.name, model.released, model.billions and prefixed(model.billions * 1e9),
              model.billion_tokens and prefixed(model.billion_tokens * 1e9),
+             *(getattr(model, name) and grouped(getattr(model, name)) for name in SHAPE),
              model.flops and superscript(model.flops), model.hardware, model.days and readable(model.days),
-             model.MWh and readable(model.MWh, 4), model.source) for model in models]
-    return _dashed(page.table(rows, "name", "released", "parameters", "tokens", "compute", "hardware", "days", "MWh",
-                              "source", labels="models"))
+             model.MWh and readable(model.MWh, 4),
+             "; ".join(filter(None, (model.source, model.shape_source and page.label("shape_from",
+                                                                                     source=model.shape_source)))))
+            for model in models]
+    return _dashed(page.table(rows, "name", "released", "parameters", "tokens", *SHAPE, "compute", "hardware", "days",
+                              "MWh", "source", labels="models"))
 
 
 def _dashed(table: pd.DataFrame) -> pd.DataFrame:
@@ -133,6 +150,13 @@ def _model_lines(page: Lesson) -> list[tuple[str, str]]:
                                          rf"{power(gpt3.flops / hours / 3600)}"),
             (page.label("numbers_energy"), rf"\frac{{{round(gpt3.MWh)} \cdot 10^6}}{{{days} \cdot 24}} "
                                            rf"= {latex_number(gpt3.MWh * 1e6 / hours)}")]
+
+
+def _context_lines(page: Lesson, low: float, high: float) -> list[tuple[str, str]]:
+    """The pairs of attention in the shortest and in the longest context."""
+    return [(page.label("numbers_context"),
+             rf"\frac{{{low}^2}}{{{high}^2}} = \frac{{{low ** 2}}}{{{high ** 2}}} = "
+             rf"\frac{{1}}{{{round((high / low) ** 2)}}}")]
 
 
 def _largest_question(page: Lesson) -> Question:
@@ -254,55 +278,3 @@ def _time_question(page: Lesson, pair: str, best: pd.Series, known: pd.DataFrame
                     page.label("because_time", work=superscript(best[f"flops_{pair}"]), small=superscript(work[small]),
                                hours=round(24 * TRAINED[small]), days=readable(days), big=superscript(work[big]),
                                big_days=readable(TRAINED[big]), again=readable(again)))
-
-
-# ---- data ------------------------------------------------------------------------------------------------------------
-
-
-def _data(page: Lesson) -> Reading:
-    source, rows = built_models.load().corpora
-    left, right = st.columns([3, 2], gap="large")
-    title = page.label("title_data", least=rows[0]["name"], low=rows[0]["gigabytes"], most=rows[-1]["name"],
-                       high=rows[-1]["gigabytes"])
-    with left:
-        st.markdown(f"**{title}**")
-        frame = pd.DataFrame([{"name": row["name"], "value": row["gigabytes"],
-                               "shown": f"{row['gigabytes']} GB, {row['kind']}"} for row in rows])
-        show("corpora", figures.amounts, frame, page.label("axis_gigabytes"), height=_height(120))
-        _mixture(page)
-    with right:
-        st.markdown(page.text("pipeline"))
-    _, mix = built_models.load().mixture
-    web, everything = mix[0]["billions"], sum(row["billions"] for row in mix)
-    lines = [(page.label("numbers_collected"), rf"\frac{{{web}}}{{{everything}}} = {latex_number(web / everything)}"),
-             (page.label("numbers_read"),
-              r", \qquad ".join(rf"\frac{{{row['percent']} / 100 \cdot 300}}{{{row['billions']}}} = "
-                                rf"{latex_number(3 * row['percent'] / row['billions'])}" for row in (mix[0], mix[-1])))]
-    table = page.table([(row["name"], f"{row['gigabytes']} GB", row["kind"], row["updated"]) for row in rows],
-                       "name", "size", "kind", "updated", labels="corpora")
-    return Reading(lines, _read_question(page), [built_models.load],
-                   {"corpora.csv": lambda: pd.DataFrame(rows).assign(source=source)},
-                   f".st-key-{PREFIX}corpora", title, table, explanation="record_data")
-
-
-def _mixture(page: Lesson) -> None:
-    """Two bars of one length: what was collected for GPT-3, and what was drawn from it."""
-    source, mix = built_models.load().mixture
-    everything = sum(row["percent"] for row in mix), sum(row["billions"] for row in mix)
-    rows = [{"bar": page.label(f"mix_{bar}"), "part": row["name"], "order": order,
-             "share": row[key] / whole, "shown": said.format(row[key])}
-            for bar, key, whole, said in (("collected", "billions", everything[1], "{} · 10⁹ tokens"),
-                                          ("read", "percent", everything[0], "{} %"))
-            for order, row in enumerate(mix)]
-    show("mixture", figures.mixture, pd.DataFrame(rows), [row["name"] for row in mix],
-         height=round(130 * reader.scale()))
-    page.note(page.label("mix_note", source=source))
-
-
-def _read_question(page: Lesson) -> Question:
-    """How often GPT-3 met each text of its smallest part, against the largest."""
-    _, mix = built_models.load().mixture
-    times = [3 * row["percent"] / row["billions"] for row in mix]
-    options = [row["name"] for row in mix]
-    return page.question("read", options, int(np.argmax(times)), said="; ".join(
-        f"{name}: {readable(often, 2)}" for name, often in zip(options, times)))

@@ -30,10 +30,13 @@ SETTINGS = Settings("architectures", {
     "central": Setting(1, low=0, high=4),
     "drawn": Setting(2, low=0, high=6),
     "seed": Setting(0, low=0, high=9999),             # likewise, of the random keys
-    "record": Setting("models", options=("models", "scaling", "translation", "data", "pieces", "modifications")),
+    "record": Setting("models", options=("models", "family", "scaling", "translation", "data", "pieces",
+                                         "modifications")),
+    "relative": Setting("gpt4"),                      # of the GPT family, by its id
+    "mix": Setting("gpt3", options=("gpt3", "models")),
     "patch": Setting(16, low=8, high=56),             # points of a side
     "modification": Setting("swiglu", options=tuple(VARIANTS)),
-    "measure": Setting("parameters", options=("parameters", "tokens", "compute", "energy")),
+    "measure": Setting("parameters", options=("parameters", "tokens", "context", "compute", "energy")),
     "pair": Setting("en_de", options=("en_de", "en_fr")),
     "parameters": Setting(175.0, low=1e-6, high=1e5), # of the calculator, in billions
     "tokens": Setting(300.0, low=1e-6, high=1e6),     # likewise

@@ -11,7 +11,7 @@ import pandas as pd
 from core.analysis.statistics import Bin, Calibration, Proportion
 from core.figures.channels import by_index, kinds, quantity, tips
 from core.figures.numbers import probability, readable
-from core.figures.point_names import names_of, placed
+from core.figures.point_names import names_of, placed, plots_of
 from core.figures.style import MONO, POWER_OF_TEN, colour, diverging, framed, haloed, overlaid, untitled
 
 TICKS = [0, 0.2, 0.4, 0.6, 0.8, 1]
@@ -312,7 +312,7 @@ def by_distance(table: pd.DataFrame, quantity_: str, titles: tuple[str, str], th
     rows = rows.assign(shown=[readable(value) for value in rows[quantity_]], name=rows["token"],
                        named=quantity_ == "kl")
     # of the height two thirds are the plot, the rest its axis
-    rows = placed(rows, -rows["back"], np.log(rows[quantity_].clip(lower=1e-300)), height=2 * height / 3)
+    rows = placed(rows, -rows["back"], np.log(rows[quantity_].clip(lower=1e-300)), plots=plots_of(2 * height / 3))
     x = alt.X("back:Q", title=titles[0], axis=alt.Axis(grid=False, tickMinStep=1),
               scale=alt.Scale(reverse=True, nice=False, padding=14 * scale))
     low, high = rows[quantity_].min(), rows[quantity_].max()
