@@ -23,6 +23,15 @@ def mask(kind: str, n_queries: int, n_keys: int, window: int = 0, *, device: Dev
     return causal & (distances(n_queries, n_keys, device=device) < window) if kind == "sliding-window" else causal
 
 
+def prefix_mask(n: int, prefix: int, *, device: Device = None) -> Tensor:
+    """(n, n) bool: causal, but the first `prefix` tokens all see each other (Raffel et al. 2020, figure 3).
+
+    >>> prefix_mask(3, 2).int().tolist()
+    [[1, 1, 0], [1, 1, 0], [1, 1, 1]]
+    """
+    return causal_mask(n, n, device=device) | (torch.arange(n, device=device) < prefix)
+
+
 def share_heads(x: Tensor, n_heads: int) -> Tensor:
     """(..., h, M, d_k) from (..., h_kv, M, d_k): each key/value head stands for h / h_kv query heads in a row
     (Ainslie et al. 2023).

@@ -22,6 +22,7 @@ SETTINGS = Settings("architectures", {
     "view": view_setting("architectures"),
     "design": Setting("stories"),                     # see designs.py
     "base": Setting(""),                              # the baseline; empty: the unchanged preset
+    "prefix": Setting(-1, low=-1),                    # tokens that see each other; −1: half of them
     "cost": Setting("growth", options=("growth", "patterns")),
     "width": Setting(64, low=16, high=256),           # of the timed vectors
     "window": Setting(64, low=16, high=256),

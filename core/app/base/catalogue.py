@@ -107,7 +107,7 @@ _ALL = (
     Entry("training", "use", ("softmax",),
           ("forcing", "backprop", "live", "childhood"), ("tuning", "schedules", "packing", "kepler")),
     Entry("architectures", "use", ("attention", "mlp"),
-          ("design", "blank", "translate", "cost"), ("norms", "activations", "hardware", "record")),
+          ("design", "kinds", "blank", "translate", "cost"), ("norms", "activations", "hardware", "record")),
     Entry("recurrence", "use", ("attention",),
           ("unrolled", "gradient", "serial", "copy", "bottleneck"), ("gates",)),
     Entry("limits", "use", ("sample",),
