@@ -88,8 +88,9 @@ def timeline(rows: pd.DataFrame, axis_title: str, *, theme: str, scale: float, h
     rows = pd.concat([rows, edge] if lane else [rows], ignore_index=True)
     rows = placed(rows, pd.to_datetime(rows["date"]).astype("int64"), np.log(rows["value"]), rows["rank"],
                   plots_of(scale=scale))
+    rows["said"] = rows["name"] + ": " + rows["shown"] + ", " + rows["more"]
     base = alt.Chart(rows[rows["name"] != ""]).encode(
-        x=alt.X("date:T", title=None, scale=alt.Scale(padding=36 * scale), axis=alt.Axis(format="%Y", tickCount="year")),
+        description="said:N", x=alt.X("date:T", title=None, scale=alt.Scale(padding=36 * scale), axis=alt.Axis(format="%Y", tickCount="year")),
         y=_logarithmic(alt.Y, "value", axis_title, axis=axis, **domain))
     points = base.mark_point(size=80 * scale, opacity=1, filled=True, strokeWidth=1.8).encode(
         fill=kinds(alt.Fill, "access", {"open": colour("value", theme), "closed": colour("page", theme)}),
@@ -104,9 +105,9 @@ def timeline(rows: pd.DataFrame, axis_title: str, *, theme: str, scale: float, h
 def _lane(edge: float, name: str, axis_title: str, theme: str, scale: float) -> list[alt.Chart]:
     """A lane across below `edge` on the axis, with its name at the left of its middle."""
     base = alt.Chart(pd.DataFrame([(edge / LANE ** 0.2, edge / LANE, name)], columns=["edge", "value", "name"]))
-    return [base.mark_rule(strokeDash=[2, 4], strokeWidth=1.5, color=colour("muted", theme)).encode(
+    return [base.mark_rule(aria=False, strokeDash=[2, 4], strokeWidth=1.5, color=colour("muted", theme)).encode(
                 y=alt.Y("edge:Q", title=axis_title)),
-            base.mark_text(align="left", x=6, fontSize=12 * scale, color=colour("muted", theme)).encode(
+            base.mark_text(aria=False, align="left", x=6, fontSize=12 * scale, color=colour("muted", theme)).encode(
                 y=alt.Y("value:Q", title=axis_title), text="name:N")]
 
 

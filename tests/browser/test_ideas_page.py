@@ -7,7 +7,9 @@ import pytest
 from playwright.sync_api import Error
 
 from core.app.base import catalogue, prose, tables
-from tests.browser.ideas import CHECKS, deck_a, deck_b, deck_c, deck_d, learning, writing  # noqa: F401  (their checks)
+from tests.browser.ideas import (  # noqa: F401  (their checks)
+    CHECKS, deck_a, deck_b, deck_c, deck_d, landscape, learning, writing,
+)
 from tests.browser.serving import go_to, settle
 
 ENOUGH = 3        # missing ideas: one broken page has dozens, and each is waited for

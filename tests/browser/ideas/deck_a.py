@@ -173,7 +173,7 @@ def losses_come_in_one_by_one_or_all_at_once(page: Page) -> None:
     assert counts() == [n, n]
 
 
-@seen("A29")
+@seen("A36")
 def what_was_collected_and_what_was_read_stand_as_two_bars(page: Page) -> None:
     bars = page.locator(".st-key-architectures_mixture .mark-rect path")
     wide = [bar.bounding_box()["width"] for bar in bars.all()]
