@@ -11,7 +11,7 @@ from core.figures.point_names import names_of, placed, plots_of
 from core.figures.style import POWER_OF_TEN, TIMES_POWER_OF_TEN, colour, framed, untitled
 
 MEANINGS = {"whole": "attention", "attention": "attention", "window": "key", "recurrent": "residual"}
-LANE = 5        # ratio of the axis from its end to the middle of the lane of what is not published, and to the lane's end
+LANE = 5        # ratio on the axis from its end to the middle of a lane below it, and from there to the lane's end
 DASHES = {"whole": [10, 2], "attention": [1, 0], "window": [6, 3], "recurrent": [2, 2]}
 
 
@@ -80,7 +80,8 @@ def timeline(rows: pd.DataFrame, axis_title: str, *, theme: str, scale: float, h
     known = rows["value"].dropna()
     values = ticks or _powers(known)
     axis = alt.Axis(grid=True, values=values, **({"format": ",d"} if ticks else {"labelExpr": POWER_OF_TEN}))
-    bottom, domain = values[0] / LANE, {"domain": [values[0] / 1.5, values[-1] * 1.5], "nice": False} if ticks else {}
+    bottom = values[0] / LANE
+    domain = {"domain": [values[0] / 1.5, values[-1] * 1.5], "nice": False} if ticks else {}
     if lane:
         rows = rows.assign(value=rows["value"].fillna(bottom))
         domain = {"domain": [bottom / LANE, values[-1]], "nice": False}
@@ -90,7 +91,9 @@ def timeline(rows: pd.DataFrame, axis_title: str, *, theme: str, scale: float, h
                   plots_of(scale=scale))
     rows["said"] = rows["name"] + ": " + rows["shown"] + ", " + rows["more"]
     base = alt.Chart(rows[rows["name"] != ""]).encode(
-        description="said:N", x=alt.X("date:T", title=None, scale=alt.Scale(padding=36 * scale), axis=alt.Axis(format="%Y", tickCount="year")),
+        description="said:N",
+        x=alt.X("date:T", title=None, scale=alt.Scale(padding=36 * scale),
+                axis=alt.Axis(format="%Y", tickCount="year")),
         y=_logarithmic(alt.Y, "value", axis_title, axis=axis, **domain))
     points = base.mark_point(size=80 * scale, opacity=1, filled=True, strokeWidth=1.8).encode(
         fill=kinds(alt.Fill, "access", {"open": colour("value", theme), "closed": colour("page", theme)}),

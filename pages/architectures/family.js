@@ -76,7 +76,8 @@ class Family {
       for (const [parent, said] of Object.entries(member.parents))
         this.line(parent, [x, y], said, lit.has(member.id) && lit.has(parent), places);
       const node = button(this.tree, "", `${member.name}, ${member.released}: ${member.added}`,
-        () => this.pick(member.id), `member${lit.has(member.id) ? " lit" : ""}${member.id === this.picked ? " picked" : ""}`);
+        () => this.pick(member.id),
+        ["member", lit.has(member.id) && "lit", member.id === this.picked && "picked"].filter(Boolean).join(" "));
       Object.assign(node.style, { left: `${x}px`, top: `${y}px`, width: `${box}px`, height: `${high}px` });
       node.dataset.id = member.id;
       node.ariaPressed = String(member.id === this.picked);
@@ -90,7 +91,8 @@ class Family {
   }
 
   lane(name, lane, { width, down, em }) {
-    draw("rect", { x: 0, y: lane * down + 2, width, height: down - 4, class: lane % 2 ? "lane odd" : "lane" }, this.svg);
+    draw("rect", { x: 0, y: lane * down + 2, width, height: down - 4, class: lane % 2 ? "lane odd" : "lane" },
+      this.svg);
     draw("text", { x: 0.5 * em, y: lane * down + 1.2 * em, class: "sans muted" }, this.svg, name);
   }
 

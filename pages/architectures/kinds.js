@@ -1,5 +1,5 @@
-// Four masks over the tokens of the prompt, each on a card with what a model of its kind sees, writes and is trained on,
-// and with what the mask makes of the loaded model's next token. Rows are queries, columns keys; the pointer and the
+// Four masks over the tokens of the prompt, each on a card with what a model of its kind sees, writes and is trained
+// on, and with what the mask makes of the loaded model's next token. Rows are queries, columns keys; the pointer and the
 // keys read a cell.
 //
 // header: tokens, prefix, kinds [{id, name, rows [[id, name, text]], open, targets, next {token, p, kl, own} or null,
@@ -112,7 +112,8 @@ class Masks {
         else {
           context.fillStyle = theme.ink(COLOURS[what]);
           context.fillRect(x, y, side, side);
-          if (what >= RIGHT && size > HATCHED) this.dot(context, x + side / 2, y + side / 2, what === CROSS, side, theme);
+          if (what >= RIGHT && size > HATCHED)
+            this.dot(context, x + side / 2, y + side / 2, what === CROSS, side, theme);
         }
       }
     }

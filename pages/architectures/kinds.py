@@ -30,8 +30,8 @@ _picture = token_view("architecture_masks", __file__, SHARED_CSS)
 
 @dataclass(frozen=True)
 class Masked:
-    """What a kind's mask makes of the model's next token: the likeliest one, its probability, and the KL divergence from
-    the pass with the model's own mask, in nats.
+    """What a kind's mask makes of the model's next token: the likeliest one, its probability, and the KL divergence to
+    it from the pass with the model's own mask, in nats.
     """
 
     top: int

@@ -1,5 +1,5 @@
-"""Record: models over time, the GPT family, the scaling laws with a calculator, the first Transformer's scores, training
-data, and modifications of the transformer.
+"""Record: models over time, the GPT family, the scaling laws with a calculator, the first Transformer's scores,
+training data, and modifications of the transformer.
 """
 import math
 
@@ -74,8 +74,8 @@ def power(value: float) -> str:
 
 
 def quantity(model: built_models.Model, measure: str) -> float | None:
-    """A model's measure on the timeline: its parameters, tokens, operations, context length or energy in watt hours; None
-    if it is unknown.
+    """A model's measure on the timeline: its parameters, tokens, operations, context length or energy in watt hours;
+    None if it is unknown.
     """
     name, unit = {"parameters": ("billions", 1e9), "tokens": ("billion_tokens", 1e9), "compute": ("flops", 1),
                   "context": ("context", 1), "energy": ("MWh", 1e6)}[measure]

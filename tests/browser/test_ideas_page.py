@@ -8,7 +8,14 @@ from playwright.sync_api import Error
 
 from core.app.base import catalogue, prose, tables
 from tests.browser.ideas import (  # noqa: F401  (their checks)
-    CHECKS, deck_a, deck_b, deck_c, deck_d, landscape, learning, writing,
+    CHECKS,
+    deck_a,
+    deck_b,
+    deck_c,
+    deck_d,
+    landscape,
+    learning,
+    writing,
 )
 from tests.browser.serving import go_to, settle
 
