@@ -102,7 +102,7 @@ def timeline(rows: pd.DataFrame, axis_title: str, *, theme: str, scale: float, h
     halo, name = names_of(base, theme, scale)
     below = _lane(values[0], lane, axis_title, theme, scale) if lane else []
     own = [] if rule is None else _ruled(rule, axis_title, theme, scale)
-    return framed(alt.layer(*below, halo, points, name, *own), theme, scale, height=height)
+    return framed(alt.layer(halo, points, name, *below, *own), theme, scale, height=height)
 
 
 def _lane(edge: float, name: str, axis_title: str, theme: str, scale: float) -> list[alt.Chart]:

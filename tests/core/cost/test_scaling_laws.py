@@ -4,6 +4,7 @@ import re
 import pytest
 
 from core.cost import built_models, scaling_laws
+from core.model.presets import PRESETS
 
 
 def test_training_flops_of_gpt_3_and_its_petaflop_days():
@@ -41,10 +42,42 @@ def test_the_record_holds_together():
     assert len({model.name for model in told.models}) == len(told.models) > 50
     assert [model.released for model in told.models] == sorted(model.released for model in told.models)
     for model in told.models:
-        assert re.fullmatch(r"20[12]\d-(0[1-9]|1[0-2])", model.released) and model.billions > 0 and model.source
+        assert re.fullmatch(r"20[12]\d-(0[1-9]|1[0-2])", model.released) and model.source
+        assert model.billions is None or model.billions > 0
+        assert bool(model.shape_source) == any((model.layers, model.width, model.heads, model.context))
         assert model.access in ("open", "closed") and model.made in ("whole", "moe", "adapted")
         assert (model.flops is not None) == (model.made == "whole" and model.billion_tokens is not None)
     assert all(row["name"] for row in told.translation[1] + told.corpora[1]) and len(told.translation[1]) == 10
+    for mix in told.mixes:
+        assert set(mix.shares) <= set(told.kinds) and mix.source and 99 <= sum(mix.shares.values()) <= 101
+
+
+def test_layers_and_widths_make_the_published_sizes():
+    """12 L d² parameters in the blocks, within a sixth of the size, for models of plain width: not T5 and LaMDA, whose
+    feed-forward parts are wider, and not StarCoder, whose heads share one key.
+    """
+    for model in built_models.load().models:
+        if model.layers and model.billions > 10 and model.name not in ("T5", "LaMDA", "StarCoder"):
+            blocks = 12 * model.layers * model.width ** 2 / 1e9
+            assert blocks == pytest.approx(model.billions, rel=0.16), model.name
+    by_name = {model.name: model for model in built_models.load().models}
+    sizes = {"gpt3": "GPT-3", "llama-65b": "LLaMA", "llama2-70b": "LLaMA 2", "bloom": "BLOOM", "t5-11b": "T5",
+             "bert-large": "BERT large", "gpt": "GPT", "gpt2-xl": "GPT-2"}
+    for preset, name in sizes.items():
+        config, model = PRESETS[preset].config, by_name[name]
+        assert (config.n_layers, config.d_model, config.n_heads, config.n_context) == (
+            model.layers, model.width, model.heads, model.context)
+
+
+def test_the_family_is_a_tree_in_time():
+    source, members = built_models.load().family
+    released = {one.id: one.released for one in members}
+    assert [one.released for one in members] == sorted(released.values()) and source
+    for one in members:
+        assert all(released[parent] <= one.released for parent in one.parents) and one.source
+        assert one.model is None or any(model.name == one.model for model in built_models.load().models)
+    assert built_models.load().ancestors("text3") == {"text2", "code2", "codex", "instruct", "gpt3", "gpt2", "gpt1"}
+    assert built_models.load().ancestors("gpt1") == set()
 
 
 def test_facts_of_the_notes():

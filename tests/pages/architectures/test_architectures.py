@@ -313,7 +313,8 @@ def test_how_wide_a_window_must_be_for_four_layers(n: int):
 
 
 RECORDS = ([dict(architectures_record="models", architectures_measure=measure)
-            for measure in ("parameters", "tokens", "compute", "energy")]
+            for measure in ("parameters", "tokens", "context", "compute", "energy")]
+           + [dict(architectures_record="data", architectures_mix="models")]
            + [dict(architectures_record="translation", architectures_pair=pair) for pair in ("en_de", "en_fr")]
            + [dict(architectures_record="data"), dict(architectures_record="scaling"),
               dict(architectures_record="scaling", architectures_parameters="1e-6",
@@ -325,20 +326,22 @@ RECORDS = ([dict(architectures_record="models", architectures_measure=measure)
 @pytest.mark.parametrize("query", RECORDS, ids=str)
 def test_every_record_draws(query):
     at = open_at(architectures_view="record", **query)
-    charts = {"scaling": 3, "data": 2}.get(query["architectures_record"], 1)
+    charts = {"scaling": 3, "data": 1 if "architectures_mix" in query else 2}.get(query["architectures_record"], 1)
     assert fine(at) and len(at.get("vega_lite_chart")) == charts and formulas(at)
 
 
 def test_the_timeline_shows_what_is_known_and_nothing_else():
-    for measure in ("parameters", "tokens", "compute", "energy"):
+    for measure in ("parameters", "tokens", "context", "compute", "energy"):
         rows = chart(open_at(architectures_view="record", architectures_measure=measure),
                      0).drop_duplicates("name").set_index("name")
         for model in record_data.load().models:
-            value = {"parameters": model.billions * 1e9, "tokens": model.billion_tokens and model.billion_tokens * 1e9,
+            value = {"parameters": model.billions and model.billions * 1e9, "context": model.context, "tokens": model.billion_tokens and model.billion_tokens * 1e9,
                      "energy": model.MWh and model.MWh * 1e6,
                      "compute": 6e18 * model.billions * model.billion_tokens
                                 if model.made == "whole" and model.billion_tokens else None}[measure]
-            assert (model.name in rows.index) == (value is not None)
+            in_lane = measure == "parameters" and model.billions is None
+            assert (model.name in rows.index) == (value is not None or in_lane)
+            assert not in_lane or rows["value"][model.name] < 1e8, "below the axis"
             if value is not None:
                 assert rows["value"][model.name] == pytest.approx(value)
 
@@ -366,6 +369,8 @@ def test_the_numbers_of_the_calculator_hold():
 @pytest.mark.parametrize("query, key, right", [
     (dict(architectures_record="models"), "compute", 3),
     (dict(architectures_record="scaling"), "halve", 3), (dict(architectures_record="data"), "read", 1),
+    (dict(architectures_record="data", architectures_mix="models"), "code", 2),
+    (dict(architectures_record="family"), "family", 2),
     (dict(architectures_record="pieces"), "patches", 2),
     (dict(architectures_record="translation", architectures_pair="en_de"), "time_en_de", 1),
     (dict(architectures_record="translation", architectures_pair="en_fr"), "time_en_fr", 1)], ids=str)
