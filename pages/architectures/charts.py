@@ -11,6 +11,7 @@ from core.figures.point_names import names_of, placed, plots_of
 from core.figures.style import POWER_OF_TEN, TIMES_POWER_OF_TEN, colour, framed, untitled
 
 MEANINGS = {"whole": "attention", "attention": "attention", "window": "key", "recurrent": "residual"}
+LEGEND = 3      # columns of a legend that would be too wide for a phone in one row
 LANE = 5        # ratio on the axis from its end to the middle of a lane below it, and from there to the lane's end
 DASHES = {"whole": [10, 2], "attention": [1, 0], "window": [6, 3], "recurrent": [2, 2]}
 
@@ -178,7 +179,8 @@ def mixture(rows: pd.DataFrame, order: list[str], *, theme: str, scale: float, h
         y=alt.Y("bar:N", sort=None, title=None), order=alt.Order("order:Q"), tooltip=tips(part=" ", shown="  "))
     bars = base.mark_bar(size=22 * scale).encode(color=alt.Color(
         "part:N", sort=order, scale=alt.Scale(domain=order, range=inks[:len(order)]),
-        legend=alt.Legend(orient="top", title=None, symbolType="square")))
+        legend=alt.Legend(orient="top", title=None, symbolType="square",
+                          **({"columns": LEGEND} if len(order) > LEGEND + 1 else {}))))
     return framed(bars, theme, scale, height=height)
 
 

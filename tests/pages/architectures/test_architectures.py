@@ -335,7 +335,8 @@ def test_the_timeline_shows_what_is_known_and_nothing_else():
         rows = chart(open_at(architectures_view="record", architectures_measure=measure),
                      0).drop_duplicates("name").set_index("name")
         for model in record_data.load().models:
-            value = {"parameters": model.billions and model.billions * 1e9, "context": model.context, "tokens": model.billion_tokens and model.billion_tokens * 1e9,
+            value = {"parameters": model.billions and model.billions * 1e9, "context": model.context,
+                     "tokens": model.billion_tokens and model.billion_tokens * 1e9,
                      "energy": model.MWh and model.MWh * 1e6,
                      "compute": 6e18 * model.billions * model.billion_tokens
                                 if model.made == "whole" and model.billion_tokens else None}[measure]
