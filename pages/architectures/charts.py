@@ -176,8 +176,9 @@ def mixture(rows: pd.DataFrame, order: list[str], *, theme: str, scale: float, h
     inks = [colour(meaning, theme) for meaning in ("attention", "key", "mlp", "residual", "query", "position", "value")]
     base = alt.Chart(rows).encode(
         x=alt.X("share:Q", stack="zero", title=None, axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])),
-        y=alt.Y("bar:N", sort=None, title=None), order=alt.Order("order:Q"), tooltip=tips(part=" ", shown="  "))
-    bars = base.mark_bar(size=22 * scale).encode(color=alt.Color(
+        y=alt.Y("bar:N", sort=None, title=None, scale=alt.Scale(paddingInner=0.25)), order=alt.Order("order:Q"),
+        tooltip=tips(part=" ", shown="  "))
+    bars = base.mark_bar().encode(color=alt.Color(
         "part:N", sort=order, scale=alt.Scale(domain=order, range=inks[:len(order)]),
         legend=alt.Legend(orient="top", title=None, symbolType="square",
                           **({"columns": LEGEND} if len(order) > LEGEND + 1 else {}))))

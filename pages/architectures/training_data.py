@@ -10,8 +10,9 @@ from core.figures.numbers import grouped, latex_number, readable
 from pages.architectures import charts as figures
 from pages.architectures.shared import PREFIX, show
 
-CHART, PRESENT_CHART = 250, 203     # px of the corpora
-MIX, MIXES = 130, 225               # px of two bars, and of a bar for each model
+CHART, PRESENT_CHART = 250, 258     # px of the corpora
+MIX, PRESENT_MIX = 130, 176         # px of two bars
+MIXES = 225                         # px of a bar for each model, at the usual size of type
 
 
 def draw(page: Lesson, mix: str) -> Reading:
@@ -74,7 +75,7 @@ def _mixture(page: Lesson) -> None:
                                           ("read", "percent", everything[0], "{} %"))
             for order, row in enumerate(mix)]
     show("mixture", figures.mixture, pd.DataFrame(rows), [row["name"] for row in mix],
-         height=round(MIX * reader.scale()))
+         height=PRESENT_MIX if reader.present() else MIX)
     page.note(page.label("mix_note", source=source))
 
 
