@@ -1,6 +1,6 @@
 // Four masks over the tokens of the prompt, each on a card with what a model of its kind sees, writes and is trained
-// on, and with what the mask makes of the loaded model's next token. Rows are queries, columns keys; the pointer and the
-// keys read a cell.
+// on, and with what the mask makes of the loaded model's next token. Rows are queries, columns keys; the pointer and
+// the keys read a cell.
 //
 // header: tokens, prefix, kinds [{id, name, rows [[id, name, text]], open, targets, next {token, p, kl, own} or null,
 // guess}], text. cells: for each kind N × N of HIDDEN, LEFT, RIGHT, CROSS.
