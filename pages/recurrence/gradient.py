@@ -129,7 +129,7 @@ def _lines(page: Lesson, norms: dict[str, np.ndarray], norm: float, k: int, bias
          rf"{latex_operand(norm)}^{{{k}}} \cdot {latex_operand(slopes)} = {latex_number(bound)}"),
         (page.label("numbers_rate", k=k), rf"{latex_operand(rnn)}^{{1/{k}}} = {latex_number(per_step)}"),
         (page.label("numbers_keep", keep=readable(bias)),
-         rf"\sigma(b_f)^{{{k}}} = {latex_operand(sigma)}^{{{k}}} = {latex_number(sigma ** k)}"),
+         rf"\sigma(b_f)^{{{k}}} = {latex_number(sigma, 9)}^{{{k}}} = {latex_number(sigma ** k)}"),
         (page.label("numbers_gates", m=N_HIDDEN),
          rf"\max_i\; o_{{T,i}} \left(1 - \tanh^2 c_{{T,i}}\right) {last} f_{{s,i}} = "
          rf"{latex_number(norms['gates'][k])}"),
