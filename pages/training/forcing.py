@@ -152,7 +152,7 @@ def _lines(page: Lesson, run: Run, ids: tuple[int, ...], tokens: list[str], pred
          rf"\mathcal{{L}} = {fraction(1, preds.n)} \sum_t -\ln p(w_t \mid w_{{<t}}) = "
          rf"{fraction(total, preds.n)} = {nats(mean)}"),
         (page.label("numbers_perplexity"),
-         rf"e^{{L}} = e^{{{latex_operand(mean)}}} = {latex_number(preds.perplexity)}"),
+         rf"e^{{\mathcal{{L}}}} = e^{{{latex_operand(mean)}}} = {latex_number(preds.perplexity)}"),
         (page.label("numbers_text"),
          rf"p(w_1 \dots w_{{{preds.n}}}) = \prod_t p(w_t \mid w_{{<t}}) = e^{{-{total}}} = "
          rf"10^{{{latex_number(-preds.total / math.log(10))}}}"),
