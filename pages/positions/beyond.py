@@ -60,9 +60,10 @@ def _numbers(page: Lesson, trained: int, read: int, omegas: np.ndarray, slopes: 
              clip: int) -> list[tuple[str, str]]:
     last = omegas[-1]
     slope, angle = slopes[-1], (trained - 1) * last
+    turned = "<" if angle < 2 * np.pi else r"\ge"
     return [
         (page.label("beyond_numbers_angle", pair=len(omegas) - 1),
-         rf"({trained} - 1)\,\omega = {latex_number(angle)} {'<' if angle < 2 * np.pi else r'\ge'} 2\pi, \qquad "
+         rf"({trained} - 1)\,\omega = {latex_number(angle)} {turned} 2\pi, \qquad "
          rf"({read} - 1)\,\omega = "
          rf"{latex_number((read - 1) * last)}"),
         (page.label("beyond_numbers_alibi", head=len(slopes) - 1),
