@@ -174,7 +174,7 @@ def _axis_lines(page: Lesson, space: Space, token_id: int, k: int) -> list[tuple
     """Where the word lies on the first axis, and what the k axes of the map keep."""
     view, row = space.projection, space.E[token_id]
     terms = zip((row - view.mean)[:3].tolist(), view.axes[0, :3].tolist())
-    variances = " + ".join(rf"\lambda_{axis + 1}" for axis in range(k))
+    variances = " + ".join((r"\lambda_1", r"\lambda_2", r"\lambda_3")[:k])
     sum_ = " + ".join(rf"({latex_number(x)})({latex_number(v)})" for x, v in terms)
     return [(page.label("map_numbers_place", token=code(space.names[token_id])),
              rf"z_1 = (E_{{{token_id}}} - \bar E) \cdot v_1 = {sum_} + \dots = {latex_number(view(row)[0])}"),
