@@ -57,8 +57,9 @@ _EACH = {
     "architectures/norms": {STEP: "norms_numbers_joined norms_numbers_share", EDGE: "norms_numbers_rms"},
     "architectures/hardware": {SIZES: "numbers_pass_mlp numbers_pass_scores numbers_roofline_square "
                                       "numbers_roofline_size numbers_array_ticks numbers_array_tpu"},
-    "architectures/record": {STEP: "numbers_cheaper numbers_modification_weights numbers_days numbers_power numbers_best "
-                                    "numbers_training_own numbers_rate numbers_energy numbers_flat numbers_video"},
+    "architectures/record": {STEP: "numbers_cheaper numbers_modification_weights numbers_days numbers_power "
+                                    "numbers_best numbers_training_own numbers_rate numbers_energy numbers_flat "
+                                    "numbers_video"},
     "recurrence/unrolled": {STEP: "numbers_rnn numbers_gate_lstm_i numbers_gate_lstm_f numbers_gate_lstm_g "
                                   "numbers_gate_lstm_o numbers_gate_gru_r numbers_gate_gru_u", EDGE: "numbers_gru_h"},
     "recurrence/gradient": {STEP: "numbers_keep", EDGE: "numbers_gradient numbers_bound numbers_rate numbers_gates "
