@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, guess_of
-from core.app.state import Run, reader
+from core.app.state import Run, notices, reader
 from core.components.lib.token_view import token_view
 from core.cost import counting
 from core.figures.numbers import grouped, latex_number, percent, readable
@@ -94,7 +94,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 def _design() -> Design:
     design, valid = designs.parse(read("design"))
     if not valid:
-        reader.notice("notice_url", name=f"{PREFIX}design", value="…")
+        notices.notice("notice_url", name=f"{PREFIX}design", value="…")
         keep(design=design.spec)
     return design
 

@@ -14,7 +14,7 @@ from core.components.lib.instrument import instrument
 from core.components.lib.token_view import PLAYER_CSS
 from core.cost import built_models, counting, elementwise, roofline, systolic
 from core.cost.built_models import Hardware
-from core.figures.numbers import grouped, latex_number, percent, readable
+from core.figures.numbers import grouped, latex_number, latex_operand, percent, readable
 from core.model.config import ModelConfig
 from core.model.presets import PRESETS
 from pages.architectures.shared import PREFIX, SETTINGS, attached, choice, keep, own_seed, prefixed, read
@@ -289,7 +289,7 @@ def _roofline_lines(page: Lesson, config: ModelConfig, device: Hardware, n: int,
             (page.label("numbers_roofline_ridge", device=device.short),
              rf"\frac{{{_power(device.peak)}}}{{{_power(device.bandwidth)}}} = {latex_number(ridge)}"),
             (page.label("numbers_roofline_rate", device=device.short),
-             rf"{texts} \cdot \frac{{{_power(roofline.attainable(write, device))}}}{{{write.operations}}} = "
+             rf"{texts} \cdot \frac{{{latex_operand(roofline.attainable(write, device))}}}{{{write.operations}}} = "
              rf"{latex_number(rate)}"),
             (page.label("numbers_roofline_square"),
              rf"\frac{{2 d^3}}{{2 \cdot 3 d^2}} = \frac{{d}}{{3}} = {latex_number(d / 3)}, \qquad "

@@ -323,7 +323,8 @@ def _reading(page: Lesson, pair: Translation, measures: HeldOut | None) -> Readi
     data = {"tokens.csv": lambda: token_table(page, pair), "cross_attention.csv": lambda: cross_table(page, pair)}
     if measures:
         data["alignment.csv"] = lambda: alignment_table(page, measures)
-    return Reading(_lines(page, pair, block, followed, step), _question(page, pair),
+    lines = (_mean_lines(page, pair, block, step) if head < 0 else []) + _lines(page, pair, block, followed, step)
+    return Reading(lines, _question(page, pair),
                    [forward, patterns, translation.alignment if measures else greedy], data, ".heat", title,
                    weights_table(page, pair, cross, followed, step), {page.label("translate_written"): pair.text},
                    "" if measures else "translate_loaded")
@@ -354,6 +355,17 @@ def _lines(page: Lesson, pair: Translation, block: int, head: int, step: int) ->
             (page.label("translate_numbers_shapes"),
              rf"\text{{encoder }} [{m} \times {m}], \quad \text{{decoder }} [{n} \times {n}], \quad \text{{cross }} "
              rf"[{n} \times {m}]")]
+
+
+def _mean_lines(page: Lesson, pair: Translation, block: int, step: int) -> list[tuple[str, str]]:
+    """The weight that the picture shows where it shows the mean of all heads: that of the strongest source token."""
+    weights = pair.trace.blocks[block].cross.pattern[:, step].double()
+    mean = weights.mean(0)
+    strongest = int(mean.argmax())
+    added = " + ".join(latex_operand(weight) for weight in weights[:, strongest])
+    return [(page.label("translate_numbers_mean", block=block, token=code(pair.target_tokens[step]),
+                        source=code(pair.source_tokens[strongest])),
+             rf"\bar\alpha = \frac{{{added}}}{{{len(weights)}}} = {latex_number(mean[strongest])}")]
 
 
 def _biased(page: Lesson, pair: Translation, block: int, head: int, step: int) -> list[tuple[str, str]]:

@@ -96,7 +96,7 @@ def _average(page: Lesson, run: Run) -> Reading:
     chosen = selection(run)
     steps = head_steps(block, weights, chosen.head, chosen.position)
     plane, likeness, best = plane_of(steps), alike(run), int(steps.weights.argmax())
-    head, alpha = head_name(chosen.layer, chosen.head), probability(float(steps.weights[best]))
+    head, alpha = head_name(chosen.layer, chosen.head), probability(float(tempered(steps)[best]))
     title = page.label("average_title", head=head, token=code(run.tokens[chosen.position]),
                        n=int(steps.allowed.sum()), answering=code(run.tokens[best]), alpha=alpha)
     st.markdown(f"**{title}**")
@@ -155,22 +155,27 @@ def _likeness_chart(page: Lesson, run: Run, likeness: dict[str, np.ndarray]) -> 
         st.caption(page.label("likeness_note"))
 
 
+def tempered(steps: Steps) -> torch.Tensor:
+    """(N,) the weights at the temperature of the slider, as the picture has them."""
+    return tempered_weights(torch.where(steps.allowed, steps.scores, -torch.inf), 2.0 ** read("temperature"))
+
+
 def _lines(page: Lesson, run: Run, steps: Steps, likeness: dict[str, np.ndarray]) -> list[tuple[str, str]]:
     i, tau = selection(run).position, 2.0 ** read("temperature")
     lengths = steps.V.norm(dim=-1)
     longest = int(torch.where(steps.allowed, lengths, -1.0).argmax())
-    tempered = tempered_weights(torch.where(steps.allowed, steps.scores, -torch.inf), tau)
+    weights = tempered(steps)
     best, n = int(steps.weights.argmax()), int(steps.allowed.sum())
     exponentials = ((steps.scores[steps.allowed] - steps.top) / tau).exp()
     lines = [(page.label("numbers_convex", n=n),
               rf"o_{{{i}}} = \sum_j \alpha_{{{i},j}} v_j, \qquad \alpha_{{{i},j}} \ge 0, \qquad \sum_j "
-              rf"\alpha_{{{i},j}} = {latex_number(round(float(steps.weights.sum()), 12))}"),
+              rf"\alpha_{{{i},j}} = {latex_number(round(float(weights.sum()), 12))}"),
              (page.label("numbers_length", j=longest, token=code(run.tokens[longest])),
-              rf"\lVert o_{{{i}}} \rVert = {latex_number(steps.output.norm())} \;\le\; \max_j \lVert v_j \rVert "
+              rf"\lVert o_{{{i}}} \rVert = {latex_number((weights @ steps.V).norm())} \;\le\; \max_j \lVert v_j \rVert "
               rf"= \lVert v_{{{longest}}} \rVert = {latex_number(lengths[longest])}"),
              (page.label("numbers_tempered", tau=readable(tau, 4), j=best, token=code(run.tokens[best])),
               rf"\alpha_{{{i},{best}}}(\tau) = \frac{{1}}{{\sum_j e^{{(s_j - m)/\tau}}}} = "
-              rf"\frac{{1}}{{{latex_operand(exponentials.sum())}}} = {latex_number(tempered[best])}")]
+              rf"\frac{{1}}{{{latex_operand(exponentials.sum())}}} = {latex_number(weights[best])}")]
     if "without" in likeness:
         lines.append((page.label("numbers_alike", n=run.model.config.n_layers),
                       rf"\overline{{\cos}} = {latex_number(likeness['whole'][-1])} \;\rightarrow\; "
@@ -183,11 +188,11 @@ def question(page: Lesson, run: Run, steps: Steps) -> Question:
     exceed its largest part.
     """
     most, n = float(steps.weights.max()), int(steps.allowed.sum())
-    tempered = float(tempered_weights(torch.where(steps.allowed, steps.scores, -torch.inf), ASKED_TAU).max())
-    amounts = sorted({probability(value): value for value in (tempered, most / ASKED_TAU, most ** 2, 1 / n)}.items(),
+    then = float(tempered_weights(torch.where(steps.allowed, steps.scores, -torch.inf), ASKED_TAU).max())
+    amounts = sorted({probability(value): value for value in (then, most / ASKED_TAU, most ** 2, 1 / n)}.items(),
                      key=lambda item: item[1])
     if n < LEAST_TOKENS or len(amounts) < 3:
         return page.question("exceeds", [page.label(f"option_{name}") for name in ("yes", "no")], 1)
     options = [text for text, _ in amounts]
-    return page.question("averages", options, options.index(probability(tempered)), alpha=probability(most),
-                         tau=f"{ASKED_TAU:g}", tempered=probability(tempered))
+    return page.question("averages", options, options.index(probability(then)), alpha=probability(most),
+                         tau=f"{ASKED_TAU:g}", tempered=probability(then))

@@ -85,16 +85,24 @@ def _lines(page: Lesson, run: Run, before: Heads, parts: symmetries.Split, alike
          rf"\frac{{S_{{{i},{j}}} + S_{{{j},{i}}}}}{{2}} = \frac{{{latex_operand(ij)} + "
          rf"{bracketed(latex_operand(ji))}}}{{2}} = {latex_number((ij + ji) / 2)}, \qquad \frac{{S_{{{i},{j}}} - "
          rf"S_{{{j},{i}}}}}{{2}} = {latex_number((ij - ji) / 2)}"),
-        (page.label("roles_numbers_share", pairs=S.numel()),
-         rf"\frac{{\lVert (S + S^{{\mathsf T}})/2 \rVert^2}}{{\lVert S \rVert^2}} = "
-         rf"\frac{{{latex_operand((parts.symmetric**2).sum())}}}{{{latex_operand((S**2).sum())}}} = "
-         rf"{latex_number(parts.share)}"),
+        *_share_lines(page, parts),
         (page.label("roles_numbers_alike", **tokens),
          rf"S'_{{{i},{j}}} = {latex_number(alike[i, j])}, \qquad S'_{{{j},{i}}} = "
          rf"{latex_number(alike[j, i])}, \qquad S'_{{{i},{i}}} = {latex_number(alike[i, i])}"),
         (page.label("roles_numbers_effect", query=tokens["query"]),
          rf"\mathrm{{KL}}(y \,\Vert\, y') = \sum_w y_w \ln\frac{{y_w}}{{y'_w}} = "
          rf"{latex_number(kl)}\ \text{{nats}}")]
+
+
+def _share_lines(page: Lesson, parts: symmetries.Split) -> list[tuple[str, str]]:
+    """How much of the scores is symmetric; nothing where all of them are equal, as the one score of one token is."""
+    S = parts.centred
+    if not S.any():
+        return []
+    return [(page.label("roles_numbers_share", pairs=S.numel()),
+             rf"\frac{{\lVert (S + S^{{\mathsf T}})/2 \rVert^2}}{{\lVert S \rVert^2}} = "
+             rf"\frac{{{latex_operand((parts.symmetric**2).sum())}}}{{{latex_operand((S**2).sum())}}} = "
+             rf"{latex_number(parts.share)}")]
 
 
 def _question(page: Lesson, n: int) -> Question | None:

@@ -287,7 +287,7 @@ def _output_lines(page: Lesson, steps: Steps, i: int) -> list[tuple[str, str]]:
     values = to_numpy(steps.V[:, c])
     order = np.argsort(-np.abs(to_numpy(steps.weights) * values), kind="stable")[:TERMS]
     n = int(steps.allowed.sum())
-    terms = ([rf"{latex_number(steps.weights[j])} \cdot {bracketed(latex_number(values[j]))}" for j in order[:n]]
+    terms = ([rf"{latex_operand(steps.weights[j])} \cdot {bracketed(latex_operand(values[j]))}" for j in order[:n]]
              + [r"\cdots"] * (n > TERMS))
     named = page.label("numbers_output", c=c, n=n, keys=", ".join(str(j) for j in order[:n]))
     return [(named, rf"o_{{{i},{c}}} = \sum_j \alpha_{{{i},j}}\, v_{{j,{c}}} = {' + '.join(terms)} = "

@@ -2,7 +2,7 @@
 from collections.abc import Callable, Mapping
 
 from core.app.frame import Lesson, linked_page
-from core.app.state import reader
+from core.app.state import address, reader
 from core.components.lib.token_view import token_view
 from pages.course.shared import SETTINGS
 
@@ -24,5 +24,5 @@ def picture(page: Lesson, kind: str, header: dict, places: Mapping[str, tuple[st
         SETTINGS.keep(**{name: values[name] for name in ("term", "group", "solved") if name in values})
 
     links = {key: linked_page.link(lesson, settings) for key, (lesson, settings) in places.items()}
-    common = {"kind": kind, "scale": reader.scale(), "text": page.labels(kind), "base": reader.link(), "links": links}
+    common = {"kind": kind, "scale": reader.scale(), "text": page.labels(kind), "base": address.link(), "links": links}
     _picture(common | header, key=f"course_{kind}", on_settings=receive)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.analysis import text_probability
 from core.app.frame import Lesson, views
-from core.app.state import Run, reader
+from core.app.state import Run, prompts
 from core.app.state import run as runs
 from core.cost import counting
 from core.figures.numbers import grouped, plain_number, readable
@@ -107,7 +107,7 @@ def _sampling(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
 
 def _chain(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
     """Sheet 0 uses the prompt, the others the app's example prompts in turn."""
-    examples = reader.example_prompts()
+    examples = prompts.example_prompts()
     run = run if seed == 0 and len(run.token_ids) > 1 else runs.read(run.loaded, examples[seed % len(examples)])
     ids = run.token_ids[:exercises.MOST_TOKENS + 1]
     exercise = exercises.chain(run.tokens[1:len(ids)], text_probability.token_log_probs(run.loaded.runner, [ids])[0])

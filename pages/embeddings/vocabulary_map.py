@@ -16,7 +16,7 @@ from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, cannot
 from core.app.state import Run
-from core.figures.numbers import latex_number, readable
+from core.figures.numbers import latex_number, latex_operand, readable
 from pages.embeddings import charts as figures
 from pages.embeddings.shared import (
     PREFIX,
@@ -50,6 +50,7 @@ class Map:
     axes: list[str]
     title: str
     note: str
+    kept: float             # the share of the variance, or of the nearest neighbours, that it keeps
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
@@ -98,7 +99,9 @@ def draw(page: Lesson, run: Run) -> Reading:
                         selection_mode="points", config=PLOTLY, width="stretch")
     page.note(view.note)
     functions = [tsne.gradient, tsne.tsne] if kind == "tsne" else [embeddings.principal_axes, embeddings.Projection]
-    return Reading(_lines(page, space, token_id), _question(page, space), functions,
+    lines = (_neighbour_lines(page, view) if kind == "tsne" else
+             _axis_lines(page, space, token_id, int(kind)))
+    return Reading(lines, _question(page, space), functions,
                    {"map.csv": lambda: _table(space, view)}, f".st-key-{PREFIX}map", view.title)
 
 
@@ -115,7 +118,7 @@ def _principal(page: Lesson, space: Space, token_id: int, k: int) -> Map:
         near = embeddings.nearest(embeddings.similarity(space.E, space.E[token_id])).tolist()[:N_NAMED + 1]
         ids = sorted({*ids[::math.ceil(len(ids) / MOST_DRAWN)], token_id, *near})
         note = f"{page.label('map_thinned', shown=len(ids))} {note}"
-    return Map(ids, space.places.numpy()[ids, :k], axes, title, note)
+    return Map(ids, space.places.numpy()[ids, :k], axes, title, note, kept)
 
 
 def _neighbourhoods(page: Lesson, run: Run, space: Space, token_id: int) -> Map:
@@ -131,7 +134,7 @@ def _neighbourhoods(page: Lesson, run: Run, space: Space, token_id: int) -> Map:
                       chance=readable(100 * N_KEPT / (len(ids) - 1)))
     if token_id not in ids:
         note = f"{page.label('tsne_missing', token=code(space.names[token_id]), n=len(ids))} {note}"
-    return Map(ids, places.numpy(), ["", ""], title, note)
+    return Map(ids, places.numpy(), ["", ""], title, note, float(kept))
 
 
 def _tsne(directions: torch.Tensor) -> Iterator[Part]:
@@ -159,16 +162,25 @@ def _spearman(space: Space) -> float | None:
     return rank_correlation(space.places[ids, 0].numpy(), ids.numpy()) if len(ids) > 2 else None
 
 
-def _lines(page: Lesson, space: Space, token_id: int) -> list[tuple[str, str]]:
+def _neighbour_lines(page: Lesson, view: Map) -> list[tuple[str, str]]:
+    """How many of the nearest words stay near."""
+    n, kept = len(view.ids), round(view.kept * len(view.ids) * N_KEPT)
+    return [(page.label("map_numbers_neighbours", n=n, k=N_KEPT),
+             rf"\frac{{{kept}}}{{{n} \cdot {N_KEPT}}} = {latex_number(view.kept)}"),
+            (page.label("map_numbers_chance"), rf"\frac{{{N_KEPT}}}{{{n - 1}}} = {latex_number(N_KEPT / (n - 1))}")]
+
+
+def _axis_lines(page: Lesson, space: Space, token_id: int, k: int) -> list[tuple[str, str]]:
+    """Where the word lies on the first axis, and what the k axes of the map keep."""
     view, row = space.projection, space.E[token_id]
     terms = zip((row - view.mean)[:3].tolist(), view.axes[0, :3].tolist())
+    variances = " + ".join((r"\lambda_1", r"\lambda_2", r"\lambda_3")[:k])
     sum_ = " + ".join(rf"({latex_number(x)})({latex_number(v)})" for x, v in terms)
     return [(page.label("map_numbers_place", token=code(space.names[token_id])),
              rf"z_1 = (E_{{{token_id}}} - \bar E) \cdot v_1 = {sum_} + \dots = {latex_number(view(row)[0])}"),
-            (page.label("map_numbers_share", total=int((view.shares > 0).sum())),
-             rf"\frac{{\lambda_1 + \lambda_2 + \lambda_3}}{{\sum_k \lambda_k}} = "
-             rf"{' + '.join(map(latex_number, view.shares[:3].tolist()))} = "
-             rf"{latex_number(view.shares[:3].sum())}")]
+            (page.label("map_numbers_share", k=k, total=int((view.shares > 0).sum())),
+             rf"\frac{{{variances}}}{{\sum_k \lambda_k}} = "
+             rf"{' + '.join(map(latex_operand, view.shares[:k].tolist()))} = {latex_number(view.shares[:k].sum())}")]
 
 
 def _question(page: Lesson, space: Space) -> Question:

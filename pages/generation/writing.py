@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.app.base.markdown import code
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
-from core.app.state import Run, dice, reader
+from core.app.state import Run, address, dice, reader
 from core.app.state.dice import Dice
 from core.components.lib.token_view import PLAYER_CSS, token_view
 from core.components.sampling_panel import PanelSettings
@@ -103,7 +103,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         settings = {"prompt": run.text + run.tokenizer.decode([step.token_id for step in scene.steps[:at]]),
                     "next_token_panel": PanelSettings(scene.config).to_link(), "xi": scene.step.xi}
         if not reader.present():
-            st.markdown(page.label("to_next_token", link=reader.link(settings, "next_token")))
+            st.markdown(page.label("to_next_token", link=address.link(settings, "next_token")))
     return Reading(_lines(page, run, scene), _question(page, run, scene), [generate, truncate, draw_token],
                    {"text.csv": lambda: _table(page, run, scene)}, ".written-picture", title,
                    _candidates(page, run, scene.step),

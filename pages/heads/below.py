@@ -13,8 +13,8 @@ from core.figures.heads import head_name, product_latex
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability, readable
 from core.model import attention
 from core.model.trace import BlockTrace
-from pages.heads import shapes
-from pages.heads.shared import PREFIX, Pair, divergence_of, patterns_of, picked_pair, read, title_of
+from pages.heads import panel_numbers
+from pages.heads.shared import PREFIX, Pair, divergence_of, patterns_of, picked_pair, title_of
 from pages.heads.words import counts
 
 ADDED_TO_SCORES = ("alibi", "relative")     # position schemes that add to the scores
@@ -31,7 +31,7 @@ def reading(page: Lesson, run: Run) -> Reading:
                  stream_and_heads.rollout]
     data = {"heads.csv": lambda: figures.statistics_table(patterns.measures),
             "weights.csv": lambda: weights_table(page, run, pair), "products.csv": lambda: products_table(run, pair)}
-    lines = (shapes.lines(page, run) if read("panel") == "write" else []) + number_lines(page, run, pair)
+    lines = panel_numbers.lines(page, run, pair) + number_lines(page, run, pair)
     return Reading(lines, _question(page, run), functions, data,
                    f".st-key-{PREFIX}wall canvas.tiles", twin(page, run, pair), weights_table(page, run, pair))
 

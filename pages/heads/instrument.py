@@ -11,7 +11,7 @@ from core.app.frame.guard import fragment
 from core.app.frame.prediction import guess_of
 from core.app.frame.selection_controls import short_list
 from core.app.server import routes
-from core.app.state import Run, reader
+from core.app.state import Run, address, reader
 from core.components.heads_wall import heads_wall
 from core.figures.heads import head_name
 from core.model.intervention import NOTHING
@@ -105,7 +105,7 @@ def _query_and_key(page: Lesson, run: Run) -> None:
 @functools.partial(fragment, key="heads_panel")
 def _panel(page: Lesson, run: Run) -> None:
     """The chosen panel."""
-    reader.write_url_now()
+    address.write_url_now()
     PICTURES[read("panel")](page, run, picked_pair(run))
 
 
@@ -161,7 +161,7 @@ def _open(layer: int, head: int) -> None:
 
 def _toggle(run: Run, layer: int, head: int) -> None:
     """Puts a head into the changed set, or takes it out."""
-    reader.let_url_wait()
+    address.let_url_wait()
     changed = set(change_now().heads(run)) ^ {(layer, head)}
     panels.change_heads(" ".join(head_name(*pair) for pair in sorted(changed)) or NONE)
     reader.select(layer=layer, head=head)

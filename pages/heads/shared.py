@@ -15,7 +15,7 @@ from core.analysis import stream_and_heads
 from core.app.base.prose import TextFile
 from core.app.compute import cache
 from core.app.frame import Lesson
-from core.app.state import Run, fragments, reader
+from core.app.state import Run, address, fragments, reader
 from core.app.state.fragments import rerun, rerun_in_turn
 from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.app.state.run import selection, telling
@@ -178,7 +178,7 @@ def attached(name: str) -> dict:
         return arguments
 
     def changed() -> None:
-        reader.let_url_wait()
+        address.let_url_wait()
         arguments["on_change"]()
         redraw()
 

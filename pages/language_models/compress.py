@@ -12,7 +12,7 @@ from core.analysis import text_probability
 from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, guess_of
-from core.app.state import Run, reader
+from core.app.state import Run, prompts
 from core.components.lib.token_view import token_view
 from core.figures.numbers import grouped, latex_number, latex_operand, plain_number
 from core.language import arithmetic_coding, compression
@@ -48,7 +48,7 @@ def _bytes(run: Run, ids: Iterable[int]) -> bytes:
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
     """How many bits the prompt takes in the model's code."""
-    text = reader.clean_prompt(run.text)
+    text = prompts.clean_prompt(run.text)
     data = _bytes(run, _ids(run, text))
     if not data:
         return None
@@ -76,7 +76,7 @@ def coded(page: Lesson, run: Run, text: str) -> Coding:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the coder; return what it shows."""
-    text = reader.clean_prompt(run.text)
+    text = prompts.clean_prompt(run.text)
     coding = coded(page, run, text)
     data = _bytes(run, coding.token_ids)
     compared = _compared(page, coding, data)

@@ -1,4 +1,6 @@
 """Continuations: two continuations of the prompt, token by token, and their odds."""
+import math
+
 import numpy as np
 import streamlit as st
 
@@ -6,7 +8,7 @@ from core.analysis import text_probability
 from core.app.base.markdown import code
 from core.app.frame import Lesson, Place, Prediction, Question, Reading, Truth, guess_of
 from core.app.state import Run, reader
-from core.figures.numbers import latex_number, plain_number
+from core.figures.numbers import latex_number, latex_operand, plain_number
 from pages.language_models import charts as figures
 from pages.language_models.shared import (
     Scored,
@@ -27,6 +29,7 @@ MOST_CHARACTERS = 200
 MOST_PROMPT_TOKENS = 32     # last tokens of the prompt, added one by one
 LEAST_PROMPT_TOKENS = 4     # of a prompt that the question before the picture is about
 CHART = 300, 225            # px, usually and in present mode
+MOST_EXPONENT = 700         # of an e^x that a float holds
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
@@ -111,10 +114,22 @@ def _lines(page: Lesson, a: Scored, b: Scored) -> list[tuple[str, str]]:
     odds = a.total - b.total
     lines = [(page.label("numbers_continuation", name=name, text=named(text.text)), product(text)[1])
              for name, text in (("A", a), ("B", b)) if text.tokens]
-    latex = (rf"\ln \frac{{p(A \mid c)}}{{p(B \mid c)}} = {latex_number(a.total)} - ({latex_number(b.total)}) "
-             rf"= {latex_number(odds)}, \qquad \frac{{p(A \mid c)}}{{p(B \mid c)}} = e^{{{latex_number(odds)}}} = "
-             rf"{latex_number(float(np.exp(np.clip(odds, -700, 700))))}")
+    latex = (rf"\ln \frac{{p(A \mid c)}}{{p(B \mid c)}} = {latex_operand(a.total)} - ({latex_operand(b.total)}) "
+             rf"= {latex_number(odds)}, \qquad \frac{{p(A \mid c)}}{{p(B \mid c)}} = e^{{{latex_operand(odds)}}} = "
+             rf"{_raised(odds)}")
     return [*lines, (page.label("numbers_odds"), latex)]
+
+
+def _raised(odds: float) -> str:
+    """e to that power, in LaTeX, also where no float holds it.
+
+    >>> _raised(2.0), _raised(-1000.0)
+    ('7.3891', '5.0760 \\\\cdot 10^{-435}')
+    """
+    if abs(odds) < MOST_EXPONENT:
+        return latex_number(math.exp(odds))
+    power = math.floor(odds / math.log(10))
+    return rf"{latex_number(math.exp(odds - power * math.log(10)))} \cdot 10^{{{power}}}"
 
 
 def _question(page: Lesson, run: Run, a: Scored, b: Scored) -> Question:

@@ -9,7 +9,7 @@ import streamlit as st
 from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, cannot
-from core.app.state import Run, reader
+from core.app.state import Run, prompts
 from core.app.state.fragments import redraw
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, plain_number, probability
@@ -51,7 +51,7 @@ class Game:
 
 def passages(page: Lesson, run: Run) -> list[str]:
     """The lesson's texts, and the prompt if it has at least two playable signs."""
-    prompt = shannon.playable(reader.clean_prompt(run.text))[:MOST_SIGNS]
+    prompt = shannon.playable(prompts.clean_prompt(run.text))[:MOST_SIGNS]
     return [line for line in page.text("passages").splitlines() if line] + ([prompt] if len(prompt) > 1 else [])
 
 

@@ -12,7 +12,7 @@ from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, charts, views
-from core.app.state import Run, reader
+from core.app.state import Run, prompts, reader
 from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.figures.numbers import GREATEST, bracketed, latex_number, latex_operand, plain_number, readable, written
 
@@ -114,7 +114,7 @@ def _size(scores: list[Scored]) -> int:
 def _score(run: Run, pairs: Pairs) -> Iterator[Part]:
     room, scores, rows, whole = run.model.config.n_context - 1, [], [], []
     for text, context in pairs:
-        before = run.tokenizer.encode(reader.clean_prompt(context or ""))
+        before = run.tokenizer.encode(prompts.clean_prompt(context or ""))
         whole.append(run.tokenizer.encode(joined(context, text)))
         ids = whole[-1][:MOST_TOKENS]
         rows.append((run.tokenizer.first, *before[max(0, len(before) - room + len(ids)):], *ids))

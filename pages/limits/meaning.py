@@ -18,7 +18,7 @@ from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.frame.charts import look
 from core.app.frame.prediction import guess_of
-from core.app.state import Run, reader
+from core.app.state import Run, address, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, percent, plain_number, probability, readable
 from core.language import word_order
@@ -160,7 +160,7 @@ def _items(page: Lesson, run: Run, scene: Scene) -> None:
     st.markdown(" · ".join(f"{code(option.strip())} {probability(math.exp(value))}"
                            for option, value in zip(scene.picked.item.options, scene.picked.log_probs)))
     opened = run.with_text(scene.picked.prompt)
-    link = reader.link({"prompt": opened.text, "position": len(opened.token_ids) - 1,
+    link = address.link({"prompt": opened.text, "position": len(opened.token_ids) - 1,
                         "target": run.tokenizer.encode(scene.picked.item.options[0])[0]}, "next_token")
     st.markdown(page.label("items_open", link=link))
 

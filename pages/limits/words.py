@@ -14,7 +14,7 @@ from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.frame.charts import look
-from core.app.state import Run, reader
+from core.app.state import Run, prompts, reader
 from core.figures.numbers import bracketed, latex_number, latex_operand, percent, plain_number, readable
 from core.language import contrasts
 from core.language.contrasts import Contrast, Spread, fitted
@@ -75,7 +75,7 @@ def _default_place(matches: list[re.Match]) -> int:
 
 def _typed(page: Lesson, run: Run) -> Pair | None:
     """The reader's prompt with the reader's word in one place; None for a prompt without words."""
-    text = reader.clean_prompt(run.text)
+    text = prompts.clean_prompt(run.text)
     matches = words_of(text)
     if not matches:
         st.info(page.label("own_none"))

@@ -3,7 +3,7 @@ opens.
 """
 from core.app.base import catalogue, prose, tables
 from core.app.frame import Lesson, linked_page
-from core.app.state import reader
+from core.app.state import address
 from core.components.lib.token_view import token_view
 
 # lesson -> the part of the drawing that it opens, and where its list stands
@@ -28,7 +28,7 @@ def _map(page: Lesson) -> None:
         places |= {entry.id: (entry.id, {})} | {_id(entry, view): (entry.id, entry.opening(view))
                                                 for view in entry.views}
 
-    _picture(page.header("map") | {"lessons": lessons, "base": reader.link(),
+    _picture(page.header("map") | {"lessons": lessons, "base": address.link(),
                                    "links": {key: linked_page.link(*place) for key, place in places.items()}},
              key="model_map", on_settings=lambda values: linked_page.follow(places, str(values.get("open"))))
 

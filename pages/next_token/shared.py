@@ -5,7 +5,7 @@ import streamlit as st
 
 from core.app.base import prose
 from core.app.base.markdown import escaped
-from core.app.state import dice, reader
+from core.app.state import dice, notices, reader
 from core.app.state.lesson_settings import Setting, Settings
 from core.components.sampling_panel import PanelSettings
 
@@ -38,7 +38,7 @@ def stored() -> PanelSettings:
     try:
         return PanelSettings.from_link(link)
     except ValueError:
-        reader.notice("notice_url", name="next_token_panel", value=escaped(link[:40]))
+        notices.notice("notice_url", name="next_token_panel", value=escaped(link[:40]))
         return PanelSettings()
 
 

@@ -59,10 +59,12 @@ def draw(page: Lesson, run: Run) -> Reading:
 def _numbers(page: Lesson, trained: int, read: int, omegas: np.ndarray, slopes: np.ndarray,
              clip: int) -> list[tuple[str, str]]:
     last = omegas[-1]
-    slope = slopes[-1]
+    slope, angle = slopes[-1], (trained - 1) * last
+    turned = "<" if angle < 2 * np.pi else r"\ge"
     return [
         (page.label("beyond_numbers_angle", pair=len(omegas) - 1),
-         rf"({trained} - 1)\,\omega = {latex_number((trained - 1) * last)} < 2\pi, \qquad ({read} - 1)\,\omega = "
+         rf"({trained} - 1)\,\omega = {latex_number(angle)} {turned} 2\pi, \qquad "
+         rf"({read} - 1)\,\omega = "
          rf"{latex_number((read - 1) * last)}"),
         (page.label("beyond_numbers_alibi", head=len(slopes) - 1),
          rf"e^{{-m\,({read}-1)}} = e^{{-{latex_operand(slope)} \cdot {read - 1}}} = "

@@ -52,7 +52,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     values = _picture.values()
     i = values["i"] = min(values["i"], len(learned.P) - 1)
     _picture.draw(page, values, *_message(learned, sinusoidal), guess=guess_of(page, "learned", run))
-    near = min(i + 1, len(learned.P) - 1)
+    near = i + 1 if i + 1 < len(learned.P) else max(i - 1, 0)
     cosine = plain_number(learned.cosines[i, near])
     return Reading(
         lines=_numbers(page, learned, i, near),
@@ -95,7 +95,8 @@ def _numbers(page: Lesson, learned: figures.Geometry, i: int, near: int) -> list
               rf"\lVert P_{{{near}}} \rVert}} = \frac{{{latex_number(a @ b)}}}{{{latex_number(learned.lengths[i])} "
               rf"\cdot {latex_number(learned.lengths[near])}}} = {latex_number(learned.cosines[i, near])}")
     return [(page.label("learned_numbers_length", i=i), length),
-            (page.label("learned_numbers_product"), figures.dot_latex(rf"P_{{{i}}} \cdot P_{{{near}}}", a, b)),
+            (page.label("learned_numbers_product" if near > i else "learned_numbers_before"),
+             figures.dot_latex(rf"P_{{{i}}} \cdot P_{{{near}}}", a, b)),
             (page.label("learned_numbers_cosine"), cosine)]
 
 

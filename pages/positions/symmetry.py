@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.frame.selection_controls import seed_field
-from core.app.state import Run, lesson_settings, reader
+from core.app.state import Run, lesson_settings, prompts
 from core.app.state.lesson_settings import Setting
 from core.figures.numbers import latex_number, readable
 from core.model.intervention import Intervention
@@ -167,7 +167,7 @@ def _question(page: Lesson, run: Run) -> Question:
     the app's own prompt where the reader's is too short to swap in.
     """
     if len(run.tokens) < FEWEST:
-        run = run.with_text(reader.default_prompt())
+        run = run.with_text(prompts.default_prompt())
     n = len(run.tokens)
     a = n // 2
     o = outcome(run, "mask", reordered("swap", n, a, a + 1, 0))

@@ -11,7 +11,7 @@ from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.frame.prediction import guess_of
 from core.app.state import Run, reader
 from core.figures.lines import Axis
-from core.figures.numbers import latex_number, latex_operand, readable
+from core.figures.numbers import bracketed, latex_number, latex_operand, readable
 from core.learning import recurrent_cells
 from core.learning.recurrent_cells import GATES, MATRICES
 from pages.recurrence.shared import (
@@ -127,9 +127,9 @@ def _lines(page: Lesson, norms: dict[str, np.ndarray], norm: float, k: int, bias
         (page.label("numbers_bound"),
          rf"{latex_number(rnn)} \;\le\; \lVert W_h \rVert^{{{k}}} {last} \max_i |\varphi'(a_{{s,i}})| = "
          rf"{latex_operand(norm)}^{{{k}}} \cdot {latex_operand(slopes)} = {latex_number(bound)}"),
-        (page.label("numbers_rate", k=k), rf"{latex_operand(rnn)}^{{1/{k}}} = {latex_number(per_step)}"),
+        (page.label("numbers_rate", k=k), rf"{bracketed(latex_operand(rnn))}^{{1/{k}}} = {latex_number(per_step)}"),
         (page.label("numbers_keep", keep=readable(bias)),
-         rf"\sigma(b_f)^{{{k}}} = {latex_operand(sigma)}^{{{k}}} = {latex_number(sigma ** k)}"),
+         rf"\sigma(b_f)^{{{k}}} = {latex_number(sigma, 9)}^{{{k}}} = {latex_number(sigma ** k)}"),
         (page.label("numbers_gates", m=N_HIDDEN),
          rf"\max_i\; o_{{T,i}} \left(1 - \tanh^2 c_{{T,i}}\right) {last} f_{{s,i}} = "
          rf"{latex_number(norms['gates'][k])}"),

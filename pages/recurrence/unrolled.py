@@ -13,7 +13,7 @@ from core.app.base.markdown import code
 from core.app.compute import cache
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.frame.prediction import guess_of
-from core.app.state import Run, reader
+from core.app.state import Run, prompts, reader
 from core.components import declare
 from core.components.lib.bytes import pack
 from core.components.lib.pattern import PATTERN_CSS
@@ -250,7 +250,7 @@ def _question(page: Lesson, run: Run) -> Question:
     """
     _, both, seed, source, step = _asked(run)
     if step == source or step < source and not both:
-        run = run.with_text(reader.default_prompt())
+        run = run.with_text(prompts.default_prompt())
         source, step = 0, len(run.tokens) - 1
     left = {kind: float(left_of(run, kind, both, seed, source)[int(step < source), step]) for kind in GATES}
     names = {kind: page.label(f"network_{kind}") for kind in left}

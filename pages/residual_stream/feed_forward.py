@@ -120,7 +120,7 @@ def _lines(page: Lesson, run: Run, layer: int, position: int, neuron: int) -> li
     return [*_activation_lines(page, run, layer, position, neuron, pre, post),
             (page.label("numbers_written", neuron=neuron),
              rf"a \cdot W_2^{{({neuron})}} = ({components},\ \dots), \qquad \lVert a W_2^{{({neuron})}} \rVert = "
-             rf"{bracketed(latex_number(abs(post)))} \cdot {latex_number(length)} = "
+             rf"{bracketed(latex_operand(abs(post)))} \cdot {latex_operand(length)} = "
              rf"{latex_number(abs(post) * length)}")]
 
 

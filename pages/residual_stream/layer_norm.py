@@ -13,7 +13,7 @@ from core.app.frame.charts import screen_taken
 from core.app.frame.selection_controls import picked_norm
 from core.app.state import Run, reader
 from core.components.residual_grid import residual_grid
-from core.figures.numbers import bracketed, latex_number, readable
+from core.figures.numbers import bracketed, latex_number, latex_operand, readable
 from core.model import normalisation
 from core.model.block import Norm
 from pages.residual_stream.charts import vector_bars
@@ -83,16 +83,16 @@ def _norm_lines(page: Lesson, norm: Norm, x: Tensor, mean: float, std: float, af
                   rf"\mu = \frac{{1}}{{d}} \sum_c x_c = {latex_number(mean)}, \qquad \sigma = \sqrt{{\tfrac{{1}}{{d}} "
                   rf"\sum_c (x_c - \mu)^2 + \varepsilon}} = {sigma}")
     lines = [(page.label("numbers_rms" if rms else "numbers_mean"), statistics)]
-    minus, number = ("", "") if rms else (r" - \mu", f" - {bracketed(latex_number(mean))}")
+    minus, number = ("", "") if rms else (r" - \mu", f" - {bracketed(latex_operand(mean))}")
     for c in range(min(2, len(x))):
         plus, added, caption = "", "", "numbers_component_gain"
         if norm.bias is not None:
-            plus, added, caption = (rf" + \beta_{c + 1}", f" + {bracketed(latex_number(norm.bias[c]))}",
+            plus, added, caption = (rf" + \beta_{c + 1}", f" + {bracketed(latex_operand(norm.bias[c]))}",
                                     "numbers_component")
         lines.append((page.label(caption, c=c + 1),
                       rf"\alpha_{c + 1} \frac{{x_{c + 1}{minus}}}{{\sigma}}{plus} = "
-                      rf"{bracketed(latex_number(norm.weight[c]))} \cdot "
-                      rf"\frac{{{latex_number(x[c])}{number}}}{{{sigma}}}{added} = "
+                      rf"{bracketed(latex_operand(norm.weight[c]))} \cdot "
+                      rf"\frac{{{latex_operand(x[c])}{number}}}{{{latex_operand(std)}}}{added} = "
                       rf"{latex_number(after[c])}"))
     return lines
 

@@ -21,7 +21,7 @@ from core.components.lib.bytes import pack
 from core.components.lib.hand import HAND_CSS, HAND_HTML
 from core.components.residual_grid import GRID_CSS, GRID_HTML, grid_data
 from core.figures import residual_stream as figures
-from core.figures.numbers import bracketed, latex_number, probability, readable
+from core.figures.numbers import bracketed, latex_number, latex_operand, probability, readable
 from pages.residual_stream.shared import (
     PREFIX,
     SEEN_WHOLE,
@@ -158,15 +158,15 @@ def _question(page: Lesson, run: Run, reading: LensReading) -> Question:
 
 def _lines(page: Lesson, run: Run, logits: np.ndarray, target: int) -> list[tuple[str, str]]:
     """The target's logit by the lens, and its probability."""
-    shifted, largest, logit = np.exp(logits - logits.max()), latex_number(logits.max()), latex_number(logits[target])
+    shifted, largest, logit = np.exp(logits - logits.max()), latex_operand(logits.max()), latex_operand(logits[target])
     token, bias = code(run.tokenizer.visible(target)), "" if run.model.b_U is None else " + b_t"
     plain = run.model.final_norm is None
     read = r"\text{norm}(\text{act}(x W_H + b_H))" if run.model.W_H is not None else "x" if plain else r"\text{norm}(x)"
     return [(page.label("numbers_lens_plain" if plain else "numbers_lens", token=token, E=unembedding_name(run)),
-             rf"u_t = {read} \cdot e_t{bias} = {logit}"),
+             rf"u_t = {read} \cdot e_t{bias} = {latex_number(logits[target])}"),
             (page.label("numbers_lens_p", E=unembedding_name(run)),
              rf"y_t = \frac{{e^{{u_t}}}}{{\sum_w e^{{u_w}}}} = \frac{{e^{{{logit} - {bracketed(largest)}}}}}"
-             rf"{{{latex_number(shifted.sum())}}} = {latex_number(shifted[target] / shifted.sum())}")]
+             rf"{{{latex_operand(shifted.sum())}}} = {latex_number(shifted[target] / shifted.sum())}")]
 
 
 def _table(run: Run, reading: LensReading) -> pd.DataFrame:

@@ -8,7 +8,7 @@ import pandas as pd
 from core.app.base.markdown import code
 from core.app.compute import cache
 from core.app.frame import Lesson, Options, Prediction, Reading, Truth, cannot
-from core.app.state import Run, reader
+from core.app.state import Run, prompts, reader
 from core.components.lib.token_view import PLAYER_CSS, token_view
 from core.figures.numbers import latex_number
 from core.language import segmentation
@@ -68,7 +68,7 @@ def merging_of(run: Run) -> Merging:
 
 
 def _merging(tokenizer: Tokenizer, run: Run) -> Merging:
-    ids, text = run.own_ids, reader.clean_prompt(run.text)
+    ids, text = run.own_ids, prompts.clean_prompt(run.text)
     start = len(ids) - ids[::-1].index(tokenizer.mask_token) if tokenizer.mask_token in ids else 0
     kept = [tokenizer.token_bytes(i) for i in ids[start:]]
     room, words = sum(map(len, kept)), []

@@ -10,7 +10,7 @@ import pandas as pd
 
 from core.app.base.markdown import code, escaped
 from core.app.frame import Lesson, Number, Prediction, Reading, Truth, guess_of
-from core.app.state import Run, reader
+from core.app.state import Run, prompts
 from core.components.lib.token_view import token_view
 from core.figures.numbers import grouped, latex_number, plain_number
 from core.language import segmentation
@@ -41,7 +41,7 @@ class Method:
 
 def examples(page: Lesson, run: Run) -> list[str]:
     """The notes' hard examples, one a line of the text file, and the prompt, if there is one."""
-    prompt = reader.clean_prompt(run.text)
+    prompt = prompts.clean_prompt(run.text)
     return [line for line in page.text("examples").splitlines() if line.strip()] + ([prompt] if prompt else [])
 
 
@@ -85,7 +85,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
     """How many tokens the model's tokenizer makes of the picked example; of the prompt the page says it already."""
     texts = examples(page, run)
     text = texts[_picked(texts)]
-    if text == reader.clean_prompt(run.text) or run.tokenizer.method != Tokenizer.method:
+    if text == prompts.clean_prompt(run.text) or run.tokenizer.method != Tokenizer.method:
         return None
 
     def truth(guess: float) -> Truth:

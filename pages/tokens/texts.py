@@ -3,7 +3,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.app.frame import Lesson
-from core.app.state import Run, reader
+from core.app.state import Run, prompts, reader
 from pages.tokens.shared import SETTINGS, attached, read
 
 MOST_CHARACTERS = 4_000     # of the text to learn from
@@ -12,7 +12,7 @@ QUOTED = 34                 # characters of the text in a question
 
 def text_of(page: Lesson, run: Run, setting: str = "source") -> tuple[str, bool]:
     """The text to learn from, and whether it is the prompt. An empty prompt is replaced by the setting's default."""
-    picked, prompt = read(setting), reader.clean_prompt(run.text)
+    picked, prompt = read(setting), prompts.clean_prompt(run.text)
     if picked == "prompt" and prompt:
         return prompt[:MOST_CHARACTERS], True
     name = SETTINGS.each[setting].default if picked == "prompt" else picked

@@ -147,11 +147,11 @@ def utf8(character: str) -> str:
     """LaTeX of a character's UTF-8 bytes in bits: the marks of the bytes, and in bold the bits of the code point.
 
     >>> utf8("A")
-    '65 = \\\\mathbf{1000001}_2 \\\\;\\\\to\\\\; 0\\\\mathbf{1000001} \\\\;=\\\\; \\\\mathtt{41}'
+    '65 = \\\\mathbf{1000001}_2 \\\\;\\\\to\\\\; \\\\mathrm{0}\\\\mathbf{1000001} \\\\;=\\\\; \\\\mathtt{41}'
     """
     # the mark: the leading ones and the zero after them
     parts = [re.fullmatch("(1*0)(.*)", f"{byte:08b}").groups() for byte in character.encode()]
     point = r"\,".join(payload for _, payload in parts)
-    marked = r"\;\;".join(rf"{mark}\mathbf{{{payload}}}" for mark, payload in parts)
+    marked = r"\;\;".join(rf"\mathrm{{{mark}}}\mathbf{{{payload}}}" for mark, payload in parts)
     digits = r"\;".join(f"{byte:02X}" for byte in character.encode())
     return rf"{ord(character)} = \mathbf{{{point}}}_2 \;\to\; {marked} \;=\; \mathtt{{{digits}}}"

@@ -4,7 +4,7 @@ import numpy as np
 from core.app.base import catalogue
 from core.app.compute import cache
 from core.app.frame import Lesson
-from core.app.state import Run, reader
+from core.app.state import Run, address
 from core.app.state import run as runs
 from core.app.state.lesson_settings import Setting
 from core.model.checkpoints import Milestone
@@ -99,4 +99,4 @@ def place(page: Lesson, run: Run, entrance: str) -> tuple[str, dict]:
 
 
 def _link(lesson: str, settings: dict) -> str:
-    return reader.link(settings, catalogue.url_path(lesson), alone=True)
+    return address.link(settings, catalogue.url_path(lesson), alone=True)

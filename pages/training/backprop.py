@@ -14,7 +14,7 @@ from core.app.state import Run, reader
 from core.components.lib.bytes import pack
 from core.components.lib.instrument import instrument
 from core.components.lib.token_view import PLAYER_CSS
-from core.figures.numbers import bracketed, latex_number, readable
+from core.figures.numbers import bracketed, latex_number, latex_operand, readable
 from core.learning import backprop
 from core.learning.backprop import NAMES, WEIGHTS, Net
 from pages.training.shared import PREFIX, ask, attached, chart_height, choice, keep, own_seed, pick_power, read
@@ -27,6 +27,7 @@ PICKABLE = (*NAMES, *(f"{kind}{i}" for kind in "zh" for i in (1, 2)),
             *(f"{kind}{k}" for kind in "upy" for k in (1, 2, 3)), "L")
 WIDEST = 1e3            # in size, of a number that an address names
 TABLE_DIGITS = 6
+ROUNDING = 13           # decimals that hold, of derivatives whose terms may cancel
 # The network with its numbers, the products that they are, and the loss as a function of one of them.
 _picture = instrument("backprop", __file__, PLAYER_CSS)
 
@@ -141,9 +142,8 @@ def _lines(page: Lesson, net: Net, after: Net | None) -> list[tuple[str, str]]:
     """The chain rule for the picked weight (the default one where none is picked), from the loss back to it."""
     picked = read("net_picked") if read("net_picked") in WEIGHTS else FIRST_PICKED
     found, back = passed(net), backprop.backward(net)
-    number = lambda value: bracketed(latex_number(float(value)))      # noqa: E731
     k, p = net.true, found.p
-    lines = [(page.label("numbers_backprop_loss"), rf"L = -\ln p_{k + 1} = -\ln {latex_number(p[k])} = "
+    lines = [(page.label("numbers_backprop_loss"), rf"L = -\ln p_{k + 1} = -\ln {latex_operand(p[k])} = "
                                                    rf"{latex_number(found.loss)}")]
     lines.append((page.label("numbers_backprop_first"), r"\frac{\partial L}{\partial u} = p - y = "
                   + rf"({', '.join(latex_number(value) for value in back['u'])})"))
@@ -151,35 +151,44 @@ def _lines(page: Lesson, net: Net, after: Net | None) -> list[tuple[str, str]]:
     name, which = written_name(picked), NAMES.index(picked)
     if picked[0] == "v":
         lines.append((page.label("numbers_backprop_weight"), rf"\frac{{\partial L}}{{\partial {name}}} = h_{i + 1}\, "
-                      rf"\frac{{\partial L}}{{\partial u_{j + 1}}} = {number(found.h[i])} \cdot {number(back['u'][j])} "
-                      rf"= {latex_number(back['V'][i, j])}"))
+                      rf"\frac{{\partial L}}{{\partial u_{j + 1}}} = {_operand(found.h[i])} \cdot "
+                      rf"{_operand(back['u'][j])} = {_result(back['V'][i, j])}"))
     else:
         lines += _hidden_lines(page, net, i, j, name)
     auto, near = backprop.by_autograd(net)[which], backprop.by_differences(net)[which]
     chain = backprop.by_chain_rule(net)[which]
-    lines.append((page.label("numbers_backprop_ways"), rf"{latex_number(chain)}, \qquad {latex_number(auto)}, \qquad "
+    lines.append((page.label("numbers_backprop_ways"), rf"{_result(chain)}, \qquad {_result(auto)}, \qquad "
                                                        rf"{latex_number(near)}"))
     if after is not None:
         step = after.numbers[which] - net.numbers[which]
         lines.append((page.label(f"numbers_backprop_{read('net_optimizer')}"),
-                      rf"{name} \leftarrow {latex_number(net.numbers[which])} + {number(step)} = "
+                      rf"{name} \leftarrow {latex_operand(net.numbers[which])} + {_operand(step)} = "
                       rf"{latex_number(after.numbers[which])}"))
     return lines
+
+
+def _operand(value: float | torch.Tensor) -> str:
+    """A number that a product of the chain rule starts from."""
+    return bracketed(latex_operand(round(float(value), ROUNDING)))
+
+
+def _result(value: float | torch.Tensor) -> str:
+    """A derivative, without the rounding of terms that cancel."""
+    return latex_number(round(float(value), ROUNDING))
 
 
 def _hidden_lines(page: Lesson, net: Net, i: int, j: int, name: str) -> list[tuple[str, str]]:
     found, back = passed(net), backprop.backward(net)
     x, _, V = backprop.parts(torch.tensor(net.numbers, dtype=torch.float64))
-    number = lambda value: bracketed(latex_number(float(value)))      # noqa: E731
     slope = 1 - found.h[j] ** 2 if net.activation == "tanh" else (found.z[j] > 0).double()
-    paths = " + ".join(rf"{number(V[j, k])} \cdot {number(back['u'][k])}" for k in range(3))
+    paths = " + ".join(rf"{_operand(V[j, k])} \cdot {_operand(back['u'][k])}" for k in range(3))
     return [(page.label("numbers_backprop_paths"),
              rf"\frac{{\partial L}}{{\partial h_{j + 1}}} = \sum_k v_{{{j + 1}k}} \frac{{\partial L}}{{\partial u_k}} "
-             rf"= {paths} = {latex_number(back['h'][j])}"),
+             rf"= {paths} = {_result(back['h'][j])}"),
             (page.label("numbers_backprop_weight"),
              rf"\frac{{\partial L}}{{\partial {name}}} = x_{i + 1}\, f'(z_{j + 1})\, "
-             rf"\frac{{\partial L}}{{\partial h_{j + 1}}} = {number(x[i])} \cdot {number(slope)} \cdot "
-             rf"{number(back['h'][j])} = {latex_number(back['W'][i, j])}")]
+             rf"\frac{{\partial L}}{{\partial h_{j + 1}}} = {_operand(x[i])} \cdot {_operand(slope)} \cdot "
+             rf"{_operand(back['h'][j])} = {_result(back['W'][i, j])}")]
 
 
 def table(net: Net, after: Net | None) -> pd.DataFrame:

@@ -146,19 +146,23 @@ def _lines(page: Lesson, run: Run, ids: tuple[int, ...], tokens: list[str], pred
     p, loss, mean, total = preds.p_true[at], preds.losses[at], preds.mean, latex_operand(preds.total)
     return [
         (page.label("numbers_price", token=code(tokens[at + 1]), i=at + 1),
-         rf"-\ln p = -\ln {latex_operand(p)} = {nats(loss)} = \frac{{{latex_operand(loss)}}}{{\ln 2}} = "
-         rf"{latex_number(loss / math.log(2))}\ \text{{bits}}"),
+         rf"-\ln p = -\ln {latex_operand(p)} = {nats(loss)}{_in_bits(loss)}"),
         (page.label("numbers_mean", n=preds.n),
          rf"\mathcal{{L}} = {fraction(1, preds.n)} \sum_t -\ln p(w_t \mid w_{{<t}}) = "
-         rf"{fraction(total, preds.n)} = {nats(mean)}"),
+         rf"{fraction(total, preds.n)} = {nats(mean)}{_in_bits(mean) if read('unit') == 'bits' else ''}"),
         (page.label("numbers_perplexity"),
-         rf"e^{{L}} = e^{{{latex_operand(mean)}}} = {latex_number(preds.perplexity)}"),
+         rf"e^{{\mathcal{{L}}}} = e^{{{latex_operand(mean)}}} = {latex_number(preds.perplexity)}"),
         (page.label("numbers_text"),
          rf"p(w_1 \dots w_{{{preds.n}}}) = \prod_t p(w_t \mid w_{{<t}}) = e^{{-{total}}} = "
          rf"10^{{{latex_number(-preds.total / math.log(10))}}}"),
         (page.label("numbers_push", token=code(tokens[at + 1])),
          rf"\frac{{\partial(-\ln p)}}{{\partial u}} = p - 1 = {latex_operand(p)} - 1 = {latex_number(p - 1)}"),
         uniform]
+
+
+def _in_bits(loss: float) -> str:
+    """A loss in nats made one in bits, in LaTeX."""
+    return rf" = \frac{{{latex_operand(loss)}}}{{\ln 2}} = {latex_number(loss / math.log(2))}\ \text{{bits}}"
 
 
 def _question(page: Lesson, run: Run, tokens: list[str], preds: Predictions) -> Question:

@@ -15,7 +15,7 @@ from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.state import Run, reader
 from core.components.lib.bytes import pack
 from core.components.lib.instrument import instrument
-from core.figures.numbers import grouped, latex_number, latex_operand, probability, readable
+from core.figures.numbers import bracketed, grouped, latex_number, latex_operand, probability, readable
 from core.learning import kepler
 from core.learning.kepler import Fit, Observations
 from core.model import checkpoints
@@ -220,10 +220,14 @@ def _equation(page: Lesson, el: kepler.Elements, years: float) -> tuple[str, str
     M = turned % (2 * math.pi)
     E = float(kepler.eccentric_anomaly(torch.tensor(M, dtype=torch.float64), el.e))
     distance = el.a * (1 - el.e * math.cos(E))
+
+    def operand(value: float) -> str:
+        return bracketed(latex_operand(value))
+
     return (page.label("numbers_equation", date=date(read("day"))),
-            rf"M = E - e \sin E = {latex_operand(E)} - {latex_operand(el.e)} \cdot {latex_operand(math.sin(E))} = "
+            rf"M = E - e \sin E = {latex_operand(E)} - {latex_operand(el.e)} \cdot {operand(math.sin(E))} = "
             rf"{latex_number(M)}, \qquad r = a\,(1 - e \cos E) = {latex_operand(el.a)}\,(1 - {latex_operand(el.e)} "
-            rf"\cdot {latex_operand(math.cos(E))}) = {latex_number(distance)}\ \text{{au}}")
+            rf"\cdot {operand(math.cos(E))}) = {latex_number(distance)}\ \text{{au}}")
 
 
 def comparison(page: Lesson) -> pd.DataFrame:

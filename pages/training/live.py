@@ -14,7 +14,7 @@ from core.app.base.markdown import code
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, job_controls
 from core.app.frame.guard import fragment
 from core.app.frame.prediction import guess_of
-from core.app.state import Run, reader
+from core.app.state import Run, prompts, reader
 from core.figures.numbers import grouped, latex_number, latex_operand, readable
 from core.learning import grammar, recorded
 from core.learning import learner as learning
@@ -152,7 +152,7 @@ def text_of(page: Lesson, run: Run) -> tuple[str, bool]:
     """The text of the task "own text": the prompt if it is long enough, else the lesson's passage; and whether it is
     the prompt.
     """
-    prompt = reader.clean_prompt(run.text)
+    prompt = prompts.clean_prompt(run.text)
     is_long = len(prompt.encode(errors="replace")) >= learning.LEAST_TEXT
     return prompt if is_long else page.text("passage"), is_long
 

@@ -5,7 +5,7 @@ import pandas as pd
 import streamlit as st
 
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
-from core.app.state import Run, reader
+from core.app.state import Run, prompts
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, readable
 from core.learning import packing, teacher_forcing
@@ -62,7 +62,7 @@ def documents_of(page: Lesson, run: Run) -> tuple[list[list[int]], bool, bool]:
     """The prompt's lines or sentences as token ids, or the passage's where the prompt has fewer than two; whether they
     are the prompt's; whether some were left out.
     """
-    found = teacher_forcing.documents_of(reader.clean_prompt(run.text))
+    found = teacher_forcing.documents_of(prompts.clean_prompt(run.text))
     texts = found if len(found) > 1 else teacher_forcing.documents_of(page.text("passage"))[:N_PASSAGE]
     documents, room = [], MOST_SHOWN
     for text in texts:

@@ -225,7 +225,9 @@ def _middle(page: Lesson, schedule: Schedule, peak: float) -> tuple[str, str]:
     step = (schedule.start + schedule.total) // 2
     done = latex_operand((step - schedule.start) / max(schedule.total - schedule.start, 1))
     floor, rest = latex_operand(schedule.floor), latex_operand(1 - schedule.floor)
-    falling = {"constant": "", "linear": rf" \cdot ({floor} + {rest} \cdot (1 - {done}))",
+    if schedule.kind == "constant":
+        return page.label("numbers_middle", step=step), rf"\eta_{{{step}}} = {latex_operand(peak)}"
+    falling = {"linear": rf" \cdot ({floor} + {rest} \cdot (1 - {done}))",
                "cosine": rf" \cdot \left({floor} + {rest} \cdot \tfrac12 (1 + \cos({done}\,\pi))\right)",
                "inverse_sqrt": rf" \cdot \max\left({floor},\ \sqrt{{{max(schedule.start, 1)} / {step + 1}}}\right)"}
     return (page.label("numbers_middle", step=step),

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from core.app.base import prose
 from core.app.frame import class_plan, own_class
 from core.app.frame.class_plan import Plan
-from core.app.state import reader
+from core.app.state import prompts
 from tests.browser.serving import settle
 
 COURSE, APP, PLANS = prose.load("course"), prose.load("app"), class_plan.plans()
@@ -74,7 +74,8 @@ def covered_and_revealed(page: Page, plan: Plan, number: int) -> None:
     bar_says(page, number, look=True, plan=plan)
     assert page.locator(".question .ask").count() == 0 and f"class_revealed={number}" in page.url
     assert page.locator(".stAlert:visible, .stException").count() == 0
-    assert page.locator(".st-key-prompt textarea").input_value() == step.settings.get("prompt", reader.default_prompt())
+    assert (page.locator(".st-key-prompt textarea").input_value()
+            == step.settings.get("prompt", prompts.default_prompt()))
     said = urllib.parse.parse_qs(urllib.parse.urlsplit(page.url).query)
     assert said.get("model", ["stories"]) == [step.settings.get("model", "stories")]
     assert page.locator(".st-key-class_bar [data-testid=stMarkdown]").first.evaluate(

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from core.app.base import prose
 from core.app.compute import cache
-from core.app.state import reader
+from core.app.state import prompts
 from core.app.state.run import Run, read
 from core.figures import style
 from core.figures.heads import head_name
@@ -36,7 +36,7 @@ HOSTILE = "<img src=x onerror=alert(1)> <b>bold</b> שלום"
 
 def run_on(prompt: str | None = None) -> Run:
     return read(cache.shared_model(cache.model_names()[0], "cpu"),
-                reader.default_prompt() if prompt is None else prompt)
+                prompts.default_prompt() if prompt is None else prompt)
 
 
 def patterns(run: Run) -> np.ndarray:

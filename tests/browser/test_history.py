@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from core.app.base import catalogue, prose
 from core.app.frame import class_plan
-from core.app.state import reader
+from core.app.state import prompts
 from tests.browser.serving import Server, pick, prepare, settle, try_menu
 
 CAT, DOG = "The cat sat on the", "A dog ran to the"
@@ -113,7 +113,7 @@ def test_back_leads_through_the_prompts(visit):
     go_back(page, CAT.replace(" ", "+"))
     expect(prompt(page)).to_have_value(CAT)
     go_back(page, without=("prompt",))
-    expect(prompt(page)).to_have_value(reader.default_prompt())
+    expect(prompt(page)).to_have_value(prompts.default_prompt())
     go_back(page, CAT.replace(" ", "+"), forward=True)
     expect(prompt(page)).to_have_value(CAT)
 
@@ -186,7 +186,7 @@ def test_an_experiment_is_one_deed_whatever_it_sets(visit):
     assert entries_of(page, button.click, saying("embeddings_")) == 1
     go_back(page, without=("embeddings_",))
     assert place(page) == ("embeddings", {})
-    expect(prompt(page)).to_have_value(reader.default_prompt())
+    expect(prompt(page)).to_have_value(prompts.default_prompt())
 
 
 # ---- pages -----------------------------------------------------------------------------------------------------------
@@ -281,7 +281,7 @@ def test_back_after_a_hasty_hand_finds_a_whole_step(visit):
 # ---- links -----------------------------------------------------------------------------------------------------------
 
 def test_a_link_that_says_defaults_makes_no_entry_and_loses_them(visit):
-    link = urllib.parse.urlencode({"prompt": reader.default_prompt(), "model": "stories", "embeddings_view": "map",
+    link = urllib.parse.urlencode({"prompt": prompts.default_prompt(), "model": "stories", "embeddings_view": "map",
                                    "embeddings_measure": "cosine", "unknown": "1"})
     page = visit(f"embeddings?{link}")
     page.wait_for_url("**/embeddings?embeddings_view=map")

@@ -14,7 +14,7 @@ from playwright.sync_api import Locator, Page, expect
 from torch import Tensor
 
 from core.app.compute import cache
-from core.app.state import reader
+from core.app.state import prompts
 from core.app.state.run import Run, read
 from core.figures import positions as figures
 from core.figures.numbers import plain_number
@@ -69,7 +69,7 @@ def alibi(of_weights: bool) -> Tensor:
 
 
 def run_now() -> Run:
-    return read(cache.shared_model(cache.model_names()[0], "cpu"), reader.default_prompt())
+    return read(cache.shared_model(cache.model_names()[0], "cpu"), prompts.default_prompt())
 
 
 def all_pictures() -> dict[str, Picture]:

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page
 
 from core.app.compute import cache
-from core.app.state import reader
+from core.app.state import prompts
 from core.app.state.run import Run, read
 from core.components.sampling_panel import PanelSettings
 from core.model.sampling import SamplingConfig, draw, truncate
@@ -51,7 +51,7 @@ def settings_in(url: str) -> PanelSettings:
 
 
 def present_run() -> Run:
-    return read(cache.shared_model(cache.model_names()[0], "cpu"), reader.default_prompt())
+    return read(cache.shared_model(cache.model_names()[0], "cpu"), prompts.default_prompt())
 
 
 def test_the_panel_shows_what_python_computes_of_the_same_logits(open_page):

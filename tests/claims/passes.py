@@ -7,7 +7,7 @@ from core.analysis.stream_and_heads import HeadStatistics, head_statistics
 from core.app.base import prose
 from core.app.base.prose import Experiment
 from core.app.compute import cache
-from core.app.state.reader import example_prompts
+from core.app.state.prompts import example_prompts
 from core.app.state.run import Run, read
 from core.model.intervention import HeadEdit, Intervention
 

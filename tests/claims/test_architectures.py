@@ -2,7 +2,7 @@
 import torch
 
 from core.app.compute import cache
-from core.app.state import reader
+from core.app.state import prompts
 from core.training import blanks
 from pages.architectures import blank, translate
 from tests.claims import claims, shows
@@ -47,7 +47,7 @@ def test_a_date_that_does_not_exist():
 
 @claims("architectures.md", "Most lie between −2 and 0, just where the curves differ most.")
 def test_where_the_inputs_of_the_curves_lie():
-    inputs = torch.stack([block.mlp_pre for block in run(reader.default_prompt()).trace.blocks])
+    inputs = torch.stack([block.mlp_pre for block in run(prompts.default_prompt()).trace.blocks])
     assert ((inputs < 0) & (inputs > -2)).double().mean() > 0.6
     x = torch.linspace(-6, 6, 1201)
     gaps = [(torch.nn.functional.relu(x) - curve(x)).abs() for curve in (torch.nn.functional.gelu,

@@ -7,7 +7,7 @@ import torch
 from core.analysis import score_scaling, stream_and_heads, symmetries
 from core.app.base import tables
 from core.app.compute import cache
-from core.app.state.reader import example_prompts
+from core.app.state.prompts import example_prompts
 from core.model.intervention import Intervention
 from pages.attention import averages, one_vector, roles, scaling, switches
 from tests.claims import claims, shows

@@ -2,7 +2,7 @@
 import torch
 
 from core.analysis.stream_and_heads import effect, rollout
-from core.app.state.reader import example_prompts
+from core.app.state.prompts import example_prompts
 from core.figures.heads import roles
 from pages.heads.shared import Change
 from tests.claims import claims

@@ -2,7 +2,7 @@
 import math
 
 from core.app.base import prose
-from core.app.state.reader import example_prompts
+from core.app.state.prompts import example_prompts
 from core.model.sampling import SamplingConfig, Truncation, truncate
 from tests.claims import claims
 from tests.claims.passes import experiment, opening, run

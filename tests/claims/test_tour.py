@@ -3,7 +3,7 @@ import torch
 
 from core.app.base import prose
 from core.app.frame.lesson import Lesson
-from core.app.state.reader import example_prompts
+from core.app.state.prompts import example_prompts
 from pages.tour import ending, looking, pieces, words
 from tests.claims import claims
 from tests.claims.passes import opening, run

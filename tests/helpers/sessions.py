@@ -5,7 +5,7 @@ import types
 
 import pytest
 
-from core.app.state import address, lesson_settings, model_choice, reader
+from core.app.state import address, lesson_settings, model_choice, notices, reader
 
 
 class Query(dict):
@@ -27,7 +27,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, session: dict, query: Query,
     for.
     """
     streamlit = types.SimpleNamespace(session_state=session, query_params=query)
-    for module in (address, lesson_settings, model_choice, reader):
+    for module in (address, lesson_settings, model_choice, notices, reader):
         monkeypatch.setattr(module, "st", streamlit)
     monkeypatch.setattr(address, "get_script_run_ctx",
                         lambda: types.SimpleNamespace(is_history_navigation=from_history))

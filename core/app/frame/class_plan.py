@@ -29,7 +29,7 @@ class Plan:
         return tuple(itertools.accumulate((step.minutes for step in self.steps), initial=0))
 
     def opening(self, number: int, *, revealed: bool = False) -> dict:
-        """What opens step `number`, from 1, in present mode: settings for `reader.open_lesson` and `reader.link`.
+        """What opens step `number`, from 1, in present mode: settings for `reader.open_lesson` and `address.link`.
 
         Model, prompt and selection that the step does not name are the usual ones, not those of the step before.
         """

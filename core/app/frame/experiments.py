@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.app.base.prose import Experiment, TextFile
-from core.app.state import reader
+from core.app.state import address, reader
 from core.app.state.fragments import redraw
 from core.components.page.keys import presenters_keys
 
@@ -27,7 +27,7 @@ def draw_all(experiments: Sequence[Experiment], words: TextFile, lesson: str) ->
         for experiment in experiments:
             st.button(experiment.title, key=f"do_{lesson}_{experiment.id}", on_click=_try, args=(lesson, experiment),
                       width="stretch")
-            link = reader.link(experiment.settings, alone=True)
+            link = address.link(experiment.settings, alone=True)
             st.markdown(f"{experiment.look} [{words.label('try_link')}]({link})")
 
 

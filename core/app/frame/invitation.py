@@ -1,7 +1,7 @@
 """The invitation to the tour, on the home page."""
 from core.app.base import catalogue, prose
 from core.app.frame.guard import fragment
-from core.app.state import reader
+from core.app.state import address, reader
 from core.components.tour_invitation import invitation
 
 
@@ -14,5 +14,5 @@ def draw() -> None:
 def _draw() -> None:
     words = prose.load(catalogue.TOUR)
     text = {name: words.label(f"invite_{name}") for name in ("title", "text", "start", "resume", "skip")}
-    if invitation(text, reader.link(lesson=catalogue.TOUR, alone=True), key="tour_invitation"):
+    if invitation(text, address.link(lesson=catalogue.TOUR, alone=True), key="tour_invitation"):
         reader.open_lesson(catalogue.TOUR, {})

@@ -4,7 +4,7 @@ all the map, to which the first page leads too.
 from core.app.base import catalogue, prose, tables
 from core.app.base.prose import TextFile
 from core.app.compute import cache
-from core.app.state import model_choice, reader
+from core.app.state import address, model_choice, reader
 from core.components.next_view import next_links
 
 
@@ -15,7 +15,7 @@ def draw(lesson: str, view: str, words: TextFile) -> None:
     places = [_after(lesson, view, words)]
     if lesson == catalogue.HOME and not reader.present():
         places.append((words.label("find_map"), catalogue.MAP, {}))
-    links = [(label, reader.link(settings, catalogue.url_path(page))) for label, page, settings in places]
+    links = [(label, address.link(settings, catalogue.url_path(page))) for label, page, settings in places]
     if (followed := next_links(links, "next_view")) is not None:
         reader.open_lesson(*places[followed][1:])
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.app.base.prose import TextFile
-from core.app.state import reader
+from core.app.state import address, reader
 
 if TYPE_CHECKING:
     import pandas as pd  # imported with the first table: the first picture of a server does not wait for it
@@ -26,8 +26,8 @@ def draw(lesson: str, summary: dict[str, str], words: TextFile) -> None:
         st.dataframe(comparison(pinned["summary"], summary, words), hide_index=True, width="content")
         st.button(words.label("pin_open"), key=f"{lesson}_pin_open", on_click=reader.apply, args=(pinned["settings"],))
         st.button(words.label("pin_clear"), key=f"{lesson}_pin_clear", on_click=_unpin, args=(lesson,))
-        st.markdown(f"[{words.label('pin_a')}]({reader.link(pinned['settings'])}) · "
-                    f"[{words.label('pin_b')}]({reader.link()})")
+        st.markdown(f"[{words.label('pin_a')}]({address.link(pinned['settings'])}) · "
+                    f"[{words.label('pin_b')}]({address.link()})")
 
 
 def comparison(a: dict[str, str], b: dict[str, str], words: TextFile) -> pd.DataFrame:

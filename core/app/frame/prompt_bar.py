@@ -15,7 +15,7 @@ from core.app.base.qr import qr_code
 from core.app.compute import cache
 from core.app.frame import live_class, model_notes, model_offer, prompt_use
 from core.app.frame.guard import fragment
-from core.app.state import model_choice, reader, run
+from core.app.state import address, model_choice, notices, prompts, reader, run
 from core.app.state.fragments import BAR, PICTURE, rerun
 from core.components.palette import palette
 
@@ -79,7 +79,7 @@ def _examples(words: prose.TextFile) -> None:
         if not drawer.open:
             return
         st.caption(words.label("examples_title"))
-        for i, example in enumerate(reader.example_prompts()):
+        for i, example in enumerate(prompts.example_prompts()):
             st.button(_one_line(example), key=f"example_{i}", type="tertiary",
                       on_click=reader.set_prompt, args=(example,))
         st.caption(words.label("saved_title"))
@@ -149,14 +149,14 @@ def _share(words: prose.TextFile) -> None:
     with st.popover(words.label("share"), key="share", on_change="rerun") as drawer:
         if not drawer.open:
             return
-        page = urllib.parse.urljoin(st.context.url or "", reader.link())
+        page = urllib.parse.urljoin(st.context.url or "", address.link())
         st.caption(words.label("share_text"))
         origins = addresses.reachable(page)
         origin = origins[0] if len(origins) == 1 else st.selectbox(words.label("share_address"), origins,
                                                                     key="share_address")
         link = addresses.at(origin, page)
         st.code(link, language=None, wrap_lines=True)
-        if not reader.fits_in_link(reader.prompt()):
+        if not address.fits_in_link(reader.prompt()):
             st.caption(words.label("share_no_prompt"))
         if len(link) > QR_CHARACTERS:
             st.caption(words.label("share_no_qr"))
@@ -181,8 +181,8 @@ def _messages(words: prose.TextFile, present: run.Run) -> None:
     if present.n_cut:
         kept = len(present.token_ids) - len(present.tokenizer.begin) - len(present.tokenizer.end)
         st.caption(words.label("usage_cut", n_all=present.n_cut + kept, kept=kept, n_cut=present.n_cut))
-    if reader.notices():
-        st.info("  \n".join(reader.notices()))
+    if notices.notices():
+        st.info("  \n".join(notices.notices()))
 
 
 def ends_in_lone_space(present: run.Run) -> bool:

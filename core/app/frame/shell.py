@@ -13,7 +13,7 @@ from core.app.compute import cache, queue
 from core.app.frame import navigation, page_style, prompt_bar
 from core.app.frame.guard import guard
 from core.app.frame.lesson import A_PICTURE_STANDS
-from core.app.state import fragments, model_choice, reader
+from core.app.state import address, fragments, model_choice, reader
 
 ICON = Path(__file__).resolve().parents[3] / "assets" / "icon.png"
 # Every operation of torch lets another reader's thread have Python, and waits this long at most to have it back.
@@ -37,12 +37,12 @@ def draw() -> None:
     page = st.navigation(navigation.sections(), position="hidden" if reader.present() else "top")
     model_choice.enter(page.url_path)
     with guard():
-        reader.open_page()
+        address.open_page()
         page_style.inject()
         prompt_bar.draw()
     with guard():
         page.run()
-    reader.close_page()
+    address.close_page()
 
 
 def prepare() -> None:

@@ -4,7 +4,7 @@ to its lesson.
 from core.app.base import catalogue, prose
 from core.app.compute import cache
 from core.app.frame.guard import fragment
-from core.app.state import model_choice, reader
+from core.app.state import address, model_choice, reader
 from core.app.state.fragments import STRIP
 from core.components.strip import stage_row
 from core.model.config import ModelConfig
@@ -22,7 +22,7 @@ def draw(lesson: str) -> None:
 def _strip(lesson: str) -> None:
     config = cache.shared_model(model_choice.shown(), reader.device()).model.config
     words = prose.load("app").of_kind(config.kind)
-    here = reader.link()
+    here = address.link()
     stages = [_stage(stage, lesson, here, words, config) for stage in catalogue.STAGES]
     followed = stage_row(words.label("strip_name"), words.label("strip_blocks", n=config.n_layers), stages,
                          key=f"strip_{lesson}")

@@ -21,7 +21,7 @@ from core.app.frame import class_add, class_bar, experiments, next_view, predict
 from core.app.frame.check import Question
 from core.app.frame.guard import fragment, guard
 from core.app.frame.lesson import Lesson
-from core.app.state import reader
+from core.app.state import address, reader
 from core.app.state.fragments import (
     BAR,
     EXPERIMENTS,
@@ -178,7 +178,7 @@ def _lesson(page: Lesson, drawn: Drawn, instrument: Callable[[], None]) -> None:
         menu = (EXPERIMENTS,) if changes else ()
         drawn.prompt = reader.prompt()
         page.see()
-        reader.write_url_now()
+        address.write_url_now()
         around = (BAR, STRIP) if is_new else (BAR,) if prompt_bar.is_old() else ()
         rerun(STANDING, NUMBERS, QUESTION, *later, *menu, *around)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.app.base import catalogue
-from core.app.state import address, reader
+from core.app.state import address, notices
 from core.app.state.fragments import redraw
 
 LONGEST = 4_000           # characters of a text; what is longer is cut
@@ -62,7 +62,7 @@ def read(prefix: str, settings: Mapping[str, Setting]) -> dict:
         written = st.session_state.get(key, said.get(key))
         value = setting.default if written is None else setting.accept(written)
         if value is None and key not in st.session_state:
-            reader.notice("notice_url", name=key, value="…")
+            notices.notice("notice_url", name=key, value="…")
         values[name] = setting.default if value is None else value
     keep(prefix, settings, values)
     return values
@@ -85,10 +85,10 @@ def keep(prefix: str, settings: Mapping[str, Setting], values: Mapping) -> None:
             continue
         key = f"{prefix}_{name}"
         st.session_state[key] = value
-        said[key] = None if value == setting.default else reader.written(value)
+        said[key] = None if value == setting.default else address.written(value)
         wrong = wrong or st.query_params.get(key) != said[key]
     if wrong:
-        reader.write_url()
+        address.write_url()
 
 
 def attached(prefix: str, settings: Mapping[str, Setting], name: str, then: Callable[[], None] = redraw) -> dict:

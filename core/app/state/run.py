@@ -11,7 +11,7 @@ from core.analysis.stream_and_heads import telling_head
 from core.app.base import deployment, devices
 from core.app.base.deployment import LEAST_TOKENS
 from core.app.compute import cache, growing_results
-from core.app.state import model_choice, reader
+from core.app.state import model_choice, prompts, reader
 from core.cost.counting import trace_bytes
 from core.model.config import ModelConfig
 from core.model.intervention import NOTHING, Intervention
@@ -146,7 +146,7 @@ def read(loaded: cache.LoadedModel, text: str) -> Run:
     knows a token for it reads ____ as a blank to fill in.
     """
     config, tokenizer = loaded.model.config, loaded.tokenizer
-    prompt = tokenizer.prompt(reader.clean_prompt(text), room(config),
+    prompt = tokenizer.prompt(prompts.clean_prompt(text), room(config),
                               blanks=config.kind == "encoder" and tokenizer.mask_token is not None)
     token_ids = prompt.token_ids or (0,)
     tokens = [loaded.tokenizer.visible(token_id) for token_id in token_ids]

@@ -14,7 +14,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from core.app.frame import page_style
-from core.app.state import reader
+from core.app.state import prompts
 from core.components.heads_wall import heads_wall
 from core.model.checkpoints import load_bundled
 from core.model.intervention import HeadEdit, Intervention
@@ -25,7 +25,7 @@ LEAST, MOST, STEP = -1.0, 3.0, 0.1
 @st.cache_resource
 def prepared() -> tuple:
     model, tokenizer = load_bundled("stories")
-    ids = tokenizer.prompt(reader.default_prompt(), model.config.n_context).token_ids
+    ids = tokenizer.prompt(prompts.default_prompt(), model.config.n_context).token_ids
     made = [traced(model, ids, LEAST + i * STEP) for i in range(round((MOST - LEAST) / STEP) + 1)]
     return model, ids, [tokenizer.visible(i) for i in ids], made
 

@@ -59,7 +59,7 @@ def loaded(name: str = "stories") -> cache.LoadedModel:
 
 
 def ids_of(name: str = "stories", prompt: str | None = None) -> torch.Tensor:
-    from core.app.state.reader import default_prompt
+    from core.app.state.prompts import default_prompt
     model = loaded(name)
     return torch.tensor(model.tokenizer.prompt(default_prompt() if prompt is None else prompt,
                                                model.model.config.n_context).token_ids)

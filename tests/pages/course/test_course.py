@@ -8,7 +8,7 @@ import pytest
 
 from core.app.base import catalogue, prose, tables
 from core.app.frame import class_plan, linked_page
-from core.app.state import reader
+from core.app.state import address, reader
 from pages.course.shared import SETTINGS, SHEETS
 from tests.core.sheets.test_exercises import cells
 from tests.helpers.lessons import fine, open_at
@@ -184,9 +184,9 @@ def test_without_present_mode_a_lesson_is_as_ever():
 
 def test_what_is_none_is_left_out_of_a_link(monkeypatch):
     """An experiment that asks for the last position writes `position: null`."""
-    monkeypatch.setattr(reader, "_shared_values", lambda defaults=False: {"prompt": "a", "position": "3"})
-    assert (reader.link({"position": None, "tokens_merged": 0}).startswith("?prompt=a")
-            and "position" not in reader.link({"position": None}))
+    monkeypatch.setattr(address, "shared_values", lambda defaults=False: {"prompt": "a", "position": "3"})
+    assert (address.link({"position": None, "tokens_merged": 0}).startswith("?prompt=a")
+            and "position" not in address.link({"position": None}))
 
 
 # ---- the glossary ----------------------------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ def loaded() -> cache.LoadedModel:
 
 
 def ids_of(prompt: str | None = None) -> torch.Tensor:
-    from core.app.state.reader import default_prompt
+    from core.app.state.prompts import default_prompt
     model = loaded()
     return torch.tensor(model.tokenizer.prompt(default_prompt() if prompt is None else prompt,
                                                model.model.config.n_context).token_ids)

@@ -247,7 +247,7 @@ def test_the_bits_of_a_character_add_up_to_its_number(character: str):
     number, point, coded = re.fullmatch(r"(\d+) = \\mathbf\{([01\\,]+)\}_2 \\;\\to\\; (.+) \\;=\\; .+",
                                         written).groups()
     assert int(point.replace(r"\,", ""), 2) == int(number) == ord(character)
-    coded_bytes = [int(re.sub(r"\\mathbf|[{}]", "", byte), 2) for byte in coded.split(r"\;\;")]
+    coded_bytes = [int(re.sub(r"\\math(bf|rm)|[{}]", "", byte), 2) for byte in coded.split(r"\;\;")]
     assert (bytes(coded_bytes) == character.encode()
             and hex_bytes(character.encode()) == written.rsplit("{", 1)[1].rstrip("}").replace(r"\;", " "))
 

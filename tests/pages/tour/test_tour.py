@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from core.app.base import addresses, catalogue, prose
 from core.app.compute import cache
 from core.app.frame.lesson import Lesson
-from core.app.state.reader import example_prompts
+from core.app.state.prompts import example_prompts
 from core.app.state.run import Run, read
 from core.model.intervention import HeadEdit, Intervention
 from pages.tour import ending, looking, pieces, words

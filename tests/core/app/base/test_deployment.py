@@ -18,7 +18,7 @@ from core.app.compute import cache
 from core.app.compute.library import shelf
 from core.app.frame import prompt_bar, shell
 from core.app.server import routes
-from core.app.state import reader, run
+from core.app.state import prompts, run
 from pages.architectures import cost
 from pages.attention import weights_route as attention
 from pages.heads import route as heads
@@ -165,7 +165,7 @@ def test_one_model_may_take_less_than_all_together(monkeypatch: pytest.MonkeyPat
 def test_prompts_are_held_to_their_sizes(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TRANSFORMER_PROMPT_CHARACTERS", "100")
     monkeypatch.setenv("TRANSFORMER_PROMPT_TOKENS", "8")
-    assert reader.clean_prompt("ab" * 80) == "ab" * 50
+    assert prompts.clean_prompt("ab" * 80) == "ab" * 50
     assert len(run.read(cache.shared_model("stories", "cpu"),
                         "one two three four five six seven eight nine ten").token_ids) == 8
 

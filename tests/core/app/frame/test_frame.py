@@ -20,7 +20,7 @@ from core.app.base import catalogue, deployment, devices, prose
 from core.app.base.markdown import unmarked
 from core.app.compute import cache, queue
 from core.app.frame import named_token, prompt_bar, shell
-from core.app.state import reader, run
+from core.app.state import notices, prompts, run
 from core.figures.numbers import grouped, latex_number, latex_operand, plain_number, probability, readable
 from core.model import checkpoints
 from core.model.config import ModelConfig
@@ -63,13 +63,13 @@ def framed_app():
     from core.app.base import prose
     from core.app.frame import check, experiments, lesson, prompt_bar
     from core.app.frame.guard import guard
-    from core.app.state import model_choice, reader
+    from core.app.state import address, model_choice, reader
     from core.app.state.lesson_settings import Setting, Settings
 
     settings = Settings("demo", {"strength": Setting(0.5, low=0, high=1)})
     reader.begin()
     model_choice.enter("demo")
-    reader.open_page()
+    address.open_page()
     prompt_bar.draw()
     words = prose.parse("demo", st.session_state["demo_source"])
     page = lesson.Lesson("demo", words, prose.load("app"))
@@ -89,7 +89,7 @@ def framed_app():
                   "One computed sentence.")
         if st.session_state.get("fail"):
             raise RuntimeError("a secret detail")
-    reader.close_page()
+    address.close_page()
 
 
 def framed(**query: str) -> AppTest:
@@ -180,7 +180,7 @@ def test_a_value_out_of_range_is_clamped(query):
 def test_a_notice_outlasts_the_next_rerun_and_then_goes(monkeypatch):
     at = framed(layer="two")
     assert at.run().info
-    monkeypatch.setattr(reader, "NOTICE_SECONDS", 0)
+    monkeypatch.setattr(notices, "NOTICE_SECONDS", 0)
     assert not at.run().info
 
 
@@ -195,7 +195,7 @@ def test_a_text_of_more_than_a_megabyte_is_cut_and_said():
 
 
 def test_line_ends_are_kept_as_newlines():
-    assert reader.clean_prompt("a\r\nb\rc\nd") == "a\nb\nc\nd"
+    assert prompts.clean_prompt("a\r\nb\rc\nd") == "a\nb\nc\nd"
 
 
 # --- the parts of a lesson --------------------------------------------------------------------------------------------

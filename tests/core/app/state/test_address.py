@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.app.state import lesson_settings, model_choice, reader
+from core.app.state import address, lesson_settings, model_choice, prompts, reader
 from core.app.state.lesson_settings import Setting, Settings
 from tests.helpers.sessions import Query, stand_in
 
@@ -20,21 +20,21 @@ class Reader:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.monkeypatch, self.session, self.query = monkeypatch, {}, Query()
 
-    def runs(self, page: str = "heads", address: dict[str, str] | None = None, *, from_history: bool = False) -> dict:
+    def runs(self, page: str = "heads", link: dict[str, str] | None = None, *, from_history: bool = False) -> dict:
         """Runs the page, by a link or the browser's history at an address; returns the values of its settings."""
-        if address is not None:
-            self.query = Query(address)
+        if link is not None:
+            self.query = Query(link)
         stand_in(self.monkeypatch, self.session, self.query, from_history)
         reader.begin()
         model_choice.enter(page)
-        reader.open_page()
+        address.open_page()
         own = SETTINGS if page == "heads" else OTHER
         values = {name: own.read(name) for name in own.each}
-        reader.close_page()
+        address.close_page()
         return values
 
-    def goes_back_to(self, page: str, **address: str) -> dict:
-        return self.runs(page, address, from_history=True)
+    def goes_back_to(self, page: str, **link: str) -> dict:
+        return self.runs(page, link, from_history=True)
 
 
 @pytest.fixture
@@ -45,9 +45,9 @@ def visitor(monkeypatch: pytest.MonkeyPatch) -> Reader:
 def test_a_way_back_to_a_bare_address_finds_every_default(visitor):
     link = {"prompt": "A dog", "layer": "2", "present": "true", "class": "3", "heads_panel": "wall",
             "heads_factor": "0.5"}
-    assert visitor.runs(address=link) == {"panel": "wall", "factor": 0.5}
+    assert visitor.runs(link=link) == {"panel": "wall", "factor": 0.5}
     assert visitor.goes_back_to("heads") == {"panel": "head", "factor": 1.0}
-    assert visitor.session["prompt"] == reader.default_prompt() and visitor.session["selection"] == {}
+    assert visitor.session["prompt"] == prompts.default_prompt() and visitor.session["selection"] == {}
     assert (visitor.session["present"], visitor.session["class"]) == (False, 0) and visitor.query == {}
 
 
@@ -64,7 +64,7 @@ def test_a_setting_of_a_view_that_is_not_shown_goes_back_too(visitor):
     SETTINGS.keep(factor=0.25)
     stand_in(visitor.monkeypatch, visitor.session, Query(), from_history=True)
     reader.begin()
-    reader.open_page()
+    address.open_page()
     stand_in(visitor.monkeypatch, visitor.session, Query())
     assert SETTINGS.read("factor") == 1.0
 
@@ -79,7 +79,7 @@ def test_the_settings_of_another_page_stay_and_are_no_part_of_this_pages_address
 
 def test_a_prompt_too_long_for_any_address_is_not_lost_on_the_way_back(visitor):
     visitor.runs()
-    long = "word " * (reader.MAX_LINK_CHARACTERS // 5)
+    long = "word " * (address.MAX_LINK_CHARACTERS // 5)
     visitor.session["prompt"] = long
     visitor.goes_back_to("heads", heads_panel="wall")
     assert visitor.session["prompt"] == long
@@ -88,7 +88,7 @@ def test_a_prompt_too_long_for_any_address_is_not_lost_on_the_way_back(visitor):
 
 
 def test_whether_a_reader_wants_to_be_asked_first_stays_on_the_way_back(visitor):
-    visitor.runs(address={"ask": "true"})
+    visitor.runs(link={"ask": "true"})
     visitor.goes_back_to("heads", heads_panel="wall")
     assert visitor.session["ask"] is True and visitor.query == {"heads_panel": "wall", "ask": "true"}
 
@@ -97,14 +97,14 @@ def test_the_way_back_takes_back_what_was_asked_for_and_not_done_yet(visitor):
     visitor.runs()
     visitor.session["asked_for"] = {"prompt": "A dog", "heads_panel": "wall", "class": 4}
     assert visitor.goes_back_to("heads") == {"panel": "head", "factor": 1.0}
-    assert visitor.session["prompt"] == reader.default_prompt() and visitor.session["class"] == 0
+    assert visitor.session["prompt"] == prompts.default_prompt() and visitor.session["class"] == 0
 
 
 def test_a_link_stays_as_it_is_until_the_page_stands_and_then_says_no_default(visitor):
-    link = {"prompt": reader.default_prompt(), "heads_panel": "head", "heads_factor": "0.5", "unknown": "1"}
-    visitor.runs(address=link)
+    link = {"prompt": prompts.default_prompt(), "heads_panel": "head", "heads_factor": "0.5", "unknown": "1"}
+    visitor.runs(link=link)
     assert visitor.query == link and not visitor.query.messages
-    reader.write_url_now()
+    address.write_url_now()
     assert visitor.query == {"heads_factor": "0.5"} and visitor.query.messages == 1
 
 
@@ -137,11 +137,11 @@ def test_another_page_and_what_it_is_asked_for_are_one_message(visitor):
 def test_while_the_address_waits_nothing_is_written(visitor):
     visitor.runs()
     before = visitor.query.messages
-    reader.let_url_wait()
+    address.let_url_wait()
     SETTINGS.keep(panel="wall")
     reader.select(layer=1)
     assert visitor.query.messages == before
-    reader.write_url_now()
+    address.write_url_now()
     assert visitor.query == {"heads_panel": "wall", "layer": "1"} and visitor.query.messages == before + 1
 
 
@@ -156,8 +156,8 @@ def test_a_pinned_state_is_the_defaults_too(visitor):
 def test_a_link_of_this_page_has_its_settings_alone(visitor):
     visitor.runs("tokens", {"tokens_view": "merges"})
     visitor.runs("heads", {"heads_factor": "0.5"})
-    assert "heads_factor=0.5" not in reader.link()      # the session led: an address that is written by hand is a link
+    assert "heads_factor=0.5" not in address.link()      # the session led: an address that is written by hand is a link
     SETTINGS.keep(factor=0.5)
-    assert "heads_factor=0.5" in reader.link() and "tokens_view" not in reader.link()
-    assert "heads_factor" not in reader.link({"heads_factor": None}) and "heads_factor" not in reader.link(alone=True)
+    assert "heads_factor=0.5" in address.link() and "tokens_view" not in address.link()
+    assert "heads_factor" not in address.link({"heads_factor": None}) and "heads_factor" not in address.link(alone=True)
     assert lesson_settings.read("heads", {"factor": SETTINGS.each["factor"]}) == {"factor": 0.5}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from core.app.base import catalogue, deployment, devices
 from core.app.compute import cache
-from core.app.state import lesson_settings, model_choice, reader
+from core.app.state import address, lesson_settings, model_choice, reader
 from core.app.state.lesson_settings import LARGEST, LONGEST, Setting
 from core.components.sampling_panel.settings import PanelSettings
 from tests.helpers import hostile, random_pages
@@ -42,7 +42,7 @@ DRAWN = st.tuples(st.lists(VALUES, min_size=1, max_size=6), st.integers(0, 40),
                   st.dictionaries(st.sampled_from(SHARED), st.one_of(NUMBERS, TEXTS), max_size=4), MODELS)
 
 
-def address(prefix: str, drawn: tuple) -> dict[str, str]:
+def parameters_of(prefix: str, drawn: tuple) -> dict[str, str]:
     """The parameters of an address that speaks of some settings of a group, and of some of what all lessons share."""
     values, first, shared, model = drawn
     every = sorted(SETTINGS[prefix])
@@ -69,9 +69,9 @@ def visit(monkeypatch: pytest.MonkeyPatch):
         session, query = stand_in(monkeypatch, {}, Query(parameters))
         reader.begin()
         model_choice.enter("positions" if prefix.startswith("positions") else prefix)
-        reader.open_page()
+        address.open_page()
         values = lesson_settings.read(prefix, SETTINGS[prefix])
-        reader.write_url_now()
+        address.write_url_now()
         return session, query, values
 
     return visited
@@ -82,7 +82,7 @@ def visit(monkeypatch: pytest.MonkeyPatch):
 def test_any_address_is_read_as_a_state_that_can_be(visit, drawn):
     assert N_DRAWN * len(SETTINGS) > 5_000
     for prefix in SETTINGS:
-        read_and_looked_at(visit, prefix, address(prefix, drawn))
+        read_and_looked_at(visit, prefix, parameters_of(prefix, drawn))
 
 
 def read_and_looked_at(visit, prefix: str, parameters: dict[str, str]) -> None:
@@ -105,7 +105,7 @@ def read_and_looked_at(visit, prefix: str, parameters: dict[str, str]) -> None:
     again, _, same = visit(prefix, dict(query))
     assert (same == values
             and all(again[key] == session[key] for key in ("model", "device", "present", "class", "selection")))
-    assert again["prompt"] == session["prompt"] or not reader.fits_in_link(session["prompt"])
+    assert again["prompt"] == session["prompt"] or not address.fits_in_link(session["prompt"])
 
 
 @OFTEN
@@ -154,7 +154,7 @@ def test_a_first_run_that_is_broken_off_at_any_line_leaves_a_session_that_begins
     def run() -> None:
         reader.begin()
         model_choice.enter("embeddings")
-        reader.open_page()
+        address.open_page()
 
     monkeypatch.setattr(cache, "model_names", lambda names=cache.model_names(): names)
     for last in range(1, 25):
@@ -166,7 +166,7 @@ def test_a_first_run_that_is_broken_off_at_any_line_leaves_a_session_that_begins
             run()
         session.touches = 0
         run()
-        reader.write_url_now()
+        address.write_url_now()
         assert ((session["prompt"], session["selection"]) == ("The dog", {"layer": 2, "position": 3})
                 and session["device"] in devices.available() and "asked_for" not in session), last
         # a name that is none of the app's is carried along no further

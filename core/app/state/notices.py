@@ -1,0 +1,25 @@
+"""What the frame tells the reader in plain sentences, for some seconds."""
+import time
+
+import streamlit as st
+
+from core.app.base import prose
+
+NOTICE_SECONDS = 10           # a notice outlasts the reruns that a component asks for when it is mounted
+
+
+def keep_new() -> None:
+    """Drops those that have stood for long enough."""
+    st.session_state["notices"] = {told: at for told, at in st.session_state.get("notices", {}).items()
+                                   if time.monotonic() - at < NOTICE_SECONDS}
+
+
+def notice(key: str, **values) -> None:
+    """Adds a plain sentence (a label of app.md) to what the frame tells the reader, in this run and those of
+    the next seconds.
+    """
+    st.session_state.setdefault("notices", {})[prose.load("app").label(key, **values)] = time.monotonic()
+
+
+def notices() -> list[str]:
+    return list(st.session_state.get("notices", {}))
