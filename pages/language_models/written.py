@@ -101,5 +101,5 @@ def _product(words: Sequence[tuple[str, list[float]]]) -> str:
 
 
 def _plain(word: str) -> str:
-    """A word without the signs that mean something in LaTeX."""
-    return "".join(sign if sign not in r"\{}$&#^_~%" else " " for sign in word)
+    """A word's letters, digits and plain punctuation: signs that mean something in LaTeX or Markdown become blanks."""
+    return "".join(sign if sign.isalnum() or sign in ".,;:!?'’-" else " " for sign in word)

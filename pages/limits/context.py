@@ -1,5 +1,5 @@
 """Context: what e(c), the last token's final vector, keeps of the tokens before it; each token is exchanged in turn,
-and the next-token distribution and the vector are compared with what they were.
+and the next-token distribution and the vector are compared with what they were; or linear probes read it.
 """
 import math
 from dataclasses import dataclass
@@ -18,7 +18,8 @@ from core.app.frame.charts import look
 from core.app.state import Run
 from core.figures.numbers import grouped, latex_number, latex_operand, readable
 from pages.limits import charts as figures
-from pages.limits.shared import PREFIX, own_seed, read, show
+from pages.limits import probe
+from pages.limits.shared import PREFIX, choice, own_seed, read, show
 
 LEAST_TOKENS, MOST_TOKENS = 6, 64       # of a context; the last ones are taken, after the first
 FALLS = -0.3                            # Spearman's ρ of KL and distance from which on the dots are said to fall
@@ -51,7 +52,9 @@ def scene_of(run: Run) -> Scene:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How alike the vector is after its farthest word has been exchanged."""
+    """How alike the vector is after its farthest word has been exchanged; or how often a probe is right."""
+    if read("trace") == "probe":
+        return probe.predict(page)
     n = min(len(run.token_ids), MOST_TOKENS)
     if n < LEAST_TOKENS:
         return None
@@ -70,7 +73,10 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """Draw what exchanging each token does, by its distance from the end; return what it shows."""
+    """Draw what exchanging each token does, by its distance from the end, or what probes read; return what it shows."""
+    choice(page, "trace")
+    if read("trace") == "probe":
+        return probe.draw(page, run)
     if len(run.token_ids) < LEAST_TOKENS:
         st.info(page.label("context_short", n=LEAST_TOKENS))
         return Reading([], None, [context.exchanged], {}, ".stAlert", page.label("context_short", n=LEAST_TOKENS))

@@ -9,7 +9,7 @@ import re
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 from torch.utils.flop_counter import FlopCounterMode
 
 from core.app.base import prose
