@@ -22,21 +22,27 @@ def stands(run: Run) -> bool:
 def draw(page: Lesson, run: Run, at: int) -> None:
     """Draw the pair for the token at a place: what it becomes, and what comes next after the text up to it."""
     E, W = run.model.E.detach(), run.model.unembedding.detach()
-    own, out = run.token_ids[at], distribution(run, at)
-    best = out.argsort(descending=True)[:MOST].tolist()
-    tied, (size, d) = run.model.config.tied_embeddings, E.shape
-    rows = [("in", r"$e(\tau_j) = \mathbb{1}_j\,W_{\mathcal{T}}^{\mathsf T}$", f"1 × {size} · {size} × {d}",
-             page.label("pair_reads", token=code(run.tokens[at]), j=grouped(own), numbers=_numbers(E[own]))),
-            ("out", r"$\pi_t = \mathrm{softmax}(e(c_t)\,W_{\mathcal{T}})$" if tied else
-             r"$\pi_t = \mathrm{softmax}(e(c_t)\,W_U^{\mathsf T})$", f"1 × {d} · {d} × {len(W)}",
-             page.label("pair_says", numbers=_numbers(run.trace.h_final[at]),
-                        tokens=", ".join(f"{code(run.tokenizer.visible(i))} {probability(float(out[i]))}"
-                                         for i in best)))]
+    tied, (size, d) = run.model.config.tied_embeddings, map(grouped, E.shape)
+    sides = {"in": (r"e(\tau_j) = \mathbb{1}_j\,W_{\mathcal{T}}^{\mathsf T}",
+                    f"[1 × {size}] · [{size} × {d}] = [1 × {d}]", _reads(page, run, E, at)),
+             "out": (r"\pi_t = \mathrm{softmax}(e(c_t)\,%s)" % (r"W_{\mathcal{T}}" if tied else r"W_U^{\mathsf T}"),
+                     f"[1 × {d}] · [{d} × {grouped(len(W))}] = [1 × {grouped(len(W))}]", _says(page, run, at))}
     with st.container(key=f"{PREFIX}pair"):
         st.markdown(page.label("pair_title_tied" if tied else "pair_title_untied"))
-        st.markdown("\n".join(["| | | | |", "|---|---|---|---|",
-                               *(f"| **{page.label(f'pair_{name}')}** | {formula} | [{shape}] | {said} |"
-                                 for name, formula, shape, said in rows)]))
+        for place, (name, (formula, shape, said)) in zip(st.columns(2, gap="medium"), sides.items()):
+            with place.container(border=True, key=f"{PREFIX}pair_{name}"):
+                st.markdown(f"**{page.label(f'pair_{name}')}**  \n${formula}$  \n{shape}  \n{said}")
+
+
+def _reads(page: Lesson, run: Run, E: Tensor, at: int) -> str:
+    j = run.token_ids[at]
+    return page.label("pair_reads", token=code(run.tokens[at]), j=grouped(j), numbers=_numbers(E[j]))
+
+
+def _says(page: Lesson, run: Run, at: int) -> str:
+    best = ", ".join(f"{code(run.tokenizer.visible(i))} {probability(p)}"
+                     for p, i in zip(*(each.tolist() for each in distribution(run, at).topk(MOST))))
+    return page.label("pair_says", token=code(run.tokens[at]), numbers=_numbers(run.trace.h_final[at]), tokens=best)
 
 
 def distribution(run: Run, at: int) -> Tensor:

@@ -31,9 +31,10 @@ def one_matrix_reads_the_token_and_scores_the_next(page: Page) -> None:
     there, table = opening(), page.locator(".st-key-embeddings_pair")
     assert ("tied" in table.inner_text() and there.model.unembedding is there.model.E
             and table.locator("annotation").all_text_contents()[-1].startswith(r"\pi_t = \mathrm{softmax}(e(c_t)"))
-    goes_in, comes_out = (row.locator("td").last.inner_text() for row in table.locator("tbody tr").all())
+    goes_in, comes_out = (page.locator(f".st-key-embeddings_pair_{name}").inner_text() for name in ("in", "out"))
     E, token = there.model.E.double(), there.token_ids[-1]
-    assert list(map(value_of, re.findall(r"[-−]?\d+\.\d+", goes_in))) == pytest.approx(E[token, :3].tolist(), abs=0.006)
+    shown = list(map(value_of, re.findall(r"[-−]?\d+\.\d\d", goes_in.rpartition("(")[2])))
+    assert shown == pytest.approx(E[token, :3].tolist(), abs=0.006)
     p = (E @ there.trace.h_final[-1].double()).softmax(-1)
     best = there.tokenizer.visible(int(p.argmax()))
     assert float(re.search(rf"{re.escape(best)}\s*([\d.]+)", comes_out)[1]) == pytest.approx(float(p.max()), abs=6e-4)
