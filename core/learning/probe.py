@@ -3,11 +3,12 @@
     python -m core.learning.probe          trains them anew, in half an hour
 
 Each probe is one matrix and a softmax over the commonest tokens, trained on vectors h_t of texts that the model itself
-has written, and tried on other texts (Alain and Bengio 2016; control labels after Hewitt and Liang 2019). What was
-measured is in assets/teaching/probe_runs.json.
+has written, and tried on other texts (Alain and Bengio 2016, "Understanding intermediate layers using linear classifier
+probes"). What was measured is in assets/teaching/probe_runs.json.
 """
 from __future__ import annotations
 
+import copy
 import functools
 from dataclasses import dataclass
 
@@ -27,8 +28,10 @@ FILE = DATA / "probe_runs.json"
 MODEL, SEED = "stories", 0
 DISTANCES = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16)      # k, tokens back
 N_TRAIN, N_TEST, N_TOKENS = 2000, 400, 72                 # texts, and tokens of each
+N_VALID = 100                   # texts besides, on which it is seen when a probe has learned enough
 N_CLASSES = 1024                # the commonest tokens, the last class for all others: never counted as right
 STEPS, BATCH, RATE = 400, 1024, 0.01                      # of Adam, with a rate that falls to 0
+LOOKS = 50                      # steps between two looks at the texts besides
 SIDE_BY_SIDE = 200              # texts that are written or read at once
 
 
@@ -91,20 +94,26 @@ def classes_of(tokens: Tensor, vocab_size: int, n_classes: int) -> Tensor:
     return found
 
 
-def trained(h: Tensor, classes: Tensor, n_classes: int, seed: int, steps: int = STEPS) -> torch.nn.Linear:
-    """A probe of vectors h (n, d), of mean 0 and deviation 1, for their classes (n,)."""
+def trained(h: Tensor, classes: Tensor, beside: tuple[Tensor, Tensor], n_classes: int, seed: int,
+            steps: int = STEPS) -> torch.nn.Linear:
+    """A probe of vectors h (n, d), of mean 0 and deviation 1, for their classes (n,), as it was when it gave those
+    `beside`, vectors and classes of other texts, the most probability. It begins as a reader who knows the frequencies
+    alone.
+    """
     probe, generator = torch.nn.Linear(h.shape[1], n_classes), torch.Generator().manual_seed(seed)
-    with torch.no_grad():           # it begins as a reader who knows the frequencies alone
+    with torch.no_grad():
         probe.weight.zero_()
         probe.bias.copy_((torch.bincount(classes, minlength=n_classes) + 0.5).log())
-    adam = torch.optim.Adam(probe.parameters(), RATE)
-    for step in range(steps):
-        adam.param_groups[0]["lr"] = RATE * (1 - step / steps)
+    adam, best, least = torch.optim.Adam(probe.parameters(), RATE), copy.deepcopy(probe), tried(probe, *beside)[1]
+    for step in range(1, steps + 1):
+        adam.param_groups[0]["lr"] = RATE * (1 - (step - 1) / steps)
         batch = torch.randint(len(h), (BATCH,), generator=generator)
         adam.zero_grad()
         functional.cross_entropy(probe(h[batch]), classes[batch]).backward()
         adam.step()
-    return probe
+        if step % LOOKS == 0 and (bits := tried(probe, *beside)[1]) < least:
+            best, least = copy.deepcopy(probe), bits
+    return best
 
 
 @torch.no_grad()
@@ -115,43 +124,42 @@ def tried(probe: torch.nn.Linear, h: Tensor, classes: Tensor) -> tuple[float, fl
     return float(right.float().mean()), float(functional.cross_entropy(scores, classes)) / float(np.log(2))
 
 
-def measure(model: Transformer, texts: Tensor, n_test: int, depth: int, shuffle: bool = False) -> np.ndarray:
-    """(K, 2) accuracy and bits of probes after `depth` blocks, tried on the last n_test of the texts. shuffle: whether
-    the training labels are shuffled.
+def measure(model: Transformer, texts: Tensor, depth: int, shuffle: bool = False) -> np.ndarray:
+    """(K, 2) accuracy and bits of probes after `depth` blocks, trained on the first N_TRAIN texts and tried on the last
+    N_TEST. shuffle: whether the training labels are shuffled.
     """
-    h, found = vectors(model, texts, depth), []
-    classes = classes_of(texts[:-n_test], model.config.vocab_size, N_CLASSES)
-    mean, deviation = h[:-n_test].mean((0, 1)), h[:-n_test].std((0, 1))
-    h = (h - mean) / deviation
+    parts = [N_TRAIN, N_VALID, N_TEST]
+    classes, found = classes_of(texts[:N_TRAIN], model.config.vocab_size, N_CLASSES), []
+    h = [part.flatten(0, 1) for part in vectors(model, texts, depth).split(parts)]
+    mean, deviation = h[0].mean(0), h[0].std(0)
+    h = [(part - mean) / deviation for part in h]
     for k in DISTANCES:
-        known = classes[labels(texts, k)]
-        train = known[:-n_test].flatten()
+        known, beside, new = (part.flatten() for part in classes[labels(texts, k)].split(parts))
         if shuffle:
-            train = train[torch.randperm(len(train), generator=torch.Generator().manual_seed(SEED + 1))]
-        probe = trained(h[:-n_test].flatten(0, 1), train, N_CLASSES, SEED)
-        found.append(tried(probe, h[-n_test:].flatten(0, 1), known[-n_test:].flatten()))
+            known = known[torch.randperm(len(known), generator=torch.Generator().manual_seed(SEED + 1))]
+        found.append(tried(trained(h[0], known, (h[1], beside), N_CLASSES, SEED), h[2], new))
         print(depth, k, "shuffled" if shuffle else "", found[-1], flush=True)
     return np.array(found)
 
 
-def frequencies(texts: Tensor, n_test: int, vocab_size: int) -> tuple[list[float], list[float], int, float]:
+def frequencies(texts: Tensor, vocab_size: int) -> tuple[list[float], list[float], int, float]:
     """What the frequencies alone say of the tried tokens, at each distance: the share of the commonest token, and the
     bits; then how many are tried, and the share of those that have a class.
     """
-    classes = classes_of(texts[:-n_test], vocab_size, N_CLASSES)
-    p = (torch.bincount(classes[texts[:-n_test]].flatten(), minlength=N_CLASSES) + 0.5).double()
+    classes = classes_of(texts[:N_TRAIN], vocab_size, N_CLASSES)
+    p = (torch.bincount(classes[texts[:N_TRAIN]].flatten(), minlength=N_CLASSES) + 0.5).double()
     log_p = (p / p.sum()).log2()
-    tested = [classes[labels(texts[-n_test:], k)].flatten() for k in DISTANCES]
+    tested = [classes[labels(texts[-N_TEST:], k)].flatten() for k in DISTANCES]
     return ([float((t == 0).float().mean()) for t in tested], [float(-log_p[t].mean()) for t in tested],
             len(tested[0]), float((tested[0] < N_CLASSES - 1).float().mean()))
 
 
 def _record() -> dict:
     model, _ = checkpoints.load_bundled(MODEL)
-    texts = written(model, N_TRAIN + N_TEST, N_TOKENS, SEED)
-    each = np.stack([measure(model, texts, N_TEST, depth) for depth in range(model.config.n_layers + 1)])
-    shuffled = measure(model, texts, N_TEST, model.config.n_layers, shuffle=True)[:, 0]
-    commonest, entropy, counted, covered = frequencies(texts, N_TEST, model.config.vocab_size)
+    texts = written(model, N_TRAIN + N_VALID + N_TEST, N_TOKENS, SEED)
+    each = np.stack([measure(model, texts, depth) for depth in range(model.config.n_layers + 1)])
+    shuffled = measure(model, texts, model.config.n_layers, shuffle=True)[:, 0]
+    commonest, entropy, counted, covered = frequencies(texts, model.config.vocab_size)
     return {"made by": "python -m core.learning.probe", "model": MODEL, "distances": DISTANCES,
             "accuracy": each[..., 0].round(4).tolist(), "bits": each[..., 1].round(3).tolist(),
             "shuffled": shuffled.round(4).tolist(), "commonest": np.round(commonest, 4).tolist(),

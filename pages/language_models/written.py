@@ -34,7 +34,10 @@ class Written:
     def context(self, step: int) -> str:
         """The end of the text before a token, in one line."""
         text = (self.prompt + "".join(self.pieces[:step])).replace("\n", "⏎")
-        return text if len(text) <= CONTEXT else "… " + text[-CONTEXT:].lstrip()
+        if len(text) <= CONTEXT:
+            return text
+        _, blank, words = text[-CONTEXT:].partition(" ")
+        return f"… {words if blank else text[-CONTEXT:]}"
 
     @functools.cached_property
     def words(self) -> list[tuple[str, list[float]]]:

@@ -52,11 +52,9 @@ def scene_of(run: Run) -> Scene:
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """How alike the vector is after its farthest word has been exchanged; or how often a probe is right."""
-    if read("trace") == "probe":
-        return probe.predict(page)
+    """How alike the vector is after its farthest word has been exchanged."""
     n = min(len(run.token_ids), MOST_TOKENS)
-    if n < LEAST_TOKENS:
+    if n < LEAST_TOKENS or read("trace") == "probe":
         return None
     first = run.tokens[len(run.token_ids) - n + 1]
 
@@ -74,13 +72,17 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw what exchanging each token does, by its distance from the end, or what probes read; return what it shows."""
-    choice(page, "trace")
-    if read("trace") == "probe":
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
+        is_probe = choice(page, "trace") == "probe"
+        if is_probe:
+            probe.controls(page)
+        elif len(run.token_ids) >= LEAST_TOKENS:
+            own_seed(page, said=page.label("context_seed"))
+    if is_probe:
         return probe.draw(page, run)
     if len(run.token_ids) < LEAST_TOKENS:
         st.info(page.label("context_short", n=LEAST_TOKENS))
         return Reading([], None, [context.exchanged], {}, ".stAlert", page.label("context_short", n=LEAST_TOKENS))
-    own_seed(page, said=page.label("context_seed"))
     scene = scene_of(run)
     title = _title(page, scene)
     st.markdown(f"**{title}**")

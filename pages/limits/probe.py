@@ -6,7 +6,7 @@ import math
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame import Lesson, Question, Reading
 from core.app.frame.charts import look
 from core.app.state import Run
 from core.figures.numbers import grouped, latex_number, latex_operand, percent, readable
@@ -15,7 +15,6 @@ from core.learning.probe import DISTANCES, Probed
 from pages.limits import charts as figures
 from pages.limits.shared import PREFIX, attached, read, show
 
-NEAR = 5                # percent; a guess so close to an accuracy is right
 TIMES = 2               # a token is read where its probe is right so many times as often as the commonest token is
 
 
@@ -34,25 +33,16 @@ def farthest(found: Probed) -> int:
     return DISTANCES[n - 1] if n else 0
 
 
-def predict(page: Lesson) -> Prediction:
-    """How often the probe of the picked block names the token at the picked distance."""
-    found, (block, i) = probe.recorded(), picked()
-
-    def truth(_guess: float) -> Truth:
-        last, best = found.accuracy[-1], found.accuracy.max(0)
-        return Truth(round(100 * found.accuracy[block, i], 1), seen=0 if last[0] < best[0] else 1,
-                     values={"share": percent(found.accuracy[block, i]), "commonest": percent(found.commonest[i])})
-
-    return Prediction("probe", Number(0, 100, unit="%", near=NEAR), truth,
-                      {"block": _name(page, block), "k": DISTANCES[i]}, (block, i))
+def controls(page: Lesson) -> None:
+    """Draw the sliders of the block and the distance."""
+    blocks = len(probe.recorded().accuracy) - 1
+    for name, high in (("probe_block", blocks), ("probe_back", DISTANCES[-1])):
+        st.slider(page.label(name), 0, high, width=250, **attached(name))
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """Draw the sliders and the table of shares; return what they show."""
+    """Draw the table of shares; return what it shows."""
     found, (block, i) = probe.recorded(), picked()
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
-        st.slider(page.label("probe_block"), 0, len(found.accuracy) - 1, width=260, **attached("probe_block"))
-        st.slider(page.label("probe_back"), 0, DISTANCES[-1], width=260, **attached("probe_back"))
     title = _title(page, found, block, i)
     st.markdown(f"**{title}**")
     titles = page.label("probe_axis"), page.label("probe_share")
@@ -63,7 +53,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     return Reading(_lines(page, run, found, block, i), _question(page, found),
                    [probe.trained, probe.tried, probe.measure],
                    {"probe.csv": lambda: _frame(page, found).drop(columns=["shown", "row"])},
-                   f".st-key-{PREFIX}probe", title)
+                   f".st-key-{PREFIX}probe", title, explanation="probe")
 
 
 def _name(page: Lesson, block: int) -> str:
@@ -73,7 +63,7 @@ def _name(page: Lesson, block: int) -> str:
 def _title(page: Lesson, found: Probed, block: int, i: int) -> str:
     return page.label("probe_title", block=_name(page, block), k=DISTANCES[i],
                       share=percent(found.accuracy[block, i]), commonest=percent(found.commonest[i]),
-                      last=len(found.accuracy) - 1, far=farthest(found))
+                      far=farthest(found))
 
 
 def _frame(page: Lesson, found: Probed) -> pd.DataFrame:
