@@ -72,7 +72,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw what exchanging each token does, by its distance from the end, or what probes read; return what it shows."""
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         is_probe = choice(page, "trace") == "probe"
         if is_probe:
             probe.controls(page)
@@ -87,7 +87,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     title = _title(page, scene)
     st.markdown(f"**{title}**")
     table = _table(scene)
-    for quantity, height, presenting in (("kl", 190, 165), ("cosine", 150, 130)):
+    for quantity, height, presenting in (("kl", 190, 205), ("cosine", 150, 150)):
         show(figures.by_distance(table, quantity, (page.label("axis_back"), page.label(f"axis_{quantity}")),
                                  **look(height, presenting=presenting)), f"context_{quantity}")
     return Reading(_lines(page, scene), _question(page, scene), [context.exchanged],
