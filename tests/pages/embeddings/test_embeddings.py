@@ -194,7 +194,8 @@ def test_the_matrix_of_the_rows_gives_the_next_token_too():
     h = there.model(torch.tensor(ids)).h_final[-1].double().numpy()
     scores = matrix() @ h
     p = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
-    goes_in, comes_out = (next(m.value for m in at.markdown if prose.load("embeddings").label(f"pair_{name}") in m.value)
+    words = prose.load("embeddings")
+    goes_in, comes_out = (next(m.value for m in at.markdown if words.label(f"pair_{name}") in m.value)
                           for name in ("in", "out"))
     assert "[1 × 4,096] · [4,096 × 256] = [1 × 256]" in goes_in and f"j = {ids[-1]}" in goes_in
     assert ", ".join(f"{value:.2f}".replace("-", "−") for value in matrix()[ids[-1], :3]) in goes_in
