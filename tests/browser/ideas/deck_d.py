@@ -219,7 +219,7 @@ def even_the_token_that_matters_least_leaves_a_trace(page: Page) -> None:
     changed, d = map(int, re.search(r"least (\d+) of the (\d+) numbers", said).groups())
     assert d == opening().model.config.d_model and d / 2 < changed <= d
     page.get_by_role("radio", name="Read it off").or_(page.get_by_role("button", name="Read it off")).first.click()
-    cells = page.locator(".st-key-limits_probe .mark-text text")
+    cells = page.locator(".st-key-limits_probe .role-mark.mark-text text")
     kept = json.loads((MODELS.parent / "teaching" / "probe_runs.json").read_text())
     rows = [*reversed(kept["accuracy"]), kept["commonest"], kept["shuffled"]]
     expect(cells).to_have_count(len(rows) * len(kept["distances"]))
