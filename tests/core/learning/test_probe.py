@@ -31,7 +31,7 @@ def test_a_probe_reads_what_a_matrix_product_reaches_and_nothing_of_shuffled_lab
                                                               rel=1e-5)
 
 
-def test_the_class_of_all_others_is_never_right():
+def test_the_class_of_all_others_is_never_named():
     h, classes = made(500, 4)
     reader = torch.nn.Linear(D, SIZE)
     with torch.no_grad():
@@ -39,7 +39,8 @@ def test_the_class_of_all_others_is_never_right():
         reader.bias.copy_(torch.arange(SIZE).float())
     share, bits = probe.tried(reader, h, classes)
     p = np.exp(np.arange(SIZE)) / np.exp(np.arange(SIZE)).sum()
-    assert share == 0 and bits == pytest.approx(-np.log2(p[classes.numpy()]).mean(), rel=1e-5)
+    assert share == pytest.approx(float((classes == SIZE - 2).float().mean()))
+    assert bits == pytest.approx(-np.log2(p[classes.numpy()]).mean(), rel=1e-5)
 
 
 def test_labels_stand_k_places_before_the_vectors():
@@ -65,7 +66,7 @@ def test_what_was_recorded_lies_between_its_controls_and_what_can_be_named():
     n_blocks = checkpoints.load_bundled(probe.MODEL)[0].config.n_layers
     assert found.accuracy.shape == found.bits.shape == (n_blocks + 1, len(probe.DISTANCES))
     assert found.accuracy.max() <= found.covered + 0.02
-    assert (found.shuffled == 0).all()          # they end as the frequencies, and the class of all others is likeliest
+    assert np.abs(found.shuffled - found.commonest).max() < 0.01
     assert (found.bits < found.entropy + 0.03).all()
     assert (found.accuracy[1:, 1:3].min(0) > 2 * found.commonest[1:3]).all()
     assert (found.bits[-1, 1:4] < found.entropy[1:4]).all()
