@@ -38,7 +38,7 @@ MEANINGS = {
           "deviation": r"(deviation|Every|this|other|the|and|square|/|:|because|μ,|\},|: ) ?σ|\}\{σ|/σ|± σ|"
                        r"^σ =|quad σ|by σ|about σ|σ(\^2|²)|no σ|σ\(x\)|\{σ\}|pm 2σ_0|σ_0\^2"},
     "φ": {"tanh": r"φ'|φ\$ the tanh", "density": r"φ its density|xφ|x φ", "encoder": r"φ\(x_|φ is the encoder"},
-    "τ": {"temperature": r"temperature τ|τ (grows|goes|=|changes)|\(τ\)|/ ?τ|slider, τ"},
+    "τ": {"temperature": r"temperature τ|τ (grows|goes|=|changes)|\(τ\)|/ ?τ|slider, τ", "token": r"τ_(j|\{?\{|k)"},
     "h": {"heads": r"h heads|Heads h|h (vectors|= 8|d_k|· d_v)|head\}_h|h_\{kv\}|h\\, ?d|h d_[kv]|d/h",
           "vector": r"h ?Eᵀ|h(,| \[1).*row of|vector h|h_N\^L|makes h|h is compared|h ·|h'|h_j",
           "state": r"h_\{?[tT]|state h|\(h, c\)"},

@@ -13,6 +13,7 @@ from core.components import declare
 from core.components.lib.bytes import pack
 from core.components.lib.pattern import PATTERN_CSS
 from core.figures.numbers import bracketed, grouped, latex_number, readable
+from pages.embeddings import pair
 from pages.embeddings.shared import PREFIX
 
 PICTURE = f"{PREFIX}product"
@@ -68,8 +69,11 @@ def draw(page: Lesson, run: Run) -> Reading:
     st.markdown(f"**{title}**")
     _draw_product(page, run, E, list(range(first, min(first + ROWS, len(E)))), product)
     page.note(page.label("product_check", difference=readable(difference), multiplications=n * len(E) * d, read=n * d))
-    return Reading(_lines(page, run, E, at), _question(page, run, len(E), d), [embeddings.one_hot, embeddings.embed],
-                   {"product.csv": lambda: _table(run, product)}, ".product canvas", title)
+    both = pair.stands(run) and not reader.present()
+    return Reading([*_lines(page, run, E, at), *([pair.line(page, run, at)] if both else [])],
+                   _question(page, run, len(E), d), [embeddings.one_hot, embeddings.embed, pair.distribution],
+                   {"product.csv": lambda: _table(run, product)}, ".product canvas", title,
+                   below=(lambda: pair.draw(page, run, at)) if both else None)
 
 
 def _draw_product(page: Lesson, run: Run, E: torch.Tensor, window: list[int], product: torch.Tensor) -> None:

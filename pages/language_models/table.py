@@ -12,11 +12,11 @@ from core.cost import counting
 from core.figures.numbers import grouped, latex_number, readable
 from core.language import next_token_table
 from core.language.next_token_table import ATOMS, log2_entries, log10_entries
+from core.model.presets import PRESETS
 from pages.language_models.shared import PREFIX, keep, read
 
 CONTEXTS = (0, 1, 2, 3, 4, 5, 6, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)    # tokens, the slider's steps
 FEW = 0.01                                                                    # the limit between the answers
-GPT3 = 174_604_259_328                                                        # parameters
 _picture = token_view("lm_table", __file__)
 
 
@@ -54,9 +54,9 @@ def draw(page: Lesson, run: Run) -> Reading:
     t, bits = picked()
     counted = next_token_table.load()
     rows = table_rows(counted)
-    own = counting.n_parameters(run.model.config)
-    marks = [(page.label("table_mark_own", model=run.model_name), math.log10(own)),
-             (page.label("table_mark_gpt3"), math.log10(GPT3)), (page.label("table_mark_atoms"), ATOMS)]
+    own, gpt3 = (math.log10(counting.n_parameters(config)) for config in (run.model.config, PRESETS["gpt3"].config))
+    marks = [(page.label("table_mark_own", model=run.model_name), own), (page.label("table_mark_gpt3"), gpt3),
+             (page.label("table_mark_atoms"), ATOMS)]
     title = page.label("table_twin", t=grouped(t), size=grouped(2 ** bits), digits=grouped(digits(t, bits)))
     header = page.header("table", twin=title) | {
         "contexts": CONTEXTS, "marks": marks, "rows": rows,

@@ -58,18 +58,12 @@ def draw(page: Lesson, run: Run) -> Reading:
     told = written.steps(page, case) if isinstance(case, Written) else []
     step = min(read("answered"), len(told) - 1) if told else 0
     results = _results(page, run, task, shots)
-    score = Proportion(sum(r.right for r in results), len(results))
+    score = _score(results)
     verdict = page.label("verdict", right=score.right, n=score.n, task=page.label(f"task_{task}"),
                          share=plain_number(100 * score.share, 0))
-    low, high = (plain_number(100 * share, 0) for share in score.interval)
-    classes = [answer.strip() for answer in CLASSES.get(task, ())]
-    template = exercises.TEMPLATES[task]
-    header = page.header("tasks") | {
-        "template": [template[0], text, template[1]], "shots": before, "answer": case.answer, "steps": told,
-        "bars": [] if told else case.bars, "bars_title": page.label("tasks_choice"), "verdict_line": verdict,
-        "note": " ".join((page.label(f"note_{task}"), page.label("interval", low=low, high=high))),
-        "classes": classes, "counts": _confusion(task, results),
-        "answers": [_entry(r, before) for r in results], "settings": {"step": step},
+    header = _message(page, task, case, told, results) | {
+        "template": [exercises.TEMPLATES[task][0], text, exercises.TEMPLATES[task][1]], "shots": before,
+        "answers": [_entry(r, before) for r in results], "verdict_line": verdict, "settings": {"step": step},
         "identity": f"{task} {shots} {text}"}
     _picture(header, key=f"{PREFIX}tasks", on_settings=lambda settings: keep(answered=settings["step"]))
     title = verdict + " " + page.label("tasks_twin", own=named(text), answer=code(case.answer.strip() or "–"))
@@ -111,6 +105,20 @@ def _case(run: Run, task: str, prompt: str) -> Chosen | Written:
                              for label, value in zip(CLASSES[task], values)], values)
 
     return growing_results.made(run.loaded.key("own task", task, prompt), make, lambda _: 6_000)
+
+
+def _message(page: Lesson, task: str, case: Chosen | Written, told: list[dict], results: list[Result]) -> dict:
+    """The case and the set's score, as tasks.js has them. told: the steps of a written answer."""
+    low, high = (plain_number(100 * share, 0) for share in _score(results).interval)
+    return page.header("tasks") | {
+        "answer": case.answer, "steps": told, "bars": [] if told else case.bars,
+        "bars_title": page.label("tasks_choice"), "counts": _confusion(task, results),
+        "classes": [answer.strip() for answer in CLASSES.get(task, ())],
+        "note": " ".join((page.label(f"note_{task}"), page.label("interval", low=low, high=high)))}
+
+
+def _score(results: list[Result]) -> Proportion:
+    return Proportion(sum(r.right for r in results), len(results))
 
 
 def _confusion(task: str, results: list[Result]) -> list[list[int]] | None:

@@ -34,7 +34,10 @@ class Written:
     def context(self, step: int) -> str:
         """The end of the text before a token, in one line."""
         text = (self.prompt + "".join(self.pieces[:step])).replace("\n", "⏎")
-        return text if len(text) <= CONTEXT else "… " + text[-CONTEXT:].lstrip()
+        if len(text) <= CONTEXT:
+            return text
+        _, blank, words = text[-CONTEXT:].partition(" ")
+        return f"… {words if blank else text[-CONTEXT:]}"
 
     @functools.cached_property
     def words(self) -> list[tuple[str, list[float]]]:
@@ -101,5 +104,5 @@ def _product(words: Sequence[tuple[str, list[float]]]) -> str:
 
 
 def _plain(word: str) -> str:
-    """A word without the signs that mean something in LaTeX."""
-    return "".join(sign if sign not in r"\{}$&#^_~%" else " " for sign in word)
+    """A word's letters, digits and plain punctuation: signs that mean something in LaTeX or Markdown become blanks."""
+    return "".join(sign if sign.isalnum() or sign in ".,;:!?'’-" else " " for sign in word)

@@ -12,7 +12,17 @@ from core.analysis.statistics import Bin, Calibration, Proportion
 from core.figures.channels import by_index, kinds, quantity, tips
 from core.figures.numbers import probability, readable
 from core.figures.point_names import names_of, placed, plots_of
-from core.figures.style import MONO, POWER_OF_TEN, colour, diverging, framed, haloed, overlaid, untitled
+from core.figures.style import (
+    MONO,
+    POWER_OF_TEN,
+    colour,
+    diverging,
+    framed,
+    haloed,
+    overlaid,
+    sequential,
+    untitled,
+)
 
 TICKS = [0, 0.2, 0.4, 0.6, 0.8, 1]
 QUARTERS = {"grid": True, "format": "%", "values": [0, 0.25, 0.5, 0.75, 1]}
@@ -328,6 +338,30 @@ def by_distance(table: pd.DataFrame, quantity_: str, titles: tuple[str, str], th
     dots = base.mark_point(filled=True, size=55 * scale, opacity=1, color=colour("kept", theme, "ink")).encode(
         tooltip=[*untitled("token"), *tips(back=titles[0], shown=titles[1])])
     return overlaid([line, dots, *names_of(base, theme, scale, font=MONO)], theme, scale, height)
+
+
+def probed(frame: pd.DataFrame, picked: tuple[str, str], titles: tuple[str, str], theme: str, scale: float,
+           height: int) -> alt.LayerChart:
+    """Cells with the share of tokens that a probe names, in percent: a row for each probe, a column for each distance,
+    the picked cell framed.
+
+    frame: columns row, probe, back, share, shown, exact. picked: a probe's name and its distance.
+    """
+    names = list(dict.fromkeys(frame["probe"]))
+    frame = frame.assign(deep=frame["share"] > 0.55,
+                         picked=(frame["probe"] == picked[0]) & (frame["back"].astype(str) == picked[1]))
+    base = alt.Chart(frame).encode(
+        x=alt.X("back:O", title=titles[0], axis=alt.Axis(labelAngle=0, ticks=False, domain=False)),
+        y=alt.Y("row:O", title=None, axis=alt.Axis(labelExpr=by_index(names), labelLimit=190 * scale, ticks=False,
+                                                   domain=False)))
+    cells = base.mark_rect().encode(
+        color=alt.Color("share:Q", legend=None, scale=alt.Scale(
+            domain=[0, 1], range=[stop for _, stop in sequential(theme)], interpolate="rgb")),
+        tooltip=[*untitled("probe"), *tips(back=titles[0], exact=titles[1])])
+    numbers = base.mark_text(fontSize=12 * scale).encode(text="shown:N", color=alt.ColorValue(
+        colour("text", theme), condition={"test": "datum.deep", "value": colour("page", theme)}))
+    frame_ = base.transform_filter("datum.picked").mark_rect(fillOpacity=0, stroke=colour("text", theme), strokeWidth=2)
+    return overlaid([cells, numbers, frame_], theme, scale, height)
 
 
 # ---- tone ------------------------------------------------------------------------------------------------------------

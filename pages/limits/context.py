@@ -1,5 +1,5 @@
 """Context: what e(c), the last token's final vector, keeps of the tokens before it; each token is exchanged in turn,
-and the next-token distribution and the vector are compared with what they were.
+and the next-token distribution and the vector are compared with what they were; or linear probes read it.
 """
 import math
 from dataclasses import dataclass
@@ -18,7 +18,8 @@ from core.app.frame.charts import look
 from core.app.state import Run
 from core.figures.numbers import grouped, latex_number, latex_operand, readable
 from pages.limits import charts as figures
-from pages.limits.shared import PREFIX, own_seed, read, show
+from pages.limits import probe
+from pages.limits.shared import PREFIX, choice, own_seed, read, show
 
 LEAST_TOKENS, MOST_TOKENS = 6, 64       # of a context; the last ones are taken, after the first
 FALLS = -0.3                            # Spearman's ρ of KL and distance from which on the dots are said to fall
@@ -53,7 +54,7 @@ def scene_of(run: Run) -> Scene:
 def predict(page: Lesson, run: Run) -> Prediction | None:
     """How alike the vector is after its farthest word has been exchanged."""
     n = min(len(run.token_ids), MOST_TOKENS)
-    if n < LEAST_TOKENS:
+    if n < LEAST_TOKENS or read("trace") == "probe":
         return None
     first = run.tokens[len(run.token_ids) - n + 1]
 
@@ -70,16 +71,23 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """Draw what exchanging each token does, by its distance from the end; return what it shows."""
+    """Draw what exchanging each token does, by its distance from the end, or what probes read; return what it shows."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        is_probe = choice(page, "trace") == "probe"
+        if is_probe:
+            probe.controls(page)
+        elif len(run.token_ids) >= LEAST_TOKENS:
+            own_seed(page, said=page.label("context_seed"))
+    if is_probe:
+        return probe.draw(page, run)
     if len(run.token_ids) < LEAST_TOKENS:
         st.info(page.label("context_short", n=LEAST_TOKENS))
         return Reading([], None, [context.exchanged], {}, ".stAlert", page.label("context_short", n=LEAST_TOKENS))
-    own_seed(page, said=page.label("context_seed"))
     scene = scene_of(run)
     title = _title(page, scene)
     st.markdown(f"**{title}**")
     table = _table(scene)
-    for quantity, height, presenting in (("kl", 190, 165), ("cosine", 150, 130)):
+    for quantity, height, presenting in (("kl", 190, 205), ("cosine", 150, 150)):
         show(figures.by_distance(table, quantity, (page.label("axis_back"), page.label(f"axis_{quantity}")),
                                  **look(height, presenting=presenting)), f"context_{quantity}")
     return Reading(_lines(page, scene), _question(page, scene), [context.exchanged],

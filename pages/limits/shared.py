@@ -10,6 +10,7 @@ from core.app.compute import cache
 from core.app.frame import Lesson, charts, selection_controls, views
 from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.language import contrasts, word_order
+from core.learning.probe import DISTANCES
 from core.training.language_modelling import LanguageModelling, Mixture, Task
 from core.training.recipes import RECIPES
 
@@ -49,6 +50,9 @@ SETTINGS = Settings("limits", {
     "test": Setting("agreement", options=tuple(word_order.TESTS)),
     "n": Setting("40", options=("20", "40", "80")),
     "item": Setting(0, low=0, high=79),                          # the picked item
+    # context: a token exchanged, or the recorded probes, of a block (0: none yet) and a distance
+    "trace": Setting("exchange", options=("exchange", "probe")),
+    "probe_block": Setting(6, low=0, high=6), "probe_back": Setting(4, low=0, high=DISTANCES[-1]),
     # structure: the family of functions of `inputs` bits, the bits of a weight, the inputs that a table says
     "family": Setting("threshold", options=FAMILIES), "inputs": Setting("3", options=("1", "2", "3")),
     "weight_bits": Setting("2", options=("1", "2", "3", "4")), "entries": Setting(5, low=0, high=8),

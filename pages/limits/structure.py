@@ -16,8 +16,10 @@ from core.app.frame.prediction import guess_of
 from core.app.frame.views import choice as choose
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
+from core.cost import counting
 from core.figures.numbers import grouped, latex_number, readable, superscript
 from core.learning import kepler
+from core.model.presets import PRESETS
 from pages.limits import charts as figures
 from pages.limits.shared import PREFIX, SETTINGS, attached, keep, read, show
 
@@ -170,8 +172,9 @@ def _plane(page: Lesson, run: Run, of: Family, n: int, exponent: int) -> None:
     own = math.log2(BITS_OF_A_NUMBER * run.model.n_parameters)
     width = math.ceil(math.log2(run.model.config.vocab_size))
     points = [(k * width, own, page.label("structure_point_own", name=run.model_name), k == 1) for k in TOKENS]
-    points += [(k * 16, math.log2(BITS_OF_A_NUMBER * 174_604_259_328), page.label("structure_point_gpt3"), k == 1)
-               for k in TOKENS[:3]]
+    gpt3 = PRESETS["gpt3"].config
+    points += [(k * math.ceil(math.log2(gpt3.vocab_size)), math.log2(BITS_OF_A_NUMBER * counting.n_parameters(gpt3)),
+                page.label("structure_point_gpt3"), k == 1) for k in TOKENS[:3]]
     points += [(of.n, math.log2(of.p), page.label("structure_point_family"), True)] if of.p else []
     frame = pd.DataFrame([(x, y, name, name if first else "", readable(2 ** y)) for x, y, name, first in points
                           if x <= 48 and y <= 48], columns=["n", "log_p", "name", "label", "p"])

@@ -5,7 +5,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.app.base.markdown import code
+from core.app.base.markdown import code, escaped
 from core.app.compute import cache
 from core.app.compute.cache import LoadedModel
 from core.app.frame import Lesson, Question, Reading
@@ -74,10 +74,10 @@ def pretraining(name: str) -> pd.DataFrame:
 
 
 def _title(page: Lesson, loaded: LoadedModel, record: pd.DataFrame) -> str:
-    n = grouped(loaded.model.n_parameters)
+    name, n = escaped(loaded.name), grouped(loaded.model.n_parameters)
     if record.empty:
-        return page.label("pretrained_title_unknown", name=loaded.name, n=n)
-    return page.label("pretrained_title", name=loaded.name, n=n, millions=readable(record["millions"].iloc[-1]),
+        return page.label("pretrained_title_unknown", name=name, n=n)
+    return page.label("pretrained_title", name=name, n=n, millions=readable(record["millions"].iloc[-1]),
                       loss=readable(record["held_out"].iloc[-1]))
 
 

@@ -3,6 +3,7 @@ import math
 
 import streamlit as st
 
+from core.app.base.markdown import escaped
 from core.app.frame import Lesson, Number, Prediction, Reading, Truth, cannot
 from core.app.state import Run
 from core.figures.numbers import readable
@@ -44,6 +45,6 @@ def draw(page: Lesson, run: Run) -> Reading:
             stage.settings(page)
         last = st.container(width="content")
     if loaded.model.config.n_context < LEAST_CONTEXT:
-        return cannot(page.label("tuning_too_short", name=loaded.name, n=loaded.model.config.n_context,
+        return cannot(page.label("tuning_too_short", name=escaped(loaded.name), n=loaded.model.config.n_context,
                                  least=LEAST_CONTEXT))
     return stage.draw(page, run, loaded, last)

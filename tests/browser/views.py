@@ -105,6 +105,7 @@ LESSONS = {
                "words": View(".st-key-limits_movers"), "words, all": View(".st-key-limits_spreads", (("span", "all"),)),
                "words, tone": View(".st-key-limits_tone", (("span", "tone"),)),
                "meaning": View(".st-key-limits_shares"), "context": View(".st-key-limits_context_cosine"),
+               "context, probe": View(".st-key-limits_probe", (("trace", "probe"),)),
                "structure": View(".limits_functions .bits")},
 }
 

@@ -12,6 +12,7 @@ from core.evaluation import confidence, losses
 from core.evaluation.confidence import Claim
 from core.evaluation.memorisation import Recitation, recitations
 from core.language import contrasts, word_order
+from core.learning import probe
 from core.model import checkpoints
 from core.training import corpus, teaching_text
 from core.training.teaching_text import DATA
@@ -132,6 +133,15 @@ def test_ten_times_and_a_hundred_times():
 
 
 @shows("D19")
+@claims("limits.md", "After the second block the token right before is named in about three of four cases; before any "
+        "block in fewer than half as many.")
+def test_probes_name_the_token_right_before_after_two_blocks():
+    settings, found = experiment("limits", "named").settings, probe.recorded()
+    i = probe.DISTANCES.index(settings["limits_probe_back"])
+    assert 0.7 < found.accuracy[settings["limits_probe_block"], i] < 0.8
+    assert found.accuracy[0, i] < found.accuracy[2, i] / 2
+
+
 @claims("limits.md", "on this app's own pages, unlike anything it has read, it promises too much")
 def test_it_promises_too_much_on_the_apps_pages():
     texts = corpus.tokenize(calibration.documents("pages", 1, ""), run("").tokenizer).documents

@@ -68,6 +68,9 @@ def _elements(block: Block) -> Iterator[Element | Block]:
 
 def _texts(element: Element | Block) -> list[str]:
     """The strings of an element that Streamlit reads as Markdown."""
+    if element.type == "table":
+        frame = element.value
+        return [str(value) for value in (*frame.columns, *frame.index, *frame.to_numpy().ravel())]
     if element.type in NO_MARKDOWN:
         return [] if element.proto is None else [getattr(element.proto, name, "") for name in ("label", "help")]
     return [] if element.proto is None else list(_strings(element.proto))

@@ -15,16 +15,18 @@ _FOLDERS = re.compile(r"(?<![\w:/.~])~?/(?:[^\s/:'\"]+/)+")        # of a path, 
 _FORMULA = re.compile(r"\$([^$]+)\$")
 _SIGNS = ((r"\\sqrt\{([^{}]*)\}", r"√\1"), (r"\^\{?\\mathsf\{? ?T\}?\}?", "ᵀ"), (r"\^\{-1\}", "⁻¹"), (r"\\cdot", "·"),
           (r"[{}]", ""))
+_HIDDEN = re.compile(r"[\x00-\x08\x0e-\x1b\x7f\u202a-\u202e\u2066-\u2069]")     # controls; what turns a text around
 _BREAKS = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
 
 
 def escaped(written: str) -> str:
-    """A text that Markdown shows as it is, in one line: every sign with a meaning there is escaped.
+    """A text that Markdown shows as it is, in one line: every sign with a meaning there is escaped, and what has no
+    form and would turn the rest around is left out.
 
-    >>> escaped("a*b")
-    'a\\\\*b'
+    >>> escaped("a*b"), escaped("a\\u202eb")
+    ('a\\\\*b', 'ab')
     """
-    line = _MADE_LATER.sub(JOINER, _BREAKS.sub(" ", written))
+    line = _MADE_LATER.sub(JOINER, _BREAKS.sub(" ", _HIDDEN.sub("", written)))
     inner = line.lstrip(" \t")
     marked = "".join(f"\\{c}" if c in r"\`*_{}[]()<>#+-.!|~:$&=^" else c for c in inner)
     return "\u00a0" * (len(line) - len(inner)) + marked      # four blanks would begin a block of code

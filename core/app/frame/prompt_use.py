@@ -26,6 +26,8 @@ UNREAD = {
     "limits": {"facts": NEVER, "memory": NEVER, "calibration": NEVER, "words": ("pair", "own"), "meaning": NEVER,
                "structure": NEVER},
 }
+# those that leave it unread with one value of a setting alone
+UNREAD_WITH = {("limits", "context"): ("trace", "probe")}
 # the views that show a bundled model of their own: its name, and the setting with which they show the chosen one
 OWN_MODEL = {
     ("training", "tuning"): ("stories-small", ("base", "loaded")),
@@ -51,7 +53,8 @@ def now() -> PromptUse:
         return PromptUse(True, "")
     view = _setting(page, entry.picks) or entry.views[0]
     reads_with = UNREAD.get(page, {}).get(view)
-    return PromptUse(reads_with is None or _is(page, reads_with), _model(page, view))
+    is_read = (reads_with is None or _is(page, reads_with)) and not _is(page, UNREAD_WITH.get((page, view), NEVER))
+    return PromptUse(is_read, _model(page, view))
 
 
 def _model(page: str, view: str) -> str:

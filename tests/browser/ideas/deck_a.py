@@ -14,7 +14,7 @@ from core.figures.numbers import probability
 from core.learning.memory_tasks import Recall
 from core.model.intervention import Intervention
 from tests.browser.ideas import formulas, seen
-from tests.claims.passes import opening
+from tests.claims.passes import opening, run
 from tests.helpers.messages import numbers_in, value_of
 
 ROOT = Path(__file__).parents[3]
@@ -24,6 +24,20 @@ ROOT = Path(__file__).parents[3]
 def a_one_hot_row_picks_its_row(page: Page) -> None:
     token_id = opening().token_ids[-1]
     assert f"picks row {token_id} of the matrix E" in page.locator(".st-key-embeddings_stage").inner_text()
+
+
+@seen("A41", "D41")
+def one_matrix_reads_the_token_and_scores_the_next(page: Page) -> None:
+    there, table = opening(), page.locator(".st-key-embeddings_pair")
+    assert ("tied" in table.inner_text() and there.model.unembedding is there.model.E
+            and table.locator("annotation").all_text_contents()[-1].startswith(r"\pi_t = \mathrm{softmax}(e(c_t)"))
+    goes_in, comes_out = (page.locator(f".st-key-embeddings_pair_{name}").inner_text() for name in ("in", "out"))
+    E, token = there.model.E.double(), there.token_ids[-1]
+    shown = list(map(value_of, re.findall(r"[-−]?\d+\.\d\d", goes_in.rpartition("(")[2])))
+    assert shown == pytest.approx(E[token, :3].tolist(), abs=0.006)
+    p = (E @ there.trace.h_final[-1].double()).softmax(-1)
+    best = there.tokenizer.visible(int(p.argmax()))
+    assert float(re.search(rf"{re.escape(best)}\s*([\d.]+)", comes_out)[1]) == pytest.approx(float(p.max()), abs=6e-4)
 
 
 @seen("A21")
@@ -181,6 +195,43 @@ def what_was_collected_and_what_was_read_stand_as_two_bars(page: Page) -> None:
     collected, read = ([part / sum(row) for part in row] for row in (wide[:4], wide[4:]))
     assert collected == pytest.approx([410 / 499, 19 / 499, 67 / 499, 3 / 499], abs=0.01)
     assert read == pytest.approx([60 / 101, 22 / 101, 16 / 101, 3 / 101], abs=0.01)
+
+
+@seen("A16")
+def the_more_probable_of_two_words_is_said_of_each_sentence(page: Page) -> None:
+    entries = page.locator(".lm_tasks .entry")
+    assert entries.count() == 24
+    right = 0
+    for asked, said, mark in zip(*(entries.locator(f".{name}").all_text_contents() for name in ("ask", "said", "mark")),
+                                 strict=True):
+        logs = {word: answer_log_p(asked, f" {word}") for word in ("positive", "negative")}
+        assert said == max(logs, key=logs.get)
+        right += mark == "✓"
+    assert f"{right} of 24" in page.locator(".lm_tasks .title").inner_text() and right > 18
+
+
+def answer_log_p(prompt: str, answer: str) -> float:
+    """ln p of an answer after a prompt, token by token."""
+    there, whole = run(prompt), run(prompt + answer)
+    n = len(there.token_ids)
+    log_p = whole.trace.logits.double().log_softmax(-1)
+    return sum(float(log_p[i - 1, whole.token_ids[i]]) for i in range(n, len(whole.token_ids)))
+
+
+@seen("A18")
+def the_most_probable_tokens_after_tl_dr_are_the_summary(page: Page) -> None:
+    entries = page.locator(".lm_tasks .entry")
+    assert entries.count() == 8
+    for k in (0, 1):
+        asked, said = (entries.nth(k).locator(f".{name}").text_content() for name in ("ask", "said"))
+        assert asked.endswith("\ntl;dr")
+        there = run(asked)
+        tokens = list(there.token_ids)
+        for _ in range(len(there.tokenizer.encode(f" {said}"))):
+            tokens.append(int(there.model(torch.tensor(tokens)).logits[-1].argmax()))
+        assert there.tokenizer.decode(tokens[len(there.token_ids):]).strip() == said
+    marks = entries.locator(".mark").all_text_contents()
+    assert f"{marks.count('✓')} of 8" in page.locator(".lm_tasks .title").inner_text() and marks.count("✓") > 4
 
 
 @seen("A17")

@@ -5,11 +5,14 @@ import math
 import re
 
 import pytest
+import torch
 from playwright.sync_api import Page
 
+from core.app.compute import cache
 from core.app.state.run import telling
+from core.training import blanks
 from tests.browser.ideas import formulas, seen
-from tests.claims.passes import opening
+from tests.claims.passes import opening, run
 from tests.helpers.messages import numbers_in, value_of
 
 
@@ -42,6 +45,91 @@ def the_order_without_sense_has_the_most_bits_a_token(page: Page) -> None:
     sums = page.locator(".sentences-list .sums").all_text_contents()
     rates = [float(re.search(r"([\d.]+) per token", line)[1]) for line in sums]
     assert len(rates) == 3 and rates == sorted(rates) and rates[2] > rates[1] + 2
+
+
+@seen("B3")
+def the_factors_multiply_to_the_probability_and_the_logarithms_add_up(page: Page) -> None:
+    chain, logs, *_ = formulas(page)
+    there = run(" the mouse ate the cheese")
+    log_p = there.trace.logits.double().log_softmax(-1)
+    each = [float(log_p[i, token]) for i, token in enumerate(there.token_ids[1:])]
+    mantissa, power = re.search(r"= ([\d.]+) \\cdot 10\^\{(-\d+)\}$", chain).groups()
+    assert len(each) == 5 and numbers_in(logs)[-6:] == pytest.approx([*each, sum(each)], abs=2e-4)
+    assert math.log(float(mantissa)) + int(power) * math.log(10) == pytest.approx(sum(each), abs=2e-4)
+
+
+@seen("B4")
+def spaces_leave_long_words_whole_and_other_ways_do_not(page: Page) -> None:
+    counts = {row[0][0]: row[1] for row in table_of(page)}
+    texts = ("我今天去了商店", "Abwasserbehandlungsanlage", "father-in-law mother-in-law", "don't")
+    assert counts["A"][:4] == [1, 1, 2, 1] == [len(text.split(" ")) for text in texts]
+    assert counts["C"][:4] == [len(text.encode()) for text in texts]
+    assert counts["D"][:4] == [len(opening().tokenizer.encode(text)) for text in texts]
+
+
+def table_of(page: Page) -> list[tuple[str, list[int]]]:
+    """The ways to cut: each with its counts of tokens, text by text."""
+    return [(row.locator("td, th").first.inner_text(), [int(n) for n in row.locator("td.count").all_text_contents()])
+            for row in page.locator(".token_methods tbody tr").all()]
+
+
+@seen("B5")
+def a_larger_vocabulary_of_learned_pieces_cuts_into_fewer(page: Page) -> None:
+    counts = {name[0]: each[1] for name, each in table_of(page)}
+    assert counts["C"] == len("Abwasserbehandlungsanlage") > counts["E"] > counts["D"] > counts["A"] == 1
+    heights = {letter: page.locator(".methods-chart text", has_text=re.compile(f"^{letter}$")).bounding_box()["y"]
+               for letter in "CED"}
+    assert heights["C"] < heights["E"] < heights["D"]
+
+
+def blank_in(text: str, hidden: int) -> torch.Tensor:
+    """(|V|,) what the encoder gives the token at that place of the text when it is hidden."""
+    loaded = cache.shared_model("blanks", "cpu")
+    ids = list(blanks.marked_text(text, loaded.tokenizer, 128).token_ids)
+    ids[hidden] = loaded.tokenizer.mask_token
+    return loaded.model(torch.tensor(ids)).logits[hidden].double().softmax(-1)
+
+
+def shares(page: Page, side: str) -> dict[str, float]:
+    """The probability of each candidate on one side of the picture."""
+    rows = page.locator(f".side.{side} tbody tr:not(.rest)")
+    return {row.locator(".chip").text_content(): value_of(row.locator(".number").text_content()) for row in rows.all()}
+
+
+@seen("B9", "B10")
+def the_encoder_reads_what_stands_after_the_blank(page: Page) -> None:
+    sentence = page.get_by_role("textbox").nth(1).input_value() if "blank_text" not in page.url else ""
+    words = re.search(r"\[(\w+)\]", sentence or "The film was [not] boring.")
+    plain = (sentence or "The film was [not] boring.").replace("[", "").replace("]", "")
+    tokenizer = cache.shared_model("blanks", "cpu").tokenizer
+    names = [tokenizer.visible(i) for i in blanks.marked_text(plain, tokenizer, 128).token_ids]
+    true = f"·{words[1]}"
+    place = names.index(true)
+    p = blank_in(plain, place)
+    encoder, decoder = shares(page, "encoder"), shares(page, "decoder")
+    assert encoder[true] == pytest.approx(float(p[tokenizer.encode(f" {words[1]}")[0]]), rel=6e-3)
+    left = run(plain[:plain.index(f" {words[1]}")])
+    [token] = left.tokenizer.encode(f" {words[1]}")
+    assert decoder[true] == pytest.approx(float(left.trace.probs[-1, token]), rel=6e-3)
+    assert encoder[true] > decoder[true]
+    loss = page.locator(".blank-picture .objective").inner_text()
+    assert value_of(re.search(r"= ([\d.]+) nats", loss)[1]) == pytest.approx(-math.log(encoder[true]), abs=6e-3)
+    assert page.locator(".side.encoder .sure").count() > 3 and not page.locator(".side.decoder .sure").count()
+
+
+@seen("B11")
+def a_digit_is_written_from_the_word_that_says_it(page: Page) -> None:
+    said = page.locator(".st-key-architectures_translate_instrument .title").first.inner_text()
+    source, weight = re.search(r"is written, (\S+) gets ([\d.]+)", " ".join(said.split())).groups()
+    loaded = cache.shared_model("translator", "cpu")
+    ids = loaded.tokenizer.encode("the twenty-first of march nineteen eighty-four")
+    trace = loaded.model(torch.tensor([loaded.tokenizer.first]), source_ids=torch.tensor(ids))
+    row = trace.blocks[1].cross.pattern[:, 0].mean(0)
+    assert source == loaded.tokenizer.visible(ids[int(row.argmax())]) == "·nineteen"
+    assert float(weight) == pytest.approx(float(row.max()), abs=6e-4)
+    shapes = ["".join(pick.split()) for pick in
+              page.locator(".st-key-architectures_translate_instrument .pick").all_text_contents()]
+    assert [shape.partition("[")[2] for shape in shapes] == ["M×M]=[10×10]", "N×M]=[11×10]", "N×N]=[11×11]"]
 
 
 @seen("B6")

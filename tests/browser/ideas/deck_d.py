@@ -9,7 +9,7 @@ import re
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 from torch.utils.flop_counter import FlopCounterMode
 
 from core.app.base import prose
@@ -218,6 +218,14 @@ def even_the_token_that_matters_least_leaves_a_trace(page: Page) -> None:
     said = page.get_by_text(re.compile("differ, rounded to 16 bits")).first.inner_text()
     changed, d = map(int, re.search(r"least (\d+) of the (\d+) numbers", said).groups())
     assert d == opening().model.config.d_model and d / 2 < changed <= d
+    page.get_by_role("radio", name="Read it off").or_(page.get_by_role("button", name="Read it off")).first.click()
+    cells = page.locator(".st-key-limits_probe .role-mark.mark-text text")
+    kept = json.loads((MODELS.parent / "teaching" / "probe_runs.json").read_text())
+    rows = [*reversed(kept["accuracy"]), kept["commonest"], kept["shuffled"]]
+    expect(cells).to_have_count(len(rows) * len(kept["distances"]))
+    assert sorted(map(int, cells.all_text_contents())) == sorted(round(100 * share) for row in rows for share in row)
+    near, far = kept["distances"].index(1), kept["distances"].index(16)
+    assert rows[0][near] > 5 * kept["commonest"][near] and rows[0][far] < 1.5 * kept["commonest"][far]
 
 
 @seen("D15")

@@ -4,6 +4,7 @@ from __future__ import annotations
 import itertools
 import re
 
+import numpy as np
 import pytest
 import torch
 from playwright.sync_api import Page, expect
@@ -138,12 +139,34 @@ def top_p_keeps_few_tokens_of_a_peaked_context_and_many_of_a_flat_one(page: Page
 # ---- writing ---------------------------------------------------------------------------------------------------------
 
 
-@seen("A15", "D5")
+@seen("A15")
 def what_is_drawn_stands_at_the_end_of_the_text(page: Page) -> None:
     tokens = page.locator(".written-text > *")
     before = tokens.count()
     page.locator(".st-key-generation_stage").locator("button", has_text="▶").click()
     expect(tokens).to_have_count(before + 1)
+
+
+@seen("D5")
+def a_text_ends_by_itself_and_another_seed_writes_another(page: Page) -> None:
+    there, texts = run(PROMPTS["D5"]), {}
+    for seed in (3, 4):
+        text, ids = [], list(there.token_ids)
+        while len(text) < 40 and (not text or text[-1] != there.tokenizer.end_of_text):
+            p = there.model(torch.tensor(ids)).logits[-1].double().softmax(-1)
+            kept, order = p.topk(40)
+            n = int((kept.cumsum(0) < 0.9 * kept.sum()).sum()) + 1
+            ends = (kept[:n] / kept[:n].sum()).cumsum(0)
+            xi = int(10_000 * np.random.default_rng((seed, len(ids))).random()) / 10_000
+            text.append(int(order[int((ends <= xi).sum())]))
+            ids.append(text[-1])
+        texts[seed] = list(map(there.tokenizer.visible, text))
+    assert texts[3][-1] == "‹end›" and len(texts[3]) < 40 and texts[3] != texts[4]
+    drawn = [title.rpartition(" · token ")[0] for title in page.locator(".written-text title").all_text_contents()]
+    assert list(filter(None, drawn)) == texts[3]
+    page.get_by_role("spinbutton", name="Seed").fill("4")
+    page.get_by_role("spinbutton", name="Seed").press("Enter")
+    expect(page.locator(".written-text")).to_contain_text(texts[4][0])
 
 
 @seen("A19")

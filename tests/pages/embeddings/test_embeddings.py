@@ -188,6 +188,23 @@ def test_the_product_that_is_drawn_is_the_rows_of_the_weights():
     assert header["ids"][header["picked"]] in header["window_ids"] and header["picked"] == len(header["ids"]) - 1
 
 
+def test_the_matrix_of_the_rows_gives_the_next_token_too():
+    at, there = opened("product", "The cat sat on the"), loaded()
+    ids = there.tokenizer.prompt("The cat sat on the", 200).token_ids
+    h = there.model(torch.tensor(ids)).h_final[-1].double().numpy()
+    scores = matrix() @ h
+    p = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
+    words = prose.load("embeddings")
+    goes_in, comes_out = (next(m.value for m in at.markdown if words.label(f"pair_{name}") in m.value)
+                          for name in ("in", "out"))
+    assert "[1 × 4,096] · [4,096 × 256] = [1 × 256]" in goes_in and f"j = {ids[-1]}" in goes_in
+    assert ", ".join(f"{value:.2f}".replace("-", "−") for value in matrix()[ids[-1], :3]) in goes_in
+    best = int(p.argmax())
+    assert f"`{there.tokenizer.visible(best)}` {p[best]:.3g}" in comes_out
+    logit, share = formulas(at)[-1].split(r"\qquad")
+    assert f"{scores[best]:.4f}" in logit and f"{p[best]:.4f}" in share
+
+
 @pytest.mark.parametrize("measure", embeddings.MEASURES)
 @pytest.mark.parametrize("centred", ["false", "true"])
 def test_the_title_names_the_nearest_by_every_measure(measure: str, centred: str):

@@ -227,7 +227,7 @@ def test_the_score_is_that_of_the_guesses(run: Run):
     end = first + len(mine)
     assert sent["guesses"] == mine
     assert rows["guesses per character"] == ["2.00", f"{np.mean(found.guesses[first:end]):.2f}"]
-    assert rows["right at once"] == ["15 / 25", f"{found.guesses[first:end].count(1)} / 25"]
+    assert rows["right on the first guess"] == ["15 / 25", f"{found.guesses[first:end].count(1)} / 25"]
     q = [0.6, 0.2, 0.2]
     assert rows["Shannon's upper bound"][0] == f"{-sum(p * math.log2(p) for p in q):.2f}"
     assert rows["its surprisal −log₂ p"][1] == f"{found.bits[first:end].mean():.2f}"

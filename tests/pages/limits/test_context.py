@@ -1,8 +1,10 @@
 """What the context keeps, on its page: its formulas and its questions against passes of the test's own."""
 from __future__ import annotations
 
+import json
 import math
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from tests.helpers.predictions import told
 from tests.pages.limits.test_limits import open_at
 from tests.pages.limits.test_questions import run_of
 
+ROOT = Path(__file__).parents[3]
 TEXT = "The cat sat on the mat. The dog sat on the"
 
 
@@ -46,3 +49,23 @@ def test_the_page_says_what_passes_say():
 def test_how_alike_the_vector_is_after_the_farthest_word_is_exchanged():
     found = told("limits", "context", 0.5, prompt=TEXT)
     assert found["answer"] == pytest.approx(cosines_and_kl(1)[0], abs=0.006)
+
+
+def test_what_a_probe_reads_is_told_as_it_was_recorded():
+    kept = json.loads((ROOT / "assets" / "teaching" / "probe_runs.json").read_text())
+    i = kept["distances"].index(2)
+    at = open_at(view="context", trace="probe", probe_block="3", probe_back="2")
+    share, commonest = kept["accuracy"][3][i], kept["commonest"][i]
+    assert fine(at) and any(f"After block 3 a linear probe names the token 2 back in {100 * share:.1f}" in m.value
+                            and f"would be right in {100 * commonest:.1f}" in m.value for m in at.markdown)
+    right, bits, total = map(numbers_in, formulas(at))
+    assert right[-1] == pytest.approx(round(share * kept["counted"]) / kept["counted"], abs=6e-5)
+    assert bits[-1] == pytest.approx(kept["entropy"][i] - kept["bits"][3][i], abs=2e-3)
+    assert total[-1] == pytest.approx(sum(kept["entropy"][1:]) - sum(kept["bits"][-1][1:]), abs=0.02)
+    four = [row[kept["distances"].index(4)] for row in kept["accuracy"]]
+    answer(at, "probe", four.index(max(four)))
+
+
+def test_a_distance_between_two_that_were_measured_is_the_nearer_one():
+    at = open_at(view="context", trace="probe", probe_back="9")
+    assert fine(at) and any(" 8 back in " in m.value for m in at.markdown)

@@ -7,6 +7,9 @@ import pytest
 
 from core.app.base import prose
 from core.language import tone
+from core.language.tone import Continuation
+from pages.limits import tone as tone_view
+from tests.helpers import hostile
 from tests.helpers.lessons import answer, fine
 from tests.helpers.messages import formulas, numbers_in
 from tests.pages.limits.test_limits import open_at
@@ -29,3 +32,11 @@ def test_the_shares_and_their_intervals_are_counted_again():
     answer(at, "tone", 0 if ends[0][1] < ends[1][0] else 1)
     words = prose.load("limits")
     assert any(words.label("tone_apart" if ends[0][1] < ends[1][0] else "tone_near") in m.value for m in at.markdown)
+
+
+def test_what_the_model_writes_is_shown_as_text(monkeypatch: pytest.MonkeyPatch):
+    """A table reads Markdown in its cells."""
+    written = [Continuation(name, sign, sign, ()) for name in tone.TONES for sign in hostile.SIGNS[:6]]
+    monkeypatch.setattr(tone_view, "written", lambda *_: written)
+    at = open_at(view="words", span="tone")
+    assert fine(at) and len(at.table) == 1 and hostile.markup(at) == []

@@ -483,6 +483,9 @@ def test_every_view_of_every_lesson_works_on_other_models_or_says_why_not(name: 
             at.run()
             assert fine(at), (entry.id, view, [e.value for e in (*at.exception, *at.error)])
             assert at.session_state["model"] == f"folder:{name}" and hostile.markup(at) == [], (entry.id, view)
+    go(at, "training")
+    at.session_state["training_view"], at.session_state["training_base"] = "tuning", "loaded"
+    assert fine(at.run()) and hostile.markup(at) == []
 
 
 def value(written: str) -> float:

@@ -57,6 +57,17 @@ def test_a_setting_makes_a_view_read_the_prompt(lesson, view, setting):
     assert fine(at) and not unread(at)
 
 
+@pytest.mark.parametrize(("place", "setting"), prompt_use.UNREAD_WITH.items())
+def test_a_setting_makes_a_view_leave_the_prompt_unread(place, setting):
+    lesson, view = place
+    asked = catalogue.entry(lesson).opening(view)
+    assert not unread(open_at(lesson, **asked))
+    asked |= {f"{lesson}_{setting[0]}": setting[1]}
+    assert unread(open_at(lesson, **asked))
+    first, second = (shown(lesson, prompt, **asked) for prompt in PROMPTS)
+    assert first == second
+
+
 @pytest.mark.parametrize(("lesson", "settings", "model"), [
     ("training", {"training_view": "childhood"}, "stories-small"),
     ("training", {"training_view": "tuning"}, "stories-small"),
