@@ -18,6 +18,7 @@ from core.figures.numbers import readable
 from core.figures.style import POWER_OF_TEN, TIMES_POWER_OF_TEN, altair_theme, colour, framed, layered
 
 NAME_HEIGHT = 15         # px of the name of a line
+SMALL_TYPE = 9.5         # px, in a chart of many rows
 SMALL = 1e-3             # an axis that ends below it has powers of ten
 FURTHEST = 1e3           # coordinates of a path are clipped to this size
 MEANINGS = {"held_out": "query", "held_out_text": "query", "loss": "excluded", "accuracy": "value",
@@ -211,6 +212,51 @@ def curves(meanings: Mapping[str, str], x: Axis, y: Axis, look: Look, height: in
         _drawn("end", {"type": "text", "align": "left", "dx": 6, "fontSize": 12 * look.scale, "fontWeight": 600},
                x={"value": "width"}, y=up | {"field": "at"}, color=colours, text={"field": "line"})],
         height, max(map(len, order)) * 6.6 * look.scale + 12)
+
+
+def sizes(rows: Sequence[tuple[str, str, int, str]], names: Mapping[str, str], axis: str, look: Look,
+          height: int) -> alt.TopLevelMixin:
+    """Sizes on a logarithmic axis, a mark for each row (name, kind, size, what is written beside), top down. names:
+    what the kinds are called, in the legend.
+    """
+    frame = pd.DataFrame(rows, columns=["name", "kind", "size", "shown"])
+    frame["kind"] = frame["kind"].map(names)
+    low, high = 10.0 ** np.floor(np.log10(frame["size"].min())), 10.0 ** np.ceil(np.log10(frame["size"].max()))
+    legend = alt.Legend(title=None, orient="top", offset=2, padding=0)
+    base = alt.Chart(frame).encode(
+        x=alt.X("size:Q", title=None if look.scale > 1 else axis,
+                scale=alt.Scale(type="log", domain=[low, 2 * high], nice=False),
+                axis=alt.Axis(grid=True, labelExpr=POWER_OF_TEN, values=[float(10 ** k) for k in range(
+                    round(np.log10(low)), round(np.log10(high)) + 1)])),
+        y=alt.Y("name:N", sort=list(frame["name"]), title=None,
+                axis=alt.Axis(labelOverlap=False, labelFontSize=SMALL_TYPE * look.scale, labelLimit=200 * look.scale)))
+    order = list(names.values())
+    marks = base.mark_point(filled=True, size=55 * look.scale, opacity=1).encode(
+        color=kinds(alt.Color, "kind", dict(zip(order, map(look.ink, ("query", "value", "key")))), legend=legend),
+        shape=kinds(alt.Shape, "kind", dict(zip(order, ("circle", "square", "triangle-up"))), legend=legend),
+        tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("kind:N", title="  "),
+                 alt.Tooltip("shown:N", title="   ")])
+    # beside the mark, where the axis has more room
+    beside = [base.mark_text(align=align, dx=dx * look.scale, fontSize=SMALL_TYPE * look.scale,
+                             color=look.ink("muted")).encode(text="shown:N").transform_filter(
+                                 f"datum.size {side} {(low * high) ** 0.5}")
+              for align, dx, side in (("left", 8, "<"), ("right", -8, ">="))]
+    return framed(layered(marks, *beside), look.theme, look.scale, height=height)
+
+
+def bars(values: Mapping[str, float], axis_x: str, axis_y: str, picked: str, look: Look,
+         height: int) -> alt.TopLevelMixin:
+    """A bar for each name, the picked one filled."""
+    frame = pd.DataFrame([(name, value, readable(value), name == picked) for name, value in values.items()],
+                         columns=["name", "value", "shown", "picked"])
+    base = alt.Chart(frame).encode(y=alt.Y("name:N", title=axis_x, axis=alt.Axis(titleAngle=0, titleAlign="right")),
+                                   x=quantity(alt.X, "value", None if look.scale > 1 else axis_y,
+                                              [0, 1.15 * max(0.1, frame["value"].max())], tickCount=6))
+    drawn = base.mark_bar(stroke=look.ink("value"), strokeWidth=1.5).encode(
+        color=kinds(alt.Color, "picked", {True: look.ink("value"), False: look.ink("page")}),
+        tooltip=[alt.Tooltip("name:N", title=axis_x), alt.Tooltip("shown:N", title=axis_y)])
+    words = base.mark_text(align="left", dx=6, fontSize=12 * look.scale, color=look.ink("text")).encode(text="shown:N")
+    return framed(layered(drawn, words), look.theme, look.scale, height=height)
 
 
 def surface_rows(contours: Sequence[np.ndarray], paths: Mapping[str, np.ndarray]) -> pd.DataFrame:

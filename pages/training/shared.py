@@ -18,7 +18,7 @@ from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.components.residual_grid import residual_grid
 from core.figures import residual_stream
 from core.figures.numbers import latex_number, latex_operand
-from core.learning import backprop, descent, kepler, learner, schedules, tuning, tuning_texts
+from core.learning import backprop, descent, instructions, kepler, learner, schedules, tuning, tuning_texts
 from core.learning.schedules import Schedule
 from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
@@ -59,6 +59,16 @@ SETTINGS = Settings("training", {
     "rank": Setting(4, low=1, high=16),
     "judge": Setting("happy", options=(*tuning_texts.JUDGES, "own")),
     "beta": Setting(0.1, low=0.02, high=1.0),
+    # of instructions: what is open; the order of the collections; the data set, its row and the template; the answer in
+    # the chat; how many texts a model has written, and the bound of their overlap
+    "built": Setting("collections", options=("collections", *instructions.BUILT)),
+    "collections_by": Setting("built", options=("built", "size", "date")),
+    "data_set": Setting("sentiment", options=instructions.SETS),
+    "data_row": Setting(0, low=0, high=999),
+    "template": Setting("0", options=("0", "1", "2")),
+    "turn": Setting(0, low=0, high=99),
+    "written": Setting(6, low=1, high=40),
+    "overlap": Setting(instructions.MOST_OVERLAP, low=0.3, high=1.0),
     "asked": Setting("pair", options=("pair", "prompt")),      # the text that the model continues before and after
     "example": Setting(0, low=0, high=999),       # index of the held-out pair
     "dice": Setting(0, low=0, high=999),          # seed of the sampled text

@@ -119,3 +119,34 @@ def a_schedule_rises_and_falls_as_its_settings_say(page: Page) -> None:
     drawn = {int(match[1].replace(",", "")): float(match[2].replace("−", "-")) for match in rates if match}
     peak = max(drawn.values())
     assert drawn[min(drawn)] < 0.1 * peak and drawn[max(drawn)] == pytest.approx(0.1 * peak, rel=0.05)
+
+
+@seen("C42")
+def collections_from_data_sets_lie_to_the_right(page: Page) -> None:
+    rows = [row.split("\t") for row in (DATA / "instructions.tsv").read_text().splitlines()[1:]]
+    sizes = {name: (built, int(n)) for name, built, _, n, _ in rows}
+    heard = page.locator(".st-key-training_collections [aria-label*='instances: ']").evaluate_all(
+        "(marks) => marks.map((mark) => mark.ariaLabel)")
+    drawn = {match[2]: float(match[1].replace(",", "")) for said in heard
+             if (match := re.search(r"instances: ([\d,]+); name: ([^;]+)", said))}
+    assert drawn == {name: n for name, (_, n) in sizes.items()} and len(drawn) == 17
+    assert (min(n for built, n in sizes.values() if built == "datasets")
+            > max(n for built, n in sizes.values() if built == "people"))
+    share = sum(n for built, n in sizes.values() if built == "datasets") / sum(n for _, n in sizes.values())
+    assert f"{100 * share:.1f}" == "98.5" and "98.5" in page.locator(".st-key-training_stage strong").first.inner_text()
+
+
+@seen("C43")
+def a_row_fills_a_template_and_a_text_like_another_is_struck_off(page: Page) -> None:
+    row, template, instance = page.locator(".training_cards .card").all()
+    fields = dict(line.split(": ", 1) for line in row.locator(".line").all_inner_texts())
+    prompt, answer = (line.inner_text() for line in template.locator(".line").all())
+    read, learned = (line.inner_text() for line in instance.locator(".line").all())
+    assert (prompt.format(**fields), answer.format(**fields)) == (read, learned)
+    assert instance.locator(".answer").all_inner_texts() == [fields["label"]]
+    page.locator(".st-key-training_built_widget").get_by_text("by a model", exact=True).click()
+    page.locator(".training_cards .line.dropped").first.wait_for()
+    lines = page.locator(".training_cards .card").last.locator(".line")
+    overlaps = [(float(line.locator(".note").inner_text()), "kept" in line.get_attribute("class"))
+                for line in lines.all()]
+    assert len(overlaps) == 6 and all(kept == (overlap < 0.7) for overlap, kept in overlaps)

@@ -1,0 +1,28 @@
+import { make, setText } from "../../core/components/lib/dom.js";
+import { mounted } from "../../core/components/lib/view.js";
+
+// header: cards [{title, note, lines: [{parts: [[text, kind]], note, kind}]}]; scale. kind of a part: "" (as it is),
+// "slot" (from the data), "answer" (to be learned); of a line: "", "picked", "kept", "dropped", "muted".
+class Cards {
+  constructor(root) {
+    this.root = root;
+    this.row = make("div", "row", root);
+  }
+
+  receive(header) {
+    this.row.replaceChildren();
+    this.row.style.setProperty("--cards", String(header.cards.length));
+    for (const card of header.cards) {
+      const box = make("section", "card", this.row);
+      setText(make("strong", "", box), card.title);
+      for (const line of card.lines) {
+        const row = make("p", `line ${line.kind ?? ""}`, box);
+        for (const [text, kind] of line.parts) make("span", kind, row, text);
+        if (line.note) make("span", "note", row, line.note);
+      }
+      if (card.note) make("p", "muted", box, card.note);
+    }
+  }
+}
+
+export default mounted(Cards);
