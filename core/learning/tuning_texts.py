@@ -143,6 +143,17 @@ def happy(text: str) -> int:
     return sum(word in forms()["happy"] for word in in_text) - sum(word in forms()["sad"] for word in in_text)
 
 
+def pleasing(text: str) -> int:
+    """As `happy`, but only the first time that a word comes: each further time a word of either list counts −1.
+
+    >>> pleasing("They laughed and had fun. Tom was sad."), pleasing("fun fun fun")
+    (1, -1)
+    """
+    in_text = [word for word in re.findall(r"[a-z]+", text.lower())
+               if word in forms()["happy"] or word in forms()["sad"]]
+    return happy(" ".join(dict.fromkeys(in_text))) - (len(in_text) - len(set(in_text)))
+
+
 def short(text: str) -> int:
     """The number of sentence ends: of texts of one length, the one with shorter sentences has more.
 

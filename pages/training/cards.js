@@ -1,8 +1,9 @@
 import { make, setText } from "../../core/components/lib/dom.js";
 import { mounted } from "../../core/components/lib/view.js";
 
-// header: cards [{title, note, lines: [{parts: [[text, kind]], note, kind}]}]; scale. kind of a part: "" (as it is),
-// "slot" (from the data), "answer" (to be learned); of a line: "", "picked", "kept", "dropped", "muted".
+// header: cards [{title, note, kind, lines: [{parts: [[text, kind]], note, kind}]}]; scale. kind of a part: "" (as it
+// is), "slot" (from the data), "answer" (to be learned), "number"; of a line: "", "picked", "kept", "dropped", "muted",
+// "beside" (no room for it on a projector); of a card: "", "picked", "running".
 class Cards {
   constructor(root) {
     this.root = root;
@@ -13,7 +14,7 @@ class Cards {
     this.row.replaceChildren();
     this.row.style.setProperty("--cards", String(header.cards.length));
     for (const card of header.cards) {
-      const box = make("section", "card", this.row);
+      const box = make("section", `card ${card.kind ?? ""}`, this.row);
       setText(make("strong", "", box), card.title);
       for (const line of card.lines) {
         const row = make("p", `line ${line.kind ?? ""}`, box);

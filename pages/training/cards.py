@@ -10,5 +10,5 @@ _picture = token_view("training_cards", __file__)
 
 
 def draw(cards: Sequence[Mapping], name: str) -> None:
-    """Draw cards {title, lines, note}, as cards.js has them."""
+    """Draw cards {title, lines, note, kind}, as cards.js has them."""
     _picture({"cards": list(cards), "scale": reader.scale()}, key=f"{PREFIX}{name}", on_settings=lambda _: None)

@@ -22,7 +22,8 @@ SMALL_TYPE = 9.5         # px, in a chart of many rows
 SMALL = 1e-3             # an axis that ends below it has powers of ten
 FURTHEST = 1e3           # coordinates of a path are clipped to this size
 MEANINGS = {"held_out": "query", "held_out_text": "query", "loss": "excluded", "accuracy": "value",
-            "gradient_norm": "key", "old": "key", "kl": "attention", "margin": "value",
+            "gradient_norm": "key", "old": "key", "kl": "attention", "margin": "value", "reward": "query",
+            "value": "value",
             "induction_score": "attention", "previous_token_score": "mlp"}      # of the lines over the steps
 
 
@@ -212,6 +213,27 @@ def curves(meanings: Mapping[str, str], x: Axis, y: Axis, look: Look, height: in
         _drawn("end", {"type": "text", "align": "left", "dx": 6, "fontSize": 12 * look.scale, "fontWeight": 600},
                x={"value": "width"}, y=up | {"field": "at"}, color=colours, text={"field": "line"})],
         height, max(map(len, order)) * 6.6 * look.scale + 12)
+
+
+def ends(columns: Mapping[str, Mapping[str, float]], names: Mapping[str, str], axis: str, look: Look,
+         height: int) -> alt.TopLevelMixin:
+    """Several values of each column as marks that a line joins. columns: name -> value by line of MEANINGS; names: what
+    the lines are called.
+    """
+    rows = pd.DataFrame([(column, line, value, readable(value), names[line]) for column, values in columns.items()
+                         for line, value in values.items()], columns=["column", "line", "y", "shown", "name"])
+    low, high = min(0.0, rows["y"].min()), max(0.0, rows["y"].max())
+    room = 0.1 * (high - low)
+    base = alt.Chart(rows).encode(
+        x=alt.X("column:N", sort=list(columns), title=axis, axis=alt.Axis(labelAngle=0)),
+        y=quantity(alt.Y, "y", None, [low - room, high + room], tickCount=5, format=".3~g", grid=True))
+    joined = base.mark_line(color=look.ink("muted"), strokeWidth=1.2).encode(detail="column:N")
+    marks = base.mark_point(filled=True, size=80 * look.scale, opacity=1).encode(
+        color=kinds(alt.Color, "line", {line: look.ink(MEANINGS[line]) for line in names}),
+        shape=kinds(alt.Shape, "line", dict(zip(names, ("triangle-up", "circle")))),
+        tooltip=[alt.Tooltip("column:N", title=axis), alt.Tooltip("name:N", title=" "),
+                 alt.Tooltip("shown:N", title="  ")])
+    return framed(layered(joined, marks), look.theme, look.scale, height=height)
 
 
 def sizes(rows: Sequence[tuple[str, str, int, str]], names: Mapping[str, str], axis: str, look: Look,

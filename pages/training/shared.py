@@ -18,7 +18,7 @@ from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.components.residual_grid import residual_grid
 from core.figures import residual_stream
 from core.figures.numbers import latex_number, latex_operand
-from core.learning import backprop, descent, instructions, kepler, learner, schedules, tuning, tuning_texts
+from core.learning import backprop, descent, instructions, kepler, learner, rlhf, schedules, tuning, tuning_texts
 from core.learning.schedules import Schedule
 from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
@@ -59,6 +59,10 @@ SETTINGS = Settings("training", {
     "rank": Setting(4, low=1, high=16),
     "judge": Setting("happy", options=(*tuning_texts.JUDGES, "own")),
     "beta": Setting(0.1, low=0.02, high=1.0),
+    # of RLHF: the stage that is open, the policy (its β as text, or dpo), and which of its records; −1: the last
+    "rlhf_stage": Setting("reinforcement", options=("demonstrations", "comparisons", "reinforcement")),
+    "policy": Setting("0.0", options=(*map(str, rlhf.BETAS), "dpo")),
+    "rlhf_at": Setting(-1, low=-1),
     # of instructions: what is open; the order of the collections; the data set, its row and the template; the answer in
     # the chat; how many texts a model has written, and the bound of their overlap
     "built": Setting("collections", options=("collections", *instructions.BUILT)),

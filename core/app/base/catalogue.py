@@ -106,7 +106,7 @@ _ALL = (
           ("guess", "sentences", "compress", "tasks"), ("toy", "table", "continuations", "correct", "decipher")),
     Entry("training", "use", ("softmax",),
           ("forcing", "backprop", "live", "childhood"),
-          ("instructions", "tuning", "schedules", "packing", "kepler")),
+          ("instructions", "tuning", "rlhf", "schedules", "packing", "kepler")),
     Entry("architectures", "use", ("attention", "mlp"),
           ("design", "kinds", "blank", "translate", "cost"), ("norms", "activations", "hardware", "record")),
     Entry("recurrence", "use", ("attention",),

@@ -21,7 +21,7 @@ UNREAD = {
                         "toy": NEVER, "table": NEVER},
     "residual_stream": {"placement": NEVER},
     "training": {"backprop": NEVER, "live": ("task", "text"), "instructions": NEVER, "tuning": ("asked", "prompt"),
-                 "schedules": NEVER},
+                 "rlhf": NEVER, "schedules": NEVER},
     "architectures": dict.fromkeys(("blank", "translate", "cost", "record"), NEVER),
     "recurrence": dict.fromkeys(("gradient", "copy", "bottleneck"), NEVER) | {"serial": ("race", "losses")},
     "limits": {"facts": NEVER, "memory": NEVER, "calibration": NEVER, "words": ("pair", "own"), "meaning": NEVER,
@@ -32,6 +32,7 @@ UNREAD_WITH = {("limits", "context"): ("trace", "probe")}
 # the views that show a bundled model of their own: its name, and the setting with which they show the chosen one
 OWN_MODEL = {
     ("training", "tuning"): ("stories-small", ("base", "loaded")),
+    ("training", "rlhf"): ("stories-small", NEVER),
     ("positions", "measured"): ("positions-*", NEVER),
     ("architectures", "blank"): ("blanks", NEVER),
     ("architectures", "translate"): ("translator", NEVER),

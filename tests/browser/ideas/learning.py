@@ -121,6 +121,27 @@ def a_schedule_rises_and_falls_as_its_settings_say(page: Page) -> None:
     assert drawn[min(drawn)] < 0.1 * peak and drawn[max(drawn)] == pytest.approx(0.1 * peak, rel=0.05)
 
 
+def listed_words(text: str) -> int:
+    """The rule of RLHF, counted anew: +1 for a happy word at its first place, −1 for every other listed one."""
+    lists = json.loads((DATA / "tuning.json").read_text())
+    words = [word for word in re.findall(r"[a-z]+", text.lower()) if word in lists["happy"] + lists["sad"]]
+    return sum(1 if word in lists["happy"] and word not in words[:i] else -1 for i, word in enumerate(words))
+
+
+@seen("C41")
+def the_reward_rises_while_the_rule_falls(page: Page) -> None:
+    kept = json.loads((DATA / "rlhf_runs.json").read_text())["policies"]["0.0"]
+    heard = page.locator(".st-key-training_rlhf_reward [aria-label^='steps: ']").evaluate_all(
+        "(marks) => marks.map((mark) => mark.ariaLabel.replace('−', '-'))")
+    found = [re.match(r"steps: ([\d,]+); .*?: (-?[\d.]+); +(?:line)?: (.*)", said) for said in heard]
+    ends = {match[3]: float(match[2]) for match in found if match and match[1] == "60"}
+    reward, rule = ends["reward model r"], ends["the rule"]
+    assert (reward, rule) == pytest.approx((kept[-1]["reward"], kept[-1]["value"]), abs=0.02)
+    assert reward > kept[0]["reward"] + 1 and rule < kept[0]["value"] - 0.5
+    rows = [row.split("\t") for row in page.locator("[class*=training_rlhf_table] tbody tr").all_inner_texts()]
+    assert len(rows) >= 3 and all(listed_words(text.split("…", 1)[1]) == value_of(value) for text, _, value in rows)
+
+
 @seen("C42")
 def collections_from_data_sets_lie_to_the_right(page: Page) -> None:
     rows = [row.split("\t") for row in (DATA / "instructions.tsv").read_text().splitlines()[1:]]
