@@ -55,7 +55,7 @@ class Axis:
     title: str
     domain: tuple[float, float]
     log: bool = False
-    format: str = "~g"
+    format: str = ",~r"       # of "g" Vega keeps one digit where ticks are 20 apart, and writes 2e+1
 
     def encoding(self, field: str, grid: bool = False, ticks: int = 5) -> dict:
         """The axis in Vega-Lite."""

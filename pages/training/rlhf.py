@@ -234,7 +234,7 @@ def _comparisons(page: Lesson, outcome: Outcome) -> None:
         st.button(page.label("another"), key="training_rlhf_another", icon=":material/skip_next:",
                   on_click=lambda: keep(example=(read("example") + 1) % len(outcome.compared)))
         rows = [["", page.label("column_text"), page.label("column_reward"), page.label("column_rule")]]
-        rows += [[mark, f"{each.prompt} …{each.text}", readable(each.reward), str(each.value)]
+        rows += [[mark, f"{each.prompt} …{each.text}", readable(each.reward), readable(each.value)]
                  for mark, each in zip("✓✗", pair)]
         _table(rows)
         st.caption(page.label("caption_pair_chance", p=readable(_sigmoid(pair[0].reward - pair[1].reward))))
@@ -252,7 +252,7 @@ def _reinforcement(page: Lesson, outcome: Outcome) -> None:
         if len(records) > 1:
             _step_picker(page, records, now)
         rows = [[page.label("column_text"), page.label("column_reward"), page.label("column_rule")]]
-        rows += [[f"{each.prompt} …{each.text}", readable(each.reward), str(each.value)] for each in now.texts[:3]]
+        rows += [[f"{each.prompt} …{each.text}", readable(each.reward), readable(each.value)] for each in now.texts[:3]]
         _table(rows)
 
     _below(lambda: _policies_chart(page, outcome, records, now), texts)
@@ -278,7 +278,7 @@ def _policies_chart(page: Lesson, outcome: Outcome, records: Sequence[PolicyStep
                 for name in policies() if name in outcome.policies}
         st.caption(page.label("caption_ends"))
         show(charts.ends(ends, {which: page.label(f"policy_line_{which}") for which in MEASURES},
-                         page.label("axis_policies"), look(), _height() + 40), "rlhf_ends")
+                         page.label("axis_policies"), look(), _height() + (10 if reader.present() else 40)), "rlhf_ends")
 
 
 def _over_steps(page: Lesson, records: Sequence[PolicyStep], which: Sequence[str], at: int, height: int) -> None:
@@ -293,7 +293,7 @@ def _over_steps(page: Lesson, records: Sequence[PolicyStep], which: Sequence[str
 
 def _height() -> int:
     """The height of a chart below the stages, in px."""
-    return chart_height(120 if reader.present() else 165)
+    return chart_height(60 if reader.present() else 165)
 
 
 def _table(rows: Sequence[Sequence[str]]) -> None:
