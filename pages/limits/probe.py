@@ -47,7 +47,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     st.markdown(f"**{title}**")
     titles = page.label("probe_axis"), page.label("probe_share")
     show(figures.probed(_frame(page, found), (_name(page, block), str(DISTANCES[i])), titles,
-                        **look(330, presenting=330)), "probe")
+                        **look(330, presenting=320)), "probe")
     page.note(page.label("probe_note", model=probe.MODEL, n=grouped(found.counted), covered=percent(found.covered, 0),
                          classes=grouped(probe.N_CLASSES - 1)))
     return Reading(_lines(page, run, found, block, i), _question(page, found),
