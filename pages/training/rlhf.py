@@ -252,7 +252,8 @@ def _reinforcement(page: Lesson, outcome: Outcome) -> None:
         if len(records) > 1:
             _step_picker(page, records, now)
         rows = [[page.label("column_text"), page.label("column_reward"), page.label("column_rule")]]
-        rows += [[f"{each.prompt} …{each.text}", readable(each.reward), readable(each.value)] for each in now.texts[:3]]
+        rows += [[f"{each.prompt} …{each.text}", readable(each.reward), readable(each.value)]
+                 for each in now.texts[:3]]
         _table(rows)
 
     _below(lambda: _policies_chart(page, outcome, records, now), texts)
@@ -277,8 +278,9 @@ def _policies_chart(page: Lesson, outcome: Outcome, records: Sequence[PolicyStep
                                                      for which in MEASURES}
                 for name in policies() if name in outcome.policies}
         st.caption(page.label("caption_ends"))
+        height = _height() + (10 if reader.present() else 40)
         show(charts.ends(ends, {which: page.label(f"policy_line_{which}") for which in MEASURES},
-                         page.label("axis_policies"), look(), _height() + (10 if reader.present() else 40)), "rlhf_ends")
+                         page.label("axis_policies"), look(), height), "rlhf_ends")
 
 
 def _over_steps(page: Lesson, records: Sequence[PolicyStep], which: Sequence[str], at: int, height: int) -> None:
