@@ -77,7 +77,8 @@ function drawKeeping(course) {
     button(bar, text.link, "", async () => {
       if (!header.fits) { said.textContent = text.too_long; return; }
       const query = new URLSearchParams({ course_view: "class", course_plan: header.packed });
-      await navigator.clipboard.writeText(new URL(`./course?${query}`, location.href).href);
+      const here = (header.origin || location.origin) + location.pathname;
+      await navigator.clipboard.writeText(new URL(`./course?${query}`, here).href);
       said.textContent = text.copied;
     });
     button(bar, text.save, "", () => save(header.file, "class.json", "application/json"));

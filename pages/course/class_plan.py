@@ -1,7 +1,7 @@
 """Classes to teach: the plans of the course's text, and the reader's own, which is changed here."""
 import streamlit as st
 
-from core.app.base import catalogue, prose
+from core.app.base import addresses, catalogue, prose
 from core.app.frame import Lesson, class_plan, own_class
 from core.app.frame.class_plan import Plan
 from core.app.state import reader
@@ -47,7 +47,8 @@ def _plan(page: Lesson, plan: Plan) -> None:
     header = {"title": plan.title, "about": plan.about, "steps": rows, "own": is_own, "undo": own_class.can_undo(),
               "no_file": st.session_state.pop(NO_FILE, False),
               "file": own_class.file(plan.steps),
-              "fits": len(packed) <= own_class.MOST_CHARACTERS, "packed": packed}
+              "fits": len(packed) <= own_class.MOST_CHARACTERS, "packed": packed,
+              "origin": addresses.reachable(st.context.url or "")[0]}
     picture(page, "class", header, _places(plan), lambda deed: _change(page, plan, deed))
 
 

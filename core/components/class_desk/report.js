@@ -1,6 +1,7 @@
 // A class's numbers: as CSV, a line for each answer that could be given, with how many gave it; and as a page to print.
 // Nobody is in them.
 import { showTally } from "../class_tally/tally.js";
+import { pictureAt } from "../class_wall/pictures.js";
 import { make } from "../lib/dom.js";
 import { inline } from "../prediction/inline.js";
 
@@ -45,13 +46,16 @@ export function printed(questions, { text, data }, styles) {
     inline(make("h2", "", part), asked.ask);
     if (asked.prompt) make("p", "prompt", part, asked.prompt);
     showTally(part, { asked, tally, model, mine: null, text });
+    const picture = pictureAt(asked.about);
+    if (picture) make("img", "", part).src = picture;
   }
-  page.focus();
-  page.print();
+  const images = [...paper.images].map((image) => image.decode().catch(() => {}));
+  Promise.all(images).then(() => { page.focus(); page.print(); });
 }
 
 const SHEET = `body { margin: 2cm; background: var(--tx-page); color: var(--tx-text); }
-  .sheet section { break-inside: avoid; margin-bottom: 1.5em; max-width: 45em; } .sheet h2 { font-size: 1.1em; }`;
+  .sheet section { break-inside: avoid; margin-bottom: 1.5em; max-width: 45em; } .sheet h2 { font-size: 1.1em; }
+  .sheet img { max-width: 100%; margin-top: 1em; border: 1px solid var(--tx-grid); }`;
 
 /** The page's colours and fonts, as rules. */
 function variables() {

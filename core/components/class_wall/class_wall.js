@@ -3,8 +3,10 @@ import { button, make, setText } from "../lib/dom.js";
 import { keepFree, mounted } from "../lib/view.js";
 import { inline } from "../prediction/inline.js";
 import { linkTo } from "./link.js";
+import { keepPicture } from "./pictures.js";
 import { summaryOf, Wall } from "./wall.js";
 
+const DRAWN = [1500, 6000];                        // ms after which the picture below is drawn to its end
 const LEAST_HEIGHT = 260, MOST_HEIGHT = 720;      // pixels of the place that a picture will take
 
 class ClassWall {
@@ -27,6 +29,7 @@ class ClassWall {
   close() {
     this.wall?.close();
     this.quiet?.();
+    this.keeping?.forEach(clearTimeout);
     this.wall = this.quiet = undefined;
   }
 
@@ -59,6 +62,8 @@ class ClassWall {
       this.told = true;
       this.link.act("reveal", { model });
     });
+    if (!this.header.inline)
+      this.keeping = DRAWN.map((ms) => setTimeout(() => strip.isConnected && keepPicture(asked.about, strip), ms));
     const close = button(bar, "×", this.text.close_strip, () => { this.close(); strip.remove(); }, "close");
     close.ariaLabel = this.text.close_strip;
   }

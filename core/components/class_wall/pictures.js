@@ -1,0 +1,21 @@
+// The pictures that stood under the answers of a class, for the page of results: this page has them, and no server.
+import { pictureOf } from "../picture_download/picture.js";
+
+const MOST = 40;
+const kept = new Map();         // by what names the question: SVG
+
+/** Keep the picture of the lesson that a question is about, as it stands now, without `strip`, which is above it. */
+export function keepPicture(about, strip) {
+  const lesson = about.split("/")[0], { display } = strip.style;
+  strip.style.display = "none";
+  const svg = /^\w+$/.test(lesson) ? pictureOf(`.st-key-${lesson}_stage`) : null;
+  strip.style.display = display;
+  if (!svg) return;
+  kept.delete(about);
+  kept.set(about, svg);
+  if (kept.size > MOST) kept.delete(kept.keys().next().value);
+}
+
+/** The picture that was kept for a question, as the address of an image; "" where there is none. */
+export const pictureAt = (about) =>
+  (kept.has(about) ? `data:image/svg+xml;charset=utf-8,${encodeURIComponent(kept.get(about))}` : "");
