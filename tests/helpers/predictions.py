@@ -26,11 +26,15 @@ def all_asked() -> list[tuple[str, str]]:
 
 def ask(lesson: str, name: str, **query: str) -> AppTest:
     """The page of a view whose question waits, as a link opens it."""
-    name, settings = PICTURES.get((lesson, name), (name, {}))
-    view = {} if lesson in WHOLE else {VIEW_KEY.get(lesson, f"{lesson}_view"): name}
-    at = open_at(lesson, ask="true", **view, **settings | query)
+    at = open_at(lesson, ask="true", **place_of(lesson, name) | query)
     assert fine(at), [e.value for e in (*at.exception, *at.error)]
     return at
+
+
+def place_of(lesson: str, name: str) -> dict[str, str]:
+    """The settings that lead to a question's picture."""
+    name, settings = PICTURES.get((lesson, name), (name, {}))
+    return ({} if lesson in WHOLE else {VIEW_KEY.get(lesson, f"{lesson}_view"): name}) | settings
 
 
 def question(at: AppTest) -> dict:

@@ -12,7 +12,6 @@ from core.app.compute import cache
 from core.app.frame.named_token import look_up
 from core.app.frame.word_guess import N_BARS, token_of
 from core.app.state.run import LARGE, Run
-from core.figures.heads import head_name
 from core.figures.numbers import readable
 from core.language.contrasts import Contrast
 from core.model.generation import log_probs_of
@@ -63,17 +62,19 @@ def effects(run: Run) -> np.ndarray:
 
 
 def head_truth(run: Run, about: str, guess: object) -> dict:
-    """What the model says to a class that has picked a head to switch off, by its place row by row: {about, answer,
-    said, own}: the head whose loss changes the next token most, by how much, and by how much the class's own does.
+    """What the model says to a class that has picked a head to switch off, by its place row by row. about, answer,
+    block, head, said: the head whose loss changes the next token most, and by how much; own_block, own_head, own: the
+    class's own, own "" where it has picked none.
     """
     found = effects(run)
     flat, n_heads = found.ravel(), found.shape[1]
     answer = int(flat.argmax())
     picked = guess if isinstance(guess, int) and not isinstance(guess, bool) and 0 <= guess < len(flat) else None
-    return {"about": about, "answer": answer, "head": head_name(*divmod(answer, n_heads)),
-            "said": readable(float(flat[answer])),
-            "own_head": "" if picked is None else head_name(*divmod(picked, n_heads)),
-            "own": "" if picked is None else readable(float(flat[picked]))}
+    told = {"about": about, "answer": answer, "said": readable(float(flat[answer])), "own": ""}
+    told |= dict(zip(("block", "head"), divmod(answer, n_heads)))
+    if picked is not None:
+        told |= {"own": readable(float(flat[picked]))} | dict(zip(("own_block", "own_head"), divmod(picked, n_heads)))
+    return told
 
 
 def _log_probs(trace: Trace) -> np.ndarray:

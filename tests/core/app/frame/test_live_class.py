@@ -11,7 +11,7 @@ from core.app.classroom import asked, codes
 from core.app.frame import live_class, prediction
 from tests.helpers.lessons import fine, open_at
 from tests.helpers.messages import given
-from tests.helpers.predictions import all_asked, reads_prompt, some_guess, told
+from tests.helpers.predictions import all_asked, place_of, reads_prompt, some_guess, told
 
 CLASS = ("KXM4T", "0" * 32)
 
@@ -31,14 +31,9 @@ def desk(at) -> dict:
                            if element.proto.component_name == "class_desk"))
 
 
-def view_of(lesson: str, name: str) -> dict:
-    return {} if lesson in ("overview", "next_token") else {
-        "heads_panel" if lesson == "heads" else f"{lesson}_view": name}
-
-
 @pytest.mark.parametrize(("lesson", "name"), [asked for i, asked in enumerate(all_asked()) if i % 4 == 0])
 def test_every_question_can_be_asked_of_a_class_and_the_answer_is_the_readers(lesson: str, name: str):
-    at = opened(lesson, **view_of(lesson, name))
+    at = opened(lesson, **place_of(lesson, name))
     wall = given(at, "class_wall")
     assert wall["mode"] == "ask" and (wall["code"], wall["key"]) == CLASS
     question = asked.question(wall["asked"])                # as the server takes it
