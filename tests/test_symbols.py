@@ -21,7 +21,8 @@ MEANINGS = {
     "β": {"DeepNorm": r"number β below",
           "Swish": r"βx|β x|β of Swish|Swish(,|:| with| \() ?β|with β = 1|\(β (=|→)|_β|σ \+ β",
           "momentum": r"momentum β|1 \+ β",
-          "DPO": r"β m|^β$|β sets|large β|minus β|new β|With β = \{beta\},|whatever β",
+          "DPO": r"β m|^β$|β sets|large β|minus β|new β|With β = (\{beta\},|0)|whatever β|[Aa] larger β|smaller β|"
+                 r"^β = |, β = |pick β|less β|[-−] ?β|/ ?β",
           "shift": r"\+ β|(shift|learned|no|and|marked) β|^β "},
     "γ": {"gain": r"gain γ"},
     "θ": {"angle": r"(Angle|by|cos|sin|cos\\|angle) ?θ",
@@ -31,8 +32,8 @@ MEANINGS = {
                         r"to|which) θ|θ (is|has|lists|says|can)"},
     "λ": {"variance": r"λ is the variance|λ_[k123]", "wavelength": r"wavelength λ",
           "curvature": r"λ be the curvature|ηλ|η λ|2/λ|λₘ|λ_\{|λ = \{curvature"},
-    "π": {"circle": r"2π|π\)\)|2/π", "model": r"π( is|\$|\(y|_|, the model| the model)"},
-    "σ": {"sigmoid": r"σ\((β|0|b_f)|σ(:| is) the sigmoid|sigmoid σ|^σ$|σ \+ β|\(1 - σ\)|xσ|σ \(1",
+    "π": {"circle": r"2π|π\)\)|2/π", "model": r"π( is|\$|\(y|_|, the model| the model| ?/ ?π|\)\\|$)|policy π"},
+    "σ": {"sigmoid": r"σ\((β|0|b_f|r|\{)|σ(:| is) the sigmoid|sigmoid σ|^σ$|σ \+ β|\(1 - σ\)|xσ|σ \(1",
           "noise": r"noise σ|^σ \\sqrt",
           "singular": r"σ_\{\\m|singular value σ",
           "deviation": r"(deviation|Every|this|other|the|and|square|/|:|because|μ,|\},|: ) ?σ|\}\{σ|/σ|± σ|"

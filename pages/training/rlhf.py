@@ -332,7 +332,7 @@ def _lines(page: Lesson, outcome: Outcome) -> list[tuple[str, str]]:
                    f"({latex_operand(getattr(first, name))}) = "
                    f"{latex_number(getattr(now, name) - getattr(first, name))}") for name in ("reward", "value")]
     return [*lines, (page.label("numbers_optimum"),
-                     r"\pi^*(y \mid x) \propto \pi_\text{ref}(y \mid x)\, e^{r(x, y) / \beta}")]
+                     r"\pi_\text{best}(y \mid x) \propto \pi_\text{ref}(y \mid x)\, e^{r(x, y) / \beta}")]
 
 
 def _question(page: Lesson) -> Question:

@@ -48,10 +48,13 @@ _EACH = {
     "training/live": {SIZES: "numbers_parameters numbers_adam numbers_sgd numbers_momentum numbers_state "
                              "numbers_floor"},
     "training/childhood": {STEP: "numbers_prompt_then"},
-    "training/tuning": {STEP: "numbers_masked_before numbers_masked_now numbers_margin", SIZES: "numbers_adapters"},
+    "training/tuning": {STEP: "numbers_masked_before numbers_masked_now numbers_margin numbers_answer_price "
+                              "numbers_answer_probability", SIZES: "numbers_adapters"},
+    "training/instructions": {STEP: "numbers_collections"},
     "training/schedules": {EDGE: "numbers_middle numbers_warmup"},
     "training/packing": {EDGE: "numbers_ratio"},
     "training/kepler": {STEP: "numbers_left numbers_directions"},
+    "architectures/kinds": {STEP: "numbers_prefix_loss"},
     "architectures/blank": {STEP: "blank_numbers_class"},
     "architectures/translate": {STEP: "translate_numbers_score translate_numbers_weight"},
     "architectures/norms": {STEP: "norms_numbers_joined norms_numbers_share", EDGE: "norms_numbers_rms"},
@@ -69,11 +72,11 @@ _EACH = {
     "recurrence/bottleneck": {SIZES: "numbers_vectors"},
     "limits/facts": {STEP: "numbers_said"},
     "limits/memory": {SIZES: "numbers_ids numbers_weights numbers_left numbers_packed"},
-    "limits/calibration": {STEP: "numbers_ece numbers_chance", EDGE: "numbers_log_loss"},
+    "limits/calibration": {STEP: "numbers_ece numbers_chance", EDGE: "numbers_log_loss numbers_gap"},
     "limits/inputs": {STEP: "numbers_gradient numbers_complete numbers_spearman numbers_slope "
                             "numbers_difference_of", EDGE: "numbers_replaced"},
     "limits/meaning": {STEP: "numbers_item"},
-    "limits/context": {SIZES: "numbers_context_bits numbers_crossing"},
+    "limits/context": {SIZES: "numbers_context_bits numbers_crossing", STEP: "numbers_probe_bits numbers_probe_sum"},
     "limits/structure": {SIZES: "numbers_typical"},
 }
 # view -> label -> reason

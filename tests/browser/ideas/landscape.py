@@ -11,7 +11,7 @@ import torch
 from playwright.sync_api import Page, expect
 
 from core.app.compute import cache
-from core.app.state import reader
+from core.app.state import prompts
 from core.model.generation import translations
 from core.model.intervention import Intervention
 from core.training.teaching_text import DATA
@@ -235,7 +235,7 @@ def another_curve_moves_the_next_token(page: Page) -> None:
     picture = " ".join(page.locator(".architecture_curves").inner_text().split())
     gelu, swish = -0.5 * (1 - math.erf(2 ** -0.5)), -1 / (1 + math.e)
     assert f"ReLU 0.0000 0.0000 GELU (this model) −{-gelu:.4f}" in picture and f"β = 1 −{-swish:.4f}" in picture
-    p, q = (run(reader.default_prompt()).trace_with(one).logits[-1].double().log_softmax(-1)
+    p, q = (run(prompts.default_prompt()).trace_with(one).logits[-1].double().log_softmax(-1)
             for one in (Intervention(), Intervention(activation="relu")))
     kl = value_of(re.search(r"GELU 0 \S+ \S+ ReLU (\S+)", picture)[1])
     assert kl == pytest.approx(float((p.exp() * (p - q)).sum()), rel=0.01) and kl > 0.5
