@@ -80,6 +80,7 @@ def test_a_class_votes_changes_its_mind_and_sees_itself_beside_the_model(open_pa
     assert pages[1].locator(".row:has(.note.mine) .share").inner_text() == "33\u00a0%"
     assert teacher.locator(".st-key-tokens_stage canvas, .st-key-tokens_stage svg").count() > 0
 
+    teacher.locator(f"{STRIP}[data-kept]").wait_for(timeout=SECONDS)
     teacher.get_by_role("button", name="Vote: what happened?").click()
     for page in pages:
         expect(page.locator("h1.question")).to_contain_text("What happened?", timeout=SECONDS)
@@ -87,6 +88,13 @@ def test_a_class_votes_changes_its_mind_and_sees_itself_beside_the_model(open_pa
     expect(teacher.locator(f"{STRIP} .count")).to_have_text("3 of 3 have answered")
     teacher.locator(STRIP).get_by_role("button", name="Reveal").click()
     expect(teacher.locator(f"{STRIP} .tally .share").first).to_have_text("100\u00a0%", timeout=SECONDS)
+
+    teacher.locator(".class-desk .opener").click()
+    with teacher.expect_popup() as printed:
+        teacher.get_by_role("button", name="Print the results").click()
+    expect(printed.value.locator("section")).to_have_count(2)           # the question and what happened
+    expect(printed.value.locator("section img")).to_have_count(1)
+    assert printed.value.locator("section img").evaluate("(image) => image.naturalWidth") > 100
     assert teacher.errors == []
 
 

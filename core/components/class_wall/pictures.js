@@ -11,6 +11,7 @@ export function keepPicture(about, strip) {
   const svg = /^\w+$/.test(lesson) ? pictureOf(`.st-key-${lesson}_stage`) : null;
   strip.style.display = display;
   if (!svg) return;
+  strip.dataset.kept = "true";
   kept.delete(about);
   kept.set(about, svg);
   if (kept.size > MOST) kept.delete(kept.keys().next().value);
