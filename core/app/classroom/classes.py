@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, replace
 
 from core.app.classroom import asked, codes, tally
 from core.app.classroom.asked import Refused
+from core.app.classroom.rude import is_rude
 from core.app.classroom.store import ANSWERS, HEAD, Store, Unreachable
 
 HOURS = 6
@@ -241,12 +242,15 @@ class Classes:
         await self._change(code, lambda head: replace(head, allowed=tuple(map(tally.plain, words))))
 
     async def _words(self, code: str, wish: Mapping) -> dict:
-        """All free words that were answered, for the teacher alone: [word, how often], the most frequent first."""
+        """All free words that were answered, for the teacher alone: [word, how often, whether it is rude], the most
+        frequent first, and rude ones at the end.
+        """
         _, head = await self._head(code)
         if not head.asked or head.asked["guess"]["kind"] != "word":
             return {"words": []}
         given = [json.loads(told)["guess"] for told in await self.store.answers(code, head.question)]
-        return {"words": Counter(map(tally.plain, given)).most_common(MOST_ALLOWED)}
+        counted = [(word, n, is_rude(word)) for word, n in Counter(map(tally.plain, given)).most_common(MOST_ALLOWED)]
+        return {"words": sorted(counted, key=lambda each: each[2])}
 
     async def _follow(self, code: str, wish: Mapping) -> None:
         """Let phones open {link}, a path of this app; an empty one: none. frozen: they are to look at the wall."""

@@ -91,20 +91,20 @@ export class Game {
   /** The teacher looks at the words before anybody else does. */
   look() {
     const { text } = this, list = make("ul", "looked", this.place);
-    const boxes = this.words.map(([word, n]) => {
-      const label = make("label", "tick", make("li", "", list)), box = make("input", "", label);
+    const boxes = this.words.map(([word, n, isRude]) => {
+      const label = make("label", isRude ? "tick rude" : "tick", make("li", "", list)), box = make("input", "", label);
       box.type = "checkbox";
       make("span", "", label, `${word} · ${n}`).dir = "auto";
-      return [box, word];
+      return [box, word, isRude];
     });
     if (!boxes.length) make("p", "said", this.place, text.no_words);
     const row = make("div", "row", this.place);
-    button(row, text.tick_all, "", () => { for (const [box] of boxes) box.checked = true; }, "quiet");
+    button(row, text.tick_all, "", () => { for (const [box, , isRude] of boxes) box.checked = !isRude; }, "quiet");
     button(row, text.game_show, "", async () => {
       const allowed = boxes.filter(([box]) => box.checked).map(([, word]) => word);
       await this.desk.link.act("allow", { words: allowed });
       await this.desk.link.act("reveal", { model: null });
-      this.shown = this.words.filter(([word]) => allowed.includes(word));
+      this.shown = this.words.filter(([word]) => allowed.includes(word)).map(([word, n]) => [word, n]);
       this.phase = "shown";
       this.desk.read(this.done, [...(this.truth ? [this.truth] : []), ...this.shown.map(([word]) => word)]);
       this.draw();

@@ -135,8 +135,8 @@ export class Wall {
     const allowed = new Set(), lists = async () => {
       const { words = [] } = await this.link.act("words");
       list.replaceChildren();
-      for (const [word, n] of words) {
-        const label = make("label", "", make("li", "", list)), tick = make("input", "", label);
+      for (const [word, n, isRude] of words) {
+        const label = make("label", isRude ? "rude" : "", make("li", "", list)), tick = make("input", "", label);
         Object.assign(tick, { type: "checkbox", checked: allowed.has(word) });
         make("span", "", label, `${word} · ${n}`).dir = "auto";
         tick.onchange = () => {

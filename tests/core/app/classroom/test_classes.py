@@ -113,14 +113,15 @@ def test_a_second_vote_stands_beside_the_first():
 def test_free_words_are_shown_only_once_they_are_allowed():
     async def trial(room):
         await room.act("ask", asked=WORDS)
-        for i, word in enumerate(("Ball", "ball", "something rude")):
+        for i, word in enumerate(("Something sh1t", "something shit", "Ball")):
             await room.answer(i, word, sure=80)
-        assert (await room.act("words"))["words"] == [("ball", 2), ("something rude", 1)]
+        assert (await room.act("words"))["words"] == [("ball", 1, False), ("something sh1t", 1, True),
+                                                      ("something shit", 1, True)]
         await room.act("reveal", model={"answer": "·ball"})
         assert (await room.now())["tally"]["words"] == [] and (await room.now())["tally"]["other"] == 3
         await room.act("allow", words=["Ball"])
         seen = await room.now()
-        assert seen["tally"]["words"] == [["ball", 2]] and "rude" not in json.dumps(seen)
+        assert seen["tally"]["words"] == [["ball", 1]] and "sh1t" not in json.dumps(seen)
         await room.act("allow", words=[])
         assert (await room.now())["tally"]["words"] == []
     in_class(trial)
