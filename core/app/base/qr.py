@@ -1,4 +1,5 @@
 """Links as QR codes."""
+import functools
 import io
 
 import segno
@@ -6,6 +7,7 @@ import segno
 from core.figures import style
 
 
+@functools.lru_cache(maxsize=64)        # the bar of an open class draws it again at every change of the bar
 def qr_code(link: str) -> bytes:
     """The link as a QR code, a PNG: dark on white in both themes, since readers of codes expect it so."""
     picture = io.BytesIO()
