@@ -23,20 +23,24 @@ class Steps:
     K: Tensor              # (N, d_k)  the keys as they enter the scores
     V: Tensor              # (N, d_v)
     products: Tensor       # (N,)      q·k, or v·tanh(q + k) of an additive score
-    scaled: Tensor         # (N,)      products / sqrt(d_k) if the model divides, else the products
+    scaled: Tensor         # (N,)      products over sqrt(d_k), or the model's divisor, if it divides; else the products
     bias: Tensor           # (N,)      the bias of ALiBi or relative positions; else 0
     allowed: Tensor        # (N,) bool
     written: Tensor | None = None      # (d,) what the head adds to the stream
+    cap: float = 0.0                   # c of a model that caps its scores: c tanh(scaled / c)
+    sink: float | None = None          # the score that the head's sink adds to the row, without a key
 
     @property
     def scores(self) -> Tensor:
         """(N,) before the mask."""
-        return self.scaled + self.bias
+        return attention.capped(self.scaled, self.cap) + self.bias
 
     @property
     def top(self) -> float:
-        """m, the largest score that the mask allows; subtracting it before the exponential changes no weight."""
-        return float(self.scores[self.allowed].max())
+        """m, the largest score that the mask allows, or the sink's if that is larger; subtracting it before the
+        exponential changes no weight.
+        """
+        return max(float(self.scores[self.allowed].max()), -math.inf if self.sink is None else self.sink)
 
     @property
     def exponentials(self) -> Tensor:
@@ -45,8 +49,9 @@ class Steps:
 
     @property
     def weights(self) -> Tensor:
-        """(N,) α, which sum to 1."""
-        return self.exponentials / self.exponentials.sum()
+        """(N,) α, which sum to 1, or to less beside a sink."""
+        sink = 0.0 if self.sink is None else math.exp(self.sink - self.top)
+        return self.exponentials / (self.exponentials.sum() + sink)
 
     @property
     def output(self) -> Tensor:
@@ -66,10 +71,11 @@ def head_steps(block: BlockTrace, weights: Block, head: int, query: int) -> Step
     if weights.W_S is not None:
         q = q @ _exact(weights.W_S[head])
     products = torch.tanh(q + K) @ _exact(weights.v_S[head]) if weights.v_S is not None else K @ q
-    scaled = products / math.sqrt(len(q)) if is_scaled(weights) else products
-    added = (_exact(block.scores[head, query]) - scaled if config.positions in ("alibi", "relative")
-             else torch.zeros_like(scaled))
-    steps = Steps(q, K, V, products, scaled, added, block.allowed[query].cpu())
+    scaled = products / config.divisor if is_scaled(weights) else products
+    added = (_exact(block.scores[head, query]) - attention.capped(scaled, config.score_cap)
+             if config.positions in ("alibi", "relative") else torch.zeros_like(scaled))
+    steps = Steps(q, K, V, products, scaled, added, block.allowed[query].cpu(), cap=config.score_cap,
+                  sink=None if weights.sinks is None else float(weights.sinks[head]))
     return replace(steps, written=steps.output @ _exact(weights.W_O[head]))
 
 
@@ -79,7 +85,7 @@ def _exact(values: Tensor) -> Tensor:
 
 
 def is_scaled(weights: Block) -> bool:
-    """Whether the block divides its scores by sqrt(d_k); an additive score function never does."""
+    """Whether the block divides its scores, by sqrt(d_k) or its own divisor; an additive score function never does."""
     return weights.config.scale_scores and weights.v_S is None
 
 

@@ -50,7 +50,7 @@ class Contributions:
 
     parts: tuple[Part, ...]
     values: Tensor
-    logit: float             # what the model itself computed
+    logit: float             # what the model itself computed, before a cap on its logits
 
     @property
     def total(self) -> float:
@@ -133,6 +133,7 @@ def _add_block(addends: _Addends, weights, block: BlockTrace, layer: int, positi
                        Part(f"{sublayer.name} bias", layer), "cross head" if crossed else "head")
         if sublayer.out_norm is not None:
             written.through(sublayer.out_norm, config.norm, sublayer.written[position], bias)
+        written.vectors = config.residual_scale * written.vectors
         addends.join(written, weights.alpha)
         if sublayer.sum_norm is not None:
             addends.through(sublayer.sum_norm, config.norm, sublayer.summed[position], bias)
@@ -154,13 +155,13 @@ class Sublayer:
     name: str                # "attention", "cross attention" or "mlp"
     written: Tensor          # (N, d)
     summed: Tensor           # (N, d) the stream, α times under DeepNorm, plus what was added
-    out_norm: Norm | None    # sandwich: on what it wrote
+    out_norm: Norm | None    # sandwich, output: on what it wrote
     sum_norm: Norm | None    # post-norm, DeepNorm: on the sum
 
 
 def sublayers(weights, block: BlockTrace) -> Iterator[Sublayer]:
     """The sublayers of a block in their order; `weights` is its core.model.block.Block."""
-    after = not weights.config.reads_normed
+    after = weights.config.norms_sums
     yield Sublayer("attention", block.attn_out, weights.kept(block.resid_pre) + block.attn_added, weights.attn_out_norm,
                    weights.attn_norm if after else None)
     stream = block.resid_mid
@@ -204,8 +205,8 @@ def logit_contributions(model: Transformer, trace: Trace, position: int, token_i
     """What every part adds to the logit of `token_id` as the token after `position` (in an encoder: at `position`):
     each part of h_final, through the head's transform if the model has one, times the token's row of the unembedding.
 
-    The values add up to trace.logits[position, token_id]: within 1e-5 of its size in float32 and 1e-10 in float64,
-    measured against the sum of their magnitudes where parts cancel.
+    The values add up to trace.logits[position, token_id], or to what enters a cap on the logits: within 1e-5 of its
+    size in float32 and 1e-10 in float64, measured against the sum of their magnitudes where parts cancel.
     """
     parts, vectors = final_parts(model, trace, position)
     vectors = through_head(model, trace, position, vectors)
@@ -217,7 +218,9 @@ def logit_contributions(model: Transformer, trace: Trace, position: int, token_i
     values = vectors @ model.unembedding[token_id].double()
     if model.b_U is not None:
         parts, values = (*parts, Part("unembedding bias")), torch.cat([values, model.b_U[token_id].double()[None]])
-    return Contributions(parts, values, float(trace.logits[position, token_id]))
+    h = trace.h_final if trace.h_head is None else trace.h_head
+    logit = trace.logits if not model.config.logit_cap else model.uncapped_logits(h)
+    return Contributions(parts, values, float(logit[position, token_id]))
 
 
 def carry_to_final(model: Transformer, trace: Trace, position: int, layer: int, vectors: Tensor) -> Tensor:
@@ -231,6 +234,7 @@ def carry_to_final(model: Transformer, trace: Trace, position: int, layer: int, 
     *_, mlp = sublayers(model.blocks[layer], trace.blocks[layer])
     if mlp.out_norm is not None:
         vectors = frozen_norm(mlp.out_norm, norm, mlp.written[position], vectors)
+    vectors = trace.config.residual_scale * vectors
     if mlp.sum_norm is not None:
         vectors = frozen_norm(mlp.sum_norm, norm, mlp.summed[position], vectors)
     for weights, block in zip(model.blocks[layer + 1:], trace.blocks[layer + 1:]):

@@ -12,7 +12,7 @@ def norm_places(config: ModelConfig) -> set[str]:
     "embedding" (before the first block).
     """
     return {"attention"} | {place for place, stands in (("mlp", config.d_ff is not None),
-                                                        ("final", config.reads_normed),
+                                                        ("final", not config.norms_sums),
                                                         ("embedding", config.embedding_norm)) if stands}
 
 
@@ -26,8 +26,11 @@ def norm_input(model: Transformer, trace: Trace, where: str, layer: int) -> tupl
         return sum(added), model.embedding_norm
     if where == "final":
         return trace.resid_final, model.final_norm
-    stream, written, norm = ((block.resid_pre, block.attn_out, weights.attn_norm) if where == "attention" else
-                             (block.resid_mid, block.mlp_out, weights.mlp_norm))
-    if not config.reads_normed:
+    stream, written, norm, out_norm = (
+        (block.resid_pre, block.attn_out, weights.attn_norm, weights.attn_out_norm) if where == "attention" else
+        (block.resid_mid, block.mlp_out, weights.mlp_norm, weights.mlp_out_norm))
+    if norm is None:                # only what the sublayer wrote is normed
+        return written, out_norm
+    if config.norms_sums:
         return weights.kept(stream) + written, norm
     return (block.resid_pre if config.parallel_residual else stream), norm

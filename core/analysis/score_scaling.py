@@ -129,20 +129,21 @@ def head_products(block: BlockTrace, config: ModelConfig) -> Tensor:
     if config.score == "additive":
         raise ValueError("An additive score is no product of query and key, and nothing is divided.")
     if config.score == "multiplicative":
-        return block.scores.double() * (math.sqrt(config.d_k) if config.scale_scores else 1.0)
+        return block.scores.double() * (config.divisor if config.scale_scores else 1.0)
     return attention.dot_product_scores(block.Q_rotated.double(),
                                         attention.share_heads(block.K_rotated, config.n_heads).double(), scale=False)
 
 
 def head_scaling(block: BlockTrace, config: ModelConfig) -> HeadScaling:
     """What the division does to the heads of one block. Biases of positions (ALiBi, relative) are added after it."""
-    raw, root, allowed = head_products(block, config), math.sqrt(config.d_k), block.allowed
-    added = (block.scores.double() - raw / (root if config.scale_scores else 1.0)
+    raw, root, allowed = head_products(block, config), config.divisor, block.allowed
+    added = (block.scores.double() - attention.capped(raw / (root if config.scale_scores else 1.0), config.score_cap)
              if config.positions in ("alibi", "relative") else torch.zeros(()))
 
     def entropy_shares(scores: Tensor) -> np.ndarray:
         """(h,) the entropy of each query's weights divided by ln(keys that it sees), averaged over the queries."""
-        p, seen = attention.masked_softmax(scores + added, allowed), allowed.sum(-1)
+        scores = attention.capped(scores, config.score_cap) + added
+        p, seen = attention.masked_softmax(scores, allowed), allowed.sum(-1)
         return (torch.special.entr(p).sum(-1) / seen.double().log())[:, seen > 1].mean(-1).numpy()
 
     variance = raw[:, allowed].var(-1, unbiased=False).numpy()

@@ -178,4 +178,6 @@ def scores_alone(block: BlockTrace, config: ModelConfig, head: int) -> Tensor:
     if config.score != "dot":
         return block.scores[head]
     keys = attention.share_heads(block.K_rotated, config.n_heads)
-    return attention.dot_product_scores(block.Q_rotated[head], keys[head], scale=config.scale_scores)
+    scores = attention.dot_product_scores(block.Q_rotated[head], keys[head], scale=config.scale_scores,
+                                          divisor=config.divisor)
+    return attention.capped(scores, config.score_cap)

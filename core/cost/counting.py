@@ -25,18 +25,17 @@ _LEAVES = {"output": ("W_U", "W_C", "W_H"), "P": ("P", "r"), "E": ("E", "T"), "m
 
 def attention_parameters(config: ModelConfig) -> int:
     """The maps of one attention without biases: h d d_k + h_kv d (d_k + d_v) + h d_v d, which is 4 d² where d_k = d_v =
-    d/h and h_kv = h; in addition W_S or v of other scores.
+    d/h and h_kv = h; in addition W_S or v of other scores, and the sinks.
     """
     d, h, h_kv, d_k, d_v = config.d_model, config.n_heads, config.n_kv_heads, config.d_k, config.d_v
     score = {"dot": 0, "multiplicative": h * d_k * d_k, "additive": h * d_k}[config.score]
-    return h * d * d_k + h_kv * d * (d_k + d_v) + h * d_v * d + score
+    return h * d * d_k + h_kv * d * (d_k + d_v) + h * d_v * d + score + h * config.attention_sinks
 
 
 def attention_biases(config: ModelConfig) -> int:
-    """h d_k + h_kv (d_k + d_v), and d more with b_O; or 0."""
-    output = config.d_model if config.output_bias else 0
-    return (config.n_heads * config.d_k + config.n_kv_heads * (config.d_k + config.d_v) + output
-            if config.attention_bias else 0)
+    """h d_k + h_kv (d_k + d_v) for those of queries, keys and values, and d for b_O, where there are any."""
+    inputs = config.n_heads * config.d_k + config.n_kv_heads * (config.d_k + config.d_v)
+    return inputs * config.attention_bias + config.d_model * config.writes_bias
 
 
 def mlp_parameters(config: ModelConfig) -> int:
@@ -61,11 +60,18 @@ def stacks(config: ModelConfig) -> list[tuple[int, int]]:
 
 def stack_norms(config: ModelConfig, blocks: int, attentions: int) -> int:
     """Norms of d features in one stack: one a sublayer (one for both, where they share it), two in a sandwich, and one
-    more at the end of a stack that reads normed vectors.
+    more at the end of a stack that norms no sums.
     """
     feed_forward = 0 if config.d_ff is None or config.shared_norm else 1
     inside = blocks * (attentions + feed_forward) * (2 if config.norm_placement == "sandwich" else 1)
-    return inside + config.reads_normed
+    return inside + (not config.norms_sums)
+
+
+def qk_norm_width(config: ModelConfig) -> int:
+    """Gains of the norms of queries and keys in one attention: d_k each, or one for every component of every head."""
+    if not config.qk_norm:
+        return 0
+    return config.d_k * (config.n_heads + config.n_kv_heads if config.qk_norm_joint else 2)
 
 
 def norm_count(config: ModelConfig) -> int:
@@ -89,7 +95,7 @@ def parameters_by_part(config: ModelConfig) -> dict[str, int]:
     positions = {"learned": config.n_context * d * len(stacks(config)),
                  "relative": config.n_heads * (len(stacks(config)) * config.relative_buckets
                                                or blocks * (2 * config.relative_max_distance + 1))}
-    gains = norm_count(config) * d + (2 * attentions * config.d_k if config.qk_norm else 0)
+    gains = norm_count(config) * d + attentions * qk_norm_width(config)
     return {
         "E": (config.vocab_size + config.n_token_types) * d,
         "P": positions.get(config.positions, 0),

@@ -63,7 +63,8 @@ def _add_stack(config: ModelConfig, operations: dict[str, int], stack: tuple[int
                                 + blocks * _query_norms(config, config.n_heads + config.n_kv_heads))
     operations["softmax"] += blocks * _weights(config, n, keys)
     operations["activation"] += n * blocks * (config.d_ff or 0) * activation(config)
-    kept = 2 if config.norm_placement == "deepnorm" else 1      # the stream is multiplied by α, then added
+    # the stream is multiplied by α under DeepNorm, what a sublayer adds by a residual scale; then they are added
+    kept = 1 + (config.norm_placement == "deepnorm") + (config.residual_scale != 1)
     summed = (attentions + feed_forward) * kept * config.d_model + attention_biases(config) + mlp_biases(config)
     operations["additions"] += n * blocks * summed + _positions(config, blocks, n, keys)
 

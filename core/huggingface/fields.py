@@ -1,6 +1,8 @@
 """A config.json in the format of transformers, read field by field for ModelConfig; features that our Transformer lacks
 are refused by name.
 """
+from collections.abc import Sequence
+
 from core.huggingface.errors import PretrainedError
 from core.model.config import MOST_LAYERS
 
@@ -11,6 +13,7 @@ GATED = {"gelu": "geglu", "gelu_tanh": "geglu_tanh", "swish": "swiglu"}
 ROTARY_SCALING = {
     "default": (), "linear": ("factor",),
     "llama3": ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")}
+MASK_OF = {"full_attention": "causal", "sliding_attention": "sliding-window"}      # transformers' layer_types
 
 
 class Fields:
@@ -100,7 +103,10 @@ def rotary(f: Fields, d_k: int, fraction: float = 1.0) -> dict:
 
 
 def window(f: Fields) -> dict:
-    """The mask: causal, or a sliding window in all blocks; PretrainedError for a window in only some of them."""
+    """The mask: causal, or a sliding window in all blocks, or in some of them, as layer_types or max_window_layers say.
+
+    A window that the longest text fits in is none.
+    """
     size = f.get("sliding_window") if f.get("use_sliding_window", True) else None
     if size is None or size >= f.whole("max_position_embeddings"):
         return {}
@@ -108,7 +114,15 @@ def window(f: Fields) -> dict:
     if kinds is None and "max_window_layers" in f.values:
         kinds = ["sliding_attention" if layer >= f.whole("max_window_layers") else "full_attention"
                  for layer in range(f.layers("num_hidden_layers"))]
-    kinds = set(kinds or ["sliding_attention"])
-    if len(kinds) > 1:
-        raise unsupported("a sliding window in some blocks and none in others")
-    return dict(mask="sliding-window", window=f.whole("sliding_window")) if kinds == {"sliding_attention"} else {}
+    return masks(kinds or ["sliding_attention"], f.whole("sliding_window"))
+
+
+def masks(kinds: Sequence[str], size: int) -> dict:
+    """The mask of each block from transformers' layer_types, with a window of so many keys; causal, where it has none.
+    """
+    if unknown := [kind for kind in kinds if kind not in MASK_OF]:
+        raise unsupported(f"blocks of the type {unknown[0]!r}")
+    names = tuple(MASK_OF[kind] for kind in kinds)
+    if len(set(names)) > 1:
+        return dict(block_masks=names, window=size)
+    return dict(mask="sliding-window", window=size) if names[0] == "sliding-window" else {}

@@ -40,23 +40,34 @@ def share_heads(x: Tensor, n_heads: int) -> Tensor:
     return x if n_kv_heads == n_heads else x.repeat_interleave(n_heads // n_kv_heads, dim=-3)
 
 
-def dot_product_scores(Q: Tensor, K: Tensor, *, scale: bool = True) -> Tensor:
+def dot_product_scores(Q: Tensor, K: Tensor, *, scale: bool = True, divisor: float = 0.0) -> Tensor:
     """(..., h, N, M) how well each query (..., h, N, d_k) matches each key (..., h, M, d_k): q·k, divided by
-    sqrt(d_k) if `scale`.
+    sqrt(d_k), or by another `divisor`, if `scale`.
 
     With entries of mean 0 and variance 1, q·k has variance d_k; dividing brings it back to 1. Source:
     Vaswani et al. 2017.
     """
     scores = Q @ K.transpose(-1, -2)
-    return scores / math.sqrt(Q.shape[-1]) if scale else scores
+    return scores / (divisor or math.sqrt(Q.shape[-1])) if scale else scores
 
 
-def multiplicative_scores(Q: Tensor, K: Tensor, W_S: Tensor, *, scale: bool = True) -> Tensor:
-    """(..., h, N, M) q W_S·k: a learned W_S (h, d_k, d_k) between query and key, divided by sqrt(d_k) if `scale`.
+def capped(x: Tensor, cap: float) -> Tensor:
+    """c tanh(x / c), which stays within ±c and is about x where x is small; x itself for a cap of 0.
+
+    Source: Gemma Team 2024 (Gemma 2), after Bello et al. 2016.
+    >>> capped(torch.tensor([0.1, 1000.0]), 50.0).tolist()
+    [0.09999986737966537, 50.0]
+    """
+    return cap * torch.tanh(x / cap) if cap else x
+
+
+def multiplicative_scores(Q: Tensor, K: Tensor, W_S: Tensor, *, scale: bool = True, divisor: float = 0.0) -> Tensor:
+    """(..., h, N, M) q W_S·k: a learned W_S (h, d_k, d_k) between query and key, divided by sqrt(d_k), or by another
+    `divisor`, if `scale`.
 
     Source: Luong et al. 2015.
     """
-    return dot_product_scores(Q @ W_S, K, scale=scale)
+    return dot_product_scores(Q @ W_S, K, scale=scale, divisor=divisor)
 
 
 def additive_scores(Q: Tensor, K: Tensor, v: Tensor) -> Tensor:
@@ -79,14 +90,20 @@ def random_score_weights(score: str, n_heads: int, d_k: int, seed: int, layer: i
     return torch.randn(shape, generator=generator) * deviation
 
 
-def masked_softmax(scores: Tensor, allowed: Tensor) -> Tensor:
+def masked_softmax(scores: Tensor, allowed: Tensor, sinks: Tensor | None = None) -> Tensor:
     """(..., N, M) weights that sum to 1 over the allowed keys of each row and are exactly 0 elsewhere.
 
-    `allowed` (N, M) bool; a query that may look nowhere is an error of the mask and raises ValueError.
+    `allowed` (N, M) bool; a query that may look nowhere is an error of the mask and raises ValueError. sinks (h,): a
+    score of each head, of scores (..., h, N, M), that takes part in every row's sum and gets no column, so that the
+    row sums to less than 1 (OpenAI 2025, gpt-oss).
     """
     if not bool(allowed.any(dim=-1).all()):
         raise ValueError("The mask leaves a token without any token to look at; allow each one at least itself.")
-    return torch.softmax(scores.masked_fill(~allowed, float("-inf")), dim=-1)
+    masked = scores.masked_fill(~allowed, float("-inf"))
+    if sinks is None:
+        return torch.softmax(masked, dim=-1)
+    column = sinks[:, None, None].to(scores.dtype).expand(*scores.shape[:-1], 1)
+    return torch.softmax(torch.cat([masked, column], dim=-1), dim=-1)[..., :-1]
 
 
 def uniform_pattern(allowed: Tensor, dtype: torch.dtype) -> Tensor:

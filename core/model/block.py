@@ -36,11 +36,18 @@ class Norm(nn.Module):
         return normalise(x, kind, self.weight, self.bias, self.epsilon)
 
 
-def sandwich_norm(config: ModelConfig) -> Norm | None:
-    """The norm on a sublayer's output before it is added (Ding et al. 2021, CogView); None where the model
-    has no such norm.
+def output_norm(config: ModelConfig) -> Norm | None:
+    """The norm on a sublayer's output before it is added, of a sandwich (Ding et al. 2021, CogView) or the only one
+    (OLMo 2); None where the model has no such norm.
     """
-    return Norm(config) if config.norm_placement == "sandwich" else None
+    return Norm(config) if config.norms_output else None
+
+
+def main_norm(config: ModelConfig) -> Norm | None:
+    """The norm through which a sublayer reads the stream, or that of the sum with what it added; None where only its
+    output is normed.
+    """
+    return None if config.norm_placement == "output" else Norm(config)
 
 
 @dataclass(frozen=True)
@@ -131,8 +138,10 @@ class Attention(nn.Module):
         self.W_Q, self.b_Q = parameter(h, d, d_k), parameter(h, d_k, present=config.attention_bias)
         self.W_K, self.b_K = parameter(h_kv, d, d_k), parameter(h_kv, d_k, present=config.attention_bias)
         self.W_V, self.b_V = parameter(h_kv, d, d_v), parameter(h_kv, d_v, present=config.attention_bias)
-        self.W_O, self.b_O = parameter(h, d_v, d), parameter(d, present=config.attention_bias and config.output_bias)
-        self.q_norm, self.k_norm = (Norm(config, d_k), Norm(config, d_k)) if config.qk_norm else (None, None)
+        self.W_O, self.b_O = parameter(h, d_v, d), parameter(d, present=config.writes_bias)
+        widths = (h * d_k, h_kv * d_k) if config.qk_norm_joint else (d_k, d_k)
+        self.q_norm, self.k_norm = (Norm(config, width) for width in widths) if config.qk_norm else (None, None)
+        self.sinks = parameter(h, present=config.attention_sinks)
         self.W_S = parameter(h, d_k, d_k, present=config.score == "multiplicative")
         self.v_S = parameter(h, d_k, present=config.score == "additive")
 
@@ -143,25 +152,35 @@ class Attention(nn.Module):
         """
         Q, K, V = (project(X, self.W_Q, self.b_Q), project(source, self.W_K, self.b_K),
                    project(source, self.W_V, self.b_V))
-        q, k = (Q, K) if self.q_norm is None else (self.q_norm(Q, "rmsnorm"), self.k_norm(K, "rmsnorm"))
+        q, k = (Q, K) if self.q_norm is None else (self._normed(Q, self.q_norm), self._normed(K, self.k_norm))
         if angles is not None:
-            q, k = positional.rotate(q, angles), positional.rotate(k, angles)
+            q, k = (positional.rotate(x, angles, self.config.rotary_gain) for x in (q, k))
         return Q, K, V, q, k
+
+    def _normed(self, x: Tensor, norm: Norm) -> Tensor:
+        """Queries or keys (..., h, N, d_k), each normed by itself or together with those of its token's other heads."""
+        if not self.config.qk_norm_joint:
+            return norm(x, "rmsnorm")
+        together = x.transpose(-3, -2)
+        return norm(together.flatten(-2), "rmsnorm").unflatten(-1, together.shape[-2:]).transpose(-3, -2)
 
     def scores(self, Q: Tensor, K: Tensor, settings: PassSettings) -> Tensor:
         """(h, N, M) how well each query matches each key, by the pass's score function: the model's own, or another
-        with random weights.
+        with random weights; capped, if the model caps its scores.
         """
+        return attention.capped(self._matched(Q, K, settings), self.config.score_cap)
+
+    def _matched(self, Q: Tensor, K: Tensor, settings: PassSettings) -> Tensor:
         config, score = self.config, settings.score
         K = attention.share_heads(K, config.n_heads)
         if score == "dot":
-            return attention.dot_product_scores(Q, K, scale=settings.scale_scores)
+            return attention.dot_product_scores(Q, K, scale=settings.scale_scores, divisor=config.divisor)
         weights = self.W_S if score == "multiplicative" else self.v_S
         if score != config.score:
             weights = attention.random_score_weights(score, config.n_heads, config.d_k, settings.score_seed,
                                                      self.layer).to(Q)
         if score == "multiplicative":
-            return attention.multiplicative_scores(Q, K, weights, scale=settings.scale_scores)
+            return attention.multiplicative_scores(Q, K, weights, scale=settings.scale_scores, divisor=config.divisor)
         return attention.additive_scores(Q, K, weights)
 
     def score_bias(self, settings: PassSettings) -> Tensor | None:
@@ -183,7 +202,8 @@ class Attention(nn.Module):
         scores, bias = self.scores(Q_rotated, K_rotated, settings), self.score_bias(settings)
         if bias is not None:
             scores = scores + bias
-        pattern = edits.on_pattern(attention.masked_softmax(scores, settings.allowed), settings.allowed, self.layer)
+        pattern = edits.on_pattern(attention.masked_softmax(scores, settings.allowed, self.sinks), settings.allowed,
+                                   self.layer)
         head_out = edits.on_head_out(pattern @ attention.share_heads(V, self.config.n_heads), self.layer)
         attn_out = edits.on_sublayer(self.write(head_out), self.layer, "attention")
         return dict(Q=Q, K=K, V=V, Q_rotated=Q_rotated, K_rotated=K_rotated, scores=scores, pattern=pattern,
@@ -199,9 +219,14 @@ class Attention(nn.Module):
             K, V = cache.extend(self.layer, K, V)
         # for training in bfloat16: this one kernel is nearly twice as fast in float32 there
         with torch.autocast("cpu", enabled=False):
-            head_out = (self._additive_heads(Q, K, V, settings) if self.v_S is not None
-                        else self._fused_heads(Q, K, V, settings))
+            head_out = (self._fused_heads(Q, K, V, settings) if self._can_fuse
+                        else self._unfused_heads(Q, K, V, settings))
         return dict(attn_out=F.dropout(self.write(head_out), settings.dropout))
+
+    @property
+    def _can_fuse(self) -> bool:
+        """Whether torch's kernel knows these scores: products, neither capped nor beside a sink."""
+        return self.v_S is None and self.sinks is None and not self.config.score_cap
 
     def _fused_heads(self, Q: Tensor, K: Tensor, V: Tensor, settings: PassSettings) -> Tensor:
         """(h, N, d_v) by torch's kernel; a mask is handed over only where the kernel cannot know it."""
@@ -215,14 +240,15 @@ class Attention(nn.Module):
         return F.scaled_dot_product_attention(
             Q if self.W_S is None else Q @ self.W_S.to(Q.dtype),
             attention.share_heads(K, n_heads), attention.share_heads(V, n_heads), attn_mask=mask,
-            is_causal=causal, dropout_p=settings.dropout, scale=None if settings.scale_scores else 1.0)
+            is_causal=causal, dropout_p=settings.dropout,
+            scale=1 / self.config.divisor if settings.scale_scores else 1.0)
 
-    def _additive_heads(self, Q: Tensor, K: Tensor, V: Tensor, settings: PassSettings) -> Tensor:
-        """(h, N, d_v) for v·tanh(q + k), which no fused kernel knows."""
-        scores, bias = self.scores(Q.float(), K.float(), settings), self.score_bias(settings)
-        weights = torch.softmax((scores if bias is None
-                                 else scores + bias).masked_fill(~settings.allowed, float("-inf")), dim=-1)
-        return F.dropout(weights, settings.dropout) @ attention.share_heads(V, self.config.n_heads).float()
+    def _unfused_heads(self, Q: Tensor, K: Tensor, V: Tensor, settings: PassSettings) -> Tensor:
+        """(h, N, d_v) for scores that no fused kernel knows, in float32 at least."""
+        Q, K, V = (x.to(torch.promote_types(x.dtype, torch.float32)) for x in (Q, K, V))
+        scores, bias = self.scores(Q, K, settings), self.score_bias(settings)
+        weights = attention.masked_softmax(scores if bias is None else scores + bias, settings.allowed, self.sinks)
+        return F.dropout(weights, settings.dropout) @ attention.share_heads(V, self.config.n_heads)
 
 
 class CrossAttention(Attention):
@@ -230,8 +256,7 @@ class CrossAttention(Attention):
 
     def __init__(self, config: ModelConfig, layer: int) -> None:
         super().__init__(config, layer)
-        self.norm = Norm(config)
-        self.out_norm = sandwich_norm(config)
+        self.norm, self.out_norm = main_norm(config), output_norm(config)
 
 
 class Block(Attention):
@@ -243,13 +268,13 @@ class Block(Attention):
         super().__init__(config, layer)
         d, h, d_ff = config.d_model, config.n_heads, config.d_ff
         self.alpha, _ = deepnorm_constants(config, encoder=config.kind == "encoder-decoder" and not crossed)
-        self.attn_norm, self.attn_out_norm = Norm(config), sandwich_norm(config)
+        self.attn_norm, self.attn_out_norm = main_norm(config), output_norm(config)
         self.r = parameter(h, 2 * config.relative_max_distance + 1,
                            present=config.positions == "relative" and not config.relative_buckets)
         self.cross = CrossAttention(config, layer) if crossed else None
         if d_ff is not None:
-            self.mlp_norm = self.attn_norm if config.shared_norm else Norm(config)
-            self.mlp_out_norm = sandwich_norm(config)
+            self.mlp_norm = self.attn_norm if config.shared_norm else main_norm(config)
+            self.mlp_out_norm = output_norm(config)
             self.W_gate = parameter(d, d_ff, present=config.gated)
             self.b_gate = parameter(d_ff, present=config.gated and config.mlp_bias)
             self.W_1, self.b_1 = parameter(d, d_ff), parameter(d_ff, present=config.mlp_bias)
@@ -277,13 +302,14 @@ class Block(Attention):
         """The block's wiring: x (N, d) is resid_pre, `attend` and `attend_across` take one of the two roads; returns
         what all made, by BlockTrace's names.
         """
-        before = self.config.reads_normed
+        before, after, share = self.config.reads_normed, self.config.norms_sums, self.config.residual_scale
 
-        def add(stream: Tensor, written: Tensor, norm: Norm, out_norm: Norm | None) -> tuple[Tensor, Tensor]:
+        def add(stream: Tensor, written: Tensor, norm: Norm | None, out_norm: Norm | None) -> tuple[Tensor, Tensor]:
             """What is added to the stream, and the stream after it."""
             added = written if out_norm is None else out_norm(written, settings.norm)
+            added = added if share == 1 else share * added
             total = self.kept(stream) + added if settings.residual else added
-            return added, total if before else norm(total, settings.norm)
+            return added, norm(total, settings.norm) if after else total
 
         X = self.attn_norm(x, settings.norm) if before else x
         parts = attend(X)

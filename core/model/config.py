@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 
 KINDS = ("decoder", "encoder", "encoder-decoder")
 NORMS = ("layernorm", "rmsnorm")
-NORM_PLACEMENTS = ("pre", "post", "sandwich", "deepnorm")
+NORM_PLACEMENTS = ("pre", "post", "sandwich", "deepnorm", "output")
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "swish", "swiglu", "geglu", "geglu_tanh")
 GATED_ACTIVATIONS = ("swiglu", "geglu", "geglu_tanh")
 POSITIONS = ("none", "sinusoidal", "learned", "rotary", "alibi", "relative")
@@ -57,7 +58,7 @@ class ModelConfig:
     n_kv_heads: int = 0                   # fewer than n_heads: several query heads share one key/value head
     norm: str = "layernorm"
     # before each sublayer; after its residual sum; before it and on its output; after a sum in which the stream
-    # counts α times
+    # counts α times; on its output alone
     norm_placement: str = "pre"
     norm_epsilon: float = 1e-5
     activation: str = "gelu"
@@ -67,18 +68,27 @@ class ModelConfig:
     d_rotary: int = 0
     # how the angular frequencies are slowed, for longer texts: see core.model.positional.rotary_frequencies; (): not
     rotary_scaling: tuple[float, ...] = ()
+    # what each pair's angular frequency is divided by, in the place of rotary_scaling (YaRN, LongRoPE); (): not
+    rotary_factors: tuple[float, ...] = ()
+    rotary_gain: float = 1.0              # times what is turned of every query and key (YaRN, LongRoPE)
+    # the base of each block where they differ, rotary_base or another, of which nothing is slowed; 0: the block turns
+    # nothing, and has no positions; (): all have rotary_base
+    block_rotary_bases: tuple[float, ...] = ()
     relative_max_distance: int = 128      # relative biases are shared by all longer distances
     # relative biases are shared by distances of one bucket, and by all blocks (T5); 0: every distance and
     # block has its own
     relative_buckets: int = 0
     mask: str = ""
     window: int = 64                      # keys a query sees under a sliding window, itself included
+    block_masks: tuple[str, ...] = ()     # the mask of each block where they differ; (): all have `mask`
     parallel_residual: bool = False       # attention and feed-forward both read resid_pre
     shared_norm: bool = False             # of a parallel residual: both read it through one and the same norm
     # each query and key is divided by its root mean square, before any rotation (an RMSNorm over d_k)
     qk_norm: bool = False
+    qk_norm_joint: bool = False           # of qk_norm: over the queries, or keys, of all heads together (OLMo 2)
     attention_bias: bool = True
     output_bias: bool = True              # b_O, where attention_bias has biases at all
+    output_bias_alone: bool = False       # b_O without attention_bias (GPT-Neo)
     mlp_bias: bool = True
     norm_bias: bool = True
     tied_embeddings: bool = True          # logits = h_final E^T
@@ -88,8 +98,16 @@ class ModelConfig:
     head_transform: bool = False          # the unembedding reads norm(act(h_final W_H + b_H)) instead of h_final (BERT)
     unembedding_bias: bool = False        # b_U, one number a token added to its logit
     logit_scale: float = 1.0              # times the logits, before b_U
+    # c: a logit u becomes c tanh(u / c), the last step of all (Gemma 2); 0: it stays
+    logit_cap: float = 0.0
+    residual_scale: float = 1.0           # times what every sublayer adds to the stream (Granite)
     score: str = "dot"                    # how a query is matched with a key: q·k, q W_S·k, or v·tanh(q + k)
-    scale_scores: bool = True             # divide q·k, or q W_S·k, by sqrt(d_k)
+    scale_scores: bool = True             # divide q·k, or q W_S·k, by `divisor`
+    score_divisor: float = 0.0            # what scores are divided by, if not sqrt(d_k); 0: sqrt(d_k)
+    score_cap: float = 0.0                # c: a score s becomes c tanh(s / c) before any bias and the mask; 0: it stays
+    # every head has a number to which its softmax gives weight that no token gets: a row of the pattern sums to less
+    # than 1 (gpt-oss)
+    attention_sinks: bool = False
     # of the classification head that reads the first token's final vector; 0: there is none
     n_classes: int = 0
     # the token every sequence ends and, unless begin_of_text is another, begins with; None: the model has
@@ -105,7 +123,9 @@ class ModelConfig:
             "d_v": self.d_v or per_head,
             "d_ff": None if self.d_ff is None else self.d_ff or 4 * self.d_model,
             "n_kv_heads": self.n_kv_heads or self.n_heads,
-            "rotary_scaling": tuple(self.rotary_scaling),      # a list where it was read from JSON
+            # lists where they were read from JSON
+            **{name: tuple(getattr(self, name))
+               for name in ("rotary_scaling", "rotary_factors", "block_rotary_bases", "block_masks")},
             "n_encoder_layers": self.n_encoder_layers or (self.n_layers if self.kind == "encoder-decoder" else 0),
             "mask": self.mask or ("bidirectional" if self.kind == "encoder" else "causal"),
         }
@@ -121,6 +141,8 @@ class ModelConfig:
                 raise ValueError(f"{name} must be a whole number from {least} to {most:,}, not {value!r}.")
         for name, allowed in CHOICES.items():
             check_choice(name, getattr(self, name), allowed)
+        for kind in self.block_masks:
+            check_choice("Each of block_masks", kind, MASKS)
         for name in ("end_of_text", "begin_of_text", "mask_token"):
             token_id = getattr(self, name)
             if token_id is not None and not 0 <= token_id < self.vocab_size:
@@ -143,6 +165,19 @@ class ModelConfig:
             (self.d_rotary > self.d_k, f"d_rotary ({self.d_rotary}) cannot be more than d_k ({self.d_k})."),
             (len(scaling) not in (0, 1, 4) or min(scaling, default=1) <= 0,
              f"rotary_scaling is empty, one number above 0, or four, not {scaling!r}."),
+            (len(self.rotary_factors) not in (0, self.rotary_width // 2) or min(self.rotary_factors, default=1) <= 0,
+             f"rotary_factors is empty or has a number above 0 for each of {self.rotary_width // 2} pairs, not "
+             f"{len(self.rotary_factors)} numbers."),
+            (bool(scaling and self.rotary_factors), "rotary_factors stand in the place of rotary_scaling: give one."),
+            *((len(values) not in (0, self.n_layers), f"{name} is empty or has an entry for each of {self.n_layers} "
+               f"blocks, not {len(values)}.")
+              for name, values in (("block_masks", self.block_masks), ("block_rotary_bases", self.block_rotary_bases))),
+            (min(self.block_rotary_bases, default=0) < 0, "A base of block_rotary_bases is above 0, or 0 for none."),
+            (min(self.score_divisor, self.score_cap, self.logit_cap) < 0 or self.rotary_gain <= 0,
+             "score_divisor, score_cap and logit_cap are at least 0, and rotary_gain is above 0."),
+            (crossed and bool(self.block_masks or self.block_rotary_bases),
+             "block_masks and block_rotary_bases are defined for one stack only, not for an encoder-decoder."),
+            (self.qk_norm_joint and not self.qk_norm, "qk_norm_joint belongs to qk_norm."),
             (self.relative_buckets % 4 > 0,
              f"relative_buckets must be a multiple of 4 (both directions, near and far) or 0, not "
              f"{self.relative_buckets}."),
@@ -171,11 +206,39 @@ class ModelConfig:
         return self.d_rotary or self.d_k
 
     @property
+    def writes_bias(self) -> bool:
+        """Whether attention has b_O."""
+        return self.output_bias_alone or self.attention_bias and self.output_bias
+
+    @property
     def reads_normed(self) -> bool:
-        """Whether each sublayer reads the stream through a norm (pre, sandwich), so that the model needs one more at
-        its end; else each sum is normed (post, DeepNorm).
-        """
+        """Whether each sublayer reads the stream through a norm (pre, sandwich)."""
         return self.norm_placement in ("pre", "sandwich")
+
+    @property
+    def norms_output(self) -> bool:
+        """Whether what each sublayer wrote passes a norm before it is added (sandwich, output)."""
+        return self.norm_placement in ("sandwich", "output")
+
+    @property
+    def norms_sums(self) -> bool:
+        """Whether each sum of the stream and what a sublayer added is normed (post, DeepNorm); a stack of any other
+        model needs a norm at its end.
+        """
+        return self.norm_placement in ("post", "deepnorm")
+
+    @property
+    def divisor(self) -> float:
+        """What q·k is divided by where `scale_scores`: sqrt(d_k), or the model's own number."""
+        return self.score_divisor or math.sqrt(self.d_k)
+
+    def mask_of(self, layer: int) -> str:
+        """The mask of one block."""
+        return self.block_masks[layer] if self.block_masks else self.mask
+
+    def rotary_base_of(self, layer: int) -> float:
+        """The base of one block's rotary positions; 0: the block turns nothing."""
+        return self.block_rotary_bases[layer] if self.block_rotary_bases else self.rotary_base
 
     @property
     def gated(self) -> bool:

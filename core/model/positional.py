@@ -36,9 +36,10 @@ def sinusoidal(n: int, d: int, base: float = 10_000.0) -> Tensor:
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[:, :d]
 
 
-def rotary_frequencies(d: int, base: float = 10_000.0, scaling: tuple[float, ...] = ()) -> Tensor:
+def rotary_frequencies(d: int, base: float = 10_000.0, scaling: tuple[float, ...] = (),
+                       factors: tuple[float, ...] = ()) -> Tensor:
     """(d/2,) float64 ω_j of each pair that rotary positions turn, slowed by `scaling` so that a model reads longer
-    texts than it was first trained on.
+    texts than it was first trained on, or each divided by its own number of `factors`.
 
     (): as `frequencies` has them. (f,): all divided by f (Chen et al. 2023, position interpolation). (f, low, high, n),
     Llama 3's: pairs that turn more than `high` times within the first n positions keep their ω, those that turn less
@@ -48,6 +49,8 @@ def rotary_frequencies(d: int, base: float = 10_000.0, scaling: tuple[float, ...
     [0.5, 0.005]
     """
     omega = frequencies(d, base)
+    if factors:
+        return omega / torch.tensor(factors, dtype=torch.float64)
     if len(scaling) == 4:
         factor, low, high, n = scaling
         turns = omega * n / (2 * math.pi)
@@ -56,22 +59,23 @@ def rotary_frequencies(d: int, base: float = 10_000.0, scaling: tuple[float, ...
     return omega / scaling[0] if scaling else omega
 
 
-def rotary_angles(n: int, d: int, base: float = 10_000.0, *, start: int = 0, scaling: tuple[float, ...] = ()) -> Tensor:
+def rotary_angles(n: int, d: int, base: float = 10_000.0, *, start: int = 0, scaling: tuple[float, ...] = (),
+                  factors: tuple[float, ...] = ()) -> Tensor:
     """(n, d/2) angle in radians, float64, by which pair j of the first d dimensions of a query or key at positions
     start … start + n − 1 is turned: i ω_j. Source: Su et al. 2021.
     """
-    return torch.arange(start, start + n, dtype=torch.float64)[:, None] * rotary_frequencies(d, base, scaling)
+    return torch.arange(start, start + n, dtype=torch.float64)[:, None] * rotary_frequencies(d, base, scaling, factors)
 
 
-def rotate(x: Tensor, angles: Tensor) -> Tensor:
-    """(..., n, d_k) with each pair (x_j, x_{j + d/2}) of its first d dimensions turned by angles (n, d/2); the d_k − d
-    others are left as they are.
+def rotate(x: Tensor, angles: Tensor, gain: float = 1.0) -> Tensor:
+    """(..., n, d_k) with each pair (x_j, x_{j + d/2}) of its first d dimensions turned by angles (n, d/2) and
+    multiplied by `gain`; the d_k − d others are left as they are.
 
     The pair's two members stand half of d apart, as Llama, GPT-NeoX and transformers have them; any fixed pairing
-    gives the same scores up to a relabelling of the columns of W_Q and W_K. Lengths are kept, and q_i · k_j then
-    depends on i − j alone.
+    gives the same scores up to a relabelling of the columns of W_Q and W_K. Lengths are kept (but for the gain), and
+    q_i · k_j then depends on i − j alone.
     """
-    cos, sin = angles.cos().to(x.dtype).to(x.device), angles.sin().to(x.dtype).to(x.device)
+    cos, sin = ((gain * turn).to(x.dtype).to(x.device) for turn in (angles.cos(), angles.sin()))
     d = 2 * angles.shape[-1]
     first, second = x[..., :d].chunk(2, dim=-1)
     return torch.cat([first * cos - second * sin, first * sin + second * cos, x[..., d:]], dim=-1)

@@ -53,15 +53,15 @@ class Encoder(nn.Module):
         super().__init__()
         self.P, self.r = position_parameters(config)
         self.blocks = nn.ModuleList(Block(config, layer) for layer in range(config.n_encoder_layers))
-        self.final_norm = Norm(config) if config.reads_normed else None
+        self.final_norm = None if config.norms_sums else Norm(config)
 
 
 class Transformer(nn.Module):
     """A decoder-only, encoder-only or encoder-decoder transformer.
 
     Parameters: E (|V|, d); P (n_context, d) with learned positions, r (h, relative_buckets) with relative ones that all
-    blocks share; T (n_token_types, d) and embedding_norm where the config has them; blocks[l]; final_norm in a pre-norm
-    or sandwich model; W_H (d, d), b_H and head_norm of a head's transform; W_U (|V|, d) if untied; b_U (|V|,); W_C
+    blocks share; T (n_token_types, d) and embedding_norm where the config has them; blocks[l]; final_norm where no
+    sums are normed; W_H (d, d), b_H and head_norm of a head's transform; W_U (|V|, d) if untied; b_U (|V|,); W_C
     (d, n_classes) and b_C with a classification head. An encoder-decoder's `encoder` has a P or r, blocks and
     final_norm of its own; E is shared.
     A new model's weights are zero: call `initialise`, or load a checkpoint. One model serves many threads at once: no
@@ -77,7 +77,7 @@ class Transformer(nn.Module):
         self.T = parameter(config.n_token_types, d)
         self.embedding_norm = Norm(config) if config.embedding_norm else None
         self.blocks = nn.ModuleList(Block(config, layer, crossed) for layer in range(config.n_layers))
-        self.final_norm = Norm(config) if config.reads_normed else None
+        self.final_norm = None if config.norms_sums else Norm(config)
         self.W_H, self.b_H = parameter(d, d, present=config.head_transform), parameter(d, present=config.head_transform)
         self.head_norm = Norm(config) if config.head_transform else None
         self.W_U = parameter(config.vocab_size, d, present=not config.tied_embeddings)
@@ -147,6 +147,7 @@ class Transformer(nn.Module):
             token_types = None if token_types is None else token_types[..., list(order)]
         self._check(token_ids, intervention)
         settings = self._settings(n, 0, intervention)
+        of_blocks = self._of_blocks(settings, n, 0, intervention)
         encoder = (self._encode_traced(self._checked_source(source_ids), settings)
                    if self.encoder or source_ids is not None else None)
         # the plain run on the reference text, whose means replace outputs
@@ -159,7 +160,7 @@ class Transformer(nn.Module):
         patches, blocks = self._patch_vectors(intervention), []
         for layer, block in enumerate(self.blocks):
             x = self._patched(x, layer, patches)
-            blocks.append(traced(block, x, settings, edits, None if encoder is None else encoder.h_final))
+            blocks.append(traced(block, x, of_blocks[layer], edits, None if encoder is None else encoder.h_final))
             x = blocks[-1].resid_post
         x = self._patched(x, self.config.n_layers, patches)
         h_final = self._final(x, settings)
@@ -191,7 +192,7 @@ class Transformer(nn.Module):
         Each token then goes its way alone, so the vectors may be those of any tokens: the same as a pass in which every
         attn_out is set to zero, at the cost of B tokens.
         """
-        settings = self._settings(1, 0, NOTHING)
+        settings = self._settings(1, 0, NOTHING)        # no block's mask or positions matter to a token alone
         for block in self.blocks:
             x = block(x, settings, lambda X: dict(attn_out=torch.zeros_like(X)), NO_EDITS)["resid_post"]
         return self.logits_of(self._final(x, settings))
@@ -234,8 +235,8 @@ class Transformer(nn.Module):
         settings = self._settings(n, start, NOTHING, dropout)
         x = F.dropout(self._entering(embedding, self._added_positions(n, start, NOTHING),
                                      None if self.T is None else self.T[0], settings), dropout)
-        for block in self.blocks:
-            x = fused(block, x, settings, cache, memory)
+        for block, own in zip(self.blocks, self._of_blocks(settings, n, start, NOTHING)):
+            x = fused(block, x, own, cache, memory)
         return self._final(x[..., -1:, :] if last_only else x, settings)
 
     def _encode_traced(self, source_ids: Tensor, decoder: PassSettings) -> StackTrace:
@@ -282,11 +283,39 @@ class Transformer(nn.Module):
             scale_scores=config.scale_scores if change.scale_scores is None else change.scale_scores,
             score=change.score or config.score, score_seed=change.score_seed, residual=change.residual,
             allowed=allowed, mask=mask, dropout=dropout,
-            angles=positional.rotary_angles(n, config.rotary_width, config.rotary_base, start=start,
-                                            scaling=config.rotary_scaling) if positions == "rotary" else None,
+            angles=self._angles(config.rotary_base, n, start) if positions == "rotary" else None,
             bias=self._score_bias(positions, n, total, stack or self),
             relative=positional.relative_index(n, total, config.relative_max_distance, device=device)
                      if positions == "relative" and not config.relative_buckets else None)
+
+    def _of_blocks(self, settings: PassSettings, n: int, start: int, change: Intervention) -> tuple[PassSettings, ...]:
+        """The settings of each block: those of the pass, with the block's own mask and angles where blocks differ and
+        the intervention asks for no others. Blocks that are alike share theirs.
+        """
+        config = self.config
+        own_masks = bool(config.block_masks) and change.mask is None and change.allowed is None
+        own_bases = bool(config.block_rotary_bases) and change.positions is None
+
+        def own(mask: str | None, base: float | None) -> PassSettings:
+            changes = {}
+            if mask is not None:
+                changes |= dict(mask=mask, allowed=attention.mask(mask, n, start + n, change.window or config.window,
+                                                                  device=self.device))
+            if base is not None:
+                changes |= dict(angles=self._angles(base, n, start) if base else None)
+            return replace(settings, **changes)
+
+        kinds = [(config.mask_of(layer) if own_masks else None, config.rotary_base_of(layer) if own_bases else None)
+                 for layer in range(config.n_layers)]
+        made = {kind: own(*kind) for kind in set(kinds)}
+        return tuple(made[kind] for kind in kinds)
+
+    def _angles(self, base: float, n: int, start: int) -> Tensor:
+        """(n, rotary_width/2) the angles of positions start … start + n − 1; only rotary_base's are slowed."""
+        slowed = base == self.config.rotary_base
+        return positional.rotary_angles(n, self.config.rotary_width, base, start=start,
+                                        scaling=self.config.rotary_scaling if slowed else (),
+                                        factors=self.config.rotary_factors if slowed else ())
 
     def _score_bias(self, positions: str, n: int, total: int, stack: Transformer | Encoder) -> Tensor | None:
         """(h, n, total) what positions add to the scores of all blocks of a stack alike; None where they add nothing,
@@ -327,9 +356,13 @@ class Transformer(nn.Module):
         return (None if self.W_H is None
                 else self.head_norm(activate(self.config.activation, F.linear(h_final, self.W_H.T, self.b_H)), norm))
 
-    def _unembedded(self, h: Tensor) -> Tensor:
+    def uncapped_logits(self, h: Tensor) -> Tensor:
+        """(..., |V|) what vectors (..., d), h_head or else h_final, give before any cap on the logits."""
         logits = h @ self.unembedding.T
         return logits if self.b_U is None else logits + self.b_U
+
+    def _unembedded(self, h: Tensor) -> Tensor:
+        return attention.capped(self.uncapped_logits(h), self.config.logit_cap)
 
     def _added_positions(self, n: int, start: int, change: Intervention,
                          stack: Transformer | Encoder | None = None) -> Tensor | None:

@@ -228,8 +228,8 @@ class Diagram:
         parts = ["attention", *["cross"] * reads_memory, *["mlp"] * (config.d_ff is not None)]
         items.append({"times": page.label("times", n=config.n_encoder_layers if encoder else config.n_layers),
                       "sublayers": [self._sublayer(part, encoder) for part in parts]})
-        if config.reads_normed:
-            items.append(self._norm(not self.base.reads_normed))
+        if not config.norms_sums:
+            items.append(self._norm(self.base.norms_sums))
         if not encoder:
             name = page.label("box_tied" if config.tied_embeddings else "box_untied", size=config.vocab_size)
             items.append(self._box("output", name, 0 if config.tied_embeddings else embedded, "tied_embeddings",
@@ -253,8 +253,8 @@ class Diagram:
         alpha, _ = deepnorm_constants(config, encoder)
         scaled = config.norm_placement == "deepnorm"
         norm, sublayer = self._norm(moved), self._mlp() if part == "mlp" else self._attention(part, encoder)
-        inside = [*[norm] * config.reads_normed, sublayer, *[norm] * (config.norm_placement == "sandwich")]
-        return {"inside": inside, "after": [norm] * (not config.reads_normed), "sum_changed": moved,
+        inside = [*[norm] * config.reads_normed, sublayer, *[norm] * config.norms_output]
+        return {"inside": inside, "after": [norm] * config.norms_sums, "sum_changed": moved,
                 "sum": self.page.label("sum_deepnorm", alpha=f"{alpha:.2f}") if scaled else "",
                 "cross": part == "cross", "cross_at": int(config.reads_normed)}
 

@@ -186,7 +186,7 @@ def _change_question(page: Lesson, run: Run, pair: Compared) -> Question | None:
     config = run.model.config
     if config.score != "dot":
         return None
-    scale = math.sqrt(config.d_k) if config.scale_scores else 1.0
+    scale = config.divisor if config.scale_scores else 1.0
     moved = largest(pair.before.Q @ pair.before.K.T, pair.after.Q @ pair.before.K.T) / scale
     return page.question("roles_change", [page.label(f"roles_change_option_{k}") for k in range(4)],
                          int(np.searchsorted(STEPS, moved, side="right")), scores=readable(moved))

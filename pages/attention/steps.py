@@ -187,7 +187,8 @@ def transforms(weights: Block) -> dict:
 
 def _frequencies(config: ModelConfig) -> list[float]:
     """The angle of each pair of rotary positions at position 1, in radians."""
-    return positional.rotary_frequencies(config.rotary_width, config.rotary_base, config.rotary_scaling).tolist()
+    return positional.rotary_frequencies(config.rotary_width, config.rotary_base, config.rotary_scaling,
+                                         config.rotary_factors).tolist()
 
 
 def words(page: Lesson, config: ModelConfig) -> dict[str, str]:

@@ -114,7 +114,7 @@ def own_words(page: Lesson, run: Run) -> dict[str, str]:
     They are so where it adds no P, scales E, norms its sums or has an unembedding of its own.
     """
     config = run.model.config
-    normed, untied = "" if config.reads_normed else "plain", "" if config.tied_embeddings else "untied"
+    normed, untied = "plain" if config.norms_sums else "", "" if config.tied_embeddings else "untied"
     holds = {"stage_position": "" if run.trace.position is not None else config.positions,
              "stage_embed": "scaled" if config.embedding_scale != 1 else "", "stage_norm": normed, "shape_h": normed}
     holds |= {name: "parallel" if config.parallel_residual else "" for name in ("head_blocks", "stage_feed_forward")}

@@ -161,7 +161,7 @@ def _lines(page: Lesson, run: Run, logit: Contributions, rows: list[dict]) -> li
     return [(page.label("numbers_sum", n=len(rows)), rf"\sum_k c_k = {addends} + \dots = {latex_number(logit.total)}"),
             (page.label("numbers_logit_bias" if bias else "numbers_logit", E=E),
              rf"u_t = {_unembedded(config)} \cdot e_t{bias} = {latex_number(logit.logit)}"),
-            (page.label("numbers_frozen_each" if not config.reads_normed else f"numbers_frozen_{config.norm}", E=E),
+            (page.label("numbers_frozen_each" if config.norm_placement != "pre" else f"numbers_frozen_{config.norm}", E=E),
              _frozen_latex(config))]
 
 
@@ -172,7 +172,7 @@ def _unembedded(config: ModelConfig) -> str:
 
 def _frozen_latex(config: ModelConfig) -> str:
     """The LaTeX of one part's contribution to a logit, with every norm frozen."""
-    if not config.reads_normed:
+    if config.norm_placement != "pre":
         return rf"c_k = \tilde{{p}}_k \cdot e_t , \qquad \sum_k \tilde{{p}}_k = {_unembedded(config)}"
     part = r"p_k - \overline{p_k}" if config.norm == "layernorm" else "p_k"
     return rf"c_k = \left(\alpha \odot \frac{{{part}}}{{\sigma(x)}}\right) \cdot e_t , \qquad \sum_k p_k = x"

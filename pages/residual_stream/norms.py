@@ -210,7 +210,7 @@ def _sum_line(page: Lesson, run: Run, layer: int) -> list[tuple[str, str]]:
     post-norm block, which norms its sums.
     """
     position, block = reader.selection().position, run.trace.blocks[layer]
-    if not run.model.config.reads_normed:
+    if run.model.config.norms_sums:
         return []
 
     def column(vectors: Tensor) -> str:

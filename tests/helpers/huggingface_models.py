@@ -45,6 +45,8 @@ CASES: dict[str, tuple[type, dict]] = {
     "qwen2": (hf.Qwen2Config, GROUPED | dict(tie_word_embeddings=True)),
     "qwen2 with window": (hf.Qwen2Config,
                           GROUPED | dict(use_sliding_window=True, sliding_window=6, max_window_layers=0)),
+    "qwen2 with windows from block 1": (hf.Qwen2Config,
+                                        GROUPED | dict(use_sliding_window=True, sliding_window=6, max_window_layers=1)),
     "qwen3": (hf.Qwen3Config, GROUPED | dict(head_dim=8)),
     "qwen3 tied": (hf.Qwen3Config, GROUPED | dict(head_dim=10, tie_word_embeddings=True, attention_bias=True)),
     "gemma": (hf.GemmaConfig, SIZES | dict(num_key_value_heads=1, head_dim=8)),

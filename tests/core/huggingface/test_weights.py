@@ -187,8 +187,7 @@ def test_a_config_that_cannot_be_had(folder, fields, reason, said):
     ("gpt2", dict(scale_attn_by_inverse_layer_idx=True)), ("opt", dict(word_embed_proj_dim=12)),
     ("phi", dict(qk_layernorm=True)), ("bert", dict(is_decoder=True)),
     ("bert", dict(position_embedding_type="relative_key")),
-    ("qwen2 with window", dict(max_window_layers=1, layer_types="gone")),
-    ("qwen2 with window", dict(layer_types=["full_attention", "sliding_attention"])),
+    ("qwen2 with window", dict(layer_types=["full_attention", "chunked_attention"])),
     ("gemma", dict(use_bidirectional_attention=True)),
     ("t5", dict(feed_forward_proj="gated-relu")), ("roberta", dict(hidden_act="relu"))], ids=str)
 def test_what_our_transformer_does_not_do_is_refused_by_name(name, fields, tmp_path):

@@ -46,11 +46,13 @@ def torchs_attention(ours) -> nn.MultiheadAttention:
 
 
 def joined(x: torch.Tensor, placement: str, alpha: float, norm, out_norm, sublayer) -> torch.Tensor:
-    """x after one sublayer, by the four formulas of the placements."""
+    """x after one sublayer, by the five formulas of the placements."""
     if placement == "pre":
         return x + sublayer(torchs_norm(norm)(x))
     if placement == "sandwich":
         return x + torchs_norm(out_norm)(sublayer(torchs_norm(norm)(x)))
+    if placement == "output":
+        return x + torchs_norm(out_norm)(sublayer(x))
     return torchs_norm(norm)(x * (alpha if placement == "deepnorm" else 1) + sublayer(x))
 
 
