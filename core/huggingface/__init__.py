@@ -29,7 +29,8 @@ import torch
 from core.cost import counting
 from core.huggingface import hub, tokens, weights
 from core.huggingface.errors import PretrainedError, Stopped
-from core.huggingface.families import TITLES, Plan, plan_of
+from core.huggingface.families import TITLES, plan_of
+from core.huggingface.plan import Plan
 from core.huggingface.saving import save_pretrained
 from core.model.config import ModelConfig
 from core.model.tokenizer import Tokenizer

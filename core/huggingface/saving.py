@@ -11,9 +11,10 @@ from tokenizers import processors
 
 from core.huggingface import tokens
 from core.huggingface.errors import PretrainedError
-from core.huggingface.families import Plan, plan_of
+from core.huggingface.families import plan_of
 from core.huggingface.fields import ROTARY_SCALING
 from core.huggingface.hub import CONFIG
+from core.huggingface.plan import Plan
 from core.huggingface.weights import SINGLE
 from core.model.config import ModelConfig
 from core.model.tokenizer import END_OF_TEXT, MASK, Tokenizer

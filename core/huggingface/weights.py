@@ -18,7 +18,7 @@ from torch import Tensor
 
 from core.huggingface.entries import Entry
 from core.huggingface.errors import PretrainedError
-from core.huggingface.families import Plan
+from core.huggingface.plan import Plan
 from core.model.checkpoints import MOST_TOLD, first_problems
 
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"

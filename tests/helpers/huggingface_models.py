@@ -9,21 +9,12 @@ import torch
 import transformers as hf
 from torch import Tensor
 
+from tests.helpers.model_sizes import BERT, GPT2, GROUPED, LLAMA3, N_SOURCE, N_TOKENS, OPT, SIZES, T5
+
+__all__ = ["CASES", "ENCODERS", "N_SOURCE", "N_TOKENS", "hf", "ids", "made", "randomised", "saved"]
+
 hf.logging.set_verbosity_error()
 hf.logging.disable_progress_bar()
-
-N_TOKENS, N_SOURCE = 23, 31
-SIZES = dict(vocab_size=61, hidden_size=24, num_hidden_layers=2, num_attention_heads=4, intermediate_size=40,
-             max_position_embeddings=40)
-GROUPED = SIZES | dict(num_key_value_heads=2)
-GPT2 = dict(vocab_size=61, n_embd=24, n_layer=2, n_head=3, n_positions=40)
-OPT = dict(vocab_size=61, hidden_size=24, num_hidden_layers=2, num_attention_heads=3, ffn_dim=40,
-           max_position_embeddings=40, word_embed_proj_dim=24)
-BERT = SIZES | dict(pad_token_id=0)
-T5 = dict(vocab_size=61, d_model=24, d_kv=8, d_ff=40, num_layers=2, num_decoder_layers=3, num_heads=4,
-          decoder_start_token_id=0, relative_attention_num_buckets=8, relative_attention_max_distance=12)
-LLAMA3 = dict(rope_type="llama3", rope_theta=500.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
-              original_max_position_embeddings=16)
 
 CASES: dict[str, tuple[type, dict]] = {
     "gpt2": (hf.GPT2Config, GPT2),
@@ -61,7 +52,8 @@ CASES: dict[str, tuple[type, dict]] = {
     "t5": (hf.T5Config, T5),
     "t5 v1.1": (hf.T5Config, T5 | dict(feed_forward_proj="gated-gelu", tie_word_embeddings=False)),
 }
-ENCODERS = tuple(name for name in CASES if "bert" in name)
+ENCODER_CONFIGS = (hf.BertConfig, hf.RobertaConfig, hf.DistilBertConfig)
+ENCODERS = tuple(name for name, (config, _) in CASES.items() if config in ENCODER_CONFIGS)
 
 
 def randomised(model: hf.PreTrainedModel, seed: int = 1) -> hf.PreTrainedModel:
@@ -85,7 +77,7 @@ def randomised(model: hf.PreTrainedModel, seed: int = 1) -> hf.PreTrainedModel:
 def made(name: str, **changes) -> hf.PreTrainedModel:
     """The random model of CASES[name]; T5 version 1.1 with an unembedding of its own, as the published ones have."""
     kind, settings = CASES[name]
-    auto = (hf.AutoModelForMaskedLM if name in ENCODERS else hf.AutoModelForSeq2SeqLM if kind is hf.T5Config
+    auto = (hf.AutoModelForMaskedLM if name in ENCODERS else hf.AutoModelForSeq2SeqLM if kind().is_encoder_decoder
             else hf.AutoModelForCausalLM)
     model = auto.from_config(kind(**settings | changes), attn_implementation="eager")
     if name == "t5 v1.1":
