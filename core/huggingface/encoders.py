@@ -1,4 +1,4 @@
-"""Encoders: BERT, RoBERTa, DistilBERT."""
+"""Encoders: BERT, RoBERTa (and XLM-RoBERTa, CamemBERT), DistilBERT."""
 from collections.abc import Collection
 
 from core.huggingface import entries
@@ -55,7 +55,9 @@ def bert(f: Fields, names: Collection[str]) -> Plan:
 
 
 def roberta(f: Fields, names: Collection[str]) -> Plan:
-    """BERT with positions that begin after the padding token's, and a head that always has GELU."""
+    """BERT with positions that begin after the padding token's, and a head that always has GELU; XLM-RoBERTa and
+    CamemBERT are the same.
+    """
     f.refuse(hidden_act="gelu")
     n_first = f.whole("pad_token_id", default=1) + 1
     head = dict(dense="lm_head.dense", norm="lm_head.layer_norm", bias="lm_head.bias", unembedding="lm_head.decoder")
@@ -72,3 +74,4 @@ def distilbert(f: Fields, names: Collection[str]) -> Plan:
 
 
 FAMILIES = (bert, roberta, distilbert)
+SAME = {"xlm-roberta": roberta, "camembert": roberta}      # families that differ in their tokenizers alone

@@ -12,9 +12,11 @@ from core.huggingface.plan import Plan
 
 FAMILIES: dict[str, Callable[[Fields, Collection[str]], Plan]] = {family.__name__: family for family in (
     *decoders.FAMILIES, *encoders.FAMILIES, *encoder_decoders.FAMILIES)}
+FAMILIES |= encoders.SAME
 TITLES = {"gpt2": "GPT-2", "opt": "OPT", "gpt_neox": "GPT-NeoX (Pythia)", "llama": "Llama", "mistral": "Mistral",
           "qwen2": "Qwen2", "qwen3": "Qwen3", "gemma": "Gemma", "phi": "Phi",
-          "bert": "BERT", "roberta": "RoBERTa", "distilbert": "DistilBERT", "t5": "T5"}
+          "bert": "BERT", "roberta": "RoBERTa", "distilbert": "DistilBERT", "t5": "T5",
+          "xlm-roberta": "XLM-RoBERTa", "camembert": "CamemBERT", "mt5": "mT5"}
 
 
 def plan_of(values: dict, names: Collection[str]) -> Plan:
