@@ -1,6 +1,7 @@
 """What families of Hugging Face models have in common: the Plan by which one is read, the settings that most share, and
 the entries of usual blocks.
 """
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ class Plan:
     entries: tuple[Entry, ...]
     prefix: str = ""
     copies: tuple[str, ...] = ()
+    besides: re.Pattern | None = None       # tensors of heads for other tasks, which are not read
 
 
 def config_of(f: Fields, d_ff: str = "intermediate_size", tied: bool = False, **differences) -> ModelConfig:

@@ -19,6 +19,7 @@ from torch import Tensor
 from core.huggingface.entries import Entry
 from core.huggingface.errors import PretrainedError
 from core.huggingface.plan import Plan
+from core.huggingface.task_heads import OTHERS as OTHER_HEADS
 from core.model.checkpoints import MOST_TOLD, first_problems
 
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
@@ -115,8 +116,14 @@ def located(plan: Plan, stored: Mapping[str, Stored]) -> dict[str, Stored]:
                             f"{', '.join(DTYPES.values())}")
     used = {tensor.name for tensor in matched.values()}
     copies = {*plan.copies, *(name.removeprefix(plan.prefix) for name in plan.copies)}
-    problems += [f"{name} has no place in this model" for name, tensor in stored.items()
-                 if tensor.name not in used and name not in copies and not BESIDES.search(name)]
+    unplaced = [name for name, tensor in stored.items() if tensor.name not in used and name not in copies
+                and not BESIDES.search(name) and not (plan.besides and plan.besides.search(name))]
+    if heads := [name for name in unplaced if OTHER_HEADS.search(name)]:
+        raise PretrainedError("architecture",
+                              f"This model was fine-tuned for another task: {heads[0]} is part of a head that gives "
+                              f"texts classes or scores, in the place of its language head, and this program shows "
+                              f"such heads of encoders alone. Choose the model from which it was made.")
+    problems += [f"{name} has no place in this model" for name in unplaced]
     if problems:
         raise PretrainedError("mismatch", f"The weights do not fit config.json: {first_problems(problems)}. Use the "
                                           f"files that were published together.")

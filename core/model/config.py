@@ -13,6 +13,11 @@ GATED_ACTIVATIONS = ("swiglu", "geglu", "geglu_tanh")
 POSITIONS = ("none", "sinusoidal", "learned", "rotary", "alibi", "relative")
 MASKS = ("causal", "bidirectional", "sliding-window")
 SCORES = ("dot", "multiplicative", "additive")
+# What reads the final vectors. language: the logits are of words. Of an encoder that was published without such a head:
+# none at all; of whole texts one of several classes, any number of labels, or one score; a tag for each token; where an
+# answer begins and ends; which of several texts goes on; which tokens were replaced. Of these the first two are read.
+OUTPUT_HEADS = ("language", "none", "classes", "labels", "score", "tags", "answers", "choices", "replaced")
+CLASS_TRANSFORMS = ("", "tanh", "relu", "gelu")
 MOST_LAYERS = 1000          # of one stack: every block is an object of Python, and a thousand million are never made
 MOST = 10**9                # of any other number: torch counts the numbers of a tensor in 64 bits
 # the least and the largest whole number that each of these fields may be
@@ -23,7 +28,8 @@ RANGES = {
     "n_layers": (1, MOST_LAYERS), "n_encoder_layers": (0, MOST_LAYERS),
 }
 CHOICES = {"kind": KINDS, "norm": NORMS, "norm_placement": NORM_PLACEMENTS, "activation": ACTIVATIONS,
-           "positions": POSITIONS, "mask": MASKS, "score": SCORES}
+           "positions": POSITIONS, "mask": MASKS, "score": SCORES,
+           "output_head": OUTPUT_HEADS, "class_transform": CLASS_TRANSFORMS}
 
 
 def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -110,6 +116,11 @@ class ModelConfig:
     attention_sinks: bool = False
     # of the classification head that reads the first token's final vector; 0: there is none
     n_classes: int = 0
+    # the classification head reads act(h W_P + b_P) of that vector h, with this curve; "": h itself
+    class_transform: str = ""
+    class_names: tuple[str, ...] = ()     # of the classes, where they have names of their own
+    # what reads the final vectors; of any other than "language" the logits of words mean nothing
+    output_head: str = "language"
     # the token every sequence ends and, unless begin_of_text is another, begins with; None: the model has
     # no such custom
     end_of_text: int | None = 0
@@ -125,7 +136,7 @@ class ModelConfig:
             "n_kv_heads": self.n_kv_heads or self.n_heads,
             # lists where they were read from JSON
             **{name: tuple(getattr(self, name))
-               for name in ("rotary_scaling", "rotary_factors", "block_rotary_bases", "block_masks")},
+               for name in ("rotary_scaling", "rotary_factors", "block_rotary_bases", "block_masks", "class_names")},
             "n_encoder_layers": self.n_encoder_layers or (self.n_layers if self.kind == "encoder-decoder" else 0),
             "mask": self.mask or ("bidirectional" if self.kind == "encoder" else "causal"),
         }
@@ -187,6 +198,9 @@ class ModelConfig:
             ((self.n_encoder_layers > 0) != crossed,
              f"n_encoder_layers ({self.n_encoder_layers}) belongs to an encoder-decoder, and this is a model of kind "
              f"{self.kind!r}."),
+            (bool(self.class_transform) and not self.n_classes, "class_transform belongs to a classification head."),
+            (len(self.class_names) not in (0, self.n_classes),
+             f"class_names is empty or has a name for each of {self.n_classes} classes, not {len(self.class_names)}."),
             (self.shared_norm and not self.parallel_residual, "shared_norm belongs to a parallel residual."),
             (crossed and (self.embedding_norm or self.n_token_types > 0 or self.head_transform),
              "An embedding norm, token types and a head's transform are defined for one stack only, not for an "

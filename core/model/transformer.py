@@ -27,7 +27,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.model import attention, positional
-from core.model.activation import activate
+from core.model.activation import CURVES, activate
 from core.model.block import NO_EDITS, Block, HeadEdits, KVCache, Norm, PassSettings, fused, parameter, traced
 from core.model.config import ModelConfig
 from core.model.intervention import NOTHING, Intervention
@@ -62,8 +62,8 @@ class Transformer(nn.Module):
     Parameters: E (|V|, d); P (n_context, d) with learned positions, r (h, relative_buckets) with relative ones that all
     blocks share; T (n_token_types, d) and embedding_norm where the config has them; blocks[l]; final_norm where no
     sums are normed; W_H (d, d), b_H and head_norm of a head's transform; W_U (|V|, d) if untied; b_U (|V|,); W_C
-    (d, n_classes) and b_C with a classification head. An encoder-decoder's `encoder` has a P or r, blocks and
-    final_norm of its own; E is shared.
+    (d, n_classes) and b_C with a classification head, and W_P (d, d), b_P where it has a transform. An
+    encoder-decoder's `encoder` has a P or r, blocks and final_norm of its own; E is shared.
     A new model's weights are zero: call `initialise`, or load a checkpoint. One model serves many threads at once: no
     call but `initialise` writes to it.
     """
@@ -82,6 +82,7 @@ class Transformer(nn.Module):
         self.head_norm = Norm(config) if config.head_transform else None
         self.W_U = parameter(config.vocab_size, d, present=not config.tied_embeddings)
         self.b_U = parameter(config.vocab_size, present=config.unembedding_bias)
+        self.W_P, self.b_P = (parameter(*shape, present=bool(config.class_transform)) for shape in ((d, d), (d,)))
         self.W_C, self.b_C = parameter(d, config.n_classes), parameter(config.n_classes)
         self.encoder = Encoder(config) if crossed else None
 
@@ -256,7 +257,13 @@ class Transformer(nn.Module):
                        relative=own.relative)
 
     def _classify(self, h_final: Tensor) -> Tensor | None:
-        return None if self.W_C is None else h_final[..., 0, :] @ self.W_C + self.b_C
+        """(n_classes,) from the first of vectors (N, d); None in a model without a classification head."""
+        if self.W_C is None:
+            return None
+        h = h_final[..., 0, :]
+        if self.W_P is not None:
+            h = CURVES[self.config.class_transform](h @ self.W_P + self.b_P)
+        return h @ self.W_C + self.b_C
 
     def _checked_source(self, source_ids: Tensor | None) -> Tensor:
         if self.encoder is None or source_ids is None:

@@ -14,6 +14,8 @@ CASES: dict[str, tuple[type, dict]] = {
     "mt5": (hf.MT5Config, T5), "mt5 without gate": (hf.MT5Config, T5 | dict(feed_forward_proj="relu", d_kv=6)),
 }
 ENCODER_CONFIGS = (hf.XLMRobertaConfig, hf.CamembertConfig)
+# cases that are tried with heads for other tasks
+TASK_CASES = ("bert", "roberta", "distilbert", "xlm-roberta", "camembert")
 GAINS: dict[str, float] = {}
 OWN_UNEMBEDDING = ("mt5",)      # as the published ones have it, whatever the config says of ties
 

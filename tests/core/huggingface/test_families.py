@@ -10,7 +10,8 @@ import torch.nn.functional as F
 
 from core import huggingface
 from core.analysis.contributions import logit_contributions, logit_lens
-from core.huggingface import PretrainedError, families, hub, preview, save_pretrained, weights
+from core.huggingface import PretrainedError, families, hub, preview, save_pretrained
+from core.huggingface.weights import headers
 from core.model import checkpoints
 from core.model.attention import share_heads
 from core.model.block import KVCache
@@ -150,7 +151,7 @@ def test_the_fast_road_and_the_cache_equal_the_trace(pair):
 
 def their_output_map(theirs, folder, layer):
     """The parameter of theirs that holds W_O of a block, and how to take it apart."""
-    plan = families.plan_of(hub.read_config(folder / hub.CONFIG), weights.headers(folder))
+    plan = families.plan_of(hub.read_config(folder / hub.CONFIG), headers(folder))
     entry = next(entry for entry in plan.entries if entry.ours == (f"blocks.{layer}.W_O",))
     return entry, dict(theirs.named_parameters())[entry.theirs]
 
