@@ -79,7 +79,7 @@ def norm_count(config: ModelConfig) -> int:
     """Norms of d features in the whole model: those of its stacks, one of the embeddings, one of a head's transform.
     """
     return (sum(stack_norms(config, *stack) for stack in stacks(config)) + config.embedding_norm
-            + config.head_transform)
+            + config.head_transform - (not config.first_norm))
 
 
 def parameters_by_part(config: ModelConfig) -> dict[str, int]:
@@ -104,10 +104,10 @@ def parameters_by_part(config: ModelConfig) -> dict[str, int]:
         "mlp": blocks * mlp_parameters(config),
         "norms": gains * (2 if config.norm_bias else 1),
         "biases": attentions * attention_biases(config) + blocks * mlp_biases(config) + config.n_classes
-                  + (config.vocab_size if config.unembedding_bias else 0) + (d if config.head_transform else 0)
-                  + (d if config.class_transform else 0),
+                  + (config.vocab_size if config.unembedding_bias else 0) + (d if config.head_transform and config.head_bias else 0)
+                  + (d if config.classifies_alone else 0),
         "output": (0 if config.tied_embeddings else config.vocab_size * d) + d * config.n_classes
-                  + (d * d if config.head_transform else 0) + (d * d if config.class_transform else 0),
+                  + (d * d if config.head_transform else 0) + (d * d if config.classifies_alone else 0),
     }
 
 
@@ -186,7 +186,7 @@ def products(config: ModelConfig, n_tokens: int, cached: int = 0, n_source: int 
     writing = h * config.d_v * d
     operations = dict.fromkeys(PRODUCTS, 0)
     operations["output"] = 2 * n * d * (config.vocab_size + config.head_transform * d) + 2 * d * (
-        config.n_classes + d * bool(config.class_transform))
+        config.n_classes + d * config.classifies_alone)
 
     def add(blocks: int, length: int, keys: int) -> None:
         operations["qkv"] += blocks * 2 * length * (attention_parameters(config) - writing)

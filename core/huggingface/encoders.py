@@ -1,6 +1,5 @@
 """Encoders: BERT, RoBERTa (and XLM-RoBERTa, CamemBERT), DistilBERT."""
 from collections.abc import Collection
-from dataclasses import replace
 
 from core.huggingface import entries, task_heads
 from core.huggingface.fields import Fields
@@ -35,14 +34,13 @@ def _bert_like(f: Fields, names: Collection[str], base: str, layers: str, block:
         tensors.append(entries.as_is(f"{tables}token_type_embeddings.weight", "T", config.n_token_types, d))
     tensors += task_heads.class_entries(config, classes["dense"], classes["out"])
     if not headed:
-        return replace(finished(config, tensors, base, head["unembedding"]), besides=task_heads.ENCODERS)
+        return finished(config, tensors, base, head["unembedding"], besides=task_heads.ENCODERS)
     own_bias = f"{head['unembedding']}.bias"
     bias = own_bias if own_bias in names and not config.tied_embeddings else head["bias"]
     tensors += [entries.transposed(f"{head['dense']}.weight", "W_H", d, d),
              entries.as_is(f"{head['dense']}.bias", "b_H", d), *entries.norm(config, "head_norm", head["norm"]),
              entries.as_is(bias, "b_U", config.vocab_size)]
-    return replace(finished(config, tensors, base, head["unembedding"], (own_bias, head["bias"])),
-                   besides=task_heads.ENCODERS)
+    return finished(config, tensors, base, head["unembedding"], (own_bias, head["bias"]), task_heads.ENCODERS)
 
 
 def _bert_sizes(f: Fields, n_first: int = 0) -> dict:

@@ -56,12 +56,12 @@ def usual_blocks(config: ModelConfig, theirs: str, names: dict[str, str], gain_o
 
 
 def finished(config: ModelConfig, tensors: list[Entry], prefix: str, unembedding: str,
-              copies: tuple[str, ...] = ()) -> Plan:
+              copies: tuple[str, ...] = (), besides: re.Pattern | None = None) -> Plan:
     """The plan, with the unembedding of an untied model; the file of a tied model may contain it as a copy."""
     if config.tied_embeddings:
-        return Plan(config, tuple(tensors), prefix, (*copies, f"{unembedding}.weight"))
+        return Plan(config, tuple(tensors), prefix, (*copies, f"{unembedding}.weight"), besides)
     return Plan(config, (*tensors, entries.as_is(f"{unembedding}.weight", "W_U", config.vocab_size, config.d_model)),
-                prefix, copies)
+                prefix, copies, besides)
 
 
 SELF_ATTENTION = {part: f"self_attn.{part}_proj" for part in "qkvo"}

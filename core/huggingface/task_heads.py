@@ -11,6 +11,7 @@ from core.model.config import ModelConfig
 
 # tensors of such heads in encoders, and in decoders and encoder-decoders, of which none is read
 ENCODERS = re.compile(r"^(classifier|pre_classifier|qa_outputs|sequence_summary|discriminator_predictions)\.")
+MODERNBERT = re.compile(r"^(classifier|qa_outputs|head)\.")     # whose heads for other tasks keep the transform
 OTHERS = re.compile(r"^(score|classifier|v_head|value_head|qa_outputs|classification_head|multiple_choice_head)\.")
 # what the name of a model's class ends in, as config.json has it -> what its head is for
 TASKS = {"ForSequenceClassification": "classes", "ForTokenClassification": "tags", "ForQuestionAnswering": "answers",
@@ -46,12 +47,15 @@ def class_settings(f: Fields, head: str, curve: str) -> dict:
 
 
 def class_entries(config: ModelConfig, dense: str, out: str) -> list[Entry]:
-    """The tensors of a classifier's head, with the names of its two maps; none in a model without one."""
+    """The tensors of a classifier's head, with the names of its two maps, the first of which may be
+    part of something else; none in a model without one.
+    """
     if not config.n_classes:
         return []
     d, n = config.d_model, config.n_classes
-    return [entries.transposed(f"{dense}.weight", "W_P", d, d), entries.as_is(f"{dense}.bias", "b_P", d),
-            entries.transposed(f"{out}.weight", "W_C", n, d), entries.as_is(f"{out}.bias", "b_C", n)]
+    before = ([entries.transposed(f"{dense}.weight", "W_P", d, d), entries.as_is(f"{dense}.bias", "b_P", d)]
+              if config.classifies_alone else [])
+    return [*before, entries.transposed(f"{out}.weight", "W_C", n, d), entries.as_is(f"{out}.bias", "b_C", n)]
 
 
 def _is_several(f: Fields) -> bool:

@@ -11,13 +11,14 @@ NORM_PLACEMENTS = ("pre", "post", "sandwich", "deepnorm", "output")
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "swish", "swiglu", "geglu", "geglu_tanh")
 GATED_ACTIVATIONS = ("swiglu", "geglu", "geglu_tanh")
 POSITIONS = ("none", "sinusoidal", "learned", "rotary", "alibi", "relative")
-MASKS = ("causal", "bidirectional", "sliding-window")
+MASKS = ("causal", "bidirectional", "sliding-window", "bidirectional-window")
 SCORES = ("dot", "multiplicative", "additive")
 # What reads the final vectors. language: the logits are of words. Of an encoder that was published without such a head:
 # none at all; of whole texts one of several classes, any number of labels, or one score; a tag for each token; where an
 # answer begins and ends; which of several texts goes on; which tokens were replaced. Of these the first two are read.
 OUTPUT_HEADS = ("language", "none", "classes", "labels", "score", "tags", "answers", "choices", "replaced")
-CLASS_TRANSFORMS = ("", "tanh", "relu", "gelu")
+CLASS_TRANSFORMS = ("", "tanh", "relu", "gelu", "head")
+CLASS_POOLINGS = ("first", "mean")
 MOST_LAYERS = 1000          # of one stack: every block is an object of Python, and a thousand million are never made
 MOST = 10**9                # of any other number: torch counts the numbers of a tensor in 64 bits
 # the least and the largest whole number that each of these fields may be
@@ -29,7 +30,8 @@ RANGES = {
 }
 CHOICES = {"kind": KINDS, "norm": NORMS, "norm_placement": NORM_PLACEMENTS, "activation": ACTIVATIONS,
            "positions": POSITIONS, "mask": MASKS, "score": SCORES,
-           "output_head": OUTPUT_HEADS, "class_transform": CLASS_TRANSFORMS}
+           "output_head": OUTPUT_HEADS, "class_transform": CLASS_TRANSFORMS,
+           "class_pooling": CLASS_POOLINGS}
 
 
 def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -85,9 +87,11 @@ class ModelConfig:
     # block has its own
     relative_buckets: int = 0
     mask: str = ""
-    window: int = 64                      # keys a query sees under a sliding window, itself included
+    # keys a query sees under a sliding window, itself included; under a window on both sides as many to each side
+    window: int = 64
     block_masks: tuple[str, ...] = ()     # the mask of each block where they differ; (): all have `mask`
     parallel_residual: bool = False       # attention and feed-forward both read resid_pre
+    first_norm: bool = True               # the first block's attention reads the stream through a norm (ModernBERT: not)
     shared_norm: bool = False             # of a parallel residual: both read it through one and the same norm
     # each query and key is divided by its root mean square, before any rotation (an RMSNorm over d_k)
     qk_norm: bool = False
@@ -102,6 +106,7 @@ class ModelConfig:
     embedding_norm: bool = False          # the sum of embedding and position is normed before the first block
     n_token_types: int = 0                # texts told apart in one sequence (BERT's segments), a learned vector each
     head_transform: bool = False          # the unembedding reads norm(act(h_final W_H + b_H)) instead of h_final (BERT)
+    head_bias: bool = True                # b_H of a head's transform
     unembedding_bias: bool = False        # b_U, one number a token added to its logit
     logit_scale: float = 1.0              # times the logits, before b_U
     # c: a logit u becomes c tanh(u / c), the last step of all (Gemma 2); 0: it stays
@@ -116,7 +121,9 @@ class ModelConfig:
     attention_sinks: bool = False
     # of the classification head that reads the first token's final vector; 0: there is none
     n_classes: int = 0
-    # the classification head reads act(h W_P + b_P) of that vector h, with this curve; "": h itself
+    class_pooling: str = "first"          # or it reads the mean of all tokens' final vectors
+    # the classification head reads act(h W_P + b_P) of that vector h, with this curve; "": h itself; "head": what the
+    # head's transform, of which an encoder's language head is made, makes of it (ModernBERT)
     class_transform: str = ""
     class_names: tuple[str, ...] = ()     # of the classes, where they have names of their own
     # what reads the final vectors; of any other than "language" the logits of words mean nothing
@@ -198,6 +205,10 @@ class ModelConfig:
             ((self.n_encoder_layers > 0) != crossed,
              f"n_encoder_layers ({self.n_encoder_layers}) belongs to an encoder-decoder, and this is a model of kind "
              f"{self.kind!r}."),
+            (not self.first_norm and not (self.reads_normed and self.embedding_norm),
+             "first_norm=False is of blocks that read through a norm, and of a norm of the embeddings in its place."),
+            (self.class_transform == "head" and not self.head_transform,
+             "class_transform='head' belongs to a head's transform."),
             (bool(self.class_transform) and not self.n_classes, "class_transform belongs to a classification head."),
             (len(self.class_names) not in (0, self.n_classes),
              f"class_names is empty or has a name for each of {self.n_classes} classes, not {len(self.class_names)}."),
@@ -253,6 +264,11 @@ class ModelConfig:
     def rotary_base_of(self, layer: int) -> float:
         """The base of one block's rotary positions; 0: the block turns nothing."""
         return self.block_rotary_bases[layer] if self.block_rotary_bases else self.rotary_base
+
+    @property
+    def classifies_alone(self) -> bool:
+        """Whether the classification head has a map of its own before the classes, W_P."""
+        return self.class_transform not in ("", "head")
 
     @property
     def gated(self) -> bool:

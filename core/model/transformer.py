@@ -78,11 +78,12 @@ class Transformer(nn.Module):
         self.embedding_norm = Norm(config) if config.embedding_norm else None
         self.blocks = nn.ModuleList(Block(config, layer, crossed) for layer in range(config.n_layers))
         self.final_norm = None if config.norms_sums else Norm(config)
-        self.W_H, self.b_H = parameter(d, d, present=config.head_transform), parameter(d, present=config.head_transform)
+        self.W_H = parameter(d, d, present=config.head_transform)
+        self.b_H = parameter(d, present=config.head_transform and config.head_bias)
         self.head_norm = Norm(config) if config.head_transform else None
         self.W_U = parameter(config.vocab_size, d, present=not config.tied_embeddings)
         self.b_U = parameter(config.vocab_size, present=config.unembedding_bias)
-        self.W_P, self.b_P = (parameter(*shape, present=bool(config.class_transform)) for shape in ((d, d), (d,)))
+        self.W_P, self.b_P = (parameter(*shape, present=config.classifies_alone) for shape in ((d, d), (d,)))
         self.W_C, self.b_C = parameter(d, config.n_classes), parameter(config.n_classes)
         self.encoder = Encoder(config) if crossed else None
 
@@ -257,11 +258,15 @@ class Transformer(nn.Module):
                        relative=own.relative)
 
     def _classify(self, h_final: Tensor) -> Tensor | None:
-        """(n_classes,) from the first of vectors (N, d); None in a model without a classification head."""
+        """(n_classes,) from the first of vectors (N, d), or their mean; None in a model without a classification
+        head.
+        """
         if self.W_C is None:
             return None
-        h = h_final[..., 0, :]
-        if self.W_P is not None:
+        h = h_final[..., 0, :] if self.config.class_pooling == "first" else h_final.mean(-2)
+        if self.config.class_transform == "head":
+            h = self._transformed(h, self.config.norm)
+        elif self.W_P is not None:
             h = CURVES[self.config.class_transform](h @ self.W_P + self.b_P)
         return h @ self.W_C + self.b_C
 

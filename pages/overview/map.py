@@ -26,9 +26,9 @@ MOST_OPEN = 8         # blocks: of more, the map may open some alone (layout.js)
 ADDING = "attention", "feed_forward"     # the parts of a block, from the top
 HISTORY = "overview_history"
 OPEN = "overview_open"      # in the session: the lesson that a click in the map asks for
-MAP_TEXT = ("title", "title_long", "title_silent", "play", "play_hint", "pause", "back", "forth", "open", "chips", "chip_hint",
-            "actual", "actual_rank", "last", "drawn", "append", "throw", "undo", "masked", "clipped", "bar_hint", "sky",
-            "block")
+MAP_TEXT = ("title", "title_long", "title_silent", "play", "play_hint", "pause", "back", "forth", "open", "chips",
+            "chip_hint", "actual", "actual_rank", "last", "drawn", "append", "throw", "undo", "masked", "clipped",
+            "bar_hint", "sky", "block")
 MAP_PARTS = ("legend_", "head_", "shape_", "sign_", "row_", "name_", "tip_", "stage_")
 LESSONS = {"tokens": "tokens", "E": "embeddings", "P": "positions", "X": "positions", "blocks": "heads",
            "attention": "heads", "stream": "residual_stream", "feed_forward": "residual_stream",
