@@ -16,7 +16,7 @@ from core.app.state import Run, reader
 from core.app.state.run import select, selection
 from core.components.lib.bytes import pack
 from core.components.lib.instrument import instrument
-from core.figures.heads import head_name, product_latex
+from core.figures.heads import head_name, product_latex, scaled_latex
 from core.figures.numbers import bracketed, latex_number, latex_operand, percent, plain_number, probability
 from core.model import attention, positional
 from core.model.block import Block, Norm
@@ -265,11 +265,8 @@ def numbers(page: Lesson, run: Run, block: BlockTrace, steps: Steps, weights: Bl
     lines = [] if simple else _key_lines(page, block, steps, weights, j, selection(run).head)
     lines += [(page.label("numbers_dot", query=code(run.tokens[i]), answering=code(run.tokens[j]), i=i, j=j, n=d_k),
                rf"{symbol} = {' + '.join(terms)} = {latex_operand(product)}")]
-    root = latex_operand(weights.config.divisor) if not simple and weights.config.score_divisor else rf"\sqrt{{{d_k}}}"
-    divided = (rf"\frac{{{latex_operand(product)}}}{{{root}}}" if simple or is_scaled(weights)
-               else latex_operand(product))
-    if steps.cap:
-        divided = rf"{latex_operand(steps.cap)} \tanh\left({divided} / {latex_operand(steps.cap)}\right)"
+    divided = (rf"\frac{{{latex_operand(product)}}}{{\sqrt{{{d_k}}}}}" if simple
+               else scaled_latex(latex_operand(product), weights.config))
     added = f" + {bracketed(latex_operand(steps.bias[j]))}" if bool((steps.bias != 0).any()) else ""
     if divided != latex_operand(product) or added:
         lines.append((page.label("numbers_score"), rf"s_{{{i},{j}}} = {divided}{added} = {latex_operand(score)}"))
@@ -313,13 +310,12 @@ def _softmax_lines(page: Lesson, steps: Steps, i: int, j: int, score: float) -> 
     if not steps.allowed[j]:
         return [(page.label("numbers_masked"),
                  rf"s_{{{i},{j}}} = -\infty \quad\Rightarrow\quad \alpha_{{{i},{j}}} = 0")]
-    e, sink = float(steps.exponentials[j]), 0.0 if steps.sink is None else math.exp(steps.sink - steps.top)
-    total = float(steps.exponentials.sum()) + sink
+    e, total = float(steps.exponentials[j]), float(steps.exponentials.sum()) + steps.sunk
     return ([
         (page.label("numbers_exp", m=plain_number(steps.top, 6)),
          rf"e^{{s - m}} = e^{{{latex_operand(score)} - {bracketed(latex_operand(steps.top))}}} = {latex_operand(e)}"),
-        (page.label("numbers_alpha_sink" if sink else "numbers_alpha", n=int(steps.allowed.sum()),
-                    sink=plain_number(sink, 6)),
+        (page.label("numbers_alpha" if steps.sink is None else "numbers_alpha_sink", n=int(steps.allowed.sum()),
+                    sink=plain_number(steps.sunk, 6)),
          rf"\alpha_{{{i},{j}}} = \frac{{{latex_operand(e)}}}{{{latex_operand(total)}}} = "
          rf"{latex_number(e / total)}")])
 

@@ -224,8 +224,9 @@ def test_a_query_is_normed_as_the_model_norms_it():
 
 
 EVERYTHING = dict(norm="rmsnorm", norm_bias=False, positions="rotary", score_cap=2.0, score_divisor=5.0,
-                  attention_sinks=True, qk_norm=True, qk_norm_joint=True, n_kv_heads=2, block_masks=("causal", "sliding-window"), window=4,
-                  block_rotary_bases=(0.0, 50.0), rotary_factors=(1.0, 4.0), rotary_gain=1.1)
+                  attention_sinks=True, qk_norm=True, qk_norm_joint=True, n_kv_heads=2, window=4,
+                  block_masks=("causal", "sliding-window"), block_rotary_bases=(0.0, 50.0),
+                  rotary_factors=(1.0, 4.0), rotary_gain=1.1)
 
 
 @pytest.mark.parametrize("layer", [0, 1])
