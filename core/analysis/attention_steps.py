@@ -48,10 +48,14 @@ class Steps:
         return torch.where(self.allowed, (self.scores - self.top).exp(), 0.0)
 
     @property
+    def sunk(self) -> float:
+        """e^(s − m) of the sink; 0 without one."""
+        return 0.0 if self.sink is None else math.exp(self.sink - self.top)
+
+    @property
     def weights(self) -> Tensor:
         """(N,) α, which sum to 1, or to less beside a sink."""
-        sink = 0.0 if self.sink is None else math.exp(self.sink - self.top)
-        return self.exponentials / (self.exponentials.sum() + sink)
+        return self.exponentials / (self.exponentials.sum() + self.sunk)
 
     @property
     def output(self) -> Tensor:

@@ -167,6 +167,9 @@ def _with_block(model: Transformer, layer: int, change: Callable[[Block], None])
                 if getattr(block, name) is not None:
                     setattr(block, name,
                             nn.Parameter(getattr(block, name).repeat_interleave(repeats, 0), requires_grad=False))
+            if block.config.qk_norm_joint:      # the mean square over repeated heads is that over the heads
+                repeated = block.k_norm.weight.unflatten(0, (-1, block.config.d_k)).repeat_interleave(repeats, 0)
+                block.k_norm.weight = nn.Parameter(repeated.flatten(), requires_grad=False)
             block.config = replace(block.config, n_kv_heads=block.config.n_heads)
         change(block)
     return changed

@@ -9,6 +9,7 @@ import pandas as pd
 
 from core.figures import style
 from core.figures.channels import quantity
+from core.figures.numbers import latex_operand
 from core.model.config import ModelConfig
 
 ROLES = ("previous_token", "next_token", "own_token", "first_token", "last_token", "induction", "duplicate_token")
@@ -125,6 +126,20 @@ def product_latex(config: ModelConfig, i: int | str, j: int | str) -> str:
     mark = "{}'" if config.positions == "rotary" else r"\hat{{{}}}" if config.qk_norm else "{}"
     weighted = " W_S" if config.score == "multiplicative" else ""
     return rf"{mark.format('q')}_{{{i}}}{weighted} \cdot {mark.format('k')}_{{{j}}}"
+
+
+def scaled_latex(product: str, config: ModelConfig) -> str:
+    """LaTeX of a score from that of its product of query and key: divided by √d_k or the model's own divisor, and
+    capped, where the model does so; before any bias.
+
+    >>> print(scaled_latex("6", ModelConfig(vocab_size=2, d_model=4, n_layers=1, n_heads=1, n_context=2)))
+    \\frac{6}{\\sqrt{4}}
+    """
+    if config.scale_scores and config.score != "additive":
+        root = latex_operand(config.score_divisor) if config.score_divisor else rf"\sqrt{{{config.d_k}}}"
+        product = rf"\frac{{{product}}}{{{root}}}"
+    cap = latex_operand(config.score_cap)
+    return rf"{cap} \tanh\left({product} / {cap}\right)" if config.score_cap else product
 
 
 def named_points(x: np.ndarray, y: np.ndarray, chosen: np.ndarray) -> np.ndarray:

@@ -10,6 +10,8 @@ import math
 import torch
 from torch import Tensor
 
+from core.model.config import ModelConfig
+
 Device = torch.device | str | None
 
 
@@ -57,6 +59,15 @@ def rotary_frequencies(d: int, base: float = 10_000.0, scaling: tuple[float, ...
         kept = ((turns - low) / (high - low)).clamp(0, 1)
         return kept * omega + (1 - kept) * omega / factor
     return omega / scaling[0] if scaling else omega
+
+
+def block_frequencies(config: ModelConfig, layer: int) -> Tensor:
+    """(rotary_width/2,) float64 ω_j of one block of a model with rotary positions: those of its own base, slowed where
+    that is the model's. Raises ValueError for a block that turns nothing.
+    """
+    base, slowed = config.rotary_base_of(layer), config.rotary_base_of(layer) == config.rotary_base
+    return rotary_frequencies(config.rotary_width, base, config.rotary_scaling if slowed else (),
+                              config.rotary_factors if slowed else ())
 
 
 def rotary_angles(n: int, d: int, base: float = 10_000.0, *, start: int = 0, scaling: tuple[float, ...] = (),

@@ -67,7 +67,8 @@ class Panel:
 def predict(page: Lesson, run: Run) -> Prediction | None:
     """How many tokens would look mostly at themselves with one vector for both."""
     n = len(run.token_ids)
-    if read("roles_part") != "symmetric" or n < LEAST_TOKENS or 8 * run.model.n_parameters > MOST_DOUBLE:
+    if (read("roles_part") != "symmetric" or n < LEAST_TOKENS or 8 * run.model.n_parameters > MOST_DOUBLE
+            or run.model.config.qk_norm_joint):
         return None
     chosen = selection(run)
     head = (chosen.layer, chosen.head)
@@ -98,6 +99,8 @@ def draw(page: Lesson, run: Run) -> Reading:
             choice(page, "roles_values")
         else:
             own_seed(page, "roles_seed", page.label("roles_seed_help"))
+    if part == "symmetric" and run.model.config.qk_norm_joint:
+        return cannot(page.label("roles_joint_norm"))
     if part == "symmetric":
         return one_vector.draw(page, run)
     if part == "product":

@@ -12,7 +12,7 @@ from core.model.trace import BlockTrace
 from core.sheets import attention_by_hand
 
 PREFIX = "attention_"
-STAGES = ("x", "qkv", "norm", "turn", "dot", "scale", "bias", "mask", "softmax", "sum", "write", "matrix")
+STAGES = ("x", "qkv", "norm", "turn", "dot", "scale", "cap", "bias", "mask", "softmax", "sum", "write", "matrix")
 SETTINGS = Settings("attention", {
     "view": view_setting("attention"),
     "step": Setting("x", options=STAGES),

@@ -10,9 +10,9 @@ import { decimals } from "../../core/components/lib/numbers.js";
 import { showTip } from "../../core/components/lib/pattern.js";
 import { pageFoot } from "../../core/components/lib/theme.js";
 import { mounted, roomBelow } from "../../core/components/lib/view.js";
-import { levelsOf, meanSquare, numbersOf, product } from "./steps_work.js";
+import { levelsOf, numbersOf, product } from "./steps_work.js";
 
-const NUMBERS = ["dot", "scale", "bias", "mask", "softmax"];
+const NUMBERS = ["dot", "scale", "cap", "bias", "mask", "softmax"];
 const MEANING = { X: "residual", q: "query", k: "key", v: "value", av: "value", out: "value", written: "attention" };
 const BOLD_FRAMES = ["q", "out", "written"];
 
@@ -268,6 +268,7 @@ class Steps extends Instrument {
     if (simple) return labels[this.ofVariant(`head_${name}`)];
     if (name === "k" && level !== "qkv")
       return labels[level === "norm" ? "head_normed" : this.weighted ? "head_weighted" : "head_turned"];
+    if (name === "scale" && this.ownDivisor) return `÷ ${this.rootSign}`;
     return name === "dot" && this.score === "additive" ? labels.head_additive : labels[`head_${name}`];
   }
 
@@ -382,7 +383,8 @@ class Steps extends Instrument {
       this.strip(column, places.written, this.written, reaches.written, "written", shown);
     }
     this.font(11, true, true);
-    if (columns.softmax && this.open("softmax")) this.number(`${labels.sum_is} 1`, columns.softmax, places.out);
+    if (columns.softmax && this.open("softmax"))
+      this.number(`${labels.sum_is} ${this.sinkExp ? decimals(1 - this.sinkAlpha) : 1}`, columns.softmax, places.out);
     this.strip(columns.av, places.out, this.out, reaches.av, "out", open);
   }
 
@@ -455,7 +457,8 @@ class Steps extends Instrument {
       k: [this.component("k", j, c), item?.k[c]], v: [`v_{${j},${c}}`, item?.V[c]],
       sum: item ? [`α_{${i},${j}} v_{${j},${c}}`, item.AV[c]] : [`o_{${i},${c}}`, this.out[c]],
       write: [`(o W_{O})_{${c}}`, this.written?.[c]], dot: [dotted, item?.dot],
-      scale: [`${dotted} / ${this.rootSign}`, item?.scale], bias: [`b_{${i},${j}}`, item?.bias],
+      scale: [`${dotted} / ${this.rootSign}`, item?.scale], cap: [`s_{${i},${j}}`, item?.cap],
+      bias: [`b_{${i},${j}}`, item?.bias],
       mask: [`s_{${i},${j}}`, item?.seen ? item.score : -Infinity], softmax: [`α_{${i},${j}}`, item?.alpha],
     }[kind];
     return `${symbol} = ${decimals(value)}`;
@@ -468,7 +471,10 @@ class Steps extends Instrument {
   }
 
   /** The root that divides a product, by its symbol. */
-  get rootSign() { return this.simple ? "√d" : "√d_k"; }
+  get rootSign() { return this.simple ? "√d" : this.ownDivisor ? decimals(this.data.divisor, 6) : "√d_k"; }
+
+  /** Whether this model divides its products by a number of its own. */
+  get ownDivisor() { return Math.abs(this.data.divisor / Math.sqrt(this.sizes.d_k) - 1) > 1e-9; }
 
   /** The mark of the vectors that the scores are made of. */
   get mark() { return MARKS[this.levels.turn && !this.weighted ? "turn" : this.levels.norm ? "norm" : "qkv"]; }
@@ -500,7 +506,8 @@ class Steps extends Instrument {
   say() {
     const { labels, step, picked, items, rest, restAlpha } = this, seen = items.filter((item) => item.seen).length;
     const values = { ...this.sizes, i: this.chosen.position, j: picked.j, query: this.tokens[this.i], key: picked.token,
-      n: this.at + 1, all: this.stages.length, alpha: decimals(picked.alpha), score: decimals(picked.score), seen,
+      n: this.at + 1, all: this.stages.length, alpha: decimals(picked.alpha), divisor: decimals(this.data.divisor, 6),
+      cap: decimals(this.data.cap, 6), sink: decimals(this.sinkAlpha), score: decimals(picked.score), seen,
       masked: items.length - seen };
     const template = labels[this.sentenceOf(step, values.masked)] ?? labels[`say_${step}`];
     this.sentence(this.title, `${labels.count} ${template}`, values);
@@ -518,6 +525,8 @@ class Steps extends Instrument {
   sentenceOf(step, masked) {
     if (step === "mask" && !masked) return "say_mask_none";
     if (this.simple) return this.ofVariant(`say_${step}`);
+    if (step === "scale" && this.ownDivisor) return "say_scale_own";
+    if (step === "softmax" && this.sinkExp) return "say_softmax_sink";
     if (step === "dot" && this.score === "additive") return "say_additive";
     return step === "turn" && this.weighted ? "say_weighted" : `say_${step}`;
   }
@@ -547,7 +556,8 @@ class Steps extends Instrument {
       k: () => (altered ? this.alteredDetail("k", item.j, key, at)
         : this.projected("k", item.X, item.j, key("qkv"), at)),
       v: () => this.projected("v", item.X, item.j, item.V, at),
-      dot: () => this.dotDetail(item), scale: () => this.scaleDetail(item), bias: () => this.biasDetail(item),
+      dot: () => this.dotDetail(item), scale: () => this.scaleDetail(item),
+      cap: () => this.capDetail(item), bias: () => this.biasDetail(item),
       mask: () => this.maskDetail(item), softmax: () => this.softmaxDetail(item), sum: () => this.sumDetail(at),
       write: () => this.writtenDetail(at),
     };
@@ -593,14 +603,23 @@ class Steps extends Instrument {
   }
 
   scaleDetail(item) {
+    if (!this.simple && this.ownDivisor) {
+      const quotient = `${this.dotSymbol(item.j)} / ${this.rootSign} = ${decimals(item.dot, 6)} / ${this.rootSign}`;
+      return this.formula(`${quotient} = ${decimals(item.scale)}`, this.labels.scale_own_says);
+    }
     const n = this.sizes[this.simple ? "d" : "d_k"], dot = decimals(item.dot, 6), root = decimals(Math.sqrt(n), 6);
     const left = `${this.dotSymbol(item.j)} / ${this.rootSign}`;
     this.formula(`${left} = ${dot} / √${n} = ${dot} / ${root} = ${decimals(item.scale)}`,
       this.labels[this.ofVariant("scale_says")]);
   }
 
-  biasDetail({ j, scale, bias, score }) {
-    const sum = `${decimals(scale, 6)} + (${decimals(bias, 6)}) = ${decimals(score)}`;
+  capDetail({ j, scale, cap }) {
+    const most = decimals(this.data.cap, 6), left = `s_{${this.chosen.position},${j}} = ${most}`;
+    this.formula(`${left} tanh(${decimals(scale, 6)} / ${most}) = ${decimals(cap)}`, this.labels.cap_says);
+  }
+
+  biasDetail({ j, cap, bias, score }) {
+    const sum = `${decimals(cap, 6)} + (${decimals(bias, 6)}) = ${decimals(score)}`;
     this.formula(`s_{${this.chosen.position},${j}} = ${sum}`, this.labels.bias_says);
   }
 
@@ -649,11 +668,12 @@ class Steps extends Instrument {
 
   /** A component over the root mean square of its vector, times its gain; then the sum of squares. */
   normedDetail(name, row, input, output, c) {
-    const { norm: { epsilon }, sizes: { d_k }, data } = this, gain = data[`${name}_gain`][c];
-    const squares = product(input, input), rms = Math.sqrt(meanSquare(input) + epsilon);
+    const { norm: { epsilon, joint }, sizes: { d_k }, data } = this, gain = data[`${name}_gain`][c];
+    const squares = product(input, input), rms = data[`${name}_rms`][name === "q" ? 0 : this.picked.r];
     const shown = `${decimals(gain, 6)} · ${decimals(input[c], 6)} / ${decimals(rms, 6)} = ${decimals(output[c])}`;
     this.formula(`${this.component(name, row, c)} = g_{${c}} ${name}_{${row},${c}} / rms = ${shown}`,
-      this.labels.norm_says);
+      this.labels[joint ? "norm_joint_says" : "norm_says"]);
+    if (joint) return;
     this.terms(`rms^{2} = Σ_a ${name}_{${row},a}^{2} / d_k + ε`, input, input, [name, name],
       [MEANING[name], MEANING[name]], `= ${decimals(squares, 6)} / ${d_k} + ${epsilon} = ${decimals(rms * rms, 6)}`);
   }
@@ -665,21 +685,24 @@ class Steps extends Instrument {
     const symbol = (at) => this.component(name, row, at, this.levels.norm ? "norm" : "qkv");
     if (c >= 2 * half) return this.formula(`${left} = ${symbol(c)} = ${decimals(output[c])}`, labels.turn_left);
     const pair = c % half, angle = row * angles[pair];
-    const [a, b, cos, sin] = [input[pair], input[pair + half], Math.cos(angle), Math.sin(angle)]
+    const gain = this.data.turn_gain, longer = gain === 1 ? "" : ` ${labels.turn_gain}`;
+    const [a, b, cos, sin] = [input[pair], input[pair + half], gain * Math.cos(angle), gain * Math.sin(angle)]
       .map((value) => decimals(value, 6));
     const turn = c < half
       ? `${symbol(pair)} cos θ − ${symbol(pair + half)} sin θ = ${a} · ${cos} − (${b} · ${sin})`
       : `${symbol(pair)} sin θ + ${symbol(pair + half)} cos θ = ${a} · ${sin} + ${b} · ${cos}`;
     this.formula(`${left} = ${turn} = ${decimals(output[c])}`,
-      fill(labels.turn_says, { name, j: row, omega: decimals(angles[pair], 6), angle: decimals(angle, 6), half }));
+      fill(labels.turn_says + longer,
+        { name, j: row, omega: decimals(angles[pair], 6), angle: decimals(angle, 6), half, gain: decimals(gain, 6) }));
   }
 
   softmaxDetail(item) {
-    const { restAlpha, total, rest } = this, seen = this.items.filter((key) => key.seen);
+    const { restAlpha, sinkExp, total, rest, labels } = this, seen = this.items.filter((key) => key.seen);
     const quotient = `${decimals(item.exp, 6)} / ${decimals(total, 6)} = ${decimals(item.alpha)}`;
     const symbol = `α_{${this.chosen.position},${item.j}}`, top = decimals(this.top, 6);
     this.formula(`${symbol} = e^{s − m} / Σ = ${quotient}   (m = ${top})`);
     const outside = restAlpha ? [[rest.name, "…", decimals(restAlpha * total), decimals(restAlpha)]] : [];
+    if (sinkExp) outside.push([labels.sink, decimals(this.data.sink), decimals(sinkExp), decimals(this.sinkAlpha)]);
     const rows = seen.map(({ j, score, exp, alpha }) => [j, decimals(score), decimals(exp), decimals(alpha)]);
     this.table(["j", "s", "e^(s−m)", "α"], [...outside, ...rows], [],
       item.seen ? outside.length + seen.indexOf(item) : -1);
@@ -700,8 +723,10 @@ class Steps extends Instrument {
       matrix(labels.pattern, [n, n], pattern, m, [tall, tall], "accent", { framed, shares: true }), labels.times,
       matrix("V", [n, d_v], data.V, d_v, [wide, tall], "value"), "=",
       matrix(labels.heads, [n, d_v], data.O, d_v, [wide, tall], "value", { framed })];
-    const form = this.score === "additive" ? "matrix_additive" : this.scaled ? "matrix_form" : "matrix_unscaled";
-    const formula = fill(labels[form], { bias: this.stages.includes("bias") ? " + bias" : "" });
+    const form = this.score === "additive" ? "matrix_additive" : this.sinkExp || data.cap ? "matrix_scores"
+      : this.scaled ? "matrix_form" : "matrix_unscaled";
+    const root = this.ownDivisor ? this.rootSign : "√dₖ", bias = this.stages.includes("bias") ? " + bias" : "";
+    const formula = fill(labels[form], { root, bias });
     this.formula(`${formula}   ${fill(labels.matrix_drawn, { first: items[0].j, last: items.at(-1).j })}`);
     const line = make("div", "matrices", this.detail);
     for (const part of parts) {

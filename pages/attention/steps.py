@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pandas as pd
+from torch import Tensor
 
 from core.analysis.arrays import to_numpy
 from core.analysis.attention_steps import Steps, head_steps, is_scaled, simple_steps
@@ -15,10 +16,10 @@ from core.app.state import Run, reader
 from core.app.state.run import select, selection
 from core.components.lib.bytes import pack
 from core.components.lib.instrument import instrument
-from core.figures.heads import head_name, product_latex
+from core.figures.heads import head_name, product_latex, scaled_latex
 from core.figures.numbers import bracketed, latex_number, latex_operand, percent, plain_number, probability
 from core.model import attention, positional
-from core.model.block import Block
+from core.model.block import Block, Norm
 from core.model.config import ModelConfig
 from core.model.trace import BlockTrace
 from pages.attention import weights_route
@@ -122,12 +123,19 @@ def picked_key(steps: Steps, keys: range, query: int) -> int:
 def stages(weights: Block, variant: str) -> list[str]:
     """The names of the steps that this model's attention has, or those of the simple variant, in their order."""
     config = weights.config
-    absent = {"mask": config.mask == "bidirectional"}
+    absent = {"mask": config.mask_of(weights.layer) == "bidirectional"}
     if variant == "simple":
         return [stage for stage in ("x", "dot", "scale", "mask", "softmax", "sum") if not absent.get(stage)]
-    absent |= {"norm": weights.q_norm is None, "turn": config.positions != "rotary" and weights.W_S is None,
-               "scale": not is_scaled(weights), "bias": config.positions not in ("alibi", "relative")}
+    absent |= {"norm": weights.q_norm is None, "turn": not turns(weights) and weights.W_S is None,
+               "scale": not is_scaled(weights), "cap": not config.score_cap,
+               "bias": config.positions not in ("alibi", "relative")}
     return [stage for stage in STAGES if not absent.get(stage)]
+
+
+def turns(weights: Block) -> bool:
+    """Whether this block turns its queries and keys by rotary positions."""
+    config = weights.config
+    return config.positions == "rotary" and config.rotary_base_of(weights.layer) > 0
 
 
 def _outside(steps: Steps, keys: range) -> tuple[dict, np.ndarray]:
@@ -147,14 +155,16 @@ def _message(page: Lesson, run: Run, both: dict[str, Steps], keys: range) -> tup
     arrays |= {f"rest_{name}": carried.astype(np.float32) for name, (_, carried) in rest.items()}
     header = {
         "guess": guess_of(page, "steps", run, state_of(run)), "you": page.frame_words.label("before_mine"),
-        "labels": words(page, config), "present": reader.present(), "settings": {name: read(name) for name in KEPT},
+        "labels": words(page, config, chosen.layer), "present": reader.present(),
+        "settings": {name: read(name) for name in KEPT},
         "chosen": {name: getattr(chosen, name) for name in ("layer", "head", "position")},
         "options": {"layer": list(map(str, range(config.n_layers))), "head": list(map(str, range(config.n_heads))),
                     "position": [f"{i} {token}" for i, token in enumerate(run.tokens)]},
         "variantNames": list(both), "stageNames": {name: stages(weights, name) for name in both},
         "window": list(keys), "tokens": [run.tokens[j] for j in keys],
         "sizes": {"n": n, "d": config.d_model, "d_k": config.d_k, "d_v": config.d_v},
-        "score": config.score, "scaled": is_scaled(weights), **transforms(weights),
+        "score": config.score, "scaled": is_scaled(weights), "sink": both["head"].sink,
+        **transforms(weights),
         "path": addresses.live(weights_route.NAME), "question": weights_route.question(run, chosen.layer, chosen.head),
         "rest": {name: outside for name, (outside, _) in rest.items()}
                 | {"count": n - len(keys), "name": rest_name(n, keys)},
@@ -167,35 +177,56 @@ def vectors(block: BlockTrace, weights: Block, full: Steps, head: int, query: in
     """The vectors behind the numbers of a window, float32: its keys and the query as they leave the projections (q_raw,
     K_raw) and as they enter the scores (q, K).
     """
-    shared, rows = head // (weights.config.n_heads // weights.config.n_kv_heads), slice(keys.start, keys.stop)
+    config, rows = weights.config, slice(keys.start, keys.stop)
+    shared = head // (config.n_heads // config.n_kv_heads)
     matrices = {"X": block.X[rows], "stream": block.resid_pre[rows], "q_raw": block.Q[head, query],
                 "K_raw": block.K[shared, rows], "q": full.q, "K": full.K[rows], "V": block.V[shared, rows],
                 "bias": full.bias[rows], "written": full.written, "allowed": block.allowed[rows, rows],
                 "Q": block.Q_rotated[head, rows], "A": block.pattern[head, rows, rows], "O": block.head_out[head, rows]}
     matrices |= {} if weights.v_S is None else {"v_S": weights.v_S[head]}
-    matrices |= {} if weights.q_norm is None else {"q_gain": weights.q_norm.weight, "k_gain": weights.k_norm.weight}
+    if weights.q_norm is not None:
+        for name, norm, x, own, at in (("q", weights.q_norm, block.Q, head, [query]),
+                                       ("k", weights.k_norm, block.K, shared, list(keys))):
+            matrices |= {f"{name}_gain": gains(norm, config, own),
+                         f"{name}_rms": root_mean_squares(x, norm, config, own)[at]}
     return {name: matrix.detach().float().cpu().numpy() for name, matrix in matrices.items()}
 
 
-def transforms(weights: Block) -> dict:
-    """The parameters that turn q_raw and K_raw into q and K: ε of the norm of queries and keys (None: there is none),
-    and the angle of each rotated pair at position 1.
+def gains(norm: Norm, config: ModelConfig, head: int) -> Tensor:
+    """(d_k,) the gains of one head's queries or keys, of which a joint norm has its own for each head."""
+    return norm.weight.unflatten(0, (-1, config.d_k))[head if config.qk_norm_joint else 0]
+
+
+def root_mean_squares(x: Tensor, norm: Norm, config: ModelConfig, head: int) -> Tensor:
+    """(N,) float64: what one head's queries or keys x (h, N, d_k) are divided by, ε included: each vector's own root
+    mean square, or that of all heads of its token together.
     """
-    return {"norm": None if weights.q_norm is None else {"epsilon": weights.q_norm.epsilon},
-            "angles": _frequencies(weights.config) if weights.config.positions == "rotary" else []}
+    squares = x.double().square().mean(-1)
+    return ((squares.mean(0) if config.qk_norm_joint else squares[head]) + norm.epsilon).sqrt()
 
 
-def _frequencies(config: ModelConfig) -> list[float]:
-    """The angle of each pair of rotary positions at position 1, in radians."""
-    return positional.rotary_frequencies(config.rotary_width, config.rotary_base, config.rotary_scaling,
-                                         config.rotary_factors).tolist()
+def transforms(weights: Block) -> dict:
+    """The parameters that turn q_raw and K_raw into q and K, and products into scores: ε of the norm of queries and
+    keys (None: there is none), the angle of each rotated pair at position 1 and what its turn is multiplied by, the
+    divisor of the products, and the cap (0: none).
+    """
+    config = weights.config
+    return {"norm": None if weights.q_norm is None else {"epsilon": weights.q_norm.epsilon,
+                                                         "joint": config.qk_norm_joint},
+            "angles": _frequencies(weights) if turns(weights) else [], "turn_gain": config.rotary_gain,
+            "divisor": config.divisor, "cap": config.score_cap}
 
 
-def words(page: Lesson, config: ModelConfig) -> dict[str, str]:
-    """The component's labels; a label with a suffix that holds for this model replaces the usual one."""
+def _frequencies(weights: Block) -> list[float]:
+    """The angle of each pair of this block's rotary positions at position 1, in radians."""
+    return positional.block_frequencies(weights.config, weights.layer).tolist()
+
+
+def words(page: Lesson, config: ModelConfig, layer: int) -> dict[str, str]:
+    """The component's labels for one block; a label with a suffix that holds for this model replaces the usual one."""
     labels, group = page.labels("steps"), config.n_heads // config.n_kv_heads
-    holds = {"bare": not config.attention_bias, "stream": not config.reads_normed,
-             "part": config.rotary_width < config.d_k, "window": config.mask == "sliding-window"}
+    holds = {"bare": not config.attention_bias, "stream": not config.reads_normed, "joint": config.qk_norm_joint,
+             "part": config.rotary_width < config.d_k, "window": config.mask_of(layer) == "sliding-window"}
     for name in filter(holds.get, holds):
         labels |= {key.removesuffix(f"_{name}"): text for key, text in labels.items() if key.endswith(f"_{name}")}
     if group > 1:
@@ -234,8 +265,8 @@ def numbers(page: Lesson, run: Run, block: BlockTrace, steps: Steps, weights: Bl
     lines = [] if simple else _key_lines(page, block, steps, weights, j, selection(run).head)
     lines += [(page.label("numbers_dot", query=code(run.tokens[i]), answering=code(run.tokens[j]), i=i, j=j, n=d_k),
                rf"{symbol} = {' + '.join(terms)} = {latex_operand(product)}")]
-    divided = (rf"\frac{{{latex_operand(product)}}}{{\sqrt{{{d_k}}}}}" if simple or is_scaled(weights)
-               else latex_operand(product))
+    divided = (rf"\frac{{{latex_operand(product)}}}{{\sqrt{{{d_k}}}}}" if simple
+               else scaled_latex(latex_operand(product), weights.config))
     added = f" + {bracketed(latex_operand(steps.bias[j]))}" if bool((steps.bias != 0).any()) else ""
     if divided != latex_operand(product) or added:
         lines.append((page.label("numbers_score"), rf"s_{{{i},{j}}} = {divided}{added} = {latex_operand(score)}"))
@@ -250,21 +281,27 @@ def _key_lines(page: Lesson, block: BlockTrace, steps: Steps, weights: Block, j:
     config, c = weights.config, read("component") % len(steps.q)
     k, lines = to_numpy(block.K[head // (config.n_heads // config.n_kv_heads), j]), []
     if weights.k_norm is not None:
-        gain, rms = to_numpy(weights.k_norm.weight), math.sqrt(float(k @ k) / len(k) + weights.k_norm.epsilon)
+        shared = head // (config.n_heads // config.n_kv_heads)
+        gain = to_numpy(gains(weights.k_norm, config, shared))
+        rms = float(root_mean_squares(block.K, weights.k_norm, config, shared)[j])
         normed = k / rms * gain
-        lines.append((page.label("numbers_norm", j=j, n=len(k), rms=plain_number(rms, 6)),
+        lines.append((page.label("numbers_norm_joint" if config.qk_norm_joint else "numbers_norm", j=j, n=len(k),
+                                 rms=plain_number(rms, 6)),
                       rf"\hat{{k}}_{{{j},{c}}} = \frac{{{latex_operand(k[c])}}}{{{latex_operand(rms)}}} \cdot "
                       rf"{bracketed(latex_operand(gain[c]))} = {latex_number(normed[c])}"))
         k = normed
     half = config.rotary_width // 2
-    if config.positions == "rotary" and c < 2 * half:
+    if turns(weights) and c < 2 * half:
         mate, place = (c + half, "first") if c < half else (c - half, "second")
-        angle = j * _frequencies(config)[c % half]
+        angle = j * _frequencies(weights)[c % half]
         a, b = k[c], -k[mate] if c < half else k[mate]
-        cos, sin = math.cos(angle), math.sin(angle)
+        cos, sin = config.rotary_gain * math.cos(angle), config.rotary_gain * math.sin(angle)
         terms = [rf"{bracketed(latex_operand(value))} \cdot {bracketed(latex_operand(factor))}"
                  for value, factor in ((a, cos), (b, sin))]
-        lines.append((page.label(f"numbers_turn_{place}", j=j, c=c, other=mate, angle=plain_number(angle, 6)),
+        name = page.label(f"numbers_turn_{place}", j=j, c=c, other=mate, angle=plain_number(angle, 6))
+        if config.rotary_gain != 1:
+            name += ". " + page.label("numbers_turn_gain", gain=plain_number(config.rotary_gain, 6))
+        lines.append((name,
                       rf"k'_{{{j},{c}}} = {' + '.join(terms)} = {latex_number(a * cos + b * sin)}"))
     return lines
 
@@ -273,11 +310,12 @@ def _softmax_lines(page: Lesson, steps: Steps, i: int, j: int, score: float) -> 
     if not steps.allowed[j]:
         return [(page.label("numbers_masked"),
                  rf"s_{{{i},{j}}} = -\infty \quad\Rightarrow\quad \alpha_{{{i},{j}}} = 0")]
-    e, total = float(steps.exponentials[j]), float(steps.exponentials.sum())
+    e, total = float(steps.exponentials[j]), float(steps.exponentials.sum()) + steps.sunk
     return ([
         (page.label("numbers_exp", m=plain_number(steps.top, 6)),
          rf"e^{{s - m}} = e^{{{latex_operand(score)} - {bracketed(latex_operand(steps.top))}}} = {latex_operand(e)}"),
-        (page.label("numbers_alpha", n=int(steps.allowed.sum())),
+        (page.label("numbers_alpha" if steps.sink is None else "numbers_alpha_sink", n=int(steps.allowed.sum()),
+                    sink=plain_number(steps.sunk, 6)),
          rf"\alpha_{{{i},{j}}} = \frac{{{latex_operand(e)}}}{{{latex_operand(total)}}} = "
          rf"{latex_number(e / total)}")])
 
@@ -315,7 +353,7 @@ def values_table(run: Run, steps: Steps) -> pd.DataFrame:
     """Every key's weight and value vector, and their sum, the output, in the last row."""
     V = np.vstack([to_numpy(steps.V), to_numpy(steps.output)])
     table = {"j": [*map(str, range(len(run.tokens))), ""], "token": [*run.tokens, "Σ"],
-             "weight": [*to_numpy(steps.weights), 1.0]}
+             "weight": [*to_numpy(steps.weights), float(steps.weights.sum())]}
     return pd.DataFrame(table | {f"v{c}": V[:, c] for c in range(V.shape[1])})
 
 

@@ -3,34 +3,36 @@
 
 export const product = (a, b) => a.reduce((sum, value, c) => sum + value * b[c], 0);
 
-export const meanSquare = (values) => product(values, values) / values.length;
-
 /** a − b, and exactly 0 where a and b differ only by the rounding of sums in another order. */
 const nearly = (a, b) => (Math.abs(a - b) < 1e-9 * Math.max(1, Math.abs(b)) ? 0 : a - b);
 
-/** A query or key over its root mean square, times the norm's gain: core/model/block.py's q_norm and k_norm. */
-export function normed(values, gain, epsilon) {
-  const rms = Math.sqrt(meanSquare(values) + epsilon);
-  return Float64Array.from(values, (value, c) => (value / rms) * gain[c]);
-}
+/** A query or key over a root mean square, its own or that of its token's heads together, times the norm's gain:
+    core/model/block.py's q_norm and k_norm. */
+export const normed = (values, gain, rms) => Float64Array.from(values, (value, c) => (value / rms) * gain[c]);
+
+/** c tanh(x / c), or x itself for a cap of 0. */
+export const capped = (x, cap) => (cap ? cap * Math.tanh(x / cap) : x);
 
 /**
- * All numbers of a variant: `items`, one for each key of the window, with the dot product, its scaled form, the bias,
- * the score, e^(s − top), the weight α and α v; what the keys outside add (restAlpha, restAV); and the output `out`.
+ * All numbers of a variant: `items`, one for each key of the window, with the dot product, its scaled form, that form
+ * capped, the bias, the score, e^(s − top), the weight α and α v; what the keys outside add (restAlpha, restAV); what
+ * the head's sink takes (sinkExp, sinkAlpha; 0 without one); and the output `out`.
  * `header` is what Python packed, with its arrays.
  */
 export function numbersOf(header, simple) {
   const { window: keys, sizes, chosen, rest } = header, i = keys.indexOf(chosen.position);
   const vectors = vectorsOf(header, simple);
   const outside = simple ? rest.simple : rest.head, width = simple ? sizes.d : sizes.d_v;
-  const divisor = simple ? Math.sqrt(sizes.d) : header.scaled ? Math.sqrt(sizes.d_k) : 1;
+  const divisor = simple ? Math.sqrt(sizes.d) : header.scaled ? header.divisor : 1;
   const items = keys.map((j, r) => {
     const dot = dotOf(header, vectors.q, vectors.K[r], simple), scale = dot / divisor;
-    const bias = simple ? 0 : header.bias[r], score = scale + bias, seen = header.allowed[i * keys.length + r] > 0;
+    const cap = simple ? scale : capped(scale, header.cap), bias = simple ? 0 : header.bias[r], score = cap + bias;
+    const seen = header.allowed[i * keys.length + r] > 0;
     const exp = seen ? Math.exp(nearly(score, outside.top)) : 0;
-    return { j, r, X: vectors.X[r], K: vectors.K[r], V: vectors.V[r], dot, scale, bias, score, seen, exp };
+    return { j, r, X: vectors.X[r], K: vectors.K[r], V: vectors.V[r], dot, scale, cap, bias, score, seen, exp };
   });
-  const total = items.reduce((sum, item) => sum + item.exp, outside.sum);
+  const sinkExp = simple || header.sink === null ? 0 : Math.exp(header.sink - outside.top);
+  const total = items.reduce((sum, item) => sum + item.exp, outside.sum + sinkExp);
   for (const item of items) {
     item.alpha = item.exp / total;
     item.AV = Float64Array.from(item.V, (value) => item.alpha * value);
@@ -39,7 +41,8 @@ export function numbersOf(header, simple) {
   const restAV = Float64Array.from({ length: width }, (_, c) => (carried[c] ?? 0) / total);
   const sumOf = (_, c) => items.reduce((sum, item) => sum + item.AV[c], restAV[c]);
   const out = Float64Array.from({ length: width }, sumOf);
-  return { items, i, q: vectors.q, total, top: outside.top, out, restAV, restAlpha: outside.sum / total, width };
+  const sinkAlpha = sinkExp / total, restAlpha = outside.sum / total;
+  return { items, i, q: vectors.q, total, top: outside.top, out, restAV, restAlpha, sinkExp, sinkAlpha, width };
 }
 
 const rowsOf = (header, values, width) => header.window.map((_, r) => values.subarray(r * width, (r + 1) * width));
@@ -62,8 +65,8 @@ export function levelsOf(header, stages) {
   const { norm, sizes: { d_k } } = header, K = rowsOf(header, header.K_raw, d_k);
   const levels = { qkv: { q: header.q_raw, K } };
   if (norm) {
-    const keys = K.map((k) => normed(k, header.k_gain, norm.epsilon));
-    levels.norm = { q: normed(header.q_raw, header.q_gain, norm.epsilon), K: keys };
+    const keys = K.map((k, r) => normed(k, header.k_gain, header.k_rms[r]));
+    levels.norm = { q: normed(header.q_raw, header.q_gain, header.q_rms[0]), K: keys };
   }
   if (stages.includes("turn")) levels.turn = { q: header.q, K: rowsOf(header, header.K, d_k) };
   return levels;

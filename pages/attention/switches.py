@@ -26,6 +26,7 @@ from core.figures.heads import head_name, product_latex
 from core.figures.numbers import latex_number, latex_operand, percent, probability, readable
 from core.figures.residual_stream import two_distributions
 from core.model import attention, checkpoints
+from core.model.config import ModelConfig
 from core.model.intervention import Intervention
 from core.model.trace import BlockTrace, Trace
 from pages.attention.shared import PREFIX, listed, numbered, own_seed, read, show
@@ -44,9 +45,14 @@ def switched(run: Run) -> Intervention:
     return Intervention(
         scale_scores=(False if read("scaling") == "off" and config.scale_scores and score_of(run) != "additive"
                       else None),
-        mask=None if mask in ("own", config.mask) and mask != "sliding-window" else mask,
+        mask=None if mask in ("own", own_mask(config)) and mask != "sliding-window" else mask,
         window=read("width") if mask == "sliding-window" else None,
         score=None if score in ("own", config.score) else score, score_seed=read("seed") if is_random(run) else 0)
+
+
+def own_mask(config: ModelConfig) -> str:
+    """The model's mask by its name; "mixed" where its blocks differ."""
+    return "mixed" if config.block_masks else config.mask
 
 
 def score_of(run: Run) -> str:
@@ -173,7 +179,7 @@ def _controls(page: Lesson, run: Run) -> None:
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         pick(page, run, "layer", "head", "position")
         listed(page, "scaling", page.label(f"scaled_{config.scale_scores and config.score != 'additive'}".lower()), 190)
-        mask = listed(page, "mask", page.label(f"mask_name_{config.mask}"), 168)
+        mask = listed(page, "mask", page.label(f"mask_name_{own_mask(config)}"), 168)
         if mask == "sliding-window":
             numbered(page, "width")
         listed(page, "score", page.label(f"score_name_{config.score}"), 188)
@@ -272,6 +278,7 @@ def _score_line(page: Lesson, run: Run, change: Intervention) -> tuple[str, str]
     """The score function of the switched pass."""
     config, score = run.model.config, score_of(run)
     divided = r" / \sqrt{d_k}" if config.scale_scores and change.scale_scores is None else ""
+    divided = divided.replace(r"\sqrt{d_k}", latex_operand(config.score_divisor)) if config.score_divisor else divided
     bias = " + b_{ij}" if config.positions in ("alibi", "relative") else ""
     formula = (product_latex(dataclasses.replace(config, score=score), "i", "j")
                + (divided if score != "additive" else "") + bias)

@@ -9,9 +9,10 @@ from core.app.base.markdown import code
 from core.app.frame import Lesson, Question, Reading
 from core.app.state import Run
 from core.figures import heads as figures
-from core.figures.heads import head_name, product_latex
+from core.figures.heads import head_name, product_latex, scaled_latex
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability, readable
 from core.model import attention
+from core.model.config import ModelConfig
 from core.model.trace import BlockTrace
 from pages.heads import panel_numbers
 from pages.heads.shared import PREFIX, Pair, divergence_of, patterns_of, picked_pair, title_of
@@ -61,24 +62,32 @@ def number_lines(page: Lesson, run: Run, pair: Pair) -> list[tuple[str, str]]:
     terms = ([rf"({latex_number(a)})({latex_number(b)})" for a, b in zip(left[:TERMS], right[:TERMS])]
              + [r"\cdots"] * (d_k > TERMS))
     scaled, biased = is_scaled(run.model.blocks[pair.layer]), config.positions in ADDED_TO_SCORES
-    divided = rf"\frac{{{product}}}{{\sqrt{{{d_k}}}}}" if scaled else product
+    divided = scaled_latex(product, config)
     bias = f" + {bracketed(latex_operand(steps.bias[j]))}" if biased else ""
     lines = [(page.label("numbers_product", query_token=code(run.tokens[i]), i=i, key_token=code(run.tokens[j]), j=j,
                          d_k=d_k, head=pair.name),
               rf"\begin{{aligned}} {product_latex(config, i, j)} &= " + r" \\ &\quad + ".join(terms)
               + rf" \\ &= {product} \end{{aligned}}"),
-             (page.label(("numbers_score" if scaled else "numbers_score_plain") + "_bias" * biased),
+             (page.label("numbers_score" + ("_own" if own_scores(config) else "" if scaled else "_plain")
+                         + "_bias" * biased),
               rf"s_{{{i},{j}}} = {divided}{bias} = {score}")]
     if not steps.allowed[j]:
         return [*lines, (page.label("numbers_masked" if j > i else "numbers_masked_window", window=config.window),
                          rf"s = -\infty \quad\Rightarrow\quad \alpha_{{{i},{j}}} = 0")]
-    own, total = (latex_operand(value) for value in (steps.exponentials[j], steps.exponentials.sum()))
+    own, total = (latex_operand(value) for value in (steps.exponentials[j], steps.exponentials.sum() + steps.sunk))
+    beside = "" if steps.sink is None else " + e^{s_{sink} - m}"
     return [*lines,
             (page.label("numbers_exp", m=plain_number(steps.top, 6)),
              rf"e^{{s - m}} = e^{{{score} - {bracketed(latex_operand(steps.top))}}} = {own}"),
-            (page.label("numbers_alpha", n=int(steps.allowed.sum())),
-             rf"\alpha_{{{i},{j}}} = \frac{{e^{{s-m}}}}{{\sum_j e^{{s_j - m}}}} = "
+            (page.label("numbers_alpha_sink" if steps.sink is not None else "numbers_alpha",
+                        n=int(steps.allowed.sum()), sink=plain_number(steps.sunk, 6)),
+             rf"\alpha_{{{i},{j}}} = \frac{{e^{{s-m}}}}{{\sum_j e^{{s_j - m}}{beside}}} = "
              rf"\frac{{{own}}}{{{total}}} = {latex_number(steps.weights[j])}")]
+
+
+def own_scores(config: ModelConfig) -> bool:
+    """Whether a model makes its scores otherwise than by a division by √d_k or none: by another divisor, or a cap."""
+    return config.score_divisor > 0 or config.score_cap > 0
 
 
 def weights_table(page: Lesson, run: Run, pair: Pair) -> pd.DataFrame:

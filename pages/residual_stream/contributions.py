@@ -161,7 +161,7 @@ def _lines(page: Lesson, run: Run, logit: Contributions, rows: list[dict]) -> li
     return [(page.label("numbers_sum", n=len(rows)), rf"\sum_k c_k = {addends} + \dots = {latex_number(logit.total)}"),
             (page.label("numbers_logit_bias" if bias else "numbers_logit", E=E),
              rf"u_t = {_unembedded(config)} \cdot e_t{bias} = {latex_number(logit.logit)}"),
-            (page.label("numbers_frozen_each" if config.norm_placement != "pre" else f"numbers_frozen_{config.norm}", E=E),
+            (page.label(f"numbers_frozen_{config.norm if config.norm_placement == 'pre' else 'each'}", E=E),
              _frozen_latex(config))]
 
 

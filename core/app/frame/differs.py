@@ -16,11 +16,22 @@ def facts(config: ModelConfig, tokenizer: Tokenizer) -> dict[str, bool]:
         "unmarked": not tokenizer.begin,
         "scaled_embedding": config.embedding_scale != 1,
         "part_rotary": config.positions == "rotary" and config.rotary_width < config.d_k,
-        "slowed_rotary": bool(config.rotary_scaling),
+        "slowed_rotary": bool(config.rotary_scaling or config.rotary_factors),
+        "mixed_bases": config.positions == "rotary" and len(bases(config)) > 1,
+        "unturned": config.positions == "rotary" and 0 in config.block_rotary_bases,
+        "mixed_windows": "sliding-window" in config.block_masks, "own_divisor": config.score_divisor > 0,
+        "capped_scores": config.score_cap > 0, "capped_logits": config.logit_cap > 0, "sinks": config.attention_sinks,
+        "joint_norm": config.qk_norm_joint, "output_norm": config.norm_placement == "output",
+        "residual_scale": config.residual_scale != 1,
         "grouped": config.n_kv_heads < config.n_heads, "wide": config.d_k * config.n_heads != config.d_model,
-        "qk_norm": config.qk_norm, "window": config.mask == "sliding-window",
+        "qk_norm": config.qk_norm and not config.qk_norm_joint, "window": config.mask == "sliding-window",
         "parallel": config.parallel_residual, "postnorm": config.norms_sums, "rmsnorm": config.norm == "rmsnorm",
         "gated": config.gated, "untied": not config.tied_embeddings, "unembedding_bias": config.unembedding_bias}
+
+
+def bases(config: ModelConfig) -> list[float]:
+    """The bases by which its blocks turn queries and keys, smallest first."""
+    return sorted({base for base in map(config.rotary_base_of, range(config.n_layers)) if base})
 
 
 def sentences(words: TextFile, view: str, config: ModelConfig, tokenizer: Tokenizer) -> list[str]:
@@ -29,7 +40,11 @@ def sentences(words: TextFile, view: str, config: ModelConfig, tokenizer: Tokeni
     """
     values = {"d": config.d_model, "h": config.n_heads, "h_kv": config.n_kv_heads,
               "group": config.n_heads // config.n_kv_heads, "d_k": config.d_k, "window": config.window,
-              "turned": config.rotary_width,
+              "turned": config.rotary_width, "L": config.n_layers,
+              "windowed": config.block_masks.count("sliding-window"), "unturned": config.block_rotary_bases.count(0),
+              "bases": " and ".join(readable(base, 7) for base in bases(config)),
+              "divisor": readable(config.divisor, 5), "score_cap": readable(config.score_cap, 5),
+              "logit_cap": readable(config.logit_cap, 5), "share": readable(config.residual_scale, 4),
               "base": readable(config.rotary_base, 5), "scale": readable(config.embedding_scale, 4),
               "first": "" if tokenizer.first is None else tokenizer.visible(tokenizer.first)}
     keys = [key for fact, holds in facts(config, tokenizer).items() if holds

@@ -19,13 +19,16 @@ from core.app.compute import cache
 from core.components.lib.bytes import pack
 from core.figures.numbers import probability
 from core.model import checkpoints
+from core.model.block import Norm
+from core.model.config import ModelConfig
 from core.model.transformer import Transformer
-from pages.attention import switches, weights_route
+from pages.attention import steps, switches, weights_route
 from pages.attention.averages import plane_of
 from pages.attention.steps import rest_name, stages, transforms, vectors, window
 from tests.helpers import huggingface_models, lessons, messages
 from tests.helpers.javascript import evaluate
 from tests.helpers.messages import formulas
+from tests.helpers.parity import randomised
 from tests.helpers.prompts import PROMPTS
 
 VIEWS = {"steps": {}, "simple": {"step": "softmax", "variant": "simple"},
@@ -37,6 +40,7 @@ ABSURD = [{"step": "zzz", "key": "99999", "component": "1e9"}, {"step": "turn", 
 # plain, rotary, biases, score functions
 MODELS = ("stories", "stories-small", "positions-alibi", "positions-relative", "scores-multiplicative",
           "scores-additive")
+SIZES = dict(vocab_size=40, d_model=16, n_layers=2, n_heads=4, n_context=16)      # of random models
 WORDS, FRAME = prose.load("attention"), prose.load("app")
 
 
@@ -212,9 +216,45 @@ def in_browser(header: dict, arrays: dict[str, np.ndarray]) -> list[dict]:
 
 def test_a_query_is_normed_as_the_model_norms_it():
     x, gain = np.random.default_rng(0).normal(size=(2, 16))
-    normed = evaluate("pages/attention/steps_work.js", "m.normed(Float64Array.from(x), gain, 1e-6)", x=x.tolist(),
-                      gain=gain.tolist())
+    norm = Norm(ModelConfig(vocab_size=2, d_model=16, n_layers=1, n_heads=1, n_context=2, norm_epsilon=1e-6), 16)
+    rms = float(steps.root_mean_squares(torch.tensor(x)[None, None], norm, ModelConfig(**SIZES), 0)[0])
+    normed = evaluate("pages/attention/steps_work.js", "m.normed(Float64Array.from(x), gain, rms)", x=x.tolist(),
+                      gain=gain.tolist(), rms=rms)
     np.testing.assert_allclose(normed, torch.nn.functional.rms_norm(torch.tensor(x), (16,), torch.tensor(gain), 1e-6))
+
+
+EVERYTHING = dict(norm="rmsnorm", norm_bias=False, positions="rotary", score_cap=2.0, score_divisor=5.0,
+                  attention_sinks=True, qk_norm=True, qk_norm_joint=True, n_kv_heads=2, window=4,
+                  block_masks=("causal", "sliding-window"), block_rotary_bases=(0.0, 50.0),
+                  rotary_factors=(1.0, 4.0), rotary_gain=1.1)
+
+
+@pytest.mark.parametrize("layer", [0, 1])
+@pytest.mark.parametrize("settings", [EVERYTHING, dict(EVERYTHING, attention_sinks=False, qk_norm_joint=False)],
+                         ids=["all", "plain norm"])
+def test_caps_sinks_divisors_and_joint_norms_come_out_in_the_browser(settings, layer):
+    """Queries, keys, weights and output of a head of a random model with all that models of today have."""
+    model = randomised(Transformer(ModelConfig(**SIZES | settings)).initialise(torch.Generator().manual_seed(0)))
+    block, weights = model(torch.arange(9)).blocks[layer], model.blocks[layer]
+    made, keys, head, query = head_steps(block, weights, 3, 7), range(9), 3, 7
+    arrays = steps.vectors(block, weights, made, head, query, keys) | {"rest_head": np.zeros(4, np.float32)}
+    header = steps.transforms(weights) | {
+        "window": list(keys), "sizes": {"n": 9, "d": 16, "d_k": 4, "d_v": 4}, "score": "dot", "scaled": True,
+        "chosen": {"position": query}, "sink": made.sink, "rest": {"head": {"top": made.top, "sum": 0}}}
+    read = "Object.fromEntries(Object.entries(arrays).map(([name, values]) => [name, Float32Array.from(values)]))"
+    found = evaluate("pages/attention/steps_work.js",
+                     f"(({{ items, out, sinkAlpha }}, levels) => ({{ alpha: items.map((item) => item.alpha), "
+                     f"cap: items.map((item) => item.cap), out: [...out], sinkAlpha, normed: [...levels.norm.q] }}))"
+                     f"(m.numbersOf({{ ...header, ...{read} }}, false), m.levelsOf({{ ...header, ...{read} }}, []))",
+                     header=header, arrays={name: values.ravel().tolist() for name, values in arrays.items()})
+    np.testing.assert_allclose(found["alpha"], made.weights, atol=1e-6)
+    np.testing.assert_allclose(found["alpha"], block.pattern[head, query], atol=1e-6)
+    np.testing.assert_allclose(found["cap"], block.scores[head, query], atol=1e-5)
+    np.testing.assert_allclose(found["out"], block.head_out[head, query], atol=1e-5)
+    assert found["sinkAlpha"] == pytest.approx(1 - float(block.pattern[head, query].sum()), abs=1e-6)
+    if layer == 0:                  # which turns nothing
+        np.testing.assert_allclose(found["normed"], block.Q_rotated[head, query], atol=1e-5)
+    assert ("turn" in steps.stages(weights, "head")) == (layer == 1) and "cap" in steps.stages(weights, "head")
 
 
 @pytest.mark.parametrize("name", MODELS)
