@@ -76,9 +76,10 @@ def qk_norm_width(config: ModelConfig) -> int:
 
 
 def norm_count(config: ModelConfig) -> int:
-    """Norms of d features in the whole model: those of its stacks, one of the embeddings, one of a head's transform.
+    """Norms of d features in the whole model: those of its stacks, one of the embeddings of each, one of a head's
+    transform.
     """
-    return (sum(stack_norms(config, *stack) for stack in stacks(config)) + config.embedding_norm
+    return (sum(stack_norms(config, *stack) + config.embedding_norm for stack in stacks(config))
             + config.head_transform - (not config.first_norm))
 
 
@@ -104,8 +105,8 @@ def parameters_by_part(config: ModelConfig) -> dict[str, int]:
         "mlp": blocks * mlp_parameters(config),
         "norms": gains * (2 if config.norm_bias else 1),
         "biases": attentions * attention_biases(config) + blocks * mlp_biases(config) + config.n_classes
-                  + (config.vocab_size if config.unembedding_bias else 0) + (d if config.head_transform and config.head_bias else 0)
-                  + (d if config.classifies_alone else 0),
+                  + (config.vocab_size if config.unembedding_bias else 0)
+                  + (d if config.head_transform and config.head_bias else 0) + (d if config.classifies_alone else 0),
         "output": (0 if config.tied_embeddings else config.vocab_size * d) + d * config.n_classes
                   + (d * d if config.head_transform else 0) + (d * d if config.classifies_alone else 0),
     }

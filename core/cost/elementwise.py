@@ -107,7 +107,8 @@ def _add_ends(config: ModelConfig, operations: dict[str, int], n: int) -> None:
     operations["softmax"] += n * softmax(config.vocab_size)
     operations["activation"] += n * config.head_transform * d * CURVES[_curve(config)]
     operations["additions"] += n * ((config.embedding_scale != 1) * d + (config.n_token_types > 0) * d
-                               + config.head_transform * config.head_bias * d + config.unembedding_bias * config.vocab_size)
+                                    + config.head_transform * config.head_bias * d
+                                    + config.unembedding_bias * config.vocab_size)
     operations["activation"] += d * CURVES.get(config.class_transform, 0)
     operations["norms"] -= n * (not config.first_norm) * norm(config, d)
     operations["additions"] += config.n_classes + d * config.classifies_alone

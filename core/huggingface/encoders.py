@@ -1,4 +1,4 @@
-"""Encoders: BERT, RoBERTa (and XLM-RoBERTa, CamemBERT), DistilBERT."""
+"""Encoders: BERT, RoBERTa (and XLM-RoBERTa, CamemBERT), DistilBERT, ELECTRA."""
 from collections.abc import Collection
 
 from core.huggingface import entries, task_heads
@@ -78,5 +78,16 @@ def distilbert(f: Fields, names: Collection[str]) -> Plan:
                       n_context=f.whole("max_position_embeddings"), activation=f.activation("activation", "gelu"))
 
 
-FAMILIES = (bert, roberta, distilbert)
+def electra(f: Fields, names: Collection[str]) -> Plan:
+    """BERT, of whose two models only the generator has a language head, always with GELU; embeddings of another width
+    than the stream's are refused.
+    """
+    f.refuse(embedding_size=f.whole("hidden_size"), hidden_act="gelu")
+    head = dict(dense="generator_predictions.dense", norm="generator_predictions.LayerNorm",
+                bias="generator_lm_head.bias", unembedding="generator_lm_head")
+    return _bert_like(f, names, "electra.", "encoder.layer.", BERT_BLOCK, head, task_heads.ELECTRA_CLASSES,
+                      **_bert_sizes(f))
+
+
+FAMILIES = (bert, roberta, distilbert, electra)
 SAME = {"xlm-roberta": roberta, "camembert": roberta}      # families that differ in their tokenizers alone

@@ -5,18 +5,19 @@ a Plan. Features that our Transformer lacks are refused by name, never ignored.
 """
 from collections.abc import Callable, Collection
 
-from core.huggingface import decoders, encoder_decoders, encoders, modernbert
+from core.huggingface import bart, decoders, encoder_decoders, encoders, modernbert
 from core.huggingface.errors import PretrainedError
 from core.huggingface.fields import Fields, unsupported
 from core.huggingface.plan import Plan
 
 FAMILIES: dict[str, Callable[[Fields, Collection[str]], Plan]] = {family.__name__: family for family in (
-    *decoders.FAMILIES, *encoders.FAMILIES, *modernbert.FAMILIES, *encoder_decoders.FAMILIES)}
+    *decoders.FAMILIES, *encoders.FAMILIES, *modernbert.FAMILIES, *encoder_decoders.FAMILIES, *bart.FAMILIES)}
 FAMILIES |= encoders.SAME
 TITLES = {"gpt2": "GPT-2", "opt": "OPT", "gpt_neox": "GPT-NeoX (Pythia)", "llama": "Llama", "mistral": "Mistral",
           "qwen2": "Qwen2", "qwen3": "Qwen3", "gemma": "Gemma", "phi": "Phi",
           "bert": "BERT", "roberta": "RoBERTa", "distilbert": "DistilBERT", "t5": "T5",
-          "xlm-roberta": "XLM-RoBERTa", "camembert": "CamemBERT", "mt5": "mT5", "modernbert": "ModernBERT"}
+          "xlm-roberta": "XLM-RoBERTa", "camembert": "CamemBERT", "electra": "ELECTRA", "modernbert": "ModernBERT",
+          "mt5": "mT5", "bart": "BART", "mbart": "mBART", "marian": "Marian", "pegasus": "Pegasus"}
 
 
 def plan_of(values: dict, names: Collection[str]) -> Plan:

@@ -18,6 +18,7 @@ TASKS = {"ForSequenceClassification": "classes", "ForTokenClassification": "tags
          "ForMultipleChoice": "choices", "ForPreTraining": "replaced"}
 BERT_CLASSES = dict(dense="bert.pooler.dense", out="classifier", curve="tanh")
 ROBERTA_CLASSES = dict(dense="classifier.dense", out="classifier.out_proj", curve="tanh")
+ELECTRA_CLASSES = dict(dense="classifier.dense", out="classifier.out_proj", curve="gelu")
 DISTILBERT_CLASSES = dict(dense="pre_classifier", out="classifier", curve="relu")
 
 

@@ -71,6 +71,7 @@ class ModelConfig:
     norm_epsilon: float = 1e-5
     activation: str = "gelu"
     positions: str = "learned"
+    sinusoidal_halves: bool = False       # of sinusoidal positions: all sines stand first, then all cosines (Marian)
     rotary_base: float = 10_000.0
     # the first dimensions of a query and key, which rotary positions turn; the rest stay as they are; 0: all d_k
     d_rotary: int = 0
@@ -91,7 +92,7 @@ class ModelConfig:
     window: int = 64
     block_masks: tuple[str, ...] = ()     # the mask of each block where they differ; (): all have `mask`
     parallel_residual: bool = False       # attention and feed-forward both read resid_pre
-    first_norm: bool = True               # the first block's attention reads the stream through a norm (ModernBERT: not)
+    first_norm: bool = True               # the first block's attention reads through a norm (ModernBERT: not)
     shared_norm: bool = False             # of a parallel residual: both read it through one and the same norm
     # each query and key is divided by its root mean square, before any rotation (an RMSNorm over d_k)
     qk_norm: bool = False
@@ -103,7 +104,8 @@ class ModelConfig:
     norm_bias: bool = True
     tied_embeddings: bool = True          # logits = h_final E^T
     embedding_scale: float = 1.0          # times the rows of E as they enter the stream
-    embedding_norm: bool = False          # the sum of embedding and position is normed before the first block
+    # the sum of embedding and position is normed before the first block, in an encoder-decoder that of each stack
+    embedding_norm: bool = False
     n_token_types: int = 0                # texts told apart in one sequence (BERT's segments), a learned vector each
     head_transform: bool = False          # the unembedding reads norm(act(h_final W_H + b_H)) instead of h_final (BERT)
     head_bias: bool = True                # b_H of a head's transform
@@ -213,9 +215,8 @@ class ModelConfig:
             (len(self.class_names) not in (0, self.n_classes),
              f"class_names is empty or has a name for each of {self.n_classes} classes, not {len(self.class_names)}."),
             (self.shared_norm and not self.parallel_residual, "shared_norm belongs to a parallel residual."),
-            (crossed and (self.embedding_norm or self.n_token_types > 0 or self.head_transform),
-             "An embedding norm, token types and a head's transform are defined for one stack only, not for an "
-             "encoder-decoder."),
+            (crossed and (self.n_token_types > 0 or self.head_transform),
+             "Token types and a head's transform are defined for one stack only, not for an encoder-decoder."),
             (self.parallel_residual and (crossed or self.norm_placement != "pre"),
              "A parallel residual is defined for norm_placement='pre' and without cross-attention only."),
         )

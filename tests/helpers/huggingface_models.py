@@ -73,6 +73,7 @@ def randomised(model: hf.PreTrainedModel, seed: int = 1) -> hf.PreTrainedModel:
                                             ("lm_head.weight", "embed_out", "decoder.weight")))
             p.copy_(p + 0.3 * noise if p.ndim == 1
                     else noise * (gain if embedding else 1.0 if out else p.shape[-1] ** -0.5))
+        models_encoders.completed(model, generator)
     return model.eval().requires_grad_(False)
 
 
