@@ -2,6 +2,7 @@
 classification head.
 """
 import functools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -83,8 +84,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     if blank_classes.classifies(encoder):
         return blank_classes.draw(page, encoder, decoder)
     if not _fills(encoder):
-        return cannot(page.label("blank_no_head" if encoder.tokenizer.mask_token is not None else "blank_no_mask",
-                                 name=title(encoder.name)))
+        why = "blank_no_head" if encoder.model.config.output_head != "language" else "blank_no_mask"
+        return replace(cannot(page.label(why, name=title(encoder.name))), explanation="blank_none")
     _controls(page)
     marked = marked_of(encoder)
     if not any(start < end for start, end in marked.spans):

@@ -74,7 +74,8 @@ def message(page: Lesson, filled: Filled) -> dict:
         "n_cut": filled.marked.n_cut, "notes": {"encoder": about(page, filled.encoder)}, "encoder": None,
         "decoder": None, "mean": None, "losses": [], "verdict": None,
         "classes": {"rows": rows, "others": len(p) - len(rows), "hides": hides,
-                    "title": page.label("classes_title", place=filled.name(0)),
+                    "title": page.label(f"classes_title_{filled.encoder.model.config.class_pooling}",
+                                        place=filled.name(0)),
                     "hint": page.label("classes_click")}}
 
 
@@ -111,15 +112,18 @@ def _lines(page: Lesson, filled: Filled) -> list[tuple[str, str]]:
     p = class_probabilities(filled.encoder, u)
     best = int(p.argmax())
     name = code(config.class_names[best])
-    read = {"": r"h_0", "tanh": r"\tanh(h_0 W_P + b_P)", "relu": r"\mathrm{ReLU}(h_0 W_P + b_P)",
-            "gelu": r"\mathrm{GELU}(h_0 W_P + b_P)"}[config.class_transform]
+    h = "h_0" if config.class_pooling == "first" else r"\bar h"
+    before = f"{h} W_P + b_P"
+    read = {"": h, "tanh": rf"\tanh({before})", "relu": rf"\mathrm{{ReLU}}({before})",
+            "gelu": rf"\mathrm{{GELU}}({before})",
+            "head": rf"\mathrm{{norm}}(\mathrm{{act}}({h} W_H{' + b_H' if config.head_bias else ''}))"}
     if config.output_head == "labels":
         said = rf"y = \frac{{1}}{{1 + e^{{-u}}}} = \frac{{1}}{{1 + e^{{-({latex_operand(u[best])})}}}}"
     else:
         said = (rf"y = \frac{{e^{{u}}}}{{\sum_{{c}} e^{{u_c}}}} = e^{{{latex_operand(u[best])} - "
                 rf"{latex_operand(u.logsumexp(-1))}}}")
-    return [(page.label("classes_numbers_head", d=config.d_model, n=config.n_classes, place=code(filled.name(0))),
-             rf"u = {read}\, W_C + b_C"),
+    return [(page.label(f"classes_numbers_{config.class_pooling}", d=config.d_model, n=config.n_classes,
+                        place=code(filled.name(0))), rf"u = {read[config.class_transform]}\, W_C + b_C"),
             (page.label(f"classes_numbers_{config.output_head}", name=name, n=config.n_classes),
              rf"{said} = {latex_number(p[best])}")]
 

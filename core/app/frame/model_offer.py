@@ -52,7 +52,7 @@ def _where(name: str) -> None:
         with st.container(key="model_where", horizontal=True, vertical_alignment="center", gap="small"):
             key = f"{kind}_{'live' if here == LIVE else 'here'}{_bare(config, here == LIVE)}"
             st.caption(words().label(key, **values), width="content")
-            if here != catalogue.HOME or _works(config):
+            if here == LIVE or _works(config):      # any other is shown by this page as well as by the app's home
                 open_in(name, "tertiary")
         if here == LIVE:
             st.caption(model_notes.whose(cache.shared_model(name, devices.CPU)))
