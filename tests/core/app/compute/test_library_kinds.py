@@ -414,8 +414,8 @@ def test_the_classes_are_those_that_transformers_gives(theirs):
 
 @pytest.mark.parametrize("view", ["switches", "roles"])
 def test_the_patterns_of_a_model_without_a_head_are_compared_without_words(view: str, theirs):
-    at = opened("attention", {"view": view, "mask": "causal", "roles_part": "change"}, model="folder:headless",
-                prompt="the cat sat on the mat")
+    at = opened("attention", {"view": view, "mask": "causal", "scaling": "own", "roles_part": "change"},
+                model="folder:headless", prompt="the cat sat on the mat")
     asked = run.read(ours("headless"), "the cat sat on the mat")
     assert fine(at) and not NEXT.search(said(at)) and not re.search("model (still )?expect|logit", said(at))
     if view == "roles":
