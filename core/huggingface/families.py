@@ -15,9 +15,9 @@ FAMILIES: dict[str, Callable[[Fields, Collection[str]], Plan]] = {family.__name_
 FAMILIES |= encoders.SAME
 TITLES = {"gpt2": "GPT-2", "opt": "OPT", "gpt_neox": "GPT-NeoX (Pythia)", "llama": "Llama", "mistral": "Mistral",
           "qwen2": "Qwen2", "qwen3": "Qwen3", "gemma": "Gemma", "phi": "Phi",
-          "bert": "BERT", "roberta": "RoBERTa", "distilbert": "DistilBERT", "t5": "T5",
+          "bert": "BERT", "roberta": "RoBERTa", "distilbert": "DistilBERT",
           "xlm-roberta": "XLM-RoBERTa", "camembert": "CamemBERT", "electra": "ELECTRA", "modernbert": "ModernBERT",
-          "mt5": "mT5", "bart": "BART", "mbart": "mBART", "marian": "Marian", "pegasus": "Pegasus"}
+          "t5": "T5", "mt5": "mT5", "bart": "BART", "mbart": "mBART", "marian": "Marian", "pegasus": "Pegasus"}
 
 
 def plan_of(values: dict, names: Collection[str]) -> Plan:
