@@ -377,7 +377,7 @@ def test_no_button_leads_to_where_a_model_does_nothing(name: str, shown: str, hi
     keys = [button.key for button in at.button]
     assert fine(at) and keys.count(shown) == 1 and hidden not in keys
     at = open_at("heads", model=f"folder:{name}")
-    assert (fine(at) and "Write ____" not in said(at) and "none of them is a prediction" in said(at)
+    assert (fine(at) and "Write ____" not in said(at) and "none is a prediction" in said(at)
             and ("model_open_architectures" in [button.key for button in at.button]) == (name == "classes"))
 
 
