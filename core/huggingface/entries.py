@@ -102,7 +102,7 @@ def attention(config: ModelConfig, ours: str, theirs: str, names: Mapping[str, s
         tensors.append(into_heads(f"{linear}.weight", f"{ours}W_{part.upper()}", heads, d, width))
         if config.attention_bias:
             tensors.append(head_bias(f"{linear}.bias", f"{ours}b_{part.upper()}", heads, width))
-    if config.attention_bias and config.output_bias:
+    if config.writes_bias:
         tensors.append(as_is(f"{output}.bias", f"{ours}b_O", d))
     if config.qk_norm:
         tensors += [as_is(f"{theirs}{names[norm]}.weight", f"{ours}{norm}.weight", d_k)

@@ -1,0 +1,55 @@
+"""Decoders between GPT-2 and Llama: GPT-Neo."""
+from collections.abc import Collection
+
+from core.huggingface import entries
+from core.huggingface.errors import PretrainedError
+from core.huggingface.fields import Fields, masks
+from core.huggingface.plan import Plan, config_of, finished, usual_blocks
+
+GPT_NEO_BLOCK = {part: f"attn.attention.{part}_proj" for part in "qkv"} | dict(
+    o="attn.attention.out_proj", up="mlp.c_fc", down="mlp.c_proj", attn_norm="ln_1", mlp_norm="ln_2")
+GPT_NEO_KINDS = {"global": "full_attention", "local": "sliding_attention"}
+
+
+def _renamed(f: Fields, **names: str) -> Fields:
+    """The fields, also under the names that most families use, with a feed-forward part of 4 d where the file gives it
+    no width. names: the family's own name of each; where a file has both, transformers takes the usual one.
+    """
+    values = {usual: f.values[own] for usual, own in names.items() if f.get(own) is not None} | {
+        name: value for name, value in f.values.items() if value is not None}
+    f = Fields(values)
+    return Fields(values | {"intermediate_size": f.whole("intermediate_size", default=4 * f.whole("hidden_size"))})
+
+
+def gpt_neo(f: Fields, names: Collection[str]) -> Plan:
+    """GPT-2 with separate queries, keys and values, whose scores are not divided, and with a window in every other
+    block.
+    """
+    f = _renamed(f, num_hidden_layers="num_layers", num_attention_heads="num_heads")
+    config = config_of(
+        f, tied=True, norm_epsilon=f.number("layer_norm_epsilon", 1e-5),
+        activation=f.activation("activation_function", "gelu_new"),
+        attention_bias=False, output_bias_alone=True, scale_scores=False, **_gpt_neo_masks(f))
+    tensors = [entries.as_is("transformer.wte.weight", "E", config.vocab_size, config.d_model),
+               entries.as_is("transformer.wpe.weight", "P", config.n_context, config.d_model),
+               *entries.norm(config, "final_norm", "transformer.ln_f"),
+               *usual_blocks(config, "transformer.h.", GPT_NEO_BLOCK)]
+    return finished(config, tensors, "transformer.", "lm_head")
+
+
+def _gpt_neo_masks(f: Fields) -> dict:
+    """The mask of each block from attention_layers, or from attention_types: pairs of a list of kinds and how often it
+    is repeated.
+    """
+    types = f.get("attention_types", [[["global", "local"], 12]])
+    kinds = f.get("attention_layers", [kind for repeated, times in types for kind in repeated * times])
+    if len(kinds) != f.layers("num_hidden_layers"):
+        raise PretrainedError("config", f"config.json gives {len(kinds)} kinds of attention for "
+                                        f"{f.layers('num_hidden_layers')} blocks. Fetch the original file again.")
+    size = f.whole("window_size", default=256)
+    if size >= f.whole("max_position_embeddings"):          # a window that the longest text fits in is none
+        return {}
+    return masks([GPT_NEO_KINDS.get(kind, kind) for kind in kinds], size)
+
+
+FAMILIES = (gpt_neo,)
