@@ -1,10 +1,12 @@
-"""Decoders between GPT-2 and Llama: GPT-Neo."""
+"""Decoders between GPT-2 and Llama: GPT-Neo and BLOOM."""
 from collections.abc import Collection
 
 from core.huggingface import entries
+from core.huggingface.entries import Entry
 from core.huggingface.errors import PretrainedError
 from core.huggingface.fields import Fields, masks
-from core.huggingface.plan import Plan, config_of, finished, usual_blocks
+from core.huggingface.plan import Plan, blocks, config_of, finished, usual_blocks
+from core.model.config import ModelConfig
 
 GPT_NEO_BLOCK = {part: f"attn.attention.{part}_proj" for part in "qkv"} | dict(
     o="attn.attention.out_proj", up="mlp.c_fc", down="mlp.c_proj", attn_norm="ln_1", mlp_norm="ln_2")
@@ -52,4 +54,40 @@ def _gpt_neo_masks(f: Fields) -> dict:
     return masks([GPT_NEO_KINDS.get(kind, kind) for kind in kinds], size)
 
 
-FAMILIES = (gpt_neo,)
+def bloom(f: Fields, names: Collection[str]) -> Plan:
+    """A norm of the embeddings, ALiBi, and queries, keys and values in one matrix, head after head.
+
+    Its ALiBi adds m j to the score of key j, ours −m (i − j): a number m i that is the same for all keys of query i,
+    and does not change the softmax.
+    """
+    f.refuse(apply_residual_connection_post_layernorm=False)
+    f = _renamed(_of_width(f), num_hidden_layers="n_layer", num_attention_heads="n_head",
+                 max_position_embeddings="seq_length")
+    f = Fields({"max_position_embeddings": 2048} | f.values)
+    config = config_of(f, tied=True, norm_epsilon=f.number("layer_norm_epsilon", 1e-5), activation="gelu_tanh",
+                       positions="alibi", embedding_norm=True)
+    tensors = [entries.as_is("transformer.word_embeddings.weight", "E", config.vocab_size, config.d_model),
+               *entries.norm(config, "embedding_norm", "transformer.word_embeddings_layernorm"),
+               *entries.norm(config, "final_norm", "transformer.ln_f"),
+               *blocks(config, "transformer.h.", lambda ours, theirs: [
+                   *entries.neox_qkv(f"{theirs}self_attention.query_key_value", ours, config),
+                   *_rest_of_block(config, ours, theirs)])]
+    return finished(config, tensors, "transformer.", "lm_head")
+
+
+def _of_width(f: Fields) -> Fields:
+    """The fields, with a width that is given as n_embed, which counts more, under its usual name."""
+    return Fields(f.values | {"hidden_size": f.whole("n_embed" if f.get("n_embed") is not None else "hidden_size")})
+
+
+def _rest_of_block(config: ModelConfig, ours: str, theirs: str) -> list[Entry]:
+    """What a block of BLOOM or Falcon has besides queries, keys and values."""
+    dense = f"{theirs}self_attention.dense"
+    return [entries.out_of_heads(f"{dense}.weight", f"{ours}W_O", config.n_heads, config.d_v, config.d_model),
+            *([entries.as_is(f"{dense}.bias", f"{ours}b_O", config.d_model)] if config.writes_bias else []),
+            *entries.feed_forward(config, ours, f"{theirs}mlp.", "dense_h_to_4h", "dense_4h_to_h"),
+            *entries.norm(config, f"{ours}attn_norm", f"{theirs}input_layernorm"),
+            *entries.norm(config, f"{ours}mlp_norm", f"{theirs}post_attention_layernorm")]
+
+
+FAMILIES = (gpt_neo, bloom)

@@ -5,12 +5,16 @@ import transformers as hf
 
 GPT_NEO = dict(vocab_size=61, hidden_size=24, num_layers=2, num_heads=3, max_position_embeddings=40, window_size=6,
                attention_types=[[["global", "local"], 1]])
+BLOOM = dict(vocab_size=61, hidden_size=24, n_layer=2, n_head=4, seq_length=40)
 
 CASES: dict[str, tuple[type, dict]] = {
     "gpt-neo": (hf.GPTNeoConfig, GPT_NEO),
     "gpt-neo untied, relu": (hf.GPTNeoConfig,
                              GPT_NEO | dict(attention_types=[[["local"], 2]], tie_word_embeddings=False,
                                             activation_function="relu", intermediate_size=50)),
+    "bloom": (hf.BloomConfig, BLOOM),
+    # heads that are no power of two have slopes from two series
+    "bloom untied, six heads": (hf.BloomConfig, BLOOM | dict(n_head=6, tie_word_embeddings=False)),
 }
 
 # config.json as the hub has it, with small numbers: the layouts from before transformers 5
@@ -23,4 +27,11 @@ PUBLISHED: dict[str, dict] = {
         model_type="gpt_neo", num_heads=3, num_layers=2, resid_dropout=0, summary_activation=None,
         summary_first_dropout=0.1, summary_proj_to_labels=True, summary_type="cls_index", summary_use_proj=True,
         torch_dtype="float32", transformers_version="4.28.1", use_cache=True, vocab_size=61, window_size=8),
+    "BLOOM": dict(
+        apply_residual_connection_post_layernorm=False, architectures=["BloomForCausalLM"], attention_dropout=0.0,
+        attention_softmax_in_fp32=True, bias_dropout_fusion=True, bos_token_id=1, eos_token_id=2, pad_token_id=3,
+        unk_token_id=0, hidden_dropout=0.0, initializer_range=0.02, layer_norm_epsilon=1e-05,
+        masked_softmax_fusion=True, model_type="bloom", n_embed=24, n_inner=None, n_layer=2, num_attention_heads=4,
+        offset_alibi=100, pretraining_tp=2, seq_length=40, skip_bias_add=True, skip_bias_add_qkv=False,
+        transformers_version="4.20.0", use_cache=True, vocab_size=61),
 }

@@ -16,7 +16,7 @@ from tests.helpers.models_older import PUBLISHED
 # What their files hold besides the weights: masks that follow from the config
 MASKS = {"gpt_neo": {"h.0.attn.attention.bias": (1, 1, 40, 40), "h.0.attn.attention.masked_bias": ()}}
 # whose files are of the bare model, without the beginning of its names
-BARE = ()
+BARE = ("BLOOM",)
 
 
 def published(name: str, folder: Path) -> hf.PreTrainedModel:
@@ -55,6 +55,7 @@ def refusal(values: dict) -> PretrainedError:
 
 @pytest.mark.parametrize("name, changes, said", [
     ("TinyStories", dict(attention_layers=["global", "chunked"]), "'chunked'"),
+    ("BLOOM", dict(apply_residual_connection_post_layernorm=True), "apply_residual_connection_post_layernorm = True"),
 ])
 def test_what_is_not_done_is_refused_by_name(name, changes, said):
     error = refusal(PUBLISHED[name] | changes)
