@@ -127,3 +127,10 @@ def norm(config: ModelConfig, ours: str, theirs: str, gain_offset: float = 0.0) 
     """The gain of a norm, gain_offset more than the stored one, and its bias, if it has one."""
     gain = as_is(f"{theirs}.weight", f"{ours}.weight", config.d_model, plus=gain_offset)
     return [gain] + ([as_is(f"{theirs}.bias", f"{ours}.bias", config.d_model)] if config.norm_bias else [])
+
+
+def shared_norm(config: ModelConfig, ours: str, theirs: str) -> list[Entry]:
+    """The one norm through which attention and feed-forward of a block read the stream."""
+    return [Entry(f"{theirs}.{name}", (config.d_model,), (f"{ours}attn_norm.{name}", f"{ours}mlp_norm.{name}"),
+                  lambda w: (w, w), lambda w, _: w)
+            for name in (("weight", "bias") if config.norm_bias else ("weight",))]

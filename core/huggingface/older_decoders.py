@@ -1,15 +1,17 @@
-"""Decoders between GPT-2 and Llama: GPT-Neo and BLOOM."""
+"""Decoders besides GPT-2 and Llama: GPT-Neo, BLOOM, StarCoder2 and StableLM."""
 from collections.abc import Collection
 
 from core.huggingface import entries
 from core.huggingface.entries import Entry
 from core.huggingface.errors import PretrainedError
-from core.huggingface.fields import Fields, masks
-from core.huggingface.plan import Plan, blocks, config_of, finished, usual_blocks
+from core.huggingface.fields import Fields, masks, rotary, unsupported
+from core.huggingface.plan import LLAMA_BLOCK, Plan, blocks, config_of, finished, head_width, usual_blocks
 from core.model.config import ModelConfig
 
 GPT_NEO_BLOCK = {part: f"attn.attention.{part}_proj" for part in "qkv"} | dict(
     o="attn.attention.out_proj", up="mlp.c_fc", down="mlp.c_proj", attn_norm="ln_1", mlp_norm="ln_2")
+STARCODER2_BLOCK = {part: name for part, name in LLAMA_BLOCK.items() if part != "gate"} | dict(
+    up="mlp.c_fc", down="mlp.c_proj")
 GPT_NEO_KINDS = {"global": "full_attention", "local": "sliding_attention"}
 
 
@@ -90,4 +92,47 @@ def _rest_of_block(config: ModelConfig, ours: str, theirs: str) -> list[Entry]:
             *entries.norm(config, f"{ours}mlp_norm", f"{theirs}post_attention_layernorm")]
 
 
-FAMILIES = (gpt_neo, bloom)
+def _fully_turned(f: Fields, d_k: int) -> dict:
+    """Rotary positions of a family that turns all d_k dimensions, whatever part of them the file names."""
+    found = rotary(f, d_k)
+    if found["d_rotary"]:
+        raise unsupported(f"rotary positions of {found['d_rotary']} of {d_k} dimensions")
+    return found
+
+
+def starcoder2(f: Fields, names: Collection[str]) -> Plan:
+    """Rotary positions, key/value heads for several queries each and a window, with LayerNorms and biases."""
+    d_k = f.whole("head_dim", default=head_width(f))
+    bias, size = f.get("use_bias", True), f.get("sliding_window")
+    limited = size is not None and f.whole("sliding_window") < f.whole("max_position_embeddings")
+    config = config_of(
+        f, tied=True, d_k=d_k, d_v=d_k, n_kv_heads=f.whole("num_key_value_heads", default=2),
+        norm_epsilon=f.number("norm_epsilon", 1e-5), activation=f.activation("hidden_act", "gelu_pytorch_tanh"),
+        attention_bias=bias, mlp_bias=bias, **_fully_turned(f, d_k),
+        **(masks(["sliding_attention"], size) if limited else {}))
+    tensors = [entries.as_is("model.embed_tokens.weight", "E", config.vocab_size, config.d_model),
+               *entries.norm(config, "final_norm", "model.norm"),
+               *usual_blocks(config, "model.layers.", STARCODER2_BLOCK)]
+    return finished(config, tensors, "model.", "lm_head")
+
+
+def stablelm(f: Fields, names: Collection[str]) -> Plan:
+    """Llama with LayerNorms and a rotation of a quarter of each head; the larger ones with a parallel residual."""
+    f.refuse(qk_layernorm=False)
+    parallel = f.get("use_parallel_residual", False)
+    config = config_of(
+        f, n_kv_heads=f.whole("num_key_value_heads", default=32), norm_epsilon=f.number("layer_norm_eps", 1e-5),
+        activation=f.activation("hidden_act", "silu", gated=True), attention_bias=f.get("use_qkv_bias", False),
+        output_bias=False, mlp_bias=False, parallel_residual=parallel, shared_norm=parallel,
+        **rotary(f, head_width(f), 0.25))
+    in_block = {part: name for part, name in LLAMA_BLOCK.items() if not parallel or "norm" not in part}
+    tensors = [entries.as_is("model.embed_tokens.weight", "E", config.vocab_size, config.d_model),
+               *entries.norm(config, "final_norm", "model.norm"),
+               *usual_blocks(config, "model.layers.", in_block)]
+    if parallel:
+        tensors += blocks(config, "model.layers.", lambda ours, theirs:
+                          entries.shared_norm(config, ours, f"{theirs}input_layernorm"))
+    return finished(config, tensors, "model.", "lm_head")
+
+
+FAMILIES = (gpt_neo, bloom, starcoder2, stablelm)

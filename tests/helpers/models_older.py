@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import transformers as hf
 
+from tests.helpers.model_sizes import GROUPED, SIZES
+
 GPT_NEO = dict(vocab_size=61, hidden_size=24, num_layers=2, num_heads=3, max_position_embeddings=40, window_size=6,
                attention_types=[[["global", "local"], 1]])
 BLOOM = dict(vocab_size=61, hidden_size=24, n_layer=2, n_head=4, seq_length=40)
@@ -15,6 +17,15 @@ CASES: dict[str, tuple[type, dict]] = {
     "bloom": (hf.BloomConfig, BLOOM),
     # heads that are no power of two have slopes from two series
     "bloom untied, six heads": (hf.BloomConfig, BLOOM | dict(n_head=6, tie_word_embeddings=False)),
+    "starcoder2": (hf.Starcoder2Config, GROUPED | dict(sliding_window=5)),
+    "starcoder2 untied, without biases": (hf.Starcoder2Config,
+                                          GROUPED | dict(use_bias=False, tie_word_embeddings=False, head_dim=10)),
+    "stablelm": (hf.StableLmConfig, GROUPED | dict(hidden_size=32, use_qkv_bias=True)),
+    "stablelm tied, in parallel": (hf.StableLmConfig,
+                                   SIZES | dict(num_key_value_heads=4, use_parallel_residual=True,
+                                                tie_word_embeddings=True,
+                                                rope_parameters=dict(rope_type="default", rope_theta=500.0,
+                                                                     partial_rotary_factor=1.0))),
 }
 
 # config.json as the hub has it, with small numbers: the layouts from before transformers 5
@@ -34,4 +45,19 @@ PUBLISHED: dict[str, dict] = {
         masked_softmax_fusion=True, model_type="bloom", n_embed=24, n_inner=None, n_layer=2, num_attention_heads=4,
         offset_alibi=100, pretraining_tp=2, seq_length=40, skip_bias_add=True, skip_bias_add_qkv=False,
         transformers_version="4.20.0", use_cache=True, vocab_size=61),
+    "StarCoder2": dict(
+        architectures=["Starcoder2ForCausalLM"], attention_dropout=0.1, bos_token_id=0, embedding_dropout=0.1,
+        eos_token_id=0, hidden_act="gelu_pytorch_tanh", hidden_size=24, initializer_range=0.018042,
+        intermediate_size=40, layer_norm_epsilon=1e-05, max_position_embeddings=40, mlp_type="default",
+        model_type="starcoder2", norm_epsilon=1e-05, norm_type="layer_norm", num_attention_heads=4,
+        num_hidden_layers=2, num_key_value_heads=2, residual_dropout=0.1, rope_theta=999999.4420358813,
+        sliding_window=8, torch_dtype="bfloat16", transformers_version="4.39.0", use_bias=True, use_cache=True,
+        vocab_size=61),
+    "StableLM 2": dict(
+        architectures=["StableLmForCausalLM"], attention_dropout=0.0, bos_token_id=60, eos_token_id=60,
+        hidden_act="silu", hidden_dropout=0.0, hidden_size=32, initializer_range=0.02, intermediate_size=40,
+        layer_norm_eps=1e-05, max_position_embeddings=40, model_type="stablelm", num_attention_heads=4,
+        num_hidden_layers=2, num_key_value_heads=4, partial_rotary_factor=0.25, qk_layernorm=False, rope_scaling=None,
+        rope_theta=10000, tie_word_embeddings=False, torch_dtype="float16", transformers_version="4.38.0",
+        use_cache=True, use_parallel_residual=False, use_qkv_bias=True, vocab_size=61),
 }

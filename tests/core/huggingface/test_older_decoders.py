@@ -22,15 +22,14 @@ BARE = ("BLOOM",)
 def published(name: str, folder: Path) -> hf.PreTrainedModel:
     """transformers' random model of a published config.json, and its files under the names of the hub."""
     values = PUBLISHED[name]
-    theirs = randomised(hf.AutoModelForCausalLM.from_config(hf.AutoConfig.for_model(**values),
-                                                            attn_implementation="eager"))
+    theirs = randomised(hf.AutoModelForCausalLM.from_config(
+        hf.AutoConfig.for_model(**values), dtype=torch.float32, attn_implementation="eager"))
     theirs.save_pretrained(folder)
     (folder / "config.json").write_text(json.dumps(values))
     weights = load_file(folder / "model.safetensors")
     if name in BARE:
         weights = {key.removeprefix("transformer."): weight for key, weight in weights.items()}
-    beginning = "" if name in BARE else "transformer."
-    masks = {beginning + key: torch.ones(shape) for key, shape in MASKS.get(values["model_type"], {}).items()}
+    masks = {f"transformer.{key}": torch.ones(shape) for key, shape in MASKS.get(values["model_type"], {}).items()}
     save_file(weights | masks, folder / "model.safetensors")
     return theirs
 
@@ -56,6 +55,8 @@ def refusal(values: dict) -> PretrainedError:
 @pytest.mark.parametrize("name, changes, said", [
     ("TinyStories", dict(attention_layers=["global", "chunked"]), "'chunked'"),
     ("BLOOM", dict(apply_residual_connection_post_layernorm=True), "apply_residual_connection_post_layernorm = True"),
+    ("StarCoder2", dict(partial_rotary_factor=0.5), "rotary positions of 3 of 6 dimensions"),
+    ("StableLM 2", dict(qk_layernorm=True), "qk_layernorm = True"),
 ])
 def test_what_is_not_done_is_refused_by_name(name, changes, said):
     error = refusal(PUBLISHED[name] | changes)
