@@ -134,3 +134,19 @@ def shared_norm(config: ModelConfig, ours: str, theirs: str) -> list[Entry]:
     return [Entry(f"{theirs}.{name}", (config.d_model,), (f"{ours}attn_norm.{name}", f"{ours}mlp_norm.{name}"),
                   lambda w: (w, w), lambda w, _: w)
             for name in (("weight", "bias") if config.norm_bias else ("weight",))]
+
+
+def paired_side_by_side(entry: Entry, width: int) -> Entry:
+    """The entry, its queries and keys those of a model whose rotary positions turn dimensions 2j and 2j + 1 of the
+    first `width` by one angle. Ours turn j and j + width/2, so the columns trade places; no score changes by it.
+    """
+    turned = [name.endswith(("W_Q", "W_K", "b_Q", "b_K")) for name in entry.ours]
+    if not any(turned):
+        return entry
+
+    def moved(parts: tuple[Tensor, ...], shape: tuple[int, int]) -> tuple[Tensor, ...]:
+        return tuple(torch.cat([part[..., :width].unflatten(-1, shape).mT.flatten(-2), part[..., width:]], dim=-1)
+                     if turn else part for part, turn in zip(parts, turned))
+
+    return Entry(entry.theirs, entry.shape, entry.ours, lambda w: moved(entry.split(w), (width // 2, 2)),
+                 lambda *parts: entry.join(*moved(parts, (2, width // 2))))

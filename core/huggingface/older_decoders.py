@@ -1,4 +1,4 @@
-"""Decoders besides GPT-2 and Llama: GPT-Neo, BLOOM, StarCoder2 and StableLM."""
+"""Decoders besides GPT-2 and Llama: GPT-Neo, BLOOM, StarCoder2, StableLM and GPT-J."""
 from collections.abc import Collection
 
 from core.huggingface import entries
@@ -12,6 +12,7 @@ GPT_NEO_BLOCK = {part: f"attn.attention.{part}_proj" for part in "qkv"} | dict(
     o="attn.attention.out_proj", up="mlp.c_fc", down="mlp.c_proj", attn_norm="ln_1", mlp_norm="ln_2")
 STARCODER2_BLOCK = {part: name for part, name in LLAMA_BLOCK.items() if part != "gate"} | dict(
     up="mlp.c_fc", down="mlp.c_proj")
+GPTJ_BLOCK = {part: f"attn.{part}_proj" for part in "qkv"} | dict(o="attn.out_proj", up="mlp.fc_in", down="mlp.fc_out")
 GPT_NEO_KINDS = {"global": "full_attention", "local": "sliding_attention"}
 
 
@@ -135,4 +136,34 @@ def stablelm(f: Fields, names: Collection[str]) -> Plan:
     return finished(config, tensors, "model.", "lm_head")
 
 
-FAMILIES = (gpt_neo, bloom, starcoder2, stablelm)
+def gptj(f: Fields, names: Collection[str]) -> Plan:
+    """A parallel residual behind one norm, no biases in attention, rotary positions of neighbouring dimensions."""
+    config = _gptj_config(f)
+    return _gptj_plan(config, usual_blocks(config, "transformer.h.", GPTJ_BLOCK))
+
+
+def _gptj_config(f: Fields) -> ModelConfig:
+    f.refuse(rotary=True, scale_attn_weights=True)
+    f = _renamed(f, hidden_size="n_embd", num_hidden_layers="n_layer", num_attention_heads="n_head",
+                 max_position_embeddings="n_positions", intermediate_size="n_inner")
+    width = f.whole("rotary_dim", default=64)
+    if width < 1:
+        raise unsupported(f"rotary_dim = {width}")
+    return config_of(
+        f, norm_epsilon=f.number("layer_norm_epsilon", 1e-5),
+        activation=f.activation("activation_function", "gelu_new"), positions="rotary", d_rotary=width,
+        attention_bias=False, parallel_residual=True, shared_norm=True, unembedding_bias=True)
+
+
+def _gptj_plan(config: ModelConfig, of_blocks: list[Entry]) -> Plan:
+    """The plan of GPT-J with these entries of its blocks, but for the norm that each of them shares."""
+    tensors = [entries.as_is("transformer.wte.weight", "E", config.vocab_size, config.d_model),
+               *entries.norm(config, "final_norm", "transformer.ln_f"),
+               entries.as_is("lm_head.bias", "b_U", config.vocab_size),
+               *(entries.paired_side_by_side(entry, config.d_rotary) for entry in of_blocks),
+               *blocks(config, "transformer.h.", lambda ours, theirs:
+                       entries.shared_norm(config, ours, f"{theirs}ln_1"))]
+    return finished(config, tensors, "transformer.", "lm_head")
+
+
+FAMILIES = (gpt_neo, bloom, starcoder2, stablelm, gptj)

@@ -8,6 +8,7 @@ from tests.helpers.model_sizes import GROUPED, SIZES
 GPT_NEO = dict(vocab_size=61, hidden_size=24, num_layers=2, num_heads=3, max_position_embeddings=40, window_size=6,
                attention_types=[[["global", "local"], 1]])
 BLOOM = dict(vocab_size=61, hidden_size=24, n_layer=2, n_head=4, seq_length=40)
+GPTJ = dict(vocab_size=61, n_embd=32, n_layer=2, n_head=4, n_positions=40, rotary_dim=4)
 
 CASES: dict[str, tuple[type, dict]] = {
     "gpt-neo": (hf.GPTNeoConfig, GPT_NEO),
@@ -26,6 +27,9 @@ CASES: dict[str, tuple[type, dict]] = {
                                                 tie_word_embeddings=True,
                                                 rope_parameters=dict(rope_type="default", rope_theta=500.0,
                                                                      partial_rotary_factor=1.0))),
+    "gpt-j": (hf.GPTJConfig, GPTJ),
+    "gpt-j tied, wholly turned": (hf.GPTJConfig, GPTJ | dict(rotary_dim=8, n_inner=50, tie_word_embeddings=True,
+                                                             activation_function="relu")),
 }
 
 # config.json as the hub has it, with small numbers: the layouts from before transformers 5
@@ -60,4 +64,13 @@ PUBLISHED: dict[str, dict] = {
         num_hidden_layers=2, num_key_value_heads=4, partial_rotary_factor=0.25, qk_layernorm=False, rope_scaling=None,
         rope_theta=10000, tie_word_embeddings=False, torch_dtype="float16", transformers_version="4.38.0",
         use_cache=True, use_parallel_residual=False, use_qkv_bias=True, vocab_size=61),
+    "GPT-J": dict(
+        activation_function="gelu_new", architectures=["GPTJForCausalLM"], attn_pdrop=0.0, bos_token_id=60,
+        embd_pdrop=0.0, eos_token_id=60, gradient_checkpointing=False, initializer_range=0.02,
+        layer_norm_epsilon=1e-05, model_type="gptj", n_embd=32, n_head=4, n_inner=None, n_layer=2, n_positions=40,
+        resid_pdrop=0.0, rotary=True, rotary_dim=4, scale_attn_weights=True, summary_activation=None,
+        summary_first_dropout=0.1, summary_proj_to_labels=True, summary_type="cls_index", summary_use_proj=True,
+        task_specific_params={"text-generation": {"do_sample": True, "max_length": 50, "temperature": 1.0}},
+        tie_word_embeddings=False, tokenizer_class="GPT2Tokenizer", transformers_version="4.18.0.dev0", use_cache=True,
+        vocab_size=61),
 }

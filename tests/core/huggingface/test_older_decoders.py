@@ -7,14 +7,15 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from core import huggingface
-from core.huggingface import PretrainedError
+from core.huggingface import PretrainedError, entries
 from core.huggingface.families import FAMILIES
 from core.huggingface.fields import Fields
 from tests.helpers.huggingface_models import hf, ids, randomised
 from tests.helpers.models_older import PUBLISHED
 
 # What their files hold besides the weights: masks that follow from the config
-MASKS = {"gpt_neo": {"h.0.attn.attention.bias": (1, 1, 40, 40), "h.0.attn.attention.masked_bias": ()}}
+MASKS = {"gpt_neo": {"h.0.attn.attention.bias": (1, 1, 40, 40), "h.0.attn.attention.masked_bias": ()},
+         "gptj": {"h.0.attn.bias": (1, 1, 40, 40), "h.0.attn.masked_bias": ()}}
 # whose files are of the bare model, without the beginning of its names
 BARE = ("BLOOM",)
 
@@ -57,6 +58,8 @@ def refusal(values: dict) -> PretrainedError:
     ("BLOOM", dict(apply_residual_connection_post_layernorm=True), "apply_residual_connection_post_layernorm = True"),
     ("StarCoder2", dict(partial_rotary_factor=0.5), "rotary positions of 3 of 6 dimensions"),
     ("StableLM 2", dict(qk_layernorm=True), "qk_layernorm = True"),
+    ("GPT-J", dict(rotary=False), "rotary = False"), ("GPT-J", dict(rotary_dim=0), "rotary_dim = 0"),
+    ("GPT-J", dict(scale_attn_weights=False), "scale_attn_weights = False"),
 ])
 def test_what_is_not_done_is_refused_by_name(name, changes, said):
     error = refusal(PUBLISHED[name] | changes)
@@ -79,3 +82,12 @@ def test_the_blocks_of_gpt_neo_come_from_either_list():
     assert masks(window_size=40) == ["causal"] * 2
     error = refusal(values | dict(attention_layers=["global"]))
     assert error.reason == "config" and "1 kinds of attention for 2 blocks" in str(error)
+
+
+def test_columns_of_pairs_that_stand_side_by_side_trade_places():
+    entry = entries.paired_side_by_side(entries.into_heads("q", "W_Q", 2, 3, 7), 4)
+    numbers = torch.arange(42.0).reshape(14, 3)
+    W, = entry.split(numbers)
+    assert W[1, 0].tolist() == [3 * (7 + column) for column in (0, 2, 1, 3, 4, 5, 6)]
+    assert torch.equal(entry.join(W), numbers)
+    assert (value := entries.into_heads("v", "W_V", 2, 3, 7)) is entries.paired_side_by_side(value, 4)
