@@ -78,15 +78,21 @@ def gpt2_qkv(theirs: str, ours: str, config: ModelConfig) -> list[Entry]:
 
 
 def neox_qkv(theirs: str, ours: str, config: ModelConfig) -> list[Entry]:
-    """A Linear (3 h k, d): for each head its query, its key and its value."""
-    h, d, k = config.n_heads, config.d_model, config.d_k
-    tensors = [Entry(f"{theirs}.weight", (3 * h * k, d), _names(ours, "W"),
-                  lambda w: tuple(w.reshape(h, 3, k, d).permute(1, 0, 3, 2)),
-                  lambda *parts: torch.stack(parts, 1).transpose(2, 3).reshape(3 * h * k, d))]
+    """A Linear ((h + 2 h_kv) k, d): for each key/value head the queries that share it, its key and its value."""
+    h, h_kv, d, k = config.n_heads, config.n_kv_heads, config.d_model, config.d_k
+    group, rows = h // h_kv, (h + 2 * h_kv) * k
+
+    def split(w: Tensor) -> tuple[Tensor, ...]:
+        heads = w.unflatten(0, (h_kv, group + 2, k))
+        return heads[:, :group].flatten(0, 1), heads[:, group], heads[:, group + 1]
+
+    def join(Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
+        return torch.cat([Q.unflatten(0, (h_kv, group)), K[:, None], V[:, None]], dim=1).flatten(0, 2)
+
+    tensors = [Entry(f"{theirs}.weight", (rows, d), _names(ours, "W"), lambda w: tuple(part.mT for part in split(w)),
+                     lambda *parts: join(*(W.mT for W in parts)))]
     if config.attention_bias:
-        tensors.append(Entry(f"{theirs}.bias", (3 * h * k,), _names(ours, "b"),
-                          lambda b: tuple(b.reshape(h, 3, k).transpose(0, 1)),
-                          lambda *parts: torch.stack(parts, 1).flatten()))
+        tensors.append(Entry(f"{theirs}.bias", (rows,), _names(ours, "b"), split, join))
     return tensors
 
 

@@ -17,7 +17,8 @@ TITLES = {"gpt2": "GPT-2", "opt": "OPT", "gpt_neox": "GPT-NeoX (Pythia)", "llama
           "qwen2": "Qwen2", "qwen3": "Qwen3", "gemma": "Gemma", "phi": "Phi",
           "bert": "BERT", "roberta": "RoBERTa", "distilbert": "DistilBERT", "t5": "T5",
           "gpt_neo": "GPT-Neo (TinyStories)", "bloom": "BLOOM",
-          "starcoder2": "StarCoder2", "stablelm": "StableLM (3B, 2)", "gptj": "GPT-J"}
+          "starcoder2": "StarCoder2", "stablelm": "StableLM (3B, 2)", "gptj": "GPT-J",
+          "falcon": "Falcon 1 and 2 (without ALiBi)"}
 
 
 def plan_of(values: dict, names: Collection[str]) -> Plan:

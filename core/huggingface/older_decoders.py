@@ -1,4 +1,4 @@
-"""Decoders besides GPT-2 and Llama: GPT-Neo, BLOOM, StarCoder2, StableLM and GPT-J."""
+"""Decoders besides GPT-2 and Llama: GPT-Neo, BLOOM, StarCoder2, StableLM, GPT-J and Falcon."""
 from collections.abc import Collection
 
 from core.huggingface import entries
@@ -74,7 +74,8 @@ def bloom(f: Fields, names: Collection[str]) -> Plan:
                *entries.norm(config, "final_norm", "transformer.ln_f"),
                *blocks(config, "transformer.h.", lambda ours, theirs: [
                    *entries.neox_qkv(f"{theirs}self_attention.query_key_value", ours, config),
-                   *_rest_of_block(config, ours, theirs)])]
+                   *_rest_of_block(config, ours, theirs),
+                   *_norms(config, ours, f"{theirs}input_layernorm", f"{theirs}post_attention_layernorm")])]
     return finished(config, tensors, "transformer.", "lm_head")
 
 
@@ -84,13 +85,15 @@ def _of_width(f: Fields) -> Fields:
 
 
 def _rest_of_block(config: ModelConfig, ours: str, theirs: str) -> list[Entry]:
-    """What a block of BLOOM or Falcon has besides queries, keys and values."""
+    """What a block of BLOOM or Falcon has besides queries, keys and values, and the norms."""
     dense = f"{theirs}self_attention.dense"
     return [entries.out_of_heads(f"{dense}.weight", f"{ours}W_O", config.n_heads, config.d_v, config.d_model),
             *([entries.as_is(f"{dense}.bias", f"{ours}b_O", config.d_model)] if config.writes_bias else []),
-            *entries.feed_forward(config, ours, f"{theirs}mlp.", "dense_h_to_4h", "dense_4h_to_h"),
-            *entries.norm(config, f"{ours}attn_norm", f"{theirs}input_layernorm"),
-            *entries.norm(config, f"{ours}mlp_norm", f"{theirs}post_attention_layernorm")]
+            *entries.feed_forward(config, ours, f"{theirs}mlp.", "dense_h_to_4h", "dense_4h_to_h")]
+
+
+def _norms(config: ModelConfig, ours: str, attn_norm: str, mlp_norm: str) -> list[Entry]:
+    return [*entries.norm(config, f"{ours}attn_norm", attn_norm), *entries.norm(config, f"{ours}mlp_norm", mlp_norm)]
 
 
 def _fully_turned(f: Fields, d_k: int) -> dict:
@@ -166,4 +169,54 @@ def _gptj_plan(config: ModelConfig, of_blocks: list[Entry]) -> Plan:
     return finished(config, tensors, "transformer.", "lm_head")
 
 
-FAMILIES = (gpt_neo, bloom, starcoder2, stablelm, gptj)
+def falcon(f: Fields, names: Collection[str]) -> Plan:
+    """Rotary positions, and few key/value heads or one; attention and feed-forward side by side, behind one norm (7B),
+    two (40B), or one after the other. The models with ALiBi divide it by √d_k and round it, and are refused.
+    """
+    f.refuse(alibi=False, apply_residual_connection_post_layernorm=False)
+    f = _renamed(_of_width(f), intermediate_size="ffn_hidden_size")
+    f = Fields({"max_position_embeddings": 2048} | f.values)
+    n_norms, bias = _falcon_norms(f), f.get("bias", False)
+    config = config_of(
+        f, tied=True, n_kv_heads=_falcon_kv_heads(f), norm_epsilon=f.number("layer_norm_epsilon", 1e-5),
+        activation=f.activation("activation", "gelu"), attention_bias=bias, mlp_bias=bias,
+        parallel_residual=n_norms is not None, shared_norm=n_norms == 1, **_fully_turned(f, head_width(f)))
+
+    def block(ours: str, theirs: str) -> list[Entry]:
+        first = f"{theirs}input_layernorm"
+        return [*entries.neox_qkv(f"{theirs}self_attention.query_key_value", ours, config),
+                *_rest_of_block(config, ours, theirs),
+                *(entries.shared_norm(config, ours, first) if n_norms == 1
+                  else _norms(config, ours, f"{theirs}ln_attn", f"{theirs}ln_mlp") if n_norms == 2
+                  else _norms(config, ours, first, f"{theirs}post_attention_layernorm"))]
+
+    tensors = [entries.as_is("transformer.word_embeddings.weight", "E", config.vocab_size, config.d_model),
+               *entries.norm(config, "final_norm", "transformer.ln_f"), *blocks(config, "transformer.h.", block)]
+    return finished(config, tensors, "transformer.", "lm_head")
+
+
+def _falcon_norms(f: Fields) -> int | None:
+    """How many norms the parallel residual of a block has; None: its sublayers stand one after the other."""
+    if f.get("new_decoder_architecture", False):
+        f.refuse(parallel_attn=True)
+        found = f.whole("num_ln_in_parallel_attn", default=2)
+        if found not in (1, 2):
+            raise unsupported(f"num_ln_in_parallel_attn = {found}")
+        return found
+    if not f.get("parallel_attn", True):
+        return None
+    f.refuse(num_ln_in_parallel_attn=1)
+    return 1
+
+
+def _falcon_kv_heads(f: Fields) -> int:
+    n_heads = f.whole("num_attention_heads")
+    if f.get("new_decoder_architecture", False):
+        return f.whole("num_kv_heads", default=n_heads)
+    if f.get("multi_query", True):
+        return 1
+    f.refuse(num_kv_heads=n_heads)
+    return n_heads
+
+
+FAMILIES = (gpt_neo, bloom, starcoder2, stablelm, gptj, falcon)

@@ -9,6 +9,7 @@ GPT_NEO = dict(vocab_size=61, hidden_size=24, num_layers=2, num_heads=3, max_pos
                attention_types=[[["global", "local"], 1]])
 BLOOM = dict(vocab_size=61, hidden_size=24, n_layer=2, n_head=4, seq_length=40)
 GPTJ = dict(vocab_size=61, n_embd=32, n_layer=2, n_head=4, n_positions=40, rotary_dim=4)
+FALCON = dict(vocab_size=61, hidden_size=24, num_hidden_layers=2, num_attention_heads=4, max_position_embeddings=40)
 
 CASES: dict[str, tuple[type, dict]] = {
     "gpt-neo": (hf.GPTNeoConfig, GPT_NEO),
@@ -30,6 +31,14 @@ CASES: dict[str, tuple[type, dict]] = {
     "gpt-j": (hf.GPTJConfig, GPTJ),
     "gpt-j tied, wholly turned": (hf.GPTJConfig, GPTJ | dict(rotary_dim=8, n_inner=50, tie_word_embeddings=True,
                                                              activation_function="relu")),
+    "falcon": (hf.FalconConfig, FALCON),
+    "falcon with two norms": (hf.FalconConfig,
+                              FALCON | dict(new_decoder_architecture=True, num_kv_heads=2, bias=True,
+                                            tie_word_embeddings=False, ffn_hidden_size=50)),
+    "falcon with two norms in one": (hf.FalconConfig,
+                                     FALCON | dict(new_decoder_architecture=True, num_kv_heads=2,
+                                                   num_ln_in_parallel_attn=1)),
+    "falcon in sequence": (hf.FalconConfig, FALCON | dict(parallel_attn=False, multi_query=False, bias=True)),
 }
 
 # config.json as the hub has it, with small numbers: the layouts from before transformers 5
@@ -72,5 +81,26 @@ PUBLISHED: dict[str, dict] = {
         summary_first_dropout=0.1, summary_proj_to_labels=True, summary_type="cls_index", summary_use_proj=True,
         task_specific_params={"text-generation": {"do_sample": True, "max_length": 50, "temperature": 1.0}},
         tie_word_embeddings=False, tokenizer_class="GPT2Tokenizer", transformers_version="4.18.0.dev0", use_cache=True,
+        vocab_size=61),
+    "Falcon 7B": dict(
+        alibi=False, apply_residual_connection_post_layernorm=False, architectures=["FalconForCausalLM"],
+        attention_dropout=0.0, auto_map={"AutoConfig": "configuration_falcon.FalconConfig"}, bias=False,
+        bos_token_id=11, eos_token_id=11, hidden_dropout=0.0, hidden_size=24, initializer_range=0.02,
+        layer_norm_epsilon=1e-05, model_type="falcon", multi_query=True, new_decoder_architecture=False,
+        num_attention_heads=4, num_hidden_layers=2, parallel_attn=True, torch_dtype="bfloat16",
+        transformers_version="4.27.4", use_cache=True, vocab_size=61),
+    "Falcon 40B": dict(
+        alibi=False, apply_residual_connection_post_layernorm=False, architectures=["FalconForCausalLM"],
+        attention_dropout=0.0, bias=False, bos_token_id=11, eos_token_id=11, hidden_dropout=0.0, hidden_size=24,
+        initializer_range=0.02, layer_norm_epsilon=1e-05, model_type="falcon", new_decoder_architecture=True,
+        num_attention_heads=4, num_hidden_layers=2, num_kv_heads=2, parallel_attn=True, torch_dtype="bfloat16",
+        transformers_version="4.27.4", use_cache=True, vocab_size=61),
+    "Falcon 2 11B": dict(
+        alibi=False, architectures=["FalconForCausalLM"], attention_dropout=0.0, bias=False, bos_token_id=11,
+        eos_token_id=11, ff_factor=4, ffn_hidden_size=96, hidden_dropout=0.0, hidden_size=24, initializer_range=0.02,
+        layer_norm_epsilon=1e-05, max_position_embeddings=40, model_type="falcon", multi_query=True,
+        new_decoder_architecture=True, num_attention_heads=4, num_hidden_layers=2, num_kv_heads=2,
+        num_ln_in_parallel_attn=1, parallel_attn=True, rope_scaling=None, rope_theta=500042.0,
+        tie_word_embeddings=False, torch_dtype="bfloat16", transformers_version="4.39.2", use_cache=True,
         vocab_size=61),
 }

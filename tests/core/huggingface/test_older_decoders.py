@@ -60,6 +60,11 @@ def refusal(values: dict) -> PretrainedError:
     ("StableLM 2", dict(qk_layernorm=True), "qk_layernorm = True"),
     ("GPT-J", dict(rotary=False), "rotary = False"), ("GPT-J", dict(rotary_dim=0), "rotary_dim = 0"),
     ("GPT-J", dict(scale_attn_weights=False), "scale_attn_weights = False"),
+    ("Falcon 7B", dict(alibi=True), "alibi = True"),
+    ("Falcon 7B", dict(num_ln_in_parallel_attn=2), "num_ln_in_parallel_attn = 2"),
+    ("Falcon 40B", dict(num_ln_in_parallel_attn=3), "num_ln_in_parallel_attn = 3"),
+    ("Falcon 40B", dict(parallel_attn=False), "parallel_attn = False"),
+    ("Falcon 7B", dict(multi_query=False, num_kv_heads=2), "num_kv_heads = 2"),
 ])
 def test_what_is_not_done_is_refused_by_name(name, changes, said):
     error = refusal(PUBLISHED[name] | changes)
