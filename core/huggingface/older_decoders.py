@@ -1,5 +1,7 @@
-"""Decoders besides GPT-2 and Llama: GPT-Neo, BLOOM, StarCoder2, StableLM, GPT-J and Falcon."""
+"""Decoders besides GPT-2 and Llama: GPT-Neo, BLOOM, StarCoder2, StableLM, GPT-J, Falcon and MPT."""
 from collections.abc import Collection
+
+import torch
 
 from core.huggingface import entries
 from core.huggingface.entries import Entry
@@ -219,4 +221,34 @@ def _falcon_kv_heads(f: Fields) -> int:
     return n_heads
 
 
-FAMILIES = (gpt_neo, bloom, starcoder2, stablelm, gptj, falcon)
+def mpt(f: Fields, names: Collection[str]) -> Plan:
+    """ALiBi and no biases, not even in the norms."""
+    f.refuse(no_bias=True, logit_scale=None, expansion_ratio=4)
+    Fields(f.get("attn_config", {})).refuse(
+        alibi=True, alibi_bias_max=8, attn_type="multihead_attention", clip_qkv=None, prefix_lm=False, qk_ln=False,
+        softmax_scale=None)
+    if f.get("norm_type", "layernorm") not in ("layernorm", "low_precision_layernorm"):
+        raise unsupported(f"norm_type = {f.get('norm_type')!r}")
+    f = _renamed(f, hidden_size="d_model", num_hidden_layers="n_layers", num_attention_heads="n_heads",
+                 max_position_embeddings="max_seq_len")
+    config = config_of(f, tied=True, norm_epsilon=f.number("layer_norm_epsilon", 1e-5), activation="gelu",
+                       positions="alibi", attention_bias=False, mlp_bias=False, norm_bias=False)
+    d = config.d_model
+    tensors = [entries.as_is("transformer.wte.weight", "E", config.vocab_size, d),
+               *entries.norm(config, "final_norm", "transformer.norm_f"),
+               *blocks(config, "transformer.blocks.", lambda ours, theirs: [
+                   _stacked_qkv(config, ours, f"{theirs}attn.Wqkv.weight"),
+                   entries.out_of_heads(f"{theirs}attn.out_proj.weight", f"{ours}W_O", config.n_heads, config.d_v, d),
+                   *entries.feed_forward(config, ours, f"{theirs}ffn.", "up_proj", "down_proj"),
+                   *_norms(config, ours, f"{theirs}norm_1", f"{theirs}norm_2")])]
+    return finished(config, tensors, "transformer.", "lm_head")
+
+
+def _stacked_qkv(config: ModelConfig, ours: str, theirs: str) -> Entry:
+    """A Linear (3 h k, d): the queries of all heads, then all keys, then all values."""
+    h, k, d = config.n_heads, config.d_k, config.d_model
+    return Entry(theirs, (3 * h * k, d), tuple(f"{ours}W_{letter}" for letter in "QKV"),
+                 lambda w: tuple(w.reshape(3, h, k, d).mT), lambda *parts: torch.stack(parts).mT.reshape(3 * h * k, d))
+
+
+FAMILIES = (gpt_neo, bloom, starcoder2, stablelm, gptj, falcon, mpt)

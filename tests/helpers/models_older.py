@@ -10,6 +10,7 @@ GPT_NEO = dict(vocab_size=61, hidden_size=24, num_layers=2, num_heads=3, max_pos
 BLOOM = dict(vocab_size=61, hidden_size=24, n_layer=2, n_head=4, seq_length=40)
 GPTJ = dict(vocab_size=61, n_embd=32, n_layer=2, n_head=4, n_positions=40, rotary_dim=4)
 FALCON = dict(vocab_size=61, hidden_size=24, num_hidden_layers=2, num_attention_heads=4, max_position_embeddings=40)
+MPT = dict(vocab_size=61, d_model=24, n_layers=2, n_heads=4, max_seq_len=40)
 
 CASES: dict[str, tuple[type, dict]] = {
     "gpt-neo": (hf.GPTNeoConfig, GPT_NEO),
@@ -39,6 +40,8 @@ CASES: dict[str, tuple[type, dict]] = {
                                      FALCON | dict(new_decoder_architecture=True, num_kv_heads=2,
                                                    num_ln_in_parallel_attn=1)),
     "falcon in sequence": (hf.FalconConfig, FALCON | dict(parallel_attn=False, multi_query=False, bias=True)),
+    "mpt": (hf.MptConfig, MPT), "mpt untied, six heads": (hf.MptConfig,
+                                                          MPT | dict(n_heads=6, tie_word_embeddings=False)),
 }
 
 # config.json as the hub has it, with small numbers: the layouts from before transformers 5
@@ -103,4 +106,15 @@ PUBLISHED: dict[str, dict] = {
         num_ln_in_parallel_attn=1, parallel_attn=True, rope_scaling=None, rope_theta=500042.0,
         tie_word_embeddings=False, torch_dtype="bfloat16", transformers_version="4.39.2", use_cache=True,
         vocab_size=61),
+    "MPT": dict(
+        architectures=["MPTForCausalLM"],
+        attn_config=dict(alibi=True, alibi_bias_max=8, attn_impl="torch", attn_pdrop=0,
+                         attn_type="multihead_attention", attn_uses_sequence_id=False, clip_qkv=None, prefix_lm=False,
+                         qk_ln=False, softmax_scale=None),
+        auto_map={"AutoConfig": "configuration_mpt.MPTConfig"}, d_model=24, emb_pdrop=0, embedding_fraction=1.0,
+        expansion_ratio=4, init_config=dict(emb_init_std=None, fan_mode="fan_in", name="kaiming_normal_"),
+        init_device="cpu", learned_pos_emb=True, logit_scale=None, max_seq_len=40, model_type="mpt", n_heads=4,
+        n_layers=2, no_bias=True, norm_type="low_precision_layernorm", resid_pdrop=0,
+        tokenizer_name="EleutherAI/gpt-neox-20b", torch_dtype="bfloat16", transformers_version="4.28.1",
+        use_cache=False, verbose=0, vocab_size=61),
 }

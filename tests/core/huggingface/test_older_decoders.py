@@ -65,6 +65,11 @@ def refusal(values: dict) -> PretrainedError:
     ("Falcon 40B", dict(num_ln_in_parallel_attn=3), "num_ln_in_parallel_attn = 3"),
     ("Falcon 40B", dict(parallel_attn=False), "parallel_attn = False"),
     ("Falcon 7B", dict(multi_query=False, num_kv_heads=2), "num_kv_heads = 2"),
+    ("MPT", dict(no_bias=False), "no_bias = False"), ("MPT", dict(logit_scale="inv_sqrt_d_model"), "logit_scale"),
+    ("MPT", dict(expansion_ratio=8), "expansion_ratio = 8"), ("MPT", dict(norm_type="rmsnorm"), "norm_type"),
+    *(("MPT", dict(attn_config={key: value}), f"{key} = {value!r}")
+      for key, value in dict(alibi=False, alibi_bias_max=16, clip_qkv=6, prefix_lm=True, qk_ln=True, softmax_scale=0.5,
+                             attn_type="multiquery_attention").items()),
 ])
 def test_what_is_not_done_is_refused_by_name(name, changes, said):
     error = refusal(PUBLISHED[name] | changes)
