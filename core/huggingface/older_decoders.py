@@ -1,4 +1,5 @@
-"""Decoders besides GPT-2 and Llama: GPT-Neo, BLOOM, StarCoder2, StableLM, GPT-J, Falcon and MPT."""
+"""Decoders besides GPT-2 and Llama: GPT-Neo, BLOOM, StarCoder2, StableLM, GPT-J, Falcon, MPT, GPT-BigCode and CodeGen.
+"""
 from collections.abc import Collection
 
 import torch
@@ -251,4 +252,26 @@ def _stacked_qkv(config: ModelConfig, ours: str, theirs: str) -> Entry:
                  lambda w: tuple(w.reshape(3, h, k, d).mT), lambda *parts: torch.stack(parts).mT.reshape(3 * h * k, d))
 
 
-FAMILIES = (gpt_neo, bloom, starcoder2, stablelm, gptj, falcon, mpt)
+def gpt_bigcode(f: Fields, names: Collection[str]) -> Plan:
+    """GPT-2 with one key/value head for all queries."""
+    f.refuse(add_cross_attention=False)
+    f = _renamed(f, hidden_size="n_embd", num_hidden_layers="n_layer", num_attention_heads="n_head",
+                 max_position_embeddings="n_positions", intermediate_size="n_inner")
+    config = config_of(
+        f, tied=True, n_kv_heads=1 if f.get("multi_query", True) else 0,
+        norm_epsilon=f.number("layer_norm_epsilon", 1e-5), scale_scores=f.get("scale_attn_weights", True),
+        activation=f.activation("activation_function", "gelu_pytorch_tanh"))
+    d = config.d_model
+    tensors = [entries.as_is("transformer.wte.weight", "E", config.vocab_size, d),
+               entries.as_is("transformer.wpe.weight", "P", config.n_context, d),
+               *entries.norm(config, "final_norm", "transformer.ln_f"),
+               *blocks(config, "transformer.h.", lambda ours, theirs: [
+                   *entries.neox_qkv(f"{theirs}attn.c_attn", ours, config),
+                   entries.out_of_heads(f"{theirs}attn.c_proj.weight", f"{ours}W_O", config.n_heads, config.d_v, d),
+                   entries.as_is(f"{theirs}attn.c_proj.bias", f"{ours}b_O", d),
+                   *entries.feed_forward(config, ours, f"{theirs}mlp.", "c_fc", "c_proj"),
+                   *_norms(config, ours, f"{theirs}ln_1", f"{theirs}ln_2")])]
+    return finished(config, tensors, "transformer.", "lm_head")
+
+
+FAMILIES = (gpt_neo, bloom, starcoder2, stablelm, gptj, falcon, mpt, gpt_bigcode)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import transformers as hf
 
-from tests.helpers.model_sizes import GROUPED, SIZES
+from tests.helpers.model_sizes import GPT2, GROUPED, SIZES
 
 GPT_NEO = dict(vocab_size=61, hidden_size=24, num_layers=2, num_heads=3, max_position_embeddings=40, window_size=6,
                attention_types=[[["global", "local"], 1]])
@@ -42,6 +42,10 @@ CASES: dict[str, tuple[type, dict]] = {
     "falcon in sequence": (hf.FalconConfig, FALCON | dict(parallel_attn=False, multi_query=False, bias=True)),
     "mpt": (hf.MptConfig, MPT), "mpt untied, six heads": (hf.MptConfig,
                                                           MPT | dict(n_heads=6, tie_word_embeddings=False)),
+    "gpt-bigcode": (hf.GPTBigCodeConfig, GPT2),
+    "gpt-bigcode untied, many keys": (hf.GPTBigCodeConfig,
+                                      GPT2 | dict(multi_query=False, tie_word_embeddings=False, n_inner=50,
+                                                  scale_attn_weights=False, activation_function="relu")),
 }
 
 # config.json as the hub has it, with small numbers: the layouts from before transformers 5
@@ -117,4 +121,14 @@ PUBLISHED: dict[str, dict] = {
         n_layers=2, no_bias=True, norm_type="low_precision_layernorm", resid_pdrop=0,
         tokenizer_name="EleutherAI/gpt-neox-20b", torch_dtype="bfloat16", transformers_version="4.28.1",
         use_cache=False, verbose=0, vocab_size=61),
+    "tiny_starcoder": dict(
+        activation_function="gelu_pytorch_tanh", architectures=["GPTBigCodeForCausalLM"],
+        attention_softmax_in_fp32=True, attn_pdrop=0.1, bos_token_id=0, embd_pdrop=0.1, eos_token_id=0,
+        inference_runner=0, initializer_range=0.02, layer_norm_epsilon=1e-05, max_batch_size=None,
+        max_sequence_length=None, model_type="gpt_bigcode", multi_query=True, n_embd=24, n_head=3, n_inner=96,
+        n_layer=2, n_positions=40, pad_key_length=True, pre_allocate_kv_cache=False, resid_pdrop=0.1,
+        scale_attention_softmax_in_fp32=True, scale_attn_weights=True, summary_activation=None,
+        summary_first_dropout=0.1, summary_proj_to_labels=True, summary_type="cls_index", summary_use_proj=True,
+        torch_dtype="float32", transformers_version="4.28.1", use_cache=True, validate_runner_input=True,
+        vocab_size=61),
 }

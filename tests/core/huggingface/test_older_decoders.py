@@ -70,6 +70,7 @@ def refusal(values: dict) -> PretrainedError:
     *(("MPT", dict(attn_config={key: value}), f"{key} = {value!r}")
       for key, value in dict(alibi=False, alibi_bias_max=16, clip_qkv=6, prefix_lm=True, qk_ln=True, softmax_scale=0.5,
                              attn_type="multiquery_attention").items()),
+    ("tiny_starcoder", dict(add_cross_attention=True), "add_cross_attention = True"),
 ])
 def test_what_is_not_done_is_refused_by_name(name, changes, said):
     error = refusal(PUBLISHED[name] | changes)
