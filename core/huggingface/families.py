@@ -19,7 +19,7 @@ TITLES = {"gpt2": "GPT-2", "opt": "OPT", "gpt_neox": "GPT-NeoX (Pythia)", "llama
           "gpt_neo": "GPT-Neo (TinyStories)", "bloom": "BLOOM",
           "starcoder2": "StarCoder2", "stablelm": "StableLM (3B, 2)", "gptj": "GPT-J",
           "falcon": "Falcon 1 and 2 (without ALiBi)", "mpt": "MPT",
-          "gpt_bigcode": "GPT-BigCode (StarCoder)"}
+          "gpt_bigcode": "GPT-BigCode (StarCoder)", "codegen": "CodeGen"}
 
 
 def plan_of(values: dict, names: Collection[str]) -> Plan:

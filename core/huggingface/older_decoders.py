@@ -274,4 +274,26 @@ def gpt_bigcode(f: Fields, names: Collection[str]) -> Plan:
     return finished(config, tensors, "transformer.", "lm_head")
 
 
-FAMILIES = (gpt_neo, bloom, starcoder2, stablelm, gptj, falcon, mpt, gpt_bigcode)
+def codegen(f: Fields, names: Collection[str]) -> Plan:
+    """GPT-J with queries, keys and values in one matrix."""
+    config = _gptj_config(f)
+    d = config.d_model
+    return _gptj_plan(config, blocks(config, "transformer.h.", lambda ours, theirs: [
+        _codegen_qkv(config, ours, f"{theirs}attn.qkv_proj.weight"),
+        entries.out_of_heads(f"{theirs}attn.out_proj.weight", f"{ours}W_O", config.n_heads, config.d_v, d),
+        *entries.feed_forward(config, ours, f"{theirs}mlp.", "fc_in", "fc_out")]))
+
+
+def _codegen_qkv(config: ModelConfig, ours: str, theirs: str) -> Entry:
+    """A Linear (3 h k, d) in four parts, one for each processor that it was trained on: in each the queries of a
+    quarter of the heads, then their values, then their keys.
+    """
+    h, k, d = config.n_heads, config.d_k, config.d_model
+    if h % 4:
+        raise unsupported(f"{h} heads, which four processors cannot share")
+    return Entry(theirs, (3 * h * k, d), tuple(f"{ours}W_{letter}" for letter in "QVK"),
+                 lambda w: tuple(part.reshape(h, k, d).mT for part in w.reshape(4, 3, h // 4, k, d).unbind(1)),
+                 lambda *parts: torch.stack([W.mT.reshape(4, h // 4, k, d) for W in parts], dim=1).flatten(0, 3))
+
+
+FAMILIES = (gpt_neo, bloom, starcoder2, stablelm, gptj, falcon, mpt, gpt_bigcode, codegen)

@@ -24,7 +24,7 @@ from core.model.checkpoints import MOST_TOLD, first_problems
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 DTYPES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16", "F64": "float64"}
 # Tensors of old files that are ignored: masks, tables that follow from the config, and heads for other tasks.
-BESIDES = re.compile(r"(attn|attention)\.(masked_)?bias$|rotary_emb\.|position_ids$|(^|\.)pooler\."
+BESIDES = re.compile(r"(attn|attention)\.(masked_)?bias$|attn\.causal_mask$|rotary_emb\.|position_ids$|(^|\.)pooler\."
                      r"|cls\.seq_relationship\.|EncDecAttention\.relative_attention_bias\.")
 
 

@@ -46,6 +46,9 @@ CASES: dict[str, tuple[type, dict]] = {
     "gpt-bigcode untied, many keys": (hf.GPTBigCodeConfig,
                                       GPT2 | dict(multi_query=False, tie_word_embeddings=False, n_inner=50,
                                                   scale_attn_weights=False, activation_function="relu")),
+    "codegen": (hf.CodeGenConfig, GPTJ),
+    "codegen tied, wholly turned": (hf.CodeGenConfig, GPTJ | dict(n_embd=64, n_head=8, rotary_dim=8, n_inner=50,
+                                                                  tie_word_embeddings=True)),
 }
 
 # config.json as the hub has it, with small numbers: the layouts from before transformers 5
@@ -131,4 +134,13 @@ PUBLISHED: dict[str, dict] = {
         summary_first_dropout=0.1, summary_proj_to_labels=True, summary_type="cls_index", summary_use_proj=True,
         torch_dtype="float32", transformers_version="4.28.1", use_cache=True, validate_runner_input=True,
         vocab_size=61),
+    "CodeGen": dict(
+        activation_function="gelu_new", architectures=["CodeGenForCausalLM"], attn_pdrop=0.0, bos_token_id=1,
+        embd_pdrop=0.0, eos_token_id=60, gradient_checkpointing=False, initializer_range=0.02,
+        layer_norm_epsilon=1e-05, model_type="codegen", n_ctx=40, n_embd=32, n_head=4, n_inner=None, n_layer=2,
+        n_positions=40, resid_pdrop=0.0, rotary_dim=4, scale_attn_weights=True, summary_activation=None,
+        summary_first_dropout=0.1, summary_proj_to_labels=True, summary_type="cls_index", summary_use_proj=True,
+        task_specific_params={"text-generation": {"do_sample": True, "max_length": 50, "temperature": 1.0}},
+        tie_word_embeddings=False, tokenizer_class="GPT2Tokenizer", torch_dtype="float16",
+        transformers_version="4.21.0.dev0", use_cache=True, vocab_size=61),
 }

@@ -15,6 +15,7 @@ from tests.helpers.models_older import PUBLISHED
 
 # What their files hold besides the weights: masks that follow from the config
 MASKS = {"gpt_neo": {"h.0.attn.attention.bias": (1, 1, 40, 40), "h.0.attn.attention.masked_bias": ()},
+         "codegen": {"h.0.attn.causal_mask": (1, 1, 40, 40)},
          "gptj": {"h.0.attn.bias": (1, 1, 40, 40), "h.0.attn.masked_bias": ()}}
 # whose files are of the bare model, without the beginning of its names
 BARE = ("BLOOM",)
@@ -71,6 +72,7 @@ def refusal(values: dict) -> PretrainedError:
       for key, value in dict(alibi=False, alibi_bias_max=16, clip_qkv=6, prefix_lm=True, qk_ln=True, softmax_scale=0.5,
                              attn_type="multiquery_attention").items()),
     ("tiny_starcoder", dict(add_cross_attention=True), "add_cross_attention = True"),
+    ("CodeGen", dict(n_head=2), "2 heads, which four processors cannot share"),
 ])
 def test_what_is_not_done_is_refused_by_name(name, changes, said):
     error = refusal(PUBLISHED[name] | changes)
