@@ -17,6 +17,8 @@ STARCODER2_BLOCK = {part: name for part, name in LLAMA_BLOCK.items() if part != 
     up="mlp.c_fc", down="mlp.c_proj")
 GPTJ_BLOCK = {part: f"attn.{part}_proj" for part in "qkv"} | dict(o="attn.out_proj", up="mlp.fc_in", down="mlp.fc_out")
 GPT_NEO_KINDS = {"global": "full_attention", "local": "sliding_attention"}
+# keys of rotary positions that GPT-NeoX alone has
+OF_GPT_NEOX = dict(rotary_pct=None, rotary_emb_base=None)
 
 
 def _renamed(f: Fields, **names: str) -> Fields:
@@ -101,6 +103,7 @@ def _norms(config: ModelConfig, ours: str, attn_norm: str, mlp_norm: str) -> lis
 
 def _fully_turned(f: Fields, d_k: int) -> dict:
     """Rotary positions of a family that turns all d_k dimensions, whatever part of them the file names."""
+    f.refuse(**OF_GPT_NEOX)
     found = rotary(f, d_k)
     if found["d_rotary"]:
         raise unsupported(f"rotary positions of {found['d_rotary']} of {d_k} dimensions")
@@ -125,7 +128,7 @@ def starcoder2(f: Fields, names: Collection[str]) -> Plan:
 
 def stablelm(f: Fields, names: Collection[str]) -> Plan:
     """Llama with LayerNorms and a rotation of a quarter of each head; the larger ones with a parallel residual."""
-    f.refuse(qk_layernorm=False)
+    f.refuse(qk_layernorm=False, **OF_GPT_NEOX)
     parallel = f.get("use_parallel_residual", False)
     config = config_of(
         f, n_kv_heads=f.whole("num_key_value_heads", default=32), norm_epsilon=f.number("layer_norm_eps", 1e-5),
@@ -177,8 +180,7 @@ def falcon(f: Fields, names: Collection[str]) -> Plan:
     two (40B), or one after the other. The models with ALiBi divide it by √d_k and round it, and are refused.
     """
     f.refuse(alibi=False, apply_residual_connection_post_layernorm=False)
-    f = _renamed(_of_width(f), intermediate_size="ffn_hidden_size")
-    f = Fields({"max_position_embeddings": 2048} | f.values)
+    f = _falcon_fields(f)
     n_norms, bias = _falcon_norms(f), f.get("bias", False)
     config = config_of(
         f, tied=True, n_kv_heads=_falcon_kv_heads(f), norm_epsilon=f.number("layer_norm_epsilon", 1e-5),
@@ -196,6 +198,13 @@ def falcon(f: Fields, names: Collection[str]) -> Plan:
     tensors = [entries.as_is("transformer.word_embeddings.weight", "E", config.vocab_size, config.d_model),
                *entries.norm(config, "final_norm", "transformer.ln_f"), *blocks(config, "transformer.h.", block)]
     return finished(config, tensors, "transformer.", "lm_head")
+
+
+def _falcon_fields(f: Fields) -> Fields:
+    """The fields under the usual names; a null in the place of yes or no means no, as in transformers."""
+    null = {name: False for name in ("parallel_attn", "multi_query") if f.values.get(name, True) is None}
+    f = _renamed(_of_width(f), intermediate_size="ffn_hidden_size")
+    return Fields({"max_position_embeddings": 2048} | f.values | null)
 
 
 def _falcon_norms(f: Fields) -> int | None:
