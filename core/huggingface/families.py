@@ -11,14 +11,12 @@ from core.huggingface.fields import Fields, unsupported
 from core.huggingface.plan import Plan
 
 FAMILIES: dict[str, Callable[[Fields, Collection[str]], Plan]] = {family.__name__: family for family in (
-    *decoders.FAMILIES, *encoders.FAMILIES, *encoder_decoders.FAMILIES,
-    *older_decoders.FAMILIES)}
+    *decoders.FAMILIES, *older_decoders.FAMILIES, *encoders.FAMILIES, *encoder_decoders.FAMILIES)}
 TITLES = {"gpt2": "GPT-2", "opt": "OPT", "gpt_neox": "GPT-NeoX (Pythia)", "llama": "Llama", "mistral": "Mistral",
           "qwen2": "Qwen2", "qwen3": "Qwen3", "gemma": "Gemma", "phi": "Phi",
           "bert": "BERT", "roberta": "RoBERTa", "distilbert": "DistilBERT", "t5": "T5",
-          "gpt_neo": "GPT-Neo (TinyStories)", "bloom": "BLOOM",
-          "starcoder2": "StarCoder2", "stablelm": "StableLM (3B, 2)", "gptj": "GPT-J",
-          "falcon": "Falcon 1 and 2 (without ALiBi)", "mpt": "MPT",
+          "gpt_neo": "GPT-Neo (TinyStories)", "bloom": "BLOOM", "starcoder2": "StarCoder2",
+          "stablelm": "StableLM 3B and 2", "gptj": "GPT-J", "falcon": "Falcon 1 and 2 (without ALiBi)", "mpt": "MPT",
           "gpt_bigcode": "GPT-BigCode (StarCoder)", "codegen": "CodeGen"}
 
 
