@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from core.huggingface import entries
 from core.huggingface.entries import Entry
 from core.huggingface.errors import PretrainedError
-from core.huggingface.fields import Fields, ends, rotary, unsupported, window
+from core.huggingface.fields import Fields, ends, rotary, switched_window, unsupported, window
+from core.huggingface.keys import refuse_unknown
 from core.model.config import ModelConfig
 
 
@@ -132,7 +133,7 @@ def gpt_neox(f: Fields, names: Collection[str]) -> Plan:
     config = _config(
         f, norm_epsilon=f.number("layer_norm_eps", 1e-5), activation=f.activation("hidden_act", "gelu"),
         parallel_residual=f.get("use_parallel_residual", True), attention_bias=f.get("attention_bias", True),
-        **rotary(f, _head_width(f), 0.25))
+        **rotary(f, _head_width(f), 0.25, "rotary_emb_base", "rotary_pct"))
     d = config.d_model
 
     def block(ours: str, theirs: str) -> list[Entry]:
@@ -157,7 +158,7 @@ def _llama_like(f: Fields, gain_offset: float = 0.0, tied: bool = False, **diffe
         d_k=d_k, d_v=d_k, n_kv_heads=f.whole("num_key_value_heads", default=f.whole("num_attention_heads")),
         norm="rmsnorm", norm_bias=False, norm_epsilon=f.number("rms_norm_eps", 1e-6),
         activation=f.activation("hidden_act", "silu", gated=True), attention_bias=f.get("attention_bias", False),
-        mlp_bias=f.get("mlp_bias", False), **rotary(f, d_k))
+        mlp_bias=f.get("mlp_bias", False), **rotary(f, d_k, part=None))
     config = _config(f, tied=tied, **settings | differences)
     tensors = [entries.as_is("model.embed_tokens.weight", "E", config.vocab_size, config.d_model),
             *entries.norm(config, "final_norm", "model.norm", gain_offset),
@@ -171,18 +172,18 @@ def llama(f: Fields, names: Collection[str]) -> Plan:
 
 def mistral(f: Fields, names: Collection[str]) -> Plan:
     return _llama_like(f, n_kv_heads=f.whole("num_key_value_heads", default=8), attention_bias=False, mlp_bias=False,
-                       **window(f))
+                       **window(f, 4096))
 
 
 def qwen2(f: Fields, names: Collection[str]) -> Plan:
     """Llama with biases of only the queries, keys and values."""
-    return _llama_like(f, attention_bias=True, output_bias=False, mlp_bias=False, **window(f))
+    return _llama_like(f, attention_bias=True, output_bias=False, mlp_bias=False, **switched_window(f))
 
 
 def qwen3(f: Fields, names: Collection[str]) -> Plan:
     """Llama with norms of the queries and keys."""
     d_k = f.whole("head_dim", default=128)
-    return _llama_like(f, qk_norm=True, mlp_bias=False, d_k=d_k, d_v=d_k, **window(f))
+    return _llama_like(f, qk_norm=True, mlp_bias=False, d_k=d_k, d_v=d_k, **switched_window(f))
 
 
 def gemma(f: Fields, names: Collection[str]) -> Plan:
@@ -190,9 +191,10 @@ def gemma(f: Fields, names: Collection[str]) -> Plan:
 
     "gelu" in its config means the tanh form.
     """
-    f.refuse(use_bidirectional_attention=False)
-    act = f.get("hidden_activation") or f.get("hidden_act", "gelu_pytorch_tanh")
-    f = Fields(f.values | {"hidden_act": "gelu_pytorch_tanh" if act == "gelu" else act})
+    act = f.get("hidden_act", "gelu_pytorch_tanh")
+    act = "gelu_pytorch_tanh" if act == "gelu" else act
+    f.refuse(use_bidirectional_attention=False, hidden_activation=act)
+    f = f.changed(hidden_act=act)
     return _llama_like(f, 1.0, tied=True, mlp_bias=False, embedding_scale=f.whole("hidden_size") ** 0.5)
 
 
@@ -235,7 +237,7 @@ def _bert_like(f: Fields, names: Collection[str], base: str, layers: str, block:
     headed = not names or any(name.startswith(tuple(head.values())) for name in names)
     config = ModelConfig(
         kind="encoder", vocab_size=f.whole("vocab_size"), norm_placement="post", embedding_norm=True,
-        head_transform=headed, unembedding_bias=headed, norm_epsilon=f.number("layer_norm_eps", 1e-12),
+        head_transform=headed, unembedding_bias=headed,
         tied_embeddings=f.get("tie_word_embeddings", True) or not headed, end_of_text=None, **settings)
     d, tables = config.d_model, f"{base}embeddings."
     tensors = [entries.as_is(f"{tables}word_embeddings.weight", "E", config.vocab_size, d),
@@ -259,7 +261,8 @@ def _bert_sizes(f: Fields, n_first: int = 0) -> dict:
     return dict(d_model=f.whole("hidden_size"), n_layers=f.layers("num_hidden_layers"),
                 n_heads=f.whole("num_attention_heads"), d_ff=f.whole("intermediate_size"),
                 n_context=f.whole("max_position_embeddings") - n_first, activation=f.activation("hidden_act", "gelu"),
-                n_token_types=f.whole("type_vocab_size", default=2))
+                n_token_types=f.whole("type_vocab_size", default=2),
+                norm_epsilon=f.number("layer_norm_eps", 1e-12))
 
 
 def bert(f: Fields, names: Collection[str]) -> Plan:
@@ -280,9 +283,10 @@ def distilbert(f: Fields, names: Collection[str]) -> Plan:
     head = dict(dense="vocab_transform", norm="vocab_layer_norm", bias="vocab_projector.bias",
                 unembedding="vocab_projector")
     return _bert_like(f, names, "distilbert.", "transformer.layer.", DISTILBERT_BLOCK, head,
-                      d_model=f.whole("dim"), n_layers=f.layers("n_layers"), n_heads=f.whole("n_heads"),
-                      d_ff=f.whole("hidden_dim"), n_context=f.whole("max_position_embeddings"),
-                      activation=f.activation("activation", "gelu"))
+                      d_model=f.whole("dim", "hidden_size"), n_layers=f.layers("n_layers", "num_hidden_layers"),
+                      n_heads=f.whole("n_heads", "num_attention_heads"), d_ff=f.whole("hidden_dim"),
+                      n_context=f.whole("max_position_embeddings"), activation=f.activation("activation", "gelu"),
+                      norm_epsilon=1e-12)
 
 
 # ---- encoder-decoders ------------------------------------------------------------------------------------------------
@@ -294,14 +298,17 @@ def t5(f: Fields, names: Collection[str]) -> Plan:
     The first scales its logits by d^−½ and ties the unembedding to the embeddings; the second has a separate
     unembedding.
     """
-    d, vocab_size, d_kv, n_layers = f.whole("d_model"), f.whole("vocab_size"), f.whole("d_kv"), f.layers("num_layers")
+    d, d_kv, n_layers = (f.whole("d_model", "hidden_size"), f.whole("d_kv", "head_dim"),
+                         f.layers("num_layers", "num_hidden_layers"))
+    vocab_size = f.whole("vocab_size")
     scaled = f.get("scale_decoder_outputs", f.get("tie_word_embeddings", True))
     act = f.get("feed_forward_proj", "relu")
     gated, curve = act.startswith("gated-"), "gelu_new" if act == "gated-gelu" else act.removeprefix("gated-")
+    f.refuse(is_gated_act=gated, dense_act_fn=curve)
     config = ModelConfig(
         kind="encoder-decoder", vocab_size=vocab_size, d_model=d,
         n_layers=f.layers("num_decoder_layers", default=n_layers),
-        n_encoder_layers=n_layers, n_heads=f.whole("num_heads"),
+        n_encoder_layers=n_layers, n_heads=f.whole("num_heads", "num_attention_heads"),
         d_k=d_kv, d_v=d_kv, d_ff=f.whole("d_ff"), n_context=f.whole("n_positions", default=512), norm="rmsnorm",
         norm_bias=False, norm_epsilon=f.number("layer_norm_epsilon", 1e-6),
         activation=Fields({"act": curve}).activation("act", curve, gated), positions="relative",
@@ -350,7 +357,10 @@ def plan_of(values: dict, names: Collection[str]) -> Plan:
     if values.get("quantization_config"):
         raise unsupported("quantised weights")
     try:
-        return FAMILIES[family](Fields(values), names)
+        fields = Fields(values)
+        plan = FAMILIES[family](fields, names)
+        refuse_unknown(values, fields.read)
+        return plan
     except PretrainedError:
         raise
     except (ValueError, TypeError, AttributeError) as error:
