@@ -30,7 +30,9 @@ from core.cost import counting
 from core.huggingface import hub, tokens, weights
 from core.huggingface.errors import PretrainedError, Stopped
 from core.huggingface.families import TITLES, Plan, plan_of
+from core.huggingface.refusals import refuse_other_head
 from core.huggingface.saving import save_pretrained
+from core.huggingface.stored import Stored
 from core.model.config import ModelConfig
 from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
@@ -89,7 +91,7 @@ def preview(name: str | Path) -> Preview:
     else:
         files = hub.listed(name)
         values, stored = hub.config(name), hub.headers(name)
-    plan = plan_of(values, stored)
+    plan = _planned(values, stored, folder)
     used = weights.located(plan, stored).values()
     dtypes = sorted({weights.DTYPES[tensor.dtype] for tensor in used})
     return Preview(str(name), TITLES[values["model_type"]], plan.config, counting.n_parameters(plan.config),
@@ -104,12 +106,18 @@ def from_pretrained(name: str | Path,
     """
     folder = hub.fetched(name, progress) if is_hub_name(name) else _folder(name)
     values, stored = hub.read_config(folder / hub.CONFIG), weights.headers(folder)
-    plan = plan_of(values, stored)
-    # before reading the tokenizer, which takes a second if it is large
-    weights.located(plan, stored)
+    plan = _planned(values, stored, folder)     # before reading the tokenizer, which takes a second if it is large
     tokenizer = tokens.load(folder, plan.config.vocab_size, plan.config.end_of_text)
     plan = dataclasses.replace(plan, config=_with_tokens(plan.config, tokenizer))
     return _built(plan, weights.parameters(folder, plan, stored, progress)), tokenizer
+
+
+def _planned(values: dict, stored: dict[str, Stored], folder: Path | None) -> Plan:
+    """The plan of a model, with the numbers of its files looked at where they are here (`folder`)."""
+    plan = plan_of(values, stored)
+    refuse_other_head(values, stored)
+    weights.located(plan, stored)
+    return plan if folder is None else weights.untied(folder, plan, stored)
 
 
 def _folder(name: str | Path) -> Path:

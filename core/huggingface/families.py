@@ -11,19 +11,21 @@ from core.huggingface.entries import Entry
 from core.huggingface.errors import PretrainedError
 from core.huggingface.fields import Fields, ends, rotary, switched_window, unsupported, window
 from core.huggingface.keys import refuse_unknown
+from core.huggingface.refusals import refuse_quantised, unknown_family
 from core.model.config import ModelConfig
 
 
 @dataclass(frozen=True)
 class Plan:
     """How to read one model. prefix: the beginning of the names, unless the file is of the bare model; copies: tensors
-    that the file may contain a second time.
+    that the file may contain a second time; unembedding: the name of that one, also where it is among the copies.
     """
 
     config: ModelConfig
     entries: tuple[Entry, ...]
     prefix: str = ""
     copies: tuple[str, ...] = ()
+    unembedding: str = ""
 
 
 # ---- what families have in common ------------------------------------------------------------------------------------
@@ -63,10 +65,10 @@ def _usual_blocks(config: ModelConfig, theirs: str, names: dict[str, str], gain_
 def _finished(config: ModelConfig, tensors: list[Entry], prefix: str, unembedding: str,
               copies: tuple[str, ...] = ()) -> Plan:
     """The plan, with the unembedding of an untied model; the file of a tied model may contain it as a copy."""
+    head = f"{unembedding}.weight"
     if config.tied_embeddings:
-        return Plan(config, tuple(tensors), prefix, (*copies, f"{unembedding}.weight"))
-    return Plan(config, (*tensors, entries.as_is(f"{unembedding}.weight", "W_U", config.vocab_size, config.d_model)),
-                prefix, copies)
+        return Plan(config, tuple(tensors), prefix, (*copies, head), head)
+    return Plan(config, (*tensors, entries.as_is(head, "W_U", config.vocab_size, config.d_model)), prefix, copies, head)
 
 
 SELF_ATTENTION = {part: f"self_attn.{part}_proj" for part in "qkvo"}
@@ -230,7 +232,7 @@ def _bert_like(f: Fields, names: Collection[str], base: str, layers: str, block:
     layers, block: the name of the blocks under `base`, and the names in each. head: the names of the parts of the
     masked-language head. n_first: the number of rows before the first position.
 
-    An untied unembedding has a separate bias, if the file contains it, and the head's is not used then. A file without
+    The bias of the unembedding counts where the file contains one, and the head's is a copy of it then. A file without
     any part of that head is a model without one: its config has no head_transform, and the logits of our Transformer,
     from E and its last vectors, mean nothing.
     """
@@ -249,11 +251,11 @@ def _bert_like(f: Fields, names: Collection[str], base: str, layers: str, block:
     if not headed:
         return _finished(config, tensors, base, head["unembedding"])
     own_bias = f"{head['unembedding']}.bias"
-    bias = own_bias if own_bias in names and not config.tied_embeddings else head["bias"]
+    bias = own_bias if own_bias in names else head["bias"]
     tensors += [entries.transposed(f"{head['dense']}.weight", "W_H", d, d),
              entries.as_is(f"{head['dense']}.bias", "b_H", d), *entries.norm(config, "head_norm", head["norm"]),
              entries.as_is(bias, "b_U", config.vocab_size)]
-    return _finished(config, tensors, base, head["unembedding"], (own_bias, head["bias"]))
+    return _finished(config, tensors, base, head["unembedding"], tuple({own_bias, head["bias"]} - {bias}))
 
 
 def _bert_sizes(f: Fields, n_first: int = 0) -> dict:
@@ -340,8 +342,9 @@ def _t5_block(config: ModelConfig, ours: str, theirs: str, crossed: bool) -> lis
 
 FAMILIES: dict[str, Callable[[Fields, Collection[str]], Plan]] = {family.__name__: family for family in (
     gpt2, opt, gpt_neox, llama, mistral, qwen2, qwen3, gemma, phi, bert, roberta, distilbert, t5)}
-TITLES = {"gpt2": "GPT-2", "opt": "OPT", "gpt_neox": "GPT-NeoX (Pythia)", "llama": "Llama", "mistral": "Mistral",
-          "qwen2": "Qwen2", "qwen3": "Qwen3", "gemma": "Gemma", "phi": "Phi",
+# as a reader is told them: where a name goes on to models of another kind, which are meant
+TITLES = {"gpt2": "GPT-2", "opt": "OPT (but the one of 350M)", "gpt_neox": "GPT-NeoX (Pythia)", "llama": "Llama", "mistral": "Mistral",
+          "qwen2": "Qwen2", "qwen3": "Qwen3", "gemma": "Gemma (the first)", "phi": "Phi (1, 1.5 and 2)",
           "bert": "BERT", "roberta": "RoBERTa", "distilbert": "DistilBERT", "t5": "T5"}
 
 
@@ -352,10 +355,8 @@ def plan_of(values: dict, names: Collection[str]) -> Plan:
     """
     family = values.get("model_type")
     if family not in FAMILIES:
-        raise PretrainedError("family", f"This program does not know models of the family {family!r}. It knows "
-                                        f"{', '.join(TITLES.values())}: choose one of those.")
-    if values.get("quantization_config"):
-        raise unsupported("quantised weights")
+        raise unknown_family(values, TITLES.values())
+    refuse_quantised(values)
     try:
         fields = Fields(values)
         plan = FAMILIES[family](fields, names)

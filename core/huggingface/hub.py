@@ -13,9 +13,9 @@ from pathlib import Path
 
 from core.huggingface import tokens, weights
 from core.huggingface.errors import PretrainedError, Stopped, read_table
-from core.huggingface.weights import Stored, modern
+from core.huggingface.stored import Stored
+from core.huggingface.weights import CONFIG, modern
 
-CONFIG = "config.json"
 PATTERNS = [CONFIG, tokens.WHOLE, tokens.SETTINGS, tokens.SPECIAL, tokens.VOCABULARY, tokens.MERGES, weights.SINGLE,
           weights.INDEX, "model-?????-of-?????.safetensors"]
 PAGE = "https://huggingface.co/"
