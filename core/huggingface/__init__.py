@@ -27,7 +27,7 @@ from pathlib import Path
 import torch
 
 from core.cost import counting
-from core.huggingface import hub, tokens, weights
+from core.huggingface import hub, tokenizer_forms, tokenizer_settings, tokens, weights
 from core.huggingface.errors import PretrainedError, Stopped
 from core.huggingface.families import TITLES, Plan, plan_of
 from core.huggingface.refusals import refuse_other_head
@@ -86,16 +86,20 @@ def preview(name: str | Path) -> Preview:
     """
     folder = hub.cached(name) if is_hub_name(name) else _folder(name)
     if folder is not None:
-        values, stored, files = (hub.read_config(folder / hub.CONFIG), weights.headers(folder),
-                                 {path.name: 0 for path in folder.iterdir()})
+        files = {path.name: 0 for path in folder.iterdir()}
+        values, stored = hub.read_config(folder / hub.CONFIG), weights.headers(folder)
+        settings = tokenizer_forms.settings_in(folder)
     else:
         files = hub.listed(name)
         values, stored = hub.config(name), hub.headers(name)
-    plan = _planned(values, stored, folder)
+        settings = hub.settings(name) if tokenizer_forms.SETTINGS in files else {}
+        tokenizer_settings.refuse_unknown(settings)
+    plan, file = _planned(values, stored, folder), tokenizer_forms.tokenizer_file(files)
+    tokenizer_forms.check(file, tokenizer_forms.class_of(settings, values))
     used = weights.located(plan, stored).values()
     dtypes = sorted({weights.DTYPES[tensor.dtype] for tensor in used})
     return Preview(str(name), TITLES[values["model_type"]], plan.config, counting.n_parameters(plan.config),
-                   ", ".join(dtypes), tokens.tokenizer_file(files), sum(files.values()))
+                   ", ".join(dtypes), file, sum(files.values()))
 
 
 def from_pretrained(name: str | Path,

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from core.huggingface.errors import PretrainedError, short
 
-
+ADAPTER = "adapter_config.json"
 # the classes of transformers that read a model with its head, by the end of its architecture's name, in this order
 READERS = {"WithLMHeadModel": "Seq2SeqLM", "ForConditionalGeneration": "Seq2SeqLM", "LMHeadModel": "CausalLM",
            "ForCausalLM": "CausalLM", "ForMaskedLM": "MaskedLM", "ForPreTraining": "MaskedLM",
@@ -92,7 +92,7 @@ def no_weights(where: str, files: Collection[str], values: Mapping[str, object])
 
     where: its folder, or its name on the Hub; files: the names of its files; values: its config.json.
     """
-    if "adapter_config.json" in files:
+    if ADAPTER in files:
         return adapter(where)
     shards = [name for name in files if re.fullmatch(r"model-\d{5}-of-\d{5}\.safetensors", name)]
     if shards:
@@ -117,7 +117,7 @@ def no_weights(where: str, files: Collection[str], values: Mapping[str, object])
 
 def adapter(where: str) -> PretrainedError:
     """A folder with only what a fine-tuning has changed."""
-    return PretrainedError("format", f"{where} is an adapter (adapter_config.json: LoRA or the like), a small change "
+    return PretrainedError("format", f"{where} is an adapter ({ADAPTER}: LoRA or the like), a small change "
                                      f"to another model, and no model by itself. Merge it into that one with peft "
                                      f"(merge_and_unload, then save_pretrained), or choose a whole model.")
 

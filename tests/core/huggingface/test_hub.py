@@ -108,7 +108,8 @@ def test_a_preview_fetches_no_weights_and_is_exact(world):
     online, _, _, theirs, root, hub, _ = world
     asked = hub.asked
     sizes = sum((root / "us/whole" / name).stat().st_size
-                for name in ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"))
+                for name in ("config.json", "generation_config.json", "model.safetensors", "tokenizer.json",
+                             "tokenizer_config.json"))
     assert online[0] is False and online[1] == ["us/whole", "GPT-2", theirs.num_parameters(), "float32",
                                                 "tokenizer.json", sizes, theirs.config.vocab_size]
     name, family, _, dtype, tokenizer, to_come, _ = online[6]
@@ -134,7 +135,8 @@ def test_progress_is_told_of_the_download_then_of_the_reading(world):
     heard, to_come = online[2][3], online[1][5]
     download = [done for done, total in heard if total != 4 * theirs.num_parameters()]
     assert download == sorted(download) and 0 < download[-1] <= to_come
-    assert download[-1] == to_come - (root / "us/whole/config.json").stat().st_size, "the config came with the preview"
+    before = sum((root / "us/whole" / name).stat().st_size for name in ("config.json", "tokenizer_config.json"))
+    assert download[-1] == to_come - before, "the settings came with the preview"
     assert heard[-1] == [4 * theirs.num_parameters()] * 2
 
 
