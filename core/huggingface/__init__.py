@@ -28,8 +28,9 @@ import torch
 
 from core.cost import counting
 from core.huggingface import hub, tokenizer_forms, tokenizer_settings, tokens, weights
-from core.huggingface.errors import PretrainedError, Stopped
+from core.huggingface.errors import PretrainedError, Stopped, read_table
 from core.huggingface.families import TITLES, Plan, plan_of
+from core.huggingface.fields import token_ids
 from core.huggingface.refusals import refuse_other_head
 from core.huggingface.saving import save_pretrained
 from core.huggingface.stored import Stored
@@ -112,7 +113,8 @@ def from_pretrained(name: str | Path,
     values, stored = hub.read_config(folder / hub.CONFIG), weights.headers(folder)
     plan = _planned(values, stored, folder)     # before reading the tokenizer, which takes a second if it is large
     tokenizer = tokens.load(folder, plan.config.vocab_size, plan.config.end_of_text)
-    plan = dataclasses.replace(plan, config=_with_tokens(plan.config, tokenizer))
+    config = _with_tokens(_with_ends(plan.config, folder, tokenizer), tokenizer)
+    plan = dataclasses.replace(plan, config=config)
     return _built(plan, weights.parameters(folder, plan, stored, progress)), tokenizer
 
 
@@ -132,14 +134,28 @@ def _folder(name: str | Path) -> Path:
     return folder
 
 
+def _with_ends(config: ModelConfig, folder: Path, tokenizer: Tokenizer) -> ModelConfig:
+    """The config with every token that ends a text: the config's, those of generation_config.json, the tokenizer's.
+
+    A model that was taught to answer ends its turn with another token than its texts.
+    """
+    if config.kind == "encoder":
+        return config
+    path = folder / hub.GENERATION
+    listed = read_table(path, "damaged").get("eos_token_id") if path.is_file() else None
+    ends = dict.fromkeys((config.end_of_text, *config.end_tokens, *token_ids(listed, config.vocab_size),
+                          tokenizer.end_of_text))
+    first, *others = [i for i in ends if i is not None] or [None]
+    return dataclasses.replace(config, end_of_text=first, end_tokens=tuple(others))
+
+
 def _with_tokens(config: ModelConfig, tokenizer: Tokenizer) -> ModelConfig:
-    """The config with the tokenizer's end, begin and mask tokens; the begin token of T5's target is the config's."""
+    """The config with the tokenizer's begin and mask tokens; the begin token of T5's target is the config's."""
     if isinstance(tokenizer, tokens.NumberedTokens):
         return config
     begin = (config.begin_of_text if config.kind == "encoder-decoder"
              else tokenizer.begin[0] if tokenizer.begin else None)
-    end = tokenizer.end_of_text if config.end_of_text is None and config.kind != "encoder" else config.end_of_text
-    return dataclasses.replace(config, begin_of_text=begin, end_of_text=end, mask_token=tokenizer.mask_token)
+    return dataclasses.replace(config, begin_of_text=begin, mask_token=tokenizer.mask_token)
 
 
 def _built(plan: Plan, parameters: dict[str, torch.Tensor]) -> Transformer:

@@ -96,8 +96,15 @@ def unsupported(feature: str) -> PretrainedError:
 
 
 def ends(f: Fields, vocab_size: int, begin: str = "bos_token_id") -> dict[str, int | None]:
-    """The tokens that end a text and begin one."""
-    return dict(end_of_text=f.token("eos_token_id", vocab_size), begin_of_text=f.token(begin, vocab_size))
+    """The tokens that end a text, the first of them as end_of_text, and the one that begins one."""
+    first, *others = token_ids(f.get("eos_token_id"), vocab_size) or (None,)
+    return dict(end_of_text=first, end_tokens=tuple(others), begin_of_text=f.token(begin, vocab_size))
+
+
+def token_ids(value: object, vocab_size: int) -> tuple[int, ...]:
+    """One token id or a list of them, in order and each once, without what is no id of the vocabulary."""
+    return tuple(dict.fromkeys(i for i in (value if isinstance(value, list) else [value])
+                               if type(i) is int and 0 <= i < vocab_size))
 
 
 def rotary(f: Fields, d_k: int, fraction: float = 1.0, base: str = "rope_theta",
