@@ -354,7 +354,7 @@ def plan_of(values: dict, names: Collection[str]) -> Plan:
     Raises PretrainedError for an unknown family or option.
     """
     family = values.get("model_type")
-    if family not in FAMILIES:
+    if not isinstance(family, str) or family not in FAMILIES:
         raise unknown_family(values, TITLES.values())
     refuse_quantised(values)
     try:
