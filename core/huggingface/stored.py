@@ -1,4 +1,4 @@
-"""Reading of safetensors files by hand: eight bytes with the length of the header, the header in JSON, then the numbers.
+"""Reading of safetensors files by hand: eight bytes with the length of the header, the header in JSON, the numbers.
 
 A header is read without the rest and a tensor without its neighbours; no file is mapped into memory, so that one larger
 than the memory can be looked at, and loaded where its model fits.

@@ -1,5 +1,5 @@
-"""The files that a tokenizer comes in, made into a tokenizer of the `tokenizers` library: tokenizer.json; vocab.json with
-merges.txt, as GPT-2, RoBERTa and Qwen2 have them; vocab.txt, as BERT has it. Other forms are refused by name.
+"""The files that a tokenizer comes in, made into a tokenizer of the `tokenizers` library: tokenizer.json; vocab.json
+with merges.txt, as GPT-2, RoBERTa and Qwen2 have them; vocab.txt, as BERT has it. Other forms are refused by name.
 
 tokenizer.json says how to cut a text. What tokenizer_config.json sets over it is done as transformers 5.23 does it for
 the class that is named there, or refused by name.
@@ -42,7 +42,8 @@ NAMES = {**dict.fromkeys(LIKE_GPT2, dict(unk_token=_END, bos_token=_END, eos_tok
          "RobertaTokenizer": dict(bos_token="<s>", eos_token="</s>", sep_token="</s>", cls_token="<s>",
                                   unk_token="<unk>", pad_token="<pad>", mask_token="<mask>")}
 # with which of them such a class begins and ends a text, whatever else is set
-AROUND = {**dict.fromkeys((*LIKE_BERT, "RobertaTokenizer"), ("cls_token", "sep_token")), "T5Tokenizer": ("", "eos_token")}
+AROUND = {**dict.fromkeys((*LIKE_BERT, "RobertaTokenizer"), ("cls_token", "sep_token")),
+          "T5Tokenizer": ("", "eos_token")}
 
 
 def tokenizer_file(files: Collection[str]) -> str:
@@ -165,15 +166,21 @@ def _set_space(spec: dict, kind: str, settings: dict) -> None:
 
 def _set_letters(spec: dict, kind: str, settings: dict) -> None:
     """Have capitals, accents and Chinese characters treated as the settings of a WordPiece say."""
-    names = dict(do_lower_case="lowercase", strip_accents="strip_accents", tokenize_chinese_chars="handle_chinese_chars")
-    step = next((step for step in steps(spec["normalizer"]) if step["type"] == "BertNormalizer"), None)
-    if kind in LIKE_BERT and step is not None:
-        step |= {theirs: settings.get(name, default) for (name, theirs), default in zip(names.items(),
-                                                                                        (True, None, True))}
+    cleans = steps(spec["normalizer"])
+    bert = next((step for step in cleans if step["type"] == "BertNormalizer"), None)
+    if kind in LIKE_BERT and bert is not None:
+        bert |= dict(lowercase=settings.get("do_lower_case", True), strip_accents=settings.get("strip_accents"),
+                     handle_chinese_chars=settings.get("tokenize_chinese_chars", True))
         return
-    for name, theirs in names.items():
-        done = step[theirs] if step is not None else name == "tokenize_chinese_chars" or False
-        if name in settings and settings[name] != done:
+    if bert is not None:
+        accents = bert["lowercase"] if bert["strip_accents"] is None else bert["strip_accents"]
+        done = dict(do_lower_case=bert["lowercase"], strip_accents=accents,
+                    tokenize_chinese_chars=bert["handle_chinese_chars"])
+    else:
+        types = {step["type"] for step in cleans}
+        done = dict(do_lower_case="Lowercase" in types, strip_accents="StripAccents" in types)
+    for name, does in done.items():
+        if settings.get(name, does) != does:
             raise tokenizer_settings.refused(name, settings[name])
 
 

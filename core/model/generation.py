@@ -109,8 +109,8 @@ def generate(model: Transformer, token_ids: Sequence[int], config: SamplingConfi
 
     While the text fits the context, a cache holds the keys and values of what was read and each step reads one token.
     Beyond it every token's position changes at each step, so the window is read anew. A model whose config names no
-    token that ends a text stops at max_new_tokens only. Raises ValueError at once for a model that sees the future, an empty
-    prompt, a negative max_new_tokens, or a source where the model reads none or none where it needs one.
+    token that ends a text stops at max_new_tokens only. Raises ValueError at once for a model that sees the future, an
+    empty prompt, a negative max_new_tokens, or a source where the model reads none or none where it needs one.
     """
     prompt = _checked_prompt(model, token_ids, max_new_tokens, source_ids is not None)
     xis = uniforms(torch.Generator().manual_seed(seed)) if isinstance(seed, int) else seed

@@ -32,7 +32,8 @@ def test_every_family_is_here():
 def test_published_configs_are_accepted_and_unknown_keys_refused(name):
     values, head = PUBLISHED[name], T5_HEAD if PUBLISHED[name]["model_type"] == "t5" else ()
     plan = plan_of(values, head)
-    assert plan_of(values | {"a_new_trick": None, "pruned_heads": {}, "quantization_config": None}, head).config == plan.config
+    silent = {"a_new_trick": None, "pruned_heads": {}, "quantization_config": None}
+    assert plan_of(values | silent, head).config == plan.config
     assert "a_new_trick = 3," in refusal(values | {"a_new_trick": 3})
     assert "logit_scale = 0.0625," in refusal(values | {"logit_scale": 0.0625})
     assert "pruned_heads = {'0': [1]}" in refusal(values | {"pruned_heads": {"0": [1]}})

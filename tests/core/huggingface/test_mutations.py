@@ -1,5 +1,5 @@
-"""Configs and weights of every family, mutated: what loads computes transformers' logits on the same files, and all else
-is refused; nothing differs in silence. Where transformers itself fails, either may happen.
+"""Configs and weights of every family, mutated: what loads computes transformers' logits on the same files, and all
+else is refused; nothing differs in silence. Where transformers itself fails, either may happen.
 """
 import json
 from pathlib import Path
@@ -42,7 +42,8 @@ ODD = {
     "enable_bias": [False], "qk_layernorm": [True], "use_parallel_residual": [False, True],
     "do_layer_norm_before": [False, True], "layer_norm_eps": [0.1, 1e-12, None], "rms_norm_eps": [0.1, 1e-6],
     "layer_norm_epsilon": [0.1, 1e-5], "scale_attn_weights": [False, True, None],
-    "scale_attn_by_inverse_layer_idx": [True, False], "reorder_and_upcast_attn": [True], "pad_token_id": [0, 1, 3, None],
+    "scale_attn_by_inverse_layer_idx": [True, False], "reorder_and_upcast_attn": [True],
+    "pad_token_id": [0, 1, 3, None],
     "position_embedding_type": ["relative_key", "absolute"], "word_embed_proj_dim": [12, 24, None],
     "relative_attention_max_distance": [5, 128], "relative_attention_num_buckets": [8],
     "use_bidirectional_attention": [True, False, None], "logits_scaling": [2.0], "embedding_multiplier": [3.0],
