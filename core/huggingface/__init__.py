@@ -16,8 +16,11 @@ unfinished download is removed from the disk, a finished one stays.
 
 Families: GPT-2, OPT, GPT-NeoX (Pythia), Llama, Mistral, Qwen2, Qwen3, Gemma, Phi; BERT, RoBERTa, DistilBERT (encoders:
 Trace.h_head, token_types); T5 (encoder-decoder: source_ids, Tokenizer.end after the source, ModelConfig.first_token
-before the target). transformers is never imported, nothing is unpickled, and no code of a model is run. A model without
-a readable tokenizer gets tokens.NumberedTokens, whose `method` is "numbers": its text is token ids.
+before the target). transformers is never imported, nothing is unpickled, and no code of a model is run. A model that
+came without a tokenizer gets tokens.NumberedTokens, whose `method` is "numbers": its text is token ids.
+
+Every key of a config.json and tokenizer_config.json is read, known to be without effect (keys, tokenizer_settings), or
+refused by name and value; other forms of weights and tokenizers are told as what they are (refusals, tokenizer_forms).
 """
 import dataclasses
 from collections.abc import Callable

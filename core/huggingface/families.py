@@ -343,9 +343,8 @@ def _t5_block(config: ModelConfig, ours: str, theirs: str, crossed: bool) -> lis
 FAMILIES: dict[str, Callable[[Fields, Collection[str]], Plan]] = {family.__name__: family for family in (
     gpt2, opt, gpt_neox, llama, mistral, qwen2, qwen3, gemma, phi, bert, roberta, distilbert, t5)}
 # as a reader is told them: where a name goes on to models of another kind, which are meant
-TITLES = {"gpt2": "GPT-2", "opt": "OPT (but the one of 350M)",
-          "gpt_neox": "GPT-NeoX (Pythia)", "llama": "Llama", "mistral": "Mistral",
-          "qwen2": "Qwen2", "qwen3": "Qwen3", "gemma": "Gemma (the first)", "phi": "Phi (1, 1.5 and 2)",
+TITLES = {"gpt2": "GPT-2", "opt": "OPT", "gpt_neox": "GPT-NeoX (Pythia)", "llama": "Llama", "mistral": "Mistral",
+          "qwen2": "Qwen2", "qwen3": "Qwen3", "gemma": "Gemma (the first)", "phi": "Phi (1 and 2)",
           "bert": "BERT", "roberta": "RoBERTa", "distilbert": "DistilBERT", "t5": "T5"}
 
 

@@ -147,8 +147,10 @@ def _equal(folder: Path, one: Stored, other: Stored) -> bool:
     """Whether two stored tensors hold the same numbers; reads ROWS rows of each at a time."""
     if one.shape != other.shape or one.dtype not in DTYPES or other.dtype not in DTYPES:
         return False
-    return all(torch.equal(*(stored.tensor(folder, tensor, first, ROWS).to(torch.float64) for tensor in (one, other)))
-               for first in range(0, one.shape[0], ROWS))
+    parts = ([stored.tensor(folder, tensor, first, ROWS) for tensor in (one, other)]
+             for first in range(0, one.shape[0], ROWS))
+    alike = one.dtype == other.dtype
+    return all(torch.equal(*(part if alike else (table.to(torch.float32) for table in part))) for part in parts)
 
 
 def parameters(folder: Path, plan: Plan, tensors: Mapping[str, Stored],

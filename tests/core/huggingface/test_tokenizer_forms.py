@@ -11,11 +11,11 @@ from tokenizers import normalizers, pre_tokenizers
 from core import huggingface
 from core.huggingface import PretrainedError, tokenizer_forms, tokens
 from core.huggingface.tokenizer_settings import BY_REASON
-from tests.core.huggingface.test_tokens import (HARD, LIKE_SPECIAL, MAKERS, bert, gpt2, llama, qwen, roberta, t5,
-                                                written)
+from tests.core.huggingface.test_tokens import HARD, LIKE_SPECIAL, MAKERS, bert, gpt2, llama, qwen, roberta, t5, written
 from tests.helpers.huggingface_models import hf, saved
 
-MORE = ["HELLO World", "Café naïve ÀÉ", "中文 the 字", "a <new> b<new>", "the  <new>cat", "it's I'LL 'S 2024\r\n\r\n  x"]
+MORE = ["HELLO World", "Café naïve ÀÉ", "中文 the 字", "a <new> b<new>", "the  <new>cat",
+        "it's I'LL 'S 2024\r\n\r\n  x"]
 TEXTS = HARD + LIKE_SPECIAL + MORE
 
 
