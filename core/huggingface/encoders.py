@@ -15,7 +15,7 @@ def _bert_like(f: Fields, names: Collection[str], base: str, layers: str, block:
     masked-language head; classes: of a classifier's, and its curve. n_first: the number of rows before the first
     position.
 
-    An untied unembedding has a separate bias, if the file contains it, and the head's is not used then. A file without
+    The bias of the unembedding counts where the file contains one, and the head's is a copy of it then. A file without
     any part of that head is a model without one, or with another: its config says which, and the logits of our
     Transformer, from E and its last vectors, mean nothing.
     """
@@ -23,7 +23,7 @@ def _bert_like(f: Fields, names: Collection[str], base: str, layers: str, block:
     settings |= task_heads.class_settings(f, "language" if headed else task_heads.head_of(f, names), classes["curve"])
     config = ModelConfig(
         kind="encoder", vocab_size=f.whole("vocab_size"), norm_placement="post", embedding_norm=True,
-        head_transform=headed, unembedding_bias=headed, norm_epsilon=f.number("layer_norm_eps", 1e-12),
+        head_transform=headed, unembedding_bias=headed,
         tied_embeddings=f.get("tie_word_embeddings", True) or not headed, end_of_text=None, **settings)
     d, tables = config.d_model, f"{base}embeddings."
     tensors = [entries.as_is(f"{tables}word_embeddings.weight", "E", config.vocab_size, d),
@@ -36,11 +36,12 @@ def _bert_like(f: Fields, names: Collection[str], base: str, layers: str, block:
     if not headed:
         return finished(config, tensors, base, head["unembedding"], besides=task_heads.ENCODERS)
     own_bias = f"{head['unembedding']}.bias"
-    bias = own_bias if own_bias in names and not config.tied_embeddings else head["bias"]
+    bias = own_bias if own_bias in names else head["bias"]
     tensors += [entries.transposed(f"{head['dense']}.weight", "W_H", d, d),
              entries.as_is(f"{head['dense']}.bias", "b_H", d), *entries.norm(config, "head_norm", head["norm"]),
              entries.as_is(bias, "b_U", config.vocab_size)]
-    return finished(config, tensors, base, head["unembedding"], (own_bias, head["bias"]), task_heads.ENCODERS)
+    return finished(config, tensors, base, head["unembedding"], tuple({own_bias, head["bias"]} - {bias}),
+                    task_heads.ENCODERS)
 
 
 def _bert_sizes(f: Fields, n_first: int = 0) -> dict:
@@ -48,7 +49,8 @@ def _bert_sizes(f: Fields, n_first: int = 0) -> dict:
     return dict(d_model=f.whole("hidden_size"), n_layers=f.layers("num_hidden_layers"),
                 n_heads=f.whole("num_attention_heads"), d_ff=f.whole("intermediate_size"),
                 n_context=f.whole("max_position_embeddings") - n_first, activation=f.activation("hidden_act", "gelu"),
-                n_token_types=f.whole("type_vocab_size", default=2))
+                n_token_types=f.whole("type_vocab_size", default=2),
+                norm_epsilon=f.number("layer_norm_eps", 1e-12))
 
 
 def bert(f: Fields, names: Collection[str]) -> Plan:
@@ -73,9 +75,11 @@ def distilbert(f: Fields, names: Collection[str]) -> Plan:
     head = dict(dense="vocab_transform", norm="vocab_layer_norm", bias="vocab_projector.bias",
                 unembedding="vocab_projector")
     return _bert_like(f, names, "distilbert.", "transformer.layer.", DISTILBERT_BLOCK, head,
-                      task_heads.DISTILBERT_CLASSES, d_model=f.whole("dim"), n_layers=f.layers("n_layers"),
-                      n_heads=f.whole("n_heads"), d_ff=f.whole("hidden_dim"),
-                      n_context=f.whole("max_position_embeddings"), activation=f.activation("activation", "gelu"))
+                      task_heads.DISTILBERT_CLASSES, d_model=f.whole("dim", "hidden_size"),
+                      n_layers=f.layers("n_layers", "num_hidden_layers"),
+                      n_heads=f.whole("n_heads", "num_attention_heads"), d_ff=f.whole("hidden_dim"),
+                      n_context=f.whole("max_position_embeddings"), activation=f.activation("activation", "gelu"),
+                      norm_epsilon=1e-12)
 
 
 def electra(f: Fields, names: Collection[str]) -> Plan:

@@ -101,15 +101,21 @@ def merged_gate(theirs: str, ours: str, config: ModelConfig) -> list[Entry]:
 
 
 def neox_qkv(theirs: str, ours: str, config: ModelConfig) -> list[Entry]:
-    """A Linear (3 h k, d): for each head its query, its key and its value."""
-    h, d, k = config.n_heads, config.d_model, config.d_k
-    tensors = [Entry(f"{theirs}.weight", (3 * h * k, d), _names(ours, "W"),
-                  lambda w: tuple(w.reshape(h, 3, k, d).permute(1, 0, 3, 2)),
-                  lambda *parts: torch.stack(parts, 1).transpose(2, 3).reshape(3 * h * k, d))]
+    """A Linear ((h + 2 h_kv) k, d): for each key/value head the queries that share it, its key and its value."""
+    h, h_kv, d, k = config.n_heads, config.n_kv_heads, config.d_model, config.d_k
+    group, rows = h // h_kv, (h + 2 * h_kv) * k
+
+    def split(w: Tensor) -> tuple[Tensor, ...]:
+        heads = w.unflatten(0, (h_kv, group + 2, k))
+        return heads[:, :group].flatten(0, 1), heads[:, group], heads[:, group + 1]
+
+    def join(Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
+        return torch.cat([Q.unflatten(0, (h_kv, group)), K[:, None], V[:, None]], dim=1).flatten(0, 2)
+
+    tensors = [Entry(f"{theirs}.weight", (rows, d), _names(ours, "W"), lambda w: tuple(part.mT for part in split(w)),
+                     lambda *parts: join(*(W.mT for W in parts)))]
     if config.attention_bias:
-        tensors.append(Entry(f"{theirs}.bias", (3 * h * k,), _names(ours, "b"),
-                          lambda b: tuple(b.reshape(h, 3, k).transpose(0, 1)),
-                          lambda *parts: torch.stack(parts, 1).flatten()))
+        tensors.append(Entry(f"{theirs}.bias", (rows,), _names(ours, "b"), split, join))
     return tensors
 
 
@@ -125,7 +131,7 @@ def attention(config: ModelConfig, ours: str, theirs: str, names: Mapping[str, s
         tensors.append(into_heads(f"{linear}.weight", f"{ours}W_{part.upper()}", heads, d, width))
         if config.attention_bias:
             tensors.append(head_bias(f"{linear}.bias", f"{ours}b_{part.upper()}", heads, width))
-    if config.attention_bias and config.output_bias:
+    if config.writes_bias:
         tensors.append(as_is(f"{output}.bias", f"{ours}b_O", d))
     if config.qk_norm:
         tensors += [as_is(f"{theirs}{names[norm]}.weight", f"{ours}{norm}.weight", d_k)
@@ -150,3 +156,26 @@ def norm(config: ModelConfig, ours: str, theirs: str, gain_offset: float = 0.0) 
     """The gain of a norm, gain_offset more than the stored one, and its bias, if it has one."""
     gain = as_is(f"{theirs}.weight", f"{ours}.weight", config.d_model, plus=gain_offset)
     return [gain] + ([as_is(f"{theirs}.bias", f"{ours}.bias", config.d_model)] if config.norm_bias else [])
+
+
+def shared_norm(config: ModelConfig, ours: str, theirs: str) -> list[Entry]:
+    """The one norm through which attention and feed-forward of a block read the stream."""
+    return [Entry(f"{theirs}.{name}", (config.d_model,), (f"{ours}attn_norm.{name}", f"{ours}mlp_norm.{name}"),
+                  lambda w: (w, w), lambda w, _: w)
+            for name in (("weight", "bias") if config.norm_bias else ("weight",))]
+
+
+def paired_side_by_side(entry: Entry, width: int) -> Entry:
+    """The entry, its queries and keys those of a model whose rotary positions turn dimensions 2j and 2j + 1 of the
+    first `width` by one angle. Ours turn j and j + width/2, so the columns trade places; no score changes by it.
+    """
+    turned = [name.endswith(("W_Q", "W_K", "b_Q", "b_K")) for name in entry.ours]
+    if not any(turned):
+        return entry
+
+    def moved(parts: tuple[Tensor, ...], shape: tuple[int, int]) -> tuple[Tensor, ...]:
+        return tuple(torch.cat([part[..., :width].unflatten(-1, shape).mT.flatten(-2), part[..., width:]], dim=-1)
+                     if turn else part for part, turn in zip(parts, turned))
+
+    return Entry(entry.theirs, entry.shape, entry.ours, lambda w: moved(entry.split(w), (width // 2, 2)),
+                 lambda *parts: entry.join(*moved(parts, (2, width // 2))))

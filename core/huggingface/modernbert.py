@@ -18,7 +18,7 @@ def modernbert(f: Fields, names: Collection[str]) -> Plan:
     headed = not names or any(name.startswith("decoder.") for name in names)
     head = "language" if headed else task_heads.head_of(f, names)
     transformed = head in ("language", "classes", "labels")
-    kinds = _kinds(f)
+    kinds, pooling = _kinds(f), f.get("classifier_pooling", "cls")
     config = ModelConfig(
         kind="encoder", vocab_size=f.whole("vocab_size"), d_model=f.whole("hidden_size"),
         n_layers=f.layers("num_hidden_layers"), n_heads=f.whole("num_attention_heads"),
@@ -30,7 +30,7 @@ def modernbert(f: Fields, names: Collection[str]) -> Plan:
         unembedding_bias=headed and f.get("decoder_bias", True),
         tied_embeddings=f.get("tie_word_embeddings", True) or not headed, end_of_text=None,
         **task_heads.class_settings(f, head, "head"),
-        class_pooling="mean" if transformed and not headed and f.get("classifier_pooling") == "mean" else "first")
+        class_pooling="mean" if transformed and not headed and pooling == "mean" else "first")
     d = config.d_model
 
     def block(ours: str, theirs: str) -> list[Entry]:

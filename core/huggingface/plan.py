@@ -14,13 +14,14 @@ from core.model.config import ModelConfig
 @dataclass(frozen=True)
 class Plan:
     """How to read one model. prefix: the beginning of the names, unless the file is of the bare model; copies: tensors
-    that the file may contain a second time.
+    that the file may contain a second time; unembedding: the name of that one, also where it is among the copies.
     """
 
     config: ModelConfig
     entries: tuple[Entry, ...]
     prefix: str = ""
     copies: tuple[str, ...] = ()
+    unembedding: str = ""
     besides: re.Pattern | None = None       # tensors of heads for other tasks, which are not read
 
 
@@ -58,10 +59,11 @@ def usual_blocks(config: ModelConfig, theirs: str, names: dict[str, str], gain_o
 def finished(config: ModelConfig, tensors: list[Entry], prefix: str, unembedding: str,
               copies: tuple[str, ...] = (), besides: re.Pattern | None = None) -> Plan:
     """The plan, with the unembedding of an untied model; the file of a tied model may contain it as a copy."""
+    head = f"{unembedding}.weight"
     if config.tied_embeddings:
-        return Plan(config, tuple(tensors), prefix, (*copies, f"{unembedding}.weight"), besides)
-    return Plan(config, (*tensors, entries.as_is(f"{unembedding}.weight", "W_U", config.vocab_size, config.d_model)),
-                prefix, copies, besides)
+        return Plan(config, tuple(tensors), prefix, (*copies, head), head, besides)
+    return Plan(config, (*tensors, entries.as_is(head, "W_U", config.vocab_size, config.d_model)), prefix, copies, head,
+                besides)
 
 
 SELF_ATTENTION = {part: f"self_attn.{part}_proj" for part in "qkvo"}

@@ -9,10 +9,9 @@ from core.huggingface.entries import Entry
 from core.huggingface.fields import Fields
 from core.model.config import ModelConfig
 
-# tensors of such heads in encoders, and in decoders and encoder-decoders, of which none is read
+# the tensors of such heads
 ENCODERS = re.compile(r"^(classifier|pre_classifier|qa_outputs|sequence_summary|discriminator_predictions)\.")
 MODERNBERT = re.compile(r"^(classifier|qa_outputs|head)\.")     # whose heads for other tasks keep the transform
-OTHERS = re.compile(r"^(score|classifier|v_head|value_head|qa_outputs|classification_head|multiple_choice_head)\.")
 # what the name of a model's class ends in, as config.json has it -> what its head is for
 TASKS = {"ForSequenceClassification": "classes", "ForTokenClassification": "tags", "ForQuestionAnswering": "answers",
          "ForMultipleChoice": "choices", "ForPreTraining": "replaced"}

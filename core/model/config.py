@@ -133,6 +133,7 @@ class ModelConfig:
     # the token every sequence ends and, unless begin_of_text is another, begins with; None: the model has
     # no such custom
     end_of_text: int | None = 0
+    end_tokens: tuple[int, ...] = ()      # further tokens that end a text, such as the one that ends a turn
     begin_of_text: int | None = None      # the token every sequence begins with, where it is not end_of_text
     mask_token: int | None = None         # the token that stands for a blank to fill in; None: the model knows none
 
@@ -144,8 +145,8 @@ class ModelConfig:
             "d_ff": None if self.d_ff is None else self.d_ff or 4 * self.d_model,
             "n_kv_heads": self.n_kv_heads or self.n_heads,
             # lists where they were read from JSON
-            **{name: tuple(getattr(self, name))
-               for name in ("rotary_scaling", "rotary_factors", "block_rotary_bases", "block_masks", "class_names")},
+            **{name: tuple(getattr(self, name)) for name in ("rotary_scaling", "rotary_factors", "block_rotary_bases",
+                                                             "block_masks", "end_tokens", "class_names")},
             "n_encoder_layers": self.n_encoder_layers or (self.n_layers if self.kind == "encoder-decoder" else 0),
             "mask": self.mask or ("bidirectional" if self.kind == "encoder" else "causal"),
         }
@@ -163,8 +164,8 @@ class ModelConfig:
             check_choice(name, getattr(self, name), allowed)
         for kind in self.block_masks:
             check_choice("Each of block_masks", kind, MASKS)
-        for name in ("end_of_text", "begin_of_text", "mask_token"):
-            token_id = getattr(self, name)
+        named = [(name, getattr(self, name)) for name in ("end_of_text", "begin_of_text", "mask_token")]
+        for name, token_id in (*named, *(("end_tokens", token_id) for token_id in self.end_tokens)):
             if token_id is not None and not 0 <= token_id < self.vocab_size:
                 raise ValueError(f"{name} ({token_id}) is no id of a vocabulary of {self.vocab_size} tokens.")
         for broken, complaint in self._rules():
@@ -225,6 +226,11 @@ class ModelConfig:
     def first_token(self) -> int | None:
         """The token every sequence begins with; None: the model has no such custom."""
         return self.end_of_text if self.begin_of_text is None else self.begin_of_text
+
+    @property
+    def ends(self) -> frozenset[int]:
+        """The tokens that end a text as it is written on."""
+        return frozenset(self.end_tokens if self.end_of_text is None else (self.end_of_text, *self.end_tokens))
 
     @property
     def rotary_width(self) -> int:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from tests.helpers import models_encoders
 from tests.helpers.model_sizes import BERT, GPT2, GROUPED, LLAMA3, N_SOURCE, N_TOKENS, OPT, SIZES, T5
+from tests.helpers.models_older import CASES as OLDER
 
 __all__ = ["CASES", "ENCODERS", "N_SOURCE", "N_TOKENS", "hf", "ids", "made", "randomised", "saved"]
 
@@ -52,6 +53,7 @@ CASES: dict[str, tuple[type, dict]] = {
                    dict(vocab_size=61, dim=24, n_layers=2, n_heads=4, hidden_dim=40, max_position_embeddings=40)),
     "t5": (hf.T5Config, T5),
     "t5 v1.1": (hf.T5Config, T5 | dict(feed_forward_proj="gated-gelu", tie_word_embeddings=False)),
+    **OLDER,
 }
 CASES |= models_encoders.CASES
 ENCODER_CONFIGS = (hf.BertConfig, hf.RobertaConfig, hf.DistilBertConfig, *models_encoders.ENCODER_CONFIGS)

@@ -9,6 +9,7 @@ from core.app.base.markdown import escaped
 from core.app.compute import cache
 from core.app.compute.library import loading, names
 from core.app.compute.library.loading import Task, readable_bytes, words
+from core.app.compute.library.pace import readable_seconds
 from core.app.frame import model_notes
 from core.app.frame.guard import fragment
 from core.app.state import model_choice, reader
@@ -148,9 +149,11 @@ def _progress(name: str, task: Task) -> None:
         return
     part = task.done / task.total if task.total else 0.0
     phase = "stopping" if task.stopping else task.phase
+    said = words().label(phase, name=title(name), done=readable_bytes(task.done), total=readable_bytes(task.total))
+    left = task.pace.seconds_left() if phase in ("download", "reading") else None
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.progress(min(1.0, part), text=words().label(phase, name=title(name), done=readable_bytes(task.done),
-                                                       total=readable_bytes(task.total)))
+        st.progress(min(1.0, part), text=said if left is None else words().label(
+            "time_left", said=said, time=readable_seconds(left)))
         st.button(words().label("stop"), key="model_stop", icon=":material/stop:", disabled=task.stopping,
                   help=words().label("stop_help"), on_click=task.stop)
 

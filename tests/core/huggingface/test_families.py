@@ -12,7 +12,7 @@ from core import huggingface
 from core.analysis.contributions import logit_contributions, logit_lens
 from core.huggingface import PretrainedError, families, hub, preview, save_pretrained
 from core.huggingface.weights import headers
-from core.model import checkpoints
+from core.model import checkpoints, positional
 from core.model.attention import share_heads
 from core.model.block import KVCache
 from core.model.config import ModelConfig
@@ -114,6 +114,8 @@ def test_every_field_of_the_trace_is_what_it_says(pair):
             assert relative_error(getattr(made, letter), by_hand) < 1e-5
         Q, K = (made.Q_rotated, made.K_rotated) if own else (made.Q, made.K)
         scores = Q @ share_heads(K, config.n_heads).mT / (config.d_k ** 0.5 if config.scale_scores else 1)
+        if config.positions == "alibi" and own:
+            scores = scores + positional.alibi_bias(N_TOKENS, N_TOKENS, config.n_heads)
         if config.positions != "relative" or not own:
             assert relative_error(made.scores, scores) < 1e-5
         masked = made.scores.masked_fill(~made.allowed, -torch.inf) if own else made.scores
