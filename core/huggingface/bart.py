@@ -43,7 +43,8 @@ def _bart_like(f: Fields, names: Collection[str], **differences) -> Plan:
     d, vocab_size = f.whole("d_model", "hidden_size"), f.whole("vocab_size")
     config = ModelConfig(
         kind="encoder-decoder", vocab_size=vocab_size, d_model=d, n_layers=f.layers("decoder_layers"),
-        n_encoder_layers=f.layers("encoder_layers", "num_hidden_layers"), n_heads=n_heads, d_ff=f.whole("encoder_ffn_dim"), n_context=f.whole("max_position_embeddings"),
+        n_encoder_layers=f.layers("encoder_layers", "num_hidden_layers"), n_heads=n_heads,
+        d_ff=f.whole("encoder_ffn_dim"), n_context=f.whole("max_position_embeddings"),
         activation=f.activation("activation_function", "gelu"),
         embedding_scale=d ** 0.5 if f.get("scale_embedding", False) else 1.0,
         unembedding_bias="final_logits_bias" in names, **ends(f, vocab_size, "decoder_start_token_id"), **differences)
