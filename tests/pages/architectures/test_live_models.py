@@ -23,7 +23,7 @@ from core.model.config import ModelConfig
 from core.model.intervention import Intervention
 from core.model.transformer import Transformer
 from core.training import blanks, dates, translation
-from pages.architectures import activations, blank, norms, translate
+from pages.architectures import activations, blank, blank_work, norms, translate
 from tests.helpers import lessons, messages
 from tests.helpers.messages import formulas
 from tests.helpers.prompts import PROMPTS
@@ -182,7 +182,7 @@ def test_a_click_hides_a_word_and_shows_it_again():
 def test_the_sides_of_a_query_add_up_and_a_head_looks_ahead():
     found = filled("The little dog was very [sad] because he lost his bone.")
     pattern = found.trace.blocks[0].pattern[3].numpy()
-    left, own, right = blank.sides(pattern, found.blanks[0])
+    left, own, right = blank_work.sides(pattern, found.blanks[0])
     assert (left + own + right == pytest.approx(1, abs=1e-5)
             and right > 0.9), "the head that the lesson opens with looks at the next token"
 
