@@ -90,9 +90,10 @@ def neox_qkv(theirs: str, ours: str, config: ModelConfig) -> list[Entry]:
     return tensors
 
 
-def attention(config: ModelConfig, ours: str, theirs: str, names: Mapping[str, str]) -> list[Entry]:
+def attention(config: ModelConfig, ours: str, theirs: str, names: Mapping[str, str],
+              gain_offset: float = 0.0) -> list[Entry]:
     """Four Linears with the config's biases, and the norms of queries and keys. names: their names after `theirs`, by
-    q, k, v, o, q_norm and k_norm.
+    q, k, v, o, q_norm and k_norm; gain_offset: what those norms' gains are more than the stored ones.
     """
     h, h_kv, d, d_k, d_v = config.n_heads, config.n_kv_heads, config.d_model, config.d_k, config.d_v
     output = theirs + names["o"]
@@ -105,8 +106,9 @@ def attention(config: ModelConfig, ours: str, theirs: str, names: Mapping[str, s
     if config.attention_bias and config.output_bias:
         tensors.append(as_is(f"{output}.bias", f"{ours}b_O", d))
     if config.qk_norm:
-        tensors += [as_is(f"{theirs}{names[norm]}.weight", f"{ours}{norm}.weight", d_k)
-                    for norm in ("q_norm", "k_norm")]
+        tensors += [as_is(f"{theirs}{names[norm]}.weight", f"{ours}{norm}.weight",
+                          heads * d_k if config.qk_norm_joint else d_k, plus=gain_offset)
+                    for norm, heads in (("q_norm", h), ("k_norm", h_kv))]
     return tensors
 
 

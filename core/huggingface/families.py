@@ -5,16 +5,17 @@ a Plan. Features that our Transformer lacks are refused by name, never ignored.
 """
 from collections.abc import Callable, Collection
 
-from core.huggingface import decoders, encoder_decoders, encoders
+from core.huggingface import decoders, encoder_decoders, encoders, newer_decoders
 from core.huggingface.errors import PretrainedError
 from core.huggingface.fields import Fields, unsupported
 from core.huggingface.plan import Plan
 
 FAMILIES: dict[str, Callable[[Fields, Collection[str]], Plan]] = {family.__name__: family for family in (
-    *decoders.FAMILIES, *encoders.FAMILIES, *encoder_decoders.FAMILIES)}
+    *decoders.FAMILIES, *newer_decoders.FAMILIES, *encoders.FAMILIES, *encoder_decoders.FAMILIES)}
 TITLES = {"gpt2": "GPT-2", "opt": "OPT", "gpt_neox": "GPT-NeoX (Pythia)", "llama": "Llama", "mistral": "Mistral",
           "qwen2": "Qwen2", "qwen3": "Qwen3", "gemma": "Gemma", "phi": "Phi",
-          "bert": "BERT", "roberta": "RoBERTa", "distilbert": "DistilBERT", "t5": "T5"}
+          "bert": "BERT", "roberta": "RoBERTa", "distilbert": "DistilBERT", "t5": "T5",
+          "gemma3_text": "Gemma 3", "gemma2": "Gemma 2"}
 
 
 def plan_of(values: dict, names: Collection[str]) -> Plan:
