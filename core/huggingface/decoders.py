@@ -139,16 +139,9 @@ def phi(f: Fields, names: Collection[str]) -> Plan:
             *entries.norm(config, "final_norm", "model.final_layernorm"),
             entries.as_is("lm_head.bias", "b_U", config.vocab_size),
             *usual_blocks(config, "model.layers.", PHI_BLOCK),
-            *blocks(config, "model.layers.", lambda ours, theirs: [
-                _for_both(entry) for entry in entries.norm(config, f"{ours}attn_norm", f"{theirs}input_layernorm")])]
+            *blocks(config, "model.layers.", lambda ours, theirs: [entries.of_shared_norm(entry) for entry in
+                    entries.norm(config, f"{ours}attn_norm", f"{theirs}input_layernorm")])]
     return finished(config, tensors, "model.", "lm_head")
-
-
-def _for_both(entry: Entry) -> Entry:
-    """A parameter of the norm that attention and feed-forward share."""
-    name, = entry.ours
-    return Entry(entry.theirs, entry.shape, (name, name.replace("attn_norm", "mlp_norm")),
-                 lambda w: (w, w), lambda w, _: w)
 
 
 FAMILIES = (gpt2, opt, gpt_neox, llama, mistral, qwen2, qwen3, gemma, phi)

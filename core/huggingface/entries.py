@@ -4,7 +4,7 @@ Theirs: a torch Linear stores its map as (outputs, inputs), for all heads in one
 Ours: maps are (inputs, outputs), one a head. Ours are views of theirs where possible, so a map that is stored
 transposed stays so in memory.
 """
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -56,6 +56,31 @@ def out_of_heads(theirs: str, ours: str, h: int, k: int, d: int) -> Entry:
 def head_bias(theirs: str, ours: str, h: int, k: int) -> Entry:
     """A vector (h k,) that is our (h, k)."""
     return Entry(theirs, (h * k,), (ours,), lambda b: (b.reshape(h, k),), lambda b: b.flatten())
+
+
+def stacked(theirs: str, parts: Sequence[Entry]) -> Entry:
+    """One tensor whose rows are those of several, one after another; each part is of one parameter."""
+    rows = [part.shape[0] for part in parts]
+    return Entry(theirs, (sum(rows), *parts[0].shape[1:]), tuple(name for part in parts for name in part.ours),
+                 lambda w: tuple(part.split(piece)[0] for part, piece in zip(parts, w.split(rows))),
+                 lambda *ours: torch.cat([part.join(W) for part, W in zip(parts, ours)]))
+
+
+def from_neighbours(entry: Entry, k: int) -> Entry:
+    """The map or bias of queries or keys, of heads of width k, whose rotary pairs are neighbours (2j, 2j + 1) in theirs
+    and stand half a width apart (j, j + k/2) in ours: the same columns in another order, which leaves every score as it
+    is.
+    """
+    order = torch.cat([torch.arange(0, k, 2), torch.arange(1, k, 2)])
+    return Entry(entry.theirs, entry.shape, entry.ours, lambda w: tuple(W[..., order] for W in entry.split(w)),
+                 lambda *ours: entry.join(*(W[..., order.argsort()] for W in ours)))
+
+
+def of_shared_norm(entry: Entry) -> Entry:
+    """A parameter of the norm through which both attention and feed-forward part read the stream."""
+    name, = entry.ours
+    return Entry(entry.theirs, entry.shape, (name, name.replace("attn_norm", "mlp_norm")),
+                 lambda w: (w, w), lambda w, _: w)
 
 
 def _names(ours: str, letter: str) -> tuple[str, ...]:

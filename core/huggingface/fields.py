@@ -4,14 +4,16 @@ are refused by name.
 from collections.abc import Sequence
 
 from core.huggingface.errors import PretrainedError
+from core.huggingface.positions import yarn
 from core.model.config import MOST_LAYERS
 
 ACTIVATIONS = {"gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh",
                "gelu_fast": "gelu_tanh", "relu": "relu", "silu": "swish", "swish": "swish"}
 GATED = {"gelu": "geglu", "gelu_tanh": "geglu_tanh", "swish": "swiglu"}
-# the fields of each kind of rotary positions that make up ModelConfig.rotary_scaling
+# the fields of each kind of rotary positions that make up ModelConfig.rotary_scaling; a dynamic one slows nothing in
+# texts of up to max_position_embeddings tokens, which is n_context, and YaRN slows each pair by a factor of its own
 ROTARY_SCALING = {
-    "default": (), "linear": ("factor",),
+    "default": (), "linear": ("factor",), "dynamic": (), "yarn": (),
     "llama3": ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")}
 MASK_OF = {"full_attention": "causal", "sliding_attention": "sliding-window"}      # transformers' layer_types
 
@@ -94,12 +96,15 @@ def rotary(f: Fields, d_k: int, fraction: float = 1.0) -> dict:
     if missing := [name for name in ROTARY_SCALING[kind] if not isinstance(rope.get(name), (int, float))]:
         raise PretrainedError("config", f"config.json gives no {missing[0]} for its rotary positions. Fetch the "
                                         f"original file again.")
+    longest = f.get("max_position_embeddings")
+    original = f.get("original_max_position_embeddings", rope.get("original_max_position_embeddings") or longest)
     # fields in the table override those beside it
     f = Fields(f.values | {name: value for name, value in rope.items() if value is not None})
     base = f.get("rope_theta", f.get("rotary_emb_base", 10_000.0))
     width = int(d_k * f.get("partial_rotary_factor", f.get("rotary_pct", fraction)))
+    slowed = yarn(rope, width, float(base), original, longest) if kind == "yarn" else {}
     return dict(positions="rotary", rotary_base=float(base), d_rotary=0 if width == d_k else width,
-                rotary_scaling=tuple(float(rope[name]) for name in ROTARY_SCALING[kind]))
+                rotary_scaling=tuple(float(rope[name]) for name in ROTARY_SCALING[kind])) | slowed
 
 
 def window(f: Fields) -> dict:

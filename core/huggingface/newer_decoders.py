@@ -1,10 +1,17 @@
-"""Decoders since 2024, most of them Llama with something of their own: Gemma 3 and Gemma 2."""
+"""Decoders since 2024, most of them Llama with something of their own: Gemma 3, Gemma 2, SmolLM3, OLMo 2, Phi-3 and -4,
+Granite, Cohere's Command R and R7B.
+"""
+import math
 from collections.abc import Collection, Sequence
 
+from core.huggingface import entries
 from core.huggingface.decoders import llama_like
+from core.huggingface.entries import Entry
 from core.huggingface.errors import PretrainedError
 from core.huggingface.fields import Fields, masks, rotary, unsupported
-from core.huggingface.plan import LLAMA_BLOCK, Plan
+from core.huggingface.plan import LLAMA_BLOCK, Plan, blocks, config_of, finished, head_width
+from core.huggingface.positions import longrope
+from core.model.config import ModelConfig
 
 SLIDING, FULL = "sliding_attention", "full_attention"       # transformers' layer_types
 GEMMA_BLOCK = LLAMA_BLOCK | dict(attn_out_norm="post_attention_layernorm", mlp_norm="pre_feedforward_layernorm",
@@ -31,6 +38,32 @@ def _cap(f: Fields, name: str, default: float = 0.0) -> float:
     return f.number(name, 0.0) if name in f.values else default
 
 
+def _with_defaults(f: Fields, **defaults) -> Fields:
+    """The fields with these values where the config has none."""
+    return Fields(f.values | {name: value for name, value in defaults.items() if f.get(name) is None})
+
+
+def _kv_heads(f: Fields, default: int | None = None) -> int:
+    """The number of key/value heads: as many as heads where the config has null, which may not be its default."""
+    same = default is None or "num_key_value_heads" in f.values
+    return f.whole("num_key_value_heads", default=f.whole("num_attention_heads") if same else default)
+
+
+def _divided_by(number: float, d_k: int) -> dict:
+    """Scores that are q·k divided by `number`."""
+    return dict(scale_scores=number != 1,
+                score_divisor=0.0 if number == 1 or math.isclose(number, d_k ** 0.5) else number)
+
+
+def _turned_in(turns: Sequence, settings: dict) -> dict:
+    """Rotary positions in those blocks alone of which `turns` has a true entry."""
+    if not any(turns):
+        return dict(positions="none")
+    base = settings["rotary_base"]
+    return settings if all(turns) else settings | dict(block_rotary_bases=tuple(base if turned else 0.0
+                                                                                for turned in turns))
+
+
 def _gemma_like(f: Fields, kinds: Sequence[str], **differences) -> Plan:
     """What Gemma 2 and 3 share: a sandwich of norms whose gains are 1 more than the stored ones, embeddings times √d, a
     divisor of the scores of their own, windows in some blocks, and caps.
@@ -43,8 +76,8 @@ def _gemma_like(f: Fields, kinds: Sequence[str], **differences) -> Plan:
         f, 1.0, tied=True, block=GEMMA_BLOCK, norm_placement="sandwich", d_k=d_k, d_v=d_k,
         n_kv_heads=f.whole("num_key_value_heads", default=4), mlp_bias=False,
         activation=f.activation("hidden_activation", "gelu_pytorch_tanh", gated=True),
-        score_divisor=0.0 if asked == d_k else asked ** 0.5, embedding_scale=f.whole("hidden_size") ** 0.5,
-        **_windows(f, kinds, 4096) | differences)
+        embedding_scale=f.whole("hidden_size") ** 0.5,
+        **_divided_by(asked ** 0.5, d_k) | _windows(f, kinds, 4096) | differences)
 
 
 def gemma3_text(f: Fields, names: Collection[str]) -> Plan:
@@ -95,4 +128,116 @@ def gemma2(f: Fields, names: Collection[str]) -> Plan:
                        logit_cap=_cap(f, "final_logit_softcapping", 30.0))
 
 
-FAMILIES = (gemma3_text, gemma3, gemma2)
+def smollm3(f: Fields, names: Collection[str]) -> Plan:
+    """SmolLM3: Llama with no positions in every fourth block. no_rope_layers has 1 for a block that has them."""
+    n_layers, period = f.layers("num_hidden_layers"), f.whole("no_rope_layer_interval", default=4)
+    turns = f.get("no_rope_layers") or [int(layer % period != 0) for layer in range(1, n_layers + 1)]
+    windowed = f.get("use_sliding_window", False) and f.get("sliding_window") is not None
+    kinds = f.get("layer_types") or [SLIDING if windowed and not turned else FULL for turned in turns]
+    f = _with_defaults(f, rope_theta=2e6)
+    return llama_like(f, tied=True, n_kv_heads=_kv_heads(f, 4), **_windows(f, kinds),
+                      **_turned_in(turns, rotary(f, f.whole("head_dim", default=head_width(f)))))
+
+
+def olmo2(f: Fields, names: Collection[str]) -> Plan:
+    """OLMo 2: Llama whose norms are on what each part writes and not on what it reads, with one norm for the queries of
+    all heads together, and one for their keys.
+    """
+    block = {name: part for name, part in GEMMA_BLOCK.items() if name not in ("attn_norm", "mlp_norm")}
+    return llama_like(f, block=block, norm_placement="output", norm_epsilon=f.number("rms_norm_eps", 1e-5),
+                      qk_norm=True, qk_norm_joint=True, mlp_bias=False)
+
+
+def phi3(f: Fields, names: Collection[str]) -> Plan:
+    """Phi-3 and Phi-4: Llama with merged matrices, part of each query and key turned, and a window in all blocks.
+
+    Those for long texts turn a longer text than original_max_position_embeddings by other factors, from its first token
+    on. The model that is read is the one of texts up to there, which is its n_context.
+    """
+    positions = _long_positions(f, f.whole("head_dim", default=head_width(f)))
+    n_context = positions.setdefault("n_context", f.whole("max_position_embeddings"))
+    size, d_k = f.get("sliding_window"), f.whole("head_dim", default=head_width(f))
+    config = config_of(
+        f, d_k=d_k, d_v=d_k, n_kv_heads=_kv_heads(f), norm="rmsnorm", norm_bias=False,
+        norm_epsilon=f.number("rms_norm_eps", 1e-5), activation=f.activation("hidden_act", "silu", gated=True),
+        attention_bias=False, mlp_bias=False, **positions,
+        **({} if size is None or size >= n_context else masks([SLIDING], f.whole("sliding_window"))))
+    tensors = [entries.as_is("model.embed_tokens.weight", "E", config.vocab_size, config.d_model),
+               *entries.norm(config, "final_norm", "model.norm"),
+               *blocks(config, "model.layers.", lambda ours, theirs: _merged_block(config, ours, theirs))]
+    return finished(config, tensors, "model.", "lm_head")
+
+
+def _long_positions(f: Fields, d_k: int) -> dict:
+    """The positions of a Phi-3, of the kinds "default" and "longrope", which has also been called "su" and "yarn"."""
+    table = f.get("rope_scaling") or f.get("rope_parameters") or {}
+    kind = table.get("rope_type") or table.get("type") or "default"
+    if kind not in ("default", "longrope", "su", "yarn"):
+        raise unsupported(f"rotary positions of the kind {kind!r}")
+    plain = rotary(Fields(f.values | dict(rope_parameters=table | dict(rope_type="default"), rope_scaling=None)), d_k)
+    return plain if kind == "default" else plain | longrope(
+        table, f.whole("original_max_position_embeddings", default=4096), f.whole("max_position_embeddings"))
+
+
+def _merged_block(config: ModelConfig, ours: str, theirs: str) -> list[Entry]:
+    """A block of Phi-3: queries, keys and values in one matrix, gate and map of the feed-forward part in another."""
+    h, h_kv, d, d_k, d_ff = config.n_heads, config.n_kv_heads, config.d_model, config.d_k, config.d_ff
+    return [entries.stacked(f"{theirs}self_attn.qkv_proj.weight", [
+                entries.into_heads("", f"{ours}W_{name}", heads, d, d_k)
+                for name, heads in (("Q", h), ("K", h_kv), ("V", h_kv))]),
+            entries.out_of_heads(f"{theirs}self_attn.o_proj.weight", f"{ours}W_O", h, d_k, d),
+            entries.stacked(f"{theirs}mlp.gate_up_proj.weight", [
+                entries.transposed("", f"{ours}W_{name}", d_ff, d) for name in ("gate", "1")]),
+            entries.transposed(f"{theirs}mlp.down_proj.weight", f"{ours}W_2", d, d_ff),
+            *entries.norm(config, f"{ours}attn_norm", f"{theirs}input_layernorm"),
+            *entries.norm(config, f"{ours}mlp_norm", f"{theirs}post_attention_layernorm")]
+
+
+def granite(f: Fields, names: Collection[str]) -> Plan:
+    """Granite: Llama with a number before the embeddings, the scores, what each part adds, and the logits."""
+    for name in ("attention_multiplier", "logits_scaling"):
+        if f.number(name, 1.0) <= 0:
+            raise unsupported(f"{name} = {f.get(name)!r}")
+    divided = _divided_by(1 / f.number("attention_multiplier", 1.0), f.whole("head_dim", default=head_width(f)))
+    return llama_like(
+        f, embedding_scale=f.number("embedding_multiplier", 1.0), residual_scale=f.number("residual_multiplier", 1.0),
+        logit_scale=1 / f.number("logits_scaling", 1.0), **divided)
+
+
+def cohere(f: Fields, names: Collection[str]) -> Plan:
+    """Cohere's Command R: attention and feed-forward part read the stream side by side through one LayerNorm."""
+    f.refuse(use_qk_norm=False)
+    f = _with_defaults(f, rope_theta=500_000.0)
+    return _cohere_like(f, rotary(f, f.whole("head_dim", default=head_width(f))))
+
+
+def cohere2(f: Fields, names: Collection[str]) -> Plan:
+    """Cohere's Command R7B: Command R with windows in three of four blocks, and positions in those alone."""
+    f.refuse(use_qk_norm=False, use_parallel_block=True, use_gated_activation=True, head_dim=head_width(f),
+             rotary_pct=1.0, partial_rotary_factor=1.0, position_embedding_type="rope_gptj")
+    kinds = _layer_types(f, f.whole("sliding_window_pattern", default=4))
+    positions = _turned_in([kind == SLIDING for kind in kinds], rotary(f, head_width(f)))
+    return _cohere_like(f, positions | _windows(f, kinds, 4096))
+
+
+def _cohere_like(f: Fields, differences: dict) -> Plan:
+    d_k = f.whole("head_dim", default=head_width(f))
+    config = config_of(
+        f, tied=True, d_k=d_k, d_v=d_k, n_kv_heads=_kv_heads(f), norm_bias=False,
+        norm_epsilon=f.number("layer_norm_eps", 1e-5), activation=f.activation("hidden_act", "silu", gated=True),
+        attention_bias=f.get("attention_bias", False), mlp_bias=False, parallel_residual=True, shared_norm=True,
+        logit_scale=f.number("logit_scale", 0.0625), **differences)
+
+    def block(ours: str, theirs: str) -> list[Entry]:
+        maps = entries.attention(config, ours, theirs, LLAMA_BLOCK)
+        turned = {f"{ours}{kind}_{name}" for kind in "Wb" for name in "QK"}
+        return [*(entries.from_neighbours(entry, d_k) if entry.ours[0] in turned else entry for entry in maps),
+                *entries.feed_forward(config, ours, f"{theirs}mlp.", "up_proj", "down_proj", "gate_proj"),
+                *map(entries.of_shared_norm, entries.norm(config, f"{ours}attn_norm", f"{theirs}input_layernorm"))]
+
+    tensors = [entries.as_is("model.embed_tokens.weight", "E", config.vocab_size, config.d_model),
+               *entries.norm(config, "final_norm", "model.norm"), *blocks(config, "model.layers.", block)]
+    return finished(config, tensors, "model.", "lm_head")
+
+
+FAMILIES = (gemma3_text, gemma3, gemma2, smollm3, olmo2, phi3, granite, cohere, cohere2)

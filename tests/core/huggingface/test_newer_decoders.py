@@ -1,4 +1,4 @@
-"""Decoders since 2024 from a config.json as it was published, with smaller sizes, and as transformers saves it today."""
+"""Decoders since 2024 from a config.json as it was published, with smaller sizes, and as transformers saves it now."""
 import json
 
 import pytest
@@ -66,7 +66,7 @@ def test_gemma_3_by_its_keys():
     ("gemma-3-1b", dict(rope_scaling=dict(rope_type="yarn", factor=2.0)), "of the kind 'yarn'"),
     ("gemma-3-1b", dict(rope_scaling=dict(type="linear", factor=2.0)), "of the kind 'linear'"),
     ("gemma-3-1b", dict(rope_parameters=dict(rope_theta=9.0)), "rope_theta in rope_parameters"),
-    ("gemma-3-1b", dict(rope_local_base_freq=1e6, rope_scaling=dict(rope_type="linear", factor=2.0)), "one rotary base"),
+    ("gemma-3-1b", dict(rope_local_base_freq=1e6, rope_scaling=dict(rope_type="linear", factor=2)), "one rotary base"),
     ("gemma-3-1b", dict(layer_types=["chunked_attention"] * 5), "of the type 'chunked_attention'"),
     ("gemma-3-1b", dict(query_pre_attn_scalar=0), "query_pre_attn_scalar = 0"),
     ("gemma-3-1b", dict(model_type="gemma3"), "reads pictures as well as text"),
