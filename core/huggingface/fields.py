@@ -97,7 +97,7 @@ def rotary(f: Fields, d_k: int, fraction: float = 1.0) -> dict:
         raise PretrainedError("config", f"config.json gives no {missing[0]} for its rotary positions. Fetch the "
                                         f"original file again.")
     longest = f.get("max_position_embeddings")
-    original = f.get("original_max_position_embeddings", rope.get("original_max_position_embeddings") or longest)
+    original = f.get("original_max_position_embeddings", rope.get("original_max_position_embeddings", longest))
     # fields in the table override those beside it
     f = Fields(f.values | {name: value for name, value in rope.items() if value is not None})
     base = f.get("rope_theta", f.get("rotary_emb_base", 10_000.0))

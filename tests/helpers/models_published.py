@@ -32,9 +32,9 @@ PUBLISHED: dict[str, dict] = {
         rms_norm_eps=1e-6, rope_scaling=None, rope_theta=5_000_000.0, sliding_window=None, torch_dtype="bfloat16",
         use_sliding_window=False, transformers_version="4.54.0.dev0"),
     "OLMo-2-0425-1B": _SIZES | dict(
-        architectures=["Olmo2ForCausalLM"], model_type="olmo2", attention_bias=False, eos_token_id=60, hidden_act="silu",
-        num_hidden_layers=2, pad_token_id=58, rms_norm_eps=1e-6, rope_scaling=None, rope_theta=500_000,
-        tie_word_embeddings=False, torch_dtype="float32", transformers_version="4.47.0"),
+        architectures=["Olmo2ForCausalLM"], model_type="olmo2", attention_bias=False, eos_token_id=60,
+        hidden_act="silu", num_hidden_layers=2, pad_token_id=58, rms_norm_eps=1e-6, rope_scaling=None,
+        rope_theta=500_000, tie_word_embeddings=False, torch_dtype="float32", transformers_version="4.47.0"),
     "Phi-3-mini-4k": _PHI3 | dict(
         num_key_value_heads=4, max_position_embeddings=40, rope_scaling=None, sliding_window=6, eos_token_id=50,
         pad_token_id=50),
@@ -53,8 +53,8 @@ PUBLISHED: dict[str, dict] = {
         torch_dtype="bfloat16", transformers_version="4.49.0"),
     "c4ai-command-r-v01": _SIZES | dict(
         architectures=["CohereForCausalLM"], model_type="cohere", attention_bias=False, bos_token_id=5, eos_token_id=60,
-        hidden_act="silu", layer_norm_eps=1e-5, logit_scale=0.0625, max_position_embeddings=40, model_max_length=131_072,
-        num_hidden_layers=2, pad_token_id=0, rope_theta=8_000_000.0, torch_dtype="float16",
+        hidden_act="silu", layer_norm_eps=1e-5, logit_scale=0.0625, model_max_length=131_072, num_hidden_layers=2,
+        pad_token_id=0, rope_theta=8_000_000.0, torch_dtype="float16",
         transformers_version="4.38.2", use_qk_norm=False),
     "c4ai-command-r7b": _SIZES | dict(
         _sliding_window_pattern=4, architectures=["Cohere2ForCausalLM"], model_type="cohere2", attention_bias=False,
