@@ -92,8 +92,9 @@ def gemma3_text(f: Fields, names: Collection[str]) -> Plan:
 
 def gemma3(f: Fields, names: Collection[str]) -> Plan:
     """Gemma 3 with pictures, which is refused."""
-    raise PretrainedError("architecture", "This Gemma 3 reads pictures as well as text, and this program reads text "
-                                          "alone. Choose a Gemma 3 without pictures, of 270M or 1B parameters.")
+    raise PretrainedError("family", "A Gemma 3 of the family 'gemma3' reads pictures as well as text, and this program "
+                                    "reads text alone. Choose one of the family 'gemma3_text', of 270M or 1B "
+                                    "parameters.")
 
 
 def _two_bases(f: Fields, d_k: int, kinds: Sequence[str]) -> dict:

@@ -51,6 +51,12 @@ def plan(name: str, **changes):
     return plan_of({key: value for key, value in values.items() if value is not None}, ()).config
 
 
+def test_a_gemma_3_that_sees_is_refused_by_a_sentence_that_names_one_that_reads():
+    with pytest.raises(PretrainedError, match="reads pictures as well as text.*gemma3_text") as error:
+        plan_of(dict(model_type="gemma3", text_config=PUBLISHED["gemma-3-1b"], vision_config={}), ())
+    assert error.value.reason == "family"
+
+
 def test_gemma_3_by_its_keys():
     config = plan("gemma-3-1b")
     assert config.block_masks == ("sliding-window",) * 2 + ("causal",) + ("sliding-window",) * 2 and config.window == 6
@@ -158,7 +164,6 @@ def test_longrope_that_cannot_be_computed_is_refused(table):
     ("gemma-3-1b", dict(rope_local_base_freq=1e6, rope_scaling=dict(rope_type="linear", factor=2)), "one rotary base"),
     ("gemma-3-1b", dict(layer_types=["chunked_attention"] * 5), "of the type 'chunked_attention'"),
     ("gemma-3-1b", dict(query_pre_attn_scalar=0), "query_pre_attn_scalar = 0"),
-    ("gemma-3-1b", dict(model_type="gemma3"), "reads pictures as well as text"),
     ("gemma-2-2b", dict(hidden_activation="tanh"), "activation 'tanh'"),
     ("SmolLM3-3B", dict(rope_scaling=dict(type="longrope", factor=2.0)), "of the kind 'longrope'"),
     ("SmolLM3-3B", dict(layer_types=["chunked_attention"] * 4), "of the type 'chunked_attention'"),
