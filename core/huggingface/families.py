@@ -15,7 +15,7 @@ FAMILIES: dict[str, Callable[[Fields, Collection[str]], Plan]] = {family.__name_
 TITLES = {"gpt2": "GPT-2", "opt": "OPT", "gpt_neox": "GPT-NeoX (Pythia)", "llama": "Llama", "mistral": "Mistral",
           "qwen2": "Qwen2", "qwen3": "Qwen3", "gemma": "Gemma", "phi": "Phi",
           "bert": "BERT", "roberta": "RoBERTa", "distilbert": "DistilBERT", "t5": "T5",
-          "gemma3_text": "Gemma 3", "gemma2": "Gemma 2", "smollm3": "SmolLM3", "olmo2": "OLMo 2",
+          "gemma3_text": "Gemma 3", "gemma2": "Gemma 2", "smollm3": "SmolLM3", "olmo": "OLMo", "olmo2": "OLMo 2",
           "phi3": "Phi-3 and Phi-4", "granite": "Granite", "cohere": "Command R", "cohere2": "Command R7B"}
 
 

@@ -1,5 +1,5 @@
-"""Decoders since 2024, most of them Llama with something of their own: Gemma 3, Gemma 2, SmolLM3, OLMo 2, Phi-3 and -4,
-Granite, Cohere's Command R and R7B.
+"""Decoders since 2024, most of them Llama with something of their own: Gemma 3 and 2, SmolLM3, OLMo 1 and 2, Phi-3 and
+Phi-4, Granite, Cohere's Command R and R7B.
 """
 import math
 from collections.abc import Collection, Sequence
@@ -149,6 +149,12 @@ def olmo2(f: Fields, names: Collection[str]) -> Plan:
                       qk_norm=True, qk_norm_joint=True, mlp_bias=False)
 
 
+def olmo(f: Fields, names: Collection[str]) -> Plan:
+    """OLMo, the first: Llama with LayerNorms that learn nothing."""
+    f.refuse(clip_qkv=None)
+    return llama_like(f, norm="layernorm", norm_gain=False, norm_epsilon=1e-5, mlp_bias=False)
+
+
 def phi3(f: Fields, names: Collection[str]) -> Plan:
     """Phi-3 and Phi-4: Llama with merged matrices, part of each query and key turned, and a window in all blocks.
 
@@ -241,4 +247,4 @@ def _cohere_like(f: Fields, differences: dict) -> Plan:
     return finished(config, tensors, "model.", "lm_head")
 
 
-FAMILIES = (gemma3_text, gemma3, gemma2, smollm3, olmo2, phi3, granite, cohere, cohere2)
+FAMILIES = (gemma3_text, gemma3, gemma2, smollm3, olmo2, olmo, phi3, granite, cohere, cohere2)

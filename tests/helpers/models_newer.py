@@ -32,6 +32,8 @@ CASES: dict[str, tuple[type, dict]] = {
     "olmo2": (hf.Olmo2Config, GROUPED | dict(rope_theta=50.0)),
     "olmo2 tied, with biases": (hf.Olmo2Config, GROUPED | dict(tie_word_embeddings=True, attention_bias=True,
                                                                head_dim=10, hidden_act="gelu")),
+    "olmo": (hf.OlmoConfig, GROUPED | PADDED), "olmo tied, with biases": (hf.OlmoConfig, SIZES | PADDED | dict(
+        tie_word_embeddings=True, attention_bias=True, rope_parameters=YARN)),
     "phi3": (hf.Phi3Config, GROUPED | PADDED | dict(sliding_window=5, original_max_position_embeddings=40)),
     "phi3 tied, for long texts": (hf.Phi3Config, GROUPED | PADDED | dict(
         hidden_size=40, max_position_embeddings=160, original_max_position_embeddings=40, tie_word_embeddings=True,

@@ -35,6 +35,11 @@ PUBLISHED: dict[str, dict] = {
         architectures=["Olmo2ForCausalLM"], model_type="olmo2", attention_bias=False, eos_token_id=60,
         hidden_act="silu", num_hidden_layers=2, pad_token_id=58, rms_norm_eps=1e-6, rope_scaling=None,
         rope_theta=500_000, tie_word_embeddings=False, torch_dtype="float32", transformers_version="4.47.0"),
+    "OLMo-1B-hf": _SIZES | dict(
+        architectures=["OlmoForCausalLM"], model_type="olmo", attention_bias=False, clip_qkv=None, eos_token_id=50,
+        hidden_act="silu", num_hidden_layers=2, num_key_value_heads=4, pad_token_id=1, pretraining_tp=1,
+        rope_scaling=None, rope_theta=10_000.0, tie_word_embeddings=True, torch_dtype="float32",
+        transformers_version="4.40.0.dev0"),
     "Phi-3-mini-4k": _PHI3 | dict(
         num_key_value_heads=4, max_position_embeddings=40, rope_scaling=None, sliding_window=6, eos_token_id=50,
         pad_token_id=50),

@@ -167,6 +167,7 @@ def test_longrope_that_cannot_be_computed_is_refused(table):
     ("gemma-2-2b", dict(hidden_activation="tanh"), "activation 'tanh'"),
     ("SmolLM3-3B", dict(rope_scaling=dict(type="longrope", factor=2.0)), "of the kind 'longrope'"),
     ("SmolLM3-3B", dict(layer_types=["chunked_attention"] * 4), "of the type 'chunked_attention'"),
+    ("OLMo-1B-hf", dict(clip_qkv=8.0), "clip_qkv = 8.0"),
     ("Phi-3-mini-4k", dict(rope_scaling=dict(type="linear", factor=2.0)), "of the kind 'linear'"),
     ("granite-3.3-2b", dict(attention_multiplier=0), "attention_multiplier = 0"),
     ("granite-3.3-2b", dict(logits_scaling=-1.0), "logits_scaling = -1.0"),
