@@ -101,7 +101,7 @@ def parameters_by_part(config: ModelConfig) -> dict[str, int]:
         "P": positions.get(config.positions, 0),
         "attention": attentions * attention_parameters(config),
         "mlp": blocks * mlp_parameters(config),
-        "norms": gains * (2 if config.norm_bias else 1),
+        "norms": gains * (config.norm_gain + config.norm_bias),
         "biases": attentions * attention_biases(config) + blocks * mlp_biases(config) + config.n_classes
                   + (config.vocab_size if config.unembedding_bias else 0) + (d if config.head_transform else 0),
         "output": (0 if config.tied_embeddings else config.vocab_size * d) + d * config.n_classes

@@ -15,10 +15,10 @@ CURVES = {"relu": 1, "gelu": 5, "gelu_tanh": 9, "swish": 4}
 
 def norm(config: ModelConfig, width: int, kind: str = "") -> int:
     """One norm of a vector: its mean and what is left of it (LayerNorm), the mean square, ε, the root, the quotient,
-    the gain, and the bias where there is one.
+    the gain and the bias where there are any.
     """
     shift = 2 * width if (kind or config.norm) == "layernorm" else 0
-    return shift + 4 * width + 2 + (width if config.norm_bias else 0)
+    return shift + (3 + config.norm_gain + config.norm_bias) * width + 2
 
 
 def softmax(n: int) -> int:

@@ -22,14 +22,17 @@ from core.model.trace import BlockTrace, CrossTrace, Trace
 
 
 class Norm(nn.Module):
-    """Gain α (`weight`) and bias β of one norm over d_model, or another `width`; which norm it is, is the
-    pass's to say.
+    """Gain α (`weight`, which is 1 where norms learn none) and bias β of one norm over d_model, or another `width`;
+    which norm it is, is the pass's to say.
     """
 
     def __init__(self, config: ModelConfig, width: int = 0) -> None:
         super().__init__()
         self.epsilon, width = config.norm_epsilon, width or config.d_model
-        self.weight = nn.Parameter(torch.ones(width))
+        if config.norm_gain:
+            self.weight = nn.Parameter(torch.ones(width))
+        else:       # no parameter, and not loaded: made on the CPU where a model is made without its numbers
+            self.register_buffer("weight", torch.ones(width, device="cpu"), persistent=False)
         self.bias = nn.Parameter(torch.zeros(width)) if config.norm_bias else None
 
     def forward(self, x: Tensor, kind: str) -> Tensor:

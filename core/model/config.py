@@ -91,6 +91,7 @@ class ModelConfig:
     output_bias_alone: bool = False       # b_O without attention_bias (GPT-Neo)
     mlp_bias: bool = True
     norm_bias: bool = True
+    norm_gain: bool = True                # whether norms learn what they multiply by; it is 1 else (OLMo)
     tied_embeddings: bool = True          # logits = h_final E^T
     embedding_scale: float = 1.0          # times the rows of E as they enter the stream
     embedding_norm: bool = False          # the sum of embedding and position is normed before the first block
@@ -205,6 +206,11 @@ class ModelConfig:
     def ends(self) -> frozenset[int]:
         """The tokens that end a text as it is written on."""
         return frozenset(self.end_tokens if self.end_of_text is None else (self.end_of_text, *self.end_tokens))
+
+    @property
+    def root_scaled(self) -> bool:
+        """Whether the rows of E are multiplied by √d as they enter the stream, and by no other number."""
+        return math.isclose(self.embedding_scale, math.sqrt(self.d_model))
 
     @property
     def rotary_width(self) -> int:

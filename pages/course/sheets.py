@@ -151,7 +151,7 @@ def _counting(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
              [page.label("counting_ratio"), _blank(counts["blocks"] / counts["rough"])]]
     biases = {(True, True): "all", (False, True): "mlp", (True, False): "attention", (False, False): "none"}[
         config.attention_bias, config.mlp_bias]
-    norm = "both" if config.norm_bias else "gain"
+    norm = "both" if config.norm_bias else "gain" if config.norm_gain else "none"
     blocks = [_block(page, "counting_parts", _labels(page, "counting", "part", "formula", "number"), rows,
                      norm=page.label(f"counting_norm_{norm}"), norms=counting.norm_count(config),
                      biases=page.label(f"counting_biases_{biases}")),

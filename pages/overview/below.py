@@ -18,7 +18,7 @@ from core.model import sampling
 from core.model.sampling import Truncation, truncate
 from core.model.transformer import Transformer
 from pages.overview import packing
-from pages.overview.shared import MAP, packed_pass, truncation_of
+from pages.overview.shared import MAP, packed_pass, scaling, truncation_of
 
 if TYPE_CHECKING:
     import pandas as pd  # imported with the first table: the first picture of a server does not wait for it
@@ -75,8 +75,9 @@ def embedding_lines(page: Lesson, run: Run, position: int, token: str) -> list[t
     if (scale := model.config.embedding_scale) == 1:
         return []
     row = float(model.E[token_id, 0])
-    return [(page.label("numbers_embed_scaled", position=position, token=token),
-             rf"X_{{{position},0}} = \sqrt{{d}}\, E_{{{token_id},0}} = {latex_operand(scale)} \cdot "
+    factor = r"\sqrt{d}" if model.config.root_scaled else latex_operand(scale)
+    return [(page.label(f"numbers_embed_{scaling(model.config)}", position=position, token=token),
+             rf"X_{{{position},0}} = {factor}\, E_{{{token_id},0}} = {latex_operand(scale)} \cdot "
              rf"{bracketed(latex_operand(row))} = {latex_number(scale * row)}")]
 
 
