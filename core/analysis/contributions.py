@@ -194,7 +194,8 @@ def _apply_units(model: Transformer, trace: Trace, position: int, addends: Tenso
     """Map addends (..., d) of the inputs z of the head's units to addends of h_head: times each unit's factor act(z)/z,
     then through the frozen norm.
     """
-    z = trace.h_final[position].double() @ model.W_H.double() + model.b_H.double()
+    z = trace.h_final[position].double() @ model.W_H.double()
+    z = z if model.b_H is None else z + model.b_H.double()
     activated = activate(model.config.activation, z)
     # a unit whose input is 0 contributes nothing, whatever its factor
     factors = torch.where(z == 0, 0.0, activated / z)
@@ -211,10 +212,10 @@ def logit_contributions(model: Transformer, trace: Trace, position: int, token_i
     parts, vectors = final_parts(model, trace, position)
     vectors = through_head(model, trace, position, vectors)
     if model.W_H is not None:
-        biases = {"head bias": _apply_units(model, trace, position, model.b_H.double()),
+        biases = {"head bias": None if model.b_H is None else _apply_units(model, trace, position, model.b_H.double()),
                   "head norm bias": model.head_norm.bias}
         added = {Part(kind): bias.double() for kind, bias in biases.items() if bias is not None}
-        parts, vectors = (*parts, *added), torch.cat([vectors, torch.stack(list(added.values()))])
+        parts, vectors = (*parts, *added), torch.cat([vectors, *(bias[None] for bias in added.values())])
     values = vectors @ model.unembedding[token_id].double()
     if model.b_U is not None:
         parts, values = (*parts, Part("unembedding bias")), torch.cat([values, model.b_U[token_id].double()[None]])

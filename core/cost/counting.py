@@ -19,8 +19,9 @@ BYTES = {"float32": 4, "bf16": 2, "int8": 1}      # of one number
 # the modules of a forward pass
 _FORWARD = ("transformer", "block", "attention", "positional", "normalisation", "activation")
 # parameter names by part; all others belong to attention
-_LEAVES = {"output": ("W_U", "W_C", "W_H"), "P": ("P", "r"), "E": ("E", "T"), "mlp": ("W_1", "W_2", "W_gate"),
-           "biases": ("b_Q", "b_K", "b_V", "b_O", "b_1", "b_2", "b_gate", "b_C", "b_H", "b_U")}
+_LEAVES = {"output": ("W_U", "W_C", "W_H", "W_P"), "P": ("P", "r"), "E": ("E", "T"), "mlp": ("W_1", "W_2", "W_gate"),
+           "biases": ("b_Q", "b_K", "b_V", "b_O", "b_1", "b_2", "b_gate", "b_C", "b_H", "b_U",
+                      "b_P")}
 
 
 def attention_parameters(config: ModelConfig) -> int:
@@ -75,10 +76,11 @@ def qk_norm_width(config: ModelConfig) -> int:
 
 
 def norm_count(config: ModelConfig) -> int:
-    """Norms of d features in the whole model: those of its stacks, one of the embeddings, one of a head's transform.
+    """Norms of d features in the whole model: those of its stacks, one of the embeddings of each, one of a head's
+    transform.
     """
-    return (sum(stack_norms(config, *stack) for stack in stacks(config)) + config.embedding_norm
-            + config.head_transform)
+    return (sum(stack_norms(config, *stack) + config.embedding_norm for stack in stacks(config))
+            + config.head_transform - (not config.first_norm))
 
 
 def parameters_by_part(config: ModelConfig) -> dict[str, int]:
@@ -88,7 +90,7 @@ def parameters_by_part(config: ModelConfig) -> dict[str, int]:
     relative biases up to distance r, or h times the buckets a stack where its blocks share them. attention, mlp: the
     maps of all blocks. norms: d gains each (d_k of those of queries and keys), and as many shifts where they have them.
     biases: of those maps and of the unembedding. output: |V| d of an untied unembedding, d² of a head's transform, d
-    n_classes of a classification head.
+    n_classes of a classification head and d² of its transform.
     """
     d, blocks = config.d_model, sum(count for count, _ in stacks(config))
     attentions = sum(count * each for count, each in stacks(config))
@@ -103,9 +105,10 @@ def parameters_by_part(config: ModelConfig) -> dict[str, int]:
         "mlp": blocks * mlp_parameters(config),
         "norms": gains * (config.norm_gain + config.norm_bias),
         "biases": attentions * attention_biases(config) + blocks * mlp_biases(config) + config.n_classes
-                  + (config.vocab_size if config.unembedding_bias else 0) + (d if config.head_transform else 0),
+                  + (config.vocab_size if config.unembedding_bias else 0)
+                  + (d if config.head_transform and config.head_bias else 0) + (d if config.classifies_alone else 0),
         "output": (0 if config.tied_embeddings else config.vocab_size * d) + d * config.n_classes
-                  + (d * d if config.head_transform else 0),
+                  + (d * d if config.head_transform else 0) + (d * d if config.classifies_alone else 0),
     }
 
 
@@ -183,7 +186,8 @@ def products(config: ModelConfig, n_tokens: int, cached: int = 0, n_source: int 
     n, d, h = n_tokens, config.d_model, config.n_heads
     writing = h * config.d_v * d
     operations = dict.fromkeys(PRODUCTS, 0)
-    operations["output"] = 2 * n * d * (config.vocab_size + config.head_transform * d) + 2 * d * config.n_classes
+    operations["output"] = 2 * n * d * (config.vocab_size + config.head_transform * d) + 2 * d * (
+        config.n_classes + d * config.classifies_alone)
 
     def add(blocks: int, length: int, keys: int) -> None:
         operations["qkv"] += blocks * 2 * length * (attention_parameters(config) - writing)

@@ -10,7 +10,7 @@ from core.model.config import ModelConfig
 
 PARTS = ("norms", "softmax", "activation", "additions")
 # of one number: max(0, x); ½ x (1 + erf(x / √2)); ½ x (1 + tanh(√(2/π) (x + 0.044715 x x x))); x / (1 + exp(−x))
-CURVES = {"relu": 1, "gelu": 5, "gelu_tanh": 9, "swish": 4}
+CURVES = {"tanh": 1, "relu": 1, "gelu": 5, "gelu_tanh": 9, "swish": 4}
 
 
 def norm(config: ModelConfig, width: int, kind: str = "") -> int:
@@ -107,5 +107,8 @@ def _add_ends(config: ModelConfig, operations: dict[str, int], n: int) -> None:
     operations["softmax"] += n * softmax(config.vocab_size)
     operations["activation"] += n * config.head_transform * d * CURVES[_curve(config)]
     operations["additions"] += n * ((config.embedding_scale != 1) * d + (config.n_token_types > 0) * d
-                               + config.head_transform * d + config.unembedding_bias * config.vocab_size)
-    operations["additions"] += config.n_classes
+                                    + config.head_transform * config.head_bias * d
+                                    + config.unembedding_bias * config.vocab_size)
+    operations["activation"] += d * CURVES.get(config.class_transform, 0)
+    operations["norms"] -= n * (not config.first_norm) * norm(config, d)
+    operations["additions"] += config.n_classes + d * config.classifies_alone

@@ -125,7 +125,7 @@ def from_pretrained(name: str | Path,
 def _planned(values: dict, stored: dict[str, Stored], folder: Path | None) -> Plan:
     """The plan of a model, with the numbers of its files looked at where they are here (`folder`)."""
     plan = plan_of(values, stored)
-    refuse_other_head(values, stored)
+    refuse_other_head(values, [name for name in stored if not (plan.besides and plan.besides.search(name))])
     weights.located(plan, stored)
     return plan if folder is None else weights.untied(folder, plan, stored)
 

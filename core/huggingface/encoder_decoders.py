@@ -1,4 +1,4 @@
-"""Encoder-decoders: T5 and its version 1.1."""
+"""Encoder-decoders: T5, its version 1.1 and mT5."""
 from collections.abc import Collection
 
 from core.huggingface import entries
@@ -54,4 +54,10 @@ def _t5_block(config: ModelConfig, ours: str, theirs: str, crossed: bool) -> lis
                    *entries.norm(config, f"{ours}mlp_norm", f"{last}layer_norm")]
 
 
-FAMILIES = (t5,)
+def mt5(f: Fields, names: Collection[str]) -> Plan:
+    """T5 1.1, which never scales its logits, whatever its config says of ties."""
+    act = f.get("feed_forward_proj", "gated-gelu")
+    return t5(f.changed(scale_decoder_outputs=False, feed_forward_proj=act), names)
+
+
+FAMILIES = (t5, mt5)

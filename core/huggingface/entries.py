@@ -85,6 +85,29 @@ def gpt2_qkv(theirs: str, ours: str, config: ModelConfig) -> list[Entry]:
                   lambda *parts: torch.cat([b.flatten() for b in parts]))]
 
 
+def merged_qkv(theirs: str, ours: str, config: ModelConfig) -> list[Entry]:
+    """A Linear (3 h k, d): the queries of all heads, then the keys, then the values."""
+    h, d, k = config.n_heads, config.d_model, config.d_k
+    tensors = [Entry(f"{theirs}.weight", (3 * h * k, d), _names(ours, "W"),
+                     lambda w: tuple(w.reshape(3, h, k, d).transpose(2, 3)),
+                     lambda *parts: torch.stack(parts).transpose(2, 3).reshape(3 * h * k, d))]
+    if config.attention_bias:
+        tensors.append(Entry(f"{theirs}.bias", (3 * h * k,), _names(ours, "b"), lambda b: tuple(b.reshape(3, h, k)),
+                             lambda *parts: torch.stack(parts).flatten()))
+    return tensors
+
+
+def merged_gate(theirs: str, ours: str, config: ModelConfig) -> list[Entry]:
+    """A Linear (2 d_ff, d): the gate's map, then the one whose output the gate multiplies."""
+    d, d_ff = config.d_model, config.d_ff
+    tensors = [Entry(f"{theirs}.weight", (2 * d_ff, d), (f"{ours}W_gate", f"{ours}W_1"),
+                     lambda w: tuple(part.T for part in w.chunk(2)), lambda *parts: torch.cat([W.T for W in parts]))]
+    if config.mlp_bias:
+        tensors.append(Entry(f"{theirs}.bias", (2 * d_ff,), (f"{ours}b_gate", f"{ours}b_1"), lambda b: b.chunk(2),
+                             lambda *parts: torch.cat(parts)))
+    return tensors
+
+
 def neox_qkv(theirs: str, ours: str, config: ModelConfig) -> list[Entry]:
     """A Linear ((h + 2 h_kv) k, d): for each key/value head the queries that share it, its key and its value."""
     h, h_kv, d, k = config.n_heads, config.n_kv_heads, config.d_model, config.d_k

@@ -84,10 +84,20 @@ IN_FAMILY: dict[str, dict[str, str]] = {
     "cohere2": dict.fromkeys(("layer_switch", "order_of_interleaved_layers", "use_embedding_sharing",
                               "use_parallel_embedding"), "layer_types or sliding_window_pattern are what counts"),
     "codegen": {"n_ctx": "says what n_positions says, and is not read"},
+    "modernbert": {"layer_norm_eps": "norm_eps is what counts", "initializer_cutoff_factor": "how the parameters begin",
+                   **dict.fromkeys(("sparse_prediction", "sparse_pred_ignore_index"), "belongs to training"),
+                   **dict.fromkeys(("reference_compile", "deterministic_flash_attn", "repad_logits_with_grad"),
+                                   "how to compute the same numbers")},
+    **dict.fromkeys(("bart", "mbart", "marian", "pegasus"), {
+        **dict.fromkeys(("normalize_before", "normalize_embedding", "add_bias_logits", "add_final_layer_norm",
+                         "static_position_embeddings", "extra_pos_embeddings"), "the family alone says it"),
+        **dict.fromkeys(("encoder_layerdrop", "decoder_layerdrop"), "belongs to training"),
+        "force_bos_token_to_be_generated": "is a habit of writing"}),
 }
 # as HARMLESS, in one family
 HARMLESS_IN_FAMILY: dict[str, dict[str, object]] = {
-    "t5": {"is_encoder_decoder": True}, "phi3": dict.fromkeys(("attention_bias", "mlp_bias", "lm_head_bias"), False)}
+    **dict.fromkeys(("t5", "mt5", "bart", "mbart", "marian", "pegasus"), {"is_encoder_decoder": True}),
+    "phi3": dict.fromkeys(("attention_bias", "mlp_bias", "lm_head_bias"), False)}
 
 
 def refuse_unknown(values: Mapping[str, object], read: set[str]) -> None:

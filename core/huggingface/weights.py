@@ -101,7 +101,8 @@ def located(plan: Plan, tensors: Mapping[str, Stored]) -> dict[str, Stored]:
                             f"{', '.join(DTYPES.values())}")
     used = {tensor.name for tensor in (*matched.values(), *copies(plan, tensors).values())}
     problems += [f"{name} has no place in this model" for name, tensor in tensors.items()
-                 if tensor.name not in used and not BESIDES.search(name)]
+                 if tensor.name not in used and not BESIDES.search(name)
+                 and not (plan.besides and plan.besides.search(name))]
     if problems:
         raise PretrainedError("mismatch", f"The weights do not fit config.json: {first_problems(problems)}. Use the "
                                           f"files that were published together.")

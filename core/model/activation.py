@@ -4,6 +4,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 CURVES = {
+    "tanh": torch.tanh,             # of a classification head alone
     "relu": torch.relu,
     "gelu": F.gelu,
     "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),

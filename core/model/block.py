@@ -271,7 +271,8 @@ class Block(Attention):
         super().__init__(config, layer)
         d, h, d_ff = config.d_model, config.n_heads, config.d_ff
         self.alpha, _ = deepnorm_constants(config, encoder=config.kind == "encoder-decoder" and not crossed)
-        self.attn_norm, self.attn_out_norm = main_norm(config), output_norm(config)
+        self.attn_norm = None if layer == 0 and not config.first_norm else main_norm(config)
+        self.attn_out_norm = output_norm(config)
         self.r = parameter(h, 2 * config.relative_max_distance + 1,
                            present=config.positions == "relative" and not config.relative_buckets)
         self.cross = CrossAttention(config, layer) if crossed else None
@@ -314,7 +315,7 @@ class Block(Attention):
             total = self.kept(stream) + added if settings.residual else added
             return added, norm(total, settings.norm) if after else total
 
-        X = self.attn_norm(x, settings.norm) if before else x
+        X = self.attn_norm(x, settings.norm) if before and self.attn_norm is not None else x
         parts = attend(X)
         attn_added, stream = add(x, parts["attn_out"], self.attn_norm, self.attn_out_norm)
         parts |= dict(resid_pre=x, X=X, attn_added=attn_added, resid_mid=stream, mlp_pre=None, mlp_post=None,

@@ -11,8 +11,14 @@ NORM_PLACEMENTS = ("pre", "post", "sandwich", "deepnorm", "output")
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "swish", "swiglu", "geglu", "geglu_tanh")
 GATED_ACTIVATIONS = ("swiglu", "geglu", "geglu_tanh")
 POSITIONS = ("none", "sinusoidal", "learned", "rotary", "alibi", "relative")
-MASKS = ("causal", "bidirectional", "sliding-window")
+MASKS = ("causal", "bidirectional", "sliding-window", "bidirectional-window")
 SCORES = ("dot", "multiplicative", "additive")
+# What reads the final vectors. language: the logits are of words. Of an encoder that was published without such a head:
+# none at all; of whole texts one of several classes, any number of labels, or one score; a tag for each token; where an
+# answer begins and ends; which of several texts goes on; which tokens were replaced. Of these the first two are read.
+OUTPUT_HEADS = ("language", "none", "classes", "labels", "score", "tags", "answers", "choices", "replaced")
+CLASS_TRANSFORMS = ("", "tanh", "relu", "gelu", "head")
+CLASS_POOLINGS = ("first", "mean")
 MOST_LAYERS = 1000          # of one stack: every block is an object of Python, and a thousand million are never made
 MOST = 10**9                # of any other number: torch counts the numbers of a tensor in 64 bits
 # the least and the largest whole number that each of these fields may be
@@ -23,7 +29,9 @@ RANGES = {
     "n_layers": (1, MOST_LAYERS), "n_encoder_layers": (0, MOST_LAYERS),
 }
 CHOICES = {"kind": KINDS, "norm": NORMS, "norm_placement": NORM_PLACEMENTS, "activation": ACTIVATIONS,
-           "positions": POSITIONS, "mask": MASKS, "score": SCORES}
+           "positions": POSITIONS, "mask": MASKS, "score": SCORES,
+           "output_head": OUTPUT_HEADS, "class_transform": CLASS_TRANSFORMS,
+           "class_pooling": CLASS_POOLINGS}
 
 
 def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -63,6 +71,7 @@ class ModelConfig:
     norm_epsilon: float = 1e-5
     activation: str = "gelu"
     positions: str = "learned"
+    sinusoidal_halves: bool = False       # of sinusoidal positions: all sines stand first, then all cosines (Marian)
     rotary_base: float = 10_000.0
     # the first dimensions of a query and key, which rotary positions turn; the rest stay as they are; 0: all d_k
     d_rotary: int = 0
@@ -79,9 +88,11 @@ class ModelConfig:
     # block has its own
     relative_buckets: int = 0
     mask: str = ""
-    window: int = 64                      # keys a query sees under a sliding window, itself included
+    # keys a query sees under a sliding window, itself included; under a window on both sides as many to each side
+    window: int = 64
     block_masks: tuple[str, ...] = ()     # the mask of each block where they differ; (): all have `mask`
     parallel_residual: bool = False       # attention and feed-forward both read resid_pre
+    first_norm: bool = True               # the first block's attention reads through a norm (ModernBERT: not)
     shared_norm: bool = False             # of a parallel residual: both read it through one and the same norm
     # each query and key is divided by its root mean square, before any rotation (an RMSNorm over d_k)
     qk_norm: bool = False
@@ -94,9 +105,11 @@ class ModelConfig:
     norm_gain: bool = True                # whether norms learn what they multiply by; it is 1 else (OLMo)
     tied_embeddings: bool = True          # logits = h_final E^T
     embedding_scale: float = 1.0          # times the rows of E as they enter the stream
-    embedding_norm: bool = False          # the sum of embedding and position is normed before the first block
+    # the sum of embedding and position is normed before the first block, in an encoder-decoder that of each stack
+    embedding_norm: bool = False
     n_token_types: int = 0                # texts told apart in one sequence (BERT's segments), a learned vector each
     head_transform: bool = False          # the unembedding reads norm(act(h_final W_H + b_H)) instead of h_final (BERT)
+    head_bias: bool = True                # b_H of a head's transform
     unembedding_bias: bool = False        # b_U, one number a token added to its logit
     logit_scale: float = 1.0              # times the logits, before b_U
     # c: a logit u becomes c tanh(u / c), the last step of all (Gemma 2); 0: it stays
@@ -111,6 +124,13 @@ class ModelConfig:
     attention_sinks: bool = False
     # of the classification head that reads the first token's final vector; 0: there is none
     n_classes: int = 0
+    class_pooling: str = "first"          # or it reads the mean of all tokens' final vectors
+    # the classification head reads act(h W_P + b_P) of that vector h, with this curve; "": h itself; "head": what the
+    # head's transform, of which an encoder's language head is made, makes of it (ModernBERT)
+    class_transform: str = ""
+    class_names: tuple[str, ...] = ()     # of the classes, where they have names of their own
+    # what reads the final vectors; of any other than "language" the logits of words mean nothing
+    output_head: str = "language"
     # the token every sequence ends and, unless begin_of_text is another, begins with; None: the model has
     # no such custom
     end_of_text: int | None = 0
@@ -127,7 +147,7 @@ class ModelConfig:
             "n_kv_heads": self.n_kv_heads or self.n_heads,
             # lists where they were read from JSON
             **{name: tuple(getattr(self, name)) for name in ("rotary_scaling", "rotary_factors", "block_rotary_bases",
-                                                             "block_masks", "end_tokens")},
+                                                             "block_masks", "end_tokens", "class_names")},
             "n_encoder_layers": self.n_encoder_layers or (self.n_layers if self.kind == "encoder-decoder" else 0),
             "mask": self.mask or ("bidirectional" if self.kind == "encoder" else "causal"),
         }
@@ -189,10 +209,16 @@ class ModelConfig:
             ((self.n_encoder_layers > 0) != crossed,
              f"n_encoder_layers ({self.n_encoder_layers}) belongs to an encoder-decoder, and this is a model of kind "
              f"{self.kind!r}."),
+            (not self.first_norm and not (self.reads_normed and self.embedding_norm),
+             "first_norm=False is of blocks that read through a norm, and of a norm of the embeddings in its place."),
+            (self.class_transform == "head" and not self.head_transform,
+             "class_transform='head' belongs to a head's transform."),
+            (bool(self.class_transform) and not self.n_classes, "class_transform belongs to a classification head."),
+            (len(self.class_names) not in (0, self.n_classes),
+             f"class_names is empty or has a name for each of {self.n_classes} classes, not {len(self.class_names)}."),
             (self.shared_norm and not self.parallel_residual, "shared_norm belongs to a parallel residual."),
-            (crossed and (self.embedding_norm or self.n_token_types > 0 or self.head_transform),
-             "An embedding norm, token types and a head's transform are defined for one stack only, not for an "
-             "encoder-decoder."),
+            (crossed and (self.n_token_types > 0 or self.head_transform),
+             "Token types and a head's transform are defined for one stack only, not for an encoder-decoder."),
             (self.parallel_residual and (crossed or self.norm_placement != "pre"),
              "A parallel residual is defined for norm_placement='pre' and without cross-attention only."),
         )
@@ -251,6 +277,11 @@ class ModelConfig:
     def rotary_base_of(self, layer: int) -> float:
         """The base of one block's rotary positions; 0: the block turns nothing."""
         return self.block_rotary_bases[layer] if self.block_rotary_bases else self.rotary_base
+
+    @property
+    def classifies_alone(self) -> bool:
+        """Whether the classification head has a map of its own before the classes, W_P."""
+        return self.class_transform not in ("", "head")
 
     @property
     def gated(self) -> bool:

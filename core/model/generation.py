@@ -316,7 +316,7 @@ def _checked_prompt(model: Transformer, token_ids: Sequence[int], max_new_tokens
                     has_source: bool = False) -> tuple[int, ...]:
     if has_source != (model.encoder is not None):
         raise ValueError(NO_SOURCE if has_source else NEEDS_SOURCE)
-    if model.config.mask == "bidirectional":
+    if model.config.mask.startswith("bidirectional"):
         raise ValueError("This model sees the tokens that follow, so it cannot continue a text; choose a model that "
                          "reads from left to right.")
     if max_new_tokens < 0:

@@ -100,7 +100,7 @@ class Trace(StackTrace):
     config: ModelConfig
     # (N, |V|) Transformer.unembedding times h_final (times h_head, where the model has one), plus b_U
     logits: Tensor
-    # (n_classes,) of the classification head, which reads h_final of the first token
+    # (n_classes,) of the classification head, which reads h_final of the first token, or what W_P makes of it
     class_logits: Tensor | None = None
     encoder: StackTrace | None = None          # of an encoder-decoder
     # (N, d) what was added for the text a token belongs to; None where nothing is added

@@ -18,7 +18,7 @@ export function paintMarks(map) {
   map.context.fillStyle = map.ink("residual");
   fillBands(map, map.position);
   for (const block of blocks) if (!block.thin) markBlock(map, block);
-  if (wide) paintLast(map);
+  if (wide && !map.silence) paintLast(map);
   for (const place of [...images, h]) outlineRow(map, place);
   if (map.pointer?.kind === "tile") paintPointer(map, map.pointer);
   if (map.stage !== null) paintStage(map);

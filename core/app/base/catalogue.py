@@ -79,8 +79,8 @@ SHOWN = {   # by the kind of a model, as ModelConfig has it; a decoder is shown 
                           "heads": WHOLE,
                           "residual_stream": ("norms", "lens", "contributions", "block", "norm", "placement", "mlp",
                                               "cut")},
-                predicts=frozenset({("attention", "switches"), ("attention", "roles"), ("residual_stream", "lens"),
-                                    ("residual_stream", "contributions"), ("residual_stream", "cut")})),
+                predicts=frozenset({("residual_stream", "lens"), ("residual_stream", "contributions"),
+                                    ("residual_stream", "cut")})),
     "encoder-decoder": Showing("translate", {"tokens": ("vocabulary", "methods", "merges", "bpe", "unigram",
                                                                      "train")}),
 }

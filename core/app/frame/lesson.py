@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.app.base import prose
+from core.app.base import devices, prose
 from core.app.base.markdown import escaped
 from core.app.compute import cache
 from core.app.frame import check, class_bar, code_and_data, differs, experiments, named_token, pins, strip
@@ -38,13 +38,21 @@ def open_lesson(lesson: str) -> Lesson:
 
     lesson: the stem of its page and of its text file.
     """
-    kind = cache.kind(model_choice.shown())
-    words, frame_words = (prose.load(name).of_kind(kind) for name in (lesson, "app"))
+    words, frame_words = (_words(name, model_choice.shown()) for name in (lesson, "app"))
     strip.draw(lesson)
     with st.container(key="lesson_top"):
         with st.container(key="lesson_head"):
             st.markdown(f"## {words.section('title')}\n{words.section('sentence')}")
         return Lesson(lesson, words, frame_words, st.container())
+
+
+def _words(name: str, model: str) -> prose.TextFile:
+    """A text file as it speaks of a model of that kind, and of one without a language head."""
+    kind = cache.kind(model)
+    words = prose.load(name).of_kind(kind)
+    if kind == "encoder" and cache.shared_model(model, devices.CPU).model.config.output_head != "language":
+        return words.of_kind("headless")
+    return words
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from core import huggingface
 from core.analysis.contributions import logit_contributions, logit_lens
 from core.huggingface import PretrainedError, families, hub, preview, save_pretrained
+from core.huggingface.weights import headers
 from core.model import checkpoints, positional
 from core.model.attention import capped, share_heads
 from core.model.block import KVCache
@@ -20,6 +21,7 @@ from core.model.intervention import HeadEdit, Intervention, SublayerEdit
 from core.model.sampling import SamplingConfig
 from core.model.tokenizer import END_OF_TEXT, Tokenizer
 from core.model.transformer import Transformer
+from tests.helpers import models_encoders
 from tests.helpers.huggingface_models import CASES, N_SOURCE, N_TOKENS, hf, ids, saved
 
 TOLERANCE = 1e-5
@@ -79,11 +81,12 @@ def test_the_plan_says_what_the_model_is(pair):
     unused = {"opt": 2 * 24, "roberta": 2 * 24}.get(theirs.config.model_type, 0)
     # the bias of the other head
     unused += 61 if "bert" in theirs.config.model_type and not theirs.config.tie_word_embeddings else 0
+    unused += models_encoders.unused(theirs.config)
     assert (told.config.vocab_size == 61 and told.n_parameters == ours.n_parameters == theirs.num_parameters() - unused
             and told.n_bytes == 4 * ours.n_parameters)
     assert (told.dtype, told.tokenizer, told.download_bytes, told.name) == ("float32", "", 0, str(folder))
     assert (told.family == families.TITLES[theirs.config.model_type] and told.config.n_context == 40
-            or theirs.config.model_type == "t5")
+            or theirs.config.model_type in ("t5", "mt5"))
     assert (not ours.training and not any(p.requires_grad for p in ours.parameters())
             and {p.dtype for p in ours.parameters()} == {torch.float32})
 
@@ -157,8 +160,7 @@ def test_the_fast_road_and_the_cache_equal_the_trace(pair):
 
 def their_output_map(theirs, folder, layer):
     """The parameter of theirs that holds W_O of a block, and how to take it apart."""
-    plan = families.plan_of(hub.read_config(folder / hub.CONFIG),
-                            {"lm_head.weight"} if theirs.config.model_type == "t5" else ())
+    plan = families.plan_of(hub.read_config(folder / hub.CONFIG), headers(folder))
     entry = next(entry for entry in plan.entries if entry.ours == (f"blocks.{layer}.W_O",))
     return entry, dict(theirs.named_parameters())[entry.theirs]
 

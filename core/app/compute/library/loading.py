@@ -296,9 +296,9 @@ def loss_on_fixed_text(model: Transformer, tokenizer: Tokenizer) -> float | None
 
 def fills(model: Transformer, tokenizer: Tokenizer) -> bool:
     """Whether an encoder of the library can be asked what stands in a blank: it has a token for one, and the head that
-    tells words (core.huggingface.families).
+    tells words (core.huggingface.task_heads).
     """
-    return tokenizer.mask_token is not None and model.config.head_transform
+    return tokenizer.mask_token is not None and model.config.output_head == "language"
 
 
 def _guesses(model: Transformer, tokenizer: Tokenizer, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
