@@ -13,7 +13,7 @@ from tests.helpers.lessons import fine, open_at
 from tests.helpers.messages import given
 from tests.helpers.predictions import all_asked, place_of, reads_prompt, some_guess, told
 
-CLASS = ("KXM4T", "0" * 32)
+CLASS = ("KXM4TR", "0" * 32)
 
 
 def opened(lesson: str, **query: str):
@@ -56,8 +56,8 @@ def test_the_button_offers_a_class_and_then_the_way_in():
     offered = desk(at)
     assert offered["open"] == "/class" and "code" not in offered
     led = desk(opened("tokens"))
-    assert led["code"] == "KXM4T" and led["address"]["act"] == "/class/KXM4T" and led["notes"] is None
-    assert led["address"]["events"] == f"/j/KXM4T/events?wall={codes.kept(CLASS[1])}"
+    assert led["code"] == "KXM4TR" and led["address"]["act"] == "/class/KXM4TR" and led["notes"] is None
+    assert led["address"]["events"] == f"/j/KXM4TR/events?wall={codes.kept(CLASS[1])}"
     assert led["addresses"] and all(way["qr"].startswith("data:image/png;base64,") for way in led["addresses"])
 
 
@@ -68,8 +68,8 @@ def test_where_classes_are_off_nothing_of_them_is_offered(monkeypatch):
 
 
 def test_what_a_browser_says_of_a_class_is_taken_only_where_it_can_be_one():
-    for told_ in (None, [], ["KXM4T"], ["KXM4T", 7], ["<b>", "0" * 32], ["KXM4T", "short"], {"code": "KXM4T"},
-                  "KXM4T 0000", ["kxm4o", "0" * 32]):
+    for told_ in (None, [], ["KXM4TR"], ["KXM4TR", 7], ["<b>", "0" * 32], ["KXM4TR", "short"], {"code": "KXM4TR"},
+                  "KXM4TR 0000", ["kxm4to", "0" * 32]):
         live_class._take(told_)
         assert not live_class.is_open(), told_
 
