@@ -250,14 +250,14 @@ class Classes:
 
     async def _words(self, code: str, wish: Mapping) -> dict:
         """All free words that were answered, for the teacher alone: [word, how often, whether it is rude], the most
-        frequent first, and rude ones at the end.
+        frequent first, and rude ones at the end; and those that are allowed by now.
         """
         _, head = await self._head(code)
         if not head.asked or head.asked["guess"]["kind"] != "word":
-            return {"words": []}
+            return {"words": [], "allowed": []}
         given = [json.loads(told)["guess"] for told in await self.store.answers(code, head.question)]
         counted = [(word, n, is_rude(word)) for word, n in Counter(map(tally.plain, given)).most_common(MOST_ALLOWED)]
-        return {"words": sorted(counted, key=lambda each: each[2])}
+        return {"words": sorted(counted, key=lambda each: each[2]), "allowed": head.allowed}
 
     async def _follow(self, code: str, wish: Mapping) -> None:
         """Let phones open {link}, a path of this app; an empty one: none. frozen: they are to look at the wall."""

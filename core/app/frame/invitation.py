@@ -6,8 +6,8 @@ from core.components.tour_invitation import invitation
 
 
 def draw() -> None:
-    """Draw the invitation, a fragment; not in present mode, where a class looks on."""
-    if not reader.present():
+    """Draw the invitation, a fragment; not in present mode, where a class looks on, nor for who only looks on."""
+    if not (reader.present() or reader.looks_on()):
         fragment(_draw)()
 
 

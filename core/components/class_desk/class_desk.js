@@ -4,7 +4,7 @@ import { button, fill, setText } from "../lib/dom.js";
 import { linkTo } from "../class_wall/link.js";
 
 const FOLLOWED_EVERY = 700;              // ms
-const OWN = ["present", "class", "class_plan", "class_revealed", "ask"];     // of an address: the teacher's alone
+const OWN = ["present", "class", "class_plan", "class_revealed", "ask", "look"];     // of an address: the teacher's alone
 const KEPT = "transformer-class";        // in the storage of this tab: "CODE KEY"
 
 export function kept() {
@@ -29,6 +29,9 @@ export function placeOf({ pathname, search }) {
   query.set("ask", "0");
   return `${pathname}?${query}`;
 }
+
+/** Whether a question stands on the wall in place of its picture, which phones are not to see before. */
+const isCovered = () => Boolean(document.querySelector(".st-key-class_wall, .st-key-class_question"));
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".component");
@@ -99,7 +102,7 @@ export class Desk {
     this.isFollowed = on;
     if (!on) { this.link?.act("follow", { link: "", frozen }); return; }
     const say = () => {
-      const link = placeOf(location);
+      const link = isCovered() ? "" : placeOf(location);
       if (link === this.sent) return;
       this.sent = link;
       this.link?.act("follow", { link, frozen });

@@ -2,6 +2,7 @@
 // temperature, top-k and top-p cut; or it guesses the next word of a known text, which is Shannon's game.
 import { plain } from "../class_tally/tally.js";
 import { Wall } from "../class_wall/wall.js";
+import { masked } from "../class_wall/words.js";
 import { button, fill, make, setText } from "../lib/dom.js";
 import { readable } from "../lib/numbers.js";
 import { Truncation } from "../sampling_panel/truncation.js";
@@ -94,7 +95,7 @@ export class Game {
     const boxes = this.words.map(([word, n, isRude]) => {
       const label = make("label", isRude ? "tick rude" : "tick", make("li", "", list)), box = make("input", "", label);
       box.type = "checkbox";
-      make("span", "", label, `${word} · ${n}`).dir = "auto";
+      make("span", "", label, `${isRude ? masked(word) : word} · ${n}`).dir = "auto";
       return [box, word, isRude];
     });
     if (!boxes.length) make("p", "said", this.place, text.no_words);

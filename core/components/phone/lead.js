@@ -1,6 +1,7 @@
 // The teacher's second device: the plan, what is asked, how many have answered, and the ways on. The wall does what it
 // presses, for the model's answer is there.
 import { linkTo } from "../class_wall/link.js";
+import { WordList } from "../class_wall/words.js";
 import { button, fill, make, setText } from "../lib/dom.js";
 
 export function lead(root, code, base, text) {
@@ -21,6 +22,7 @@ class Lead {
     this.ask = make("h1", "question", this.asked);
     this.count = make("p", "count", this.asked);
     this.row = make("div", "row", this.asked);
+    this.answered = make("div", "answered", this.asked);
     const ways = make("div", "row", root);
     button(ways, text.back, "", () => this.signal("back"), "quiet");
     button(ways, text.next, "", () => this.signal("next"), "commit");
@@ -45,6 +47,19 @@ class Lead {
     if (phase === "open") this.press("close", () => this.link.act("close"));
     if (phase === "closed") this.press("reopen", () => this.link.act("reopen"));
     if (phase === "open" || phase === "closed") this.press("reveal", () => this.signal("reveal"));
+    this.offerWords(shown);
+  }
+
+  /** The free words, to be looked at where nobody else sees them. */
+  offerWords({ phase, question, answered, asked }) {
+    const number = asked?.guess.kind === "word" && phase !== "waiting" ? question : 0;
+    if (number !== this.listed) {
+      this.listed = number;
+      this.answered.replaceChildren();
+      this.words = number ? new WordList(this.answered, this.link, this.text, false) : undefined;
+    }
+    if (answered !== this.counted) this.words?.update();
+    this.counted = answered;
   }
 
   tellNote(name, said) {

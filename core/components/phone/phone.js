@@ -141,7 +141,7 @@ class Phone {
     this.followed = link;
     this.place ??= make("section", "follow", root);
     if (!link) { this.place.replaceChildren(); this.frame = undefined; return; }
-    if (this.frame) this.frame.src = link;
+    if (this.frame) this.frame.src = looking(link);
     else {
       this.place.replaceChildren();
       button(this.place, text.follow, "", () => this.openFrame(), "quiet");
@@ -154,10 +154,13 @@ class Phone {
   openFrame() {
     this.place.querySelector("button")?.remove();
     this.frame = make("iframe", "", undefined);
-    Object.assign(this.frame, { src: this.followed, title: text.follow, inert: true });
+    Object.assign(this.frame, { src: looking(this.followed), title: text.follow, inert: true });
     this.place.prepend(this.frame);
   }
 }
+
+/** The page behind a link, with nothing around its picture: it is only looked at. */
+const looking = (link) => `${link}&look=true`;
 
 /** The field for the code. why: what is wrong with the one before. */
 function join(why = "") {

@@ -18,7 +18,7 @@ CLASS = ("KXM4TR", "0" * 32)
 
 def opened(lesson: str, **query: str):
     """A page of a teacher whose class is open."""
-    at = open_at(lesson, **query)
+    at = open_at(lesson, ask="1", **query)
     at.session_state[live_class._OPEN] = CLASS
     at.run()
     assert fine(at), [e.value for e in (*at.exception, *at.error)]
@@ -42,7 +42,7 @@ def test_every_question_can_be_asked_of_a_class_and_the_answer_is_the_readers(le
 
     guess = some_guess(wall["asked"])
     about = at.session_state["model"], at.session_state["prompt"] if reads_prompt(at, lesson, name) else ""
-    at.session_state[prediction.MADE] = {f"{lesson}/{name}": prediction.Made(about, guess, None)}
+    at.session_state[prediction.MADE] = {f"{lesson}/{name}": prediction.Made(about, guess, None, by=CLASS[0])}
     at.run()
     assert fine(at), [e.value for e in (*at.exception, *at.error)]
     shown, alone = given(at, "class_wall"), told(lesson, name, guess)
