@@ -4,8 +4,9 @@ import { test } from "node:test";
 
 import { classBits, cutWords, wordsOf } from "../../core/components/class_desk/games.js";
 import { binOf, csvOf } from "../../core/components/class_desk/report.js";
-import { mostWrong, percent, plain } from "../../core/components/class_tally/tally.js";
+import { mostWrong, mostWrongWord, percent, plain } from "../../core/components/class_tally/tally.js";
 import { majority, rightShares } from "../../core/components/class_wall/wall.js";
+import { masked } from "../../core/components/class_wall/words.js";
 import { Outbox, phoneOf } from "../../core/components/phone/connection.js";
 
 class Storage {
@@ -113,6 +114,19 @@ test("shares, the most frequent wrong answer and the majority, by hand", () => {
   assert.equal(rightShares({ tally: { n: 4, counts: [1, 3] }, model: null }), "");
   assert.equal(rightShares({ tally: { n: 4, counts: [1, 3], median: 2 }, model: { answer: 1 } }), "");
   assert.equal(plain(" ·Ice  cream"), "ice cream");
+});
+
+test("the most frequent wrong word is called out only where no word that is not shown can be as frequent", () => {
+  const words = [["ball", 5], ["dog", 4], ["cat", 2]];
+  assert.equal(mostWrongWord({ words, other: 3 }, "·ball"), "dog");
+  assert.equal(mostWrongWord({ words, other: 4 }, "·ball"), null);
+  assert.equal(mostWrongWord({ words: [["dog", 2], ["cat", 2]], other: 0 }, "ball"), null);
+  assert.equal(mostWrongWord({ words: [["ball", 5]], other: 0 }, "Ball"), null);
+});
+
+test("a rude word is masked where others see the list", () => {
+  assert.equal(masked("damn"), "d•••");
+  assert.equal(masked("x"), "x•");
 });
 
 test("the numbers as a file: a line for each answer, no formula, no person", () => {

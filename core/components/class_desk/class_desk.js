@@ -4,7 +4,8 @@ import { button, fill, setText } from "../lib/dom.js";
 import { linkTo } from "../class_wall/link.js";
 
 const FOLLOWED_EVERY = 700;              // ms
-const OWN = ["present", "class", "class_plan", "class_revealed", "ask", "look"];     // of an address: the teacher's alone
+// of an address: the teacher's alone
+const OWN = ["present", "class", "class_plan", "class_revealed", "ask", "look"];
 const KEPT = "transformer-class";        // in the storage of this tab: "CODE KEY"
 
 export function kept() {

@@ -38,7 +38,8 @@ export function showTally(parent, shown) {
 function marks(parent, { mine, model, tally, text }, value, counts) {
   if (mine === value) make("span", "note mine", parent, text.mine);
   if (model?.answer === value)
-    make("span", "note answer", parent, [`✓ ${text.model}`, model.said].filter(Boolean).join(" · "));
+    make("span", "note answer", parent, [`✓ ${model.seen ? text.picture : text.model}`, model.said]
+      .filter(Boolean).join(" · "));
   if (model && counts && mostWrong(counts, model.answer) === value && tally.n > 2)
     make("span", "note often", parent, text.often);
 }
@@ -135,19 +136,19 @@ function line(box, shown) {
 
 function words(box, shown) {
   const { tally, model, mine, text } = shown, own = mine === null ? "" : plain(mine);
-  const often = model && mostWrongWord(tally, model.answer);
+  const answer = model ? plain(model.answer) : null;
+  const often = model && tally.n > 2 ? mostWrongWord(tally, model.answer) : null;
   const said = new Map((model?.bars ?? []).map(([word, p]) => [plain(word), [word, p]]));
   const counts = new Map(tally.words), all = [...new Set([...counts.keys(), ...said.keys()])];
   for (const word of all) {
-    const row = make("div", `row${model && plain(model.answer) === word ? " right" : ""}`, box);
-    const name = make("div", "name", row);
+    const row = make("div", "row", box), name = make("div", "name", row), isModels = word === answer;
+    row.classList.toggle("right", isModels);
     make("span", "", name, word).dir = "auto";
     if (word === own) make("span", "note mine", name, text.mine);
-    if (model && plain(model.answer) === word) make("span", "note answer", name, `✓ ${text.model}`);
-    if (word === often && tally.n > 2) make("span", "note", name, text.often);
+    if (isModels) make("span", "note answer", name, `✓ ${text.model}`);
+    if (word === often) make("span", "note", name, text.often);
     bar(row, counts.get(word) ?? 0, tally.n, 0, 0);
-    const p = said.get(word)?.[1];
-    make("span", "p", row, p === undefined ? "" : `${text.model} ${readable(100 * p)}\u00a0%`);
+    make("span", "p", row, said.has(word) ? `${text.model} ${readable(100 * said.get(word)[1])}\u00a0%` : "");
   }
   const named = make("p", "named", box);
   if (tally.other) make("span", "", named, fill(text.others, { n: tally.other }));

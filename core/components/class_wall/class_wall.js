@@ -48,7 +48,8 @@ class ClassWall {
 
   /** The picture stood before there was a class, and stays as it is until its question is asked. */
   offer() {
-    const strip = make("section", "strip offer", this.root), bar = make("div", "topline", strip), { asked } = this.header;
+    const { asked } = this.header, strip = make("section", "strip offer", this.root);
+    const bar = make("div", "topline", strip);
     inline(make("span", "summary", bar), asked.ask);
     button(bar, this.text.ask_phones, "", async () => {
       const { status } = await this.link.act("ask", { asked });
@@ -92,7 +93,7 @@ class ClassWall {
     const shares = fill(text.right_share, { p: rightShares(shown) });
     if (shown.asked.about === this.header.asked.about)
       Object.assign(this, { first: rightShares(shown) ? shares : "", said: summaryOf(shown, text) });
-    else this.said = [fill(text.answered, { n: shown.tally.n }), this.first, shares].filter(Boolean).join(" → ");
+    else this.said = [this.first, shares].filter(Boolean).join(" → ");
     setText(this.summary, this.said);
     this.summary.title = this.said;
   }
@@ -113,16 +114,25 @@ class ClassWall {
       this.wall.close();
       const second = { ask: this.text.happened_ask, prompt: "", guess: { kind: "options", texts: statements },
         about: `${asked.about}/seen`.slice(0, 200) };
-      const text = { ...this.text, model: this.text.picture, right_share: this.text.seen_share };
-      this.wall = new Wall(panel, { asked: second, link: this.link, text, model: { answer: seen }, inStrip: true });
+      const text = { ...this.text, right_share: this.text.seen_share };
+      this.wall = new Wall(panel, { asked: second, link: this.link, text, model: { answer: seen, seen: true },
+        inStrip: true });
       const quiet = this.quiet, still = this.link.listen((shown) => {
-        if (shown?.asked?.about === second.about && shown.phase === "revealed") this.sum(shown, text);
+        if (shown?.asked?.about !== second.about || shown.phase !== "revealed") return;
+        this.sum(shown, text);
+        this.giveReason(panel, reason);
       });
       this.quiet = () => { quiet(); still(); };
       this.link.act("ask", { asked: second });
-      inline(make("p", "reason", make("details", "", panel)), reason).before(
-        make("summary", "", undefined, this.text.reason));
     }, "commit");
+  }
+
+  /** The reason, folded: the class may find it first. */
+  giveReason(panel, reason) {
+    if (this.reason?.isConnected) return;
+    this.reason = make("details", "", panel);
+    make("summary", "", this.reason, this.text.reason);
+    inline(make("p", "reason", this.reason), reason);
   }
 }
 

@@ -21,14 +21,15 @@ export function rightShares({ tally, first, model }) {
   return first ? `${percent(first.counts[model.answer], first.n)} → ${now}` : now;
 }
 
-/** "answers: 28 · as the model: 41 %". */
+/** "41 % as the model · answers: 28". */
 export function summaryOf(shown, text) {
   const shares = rightShares(shown), { tally } = shown;
   const unit = shown.asked.guess.unit ? `\u00a0${shown.asked.guess.unit}` : "", isLine = tally.median !== undefined;
-  return [fill(text.answered, { n: tally.n }), shares && fill(text.right_share, { p: shares }),
+  return [shares && fill(text.right_share, { p: shares }),
     isLine && tally.n > 0 && fill(shown.model ? text.middles : text.middles_class,
       { value: `${readable(tally.median)}${unit}`, model: shown.model && `${readable(shown.model.answer)}${unit}` }),
-    tally.bits !== undefined && fill(text.bits, { bits: tally.bits.toFixed(2) })].filter(Boolean).join(" · ");
+    tally.bits !== undefined && fill(text.bits, { bits: tally.bits.toFixed(2) }),
+    fill(text.answered, { n: tally.n })].filter(Boolean).join(" · ");
 }
 
 /**
@@ -89,8 +90,8 @@ export class Wall {
   offer() {
     const { guess } = this.asked, phase = this.node.dataset.phase;
     if (guess.kind === "options") this.listChoices(guess.texts);
-    if (phase !== "new") this.counted = make("p", "count", this.node);
     const row = make("div", "row", this.node);
+    if (phase !== "new") this.counted = make("p", "count", row);
     if (phase === "new") this.add(row, "ask_phones", () => this.link.act("ask", { asked: this.asked }), "commit");
     if (phase === "open") this.add(row, "close", () => this.link.act("close"), "");
     if (phase === "closed") {
