@@ -209,7 +209,7 @@ def test_phones_show_the_picture_on_the_wall_and_go_with_it_until_they_let_go(op
     settle(teacher)
     expect(teacher.locator(".class-desk .opener")).to_contain_text(code, timeout=SECONDS)
     teacher.locator(".class-desk .opener").click()
-    teacher.get_by_label("Phones may show the picture on the wall").check()
+    expect(teacher.get_by_label("Phones may show the picture on the wall")).to_be_checked()     # as before the page left
     expect(frame.locator(".st-key-lesson_head h2")).to_have_text("Heads", timeout=SECONDS)
     assert "layer=2" in page.locator(".follow a").get_attribute("href")
     teacher.get_by_label("Phones look at the wall only").check()
@@ -231,11 +231,12 @@ def test_a_phone_that_follows_sees_no_picture_before_its_question_is_revealed(op
 
 
 def test_a_picture_that_stands_stays_until_the_teacher_asks(open_page, server, phones):
-    teacher = open_page("tokens?tokens_view=merges", width=1280, height=720)
+    teacher = open_page("tokens?tokens_view=merges&present=1", width=1280, height=720)
     stage = ".st-key-tokens_stage"
     code = opened(teacher)
     page = joined(phones[0], server.url, code)
     teacher.keyboard.press("Escape")
+    expect(teacher.locator(DESK)).to_be_hidden()            # also where a presenter's keys are listened for
     offer = teacher.locator(".strip.offer")
     expect(offer).to_contain_text("Which two does it join first?", timeout=SECONDS)
     expect(teacher.locator(stage).get_by_text("has id")).to_be_visible(timeout=SECONDS)
@@ -255,6 +256,7 @@ def test_the_wall_of_a_projector_fits_and_can_be_read_in_every_phase(open_page, 
     code = opened(teacher)
     page = joined(phones[0], server.url, code)
     teacher.keyboard.press("Escape")
+    expect(teacher.locator(DESK)).to_be_hidden()
     in_sight(teacher, "Ask the phones")
     asked(teacher, [page])
     in_sight(teacher, "Close", "Reveal", "Show it without the class")
@@ -422,6 +424,7 @@ def test_a_class_guesses_a_text_and_its_bits_stand_beside_the_models(open_page, 
     shown(teacher, 2)
     expect(teacher.locator(f"{DESK} .truth")).to_have_text("The text goes on with “time”.")
     expect(teacher.locator(f"{DESK} .game")).to_contain_text("the class needs 1 bits")      # one half had it
+    expect(teacher.locator(f"{DESK} .game")).to_contain_text("the class 1 bits, the model")         # two words, evenly
     teacher.get_by_role("button", name="Next word").click()
     expect(teacher.locator(f"{DESK} .story")).to_have_text("Once upon a time …")
     expect(teacher.locator(f"{DESK} .kicker")).to_contain_text("the class 1 bits a word")

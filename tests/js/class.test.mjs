@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { classBits, cutWords, wordsOf } from "../../core/components/class_desk/games.js";
+import { classBits, cutWords, entropyOf, wordsOf } from "../../core/components/class_desk/games.js";
 import { binOf, csvOf } from "../../core/components/class_desk/report.js";
 import { mostWrong, mostWrongWord, percent, plain } from "../../core/components/class_tally/tally.js";
 import { majority, rightShares } from "../../core/components/class_wall/wall.js";
@@ -168,6 +168,12 @@ test("the words of a class are cut like a model's tokens", () => {
   assert.deepEqual(cutWords(words, { temperature: 0.5 }).rows.map(([, , p]) => p.toFixed(3)),
     ["0.727", "0.182", "0.045", "0.045"]);
   assert.deepEqual(cutWords([], {}).rows, []);
+});
+
+test("the entropy of answers in bits", () => {
+  assert.equal(entropyOf([1, 1, 2]), 1.5);
+  assert.equal(entropyOf([3, 0]), 0);
+  assert.equal(entropyOf([]), 0);
 });
 
 test("the bits of a class are those of the share that had the word", () => {

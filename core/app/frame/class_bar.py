@@ -29,7 +29,7 @@ def draw_question(words: TextFile) -> None:
                        {name: words.label(f"class_{name}") for name in TIMER},
                        reader.scale(), key=f"class_question_{_number()}", short=live_class.is_open())
         if live_class.is_open():
-            offer = Word(chance=False).offer()
+            offer = Word().offer()
             live_class.draw_wall(words, {"mode": "words", "inline": True, "asked": live_class.asked(
                 "step", step.ask, offer, (class_plan.present().name, _number()))}, {}, key=f"class_words_{_number()}")
 

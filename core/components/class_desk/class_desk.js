@@ -6,20 +6,21 @@ import { linkTo } from "../class_wall/link.js";
 const FOLLOWED_EVERY = 700;              // ms
 // of an address: the teacher's alone
 const OWN = ["present", "class", "class_plan", "class_revealed", "ask", "look"];
-const KEPT = "transformer-class";        // in the storage of this tab: "CODE KEY"
+// in the storage of this tab: "CODE KEY"; and the same where phones may show the picture
+const KEPT = "transformer-class", FOLLOWED = "transformer-class-followed";
 
-export function kept() {
+export function kept(name = KEPT) {
   try {
-    return sessionStorage.getItem(KEPT) ?? "";
+    return sessionStorage.getItem(name) ?? "";
   } catch {
     return "";
   }
 }
 
-export function keep(text) {
+export function keep(text, name = KEPT) {
   try {
-    if (text) sessionStorage.setItem(KEPT, text);
-    else sessionStorage.removeItem(KEPT);
+    if (text) sessionStorage.setItem(name, text);
+    else sessionStorage.removeItem(name);
   } catch { /* a browser that keeps nothing: the class lasts as long as the page */ }
 }
 
@@ -75,7 +76,10 @@ export class Desk {
       if (shown?.phase === "over") { keep(""); this.tell("ended", true); }
       this.heed(shown?.signal);
       // the page was loaded anew
-      if (shown?.follow && !this.isFollowed) { this.isFrozen = shown.frozen; this.letFollow(true, shown.frozen); }
+      if (shown && !this.isFollowed && kept(FOLLOWED) === this.name) {
+        this.isFrozen = shown.frozen;
+        this.letFollow(true, shown.frozen);
+      }
       this.sayCount();
       this.dialog?.hear(shown);
     });
@@ -101,6 +105,7 @@ export class Desk {
     clearInterval(this.following);
     this.sent = undefined;
     this.isFollowed = on;
+    keep(on ? this.name : "", FOLLOWED);
     if (!on) { this.link?.act("follow", { link: "", frozen }); return; }
     const say = () => {
       const link = isCovered() ? "" : placeOf(location);

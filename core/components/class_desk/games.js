@@ -24,6 +24,12 @@ export function classBits(words, n, truth) {
   return right ? -Math.log2(right / n) : null;
 }
 
+/** The entropy of counts in bits, as tally.py has it. */
+export function entropyOf(counts) {
+  const all = counts.reduce((sum, n) => sum + n, 0);
+  return counts.reduce((sum, n) => (n ? sum - n / all * Math.log2(n / all) : sum), 0);
+}
+
 /** The words of a text, each with the blanks before it. */
 export const wordsOf = (written) => written.match(/\s*\S+/g) ?? [];
 
@@ -125,6 +131,8 @@ export class Game {
     const model = new Map((told?.bars ?? []).map(([word, p]) => [plain(word), p]));
     for (const [word, n, p] of rows) this.row(table, word, this.kind === "story" ? p : n / all, model.get(word));
     for (const [word, p] of model) if (!rows.some(([own]) => own === word)) this.row(table, word, 0, p);
+    if (told) make("p", "named", this.place, fill(this.text.game_entropy, { model: readable(told.entropy),
+      own: readable(entropyOf(this.words.map(([, n]) => n))) }));
     if (this.kind === "story") this.offerDraw(drawn); else this.tellTruth(told, all);
   }
 

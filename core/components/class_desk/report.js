@@ -2,7 +2,7 @@
 // Nobody is in them.
 import { showTally } from "../class_tally/tally.js";
 import { pictureAt } from "../class_wall/pictures.js";
-import { make } from "../lib/dom.js";
+import { fill, make } from "../lib/dom.js";
 import { inline } from "../prediction/inline.js";
 
 /** A cell: quoted, with no formula that a spreadsheet would compute. */
@@ -45,6 +45,7 @@ export function printed(questions, { text, data }, styles) {
     const part = make("section", "", sheet);
     inline(make("h2", "", part), asked.ask);
     if (asked.prompt) make("p", "prompt", part, asked.prompt);
+    make("p", "kicker", part, fill(text.answered, { n: tally.n }));
     showTally(part, { asked, tally, model, mine: null, text });
     const picture = pictureAt(asked.about);
     if (picture) make("img", "", part).src = picture;

@@ -50,7 +50,7 @@ class ClassWall {
   offer() {
     const { asked } = this.header, strip = make("section", "strip offer", this.root);
     const bar = make("div", "topline", strip);
-    inline(make("span", "summary", bar), asked.ask);
+    inline(make("span", "summary", bar), asked.ask).title = asked.ask;
     button(bar, this.text.ask_phones, "", async () => {
       const { status } = await this.link.act("ask", { asked });
       if (status === 200) this.trigger("asked", true);

@@ -10,6 +10,7 @@ export class WordList {
     Object.assign(this, { link, text, isSeen, allowed: new Set(), words: [] });
     this.box = make("details", "words", parent);
     make("summary", "", this.box, text.words);
+    if (isSeen) make("p", "hint", this.box, text.words_seen);
     this.list = make("ul", "", this.box);
     button(make("div", "row", this.box), text.tick_all, "", () => this.tickAll(), "quiet");
     this.box.ontoggle = () => this.update();

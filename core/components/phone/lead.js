@@ -23,7 +23,7 @@ class Lead {
     this.count = make("p", "count", this.asked);
     this.row = make("div", "row", this.asked);
     this.answered = make("div", "answered", this.asked);
-    const ways = make("div", "row", root);
+    const ways = make("div", "row ways", root);
     button(ways, text.back, "", () => this.signal("back"), "quiet");
     button(ways, text.next, "", () => this.signal("next"), "commit");
     link.listen((shown) => this.receive(shown));
@@ -43,11 +43,18 @@ class Lead {
       if (notes?.[name]) this.tellNote(name, notes[name]);
     setText(this.ask, asked?.ask ?? text.nothing_asked);
     setText(this.count, asked ? fill(text[`count_${phase}`] ?? text.count_open, { n: answered, all: there }) : "");
+    this.offerDeeds(shown);
+  }
+
+  /** What can be done with the question; a game is led by the wall, word by word. */
+  offerDeeds(shown) {
+    const { phase } = shown, isGame = shown.asked?.about.startsWith("game ");
     this.row.replaceChildren();
+    this.offerWords(isGame ? {} : shown);
+    if (isGame) return;
     if (phase === "open") this.press("close", () => this.link.act("close"));
     if (phase === "closed") this.press("reopen", () => this.link.act("reopen"));
     if (phase === "open" || phase === "closed") this.press("reveal", () => this.signal("reveal"));
-    this.offerWords(shown);
   }
 
   /** The free words, to be looked at where nobody else sees them. */
