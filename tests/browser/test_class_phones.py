@@ -209,7 +209,7 @@ def test_phones_show_the_picture_on_the_wall_and_go_with_it_until_they_let_go(op
     settle(teacher)
     expect(teacher.locator(".class-desk .opener")).to_contain_text(code, timeout=SECONDS)
     teacher.locator(".class-desk .opener").click()
-    expect(teacher.get_by_label("Phones may show the picture on the wall")).to_be_checked()     # as before the page left
+    expect(teacher.get_by_label("Phones may show the picture on the wall")).to_be_checked()      # as before
     expect(frame.locator(".st-key-lesson_head h2")).to_have_text("Heads", timeout=SECONDS)
     assert "layer=2" in page.locator(".follow a").get_attribute("href")
     teacher.get_by_label("Phones look at the wall only").check()
@@ -272,7 +272,7 @@ def test_the_wall_of_a_projector_fits_and_can_be_read_in_every_phase(open_page, 
 
 
 SMALLEST = """(root) => Math.min(...[...root.querySelectorAll("*")].filter((node) => [...node.childNodes].some(
-    (child) => child.nodeType === 3 && child.data.trim())).map((node) => parseFloat(getComputedStyle(node).fontSize)))"""
+    (child) => child.nodeType === 3 && child.data.trim())).map((one) => parseFloat(getComputedStyle(one).fontSize)))"""
 
 
 def in_sight(teacher: Page, *names: str) -> None:

@@ -28,7 +28,8 @@ UNREAD = {
                "structure": NEVER},
 }
 # those that leave it unread with some values of a setting alone
-UNREAD_WITH = {("limits", "context"): ("trace", "probe"), ("architectures", "hardware"): ("machine", "roofline", "array")}
+UNREAD_WITH = {("limits", "context"): ("trace", "probe"),
+               ("architectures", "hardware"): ("machine", "roofline", "array")}
 # the views that show a bundled model of their own: its name, and the setting with which they show the chosen one
 OWN_MODEL = {
     ("training", "tuning"): ("stories-small", ("base", "loaded")),

@@ -221,7 +221,9 @@ def _instrument(page: Lesson, drawn: Drawn, view: View, run: Run, progress: Delt
 def _pins(page: Lesson, drawn: Drawn, bar: DeltaGenerator | None = None) -> None:
     """Draw the pins of a finished picture, in the bar where the view has no place for them."""
     reading = drawn.reading
-    if reader.looks_on() or callable(reading) or reading is UNFINISHED or reading is COVERED or (place := reading.pins or bar) is None:
+    if callable(reading) or reading is UNFINISHED or reading is COVERED or (place := reading.pins or bar) is None:
+        return
+    if reader.looks_on():
         return
     with place:
         page.pins(dict(reading.summary) or {page.label(f"view_{drawn.view}"): unmarked(reading.title)})

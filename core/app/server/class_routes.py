@@ -167,9 +167,10 @@ async def _code(request: Request, phone: object) -> str:
     """
     code, address = _written_code(request), _address(request)
     of_address, of_all = not WRONG.may(address), not WRONG_OF_ALL.may("")
-    if (of_address or of_all) and not await classes().knows(code, phone):
-        if of_address and not await TURNS.turn(address) or of_all and not await TURNS_OF_ALL.turn(""):
-            raise Full
+    if not (of_address or of_all) or await classes().knows(code, phone):
+        return code
+    if of_address and not await TURNS.turn(address) or of_all and not await TURNS_OF_ALL.turn(""):
+        raise Full
     return code
 
 

@@ -20,7 +20,7 @@ def class_wall(header: dict, *, key: str, events: Mapping[str, Callable[[Any], N
     stands below a picture; in "told" also model {answer, said, bars}, statements, seen (which of them is true) and
     reason. mode "offer": a picture that stood before there was a class stays; its question can be asked.
 
-    events: in "offer" `asked`, once the phones have the question; in "ask" `reveal` with {guess}, what most have answered, or null, and `look`, where the picture is wanted
-    without the class.
+    events: in "offer" `asked`, once the phones have the question; in "ask" `reveal` with {guess}, what most have
+    answered, or null, and `look`, where the picture is wanted without the class.
     """
     _component(key=key, data=pack(header, {}), events=events)

@@ -237,7 +237,7 @@ def test_a_class_that_everybody_left_is_over_and_makes_room(clock):
     async def trial(room):
         await room.act("ask", asked=OPTIONS)
         clock(module.QUIET_MINUTES - 1)
-        assert (await room.now())["phase"] == "open"            # looking in without a phone's number keeps nothing alive
+        assert (await room.now())["phase"] == "open"        # looking in without a number keeps nothing alive
         clock(2)
         with pytest.raises(NoClass):
             await room.act("check")
