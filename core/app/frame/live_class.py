@@ -43,7 +43,7 @@ def code() -> str:
 
 def for_class(words: TextFile) -> TextFile:
     """The words of the frame: in a class a guess that pictures mark is that of the class."""
-    return replace(words, labels=words.labels | {"before_mine": words.label("live_class")}) if is_open() else words
+    return replace(words, labels=words.labels | {"before_mine": words.label("class_guess")}) if is_open() else words
 
 
 def is_offered() -> bool:
