@@ -138,6 +138,10 @@ test("the numbers as a file: a line for each answer, no formula, no person", () 
     { question: 2, asked: { ask: "Where?", guess: { kind: "cell", rows: ["r0"], columns: ["c0", "c1"] } },
       tally: { n: 1, counts: [0, 1] }, model: null },
     { question: 3, asked: { ask: "Word?", guess: { kind: "word" } }, tally: { n: 3, words: [["ball", 2]], other: 1 } },
+    { question: 4, asked: { ask: "Word?", guess: { kind: "word" } }, tally: { n: 3, words: [["ball", 2]], other: 1 },
+      model: { answer: "·Ball" } },
+    { question: 5, asked: { ask: "Word?", guess: { kind: "word" } }, tally: { n: 1, words: [["ball", 1]], other: 0 },
+      model: { answer: "·dog" } },
   ];
   assert.equal(csvOf(questions, text), [
     '"question","asked","answer","how many","model"',
@@ -147,7 +151,21 @@ test("the numbers as a file: a line for each answer, no formula, no person", () 
     '"2","Where?","r0, c1","1",""',
     '"3","Word?","ball","2",""',
     '"3","Word?","…","1",""',
+    '"4","Word?","ball","2","x"',
+    '"4","Word?","…","1",""',
+    '"5","Word?","ball","1",""',
+    '"5","Word?","dog","0","x"',
+    '"5","Word?","…","0",""',
   ].join("\r\n"));
+});
+
+test("a number of the model stands in the line of its part", () => {
+  const guess = { kind: "number", low: 0, high: 24 }, counts = Array.from({ length: 24 }, (_, i) => Number(i === 2));
+  const lines = csvOf([{ question: 1, asked: { ask: "How many?", guess }, tally: { n: 1, counts, median: 2 },
+    model: { answer: 5.5 } }], {}).split("\r\n");
+  assert.equal(lines[1 + 2], '"1","How many?","2–3","1",""');
+  assert.equal(lines[1 + 5], '"1","How many?","5–6","0","5.5"');
+  assert.equal(lines.filter((line) => !line.endsWith('""')).length, 1);
 });
 
 test("the parts of a slider are equal, those of a logarithmic one equal ratios", () => {
