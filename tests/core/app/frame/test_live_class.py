@@ -159,7 +159,10 @@ def test_a_step_of_a_plan_gives_the_second_device_its_notes():
     steps = {entry.id: entry for entry in prose.load(catalogue.COURSE).entries("step")}
     assert notes["title"] == steps[first].title and notes["next"] == steps[second].title
     assert notes["ask"] == steps[first].settings["ask"] and notes["look"] == steps[first].look
-    assert given(at, "class_wall")["asked"]["ask"] == plain(steps[first].settings["ask"])
+    asked_ = given(at, "class_wall")["asked"]
+    assert asked_["ask"] == plain(steps[first].settings["ask"]) and asked_["guess"]["chance"]
+    # what the question is about stands on the phones, too
+    assert asked_["prompt"] == (at.session_state["prompt"] if "prompt" in steps[first].settings else "")
 
 
 @pytest.mark.parametrize("entry", catalogue.existing(), ids=lambda entry: entry.id)
