@@ -105,7 +105,7 @@ def draw(page: Lesson, view: object, run: Run) -> bool:
         st.session_state[STANDS] = place
         return False
     made = _made(_key(page, prediction.name))
-    if live_class.is_open() and (made is not None or STANDS in st.session_state) and not _is_of_class(made):
+    if live_class.is_open() and (made is not None or _stands(page, prediction)) and not _is_of_class(made):
         _offer(page, prediction, run)
     elif made is None:
         _ask(page, prediction, run)
@@ -115,6 +115,14 @@ def draw(page: Lesson, view: object, run: Run) -> bool:
     if not live_class.is_open():
         st.session_state[STANDS] = place
     return False
+
+
+def _stands(page: Lesson, prediction: Prediction) -> bool:
+    """Whether a class sees the picture until its question is asked: it stood before, or is that of a step of a plan,
+    whose own question the class has answered.
+    """
+    is_step = bool(reader.class_step()) and _key(page, prediction.name) not in st.session_state.get(AGAIN, ())
+    return STANDS in st.session_state or is_step
 
 
 def _is_of_class(made: Made | None) -> bool:

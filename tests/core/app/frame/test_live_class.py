@@ -93,6 +93,14 @@ def test_a_readers_own_guess_is_offered_anew_and_shows_no_answer_to_the_class():
     assert given(opened_after(at.run()), "class_wall")["mode"] == "offer"
 
 
+def test_the_picture_of_a_step_is_not_covered_by_another_question_once_it_is_revealed():
+    at = opened("overview", present="1", **{"class": "1", "class_revealed": "1"})
+    assert given(at, "class_wall")["mode"] == "offer"
+    at.session_state[prediction.AGAIN] = {"overview/pass"}          # the teacher has pressed its button
+    at.run()
+    assert fine(at) and given(at, "class_wall")["mode"] == "ask"
+
+
 def test_what_nobody_in_the_class_has_guessed_is_not_marked_and_a_class_takes_its_guess_along():
     at = opened("architectures", architectures_view="blank")
     about, state = (at.session_state["model"], ""), None
