@@ -105,8 +105,9 @@ def attention(config: ModelConfig, ours: str, theirs: str, names: Mapping[str, s
     if config.attention_bias and config.output_bias:
         tensors.append(as_is(f"{output}.bias", f"{ours}b_O", d))
     if config.qk_norm:
-        tensors += [as_is(f"{theirs}{names[norm]}.weight", f"{ours}{norm}.weight", d_k)
-                    for norm in ("q_norm", "k_norm")]
+        tensors += [as_is(f"{theirs}{names[norm]}.weight", f"{ours}{norm}.weight",
+                          heads * d_k if config.qk_norm_joint else d_k)
+                    for norm, heads in (("q_norm", h), ("k_norm", h_kv))]
     return tensors
 
 

@@ -5,15 +5,17 @@ a Plan. Features that our Transformer lacks are refused by name, never ignored.
 """
 from collections.abc import Callable, Collection
 
-from core.huggingface import decoders, encoder_decoders, encoders
+from core.huggingface import decoders, encoder_decoders, encoders, experts
 from core.huggingface.errors import PretrainedError
 from core.huggingface.fields import Fields, unsupported
 from core.huggingface.plan import Plan
 
 FAMILIES: dict[str, Callable[[Fields, Collection[str]], Plan]] = {family.__name__: family for family in (
-    *decoders.FAMILIES, *encoders.FAMILIES, *encoder_decoders.FAMILIES)}
+    *decoders.FAMILIES, *experts.FAMILIES, *encoders.FAMILIES, *encoder_decoders.FAMILIES)}
 TITLES = {"gpt2": "GPT-2", "opt": "OPT", "gpt_neox": "GPT-NeoX (Pythia)", "llama": "Llama", "mistral": "Mistral",
           "qwen2": "Qwen2", "qwen3": "Qwen3", "gemma": "Gemma", "phi": "Phi",
+          "mixtral": "Mixtral", "qwen2_moe": "Qwen1.5-MoE and Qwen2-MoE", "qwen3_moe": "Qwen3-MoE", "olmoe": "OLMoE",
+          "gpt_oss": "gpt-oss",
           "bert": "BERT", "roberta": "RoBERTa", "distilbert": "DistilBERT", "t5": "T5"}
 
 
@@ -23,6 +25,8 @@ def plan_of(values: dict, names: Collection[str]) -> Plan:
     Raises PretrainedError for an unknown family or option.
     """
     family = values.get("model_type")
+    if family in experts.REFUSED:
+        raise PretrainedError("family", experts.REFUSED[family])
     if family not in FAMILIES:
         raise PretrainedError("family", f"This program does not know models of the family {family!r}. It knows "
                                         f"{', '.join(TITLES.values())}: choose one of those.")

@@ -9,6 +9,7 @@ import torch
 import transformers as hf
 from torch import Tensor
 
+from tests.helpers import models_experts
 from tests.helpers.model_sizes import BERT, GPT2, GROUPED, LLAMA3, N_SOURCE, N_TOKENS, OPT, SIZES, T5
 
 __all__ = ["CASES", "ENCODERS", "N_SOURCE", "N_TOKENS", "hf", "ids", "made", "randomised", "saved"]
@@ -52,6 +53,7 @@ CASES: dict[str, tuple[type, dict]] = {
     "t5": (hf.T5Config, T5),
     "t5 v1.1": (hf.T5Config, T5 | dict(feed_forward_proj="gated-gelu", tie_word_embeddings=False)),
 }
+CASES |= models_experts.CASES
 ENCODER_CONFIGS = (hf.BertConfig, hf.RobertaConfig, hf.DistilBertConfig)
 ENCODERS = tuple(name for name, (config, _) in CASES.items() if config in ENCODER_CONFIGS)
 

@@ -12,7 +12,7 @@ from core import huggingface
 from core.analysis.contributions import logit_contributions, logit_lens
 from core.huggingface import PretrainedError, families, hub, preview, save_pretrained
 from core.model import checkpoints
-from core.model.attention import share_heads
+from core.model.attention import masked_softmax, share_heads
 from core.model.block import KVCache
 from core.model.config import ModelConfig
 from core.model.generation import context_window, generate, translations
@@ -114,7 +114,9 @@ def test_every_field_of_the_trace_is_what_it_says(pair):
         if config.positions != "relative" or not own:
             assert relative_error(made.scores, scores) < 1e-5
         masked = made.scores.masked_fill(~made.allowed, -torch.inf) if own else made.scores
-        assert relative_error(made.pattern, torch.softmax(masked, -1)) < 1e-5
+        # a sink takes its share of every row
+        taken = 0 if weights.sinks is None else weights.sinks[:, None, None].exp()
+        assert relative_error(made.pattern, masked.exp() / (masked.exp().sum(-1, keepdim=True) + taken)) < 1e-5
         assert relative_error(made.head_out, made.pattern @ share_heads(made.V, config.n_heads)) < 1e-5
         assert relative_error(made.head_contribution.sum(-3) + (0 if weights.b_O is None else weights.b_O),
                               made.attn_out) < 1e-5
@@ -181,7 +183,9 @@ def test_interventions_hold(pair):
     assert relative_error(rescaled.scores - first.scores,
                           products * (1 - config.d_k ** -0.5) * (1 if config.scale_scores else -1)) < 1e-4
     own = tuple(tuple(i == j for j in range(N_TOKENS)) for i in range(N_TOKENS))
-    assert torch.equal(changed(allowed=own).blocks[0].pattern, torch.eye(N_TOKENS).expand(config.n_heads, -1, -1))
+    alone, sinks = changed(allowed=own).blocks[0], ours.blocks[0].sinks
+    assert torch.equal(alone.pattern, torch.eye(N_TOKENS).expand(config.n_heads, -1, -1) if sinks is None
+                       else masked_softmax(alone.scores, alone.allowed, sinks))
     assert (changed(mask="bidirectional").blocks[0].allowed.all()
             and changed(mask="causal").blocks[0].allowed.sum() == N_TOKENS * (N_TOKENS + 1) // 2)
     bare = changed(positions="none")
