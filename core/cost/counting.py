@@ -72,6 +72,13 @@ def experts_biases(config: ModelConfig, experts: int) -> int:
             + config.router_bias * config.n_experts)
 
 
+def active_neurons(config: ModelConfig, blocks: int) -> int:
+    """The neurons of so many blocks, all of a stack, that compute something for one token."""
+    of_experts = expert_blocks(config)
+    return ((blocks - of_experts) * (config.d_ff or 0)
+            + of_experts * (config.n_active_experts * config.d_expert + config.d_shared_expert))
+
+
 def fed_parameters(config: ModelConfig, blocks: int, active: bool = False) -> tuple[int, int]:
     """(maps, biases) of the feed-forward parts of so many blocks, all of a stack; `active`: of what one token goes
     through.
@@ -222,8 +229,8 @@ def products(config: ModelConfig, n_tokens: int, cached: int = 0, n_source: int 
     values are cached, by PRODUCTS.
 
     qkv, maps_out, mlp: 2 a token for each parameter of the maps, of experts those of its own alone. scores, weighted:
-    2 h d_k and 2 h d_v for each pair of a query and a key, masked ones too, as a plain product computes them. output: 2 |V| d a token, with the head's
-    transform and the classification head, where there are any. An encoder-decoder also reads n_source tokens (n_tokens,
+    2 h d_k and 2 h d_v for each pair of a query and a key, masked ones too, as a plain product computes them. output:
+    2 |V| d a token, with the head's transform and the classification head, where there are any. An encoder-decoder also reads n_source tokens (n_tokens,
     if not given; the encoder's work and the cross-attention's keys and values belong to a pass without cached tokens
     only). The score is the dot product.
     """

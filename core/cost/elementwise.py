@@ -4,7 +4,14 @@ Each sum, product, quotient or comparison of two numbers, and each exp, tanh, er
 pick numbers (a row of E, what a mask hides) is none; nor are the tables that are known before a pass, such as sines and
 the slopes of ALiBi. Symbols as in core.model.config.
 """
-from core.cost.counting import attention_biases, expert_blocks, fed_parameters, stack_norms, stacks
+from core.cost.counting import (
+    active_neurons,
+    attention_biases,
+    expert_blocks,
+    fed_parameters,
+    stack_norms,
+    stacks,
+)
 from core.model.activation import GATE_CURVES
 from core.model.config import ModelConfig
 
@@ -65,10 +72,9 @@ def _add_stack(config: ModelConfig, operations: dict[str, int], stack: tuple[int
     operations["norms"] += n * (stack_norms(config, *stack) * norm(config, config.d_model)
                                 + blocks * _query_norms(config, config.n_heads + config.n_kv_heads))
     operations["softmax"] += blocks * _weights(config, n, keys)
-    of_experts = expert_blocks(config)
-    operations["activation"] += n * (blocks - of_experts) * (config.d_ff or 0) * activation(config)
+    operations["activation"] += n * active_neurons(config, blocks) * activation(config)
     for part, count in _experts(config).items():
-        operations[part] += n * of_experts * count
+        operations[part] += n * expert_blocks(config) * count
     # the stream is multiplied by α under DeepNorm, what a sublayer adds by a residual scale; then they are added
     kept = 1 + (config.norm_placement == "deepnorm") + (config.residual_scale != 1)
     summed = (attentions + feed_forward) * kept * config.d_model + attention_biases(config)
@@ -77,13 +83,13 @@ def _add_stack(config: ModelConfig, operations: dict[str, int], stack: tuple[int
 
 
 def _experts(config: ModelConfig) -> dict[str, int]:
-    """What one token takes in one block of experts beside products and biases: the router's softmax, with the division
-    of the weights by their sum; the experts' activations; each output times its weight, and their sum; and of a shared
+    """What one token takes in one block of experts beside products, biases and the neurons' activations: the router's
+    softmax, with the division of the weights by their sum; each output times its weight, and their sum; and of a shared
     expert the sigmoid, the product with it and its sum with the others.
     """
     k, d, shared = config.n_active_experts, config.d_model, config.d_shared_expert
     return {"softmax": softmax(config.n_experts) + (2 * k - 1) * config.experts_renormalised if k else 0,
-            "activation": (k * config.d_expert + shared) * activation(config) + 4 * (shared > 0),
+            "activation": 4 * (shared > 0),
             "additions": (2 * k - 1) * d + 2 * d * (shared > 0) if k else 0}
 
 

@@ -78,8 +78,8 @@ def olmoe(f: Fields, names: Collection[str]) -> Plan:
     heads = f.whole("num_attention_heads")
     config = _config(
         f, epsilon=1e-5, n_kv_heads=f.whole("num_key_value_heads", default=heads), qk_norm=True, qk_norm_joint=True,
-        attention_bias=f.get("attention_bias", False), n_experts=f.whole("num_experts", "num_local_experts", default=64),
-        n_active_experts=f.whole("num_experts_per_tok", default=8),
+        attention_bias=f.get("attention_bias", False), n_active_experts=f.whole("num_experts_per_tok", default=8),
+        n_experts=f.whole("num_experts", "num_local_experts", default=64),
         experts_renormalised=f.get("norm_topk_prob", False))
     return _plan(config, names, QWEN)
 
