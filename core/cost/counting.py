@@ -230,9 +230,9 @@ def products(config: ModelConfig, n_tokens: int, cached: int = 0, n_source: int 
 
     qkv, maps_out, mlp: 2 a token for each parameter of the maps, of experts those of its own alone. scores, weighted:
     2 h d_k and 2 h d_v for each pair of a query and a key, masked ones too, as a plain product computes them. output:
-    2 |V| d a token, with the head's transform and the classification head, where there are any. An encoder-decoder also reads n_source tokens (n_tokens,
-    if not given; the encoder's work and the cross-attention's keys and values belong to a pass without cached tokens
-    only). The score is the dot product.
+    2 |V| d a token, with the head's transform and the classification head, where there are any. An encoder-decoder also
+    reads n_source tokens (n_tokens, if not given; the encoder's work and the cross-attention's keys and values belong
+    to a pass without cached tokens only). The score is the dot product.
     """
     n, d, h = n_tokens, config.d_model, config.n_heads
     writing = h * config.d_v * d

@@ -20,6 +20,21 @@ from core.model.config import ModelConfig
 from core.model.feed_forward import add_feed_forward, neurons, parameter, written
 
 
+def route(logits: Tensor, n_active: int, renormalised: bool) -> tuple[Tensor, Tensor]:
+    """The router's probabilities and the weights, (N, n) each, from its logits (N, n); a weight is 0 for an expert that
+    the token does not go to.
+
+    >>> probs, weights = route(torch.tensor([[1.0, 2.0, 5.0]]).log(), 2, renormalised=True)
+    >>> probs.tolist(), weights.mul(7).round().tolist()
+    ([[0.125, 0.25, 0.625]], [[0.0, 2.0, 5.0]])
+    """
+    probs = torch.softmax(logits, dim=-1)
+    largest, chosen = probs.topk(n_active, dim=-1)
+    if renormalised:
+        largest = largest / largest.sum(dim=-1, keepdim=True)
+    return probs, torch.zeros_like(probs).scatter(-1, chosen, largest)
+
+
 class Expert(nn.Module):
     """One feed-forward part among several, of a width of its own."""
 
@@ -51,16 +66,6 @@ class Mixture(nn.Module):
         self.shared = Expert(config, config.d_shared_expert) if config.d_shared_expert else None
         self.W_shared = parameter(d, 1, present=self.shared is not None)
 
-    def route(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """The router's probabilities and the weights, (N, n) each, for x (N, d); a weight is 0 for an expert that the
-        token does not go to.
-        """
-        probs = torch.softmax(F.linear(x, self.W_R.T, self.b_R), dim=-1)
-        largest, chosen = probs.topk(self.n_active, dim=-1)
-        if self.renormalised:
-            largest = largest / largest.sum(dim=-1, keepdim=True)
-        return probs, torch.zeros_like(probs).scatter(-1, chosen, largest)
-
     def share(self, x: Tensor) -> Tensor:
         """(N, 1) how much of the shared expert's output is added, in (0, 1), for x (N, d)."""
         return torch.sigmoid(x @ self.W_shared)
@@ -69,7 +74,7 @@ class Mixture(nn.Module):
         """The router's probabilities and the weights (N, n), and the output (N, d), for x (N, d). Each expert computes
         for the tokens that go to it alone.
         """
-        probs, weights = self.route(x)
+        probs, weights = route(F.linear(x, self.W_R.T, self.b_R), self.n_active, self.renormalised)
         tokens, by_token = x.flatten(0, -2), weights.flatten(0, -2)
         out = torch.zeros_like(tokens)
         for index in by_token.any(dim=0).nonzero().flatten().tolist():

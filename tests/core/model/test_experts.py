@@ -8,7 +8,7 @@ from core.cost import counting
 from core.model.activation import activate, gate_factor
 from core.model.block import KVCache
 from core.model.config import MOST_EXPERTS, ModelConfig
-from core.model.experts import Mixture
+from core.model.experts import route
 from core.model.intervention import Intervention, SublayerEdit
 from core.model.transformer import Transformer
 from tests.helpers.parity import randomised
@@ -30,11 +30,9 @@ def model_of(settings) -> Transformer:
 
 def test_a_router_by_hand():
     """Router logits ln 1, ln 2, ln 5 give 1/8, 2/8, 5/8; the two largest are kept, or 2/7 and 5/7 of the two."""
+    logits = torch.tensor([[1.0, 2.0, 5.0]], dtype=torch.float64).log()
     for renormalised, expected in ((False, [0, 2 / 8, 5 / 8]), (True, [0, 2 / 7, 5 / 7])):
-        mixture = Mixture(ModelConfig(**SIZES | dict(d_model=4, n_heads=1, n_experts=3, n_active_experts=2,
-                                                     experts_renormalised=renormalised, router_bias=True))).double()
-        mixture.b_R.data = torch.tensor([1.0, 2.0, 5.0], dtype=torch.float64).log()
-        probs, weights = mixture.route(torch.zeros(1, 4, dtype=torch.float64))
+        probs, weights = route(logits, 2, renormalised)
         torch.testing.assert_close(probs[0], torch.tensor([1 / 8, 2 / 8, 5 / 8], dtype=torch.float64))
         torch.testing.assert_close(weights[0], torch.tensor(expected, dtype=torch.float64))
 
