@@ -20,6 +20,7 @@ from core.app.frame.charts import screen_taken
 from core.app.frame.prediction import guess_of
 from core.app.frame.selection_controls import pick as pick_of_model
 from core.app.state import Run, reader
+from core.app.state.run import select, selection
 from core.components.residual_grid import residual_grid
 from core.cost import counting
 from core.figures.numbers import grouped, latex_number, percent, plain_number, readable
@@ -29,6 +30,7 @@ from pages.architectures import experts_charts
 from pages.architectures.shared import PREFIX, attached, own_seed, prefixed, read, show
 
 NO_BLOCK = "experts_no_part", "experts_dense_block"
+MOST_NAMED = 3      # experts of a token in the title
 # Jiang et al. 2024
 MIXTRAL = ModelConfig(vocab_size=32_000, d_model=4096, n_layers=32, n_heads=32, n_kv_heads=8, d_ff=14_336,
                       n_context=32_768, norm="rmsnorm", norm_bias=False, activation="swiglu", positions="rotary",
@@ -102,7 +104,7 @@ def routing_of(run: Run) -> Routing | None:
     """The routing in the picked block; None where that block has no part that experts could stand for, or is dense in a
     model of experts.
     """
-    config, layer = run.model.config, reader.selection().layer
+    config, layer = run.model.config, selection(run).layer
     block, weights = run.trace.blocks[layer], run.model.blocks[layer]
     if block.expert_weights is not None:
         return Routing(to_numpy(block.router_probs.double()), to_numpy(block.expert_weights.double()), config, layer,
@@ -127,10 +129,10 @@ def draw(page: Lesson, run: Run) -> Reading:
             _toy_controls(page)
     found = routing_of(run)
     if found is None:
-        why = page.label(NO_BLOCK[config.n_experts > 0], model=escaped(run.model_name), block=reader.selection().layer)
+        why = page.label(NO_BLOCK[config.n_experts > 0], model=escaped(run.model_name), block=selection(run).layer)
         st.info(why)
         return Reading([], _question(page), [route, Mixture.forward], {}, ".stAlert", why)
-    position = reader.selection().position
+    position = selection(run).position
     title = _title(page, run, found, position)
     st.markdown(f"**{title}**")
     left, right = st.columns([8, 5], gap="medium")
@@ -153,7 +155,9 @@ def _toy_controls(page: Lesson) -> None:
 
 def _title(page: Lesson, run: Run, found: Routing, position: int) -> str:
     first = found.experts_of(position)
-    listed = ", ".join(f"{expert} ({readable(float(found.weights[position, expert]))})" for expert in first)
+    listed = ", ".join(f"{expert} ({readable(float(found.weights[position, expert]))})" for expert in first[:MOST_NAMED])
+    if len(first) > MOST_NAMED:
+        listed = page.label("experts_more", experts=listed, more=len(first) - MOST_NAMED)
     return page.label("experts_title" if found.trained else "experts_title_random", token=code(run.tokens[position]),
                       experts=listed, block=found.layer, busiest=found.busiest,
                       most=percent(float(found.shares.max())))
@@ -165,9 +169,10 @@ def _grid(page: Lesson, run: Run, found: Routing, position: int, title: str) -> 
                   legend=page.label("experts_legend"), reading=page.label("experts_reading"), twin=unmarked(title),
                   theme=reader.theme(), key=f"{PREFIX}experts_grid", marks=found.chosen,
                   picked=(position, found.experts_of(position)[0]), limits=(0.0, float(found.probs.max())),
-                  least_column=18, least_row=18, numbered=True, row_band=True, column_band=False, height=240,
-                  most_height=620, fit=screen_taken(120), rows_scroll=True, present=reader.present(),
-                  on_pick=lambda row, column: reader.select(position=row))
+                  least_column=11, least_row=18, numbered=True, row_band=True, column_band=False, height=220,
+                  most_height=620, fit=screen_taken(10 if reader.present() else 120), rows_scroll=True,
+                  present=reader.present(),
+                  on_pick=lambda row, column: select(run, position=row))
 
 
 def _bars(page: Lesson, run: Run, found: Routing) -> None:
@@ -175,16 +180,12 @@ def _bars(page: Lesson, run: Run, found: Routing) -> None:
     guess = guess_of(page, "experts", run, _state(found))
     lines = [(1 / found.n, page.label("experts_even"))]
     lines += [] if guess is None else [(float(guess) / 100, page.label("experts_guess"))]
-    show("experts_shares", functools.partial(experts_charts.shares, height=_tall(210)), found.shares, lines,
+    show("experts_shares", functools.partial(experts_charts.shares, height=210), found.shares, lines,
          (page.label("experts_axis"), page.label("experts_share_axis")))
-    show("experts_counts", functools.partial(experts_charts.counts, height=_tall(96)),
+    show("experts_counts", functools.partial(experts_charts.counts, height=118 if reader.present() else 96),
          [(page.label(f"experts_count_{name}"), count, prefixed(count)) for name, count in counts(found).items()],
          page.label("experts_count_axis"))
     page.note(page.label("experts_note_own" if found.trained else "experts_note_random", n=found.n, k=found.k))
-
-
-def _tall(height: int) -> int:
-    return round(height * (1.3 if reader.present() else 1))
 
 
 def counts(found: Routing) -> dict[str, int]:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from core.figures.channels import kinds
 from core.figures.numbers import percent
-from core.figures.style import colour, framed, untitled
+from core.figures.style import colour, framed, haloed, untitled
 
 
 def shares(values: np.ndarray, lines: Sequence[tuple[float, str]], titles: tuple[str, str], *, theme: str, scale: float,
@@ -18,18 +18,18 @@ def shares(values: np.ndarray, lines: Sequence[tuple[float, str]], titles: tuple
     rows = pd.DataFrame({"expert": range(len(values)), "share": values})
     rows = rows.assign(kind=np.where(rows["share"] == rows["share"].max(), "most", "other"),
                        shown=[percent(float(share)) for share in values])
-    x = alt.X("expert:O", title=titles[0], axis=alt.Axis(labelAngle=0, labelOverlap=True))
+    x = alt.X("expert:O", title=titles[0], axis=alt.Axis(labelAngle=0, labelOverlap="greedy", labelSeparation=6))
     top = max([*values, *(value for value, _ in lines)]) * 1.12
     y = alt.Y("share:Q", title=titles[1], axis=alt.Axis(format="%", tickCount=4),
               scale=alt.Scale(domain=[0, top], nice=False))
     bars = alt.Chart(rows).mark_bar(opacity=1).encode(
         x=x, y=y, color=kinds(alt.Color, "kind", {"most": colour("mlp", theme), "other": colour("kept", theme)}),
         tooltip=untitled("expert", "shown"))
-    named = pd.DataFrame(lines, columns=["share", "name"]).assign(first=0)
+    named = pd.DataFrame(lines, columns=["share", "name"])
     rules = alt.Chart(named).mark_rule(strokeDash=[6, 4], strokeWidth=1.8, color=colour("text", theme)).encode(y=y)
-    words = alt.Chart(named).mark_text(align="right", baseline="bottom", dy=-3, x="width", fontSize=12 * scale,
-                                       fontWeight=600, color=colour("text", theme)).encode(y=y, text="name:N")
-    return framed(alt.layer(bars, rules, words), theme, scale, height=height)
+    words = haloed(alt.Chart(named).encode(y=y, text="name:N"), theme, align="right", baseline="bottom", dy=-3,
+                   x="width", fontSize=12 * scale, fontWeight=600)
+    return framed(alt.layer(bars, rules, *words), theme, scale, height=height)
 
 
 def counts(rows: Sequence[tuple[str, int, str]], title: str, *, theme: str, scale: float,
