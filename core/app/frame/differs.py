@@ -20,6 +20,7 @@ def facts(config: ModelConfig, tokenizer: Tokenizer) -> dict[str, bool]:
         "grouped": config.n_kv_heads < config.n_heads, "wide": config.d_k * config.n_heads != config.d_model,
         "qk_norm": config.qk_norm, "window": config.mask == "sliding-window",
         "parallel": config.parallel_residual, "postnorm": config.norms_sums, "rmsnorm": config.norm == "rmsnorm",
+        "experts": config.n_experts > 0,
         "gated": config.gated, "untied": not config.tied_embeddings, "unembedding_bias": config.unembedding_bias}
 
 
@@ -29,7 +30,7 @@ def sentences(words: TextFile, view: str, config: ModelConfig, tokenizer: Tokeni
     """
     values = {"d": config.d_model, "h": config.n_heads, "h_kv": config.n_kv_heads,
               "group": config.n_heads // config.n_kv_heads, "d_k": config.d_k, "window": config.window,
-              "turned": config.rotary_width,
+              "turned": config.rotary_width, "experts": config.n_experts, "active": config.n_active_experts,
               "base": readable(config.rotary_base, 5), "scale": readable(config.embedding_scale, 4),
               "first": "" if tokenizer.first is None else tokenizer.visible(tokenizer.first)}
     keys = [key for fact, holds in facts(config, tokenizer).items() if holds
