@@ -155,7 +155,8 @@ def _toy_controls(page: Lesson) -> None:
 
 def _title(page: Lesson, run: Run, found: Routing, position: int) -> str:
     first = found.experts_of(position)
-    listed = ", ".join(f"{expert} ({readable(float(found.weights[position, expert]))})" for expert in first[:MOST_NAMED])
+    weights = found.weights[position]
+    listed = ", ".join(f"{expert} ({readable(float(weights[expert]))})" for expert in first[:MOST_NAMED])
     if len(first) > MOST_NAMED:
         listed = page.label("experts_more", experts=listed, more=len(first) - MOST_NAMED)
     return page.label("experts_title" if found.trained else "experts_title_random", token=code(run.tokens[position]),

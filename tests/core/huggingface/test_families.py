@@ -287,6 +287,7 @@ def test_ours_as_transformers_loads_them(changes, family, tmp_path):
                           dict(norm_placement="post"), dict(norm="rmsnorm"), dict(d_ff=None), dict(score="additive"),
                           dict(norm_bias=False), dict(attention_bias=False), dict(d_k=6), dict(mask="sliding-window"),
                           dict(n_classes=2), dict(activation="swiglu"), dict(scale_scores=False),
+                          dict(n_experts=2, n_active_experts=1), dict(activation="swiglu_clamped"),
                           LLAMA | dict(d_k=6), LLAMA | dict(d_rotary=2), LLAMA | dict(activation="relu")], ids=str)
 def test_what_transformers_does_not_have_is_refused(changes, tmp_path):
     with pytest.raises(PretrainedError, match="no model of this architecture") as error:
