@@ -117,7 +117,7 @@ def of_position(run: Run, position: int) -> dict:
 def own_words(page: Lesson, run: Run) -> dict[str, str]:
     """The map's words that are otherwise for this model.
 
-    They are so where it adds no P, scales E, norms its sums or has an unembedding of its own.
+    They are so where it adds no P, scales E, norms its sums, or has experts or an unembedding of its own.
     """
     config = run.model.config
     normed, untied = "plain" if config.norms_sums else "", "" if config.tied_embeddings else "untied"
@@ -125,6 +125,8 @@ def own_words(page: Lesson, run: Run) -> dict[str, str]:
              "stage_embed": scaling(config), "stage_norm": normed, "shape_h": normed}
     holds |= {name: "parallel" if config.parallel_residual else "" for name in ("head_blocks", "stage_feed_forward")}
     holds |= {"shape_logits": untied, "stage_logits": untied}
+    if config.n_experts:
+        holds |= dict.fromkeys(("shape_mlp", "row_mlp_short", "stage_feed_forward"), "experts")
     return {name: page.label(f"{name}_{which}") for name, which in holds.items() if which}
 
 

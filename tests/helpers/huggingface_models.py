@@ -9,7 +9,7 @@ import torch
 import transformers as hf
 from torch import Tensor
 
-from tests.helpers import models_encoders, models_newer
+from tests.helpers import models_encoders, models_experts, models_newer
 from tests.helpers.model_sizes import BERT, GPT2, GROUPED, LLAMA3, N_SOURCE, N_TOKENS, OPT, SIZES, T5
 from tests.helpers.models_older import CASES as OLDER
 
@@ -55,7 +55,7 @@ CASES: dict[str, tuple[type, dict]] = {
     "t5 v1.1": (hf.T5Config, T5 | dict(feed_forward_proj="gated-gelu", tie_word_embeddings=False)),
     **OLDER,
 }
-CASES |= models_newer.CASES | models_encoders.CASES
+CASES |= models_newer.CASES | models_encoders.CASES | models_experts.CASES
 ENCODER_CONFIGS = (hf.BertConfig, hf.RobertaConfig, hf.DistilBertConfig, *models_encoders.ENCODER_CONFIGS)
 ENCODERS = tuple(name for name, (config, _) in CASES.items() if config in ENCODER_CONFIGS)
 

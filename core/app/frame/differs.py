@@ -29,6 +29,7 @@ def facts(config: ModelConfig, tokenizer: Tokenizer) -> dict[str, bool]:
         "parallel": config.parallel_residual, "postnorm": config.norms_sums, "rmsnorm": config.norm == "rmsnorm",
         "ungained": not config.norm_gain, "unshifted": config.norm == "layernorm" and not config.norm_bias,
         "scaled_logits": config.logit_scale != 1,
+        "experts": config.n_experts > 0,
         "gated": config.gated, "untied": not config.tied_embeddings, "unembedding_bias": config.unembedding_bias}
 
 
@@ -48,6 +49,7 @@ def sentences(words: TextFile, view: str, config: ModelConfig, tokenizer: Tokeni
     """
     values = {"d": config.d_model, "h": config.n_heads, "h_kv": config.n_kv_heads,
               "group": config.n_heads // config.n_kv_heads, "d_k": config.d_k, "window": config.window,
+              "experts": config.n_experts, "active": config.n_active_experts,
               "turned": config.rotary_width, "L": config.n_layers,
               "near": config.block_masks.count("bidirectional-window"), "reach": config.window - 1,
               "windowed": config.block_masks.count("sliding-window"), "unturned": config.block_rotary_bases.count(0),

@@ -13,7 +13,7 @@ from core.analysis.contributions import logit_contributions, logit_lens
 from core.huggingface import PretrainedError, families, hub, preview, save_pretrained
 from core.huggingface.weights import headers
 from core.model import checkpoints, positional
-from core.model.attention import capped, share_heads
+from core.model.attention import capped, masked_softmax, share_heads
 from core.model.block import KVCache
 from core.model.config import ModelConfig
 from core.model.generation import context_window, generate, translations
@@ -125,7 +125,9 @@ def test_every_field_of_the_trace_is_what_it_says(pair):
         if config.positions != "relative" or not own:
             assert relative_error(made.scores, scores) < 1e-5
         masked = made.scores.masked_fill(~made.allowed, -torch.inf) if own else made.scores
-        assert relative_error(made.pattern, torch.softmax(masked, -1)) < 1e-5
+        # a sink takes its share of every row
+        taken = 0 if weights.sinks is None else weights.sinks[:, None, None].exp()
+        assert relative_error(made.pattern, masked.exp() / (masked.exp().sum(-1, keepdim=True) + taken)) < 1e-5
         assert relative_error(made.head_out, made.pattern @ share_heads(made.V, config.n_heads)) < 1e-5
         assert relative_error(made.head_contribution.sum(-3) + (0 if weights.b_O is None else weights.b_O),
                               made.attn_out) < 1e-5
@@ -192,7 +194,9 @@ def test_interventions_hold(pair):
     assert relative_error(rescaled.scores - first.scores,
                           scores_of(products, config, not config.scale_scores) - scores_of(products, config)) < 1e-4
     own = tuple(tuple(i == j for j in range(N_TOKENS)) for i in range(N_TOKENS))
-    assert torch.equal(changed(allowed=own).blocks[0].pattern, torch.eye(N_TOKENS).expand(config.n_heads, -1, -1))
+    alone, sinks = changed(allowed=own).blocks[0], ours.blocks[0].sinks
+    assert torch.equal(alone.pattern, torch.eye(N_TOKENS).expand(config.n_heads, -1, -1) if sinks is None
+                       else masked_softmax(alone.scores, alone.allowed, sinks))
     assert (changed(mask="bidirectional").blocks[0].allowed.all()
             and changed(mask="causal").blocks[0].allowed.sum() == N_TOKENS * (N_TOKENS + 1) // 2)
     bare = changed(positions="none")
@@ -294,6 +298,7 @@ def test_ours_as_transformers_loads_them(changes, family, tmp_path):
                           dict(norm_placement="post"), dict(norm="rmsnorm"), dict(d_ff=None), dict(score="additive"),
                           dict(norm_bias=False), dict(attention_bias=False), dict(d_k=6), dict(mask="sliding-window"),
                           dict(n_classes=2), dict(activation="swiglu"), dict(scale_scores=False),
+                          dict(n_experts=2, n_active_experts=1), dict(activation="swiglu_clamped"),
                           LLAMA | dict(d_k=6), LLAMA | dict(d_rotary=2), LLAMA | dict(activation="relu")], ids=str)
 def test_what_transformers_does_not_have_is_refused(changes, tmp_path):
     with pytest.raises(PretrainedError, match="no model of this architecture") as error:
