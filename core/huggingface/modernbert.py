@@ -27,7 +27,7 @@ def modernbert(f: Fields, names: Collection[str]) -> Plan:
         norm_epsilon=f.number("norm_eps", 1e-5), norm_bias=f.get("norm_bias", False),
         attention_bias=f.get("attention_bias", False), mlp_bias=f.get("mlp_bias", False), **_reach(f, kinds),
         head_transform=transformed, head_bias=f.get("classifier_bias", False),
-        unembedding_bias=headed and f.get("decoder_bias", True),
+        unembedding_bias=f.get("decoder_bias", True) and headed,
         tied_embeddings=f.get("tie_word_embeddings", True) or not headed, end_of_text=None,
         **task_heads.class_settings(f, head, "head"),
         class_pooling="mean" if transformed and not headed and pooling == "mean" else "first")

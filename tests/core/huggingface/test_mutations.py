@@ -17,6 +17,7 @@ from tests.helpers.huggingface_models import hf, ids, randomised
 from tests.helpers.published_configs import PUBLISHED
 
 EXAMPLES = 24
+TWO_STACKS = ("t5", "mt5", "bart", "mbart", "marian", "pegasus")
 TEXT, SOURCE = ids(1, 19), ids(1, 17, seed=5)
 
 # keys that some family reads, with odd values: each is put into configs of all
@@ -54,8 +55,8 @@ ODD = {
 
 
 def auto(values: dict):
-    return (hf.AutoModelForMaskedLM if "bert" in values["model_type"] else
-            hf.AutoModelForSeq2SeqLM if values["model_type"] == "t5" else hf.AutoModelForCausalLM)
+    return (hf.AutoModelForMaskedLM if "bert" in values["model_type"] or values["model_type"] == "electra" else
+            hf.AutoModelForSeq2SeqLM if values["model_type"] in TWO_STACKS else hf.AutoModelForCausalLM)
 
 
 @pytest.fixture(scope="module", params=PUBLISHED)
@@ -73,7 +74,7 @@ def theirs(folder: Path, values: dict) -> torch.Tensor | None:
                                                    output_loading_info=True)
         if told["missing_keys"] or told["mismatched_keys"] or told["error_msgs"]:
             return None
-        inputs = (dict(input_ids=SOURCE, decoder_input_ids=TEXT) if values["model_type"] == "t5"
+        inputs = (dict(input_ids=SOURCE, decoder_input_ids=TEXT) if values["model_type"] in TWO_STACKS
                   else dict(input_ids=TEXT))
         with torch.no_grad():
             return model.eval()(**inputs).logits

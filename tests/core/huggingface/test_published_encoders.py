@@ -5,10 +5,13 @@ import json
 
 import pytest
 import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from core import huggingface
 from core.huggingface import PretrainedError
 from core.model.generation import translations
+from tests.core.huggingface import test_mutations
 from tests.helpers.huggingface_models import N_SOURCE, N_TOKENS, hf, ids, made
 from tests.helpers.models_encoders import PUBLISHED
 
@@ -40,6 +43,46 @@ def test_the_published_layout_is_read_as_transformers_reads_it(name, tmp_path):
 
 def values_end(name: str) -> int:
     return PUBLISHED[name][1]["eos_token_id"]
+
+
+# keys of these families, with odd values
+ODD = {
+    "scale_embedding": [True, False], "encoder_ffn_dim": [40, 41], "decoder_ffn_dim": [40, 41],
+    "encoder_layers": [1, 2, 3], "decoder_layers": [2, 3], "encoder_attention_heads": [2, 4], "d_model": [24, 32],
+    "normalize_before": [True, False], "normalize_embedding": [True, False], "add_final_layer_norm": [True],
+    "static_position_embeddings": [False], "share_encoder_decoder_embeddings": [False], "decoder_vocab_size": [61, 60],
+    "embedding_size": [12, 24, None], "global_attn_every_n_layers": [1, 2, 3, 4], "local_attention": [2, 7, 8, 128],
+    "global_rope_theta": [7.0, None], "local_rope_theta": [7.0, 500], "norm_bias": [True, False],
+    "norm_eps": [0.1, 1e-5], "classifier_bias": [True, False], "decoder_bias": [True, False],
+    "classifier_pooling": ["cls", "mean"], "classifier_activation": ["gelu", "relu"], "head_dim": [3, 6, None],
+    "layer_types": [["sliding_attention"] * 4, ["full_attention"] * 4, ["full_attention"] * 2],
+    "rope_parameters": [None, {"full_attention": {"rope_type": "default", "rope_theta": 9.0}},
+                        {"sliding_attention": {"rope_theta": 9.0}}, {"rope_type": "default", "rope_theta": 9.0}],
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_mutated_configs_load_equal_or_are_refused(name, tmp_path):
+    case, values = PUBLISHED[name]
+    made(case).save_pretrained(tmp_path)
+
+    @st.composite
+    def mutated(draw) -> dict:
+        changed = dict(draw(test_mutations.mutated_configs(values)))
+        for key in draw(st.lists(st.sampled_from(sorted(ODD)), max_size=2)):
+            changed[key] = draw(st.sampled_from(ODD[key]))
+        return changed
+
+    @settings(max_examples=30, derandomize=True, database=None, deadline=None,
+              suppress_health_check=list(HealthCheck))
+    @given(changed=mutated())
+    def check(changed):
+        (tmp_path / "config.json").write_text(json.dumps(changed))
+        test_mutations.compared(tmp_path, changed)
+
+    (tmp_path / "config.json").write_text(json.dumps(values))
+    assert test_mutations.compared(tmp_path, values) == "equal"
+    check()
 
 
 @pytest.mark.parametrize("case, change, said", [

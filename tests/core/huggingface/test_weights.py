@@ -212,10 +212,8 @@ def test_a_config_with_a_mark_in_front_is_read(folder):
 
 
 @pytest.mark.parametrize("name, head, architecture, said", [
-    ("bert", "classifier.weight", "BertForSequenceClassification", "to sort texts into classes"),
-    ("distilbert", "pre_classifier.bias", "DistilBertForSequenceClassification", "to sort texts into classes"),
-    ("bert", "classifier.bias", "BertForTokenClassification", "to label every token"),
-    ("roberta", "qa_outputs.weight", "RobertaForQuestionAnswering", "to find answers in a text"),
+    ("gpt2", "classifier.bias", "GPT2ForTokenClassification", "to label every token"),
+    ("llama", "qa_outputs.weight", "LlamaForQuestionAnswering", "to find answers in a text"),
     ("llama", "score.weight", "LlamaForSequenceClassification", "to sort texts into classes"),
     ("gpt2", "v_head.summary.weight", "", "for another task than language")])
 def test_heads_for_other_tasks_are_told_with_their_architecture(name, head, architecture, said, tmp_path):
