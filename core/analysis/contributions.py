@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from core.model.activation import activate
-from core.model.block import Norm
+from core.model.block import Block, Norm
 from core.model.config import ModelConfig
 from core.model.normalisation import norm_statistics
 from core.model.trace import BlockTrace, CrossTrace, Trace
@@ -29,17 +29,19 @@ from core.model.transformer import Transformer
 class Part:
     """One addend of the stream.
 
-    kind: "embedding", "position", "token type", "head", "attention bias" (b_O), "mlp", "mlp bias" (b_2), in an
+    kind: "embedding", "position", "token type", "head", "attention bias" (b_O), "mlp", "mlp bias" (b_2), in a block of
+    experts, in the place of "mlp", an "expert" for each that read the token, and "shared expert", in an
     encoder-decoder's decoder also "cross head" and "cross attention bias", and the β of each norm on the way:
     "attention norm bias", "cross attention norm bias" and "mlp norm bias" of a post-norm, DeepNorm or sandwich block,
     "embedding norm bias" of a model that norms its embeddings, "final norm bias" of a pre-norm or sandwich model, "head
     bias" (b_H) and "head norm bias" of a head's transform, and "unembedding bias" (b_U), which stands in no stream but
-    in the logits alone. layer, head: None where it has none.
+    in the logits alone. layer, head, expert: None where it has none.
     """
 
     kind: str
     layer: int | None = None
     head: int | None = None
+    expert: int | None = None
 
 
 @dataclass(frozen=True)
@@ -125,8 +127,7 @@ def _add_block(addends: _Addends, weights, block: BlockTrace, layer: int, positi
     for sublayer in sublayers(weights, block):
         written, bias = _Addends(config.d_model, addends.vectors.device), Part(f"{sublayer.name} norm bias", layer)
         if sublayer.name == "mlp":
-            written.add(Part("mlp", layer), block.mlp_post[position].double() @ weights.W_2.double())
-            written.add(Part("mlp bias", layer), weights.b_2)
+            _add_feed_forward(written, weights, block, position, config.norm)
         else:
             crossed = sublayer.name == "cross attention"
             _add_heads(written, weights.cross if crossed else weights, block.cross if crossed else block, position,
@@ -137,6 +138,25 @@ def _add_block(addends: _Addends, weights, block: BlockTrace, layer: int, positi
         addends.join(written, weights.alpha)
         if sublayer.sum_norm is not None:
             addends.through(sublayer.sum_norm, config.norm, sublayer.summed[position], bias)
+
+
+def _add_feed_forward(addends: _Addends, weights: Block, block: BlockTrace, position: int, norm: str) -> None:
+    """Add what the feed-forward part of one block wrote: its neurons together, or each expert that read the token, as
+    much of it as its weight lets through; and b_2, of experts weighted in the same way.
+    """
+    layer, mixture = weights.layer, weights.mixture
+    if mixture is None:
+        addends.add(Part("mlp", layer), block.mlp_post[position].double() @ weights.W_2.double())
+        return addends.add(Part("mlp bias", layer), weights.b_2)
+    read, shares = weights.read_by_feed_forward(block, norm)[position], block.expert_weights[position]
+    added = [(Part("expert", layer, expert=expert), shares[expert], mixture.experts[expert])
+             for expert in shares.nonzero().flatten().tolist()]
+    if mixture.shared is not None:
+        added.append((Part("shared expert", layer), mixture.share(read)[0], mixture.shared))
+    for part, share, expert in added:
+        addends.add(part, share.double() * (expert.neurons(read)[1].double() @ expert.W_2.double()))
+    if weights.config.mlp_bias:
+        addends.add(Part("mlp bias", layer), sum(share.double() * expert.b_2.double() for _, share, expert in added))
 
 
 def _add_heads(addends: _Addends, weights, trace: BlockTrace | CrossTrace, position: int, bias: Part,
@@ -248,7 +268,7 @@ def carry_to_final(model: Transformer, trace: Trace, position: int, layer: int, 
 
 def neuron_promotions(model: Transformer, trace: Trace, layer: int, position: int, neurons: Tensor) -> Tensor:
     """(n, |V|) float64: what each of `neurons` (n,) int64 adds to every logit, firing as it does at `position` of
-    block `layer`.
+    block `layer`, which is not of experts.
 
     A neuron writes its activation times its row of W_2 into the stream; on the direct path that vector passes the
     frozen norms and the head's transform, if there is one, and is multiplied by the unembedding. Over all d_ff neurons

@@ -4,7 +4,7 @@ Theirs: a torch Linear stores its map as (outputs, inputs), for all heads in one
 Ours: maps are (inputs, outputs), one a head. Ours are views of theirs where possible, so a map that is stored
 transposed stays so in memory.
 """
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -56,6 +56,14 @@ def out_of_heads(theirs: str, ours: str, h: int, k: int, d: int) -> Entry:
 def head_bias(theirs: str, ours: str, h: int, k: int) -> Entry:
     """A vector (h k,) that is our (h, k)."""
     return Entry(theirs, (h * k,), (ours,), lambda b: (b.reshape(h, k),), lambda b: b.flatten())
+
+
+def stacked(theirs: str, parts: Sequence[Entry]) -> Entry:
+    """One tensor whose rows are those of several, one after another; each part is of one parameter."""
+    rows = [part.shape[0] for part in parts]
+    return Entry(theirs, (sum(rows), *parts[0].shape[1:]), tuple(name for part in parts for name in part.ours),
+                 lambda w: tuple(part.split(piece)[0] for part, piece in zip(parts, w.split(rows))),
+                 lambda *ours: torch.cat([part.join(W) for part, W in zip(parts, ours)]))
 
 
 def _names(ours: str, letter: str) -> tuple[str, ...]:
@@ -119,9 +127,10 @@ def neox_qkv(theirs: str, ours: str, config: ModelConfig) -> list[Entry]:
     return tensors
 
 
-def attention(config: ModelConfig, ours: str, theirs: str, names: Mapping[str, str]) -> list[Entry]:
+def attention(config: ModelConfig, ours: str, theirs: str, names: Mapping[str, str],
+              gain_offset: float = 0.0) -> list[Entry]:
     """Four Linears with the config's biases, and the norms of queries and keys. names: their names after `theirs`, by
-    q, k, v, o, q_norm and k_norm.
+    q, k, v, o, q_norm and k_norm; gain_offset: what those norms' gains are more than the stored ones.
     """
     h, h_kv, d, d_k, d_v = config.n_heads, config.n_kv_heads, config.d_model, config.d_k, config.d_v
     output = theirs + names["o"]
@@ -134,8 +143,9 @@ def attention(config: ModelConfig, ours: str, theirs: str, names: Mapping[str, s
     if config.writes_bias:
         tensors.append(as_is(f"{output}.bias", f"{ours}b_O", d))
     if config.qk_norm:
-        tensors += [as_is(f"{theirs}{names[norm]}.weight", f"{ours}{norm}.weight", d_k)
-                    for norm in ("q_norm", "k_norm")]
+        tensors += [as_is(f"{theirs}{names[norm]}.weight", f"{ours}{norm}.weight",
+                          heads * d_k if config.qk_norm_joint else d_k, plus=gain_offset)
+                    for norm, heads in (("q_norm", h), ("k_norm", h_kv))]
     return tensors
 
 
@@ -153,16 +163,16 @@ def feed_forward(config: ModelConfig, ours: str, theirs: str, up: str, down: str
 
 
 def norm(config: ModelConfig, ours: str, theirs: str, gain_offset: float = 0.0) -> list[Entry]:
-    """The gain of a norm, gain_offset more than the stored one, and its bias, if it has one."""
-    gain = as_is(f"{theirs}.weight", f"{ours}.weight", config.d_model, plus=gain_offset)
-    return [gain] + ([as_is(f"{theirs}.bias", f"{ours}.bias", config.d_model)] if config.norm_bias else [])
+    """The gain of a norm, gain_offset more than the stored one, and its bias, if it has them."""
+    gain = [as_is(f"{theirs}.weight", f"{ours}.weight", config.d_model, plus=gain_offset)] if config.norm_gain else []
+    return gain + ([as_is(f"{theirs}.bias", f"{ours}.bias", config.d_model)] if config.norm_bias else [])
 
 
 def shared_norm(config: ModelConfig, ours: str, theirs: str) -> list[Entry]:
     """The one norm through which attention and feed-forward of a block read the stream."""
     return [Entry(f"{theirs}.{name}", (config.d_model,), (f"{ours}attn_norm.{name}", f"{ours}mlp_norm.{name}"),
                   lambda w: (w, w), lambda w, _: w)
-            for name in (("weight", "bias") if config.norm_bias else ("weight",))]
+            for name, has_it in (("weight", config.norm_gain), ("bias", config.norm_bias)) if has_it]
 
 
 def paired_side_by_side(entry: Entry, width: int) -> Entry:

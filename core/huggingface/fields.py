@@ -6,15 +6,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from core.huggingface.errors import PretrainedError, short
+from core.huggingface.positions import yarn
 from core.model.config import MOST_LAYERS
 
 ACTIVATIONS = {"gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh",
                "gelu_fast": "gelu_tanh", "relu": "relu", "silu": "swish", "swish": "swish"}
 GATED = {"gelu": "geglu", "gelu_tanh": "geglu_tanh", "swish": "swiglu"}
-# the fields of each kind of rotary positions that make up ModelConfig.rotary_scaling
+# the fields of each kind of rotary positions that make up ModelConfig.rotary_scaling; a dynamic one slows nothing in
+# texts of up to max_position_embeddings tokens, which is n_context, and YaRN slows each pair by a factor of its own
 ROTARY_SCALING = {
-    "default": (), "linear": ("factor",),
+    "default": (), "linear": ("factor",), "dynamic": (), "yarn": (),
     "llama3": ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")}
+# further ones: those of YaRN, of which core.huggingface.positions makes rotary_factors, and those of a dynamic one
+BESIDE = {"dynamic": ("factor", "original_max_position_embeddings"),
+          "yarn": ("factor", "original_max_position_embeddings", "beta_fast", "beta_slow", "truncate",
+                   "attention_factor", "mscale", "mscale_all_dim")}
 MASK_OF = {"full_attention": "causal", "sliding_attention": "sliding-window"}      # transformers' layer_types
 
 
@@ -125,14 +131,17 @@ def rotary(f: Fields, d_k: int, fraction: float = 1.0, base: str = "rope_theta",
     table = Fields(rope)
     theta = table.number("rope_theta", f.number(base, 10_000.0))
     turned = table.number("partial_rotary_factor", fraction if part is None else f.number(part, fraction))
-    table.read |= {"rope_type", "type", *ROTARY_SCALING[kind]}
+    table.read |= {"rope_type", "type", *ROTARY_SCALING[kind], *BESIDE.get(kind, ())}
     if unknown := [name for name, value in rope.items() if name not in table.read and value is not None]:
         raise unsupported(f"rotary positions with {unknown[0]} = {short(rope[unknown[0]])}")
     if part is None and turned != fraction:
         raise unsupported(f"rotary positions with partial_rotary_factor = {turned}")
     width = int(d_k * turned)
+    longest = f.get("max_position_embeddings")
+    original = f.get("original_max_position_embeddings", rope.get("original_max_position_embeddings", longest))
+    slowed = yarn(rope, width, theta, original, longest) if kind == "yarn" else {}
     return dict(positions="rotary", rotary_base=theta, d_rotary=0 if width == d_k else width,
-                rotary_scaling=tuple(float(rope[name]) for name in ROTARY_SCALING[kind]))
+                rotary_scaling=tuple(float(rope[name]) for name in ROTARY_SCALING[kind])) | slowed
 
 
 def _rope_table(f: Fields) -> dict:

@@ -28,7 +28,7 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "_attn_implementation_autoset", "_flash_attn_2_enabled", "use_flash_attn", "use_flash_attention",
         "experts_implementation", "_experts_implementation_internal", "torchscript", "chunk_size_feed_forward",
         "gradient_checkpointing", "pretraining_tp", "tensor_parallel", "tie_weights_", "keys_to_ignore_at_inference",
-        "tf_legacy_loss"),
+        "tf_legacy_loss", "cache_implementation"),
     "says what a pass returns": (
         "output_attentions", "output_hidden_states", "return_dict", "use_return_dict", "tie_last_hidden_states"),
     "belongs to training": ("problem_type", "finetuning_task", "router_aux_loss_coef", "output_router_logits"),
@@ -78,6 +78,14 @@ IN_FAMILY: dict[str, dict[str, str]] = {
         ("attention_softmax_in_fp32", "scale_attention_softmax_in_fp32", "inference_runner", "pad_key_length",
          "pre_allocate_kv_cache", "validate_runner_input", "max_batch_size", "max_sequence_length"),
         "how to compute the same numbers"),
+    "cohere": {"model_max_length": "max_position_embeddings is what counts"},
+    "smollm3": {"max_window_layers": "layer_types say which blocks have a window"},
+    "phi3": dict.fromkeys(("full_attn_mod", "interpolate_factor"), "was read by the code it was published with"),
+    "cohere2": dict.fromkeys(("layer_switch", "order_of_interleaved_layers", "use_embedding_sharing",
+                              "use_parallel_embedding"), "layer_types or sliding_window_pattern are what counts"),
+    "mixtral": {"router_jitter_noise": "belongs to training"},
+    "gpt_oss": {"experts_per_token": "num_experts_per_tok is what counts",
+                "initial_context_length": "its rope_scaling says it"},
     "codegen": {"n_ctx": "says what n_positions says, and is not read"},
     "modernbert": {"layer_norm_eps": "norm_eps is what counts", "initializer_cutoff_factor": "how the parameters begin",
                    **dict.fromkeys(("sparse_prediction", "sparse_pred_ignore_index"), "belongs to training"),
@@ -90,8 +98,9 @@ IN_FAMILY: dict[str, dict[str, str]] = {
         "force_bos_token_to_be_generated": "is a habit of writing"}),
 }
 # as HARMLESS, in one family
-HARMLESS_IN_FAMILY: dict[str, dict[str, object]] = dict.fromkeys(
-    ("t5", "mt5", "bart", "mbart", "marian", "pegasus"), {"is_encoder_decoder": True})
+HARMLESS_IN_FAMILY: dict[str, dict[str, object]] = {
+    **dict.fromkeys(("t5", "mt5", "bart", "mbart", "marian", "pegasus"), {"is_encoder_decoder": True}),
+    "phi3": dict.fromkeys(("attention_bias", "mlp_bias", "lm_head_bias"), False)}
 
 
 def refuse_unknown(values: Mapping[str, object], read: set[str]) -> None:

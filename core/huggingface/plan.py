@@ -48,9 +48,9 @@ def blocks(config: ModelConfig, theirs: str, block: Callable[[str, str], list[En
 def usual_blocks(config: ModelConfig, theirs: str, names: dict[str, str], gain_offset: float = 0.0) -> list[Entry]:
     """Blocks of Linears and norms. names: a table of the names within a block, such as LLAMA_BLOCK."""
     def block(ours: str, theirs: str) -> list[Entry]:
-        return [*entries.attention(config, ours, theirs, names),
+        return [*entries.attention(config, ours, theirs, names, gain_offset),
                 *entries.feed_forward(config, ours, theirs, names["up"], names["down"], names.get("gate")),
-                *(entry for norm in ("attn_norm", "mlp_norm") if norm in names
+                *(entry for norm in NORMS if norm in names
                   for entry in entries.norm(config, ours + norm, theirs + names[norm], gain_offset))]
 
     return blocks(config, theirs, block)
@@ -66,6 +66,7 @@ def finished(config: ModelConfig, tensors: list[Entry], prefix: str, unembedding
                 besides)
 
 
+NORMS = ("attn_norm", "attn_out_norm", "mlp_norm", "mlp_out_norm")      # those of a block, where it has them
 SELF_ATTENTION = {part: f"self_attn.{part}_proj" for part in "qkvo"}
 T5_ATTENTION = {part: part for part in "qkvo"}
 OPT_BLOCK = SELF_ATTENTION | dict(o="self_attn.out_proj", up="fc1", down="fc2", attn_norm="self_attn_layer_norm",

@@ -35,9 +35,11 @@ _DEBERTA = "keeps what a word is and where it stands apart in its scores"
 OTHERS = {**dict.fromkeys(("mamba", "mamba2", "falcon_mamba", "rwkv", "xlstm", "recurrent_gemma", "jamba", "bamba",
                            "zamba", "zamba2", "nemotron_h", "lfm2", "retnet"), _NO_ATTENTION),
           **dict.fromkeys(("deberta", "deberta-v2"), _DEBERTA),
-          **dict.fromkeys(("deepseek_v2", "deepseek_v3", "deepseek_v32", "kimi_k2", "glm4_moe", "minimax",
-                           "dbrx", "llama4", "llama4_text", "ernie4_5_moe", "hunyuan_v1_moe", "phimoe", "olmoe",
-                           "granitemoe", "jetmoe"), "sends each token to a few of many experts"),
+          **dict.fromkeys(("deepseek_v2", "deepseek_v3", "deepseek_v32", "kimi_k2"),
+                          "keeps of each token one short vector, out of which its keys and values are made (multi-head "
+                          "latent attention)"),
+          **dict.fromkeys(("glm4_moe", "minimax", "dbrx", "llama4", "llama4_text", "ernie4_5_moe", "hunyuan_v1_moe",
+                           "phimoe", "granitemoe", "jetmoe"), "sends tokens to experts in a way of its own"),
           **dict.fromkeys(("clip", "llava", "qwen2_vl", "qwen2_5_vl", "qwen3_vl", "mllama", "idefics3", "paligemma",
                            "vit"), "reads pictures"),
           **dict.fromkeys(("whisper", "wav2vec2"), "hears sound")}

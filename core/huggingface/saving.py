@@ -21,7 +21,8 @@ from core.model.tokenizer import END_OF_TEXT, MASK, Tokenizer
 from core.model.transformer import Transformer
 
 THEIR_NAMES = {"gelu": "gelu", "gelu_tanh": "gelu_new", "relu": "relu", "swish": "silu", "geglu": "gelu",
-               "geglu_tanh": "gelu_pytorch_tanh", "swiglu": "silu"}
+               "geglu_tanh": "gelu_pytorch_tanh", "swiglu": "silu",
+               "swiglu_clamped": "silu"}
 SPECIAL_TOKENS = ("end_of_text", "end_tokens", "begin_of_text", "mask_token")
 
 

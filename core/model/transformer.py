@@ -10,7 +10,8 @@ the vocabulary.
     Q K V  = X W_Q + b_Q, X W_K + b_K, X W_V + b_V                (h, N, d_k), (h_kv, N, d_k), (h_kv, N, d_v)
     A      = softmax(Q Kᵀ / sqrt(d_k) + mask)                     (h, N, N)
     x      = x + Σ_heads (A V) W_O + b_O                          (N, d)
-    x      = x + act(norm(x) W_1 + b_1) W_2 + b_2                 (N, d)
+    x      = x + act(norm(x) W_1 + b_1) W_2 + b_2                 (N, d)      or a mixture of experts: see
+                                                                              core.model.experts
     logits = norm(x) Eᵀ                                           (N, |V|)    a BERT's head transforms norm(x)
                                                                               first, and adds b_U
 
@@ -28,8 +29,9 @@ from torch import Tensor, nn
 
 from core.model import attention, positional
 from core.model.activation import CURVES, activate
-from core.model.block import NO_EDITS, Block, HeadEdits, KVCache, Norm, PassSettings, fused, parameter, traced
+from core.model.block import NO_EDITS, Block, HeadEdits, KVCache, Norm, PassSettings, fused, traced
 from core.model.config import ModelConfig
+from core.model.feed_forward import parameter
 from core.model.intervention import NOTHING, Intervention
 from core.model.normalisation import deepnorm_constants
 from core.model.trace import StackTrace, Trace

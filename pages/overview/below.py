@@ -13,12 +13,14 @@ from core.app.base.markdown import code, escaped
 from core.app.compute import cache
 from core.app.frame import Lesson, Question, Reading
 from core.app.state import Run
+from core.cost import counting
 from core.figures.numbers import bracketed, in_latex, latex_number, latex_operand, plain_number, probability, readable
 from core.model import sampling
+from core.model.config import ModelConfig
 from core.model.sampling import Truncation, truncate
 from core.model.transformer import Transformer
 from pages.overview import packing
-from pages.overview.shared import MAP, packed_pass, truncation_of
+from pages.overview.shared import MAP, packed_pass, scaling, truncation_of
 
 if TYPE_CHECKING:
     import pandas as pd  # imported with the first table: the first picture of a server does not wait for it
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 # The part of the model that a parameter counts to, by the end of its name; all others are attention's, or a norm's.
 PART_OF = {"E": "E", "P": "P", "T": "token_types", "W_H": "head", "b_H": "head", "W_U": "unembedding",
            "b_U": "unembedding"}
-PART_OF |= dict.fromkeys(("W_1", "b_1", "W_2", "b_2", "W_gate", "b_gate"), "mlp")
+PART_OF |= dict.fromkeys(("W_1", "b_1", "W_2", "b_2", "W_gate", "b_gate", "W_R", "b_R", "W_shared"), "mlp")
 PART_OF |= dict.fromkeys(("W_P", "b_P", "W_C", "b_C"), "classes")
 
 
@@ -98,8 +100,9 @@ def embedding_lines(page: Lesson, run: Run, position: int, token: str) -> list[t
     if (scale := model.config.embedding_scale) == 1:
         return []
     row = float(model.E[token_id, 0])
-    return [(page.label("numbers_embed_scaled", position=position, token=token),
-             rf"X_{{{position},0}} = \sqrt{{d}}\, E_{{{token_id},0}} = {latex_operand(scale)} \cdot "
+    factor = r"\sqrt{d}" if model.config.root_scaled else latex_operand(scale)
+    return [(page.label(f"numbers_embed_{scaling(model.config)}", position=position, token=token),
+             rf"X_{{{position},0}} = {factor}\, E_{{{token_id},0}} = {latex_operand(scale)} \cdot "
              rf"{bracketed(latex_operand(row))} = {latex_number(scale * row)}")]
 
 
@@ -140,13 +143,21 @@ def _parts(page: Lesson, run: Run) -> list[tuple[str, str, int]]:
                                                counts["E"]),
             ("P", vectors, counts["P"]), ("token_types", vectors, counts["token_types"]),
             ("attention", f"{config.n_layers} × [{config.n_heads} × {n} × {n}]", counts["attention"]),
-            ("mlp", f"{config.n_layers} × [{n} × {config.d_ff}]", counts["mlp"]),
+            ("mlp", _feed_forward_shape(config, n), counts["mlp"]),
             ("norms", vectors, counts["norms"]), ("head", vectors, counts["head"]),
             ("unembedding_bias" if model.b_U is not None else "unembedding", logits, counts["unembedding"]),
             ("classes", f"{config.n_classes}", counts["classes"]),
             *([("logits", logits, 0)] if run.has_head else []), ("total", "", model.n_parameters)]
     return [(page.label(f"part_{name}", layers=config.n_layers), shape, count)
             for name, shape, count in rows if count or name in ("tokens", "logits")]
+
+
+def _feed_forward_shape(config: ModelConfig, n: int) -> str:
+    """The shape of all neurons: of dense blocks, and of the experts that each token goes through."""
+    experts = counting.expert_blocks(config)
+    shapes = {config.n_layers - experts: f"{n} × {config.d_ff}",
+              experts: f"{n} × {config.n_active_experts} × {config.d_expert}"}
+    return " + ".join(f"{blocks} × [{shape}]" for blocks, shape in shapes.items() if blocks)
 
 
 def _counts(run: Run) -> Counter:

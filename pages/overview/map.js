@@ -120,7 +120,7 @@ function label(map, key, words, box, { name = "", part = null, stage = 0 } = {})
 
 function placeLabels(map) {
   const g = map.geometry, { text, n, d, layers, heads, d_ff } = map;
-  const sizes = { n, d, layers, heads, d_ff, v: map.vocabulary };
+  const sizes = { n, d, layers, heads, d_ff, v: map.vocabulary, experts: Math.max(...map.experts) };
   for (const node of map.nodes.values()) node.used = false;
   const words = (...names) => names.map((name) => fill(text[name], sizes));
   label(map, "tokens", words("head_tokens", "shape_tokens"), [0, 0], { part: "tokens" });

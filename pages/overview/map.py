@@ -20,7 +20,7 @@ from core.components import declare
 from core.components.lib.bytes import pack
 from core.figures.numbers import readable
 from pages.overview import below, packing
-from pages.overview.shared import MAP, packed_pass, truncation_of
+from pages.overview.shared import MAP, packed_pass, scaling, truncation_of
 
 MOST_OPEN = 8         # blocks: of more, the map may open some alone (layout.js)
 ADDING = "attention", "feed_forward"     # the parts of a block, from the top
@@ -117,14 +117,16 @@ def of_position(run: Run, position: int) -> dict:
 def own_words(page: Lesson, run: Run) -> dict[str, str]:
     """The map's words that are otherwise for this model.
 
-    They are so where it adds no P, scales E, norms its sums or has an unembedding of its own.
+    They are so where it adds no P, scales E, norms its sums, or has experts or an unembedding of its own.
     """
     config = run.model.config
     normed, untied = "plain" if config.norms_sums else "", "" if config.tied_embeddings else "untied"
     holds = {"stage_position": "" if run.trace.position is not None else config.positions,
-             "stage_embed": "scaled" if config.embedding_scale != 1 else "", "stage_norm": normed, "shape_h": normed}
+             "stage_embed": scaling(config), "stage_norm": normed, "shape_h": normed}
     holds |= {name: "parallel" if config.parallel_residual else "" for name in ("head_blocks", "stage_feed_forward")}
     holds |= {"shape_logits": untied, "stage_logits": untied}
+    if config.n_experts:
+        holds |= dict.fromkeys(("shape_mlp", "row_mlp_short", "stage_feed_forward"), "experts")
     return {name: page.label(f"{name}_{which}") for name, which in holds.items() if which}
 
 

@@ -3,6 +3,7 @@ import numpy as np
 
 from core.app.compute import cache
 from core.app.state import Run
+from core.model.config import ModelConfig
 from core.model.sampling import Truncation, truncate
 from pages.overview import packing
 
@@ -25,3 +26,8 @@ def packed_pass(run: Run) -> tuple[dict, dict[str, np.ndarray], list]:
 
     key = run.key("overview_pass")
     return cache.result(key, make, lambda made: sum(values.nbytes for values in made[1].values()) + 2000 * len(made[2]))
+
+
+def scaling(config: ModelConfig) -> str:
+    """What multiplies the rows of E as they enter: "scaled" is √d, "multiplied" another number, "" nothing."""
+    return "" if config.embedding_scale == 1 else "scaled" if config.root_scaled else "multiplied"

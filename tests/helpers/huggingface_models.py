@@ -9,7 +9,7 @@ import torch
 import transformers as hf
 from torch import Tensor
 
-from tests.helpers import models_encoders
+from tests.helpers import models_encoders, models_experts, models_newer
 from tests.helpers.model_sizes import BERT, GPT2, GROUPED, LLAMA3, N_SOURCE, N_TOKENS, OPT, SIZES, T5
 from tests.helpers.models_older import CASES as OLDER
 
@@ -55,7 +55,7 @@ CASES: dict[str, tuple[type, dict]] = {
     "t5 v1.1": (hf.T5Config, T5 | dict(feed_forward_proj="gated-gelu", tie_word_embeddings=False)),
     **OLDER,
 }
-CASES |= models_encoders.CASES
+CASES |= models_newer.CASES | models_encoders.CASES | models_experts.CASES
 ENCODER_CONFIGS = (hf.BertConfig, hf.RobertaConfig, hf.DistilBertConfig, *models_encoders.ENCODER_CONFIGS)
 ENCODERS = tuple(name for name, (config, _) in CASES.items() if config in ENCODER_CONFIGS)
 
@@ -66,7 +66,8 @@ def randomised(model: hf.PreTrainedModel, seed: int = 1) -> hf.PreTrainedModel:
     """
     generator = torch.Generator().manual_seed(seed)
     # whose embeddings come in √d times as long; whose logits go out 1/√d times
-    gain = {"gemma": 24 ** -0.5, "t5": 2.0, **models_encoders.GAINS}.get(model.config.model_type, 1.0)
+    gains = {"gemma": 24 ** -0.5, "t5": 2.0, **models_newer.GAINS, **models_encoders.GAINS}
+    gain = gains.get(model.config.model_type, 1.0)
     with torch.no_grad():
         for name, p in model.named_parameters():
             noise = torch.randn(p.shape, generator=generator)

@@ -108,7 +108,7 @@ _ALL = (
           ("forcing", "backprop", "live", "childhood"),
           ("instructions", "tuning", "rlhf", "schedules", "packing", "kepler")),
     Entry("architectures", "use", ("attention", "mlp"),
-          ("design", "kinds", "blank", "translate", "cost"), ("norms", "activations", "hardware", "record")),
+          ("design", "kinds", "blank", "translate", "cost"), ("norms", "activations", "experts", "hardware", "record")),
     Entry("recurrence", "use", ("attention",),
           ("unrolled", "gradient", "serial", "copy", "bottleneck"), ("gates",)),
     Entry("limits", "use", ("sample",),

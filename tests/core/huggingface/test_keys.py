@@ -42,7 +42,7 @@ def test_published_configs_are_accepted_and_unknown_keys_refused(name):
     assert "a_table = [0, 1" in long and len(long) < 400
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [family for family in FAMILIES if family != "gemma3"])      # which sees pictures
 def test_every_attribute_of_the_familys_config_is_accepted(family):
     """As transformers gives them, the defaults of all of them together."""
     values = json.loads(hf.AutoConfig.for_model(family).to_json_string(use_diff=False))
@@ -112,7 +112,7 @@ def test_quantised_weights_are_told_with_their_method(method, said):
 
 @pytest.mark.parametrize("values, said", [
     (dict(model_type="mamba"), "has no attention"), (dict(model_type="deberta-v2"), "'deberta-v2': one keeps what"),
-    (dict(model_type="rwkv"), "has no attention"), (dict(model_type="deepseek_v3"), "a few of many experts"),
+    (dict(model_type="rwkv"), "has no attention"), (dict(model_type="dbrx"), "to experts in a way of its own"),
     (dict(model_type="unheard", auto_map={"AutoModel": "m.M"}), "code of its own (auto_map"),
     (dict(auto_map={"AutoModel": "m.M"}), "this program runs none"), (dict(model_type=["a"]), "['a']")])
 def test_other_families_are_told_with_the_reason(values, said):

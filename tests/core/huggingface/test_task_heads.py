@@ -12,6 +12,7 @@ from core.cost import counting
 from core.huggingface import PretrainedError, preview
 from core.model.config import ModelConfig
 from tests.helpers.huggingface_models import CASES, hf, ids, randomised
+from tests.helpers.ids import named
 from tests.helpers.models_encoders import TASK_CASES
 
 LABELS = dict(enumerate(("no", "yes", "perhaps")))
@@ -54,7 +55,7 @@ def test_two_classes_without_names_and_labels_that_may_all_be_true(tmp_path):
 @pytest.mark.parametrize("auto, head", [
     (hf.AutoModelForTokenClassification, "tags"), (hf.AutoModelForQuestionAnswering, "answers"),
     (hf.AutoModelForMultipleChoice, "choices"), (hf.AutoModel, "none"),
-    (lambda: hf.AutoModelForSequenceClassification, "score")], ids=str)
+    (lambda: hf.AutoModelForSequenceClassification, "score")], ids=named)
 def test_other_heads_are_known_and_not_read(auto, head, case, tmp_path):
     scores = not isinstance(auto, type)
     theirs = made(case, auto() if scores else auto, tmp_path, **dict(num_labels=1) if scores else {})
@@ -97,7 +98,7 @@ def test_a_tensor_that_belongs_to_no_head_is_still_a_mistake(tmp_path):
 
 @pytest.mark.parametrize("settings, sentence", [
     (dict(class_transform="tanh"), "belongs to a classification head"), (dict(output_head="mine"), "must be one of"),
-    (dict(n_classes=2, class_names=("a",)), "for each of 2 classes")], ids=str)
+    (dict(n_classes=2, class_names=("a",)), "for each of 2 classes")], ids=named)
 def test_what_cannot_be_is_refused(settings, sentence):
     with pytest.raises(ValueError, match=sentence):
         ModelConfig(vocab_size=9, d_model=4, n_layers=1, n_heads=1, n_context=4, kind="encoder", **settings)

@@ -299,7 +299,7 @@ def test_weights_cut_short(folder, keep):
     (dict(num_key_value_heads=3), "config", "multiple of n_kv_heads"),
     (dict(rms_norm_eps=-1), "config", "norm_epsilon"),
     (dict(hidden_act="relu2"), "architecture", "'relu2' with a gate"),
-    (dict(rope_parameters=dict(rope_type="yarn", factor=2.0)), "architecture", "'yarn'"),
+    (dict(rope_parameters=dict(rope_type="longrope", factor=2.0)), "architecture", "'longrope'"),
     (dict(rope_parameters=dict(rope_type="linear")), "config", "no factor"),
     (dict(rope_parameters=[1]), "config", "not as a table"),
     (dict(quantization_config={"bits": 4}), "architecture", "quantised"),
