@@ -10,6 +10,7 @@ from core.components.strip import stage_row
 from core.model.config import ModelConfig
 
 COLOURS = {"position": "position", "attention": "attention", "stream": "residual", "mlp": "mlp", "sample": "drawn"}
+OUTPUT = ("unembedding", "softmax", "sample")
 
 
 def draw(lesson: str) -> None:
@@ -32,7 +33,8 @@ def _strip(lesson: str) -> None:
 
 def _stage(stage: str, lesson: str, here: str, words: prose.TextFile, config: ModelConfig) -> dict:
     leads_to = catalogue.lesson_of(stage)
-    lit = stage in catalogue.entry(lesson).stages
+    # a model without a language head has no way from its last vectors to a token
+    lit = stage in catalogue.entry(lesson).stages and (config.output_head == "language" or stage not in OUTPUT)
     if lit and lesson != catalogue.HOME:
         leads_to = None   # we are there
     href = f"./{catalogue.url_path(leads_to)}{here}" if leads_to else None

@@ -4,6 +4,7 @@ that cannot says so and leads there.
 from __future__ import annotations
 
 import copy
+import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -391,6 +392,9 @@ def test_the_pass_of_a_model_that_says_no_words_is_drawn_to_its_last_vectors(nam
     assert "logits" not in sent and sent["candidates"] == [] and sent["silence"] == prose.load("overview").label(
         "silence" if name == "headless" else "silence_classes")
     assert not any(word in said(at) for word in ("expects", "next token", "logit"))
+    row = next(each.proto.json for each in at.get("bidi_component") if each.proto.component_name == "strip")
+    lit = [stage["lit"] for stage in json.loads(row)["stages"]]
+    assert lit == [True] * (len(catalogue.STAGES) - 3) + [False] * 3      # no way from the last vectors to a token
 
 
 def test_the_classes_are_those_that_transformers_gives(theirs):
