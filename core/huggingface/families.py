@@ -34,6 +34,6 @@ def plan_of(values: dict, names: Collection[str]) -> Plan:
         return FAMILIES[family](Fields(values), names)
     except PretrainedError:
         raise
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ArithmeticError, ValueError, TypeError, AttributeError) as error:
         raise PretrainedError("config", f"config.json describes no model that can be built: {error} Fetch the original "
                                         f"file again.") from error
