@@ -547,7 +547,7 @@ def test_every_kind_of_model_has_its_words():
                                   ()).config
         said = {entry.id: differs.sentences(prose.load(entry.id), view, config, NumberedTokens(61))
                 for entry in catalogue.existing() for view in ("steps", "contributions", "rotary", "product")}
-        assert said["overview"] and "{" not in str(said.values())
+        assert said["overview"] and "{" not in str(said.values()).replace("sqrt{d_k}", "")
 
 
 @pytest.mark.parametrize("prompt", ["", "17 4 256", "x" * 3000])
