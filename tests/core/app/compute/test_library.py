@@ -557,7 +557,7 @@ def test_every_kind_of_model_has_its_words():
     ("gpt-neo", "attention", "steps", "not divided by √d_k"), ("gpt-neo", "heads", "grid", "nothing divides them"),
     ("bloom", "overview", "flow", "passes a norm first"), ("bloom", "embeddings", "product", "the row passes a norm"),
     ("bloom", "residual_stream", "lens", "between E and the first"),
-    ("mpt", "residual_stream", "contributions", "a learned α and no β")])
+    ("mpt", "residual_stream", "contributions", "learn no shift β")])
 def test_what_older_decoders_do_otherwise_is_said_of_them_alone(case, lesson, view, sentence):
     def told(case):
         kind, settings = huggingface_models.CASES[case]
