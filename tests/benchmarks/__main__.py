@@ -17,6 +17,7 @@ from tests.benchmarks import (
     comparison,
     controls,
     engine,
+    large,
     load,
     memory,
     phones,
@@ -43,6 +44,7 @@ GROUPS = {
 }
 OPTIONAL = {"comparison": compared.installed, "remote": remote.installed}       # groups that need packages of their own
 CLASSES = {         # for many minutes: measured where they are named
+    "large": lambda chosen: large.large_figures(chosen.repeats, tuple(chosen.lessons)),
     "controls": lambda chosen: controls.control_figures(chosen.repeats, tuple(chosen.lessons)),
     "load": lambda chosen: load.load_figures(chosen.readers, chosen.seconds, chosen.seed, chosen.replicas),
     "sessions": lambda chosen: load.visit_figures(chosen.count),
@@ -54,7 +56,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--only", nargs="+", choices=[*GROUPS, *CLASSES],
                         default=[group for group in GROUPS if group not in OPTIONAL or OPTIONAL[group]()],
-                        help="the groups to measure (default: all but controls, load, sessions and phones, the "
+                        help="the groups to measure (default: all but large, controls, load, sessions and phones, the "
                              "comparison and remote where their packages are installed)")
     parser.add_argument("--repeats", type=int, default=15, help="measurements of each figure (default: %(default)s)")
     parser.add_argument("--readers", type=int, default=30,
@@ -69,7 +71,7 @@ def main() -> None:
                         help="of sessions: how many are opened and closed (default: %(default)s)")
     parser.add_argument("--phones", type=int, default=200, help="of phones: how many (default: %(default)s)")
     parser.add_argument("--lessons", nargs="+", choices=list(LESSON_VIEWS), default=list(LESSON_VIEWS),
-                        help="of controls: whose (default: all)")
+                        help="of controls and large: whose (default: all)")
     parser.add_argument("--json", type=Path, help="where to write the figures as JSON")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
