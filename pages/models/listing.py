@@ -28,16 +28,15 @@ MADE = "models_made"        # in the session: own model -> the zip, or the sente
 
 
 def draw() -> None:
-    """The whole page: its title, the parts in two columns, and below them what one may want of others."""
+    """The whole page: its title, the parts in two columns, and the table of families below them."""
     with st.container(key="lesson_head"):
         st.markdown(f"## {words().section('title')}\n{words().section('sentence')}")
     near, far = st.columns(2, gap="large")
     for column, parts in ((near, {"bundled": _bundled, "own": _own}),
-                          (far, {"hub": _hub, "folders": _folders, "loaded": _loaded})):
+                          (far, {"hub": _hub, "folders": _folders, "loaded": _loaded, "try": _to_try})):
         for name, part in parts.items():
             with column:
                 _part(name, part)
-    _part("try", _to_try)
     _part("families", _families)
 
 
@@ -171,11 +170,10 @@ def _folders() -> None:
 
 
 def _to_try() -> None:
-    """The models to try, two beside each other where there is room."""
-    with st.container(horizontal=True, key="models_to_try"):
-        for model in tables.models_to_try():
-            with st.container(border=True, gap="small", key=f"models_try_{model.name}"):
-                _tried(model)
+    """The models to try, one below the other."""
+    for model in tables.models_to_try():
+        with st.container(gap="xsmall", key=f"models_try_{model.name}"):
+            _tried(model)
 
 
 def _tried(model: tables.ToTry) -> None:
@@ -187,6 +185,8 @@ def _tried(model: tables.ToTry) -> None:
         _row(names.ON_HUB + model.name, _bold(model.name), note, verb="look", place="try_")
         if is_offline() and not is_here(model.name):
             st.caption(label("try_offline"))
+        elif model_choice.wanted() == names.ON_HUB + model.name and not cache.exists(model_choice.wanted()):
+            st.caption(label("try_wanted"))             # the offer may be out of sight
     else:
         st.markdown(f"{_bold(model.name)}  \n:small[{note}]")
         st.caption(label("try_not_offered" if names.is_hub_on() else "hub_off"))
