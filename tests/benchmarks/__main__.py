@@ -11,6 +11,7 @@ from pathlib import Path
 
 import torch
 
+from core.app.base import catalogue
 from tests.benchmarks import (
     browser,
     compared,
@@ -44,8 +45,8 @@ GROUPS = {
 }
 OPTIONAL = {"comparison": compared.installed, "remote": remote.installed}       # groups that need packages of their own
 CLASSES = {         # for many minutes: measured where they are named
-    "large": lambda chosen: large.large_figures(chosen.repeats, tuple(chosen.lessons)),
-    "controls": lambda chosen: controls.control_figures(chosen.repeats, tuple(chosen.lessons)),
+    "large": lambda chosen: large.large_figures(chosen.repeats, chosen.lessons),
+    "controls": lambda chosen: controls.control_figures(chosen.repeats, tuple(chosen.lessons or LESSON_VIEWS)),
     "load": lambda chosen: load.load_figures(chosen.readers, chosen.seconds, chosen.seed, chosen.replicas),
     "sessions": lambda chosen: load.visit_figures(chosen.count),
     "phones": lambda chosen: phones.phone_figures(chosen.phones, chosen.seconds),
@@ -70,7 +71,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=1000,
                         help="of sessions: how many are opened and closed (default: %(default)s)")
     parser.add_argument("--phones", type=int, default=200, help="of phones: how many (default: %(default)s)")
-    parser.add_argument("--lessons", nargs="+", choices=list(LESSON_VIEWS), default=list(LESSON_VIEWS),
+    parser.add_argument("--lessons", nargs="+", choices=[entry.id for entry in catalogue.existing()], default=(),
                         help="of controls and large: whose (default: all)")
     parser.add_argument("--json", type=Path, help="where to write the figures as JSON")
     chosen = parser.parse_args()

@@ -11,7 +11,7 @@ import itertools
 import string
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import tokenizers
@@ -34,10 +34,10 @@ NAME = f"{names.IN_FOLDER}small"
 LONG = "Once upon a time, there was a little girl who lived in a small house near the forest with her old dog. "
 TOKENS = 64             # of the pass that all is measured against
 MOST_SECONDS = 900      # that a view is waited for
-WORN = 0.5              # seconds of the processor after which a reader asks again whether the model is loaded
+EVERY = 0.5             # seconds between two looks at a model that is loaded
 
 
-def large_figures(repeats: int = 5, lessons: tuple[str, ...] = ()) -> list[Figure]:
+def large_figures(repeats: int = 5, lessons: Collection[str] = ()) -> list[Figure]:
     """A figure for each view of these lessons (none named: of all), in seconds and in passes of TOKENS tokens."""
     with tempfile.TemporaryDirectory() as root:
         folder = saved(Path(root) / "small")
@@ -71,18 +71,19 @@ def pass_seconds(folder: Path, repeats: int) -> list[float]:
         return [milliseconds / 1e3 for milliseconds in in_turn([lambda: model(ids)], repeats, time.process_time)[0]]
 
 
-def views(lessons: tuple[str, ...] = ()) -> Iterator[tuple[str, str, dict[str, str]]]:
-    """(lesson, view, the settings that open it) of every view that runs the chosen model."""
+def views(lessons: Collection[str] = ()) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """(lesson, view, the settings that open it) of every view of these lessons; none named: of all."""
     for entry in catalogue.existing():
-        if not lessons or entry.id in lessons:
-            settings = {name: view.address(name) for name, view in LESSONS.get(entry.id, {}).items()}
-            for name, address in settings.items():
-                yield entry.id, name, {f"{entry.id}_{setting}": option for setting, option in address}
-            for view in ("",) if not (entry.views or settings) else () if settings else entry.views:
-                yield entry.id, view, entry.opening(view)
+        if lessons and entry.id not in lessons:
+            continue
+        for name, view in LESSONS.get(entry.id, {}).items():
+            yield entry.id, name, {f"{entry.id}_{setting}": option for setting, option in view.address(name)}
+        if entry.id not in LESSONS:
+            for name in entry.views or ("",):
+                yield entry.id, name, entry.opening(name)
 
 
-async def _views(server: Server, lessons: tuple[str, ...]) -> list[tuple[str, float, str]]:
+async def _views(server: Server, lessons: Collection[str]) -> list[tuple[str, float, str]]:
     """(lesson › view, seconds of the processor, what went wrong) of each, opened one after the other by new readers."""
     measured, shown = [], {"model": NAME, "prompt": LONG}
     async with Reader(server.url) as reader:
@@ -95,7 +96,6 @@ async def _views(server: Server, lessons: tuple[str, ...]) -> list[tuple[str, fl
             answer = await reader.open(catalogue.url_path(lesson), query_of(**shown, **settings), MOST_SECONDS)
             taken = processor_seconds(server.process.pid) - before
         measured.append((f"{lesson} › {view}" if view else lesson, taken, answer.error))
-        print(f"{measured[-1][0]:36s} {taken:6.1f} s  {answer.error}", flush=True)
     return measured
 
 
@@ -107,7 +107,7 @@ async def _loaded(reader: Reader) -> None:
     async with asyncio.timeout(MOST_SECONDS):
         await reader.open("", query_of(model=NAME))
         while not button():
-            await asyncio.sleep(WORN)
+            await asyncio.sleep(EVERY)
         await reader.set("load", button()[0], True)
         while reader.find(lambda shown: key_of(shown) in ("model_load", "model_stop")):
-            await asyncio.sleep(WORN)
+            await asyncio.sleep(EVERY)

@@ -12,6 +12,7 @@ from core.app.state.lesson_settings import Settings
 
 BUDGET = 2.5e11     # parameters × tokens that are counted unasked: 2,000 tokens of a GPT-2 of the small size
 MOST = 8            # of the largest model every MOST-th item is counted
+NTH = {2: "nth_2", 4: "nth_4", 8: "nth_8"}     # labels
 
 
 def every(n_parameters: int, n_tokens: int) -> int:
@@ -47,7 +48,7 @@ def say(page: Lesson, settings: Settings, run: Run, n_tokens: int, name: str, **
 
     words = page.frame_words
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{page.id}_sample"):
-        said = page.label(f"sample_{name}", nth=words.label(f"nth_{step}"), **values)
+        said = page.label(f"sample_{name}", nth=words.label(NTH[step]), **values)
         st.caption(words.label("sample_whole" if is_whole else "sample", said=said), width="content")
         st.button(words.label("sample_again") if is_whole else page.label(f"whole_{name}", **values),
                   key=f"{page.id}_sample_turn", type="tertiary", on_click=turn)
