@@ -244,8 +244,9 @@ class Diagram:
                 "meaning": MEANINGS[part], "changed": changed or self._differs(*settings)}
 
     def _norm(self, moved: bool) -> dict:
-        return self._box("norms", self.page.label(f"norm_{self.config.norm}"),
-                         self.config.d_model * (1 + self.config.norm_bias), "norm", "d_model", changed=moved)
+        config = self.config
+        return self._box("norms", self.page.label(f"norm_{config.norm}"),
+                         config.d_model * (config.norm_gain + config.norm_bias), "norm", "d_model", changed=moved)
 
     def _sublayer(self, part: str, encoder: bool) -> dict:
         """One sublayer with its norms where the placement has them, and the sum at its end."""

@@ -46,8 +46,8 @@ def draw(page: Lesson) -> None:
 def sheet(page: Lesson, run: Run, kind: str, seed: int) -> Sheet:
     """The sheet of one of SHEETS, by its number."""
     values, blocks = MAKERS[kind](page, run, seed)
-    footer = ("footer_rounded" if kind in ("sampling", "chain")
-              else "footer_own" if kind == "positions" or (kind == "counting" and seed) else "footer_exact")
+    is_own = kind == "positions" or kind == "counting" and (seed or run.model.config.n_experts)
+    footer = ("footer_rounded" if kind in ("sampling", "chain") else "footer_own" if is_own else "footer_exact")
     return Sheet(page.label(f"{kind}_title"), page.label("note", seed=seed, model=run.model_name),
                  page.label(f"{kind}_intro", **values), blocks, page.label("name"),
                  page.label(footer, model=run.model_name))
@@ -151,7 +151,7 @@ def _counting(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
              [page.label("counting_ratio"), _blank(counts["blocks"] / counts["rough"])]]
     biases = {(True, True): "all", (False, True): "mlp", (True, False): "attention", (False, False): "none"}[
         config.attention_bias, config.mlp_bias]
-    norm = "both" if config.norm_bias else "gain"
+    norm = "both" if config.norm_bias else "gain" if config.norm_gain else "none"
     blocks = [_block(page, "counting_parts", _labels(page, "counting", "part", "formula", "number"), rows,
                      norm=page.label(f"counting_norm_{norm}"), norms=counting.norm_count(config),
                      biases=page.label(f"counting_biases_{biases}")),

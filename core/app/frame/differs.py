@@ -23,9 +23,13 @@ def facts(config: ModelConfig, tokenizer: Tokenizer) -> dict[str, bool]:
         "capped_scores": config.score_cap > 0, "capped_logits": config.logit_cap > 0, "sinks": config.attention_sinks,
         "joint_norm": config.qk_norm_joint, "output_norm": config.norm_placement == "output",
         "residual_scale": config.residual_scale != 1,
+        "two_sided": "bidirectional-window" in config.block_masks, "first_unnormed": not config.first_norm,
         "grouped": config.n_kv_heads < config.n_heads, "wide": config.d_k * config.n_heads != config.d_model,
         "qk_norm": config.qk_norm and not config.qk_norm_joint, "window": config.mask == "sliding-window",
         "parallel": config.parallel_residual, "postnorm": config.norms_sums, "rmsnorm": config.norm == "rmsnorm",
+        "ungained": not config.norm_gain, "unshifted": config.norm == "layernorm" and not config.norm_bias,
+        "scaled_logits": config.logit_scale != 1,
+        "experts": config.n_experts > 0,
         "gated": config.gated, "untied": not config.tied_embeddings, "unembedding_bias": config.unembedding_bias}
 
 
@@ -34,18 +38,26 @@ def bases(config: ModelConfig) -> list[float]:
     return sorted({base for base in map(config.rotary_base_of, range(config.n_layers)) if base})
 
 
+def _scale(config: ModelConfig) -> str:
+    """What the rows of E are multiplied by: a number, told as √d where it is that."""
+    return f"{'√d = ' if config.root_scaled else ''}{readable(config.embedding_scale, 4)}"
+
+
 def sentences(words: TextFile, view: str, config: ModelConfig, tokenizer: Tokenizer) -> list[str]:
     """The sentences of a lesson's file that hold for this model: its labels `differs_<fact>`, and
     `differs_<view>_<fact>` of the view that is shown.
     """
     values = {"d": config.d_model, "h": config.n_heads, "h_kv": config.n_kv_heads,
               "group": config.n_heads // config.n_kv_heads, "d_k": config.d_k, "window": config.window,
+              "experts": config.n_experts, "active": config.n_active_experts,
               "turned": config.rotary_width, "L": config.n_layers,
+              "near": config.block_masks.count("bidirectional-window"), "reach": config.window - 1,
               "windowed": config.block_masks.count("sliding-window"), "unturned": config.block_rotary_bases.count(0),
               "bases": " and ".join(readable(base, 7) for base in bases(config)),
               "divisor": readable(config.divisor, 5), "score_cap": readable(config.score_cap, 5),
               "logit_cap": readable(config.logit_cap, 5), "share": readable(config.residual_scale, 4),
-              "base": readable(config.rotary_base, 5), "scale": readable(config.embedding_scale, 4),
+              "base": readable(config.rotary_base, 5), "scale": _scale(config),
+              "logit_scale": readable(config.logit_scale, 4),
               "first": "" if tokenizer.first is None else tokenizer.visible(tokenizer.first)}
     keys = [key for fact, holds in facts(config, tokenizer).items() if holds
             for key in (f"differs_{fact}", f"differs_{view}_{fact}")]
