@@ -53,7 +53,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     if has_part:
         layer = _block(page, run)
     else:
-        st.info(page.label("activations_no_part", model=escaped(run.model_name)))
+        st.info(page.label("activations_no_part", model=escaped(run.title)))
     inputs = to_numpy(run.trace.blocks[layer].mlp_pre) if has_part else None
     _picture(message(page, run, layer, inputs), key=f"{PREFIX}activations_instrument", on_settings=_settled)
     return _reading(page, run, layer, inputs)

@@ -126,7 +126,8 @@ def draw(page: Lesson, run: Run) -> Reading:
         st.info(page.label("block_other"))
         return Reading([], None, [Block.forward], {}, ".stAlert", page.label("block_other"))
     scene = _controls(page, run)
-    st.markdown(page.label(f"block_formula_{scene.model.config.norm_placement}"))
+    config = scene.model.config
+    st.markdown(page.label(f"block_formula_{config.norm_placement}", norm=page.label(f"block_norm_{config.norm}")))
     rows, names = scene.rows(scene.exchange), _names(page, scene)
     changes = [] if scene.exchange == "none" or scene.beside is None else scene.changes(scene.exchange)
     title = _title(page, scene, rows, changes)

@@ -1,5 +1,5 @@
-// header: names [visible form by id]; bytes [hex by id]; parts {id: [left id, right id]}; rules {id: rank}; prompt
-// [ids]; marked {mine, answer}: ids of a guess, or {}; settings {find, token}.
+// header: names [visible form by id]; bytes [hex by id]; origins [name of a text by id]; parts
+// {id: [left id, right id]}; rules {id: rank}; prompt [ids]; marked {mine, answer}: ids of a guess, or {}; settings {find, token}.
 import { button, chip, draw, fill, make, rich, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { focusNext } from "../../core/components/lib/keys.js";
 import { grouped } from "../../core/components/lib/numbers.js";
@@ -109,7 +109,7 @@ class Vocabulary {
     rich(this.title, this.text.token, { token: { chip: this.names[id] }, id });
     const places = this.prompt.flatMap((other, position) => (other === id ? [position] : []));
     const parts = this.parts[id] ?? [];
-    rich(this.facts, rank ? this.text.rule : this.bytes[id] ? this.text.byte : this.text.special,
+    rich(this.facts, this.text[this.origins[id]],
       { rank: rank && grouped(rank), id, left: { chip: this.names[parts[0]] ?? "" },
         right: { chip: this.names[parts[1]] ?? "" } });
     this.facts.append(" ", places.length

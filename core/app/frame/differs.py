@@ -18,7 +18,7 @@ def facts(config: ModelConfig, tokenizer: Tokenizer) -> dict[str, bool]:
         "part_rotary": config.positions == "rotary" and config.rotary_width < config.d_k,
         "slowed_rotary": bool(config.rotary_scaling),
         "grouped": config.n_kv_heads < config.n_heads, "wide": config.d_k * config.n_heads != config.d_model,
-        "qk_norm": config.qk_norm, "window": config.mask == "sliding-window",
+        "unscaled": not config.scale_scores, "qk_norm": config.qk_norm, "window": config.mask == "sliding-window",
         "parallel": config.parallel_residual, "postnorm": not config.reads_normed, "rmsnorm": config.norm == "rmsnorm",
         "gated": config.gated, "untied": not config.tied_embeddings, "unembedding_bias": config.unembedding_bias}
 

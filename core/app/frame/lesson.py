@@ -18,6 +18,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core.app.base import prose
 from core.app.base.markdown import escaped
 from core.app.compute import cache
+from core.app.compute.library import names
 from core.app.frame import check, class_bar, code_and_data, differs, experiments, named_token, pins, strip
 from core.app.frame.guard import fragment, guard
 from core.app.state import model_choice, reader
@@ -38,8 +39,7 @@ def open_lesson(lesson: str) -> Lesson:
 
     lesson: the stem of its page and of its text file.
     """
-    kind = cache.kind(model_choice.shown())
-    words, frame_words = (prose.load(name).of_kind(kind) for name in (lesson, "app"))
+    words, frame_words = (spoken_of(prose.load(name), model_choice.shown()) for name in (lesson, "app"))
     strip.draw(lesson)
     with st.container(key="lesson_top"):
         with st.container(key="lesson_head"):
@@ -47,11 +47,16 @@ def open_lesson(lesson: str) -> Lesson:
         return Lesson(lesson, words, frame_words, st.container())
 
 
+def spoken_of(words: prose.TextFile, model: str) -> prose.TextFile:
+    """A text file as it speaks of that model: whose it is, and of its kind."""
+    return (words.of_kind(prose.PUBLISHED) if names.is_library_name(model) else words).of_kind(cache.kind(model))
+
+
 @dataclass(frozen=True)
 class Lesson:
     """One open lesson.
 
-    `words` is its text file, `frame_words` the frame's own, both as they speak of a model of the loaded one's kind;
+    `words` is its text file, `frame_words` the frame's own, both as they speak of the loaded model;
     `beside`: the place beside its title, on a page that has one.
     """
 
@@ -115,7 +120,7 @@ class Lesson:
             with st.container(key="lesson_explanation"):
                 own, loaded = f"explanation_{view}", cache.shared_model(model_choice.shown(), reader.device())
                 other = differs.sentences(self.words, view, loaded.model.config, loaded.tokenizer)
-                note = ("\n\n" + " ".join([self.frame_words.label("differs", model=escaped(loaded.name)), *other])
+                note = ("\n\n" + " ".join([self.frame_words.label("differs", model=escaped(loaded.title)), *other])
                         if other else "")
                 st.markdown(self.text(own if own in self.words.sections else "explanation") + note)
 

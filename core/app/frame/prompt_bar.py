@@ -94,7 +94,7 @@ def _model(words: prose.TextFile, present: run.Run, shown: str) -> None:
     """The drawer of models. shown: the one that the view shows in place of the chosen one, "" for that."""
     n, n_context = len(present.token_ids), run.room(present.model.config)
     key = "status_shown" if shown else "status_cut" if present.n_cut else "status"
-    said = words.label(key, model=escaped(shown or present.model_name), n=n, n_context=n_context, n_cut=present.n_cut)
+    said = words.label(key, model=escaped(shown or present.title), n=n, n_context=n_context, n_cut=present.n_cut)
     with st.popover(said, key="model_drawer", on_change="rerun") as drawer:
         if not drawer.open:
             return
@@ -119,7 +119,7 @@ def _picker(words: prose.TextFile) -> None:
     """
     choices, wanted = model_choice.choices(), model_choice.wanted()
     key = f"model_picked_{wanted}"
-    st.selectbox(words.label("model"), choices, index=choices.index(wanted), key=key,
+    st.selectbox(words.label("model"), choices, index=choices.index(wanted), key=key, format_func=model_choice.named,
                  on_change=lambda: _want(st.session_state[key]))
 
 
