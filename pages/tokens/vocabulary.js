@@ -35,6 +35,7 @@ class Vocabulary {
 
   receive(header) {
     Object.assign(this, header);
+    this.byteIds = new Map(this.origins.flatMap((of, id) => (of === "byte" ? [[this.bytes[id], id]] : [])));
     const { find, token } = header.settings;
     this.label.textContent = this.text.find;
     this.field.placeholder = this.text.hint;
@@ -68,11 +69,11 @@ class Vocabulary {
 
   search() {
     const ids = this.matches();
-    this.count.textContent = fill(ids.length ? this.text.found : this.text.none,
+    this.count.textContent = fill(ids.length ? this.text.found : this.byteIds.size ? this.text.none : this.text.nothing,
       { n: grouped(ids.length), size: grouped(this.names.length), shown: Math.min(ids.length, MOST_SHOWN) });
     this.list.replaceChildren();
     const bytes = new Set(utf8(this.field.value)
-      .map((byte) => this.bytes.indexOf(hexOf(byte))));
+      .map((byte) => this.byteIds.get(hexOf(byte))).filter((id) => id !== undefined));
     for (const id of ids.length ? ids.slice(0, MOST_SHOWN) : bytes) {
       const entry = button(this.list, "", "", () => {
         Object.assign(this, { token: id, chosen: true });
@@ -138,7 +139,7 @@ class Vocabulary {
 
   character({ text, bytes }) {
     const row = make("div", "character", this.characters);
-    const ids = bytes.map((byte) => this.bytes.indexOf(hexOf(byte)));
+    const ids = bytes.map((byte) => this.byteIds.get(hexOf(byte)));
     chip(row, text === null ? bytes.map((byte) => `‹${hexOf(byte)}›`).join("") : text === " " ? "·"
         : /\p{C}|\s/u.test(text) ? `‹${text.codePointAt(0).toString(16).toUpperCase()}›` : text, "chip large");
     make("span", "code muted", row,
@@ -151,7 +152,7 @@ class Vocabulary {
       make("span", "frame", code, bits.slice(0, frame));
       make("b", "", code, bits.slice(frame));
       make("span", "code muted", item, hexOf(byte));
-      make("span", "id", item, fill(this.text.id, { id: ids[k] }));
+      if (ids[k] !== undefined) make("span", "id", item, fill(this.text.id, { id: ids[k] }));
     });
   }
 }
