@@ -1,5 +1,6 @@
 // header: names [visible form by id]; bytes [hex by id]; origins [name of a text by id]; parts
-// {id: [left id, right id]}; rules {id: rank}; prompt [ids]; marked {mine, answer}: ids of a guess, or {}; settings {find, token}.
+// {id: [left id, right id]}; rules {id: rank}; prompt [ids]; marked {mine, answer}: ids of a guess, or {}; settings
+// {find, token}.
 import { button, chip, draw, fill, make, rich, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { focusNext } from "../../core/components/lib/keys.js";
 import { grouped } from "../../core/components/lib/numbers.js";

@@ -40,7 +40,8 @@ def _draw(page: lesson.Lesson, run: Run, at: int, named: bool) -> None:
     """The step `at`, with what the reader has done in it."""
     done = acts(run)
     step = COMPUTE[STEPS[at - 1]](page, run, done)
-    header = {"text": page.words.labels | _symbols(page, run), "steps": STEPS, "at": at, "named": named, "scale": reader.scale(),
+    header = {"text": page.words.labels | _symbols(page, run),
+              "steps": STEPS, "at": at, "named": named, "scale": reader.scale(),
               "of": f"{run.model_name} {run.token_ids}", "title": page.text("title"), "done": list(done),
               "asks": step.asks, "tells": step.tells, "said": list(step.said), "values": dict(step.values)}
     _tour(key="tour_picture", data=pack(header, dict(step.arrays)),

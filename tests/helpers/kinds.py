@@ -26,10 +26,10 @@ CONTEXT = 300           # longer than what lessons read at once
 
 
 # LaTeX of parts that a kind has not: a tied E as what the last vector meets, another matrix for that, a mean that
-# a norm takes off, turned queries and keys, a gate
+# a norm takes off, turned queries and keys, a gate, none
 TIED, UNTIED = r"h_N\^L ?(\\,)?E\b|E\^\{\\mathsf T\}", r"W_U"
 CENTRED = r"\\alpha.*x_\d? ?- ?\\mu|\\beta_\d"
-TURNED, GATED = r"q'_\{\d|k'_\{\d", r"W_\{gate\}"
+TURNED, GATED, UNGATED = r"q'_\{\d|k'_\{\d", r"W_(\\mathrm)?\{gate\}", r"FFN\}\(z\) = \\operatorname"
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ KINDS = {
     # 2 blocks of 3 heads, d = 24: byte-level BPE, learned positions, LayerNorm, E tied, nothing before a text
     "gpt2-shaped": Kind("gpt2", "gpt2", (UNTIED, TURNED, GATED), dict(n_positions=CONTEXT)),
     # BPE on ▁ with bytes for the rest, a token before every text, rotary, RMSNorm, gated, grouped, E not tied
-    "llama-shaped": Kind("llama", "llama", (TIED, CENTRED)),
+    "llama-shaped": Kind("llama", "llama", (TIED, CENTRED, UNGATED)),
     # queries and keys normed, heads wider than d/h, grouped, byte-level BPE that splits digits
-    "qwen3-shaped": Kind("qwen3", "qwen", (TIED, CENTRED)),
+    "qwen3-shaped": Kind("qwen3", "qwen", (TIED, CENTRED, UNGATED)),
 }
 
 

@@ -56,8 +56,9 @@ def named(name: str) -> str:
     """What a model is called among the choices: one of the library with the place that it is from where another has the
     same name.
     """
-    alike = [other for other in choices() if names.short(other) == names.short(name)]
-    return names.short(name) if len(alike) < 2 else prose.load("library").label(names.place(name), name=names.short(name))
+    short = names.short(name)
+    is_alone = sum(names.short(other) == short for other in choices()) < 2
+    return short if is_alone else prose.load("library").label(names.place(name), name=short)
 
 
 def own() -> list[str]:
