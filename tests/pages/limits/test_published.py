@@ -1,4 +1,4 @@
-"""Limits with a model that others have published: what it has read is not known, and nothing on the page says that it is.
+"""Limits with a model that others have published: what it has read is not known, and no page says that it is.
 """
 import re
 from collections.abc import Iterator

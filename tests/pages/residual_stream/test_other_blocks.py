@@ -1,4 +1,5 @@
-"""One block of models whose parts differ from the bundled ones': the norm by its name, the feed-forward part as it is."""
+"""One block of models whose parts are not those of the bundled ones: the norm by its name, the feed-forward as it is.
+"""
 from collections.abc import Iterator
 
 import pytest

@@ -1,5 +1,5 @@
-"""Vocabulary and Ways to cut with the tokenizers of others: each is called by its method, a rule is about the pieces that
-it joins, and nothing is called a byte that is none.
+"""Vocabulary and Ways to cut with the tokenizers of others: each is called by its method, a rule is about the pieces
+that it joins, and nothing is called a byte that is none.
 """
 from pathlib import Path
 
