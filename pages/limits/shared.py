@@ -7,6 +7,7 @@ import streamlit as st
 from core.analysis.boolean_functions import FAMILIES
 from core.app.base.markdown import escaped
 from core.app.compute import cache
+from core.app.compute.library import names
 from core.app.frame import Lesson, charts, samples, selection_controls, views
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting, Settings, view_setting
@@ -83,8 +84,10 @@ def captioned_choice(page: Lesson, name: str) -> None:
 
 def met_teaching(name: str) -> str:
     """How much of the teaching text and its canaries a model has read, by its recipe: "whole", "part" or "none"; for a
-    model without a recipe "random" or "unknown".
+    model without a recipe "random", "published" (by others) or "unknown".
     """
+    if names.is_library_name(name):
+        return "published"
     base, step = cache.name_and_step(name)
     if base not in RECIPES:
         return "random" if base == cache.RANDOM_MODEL else "unknown"
@@ -105,4 +108,4 @@ def _texts(task: Task) -> Iterator[LanguageModelling]:
 def origin(page: Lesson, name: str) -> str:
     """A sentence on how much of the teaching text the model has read; empty if it has read all of it."""
     met = met_teaching(name)
-    return "" if met == "whole" else page.label(f"met_{met}", name=escaped(name))
+    return "" if met == "whole" else page.label(f"met_{met}", name=escaped(names.short(name)))

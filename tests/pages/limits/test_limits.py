@@ -163,7 +163,8 @@ def test_a_subject_of_the_readers_own():
 def test_pairs_and_what_models_have_read():
     assert mann_whitney(np.array([3, 2]), np.array([1, 2, 3])) == 1 + 1 + 0.5 + 1 + 0.5
     assert [met_teaching(name) for name in ("stories", "stories-small", "stories-small@0", "induction", "random",
-                                            "mine-1a2b3c")] == ["whole", "part", "none", "none", "random", "unknown"]
+                                            "mine-1a2b3c", "folder:mine", "hub:gpt2")] == [
+        "whole", "part", "none", "none", "random", "unknown", "published", "published"]
     at = open_at(model="positions-none")
     assert fine(at) and "only a part" in given(at, "limits_facts")["note"]
     assert fine(turn(at, view="memory")) and any("only a part" in m.value for m in at.markdown)
