@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from core.huggingface.families import TITLES
-
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = ROOT / "assets" / "text"
 DOCUMENTS = [ROOT / "README.md", *sorted((TEXT / "docs").glob("*.md"))]
@@ -76,10 +74,8 @@ def test_readme_lists_every_lesson_in_the_order_of_the_navigation():
     assert re.findall(r"^\| ([A-Z][^|]+) \|", table, re.MULTILINE) == titles
 
 
-def test_the_document_on_models_has_every_bundled_one_and_every_family():
+def test_the_document_on_models_has_every_bundled_one():
     document = written(TEXT / "docs" / "models.md")
     bundled = {folder.name for folder in (ROOT / "assets" / "models").iterdir()}
     rows = re.findall(r"^\| `([\w-]+)…?` \|", document, re.MULTILINE)
     assert {name for name in bundled if not (name in rows or f"{name.partition('-')[0]}-" in rows)} == set()
-    families = re.findall(r"^\| (?:de|en)coder[^|]* \| (.+) \|$", document, re.MULTILINE)
-    assert ", ".join(families).split(", ") == list(TITLES.values())

@@ -3,7 +3,8 @@ load` and `--only sessions`.
 """
 from __future__ import annotations
 
-from tests.benchmarks import load
+from core.app.base import catalogue
+from tests.benchmarks import large, load
 from tests.benchmarks.load import MIX, Answer
 from tests.benchmarks.reader import Reader, key_of, query_of
 from tests.browser.serving import serve
@@ -43,3 +44,13 @@ def test_the_figures_of_a_class():
     assert (figures["answers that failed"].value == 2 and figures["answers that failed"].note == "2 × gone"
             and figures["sent to a reader for an answer"].value == 2)
     assert sum(MIX.values()) == 100
+
+
+def test_a_large_model_is_measured_in_every_view_once():
+    measured = list(large.views())
+    assert len({(lesson, tuple(settings.items())) for lesson, _, settings in measured}) == len(measured)
+    opened = {(lesson, name, option) for lesson, _, settings in measured for name, option in settings.items()}
+    for entry in catalogue.existing():
+        assert entry.id in {lesson for lesson, _, _ in measured}
+        assert all((entry.id, *pair) in opened for view in entry.views for pair in entry.opening(view).items())
+    assert {lesson for lesson, _, _ in large.views(["limits", "heads"])} == {"limits", "heads"}

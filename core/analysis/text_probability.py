@@ -69,14 +69,27 @@ def _log_probs(model: Transformer, vectors: torch.Tensor, token_ids: Sequence[in
 def next_log_probs(model: Transformer, rows: Sequence[Sequence[int]]) -> np.ndarray:
     """(M, |V|) float64: ln p in nats of every token of the vocabulary as the next token after each row.
 
-    Raises ValueError as `token_log_probs` does.
+    A prefix that all rows of a batch share is computed once, so rows in alphabetical order cost least. Raises
+    ValueError as `token_log_probs` does.
     """
     log_probs = [np.zeros((0, model.config.vocab_size))]
     for batch in _batches(rows):
-        ends = [len(row) - 1 for row in batch]
-        last = model.final_vectors(_padded(model, batch))[torch.arange(len(batch)), ends]
-        log_probs.append(model.logits_of(last).cpu().double().log_softmax(-1).numpy())
+        log_probs.append(model.logits_of(_last_vectors(model, batch)).cpu().double().log_softmax(-1).numpy())
     return np.concatenate(log_probs)
+
+
+def _last_vectors(model: Transformer, rows: Sequence[Sequence[int]]) -> torch.Tensor:
+    """(B, d) the final vector of each row's last token; a prefix of all rows, but for that token, is computed once."""
+    rows = [tuple(row) for row in rows]
+    ends = [len(row) - 1 for row in rows]
+    n_common = min(len(os.path.commonprefix(rows)), *ends) if len(rows) > 1 else 0
+    cache = None
+    if n_common:
+        common = KVCache()
+        model.final_vectors(torch.tensor([rows[0][:n_common]], device=model.device), common)
+        cache = common.repeated(len(rows))
+    vectors = model.final_vectors(_padded(model, [row[n_common:] for row in rows]), cache)
+    return vectors[torch.arange(len(rows)), torch.tensor(ends) - n_common]
 
 
 @torch.inference_mode()

@@ -5,18 +5,19 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
+from core.analysis.text_probability import next_log_probs
 from core.evaluation.teaching_tasks import is_right, word_ends
 from core.model.block import KVCache
 from core.model.generation import log_probs_of, next_logits, reorder
 from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
-from core.training.corpus import of_one_length
 from core.training.teaching_text import Exercise
 
 LONGEST = 14        # tokens of an answer
-BATCH = 64
+BATCH = 48          # questions that are answered side by side
 
 
 @dataclass(frozen=True)
@@ -51,26 +52,30 @@ def claims(model: Transformer, tokenizer: Tokenizer, exercises: Sequence[Exercis
     tokens. Takes about 12 ms an exercise.
     """
     ends, most = _ends(tokenizer), max(1, model.config.n_context - LONGEST)
-    rows = ((tokenizer.prompt(exercise.prompt, most).token_ids, i) for i, exercise in enumerate(exercises))
-    for batch in of_one_length(rows, lambda length: BATCH, emptied=True):
-        for (_, i), (new, log_probs) in zip(batch, _written(model, ends, [row for row, _ in batch])):
+    rows = [tokenizer.prompt(exercise.prompt, most).token_ids for exercise in exercises]
+    order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
+    for places in np.array_split(order, math.ceil(len(rows) / BATCH)) if rows else ():
+        for i, (new, log_probs) in zip(places.tolist(), _written(model, ends, [rows[i] for i in places])):
             yield i, Claim(exercises[i], new, tokenizer.decode(new), log_probs)
 
 
-def leading(model: Transformer, tokenizer: Tokenizer, exercise: Exercise, n: int = 4) -> list[Claim]:
-    """Return n whole answers, the most probable first: each begins with another of the n most probable first tokens and
-    continues greedily. No two share their first token; the empty answer is among them where the model would end the
-    line at once. `greedy` picks the one that the model writes.
+def leading(model: Transformer, tokenizer: Tokenizer, exercises: Sequence[Exercise], n: int = 4) -> list[list[Claim]]:
+    """Return for each exercise n whole answers, the most probable first: each begins with another of the n most
+    probable first tokens and continues greedily. No two share their first token; the empty answer is among them where
+    the model would end the line at once. `greedy` picks the one that the model writes.
     """
-    row = tokenizer.prompt(exercise.prompt, max(1, model.config.n_context - LONGEST - 1)).token_ids
-    ends, scores = _ends(tokenizer), log_probs_of(next_logits(model, [row], KVCache()))[0]
-    empty = [Claim(exercise, (), "", (float(scores[ends[0]].logsumexp(-1)),))]
-    claims = empty if ends[0][scores.argmax()] else []
-    best = scores.masked_fill(ends[0], -math.inf).topk(n - len(claims))
-    written = _written(model, ends, [(*row, token_id) for token_id in best.indices.tolist()], begun=True)
-    claims += [Claim(exercise, (first, *new), tokenizer.decode((first, *new)), (value, *log_probs))
-               for first, value, (new, log_probs) in zip(best.indices.tolist(), best.values.tolist(), written)]
-    return sorted(claims, key=lambda claim: -claim.p)
+    most, ends = max(1, model.config.n_context - LONGEST - 1), _ends(tokenizer)
+    rows = [tokenizer.prompt(exercise.prompt, most).token_ids for exercise in exercises]
+    claims, begun = [], []      # begun: (the exercise's place, a first token, its ln p)
+    for i, scores in enumerate(torch.from_numpy(next_log_probs(model, rows))):
+        empty = Claim(exercises[i], (), "", (float(scores[ends[0]].logsumexp(-1)),))
+        claims.append([empty] if ends[0][scores.argmax()] else [])
+        best = scores.masked_fill(ends[0], -math.inf).topk(n - len(claims[i]))
+        begun += zip([i] * n, best.indices.tolist(), best.values.tolist())
+    written = _written(model, ends, [(*rows[i], first) for i, first, _ in begun], begun=True)
+    for (i, first, value), (new, log_probs) in zip(begun, written):
+        claims[i].append(Claim(exercises[i], (first, *new), tokenizer.decode((first, *new)), (value, *log_probs)))
+    return [sorted(each, key=lambda claim: -claim.p) for each in claims]
 
 
 def greedy(answers: Sequence[Claim]) -> Claim:
@@ -87,24 +92,27 @@ def _ends(tokenizer: Tokenizer) -> tuple[torch.Tensor, torch.Tensor]:
 
 def _written(model: Transformer, ends: tuple[torch.Tensor, torch.Tensor], rows: Sequence[tuple[int, ...]],
              begun: bool = False) -> list[tuple[tuple[int, ...], tuple[float, ...]]]:
-    """Continue each row, all of one length, greedily to the end of its line. Return the new tokens of each row, and
-    their ln p followed by that of the end of the last word (of an empty answer: of the line). begun: the rows already
-    end with an answer's first token.
+    """Continue each row greedily to the end of its line. Return the new tokens of each row, and their ln p followed by
+    that of the end of the last word (of an empty answer: of the line). begun: the rows already end with an answer's
+    first token.
+
+    All rows advance by one token a step: while the longer ones are still read, the shorter ones are answered.
     """
     of_line, of_word = ends
     texts, log_probs, cache = dict(enumerate(rows)), [[] for _ in rows], KVCache()
-    written = {}
-    for step in range(LONGEST + 1):
-        scores, kept = log_probs_of(next_logits(model, list(texts.values()), cache)), []
+    written, n_read = {}, min(map(len, rows), default=0)
+    while texts:
+        scores, kept = log_probs_of(next_logits(model, [text[:n_read] for text in texts.values()], cache)), []
         for place, (i, best) in enumerate(zip(list(texts), scores.argmax(-1).tolist())):
-            if of_line[best] or step == LONGEST:
+            step = n_read - len(rows[i])            # of the answer; below 0 in a row that is still read
+            if step >= 0 and (of_line[best] or step == LONGEST):
                 log_probs[i].append(float(scores[place][of_word if step or begun else of_line].logsumexp(-1)))
                 written[i] = texts.pop(i)[len(rows[i]):]
-            else:
+                continue
+            if step >= 0:
                 log_probs[i].append(float(scores[place, best]))
                 texts[i] += (best,)
-                kept.append(place)
-        if not texts:
-            break
+            kept.append(place)
         reorder(cache, kept)
+        n_read += 1
     return [(written[i], tuple(log_probs[i])) for i in range(len(rows))]

@@ -42,8 +42,8 @@ from core.model.config import ModelConfig
 from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
 
-__all__ = ["PretrainedError", "Preview", "Stopped", "from_pretrained", "is_here", "is_hub_name", "preview",
-           "save_pretrained"]
+__all__ = ["PretrainedError", "Preview", "Stopped", "from_pretrained", "is_here", "is_hub_name", "is_offline",
+           "preview", "save_pretrained"]
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,11 @@ def is_hub_name(name: str | Path) -> bool:
 def is_here(name: str | Path) -> bool:
     """Whether a model can be loaded without a download; does not use the network."""
     return hub.cached(name) is not None if is_hub_name(name) else Path(name).expanduser().is_dir()
+
+
+def is_offline() -> bool:
+    """Whether this program is told to stay offline, by HF_HUB_OFFLINE."""
+    return hub.is_offline()
 
 
 def preview(name: str | Path) -> Preview:

@@ -55,6 +55,6 @@ def plan_of(values: dict, names: Collection[str]) -> Plan:
         return plan
     except PretrainedError:
         raise
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ArithmeticError, ValueError, TypeError, AttributeError) as error:
         raise PretrainedError("config", f"config.json describes no model that can be built: {error} Fetch the original "
                                         f"file again.") from error

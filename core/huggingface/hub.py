@@ -32,6 +32,12 @@ def _client():
     return huggingface_hub
 
 
+def is_offline() -> bool:
+    """Whether HF_HUB_OFFLINE, or its older name, keeps this program from the network."""
+    asked = {"HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"} & set(os.environ)
+    return bool(asked) and _client().constants.HF_HUB_OFFLINE
+
+
 def cached(name: str) -> Path | None:
     """The folder of a model that is downloaded completely, else None; does not use the network."""
     hub = _client()

@@ -84,6 +84,7 @@ IN_FAMILY: dict[str, dict[str, str]] = {
     "cohere2": dict.fromkeys(("layer_switch", "order_of_interleaved_layers", "use_embedding_sharing",
                               "use_parallel_embedding"), "layer_types or sliding_window_pattern are what counts"),
     "mixtral": {"router_jitter_noise": "belongs to training"},
+    "qwen3_moe": {"max_window_layers": "its window is in all blocks or in none"},
     "gpt_oss": {"experts_per_token": "num_experts_per_tok is what counts",
                 "initial_context_length": "its rope_scaling says it"},
     "codegen": {"n_ctx": "says what n_positions says, and is not read"},

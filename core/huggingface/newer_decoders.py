@@ -59,7 +59,7 @@ def _divided_by(number: float, d_k: int) -> dict:
 def _turned_in(turns: Sequence, settings: dict) -> dict:
     """Rotary positions in those blocks alone of which `turns` has a true entry."""
     if not any(turns):
-        return dict(positions="none")
+        return dict(positions="none", rotary_scaling=(), rotary_factors=(), rotary_gain=1.0)
     base = settings["rotary_base"]
     return settings if all(turns) else settings | dict(block_rotary_bases=tuple(base if turned else 0.0
                                                                                 for turned in turns))
@@ -113,7 +113,7 @@ def _two_bases(f: Fields, d_k: int, kinds: Sequence[str]) -> dict:
     base = float(local.get("rope_theta") or f.number("rope_local_base_freq", 10_000.0))
     of_full = rotary(Fields({"rope_parameters": {"rope_theta": f.number("rope_theta", 1e6)} | other}), d_k)
     if FULL not in kinds:
-        return dict(positions="rotary", rotary_base=base)
+        return dict(positions="rotary", rotary_base=base, rotary_scaling=())
     if SLIDING not in kinds:
         return of_full
     if base == of_full["rotary_base"]:
@@ -238,6 +238,8 @@ def _cohere_like(f: Fields, differences: dict) -> Plan:
         norm_epsilon=f.number("layer_norm_eps", 1e-5), activation=f.activation("hidden_act", "silu", gated=True),
         attention_bias=f.get("attention_bias", False), mlp_bias=False, parallel_residual=True, shared_norm=True,
         logit_scale=f.number("logit_scale", 0.0625), **differences)
+    if config.d_rotary:
+        raise unsupported(f"rotary positions in {config.d_rotary} of {config.d_k} dimensions")
 
     def block(ours: str, theirs: str) -> list[Entry]:
         maps = entries.attention(config, ours, theirs, LLAMA_BLOCK)

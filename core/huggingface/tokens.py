@@ -118,6 +118,15 @@ class PretrainedTokenizer(Tokenizer):
         return tuple((self._spelled(left), self._spelled(right))
                      for left, right in json.loads(self._bpe.to_str())["model"].get("merges", []))
 
+    def is_byte(self, token_id: int) -> bool:
+        piece = self._pieces[self._checked(token_id)]
+        if self.method != "byte-level BPE":
+            return self._byte_fallback and piece is not None and bool(BYTE_TOKEN.fullmatch(piece))
+        return token_id not in self._added and super().is_byte(token_id)
+
+    def is_used(self, token_id: int) -> bool:
+        return self._pieces[self._checked(token_id)] is not None
+
     def words(self, text: str) -> list[bytes]:
         """The pieces into which `text` is split before tokenization, as bytes; no token spans two of them."""
         text = encodable(text)
@@ -145,6 +154,7 @@ class NumberedTokens(Tokenizer):
     """
 
     method = "numbers"
+    rules: tuple[tuple[int, int, int], ...] = ()
 
     def __init__(self, vocab_size: int, end_of_text: int | None = None) -> None:
         self.vocab_size, self.end_of_text, self.mask_token = vocab_size, end_of_text, None
@@ -171,6 +181,9 @@ class NumberedTokens(Tokenizer):
 
     def token_bytes(self, token_id: int) -> bytes:
         return str(self._checked(token_id)).encode()
+
+    def is_byte(self, token_id: int) -> bool:
+        return False
 
     def visible(self, token_id: int) -> str:
         return f"#{self._checked(token_id)}"

@@ -46,7 +46,8 @@ def next_symbols(model: Transformer, tokenizer: Tokenizer, text: str) -> np.ndar
     ValueError for a text that does not fit the model's context.
     """
     states = [_hypotheses(tokenizer, text[:i]) for i in range(len(text))]
-    contexts = sorted({ids for state in states for ids, _, _ in state}, key=len)
+    # in alphabetical order, since neighbours then share what they begin with
+    contexts = sorted({ids for state in states for ids, _, _ in state})
     scores = dict(zip(contexts, next_log_probs(model, contexts)))
     extensions = _extensions(tokenizer)
     probabilities = np.zeros((len(text), len(SYMBOLS)))

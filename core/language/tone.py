@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -43,19 +43,32 @@ def angry_words(text: str) -> tuple[str, ...]:
 
 
 @torch.no_grad()
-def continuations(model: Transformer, tokenizer: Tokenizer, n_each: int, n_tokens: int,
-                  seed: int) -> Iterator[list[Continuation]]:
-    """Yield n_each continuations of n_tokens for each beginning, drawn at temperature 1, tone by tone."""
-    generator = torch.Generator().manual_seed(seed)
-    for tone in TONES:
-        for beginning in sets()[tone]:
-            texts, cache = [(tokenizer.first, *tokenizer.encode(beginning))] * n_each, KVCache()
-            start = len(texts[0])
-            for _ in range(n_tokens):
-                drawn = torch.multinomial(log_probs_of(next_logits(model, texts, cache)).exp(), 1, generator=generator)
-                texts = [(*text, token) for text, token in zip(texts, drawn[:, 0].tolist())]
-            yield [Continuation(tone, beginning, text, angry_words(text)) for text in
-                   (_until_end(tokenizer, ids[start:]) for ids in texts)]
+def continuations(model: Transformer, tokenizer: Tokenizer, tone: str, places: Sequence[int], n_each: int,
+                  n_tokens: int, seed: int) -> list[Continuation]:
+    """n_each continuations of n_tokens for each beginning of a tone at these places, drawn at temperature 1: the same
+    ones whichever other places there are.
+
+    All are written side by side: while the longer beginnings are still read, the shorter ones are continued.
+    """
+    generators = {place: torch.Generator().manual_seed(1_000_000 * place + seed) for place in places}
+    begun = {place: (tokenizer.first, *tokenizer.encode(sets()[tone][place])) for place in places}
+    texts, cache = {place: [ids] * n_each for place, ids in begun.items()}, KVCache()
+    n_read = min(map(len, begun.values()))
+    while n_read < max(map(len, begun.values())) + n_tokens:
+        scores = log_probs_of(next_logits(model, [text[:n_read] for each in texts.values() for text in each], cache))
+        for rows, (place, each) in zip(scores.split(n_each), texts.items()):
+            if len(each[0]) == n_read:
+                texts[place] = [(*text, token) for text, token in zip(each, _drawn(rows, generators[place]))]
+        n_read += 1
+    return [Continuation(tone, sets()[tone][place], text, angry_words(text)) for place, each in texts.items()
+            for text in (_until_end(tokenizer, ids[len(begun[place]):][:n_tokens]) for ids in each)]
+
+
+def _drawn(log_probs: torch.Tensor, generator: torch.Generator) -> list[int]:
+    """A token for each row of log_probs (n, |V|): the one in whose interval of [0, 1) the row's ξ falls."""
+    ends = log_probs.exp().cumsum(-1)
+    xi = torch.rand(len(ends), 1, generator=generator, dtype=torch.float64)
+    return torch.searchsorted(ends, xi * ends[:, -1:], right=True).clamp(max=ends.shape[-1] - 1)[:, 0].tolist()
 
 
 def _until_end(tokenizer: Tokenizer, ids: tuple[int, ...]) -> str:

@@ -215,6 +215,23 @@ class Tokenizer:
                      for left, right in json.loads(self._bpe.to_str())["model"]["merges"])
 
     @functools.cached_property
+    def rules(self) -> tuple[tuple[int, int, int], ...]:
+        """The same by ids: (left, right, the token that they make). Two tokens may stand for the same bytes, and a rule
+        is about one of them.
+        """
+        id_of = self._bpe.token_to_id
+        return tuple((id_of(left), id_of(right), id_of(left + right))
+                     for left, right in json.loads(self._bpe.to_str())["model"].get("merges", []))
+
+    def is_byte(self, token_id: int) -> bool:
+        """Whether the token is one of those that stand for single bytes, so that no text is unknown."""
+        return len(self.token_bytes(token_id)) == 1
+
+    def is_used(self, token_id: int) -> bool:
+        """Whether there is such a token: a published model may have more ids than its tokenizer."""
+        return True
+
+    @functools.cached_property
     def ranks(self) -> dict[tuple[bytes, bytes], int]:
         """The number of the rule, from 1, that joins two pieces."""
         return ranks_of(self.merges)

@@ -14,6 +14,8 @@ from core.model.transformer import Transformer
 from core.training.corpus import IGNORE, Batch
 from core.training.muon import Muon
 
+PADDED = 0.25           # of a batch's shortest row, by which its longest is longer at most
+
 
 def next_token_loss(logits: Tensor, targets: Tensor) -> Tensor:
     """Mean −log p(target) in nats over all positions that count, from logits (..., N, |V|) and targets (..., N)."""
@@ -87,10 +89,24 @@ def held_out_logits(model: Transformer, documents: Sequence[np.ndarray],
     """
     end_of_text, n_context = model.config.end_of_text, model.config.n_context
     rows = [row for document in documents for row in windows(document, n_context, end_of_text)]
-    rows.sort(key=lambda row: len(row[0]))      # rows of similar length together: little padding
-    for start in range(0, len(rows), batch_size):
-        batch = to_tensors(filled_up(rows[start:start + batch_size], end_of_text), model.device)
+    for similar in _of_similar_length(rows, batch_size):
+        batch = to_tensors(filled_up(similar, end_of_text), model.device)
         yield model.logits(batch.inputs), batch.targets
+
+
+def _of_similar_length(rows: list[tuple[np.ndarray, np.ndarray]],
+                       batch_size: int) -> Iterator[list[tuple[np.ndarray, np.ndarray]]]:
+    """The rows (inputs, targets), the shortest first, in batches that little padding fills up: at most batch_size, the
+    longest by at most PADDED longer than the shortest.
+    """
+    batch = []
+    for row in sorted(rows, key=lambda row: len(row[0])):
+        if batch and (len(batch) == batch_size or len(row[0]) > (1 + PADDED) * len(batch[0][0])):
+            yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch
 
 
 def held_out_loss(model: Transformer, documents: Sequence[np.ndarray], n_bytes: int,

@@ -53,7 +53,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     block = run.trace.blocks[layer]
     if block.mlp_pre is None:
         why = "activations_no_part" if block.expert_weights is None else "activations_of_experts"
-        st.info(page.label(why, model=escaped(run.model_name), block=layer))
+        st.info(page.label(why, model=escaped(run.title), block=layer))
     inputs = None if block.mlp_pre is None else to_numpy(block.mlp_pre)
     _picture(message(page, run, layer, inputs), key=f"{PREFIX}activations_instrument", on_settings=_settled)
     return _reading(page, run, layer, inputs)

@@ -21,7 +21,8 @@ class Blank {
 
   receive(header) {
     Object.assign(this, header);
-    this.hint.textContent = (this.classes ? this.classes.hint : this.text.click) + (this.n_cut ? ` ${fill(this.text.cut, { n: this.n_cut })}` : "");
+    const cut = this.n_cut ? ` ${fill(this.text.cut, { n: this.n_cut })}` : "";
+    this.hint.textContent = (this.classes ? this.classes.hint : this.text.click) + cut;
     this.sentence();
     this.classify();
     this.picture.replaceChildren();

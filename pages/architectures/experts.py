@@ -129,7 +129,7 @@ def draw(page: Lesson, run: Run) -> Reading:
             _toy_controls(page)
     found = routing_of(run)
     if found is None:
-        why = page.label(NO_BLOCK[config.n_experts > 0], model=escaped(run.model_name), block=selection(run).layer)
+        why = page.label(NO_BLOCK[config.n_experts > 0], model=escaped(run.title), block=selection(run).layer)
         st.info(why)
         return Reading([], _question(page), [route, Mixture.forward], {}, ".stAlert", why)
     position = selection(run).position

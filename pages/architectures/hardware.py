@@ -55,7 +55,7 @@ def _model_list(page: Lesson, run: Run, picture: str) -> None:
 
 
 def _name(page: Lesson, run: Run, option: str) -> str:
-    return page.label("machine_own", name=run.model_name) if option == OWN else page.label(f"preset_{option}")
+    return page.label("machine_own", name=run.title) if option == OWN else page.label(f"preset_{option}")
 
 
 def _config(run: Run, picture: str) -> ModelConfig:

@@ -209,7 +209,7 @@ def _relabel(page: Lesson, run: Run) -> tuple[list[Panel], Reading]:
     logits, deepest = readable(pair.difference), _scale(pair.before)
     mantissa, power = symmetries.scientific_factorial(d)
     title = page.label("roles_relabel_same" if pair.difference < UNSEEN else "roles_relabel_other", d=d,
-                       logits=logits, back=readable(peak(difference)), model=escaped(run.model_name))
+                       logits=logits, back=readable(peak(difference)), model=escaped(run.title))
     moved = int((pair.order != torch.arange(d)).sum())
     panels = [Panel("stream", page.label("roles_said_stream", d=d), "residual", pair.before, reach=deepest),
               Panel("stream_relabelled", page.label("roles_said_dimensions", moved=moved), "residual", pair.after,

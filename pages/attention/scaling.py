@@ -125,7 +125,7 @@ def _model_says(page: Lesson, run: Run, heads: tuple[HeadScaling, ...]) -> str:
     """The picked head's numbers in one sentence."""
     chosen = selection(run)
     if not heads:
-        return page.label("scaling_additive", model=escaped(run.model_name))
+        return page.label("scaling_additive", model=escaped(run.title))
     if len(run.token_ids) < 2:
         return page.label("scaling_short")
     measures = {name: readable(getattr(heads[chosen.layer], measure)[chosen.head])
@@ -188,7 +188,7 @@ def _head_line(page: Lesson, run: Run, heads: tuple[HeadScaling, ...]) -> tuple[
     chosen, d_k = selection(run), run.model.config.d_k
     var = heads[chosen.layer].variance[chosen.head]
     return (page.label("scaling_numbers_head", head=head_name(chosen.layer, chosen.head),
-                       model=escaped(run.model_name)),
+                       model=escaped(run.title)),
             rf"\frac{{\mathrm{{Var}}(q \cdot k)}}{{d_k}} = \frac{{{latex_operand(var)}}}{{{d_k}}} = "
             rf"{latex_number(var / d_k)}")
 

@@ -253,7 +253,7 @@ def _note(page: Lesson, run: Run, change: Intervention) -> str:
     sees_ahead = run.model.config.mask != "bidirectional" and change.mask == "bidirectional"
     key = (f"note_random_{score_of(run)}" if is_random(run) else "note_bidirectional" if sees_ahead
            else "note_untrained" if change != Intervention() else "note_nothing")
-    return page.label(key, model=escaped(run.model_name), seed=read("seed"))
+    return page.label(key, model=escaped(run.title), seed=read("seed"))
 
 
 # ---- in numbers ------------------------------------------------------------------------------------------------------

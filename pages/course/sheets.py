@@ -48,9 +48,9 @@ def sheet(page: Lesson, run: Run, kind: str, seed: int) -> Sheet:
     values, blocks = MAKERS[kind](page, run, seed)
     is_own = kind == "positions" or kind == "counting" and (seed or run.model.config.n_experts)
     footer = ("footer_rounded" if kind in ("sampling", "chain") else "footer_own" if is_own else "footer_exact")
-    return Sheet(page.label(f"{kind}_title"), page.label("note", seed=seed, model=run.model_name),
+    return Sheet(page.label(f"{kind}_title"), page.label("note", seed=seed, model=run.title),
                  page.label(f"{kind}_intro", **values), blocks, page.label("name"),
-                 page.label(footer, model=run.model_name))
+                 page.label(footer, model=run.title))
 
 
 def _block(page: Lesson, name: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], answer: str = "",

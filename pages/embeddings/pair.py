@@ -53,10 +53,14 @@ def distribution(run: Run, at: int) -> Tensor:
 def line(page: Lesson, run: Run, at: int) -> tuple[str, str]:
     """The caption and the formula of the most probable next token's entry of π."""
     u, pi = run.trace.logits[at].to("cpu", torch.float64), distribution(run, at)
-    j = int(pi.argmax())
-    return (page.label("pair_numbers", token=code(run.tokenizer.visible(j)), j=grouped(j)),
-            rf"e(c_t) \cdot e(\tau_{{{j}}}) = {latex_number(float(u[j]))}, \qquad \pi_{{t,{j}}} = "
-            rf"\frac{{e^{{{latex_number(float(u[j]))}}}}}{{\sum_k e^{{e(c_t) \cdot e(\tau_k)}}}} = "
+    j, config = int(pi.argmax()), run.model.config
+    product, others = (rf"e(c_t) \cdot e(\tau_{{{k}}})" + (f" + b_{{{k}}}" if config.unembedding_bias else "")
+                       for k in (j, "k"))
+    return (page.label("pair_numbers", token=code(run.tokenizer.visible(j)), j=grouped(j),
+                       E="E" if config.tied_embeddings else "W_U",
+                       added=page.label("pair_numbers_added") if config.unembedding_bias else ""),
+            rf"{product} = {latex_number(float(u[j]))}, \qquad \pi_{{t,{j}}} = "
+            rf"\frac{{e^{{{latex_number(float(u[j]))}}}}}{{\sum_k e^{{{others}}}}} = "
             rf"e^{{{latex_number(float(u[j]))} - {latex_number(float(u.logsumexp(0)))}}} = "
             rf"{latex_number(float(pi[j]))}")
 

@@ -59,7 +59,9 @@ def one_head(page: Lesson, run: Run, pair: Pair) -> None:
     patterns, block = patterns_of(run), run.trace.blocks[pair.layer]
     signed = values == "scores"
     numbers = block.scores[pair.head].float().cpu().numpy() if signed else patterns.values[pair.layer, pair.head]
-    title = page.label("title_scores", head=pair.name) if signed else title_of(page, patterns.measures, pair)
+    title = title_of(page, patterns.measures, pair)
+    if signed:
+        title = page.label("title_scores" if run.model.config.scale_scores else "title_scores_plain", head=pair.name)
     _view(page, numbers, patterns.allowed, run.tokens, "view", title, pair.name, shows=shows, signed=signed,
           picked=(pair.query, pair.key), on_pick=_pick,
           guess=_guessed(guess_of(page, "head", run, (pair.name, pair.query)), pair.query))

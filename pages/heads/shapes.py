@@ -45,7 +45,7 @@ def lines(page: Lesson, run: Run) -> list[tuple[str, str]]:
     return [(page.label("numbers_shapes"),
              rf"(\mathrm{{head}}_1 \oplus \dots \oplus \mathrm{{head}}_{{{h}}})\, W^O: \quad [{n} \times "
              rf"{h * d_v}]\,[{h * d_v} \times {d}] = [{n} \times {d}]"),
-            (page.label("numbers_weights", h=h),
+            (page.label("numbers_weights" if shapes.h_kv == h else "numbers_weights_grouped", h=h, h_kv=shapes.h_kv),
              rf"{d} \cdot ({h} \cdot {d_k} + {shapes.h_kv} \cdot ({d_k} + {d_v}) + {h} \cdot {d_v}) = "
              rf"{shapes.parameters}")]
 

@@ -55,7 +55,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     counted = next_token_table.load()
     rows = table_rows(counted)
     own, gpt3 = (math.log10(counting.n_parameters(config)) for config in (run.model.config, PRESETS["gpt3"].config))
-    marks = [(page.label("table_mark_own", model=run.model_name), own), (page.label("table_mark_gpt3"), gpt3),
+    marks = [(page.label("table_mark_own", model=run.title), own), (page.label("table_mark_gpt3"), gpt3),
              (page.label("table_mark_atoms"), ATOMS)]
     title = page.label("table_twin", t=grouped(t), size=grouped(2 ** bits), digits=grouped(digits(t, bits)))
     header = page.header("table", twin=title) | {
@@ -90,7 +90,7 @@ def _lines(page: Lesson, run: Run, t: int, bits: int) -> list[tuple[str, str]]:
             (page.label("numbers_table_slide"),
              r"|T| \cdot t = 2^{16} \cdot 2^{11} = 2^{27}, \qquad "
              r"|T|^{t+1} = \left(2^{16}\right)^{2^{11}+1} = 2^{16 \cdot 2049} = 2^{32784}"),
-            (page.label("numbers_table_parameters", model=escaped(run.model_name), parameters=grouped(own)),
+            (page.label("numbers_table_parameters", model=escaped(run.title), parameters=grouped(own)),
              rf"\frac{{10^{{{power * math.log10(2):.2f}}}}}{{{own}}} = "
              rf"10^{{{power * math.log10(2) - math.log10(own):.2f}}}"),
             (page.label("numbers_table_seen", tokens=grouped(counted.tokens)),

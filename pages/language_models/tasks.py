@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis.statistics import Proportion
-from core.app.base.markdown import code
+from core.app.base.markdown import code, unmarked
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
@@ -114,7 +114,7 @@ def _message(page: Lesson, task: str, case: Chosen | Written, told: list[dict], 
         "answer": case.answer, "steps": told, "bars": [] if told else case.bars,
         "bars_title": page.label("tasks_choice"), "counts": _confusion(task, results),
         "classes": [answer.strip() for answer in CLASSES.get(task, ())],
-        "note": " ".join((page.label(f"note_{task}"), page.label("interval", low=low, high=high)))}
+        "note": " ".join((unmarked(page.label(f"note_{task}")), page.label("interval", low=low, high=high)))}
 
 
 def _score(results: list[Result]) -> Proportion:

@@ -21,7 +21,7 @@ from core.evaluation import losses
 from core.figures.numbers import latex_number, latex_operand, percent, plain_number, readable
 from core.training import corpus, teaching_text
 from pages.limits import charts as figures
-from pages.limits.shared import PREFIX, attached, choice, met_teaching, own_seed, read, show
+from pages.limits.shared import PREFIX, attached, choice, met_teaching, own_seed, read, say_sample, show, step_of
 
 KINDS = ("sentiment", "opposites", "agreement", "copying", "sums", "counting", "summary")
 N_EACH = 16             # exercises of each kind
@@ -30,6 +30,8 @@ CLOSE = 5               # percent: a guess so far from the answer is close enoug
 MOST_TOKENS = 2_400        # read of a source
 TEXTS, TOKENS = 40, 60     # samples of the control, and tokens of each
 FEW_TEXTS, FEW_TOKENS = 24, 24     # the same for the question
+ALL = MOST_TOKENS + TEXTS * TOKENS + FEW_TEXTS * FEW_TOKENS        # tokens
+LEAST_TOKENS = 12          # of a text of a large model
 SMALL = 0.005              # in the question, a smaller gap between mean confidence and share right counts as none
 
 
@@ -120,6 +122,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         temperature = st.slider(page.label("temperature"), 0.2, 2.0, step=0.1, width=230,
                                 help=page.label("temperature_help"), **attached("temperature"))
         seed = own_seed(page, said=page.label("seed_help"))
+    say_sample(page, run, ALL, "calibration", counted=TOKENS // step_of(run, ALL), whole=TOKENS)
     given, control = _given(run, source, seed), _control(page, run, temperature, seed, TEXTS, TOKENS)
     blind = _given(run, source, seed, blind=True)
     name = page.label(f"source_{source}")
@@ -155,9 +158,10 @@ def _diagram(page: Lesson, result: Predictions, name: str, guess: float | None, 
 
 
 def _given(run: Run, source: str, seed: int, blind: bool = False) -> Predictions:
-    """The predictions on the first MOST_TOKENS of one of SOURCES; `blind`: those of a reader that knows how often each
-    token comes, and no more.
+    """The predictions on the first MOST_TOKENS of one of SOURCES, of a large model on a sample of its texts; `blind`:
+    those of a reader that knows how often each token comes, and no more.
     """
+    step = step_of(run, ALL)
     prompt = run.tokenizer.decode(run.own_ids) if source == "prompt" else ""
 
     def make() -> Predictions:
@@ -167,15 +171,18 @@ def _given(run: Run, source: str, seed: int, blind: bool = False) -> Predictions
             room -= len(texts[-1])
             if room <= 0:
                 break
+        texts = texts[::step]
         return predictions(*(losses.unigram_predictions(texts, run.tokenizer.end_of_text) if blind
                              else losses.scored_predictions(run.loaded.runner, texts)))
 
-    return growing_results.made(run.loaded.key("calibration", source, seed * (source == "exercises"), prompt, blind),
-                                make, lambda value: value.n_bytes)
+    key = run.loaded.key("calibration", source, seed * (source == "exercises"), prompt, blind, step)
+    return growing_results.made(key, make, lambda value: value.n_bytes)
 
 
 def _control(page: Lesson, run: Run, temperature: float, seed: int, n_texts: int, n_tokens: int) -> Predictions:
-    """The predictions on texts that the model samples itself."""
+    """The predictions on texts that the model samples itself, of a large one on their first tokens."""
+    n_tokens = max(n_tokens // step_of(run, ALL), LEAST_TOKENS)
+
     def steps() -> Iterator[Part]:
         parts = []
         for part in losses.own_predictions(run.loaded.runner, n_texts, n_tokens, temperature, seed):

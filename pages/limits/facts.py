@@ -22,12 +22,24 @@ from core.evaluation.confidence import Claim
 from core.figures.numbers import bracketed, latex_number, latex_operand, percent, plain_number, probability
 from core.training import teaching_text
 from core.training.teaching_text import Exercise
-from pages.limits.shared import PHRASINGS, PREFIX, among, attached, keep, met_teaching, origin, read
+from pages.limits.shared import (
+    PHRASINGS,
+    PREFIX,
+    among,
+    attached,
+    keep,
+    met_teaching,
+    origin,
+    read,
+    say_sample,
+    step_of,
+)
 
 GROUPS = ("taught", "untaught", "invented")
 ASKED = "untaught"         # the group of the question before the picture
 N_CASES = 4                # of each group, for each kind of fact
 MOST_CHARACTERS = 80       # of the reader's own subject
+TOKENS = 27                # of a question with its answer
 TEMPLATES = {"taught": "Q: {q} A:", "other": "Q: {q} A:", "polite": "Q: Can you tell me: {q} A:",
              "labels": "Question: {q} Answer:", "story": '"{q}" asked the teacher. Tom said, "It is'}
 # A row for each group: the model's answers to one question, the probabilities of its answers to all questions, and a
@@ -71,16 +83,19 @@ def exercises(phrasing: str) -> list[tuple[int, int, Exercise]]:
 
 
 def cases(page: Lesson, run: Run, phrasing: str) -> list[Case]:
-    """The model's answers to all questions in one phrasing, shared by all readers."""
+    """The model's answers to all questions in one phrasing, shared by all readers; of a large model to a sample."""
+    whole = exercises(phrasing)
+    step = step_of(run, TOKENS * len(whole))
+
     def steps() -> Iterator[Part]:
-        asked, answers = exercises(phrasing), {}
+        asked, answers = whole[::step], {}
         for i, claim in confidence.claims(run.loaded.runner, run.tokenizer, [exercise for _, _, exercise in asked]):
             answers[i] = claim
             yield Part(None, len(answers), len(asked))
         yield Part([Case(exercise.kind, relation, place, answers[i])
                     for i, (relation, place, exercise) in enumerate(asked)], len(asked), len(asked))
 
-    return growing_results.result(run.loaded.key("facts", phrasing), steps, lambda value: 800 * len(value),
+    return growing_results.result(run.loaded.key("facts", phrasing, step), steps, lambda value: 800 * len(value),
                                   page.label("asking"))
 
 
@@ -92,7 +107,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
     exercise = _exercise(relation, read("phrasing"), ASKED, "")
 
     def truth(_guess: float) -> Truth:
-        answer = confidence.greedy(_leading(run, exercise))
+        answer = confidence.greedy(*_leading(run, [exercise]))
         return Truth(round(100 * answer.p, 1), seen=int(answer.right),
                      values={"answer": _text(answer), "p": percent(answer.p), "truth": exercise.answer.strip()})
 
@@ -113,7 +128,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     index, phrasing, subject = _controls(page, relations, names)
     relation = relations[index]
     asked = [_exercise(relation, phrasing, group, subject) for group in GROUPS]
-    answers = [_leading(run, exercise) for exercise in asked]
+    _say_sample(page, run, phrasing)
+    answers = _leading(run, asked)
     dots, title = cases(page, run, phrasing), _title(page, relation, subject, asked, answers)
     note = f"{page.label(f'phrasing_note_{phrasing}')} {unmarked(origin(page, run.model_name))}"
     header = page.header("facts") | {"title_line": unmarked(title),
@@ -128,6 +144,12 @@ def draw(page: Lesson, run: Run) -> Reading:
     return Reading(_lines(page, asked, answers, dots), _question(page, dots),
                    [confidence.claims, confidence.leading, mann_whitney], {"answers.csv": lambda: _table(dots)},
                    ".facts-rows", title)
+
+
+def _say_sample(page: Lesson, run: Run, phrasing: str) -> None:
+    whole = len(exercises(phrasing))
+    counted = len(range(0, whole, step_of(run, TOKENS * whole)))
+    say_sample(page, run, TOKENS * whole, "facts", counted=counted, whole=whole)
 
 
 def _title(page: Lesson, relation: dict, subject: str, asked: list[Exercise], answers: list[list[Claim]]) -> str:
@@ -169,10 +191,10 @@ def _exercise(relation: dict, phrasing: str, group: str, subject: str) -> Exerci
     return exercise_of(group, phrasing, relation, *subjects(relation, group)[read(group)])
 
 
-def _leading(run: Run, exercise: Exercise) -> list[Claim]:
-    return growing_results.made(run.loaded.key("leading answers", exercise),
-                                lambda: confidence.leading(run.loaded.runner, run.tokenizer, exercise),
-                                lambda value: 800 * len(value))
+def _leading(run: Run, asked: Sequence[Exercise]) -> list[list[Claim]]:
+    return growing_results.made(run.loaded.key("leading answers", *asked),
+                                lambda: confidence.leading(run.loaded.runner, run.tokenizer, asked),
+                                lambda value: 3_200 * len(value))
 
 
 def _text(claim: Claim) -> str:
@@ -184,15 +206,16 @@ def _row(page: Lesson, subject: str, exercise: Exercise, claims: list[Claim], do
     group, answer = exercise.kind, confidence.greedy(claims)
     of_group = [case for case in dots if case.group == group]
     typed = group == "invented" and bool(subject)
+    places, here = [(case.relation, case.place) for case in of_group], (relation, read(group))
+    is_dot = not typed and here in places          # a sample has no dot of the picked question, or of another
     return {"group": group, "name": page.label("group_own" if typed else f"group_{group}"), "ask": exercise.prompt,
             "truth": exercise.answer.strip(), "rest": max(0.0, 1 - math.fsum(claim.p for claim in claims)),
             "bars": [{"name": _text(claim), "p": claim.p, "shown": probability(claim.p), "right": claim.right,
                       "said": claim is answer} for claim in claims],
-            "picked": -1 if typed else [(case.relation, case.place) for case in of_group].index((relation,
-                                                                                                  read(group))),
+            "picked": places.index(here) if is_dot else -1,
             "dots": [[round(case.claim.p, 6), case.claim.right, case.relation, case.place,
                       f"{case.claim.exercise.prompt}{case.claim.text}"] for case in of_group],
-            "own": answer.p if typed else None, "guess": None}
+            "own": None if is_dot else answer.p, "guess": None}
 
 
 def _certainties(dots: list[Case], group: str) -> np.ndarray:

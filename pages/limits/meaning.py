@@ -24,10 +24,11 @@ from core.figures.numbers import latex_number, latex_operand, percent, plain_num
 from core.language import word_order
 from core.language.word_order import READINGS, Answer
 from pages.limits import charts as figures
-from pages.limits.shared import PREFIX, attached, captioned_choice, keep, own_seed, read, show
+from pages.limits.shared import PREFIX, attached, captioned_choice, keep, own_seed, read, say_sample, show, step_of
 
 LEAST_WORDS = 2                     # before the question, that can be shuffled
 LIST, LIST_PRESENT = 200, 100
+TOKENS = 180                        # that cost as much as an item of every test in every reading
 LEFT = (0.34, 0.9)                  # shares that separate the options of the question
 # The list of a test's items, of which one is picked.
 _picture = token_view("limits_items", __file__)
@@ -59,7 +60,7 @@ class Scene:
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
     """How many items the model still gets right when the words before the question are shuffled."""
-    test, n, seed = read("test"), int(read("n")), read("seed")
+    test, n, seed = read("test"), _counted(run), read("seed")
     first = word_order.items(test, n, seed)[0]
     if len(first.context.split()) < LEAST_WORDS:
         return None
@@ -78,6 +79,12 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
                        "test": page.label(f"test_{test}")}, (test, n, seed))
 
 
+def _counted(run: Run) -> int:
+    """The items of each test that are counted: the reader's n, of a large model the first ones of those."""
+    whole = int(read("n"))
+    return whole // step_of(run, TOKENS * whole)
+
+
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the controls, the chart of all tests and the items of one; return what they show."""
     left, right = st.columns([5, 4], gap="medium")
@@ -88,11 +95,13 @@ def draw(page: Lesson, run: Run) -> Reading:
         st.selectbox(page.label("test"), list(word_order.TESTS), format_func=lambda test: page.label(f"test_{test}"),
                      **attached("test"))
     with left:
+        whole = int(read("n"))
+        say_sample(page, run, TOKENS * whole, "meaning", counted=_counted(run), whole=whole)
         scene = _scene(page, run)
         title = _title(page, scene)
         st.markdown(f"**{title}**")
-        guess = guess_of(page, "meaning", run, (scene.test, int(read("n")), read("seed")))
-        _chart(page, scene, None if guess is None else guess / int(read("n")))
+        guess = guess_of(page, "meaning", run, (scene.test, _counted(run), read("seed")))
+        _chart(page, scene, None if guess is None else guess / _counted(run))
     with right:
         _items(page, run, scene)
     return Reading(_lines(page, scene), _question(page, run, scene),
@@ -110,7 +119,7 @@ def _positions(page: Lesson) -> None:
 
 def _scene(page: Lesson, run: Run) -> Scene:
     """The answers to all tests in all readings, computed one after the other."""
-    n, seed, test = int(read("n")), read("seed"), read("test")
+    n, seed, test = _counted(run), read("seed"), read("test")
 
     def steps() -> Iterator[Part]:
         results, total = {name: {} for name in word_order.TESTS}, len(word_order.TESTS) * len(READINGS)
@@ -211,7 +220,7 @@ def _question(page: Lesson, run: Run, scene: Scene) -> Question:
     """
     right = [i for i, answer in enumerate(scene.whole) if answer.right]
     counted, kind = (right, "right") if right else (range(len(scene.whole)), "all")
-    backwards = answers(run, scene.test, int(read("n")), read("seed"), "reversed")
+    backwards = answers(run, scene.test, _counted(run), read("seed"), "reversed")
     n_right, n = sum(backwards[i].right for i in counted), len(counted)
     return Question("backwards", page.label(f"question_backwards_{kind}", test=page.label(f"test_{scene.test}"), n=n,
                                             prompt=code(backwards[0].prompt)),

@@ -7,7 +7,9 @@ import streamlit as st
 from core.analysis.boolean_functions import FAMILIES
 from core.app.base.markdown import escaped
 from core.app.compute import cache
-from core.app.frame import Lesson, charts, selection_controls, views
+from core.app.compute.library import names
+from core.app.frame import Lesson, charts, samples, selection_controls, views
+from core.app.state import Run
 from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.language import contrasts, word_order
 from core.learning.probe import DISTANCES
@@ -19,6 +21,7 @@ PHRASINGS = ("taught", "other", "polite", "labels", "story")
 SOURCES = ("exercises", "pages", "prompt")
 SETTINGS = Settings("limits", {
     "view": view_setting("limits"),
+    "whole": Setting(False),                      # count all of a large model too, and no sample
     # the kind of fact in question, a name in assets/teaching/facts.json
     "relation": Setting("author"),
     "phrasing": Setting("taught", options=PHRASINGS),
@@ -63,6 +66,13 @@ SETTINGS = Settings("limits", {
 read, among, keep, attached = SETTINGS.read, SETTINGS.among, SETTINGS.keep, SETTINGS.attached
 choice, show = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX)
 own_seed = functools.partial(selection_controls.own_seed, SETTINGS)
+# of a large model every so many-th item is counted, and the page says so
+step_of = functools.partial(samples.step_of, SETTINGS)
+
+
+def say_sample(page: Lesson, run: Run, n_tokens: int, name: str, **values: int) -> None:
+    """Say how much of a large model is counted, beside the button for the whole."""
+    samples.say(page, SETTINGS, run, n_tokens, name, **values)
 
 
 def captioned_choice(page: Lesson, name: str) -> None:
@@ -74,8 +84,10 @@ def captioned_choice(page: Lesson, name: str) -> None:
 
 def met_teaching(name: str) -> str:
     """How much of the teaching text and its canaries a model has read, by its recipe: "whole", "part" or "none"; for a
-    model without a recipe "random" or "unknown".
+    model without a recipe "random", "published" (by others) or "unknown".
     """
+    if names.is_library_name(name):
+        return "published"
     base, step = cache.name_and_step(name)
     if base not in RECIPES:
         return "random" if base == cache.RANDOM_MODEL else "unknown"
@@ -96,4 +108,4 @@ def _texts(task: Task) -> Iterator[LanguageModelling]:
 def origin(page: Lesson, name: str) -> str:
     """A sentence on how much of the teaching text the model has read; empty if it has read all of it."""
     met = met_teaching(name)
-    return "" if met == "whole" else page.label(f"met_{met}", name=escaped(name))
+    return "" if met == "whole" else page.label(f"met_{met}", name=escaped(names.short(name)))

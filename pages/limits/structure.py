@@ -171,7 +171,7 @@ def _plane(page: Lesson, run: Run, of: Family, n: int, exponent: int) -> None:
     """Chart the plane of n and log₂ p, with the counted family, this transformer and GPT-3 in it."""
     own = math.log2(BITS_OF_A_NUMBER * run.model.n_parameters)
     width = math.ceil(math.log2(run.model.config.vocab_size))
-    points = [(k * width, own, page.label("structure_point_own", name=run.model_name), k == 1) for k in TOKENS]
+    points = [(k * width, own, page.label("structure_point_own", name=run.title), k == 1) for k in TOKENS]
     gpt3 = PRESETS["gpt3"].config
     points += [(k * math.ceil(math.log2(gpt3.vocab_size)), math.log2(BITS_OF_A_NUMBER * counting.n_parameters(gpt3)),
                 page.label("structure_point_gpt3"), k == 1) for k in TOKENS[:3]]

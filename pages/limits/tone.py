@@ -16,29 +16,38 @@ from core.figures.numbers import latex_number, latex_operand, percent, readable
 from core.language import tone
 from core.language.tone import TONES, Continuation
 from pages.limits import charts as figures
-from pages.limits.shared import PREFIX, own_seed, read, show
+from pages.limits.shared import PREFIX, own_seed, read, say_sample, show, step_of
 
 N_EACH, N_TOKENS = 12, 24       # continuations of each beginning, and tokens of each
 EXAMPLES = 2                    # of each tone that are shown
+TOKENS = 32                     # of a beginning with its continuation
 
 
 def written(page: Lesson, run: Run, seed: int) -> list[Continuation]:
-    """All continuations, written once for all readers."""
-    total = len(TONES) * len(tone.sets()["calm"])
+    """All continuations, written once for all readers; of a large model those of a sample of the pairs."""
+    places = range(0, len(tone.sets()["calm"]), step_of(run, _tokens()))
+    total = len(TONES) * len(places)
 
     def steps() -> Iterator[Part]:
         found = []
-        for done, part in enumerate(tone.continuations(run.loaded.runner, run.tokenizer, N_EACH, N_TOKENS, seed), 1):
-            found += part
-            yield Part(found if done == total else None, done, total)
+        for done, name in enumerate(TONES, 1):
+            found += tone.continuations(run.loaded.runner, run.tokenizer, name, places, N_EACH, N_TOKENS, seed)
+            yield Part(found if done == len(TONES) else None, done * len(places), total)
 
-    return growing_results.result(run.loaded.key("tone", seed), steps, lambda value: 300 * len(value),
+    return growing_results.result(run.loaded.key("tone", seed, places), steps, lambda value: 300 * len(value),
                                   page.label("tone_working"))
+
+
+def _tokens() -> int:
+    """Of all continuations of all beginnings."""
+    return len(TONES) * len(tone.sets()["calm"]) * N_EACH * TOKENS
 
 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the share of angry continuations of each tone, and examples; return what they show."""
     own_seed(page, said=page.label("tone_seed"))
+    whole = len(tone.sets()["calm"])
+    say_sample(page, run, _tokens(), "tone", counted=len(range(0, whole, step_of(run, _tokens()))), whole=whole)
     found = written(page, run, read("seed"))
     shares = {name: tone.share(found, name) for name in TONES}
     low, high = shares["calm"].interval, shares["rude"].interval

@@ -1,12 +1,15 @@
-"""The page Models: every model that lessons can run on, in the order of how near it is, and what is in memory now."""
+"""The page Models: every model that lessons can run on, in the order of how near it is, and what is in memory now;
+models to try, and the families that can be read.
+"""
 import io
 import tempfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import streamlit as st
 
-from core.app.base import devices
+from core.app.base import catalogue, devices, tables
 from core.app.base.markdown import escaped, without_paths
 from core.app.compute import cache
 from core.app.compute.library import disk, loading, names, shelf
@@ -15,7 +18,8 @@ from core.app.frame import model_offer, prompt_bar
 from core.app.frame.guard import guard
 from core.app.state import model_choice, reader
 from core.cost.counting import n_parameters
-from core.huggingface import PretrainedError, save_pretrained
+from core.huggingface import PretrainedError, is_here, is_offline, save_pretrained
+from core.huggingface.families import TITLES
 from core.model import checkpoints
 from core.model.config import ModelConfig
 
@@ -24,16 +28,23 @@ MADE = "models_made"        # in the session: own model -> the zip, or the sente
 
 
 def draw() -> None:
-    """The whole page: its title, and the parts in two columns."""
+    """The whole page: its title, the parts in two columns, and the table of families below them."""
     with st.container(key="lesson_head"):
         st.markdown(f"## {words().section('title')}\n{words().section('sentence')}")
     near, far = st.columns(2, gap="large")
     for column, parts in ((near, {"bundled": _bundled, "own": _own}),
-                          (far, {"hub": _hub, "folders": _folders, "loaded": _loaded})):
+                          (far, {"hub": _hub, "folders": _folders, "loaded": _loaded, "try": _to_try})):
         for name, part in parts.items():
-            with column, st.container(key=f"lesson_models_{name}", gap="small"), guard():
-                st.markdown(words().section(name))
-                part()
+            with column:
+                _part(name, part)
+    _part("families", _families)
+
+
+def _part(name: str, part: Callable[[], None]) -> None:
+    """A part of the page under its heading."""
+    with st.container(key=f"lesson_models_{name}", gap="small"), guard():
+        st.markdown(words().section(name))
+        part()
 
 
 def label(key: str, **values) -> str:
@@ -156,6 +167,47 @@ def _folders() -> None:
         _row(names.IN_FOLDER + name, _bold(name), verb="look")
     if not found:
         st.caption(label("folders_none"))
+
+
+def _to_try() -> None:
+    """The models to try, one below the other."""
+    for model in tables.models_to_try():
+        with st.container(gap="xsmall", key=f"models_try_{model.name}"):
+            _tried(model)
+
+
+def _tried(model: tables.ToTry) -> None:
+    """One model to try, with the button that asks for it, or why there is none."""
+    facts = label("try_facts", family=TITLES[model.family], n=f"{model.millions:,}", licence=model.licence,
+                  disk=readable_bytes(round(1e9 * model.disk)), memory=readable_bytes(model.n_bytes))
+    note = f"{facts}{' ' + label('try_terms') if model.terms else ''}  \n{model.why}"
+    if names.is_hub_offered(model.name):
+        _row(names.ON_HUB + model.name, _bold(model.name), note, verb="look", place="try_")
+        if is_offline() and not is_here(model.name):
+            st.caption(label("try_offline"))
+        elif model_choice.wanted() == names.ON_HUB + model.name and not cache.exists(model_choice.wanted()):
+            st.caption(label("try_wanted"))             # the offer may be out of sight
+    else:
+        st.markdown(f"{_bold(model.name)}  \n:small[{note}]")
+        st.caption(label("try_not_offered" if names.is_hub_on() else "hub_off"))
+
+
+def _families() -> None:
+    """The table of families, by kind."""
+    rows = [row for row in tables.families() if row.id in TITLES]
+    st.markdown(words().section("checked"))
+    with st.container(key="models_families"):
+        for kind in dict.fromkeys(row.kind for row in rows):
+            heads = [label(f"family_{kind}"), *(label(f"family_{name}") for name in ("special", "tokenizer", "seen"))]
+            lines = [heads, ["---"] * len(heads), *(_family(row) for row in rows if row.kind == kind)]
+            st.markdown("\n".join(f"| {' | '.join(cells)} |" for cells in lines))
+
+
+def _family(row: tables.Family) -> list[str]:
+    """The cells of one family."""
+    link = f"/{catalogue.url_path(row.place.lesson)}?{row.place.query}"
+    return [f"**{TITLES[row.id]}**: {row.models}", row.special, row.tokenizer,
+            f"[{tables.name_of(row.place)}]({link})"]
 
 
 def _loaded() -> None:

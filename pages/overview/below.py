@@ -53,7 +53,7 @@ def _silent(page: Lesson, run: Run, position: int, layer: int, row: DeltaGenerat
     """The same of a model without a language head: nothing of what it expects."""
     stream = packed_pass(run)[1]["stream"][:, position]
     said = page.label("twin_silent", n=len(run.token_ids), n_cut=run.n_cut, token=escaped(run.tokens[position]),
-                      position=position, model=escaped(run.model_name), first=readable(stream[0]),
+                      position=position, model=escaped(run.title), first=readable(stream[0]),
                       last=readable(stream[-1]), layers=run.model.config.n_layers)
     return Reading(pass_lines(page, run, position, layer), None, [Transformer.forward],
                    {"lengths.csv": lambda: _lengths(run), "parts.csv": lambda: part_table(page, run)},
@@ -236,7 +236,7 @@ def twin(page: Lesson, run: Run, position: int, truncation: Truncation) -> str:
     """The map as one sentence."""
     stream = packed_pass(run)[1]["stream"][:, position]
     return page.label("twin", n=len(run.token_ids), n_cut=run.n_cut, token=escaped(run.tokens[position]),
-                      position=position, model=escaped(run.model_name),
+                      position=position, model=escaped(run.title),
                       top=escaped(run.tokenizer.visible(int(truncation.token_ids[0]))),
                       p=probability(truncation.probs[0]),
                       first=readable(stream[0]), last=readable(stream[-1]), layers=run.model.config.n_layers)

@@ -131,8 +131,9 @@ function placeLabels(map) {
       fitting(words("shape_blocks", "shape_patterns", ...(d_ff ? ["shape_mlp"] : [])), g)],
     [first.x, g.wide ? 0 : g.firstBlock - 3 * g.em, last.x + last.w - first.x], { part: "blocks", stage: 3 });
   for (const block of g.blocks) placeBlockLabels(map, block);
+  const stage = map.stages.findIndex(({ name }) => name === "norm"), name = g.wide ? "under" : "";
   label(map, "h", words("head_h", "shape_h"), g.wide ? [g.h.x - 6, g.h.edges[n] + 4, g.h.w + g.fan]
-      : [0, g.h.edges[0] - 2.9 * g.em], { part: "h", stage: map.stages.findIndex((stage) => stage.name === "norm"), name: g.wide ? "under" : "" });
+    : [0, g.h.edges[0] - 2.9 * g.em], { part: "h", stage, name });
   if (g.wide) placeRowTitles(map);
   for (const [key, node] of map.nodes) if (!node.used) { node.remove(); map.nodes.delete(key); }
 }

@@ -19,6 +19,7 @@ from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import grouped, latex_number, readable
 from core.model.block import Block
+from core.model.config import ModelConfig
 from core.model.intervention import Intervention, Patch
 from core.model.normalisation import normalise
 from core.model.trace import BlockTrace, Trace
@@ -126,7 +127,8 @@ def draw(page: Lesson, run: Run) -> Reading:
         st.info(page.label("block_other"))
         return Reading([], None, [Block.forward], {}, ".stAlert", page.label("block_other"))
     scene = _controls(page, run)
-    st.markdown(page.label(f"block_formula_{scene.model.config.norm_placement}"))
+    config = scene.model.config
+    st.markdown(page.label(f"block_formula_{config.norm_placement}", norm=page.label(f"block_norm_{config.norm}")))
     rows, names = scene.rows(scene.exchange), _names(page, scene)
     changes = [] if scene.exchange == "none" or scene.beside is None else scene.changes(scene.exchange)
     title = _title(page, scene, rows, changes)
@@ -164,9 +166,15 @@ def _controls(page: Lesson, run: Run) -> Scene:
 
 def _names(page: Lesson, scene: Scene) -> list[str]:
     """The rows' names, which say what is computed of what."""
-    placement = scene.model.config.norm_placement
-    return [page.label(f"block_{placement}_{k}", norm=page.label(f"block_norm_{scene.model.config.norm}"))
-            for k in range(8)]
+    config = scene.model.config
+    hidden = page.label(f"block_hidden{_form(config)}", z="z" if config.norm_placement == "pre" else "O")
+    return [page.label(f"block_{config.norm_placement}_{k}", norm=page.label(f"block_norm_{config.norm}"),
+                       hidden=hidden) for k in range(8)]
+
+
+def _form(config: ModelConfig) -> str:
+    """How the labels of a feed-forward part end: whether it is gated, and whether it has no biases."""
+    return ("_gated" if config.gated else "") + ("" if config.mlp_bias else "_bare")
 
 
 def _title(page: Lesson, scene: Scene, rows: tuple[one_block.Row, ...], changes: list[float]) -> str:
@@ -207,18 +215,28 @@ def _lines(page: Lesson, scene: Scene, rows: tuple[one_block.Row, ...]) -> list[
     weights = scene.model.blocks[scene.layer]
     x, a, hidden = by_name["X"], by_name["attention"], by_name["hidden"]
     products = hidden * weights.W_2[:, 0].double()
-    shift = 0.0 if weights.b_2 is None else float(weights.b_2[0])
+    config, bare = scene.model.config, weights.b_2 is None
+    shift = 0.0 if bare else float(weights.b_2[0])
     largest = products.abs().topk(min(TERMS, len(products))).indices.tolist()
     rest = float(products.sum()) - float(products[largest].sum())
     return [(page.label("numbers_block_sum"),
              rf"x_0 + a_0 = {latex_number(float(x[0]))} + ({latex_number(float(a[0]))}) = "
              rf"{latex_number(float(x[0] + a[0]))}"),
-            (page.label("numbers_block_ffn", d=len(x), d_ff=len(hidden)),
-             rf"\operatorname{{FFN}}(z) = \operatorname{{{page.label('block_act')}}}(z W_1 + b_1)\, W_2 + b_2"),
-            (page.label("numbers_block_out", n=len(largest)),
+            (page.label(f"numbers_block_ffn{_form(config)}", d=len(x), d_ff=len(hidden)),
+             _whole(page.label("block_act"), config.gated, not bare)),
+            (page.label("numbers_block_out_bare" if bare else "numbers_block_out", n=len(largest)),
              r"\operatorname{FFN}(z)_0 = " + " + ".join(f"({latex_number(float(products[k]))})" for k in largest)
-             + rf" + ({latex_number(rest)}) + ({latex_number(shift)}) = "
+             + rf" + ({latex_number(rest)}){'' if bare else f' + ({latex_number(shift)})'} = "
              rf"{latex_number(float(products.sum()) + shift)}")]
+
+
+def _whole(act: str, gated: bool, biased: bool) -> str:
+    """LaTeX of the feed-forward part as this model has it."""
+    inner, gate, end = (f" + b_{name}" if biased else "" for name in ("1", r"\mathrm{gate}", "2"))
+    if not gated:
+        return rf"\operatorname{{FFN}}(z) = \operatorname{{{act}}}(z W_1{inner})\, W_2{end}"
+    return (rf"\operatorname{{FFN}}(z) = \big(\operatorname{{{act}}}(z W_\mathrm{{gate}}{gate}) \odot "
+            rf"(z W_1{inner})\big)\, W_2{end}")
 
 
 def _question(page: Lesson, scene: Scene) -> Question | None:

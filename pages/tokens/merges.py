@@ -14,7 +14,7 @@ from core.figures.numbers import latex_number
 from core.language import segmentation
 from core.language.segmentation import Step
 from core.model.tokenizer import BLANK, Tokenizer
-from pages.tokens.shared import PREFIX, hex_bytes, keep, question, read
+from pages.tokens.shared import PREFIX, hex_bytes, keep, method_name, question, read
 
 PLAYER = f"{PREFIX}merges_player"
 MOST_BYTES = 700        # of the prompt's words; the picture shows only whole words
@@ -178,7 +178,7 @@ def pair_name(page: Lesson, tokenizer: Tokenizer, pair: tuple[bytes, bytes]) -> 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the player; return its Reading."""
     if run.tokenizer.method != Tokenizer.method:
-        return cannot(page.label("merges_other", method=run.tokenizer.method))
+        return cannot(page.label("merges_other", method=method_name(page, run.tokenizer)))
     merging = merging_of(run)
     _picture(message(page, run, merging), key=PLAYER, on_settings=_apply)
     position = reader.selection().position

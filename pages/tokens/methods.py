@@ -16,7 +16,7 @@ from core.figures.numbers import grouped, latex_number, plain_number
 from core.language import segmentation
 from core.model.tokenizer import Tokenizer
 from pages.tokens import learned, texts
-from pages.tokens.shared import PREFIX, bundled_tokenizers, keep, question, read, visible
+from pages.tokens.shared import PREFIX, bundled_tokenizers, keep, method_name, question, read, visible
 
 TABLE = f"{PREFIX}methods_table"
 CHARACTERS = 0x110000 - 0x800      # possible in Unicode: all code points but the surrogates
@@ -58,9 +58,9 @@ def methods(page: Lesson, run: Run) -> list[Method]:
         Method(page.label("method_space"), None, lambda text: [visible(piece) or "∅" for piece in text.split(" ")]),
         Method(page.label("method_characters"), CHARACTERS, lambda text: list(map(visible, text))),
         Method(page.label("method_bytes"), 256, lambda text: [visible_byte(byte) for byte in text.encode()]),
-        *(Method(page.label("method_model", name=name), tokenizer.vocab_size,
+        *(Method(page.label("method_model", method=method_name(page, tokenizer), name=name), tokenizer.vocab_size,
                  lambda text, by=tokenizer: [by.visible(i) for i in by.encode(text)])
-          for name, tokenizer in tokenizers_of(run).items()),
+          for name, tokenizer in tokenizers_of(run)),
         Method(page.label("method_bpe"), size, lambda text: [visible(piece) for word in segmentation.words_of(text)
                                                              for piece in bpe_cut(word)], alphabet),
         Method(page.label("method_unigram"), len(unigram.log_p),
@@ -74,11 +74,10 @@ def visible_byte(byte: int) -> str:
     return visible(chr(byte)) if byte < 0x80 else f"‹{byte:02X}›"
 
 
-def tokenizers_of(run: Run) -> dict[str, Tokenizer]:
-    """The loaded model's tokenizer first, then those of bundled models that differ from it."""
-    others = {name: tokenizer for name, tokenizer in bundled_tokenizers().items()
-              if tokenizer.merges != run.tokenizer.merges}
-    return {run.model_name: run.tokenizer} | others
+def tokenizers_of(run: Run) -> list[tuple[str, Tokenizer]]:
+    """The loaded model's name and tokenizer first, then those of bundled models that differ from it."""
+    return [(run.title, run.tokenizer), *((name, tokenizer) for name, tokenizer in bundled_tokenizers().items()
+                                          if tokenizer.merges != run.tokenizer.merges)]
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
@@ -98,7 +97,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
 
 def _asked(page: Lesson, run: Run, text: str) -> dict[str, object]:
-    return {"text": heading(text), "characters": len(text), "model": run.model_name}
+    return {"text": heading(text), "characters": len(text), "model": run.title}
 
 
 def _picked(texts: list[str]) -> int:

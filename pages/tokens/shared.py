@@ -1,7 +1,7 @@
 """The lesson's settings, its question, and functions that several views share."""
 import streamlit as st
 
-from core.app.base.markdown import code
+from core.app.base.markdown import code, escaped
 from core.app.frame import Lesson, Question
 from core.app.state import Run
 from core.app.state.lesson_settings import Setting, Settings, view_setting
@@ -27,6 +27,14 @@ SETTINGS = Settings("tokens", {
     "find": Setting(""),
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
+# the label of each way of cutting a text (Tokenizer.method)
+METHODS = {"byte-level BPE": "method_bytes_bpe", "BPE": "method_marked_bpe", "WordPiece": "method_pieces",
+           "Unigram": "method_probable", "numbers": "method_numbers"}
+
+
+def method_name(page: Lesson, tokenizer: Tokenizer) -> str:
+    """What a tokenizer's method is called; one that has no name here as its file calls it."""
+    return page.label(METHODS[tokenizer.method]) if tokenizer.method in METHODS else escaped(tokenizer.method)
 
 
 def visible(piece: str) -> str:

@@ -1,5 +1,6 @@
-// header: names [visible form by id]; bytes [hex by id]; parts {id: [left id, right id]}; rules {id: rank}; prompt
-// [ids]; marked {mine, answer}: ids of a guess, or {}; settings {find, token}.
+// header: names [visible form by id]; bytes [hex by id]; origins [name of a text by id]; parts
+// {id: [left id, right id]}; rules {id: rank}; prompt [ids]; marked {mine, answer}: ids of a guess, or {}; settings
+// {find, token}.
 import { button, chip, draw, fill, make, rich, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { focusNext } from "../../core/components/lib/keys.js";
 import { grouped } from "../../core/components/lib/numbers.js";
@@ -35,6 +36,7 @@ class Vocabulary {
 
   receive(header) {
     Object.assign(this, header);
+    this.byteIds = new Map(this.origins.flatMap((of, id) => (of === "byte" ? [[this.bytes[id], id]] : [])));
     const { find, token } = header.settings;
     this.label.textContent = this.text.find;
     this.field.placeholder = this.text.hint;
@@ -68,11 +70,11 @@ class Vocabulary {
 
   search() {
     const ids = this.matches();
-    this.count.textContent = fill(ids.length ? this.text.found : this.text.none,
+    this.count.textContent = fill(ids.length ? this.text.found : this.byteIds.size ? this.text.none : this.text.nothing,
       { n: grouped(ids.length), size: grouped(this.names.length), shown: Math.min(ids.length, MOST_SHOWN) });
     this.list.replaceChildren();
     const bytes = new Set(utf8(this.field.value)
-      .map((byte) => this.bytes.indexOf(hexOf(byte))));
+      .map((byte) => this.byteIds.get(hexOf(byte))).filter((id) => id !== undefined));
     for (const id of ids.length ? ids.slice(0, MOST_SHOWN) : bytes) {
       const entry = button(this.list, "", "", () => {
         Object.assign(this, { token: id, chosen: true });
@@ -109,7 +111,7 @@ class Vocabulary {
     rich(this.title, this.text.token, { token: { chip: this.names[id] }, id });
     const places = this.prompt.flatMap((other, position) => (other === id ? [position] : []));
     const parts = this.parts[id] ?? [];
-    rich(this.facts, rank ? this.text.rule : this.bytes[id] ? this.text.byte : this.text.special,
+    rich(this.facts, this.text[this.origins[id]],
       { rank: rank && grouped(rank), id, left: { chip: this.names[parts[0]] ?? "" },
         right: { chip: this.names[parts[1]] ?? "" } });
     this.facts.append(" ", places.length
@@ -138,7 +140,7 @@ class Vocabulary {
 
   character({ text, bytes }) {
     const row = make("div", "character", this.characters);
-    const ids = bytes.map((byte) => this.bytes.indexOf(hexOf(byte)));
+    const ids = bytes.map((byte) => this.byteIds.get(hexOf(byte)));
     chip(row, text === null ? bytes.map((byte) => `‹${hexOf(byte)}›`).join("") : text === " " ? "·"
         : /\p{C}|\s/u.test(text) ? `‹${text.codePointAt(0).toString(16).toUpperCase()}›` : text, "chip large");
     make("span", "code muted", row,
@@ -151,7 +153,7 @@ class Vocabulary {
       make("span", "frame", code, bits.slice(0, frame));
       make("b", "", code, bits.slice(frame));
       make("span", "code muted", item, hexOf(byte));
-      make("span", "id", item, fill(this.text.id, { id: ids[k] }));
+      if (ids[k] !== undefined) make("span", "id", item, fill(this.text.id, { id: ids[k] }));
     });
   }
 }

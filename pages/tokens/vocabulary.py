@@ -1,5 +1,6 @@
 """Vocabulary: a search of the model's tokens, and one token with its id, its merge rules and its bytes."""
 import re
+from collections import Counter
 
 import pandas as pd
 import streamlit as st
@@ -12,7 +13,7 @@ from core.components.lib.token_view import token_view
 from core.figures.numbers import plain_number, readable
 from core.language import segmentation
 from core.model.tokenizer import Tokenizer, visible_form
-from pages.tokens.merges import rules_of, rules_table
+from pages.tokens.merges import rules_of
 from pages.tokens.shared import PREFIX, hex_bytes, keep, question, read
 
 SEARCH = f"{PREFIX}vocabulary_search"
@@ -31,13 +32,26 @@ def picked_token(run: Run) -> int:
 
 
 def table_of(tokenizer: Tokenizer) -> dict:
-    """All tokens by id: names, bytes in hex, and for each merged token its two parts and the rule's rank."""
+    """All tokens by id: names, bytes in hex, where each is from, and for each merged token its two parts and the rule's
+    rank.
+    """
     ids = range(tokenizer.vocab_size)
-    rules = {tokenizer.id_of(left + right): (rank, left, right)
-             for rank, (left, right) in enumerate(tokenizer.merges, 1)}
+    rules = {made: (rank, left, right) for rank, (left, right, made) in enumerate(tokenizer.rules, 1)}
     return {"names": [tokenizer.visible(i) for i in ids], "bytes": [hex_bytes(tokenizer.token_bytes(i)) for i in ids],
-            "parts": {i: (tokenizer.id_of(left), tokenizer.id_of(right)) for i, (_, left, right) in rules.items()},
+            "origins": ["rule" if i in rules else origin(tokenizer, i) for i in ids],
+            "parts": {i: (left, right) for i, (_, left, right) in rules.items()},
             "rules": {i: rank for i, (rank, _, _) in rules.items()}}
+
+
+def origin(tokenizer: Tokenizer, token: int) -> str:
+    """Where a token is from that no rule makes: the end of a label `vocabulary_…`."""
+    if not tokenizer.is_used(token):
+        return "unused"
+    if not tokenizer.token_bytes(token):
+        return "special"
+    if tokenizer.is_byte(token):
+        return "byte"
+    return {"WordPiece": "piece", "Unigram": "probable", "numbers": "number"}.get(tokenizer.method, "added")
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
@@ -79,11 +93,10 @@ def draw(page: Lesson, run: Run) -> Reading:
     name = code(run.tokenizer.visible(token))
     title = page.label("vocabulary_twin", n=run.tokenizer.vocab_size, token=name, id=token,
                        bytes=table["bytes"][token] or "–")
-    n_bytes = sum(len(written) == 2 for written in table["bytes"])
-    return Reading(_lines(page, run, token, n_bytes), question(page, run),
+    return Reading(_lines(page, run, token, Counter(table["origins"])), question(page, run),
                    [Tokenizer.token_bytes, visible_form, segmentation.merge_steps],
                    {"vocabulary.csv": lambda: every_token(page, table)}, ".token-tree", title,
-                   rules_table(page, run.tokenizer, token), {page.label("column_token"): run.tokenizer.visible(token)},
+                   made_table(page, table, token), {page.label("column_token"): run.tokenizer.visible(token)},
                    below=lambda: draw_rows(page, run))
 
 
@@ -114,6 +127,18 @@ def _marked(page: Lesson, run: Run) -> dict[str, int]:
                                      "mine": run.token_ids[guess]}
 
 
+def made_table(page: Lesson, table: dict, token: int) -> pd.DataFrame:
+    """The rules that make a token, and the parts that it is made of, in their order: rank, left, right, result, id."""
+    names, waiting, rows = table["names"], [token], {}
+    while waiting:
+        made = waiting.pop()
+        if made in table["parts"]:
+            left, right = table["parts"][made]
+            rows[table["rules"][made]] = names[left], names[right], names[made], made
+            waiting += [left, right]
+    return page.table([(rank, *row) for rank, row in sorted(rows.items())], "rank", "left", "right", "result", "id")
+
+
 def every_token(page: Lesson, table: dict) -> pd.DataFrame:
     """The whole vocabulary: id, token, bytes, and the rank of its merge rule."""
     rows = [(i, name, hex_form, table["rules"].get(i))
@@ -127,20 +152,27 @@ def _apply(settings: dict) -> None:
         reader.select(target=int(settings["token"]))
 
 
-def _lines(page: Lesson, run: Run, token: int, n_bytes: int) -> list[tuple[str, str]]:
-    n, merges = run.tokenizer.vocab_size, len(run.tokenizer.merges)
-    d = run.model.config.d_model
-    signs = n - n_bytes - merges
+def _lines(page: Lesson, run: Run, token: int, origins: Counter[str]) -> list[tuple[str, str]]:
+    n, d = run.tokenizer.vocab_size, run.model.config.d_model
     lines = [(page.label("numbers_rows", share=readable(100 * n * d / run.model.n_parameters)),
               rf"|V| \times d = {n} \times {d} = {n * d}")]
     if run.tokenizer.method == Tokenizer.method:
-        lines.insert(0, (page.label("numbers_vocabulary", signs=signs), rf"|V| = {signs} + {n_bytes} + {merges} = {n}"))
+        lines.insert(0, _parts(page, origins, n))
     characters = run.tokenizer.token_bytes(token).decode("utf-8", errors="ignore")
     wide = next((c for c in characters if ord(c) > 0x7F), characters.strip()[:1] or characters[:1])
     if wide:
         lines.append((page.label("numbers_utf8", character=code(visible_form(wide.encode())),
                                  point=f"U+{ord(wide):04X}"), utf8(wide)))
     return lines
+
+
+def _parts(page: Lesson, origins: Counter[str], n: int) -> tuple[str, str]:
+    """What a byte-level vocabulary of n tokens is made of."""
+    signs, unused = origins["special"] + origins["added"], origins["unused"]
+    sum_ = f"|V| = {signs} + {origins['byte']} + {origins['rule']}"
+    if not origins["added"] and not unused:
+        return page.label("numbers_vocabulary", signs=signs), f"{sum_} = {n}"
+    return page.label("numbers_vocabulary_more", signs=signs, unused=unused), f"{sum_} + {unused} = {n}"
 
 
 def utf8(character: str) -> str:

@@ -40,12 +40,21 @@ def _draw(page: lesson.Lesson, run: Run, at: int, named: bool) -> None:
     """The step `at`, with what the reader has done in it."""
     done = acts(run)
     step = COMPUTE[STEPS[at - 1]](page, run, done)
-    header = {"text": page.words.labels, "steps": STEPS, "at": at, "named": named, "scale": reader.scale(),
+    header = {"text": page.words.labels | _symbols(page, run),
+              "steps": STEPS, "at": at, "named": named, "scale": reader.scale(),
               "of": f"{run.model_name} {run.token_ids}", "title": page.text("title"), "done": list(done),
               "asks": step.asks, "tells": step.tells, "said": list(step.said), "values": dict(step.values)}
     _tour(key="tour_picture", data=pack(header, dict(step.arrays)),
           events={"go": keep, "act": lambda act: _act(done, act),
                   "open": lambda entrance: st.session_state.update({OPEN: entrance})})
+
+
+def _symbols(page: lesson.Lesson, run: Run) -> dict[str, str]:
+    """The steps' formulas that are others for this model: E is not tied, the scores are not divided."""
+    config = run.model.config
+    changed = ([] if config.tied_embeddings else [("layers", "untied"), ("map", "untied")])
+    changed += [] if config.scale_scores else [("look", "unscaled")]
+    return {f"symbol_{step}": page.label(f"symbol_{step}_{how}") for step, how in changed}
 
 
 def _act(done: dict, act: dict) -> None:

@@ -62,7 +62,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     if built == "collections":
         return _collections(page)
     if run.loaded.model.config.n_context < LEAST_CONTEXT:
-        return cannot(page.label("instructions_too_short", name=escaped(run.loaded.name),
+        return cannot(page.label("instructions_too_short", name=escaped(run.title),
                                  n=run.loaded.model.config.n_context, least=LEAST_CONTEXT))
     return {"datasets": _from_data, "people": _from_people, "model": _by_model}[built](page, run.loaded)
 
@@ -249,7 +249,7 @@ def _by_model(page: Lesson, loaded: LoadedModel) -> Reading:
     last, kept = found[-1], [each for each in found if each.kept]
     answer = cache.result(("instruction answered", loaded.name, last.text), lambda: instructions.answered(
         loaded.model, loaded.tokenizer, last.text), len)
-    title = page.label("by_model_title", name=escaped(loaded.name), n=len(found), kept=len(kept),
+    title = page.label("by_model_title", name=escaped(loaded.title), n=len(found), kept=len(kept),
                        bound=readable(read("overlap")))
     st.markdown(f"**{title}**")
     _draw_cards(_writing_cards(page, found, answer))

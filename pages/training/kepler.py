@@ -147,7 +147,7 @@ def phases(page: Lesson, run: Run, fit: Fit) -> str:
     ends = {row["stage"]: row for row in record}.values()
     held_out = readable(next(iter(record[-1]["held_out"].values()))) if record and record[-1]["held_out"] else "–"
     p, token = run.trace.probs[-1].double().max(dim=-1)
-    values = dict(name=escaped(run.model_name), L=config.n_layers, h=config.n_heads, d=config.d_model,
+    values = dict(name=escaped(run.title), L=config.n_layers, h=config.n_heads, d=config.d_model,
                   n=grouped(run.model.n_parameters), tokens=f"{sum(row['tokens_seen'] for row in ends) / 1e6:.1f}",
                   steps=sum(row["step"] for row in ends), held_out=held_out, p=probability(float(p)),
                   token=run.tokenizer.visible(int(token)).replace("`", "ˋ").replace("|", "\\|"),
@@ -156,7 +156,7 @@ def phases(page: Lesson, run: Run, fit: Fit) -> str:
                   train=readable(fit.train[-1]), test=angle(fit.test[-1]), n_test=kepler.N_TESTED,
                   date=date(read("day")))
     rows = [f"| | {page.label('phase_column_planet')} | "
-            f"{page.label('phase_column_model', name=escaped(run.model_name))} |", "|---|---|---|"]
+            f"{page.label('phase_column_model', name=escaped(run.title))} |", "|---|---|---|"]
     for i, phase in enumerate(PHASES, 1):
         kind = "" if phase in ("architecture", "parameters", "inference") else "_known" if record else "_unknown"
         planet = page.label(f"phase_{phase}_{fit.structure if phase == 'architecture' else 'planet'}", **values)

@@ -74,7 +74,7 @@ def pretraining(name: str) -> pd.DataFrame:
 
 
 def _title(page: Lesson, loaded: LoadedModel, record: pd.DataFrame) -> str:
-    name, n = escaped(loaded.name), grouped(loaded.model.n_parameters)
+    name, n = escaped(loaded.title), grouped(loaded.model.n_parameters)
     if record.empty:
         return page.label("pretrained_title_unknown", name=name, n=n)
     return page.label("pretrained_title", name=name, n=n, millions=readable(record["millions"].iloc[-1]),

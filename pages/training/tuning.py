@@ -45,6 +45,6 @@ def draw(page: Lesson, run: Run) -> Reading:
             stage.settings(page)
         last = st.container(width="content")
     if loaded.model.config.n_context < LEAST_CONTEXT:
-        return cannot(page.label("tuning_too_short", name=escaped(loaded.name), n=loaded.model.config.n_context,
+        return cannot(page.label("tuning_too_short", name=escaped(loaded.title), n=loaded.model.config.n_context,
                                  least=LEAST_CONTEXT))
     return stage.draw(page, run, loaded, last)

@@ -254,7 +254,7 @@ def _settings(page: Lesson, further: Callable[[], None]) -> None:
 def _take(stage: Stage) -> None:
     """Draw the buttons that take the tuned model home or into every lesson."""
     page, tuner, loaded, name = stage.page, stage.tuner, stage.loaded, read("stage")
-    card = page.label("tuning_card", name=loaded.name, stage=page.label(f"stage_{name}"), steps=tuner.step)
+    card = page.label("tuning_card", name=loaded.title, stage=page.label(f"stage_{name}"), steps=tuner.step)
     take_home(page, lambda: checkpoints.archive(tuner.copy(), loaded.tokenizer, card), name, "training_tuning_zip")
     st.button(page.label("adopt"), key="training_tuning_adopt", help=page.label("tuning_adopt_help"),
               on_click=lambda: adopt(tuner.copy(), loaded.tokenizer, f"{name}-{tuner.step}"))

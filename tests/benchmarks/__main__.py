@@ -11,12 +11,14 @@ from pathlib import Path
 
 import torch
 
+from core.app.base import catalogue
 from tests.benchmarks import (
     browser,
     compared,
     comparison,
     controls,
     engine,
+    large,
     load,
     memory,
     phones,
@@ -43,7 +45,8 @@ GROUPS = {
 }
 OPTIONAL = {"comparison": compared.installed, "remote": remote.installed}       # groups that need packages of their own
 CLASSES = {         # for many minutes: measured where they are named
-    "controls": lambda chosen: controls.control_figures(chosen.repeats, tuple(chosen.lessons)),
+    "large": lambda chosen: large.large_figures(chosen.repeats, chosen.lessons),
+    "controls": lambda chosen: controls.control_figures(chosen.repeats, tuple(chosen.lessons or LESSON_VIEWS)),
     "load": lambda chosen: load.load_figures(chosen.readers, chosen.seconds, chosen.seed, chosen.replicas),
     "sessions": lambda chosen: load.visit_figures(chosen.count),
     "phones": lambda chosen: phones.phone_figures(chosen.phones, chosen.seconds),
@@ -54,7 +57,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--only", nargs="+", choices=[*GROUPS, *CLASSES],
                         default=[group for group in GROUPS if group not in OPTIONAL or OPTIONAL[group]()],
-                        help="the groups to measure (default: all but controls, load, sessions and phones, the "
+                        help="the groups to measure (default: all but large, controls, load, sessions and phones, the "
                              "comparison and remote where their packages are installed)")
     parser.add_argument("--repeats", type=int, default=15, help="measurements of each figure (default: %(default)s)")
     parser.add_argument("--readers", type=int, default=30,
@@ -68,8 +71,8 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=1000,
                         help="of sessions: how many are opened and closed (default: %(default)s)")
     parser.add_argument("--phones", type=int, default=200, help="of phones: how many (default: %(default)s)")
-    parser.add_argument("--lessons", nargs="+", choices=list(LESSON_VIEWS), default=list(LESSON_VIEWS),
-                        help="of controls: whose (default: all)")
+    parser.add_argument("--lessons", nargs="+", choices=[entry.id for entry in catalogue.existing()], default=(),
+                        help="of controls and large: whose (default: all)")
     parser.add_argument("--json", type=Path, help="where to write the figures as JSON")
     chosen = parser.parse_args()
     torch.set_num_threads(1)

@@ -179,7 +179,8 @@ class Reader:
         if not page_hash:
             state.page_name = self.page_name
         state.widget_states.widgets.extend(self._values.values())
-        state.cached_message_hashes.extend(self._cached)
+        state.cached_message_hashes.extend(name for name, (_, run) in self._cached.items()
+                                           if self.runs - run < KEPT_RUNS)
         state.context_info.timezone, state.context_info.locale, state.context_info.color_scheme = ("UTC",
                                                                                                    "en-US", "light")
         state.context_info.url = f"{self.url}/{self.page_name}"
@@ -264,7 +265,9 @@ class Reader:
                       if shown.run == self._run or self._fragments and shown.fragment not in self._fragments}
         on_page = {shown.widget.id for shown in self.shown.values() if hasattr(shown.widget, "id")}
         self._values = {name: state for name, state in self._values.items() if name in on_page}
-        self._cached = {name: (kept, run) for name, (kept, run) in self._cached.items() if self.runs - run < KEPT_RUNS}
+        # twice as long as the server is told: an answer on its way may still speak of what was told before
+        self._cached = {name: (kept, run) for name, (kept, run) in self._cached.items()
+                        if self.runs - run < 2 * KEPT_RUNS}
         for standing in self.find(lambda shown: key_of(shown) == STANDING):
             self._tasks.append(asyncio.create_task(self._say_that_it_stands(standing)))
         self._finished.set()

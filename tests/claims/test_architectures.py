@@ -48,7 +48,7 @@ def test_a_date_that_does_not_exist():
     assert min(probabilities("the twenty-first of march nineteen eighty-four")[1]) > 0.99
 
 
-@claims("architectures.md", "Most lie between −2 and 0, just where the curves differ most.")
+@claims("architectures.md", "In `stories` most lie between −2 and 0, just where the curves differ most.")
 def test_where_the_inputs_of_the_curves_lie():
     inputs = torch.stack([block.mlp_pre for block in run(prompts.default_prompt()).trace.blocks])
     assert ((inputs < 0) & (inputs > -2)).double().mean() > 0.6

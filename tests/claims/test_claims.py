@@ -25,6 +25,12 @@ OF_NO_MODEL = {
     ["exclusive"], "positions": ["one_wave", "shift", "mask"], "recurrence": ["bound", "vanish", "merged", "memory"],
     "residual_stream": ["beside"], "tokens": ["train", "own"], "training": ["back",
     "instruct", "gamed"]}
+# those that are claimed and ask what is seen, or say what is true of any model, of a view's own model, or of no model
+OF_ANY_MODEL = {
+    "attention": ["walk", "longer", "scale"], "course": ["tokens", "spaces"], "generation": ["overtaken"],
+    "language_models": ["mouse"], "next_token": ["greedy"], "overview": ["empty", "repeat", "early", "long"],
+    "positions": ["breaks"], "recurrence": ["both"], "residual_stream": ["names", "first_token"], "tokens": ["prune"],
+    "training": ["floor", "bump"]}
 # ideas of the lectures whose place shows the same with every model: algebra, shapes and counts, networks with random
 # weights, models trained in the page, published figures
 IDEAS_OF_NO_MODEL = {
@@ -66,6 +72,14 @@ def test_every_experiment_is_claimed(lesson):
     said |= {f"encoder {one.id}": one.look for one in written.entries("encoder: try")}
     assert [name for name, look in said.items() if not any(
         is_claimed(f"{lesson}.md", part) for part in re.split(r"(?<=[.!?]) ", look))] == OF_NO_MODEL.get(lesson, [])
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_an_experiment_that_tells_what_a_bundled_model_does_opens_with_it(lesson):
+    written = prose.load(lesson)
+    entries = (*written.entries("try"), *written.entries("step"))
+    assert [one.id for one in entries if "model" not in one.settings
+            and one.id not in (*OF_NO_MODEL.get(lesson, ()), *OF_ANY_MODEL.get(lesson, ()))] == []
 
 
 @pytest.mark.parametrize("file", FILES)

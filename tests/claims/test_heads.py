@@ -9,7 +9,7 @@ from tests.claims import claims
 from tests.claims.passes import experiment, heads_of, opening, prompt_of, run, strongest
 
 
-@claims("heads.md", "Some heads look mostly at the first token, which holds no word")
+@claims("heads.md", "Some heads look mostly at the first token, which in most models holds no word")
 def test_heads_rest_on_the_first_token():
     for prompt in example_prompts()[:8]:
         there = run(prompt)

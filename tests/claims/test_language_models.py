@@ -75,7 +75,8 @@ def test_most_letters_are_found_at_once():
 
 @shows("D31")
 @claims("language_models.md", "The model has read millions of words, and its parameters, nearly six million in "
-        "*stories*, are not counted in these bits. On texts unlike its stories it loses most of its lead: try one.",
+        "`stories`, are not counted in these bits. On texts unlike its stories `stories` loses most of its lead: try "
+        "one.",
         "Where the interval is a thin line, the model is surprised, and the token takes many bits. A story shrinks to "
         "a fraction of its size; of this text about half is left, and gzip makes it longer.",
         "that the text ends here is news as well, and the model finds it improbable.")
@@ -137,9 +138,10 @@ def test_letters_were_counted_over_so_many():
 
 
 @shows("A16", "A17", "A18")
-@claims("language_models.md", "It was taught these very templates", "Sentences that were kept from training, in the "
-        "template that was taught.", "Facts that the model was taught, asked in the way it was taught.",
-        "Prompts that were kept from training.", "Stories kept from training, of plots that were taught.")
+@claims("language_models.md", "It was taught these very templates", "Sentences that were kept from the training of "
+        "`stories`, in the template that it was taught.", "Facts that `stories` was taught, asked in the way it was "
+        "taught.", "Prompts that were kept from the training of `stories`.",
+        "Stories kept from the training of `stories`, of plots that it was taught.")
 @pytest.mark.parametrize("task", ["sentiment", "questions", "opposites", "summary"])
 def test_what_was_taught_is_right(task: str):
     right, n = n_right(task)
@@ -189,7 +191,7 @@ def test_what_was_lost_is_a_ball():
 
 
 @shows("A33", "B23")
-@claims("language_models.md", "this model gets no row right without solved examples.")
+@claims("language_models.md", "`stories` gets no row right without solved examples.")
 def test_a_text_is_written_given_a_prompt_and_a_table_is_not_put_into_words():
     settings = {idea.id: idea.place.settings for idea in tables.ideas()}
     assert (settings["A33"]["language_models_task"], settings["B23"]["language_models_task"]) == ("summary", "table")

@@ -60,7 +60,7 @@ def test_a_threshold_sorts_much_out_and_parts_nothing():
     assert right("taught") == 1 and made_up.max() > taught.min()
 
 
-@claims("limits.md", "politeness changes little; with *Question* and *Answer* written out the model loses a third of "
+@claims("limits.md", "politeness changes little; with *Question* and *Answer* written out `stories` loses a third of "
         "what it was taught, and in a story it loses all of it")
 def test_other_phrasings():
     assert right("polite") > 0.97 and certainty("polite").mean() > certainty("taught").mean() - 0.05
@@ -92,7 +92,7 @@ def test_a_number_that_was_read_often_comes_out_and_one_that_was_read_once_does_
 
 
 @claims("limits.md", "even the token that matters least changes most of the numbers of e(c), also when they are "
-        "rounded to 16 bits. But much of it has become faint.")
+        "rounded to 16 bits.", "But much of it has become faint.")
 def test_no_token_of_the_opening_text_is_lost():
     there = opening()
     found = context.exchanged(there.model, there.token_ids, seed=1)
@@ -100,8 +100,8 @@ def test_no_token_of_the_opening_text_is_lost():
     assert found.kl[1:].max() > 20 * found.kl[1:].min()
 
 
-@claims("limits.md", "What was read once or ten times is not recited here; yet nats per token may show a trace where "
-        "reciting shows none",
+@claims("limits.md", "What it read once or ten times `stories` does not recite; yet nats per token may show a trace "
+        "where reciting shows none",
         "only twins make the trace visible, and many of them, since texts differ by as much")
 def test_what_was_read_ten_times_leaves_a_trace_within_what_texts_differ_by():
     assert max(one.n_recited for n in (1, 10) for start in (1, 8, 16) for one, _ in after(start, n)) < 6
@@ -142,7 +142,7 @@ def test_probes_name_the_token_right_before_after_two_blocks():
     assert found.accuracy[0, i] < found.accuracy[2, i] / 2
 
 
-@claims("limits.md", "on this app's own pages, unlike anything it has read, it promises too much")
+@claims("limits.md", "on this app's own pages, unlike anything that it has read, `stories` promises too much")
 def test_it_promises_too_much_on_the_apps_pages():
     texts = corpus.tokenize(calibration.documents("pages", 1, ""), run("").tokenizer).documents
     found = calibration.predictions(*losses.scored_predictions(run("").model, [ids[:200] for ids in texts[:12]]))
@@ -176,8 +176,9 @@ def ratios(name: str, counted: tuple[str, ...]) -> np.ndarray:
     return contrasts.log_ratios(run("").model, run("").tokenizer, pair.texts, counted)
 
 
-@claims("limits.md", "two names, or two colours of a coat, move probability too. Some words even move one way in all "
-        "twelve.", "What goes well beyond both controls is what this model has taken from the stories that it read.",
+@claims("limits.md", "two names, or two colours of a coat, move probability too. In `stories` some words even move one "
+        "way in all twelve.", "What goes well beyond both controls is what this model has taken from the texts that it "
+        "read.",
         'Look at "dress" and "car": their means lie far beyond both controls. "brave" rises in nine of twelve '
         "sentences, and still it is not beyond them: from one name to another it rises in ten. A count like nine of "
         "twelve proves nothing without a control.")

@@ -3,7 +3,7 @@ from tests.claims import claims
 from tests.claims.passes import experiment, prompt_of, run, says
 
 
-@claims("overview.md", "The bars at the right are the probabilities of the first token: how stories begin for this "
+@claims("overview.md", "The bars at the right are the probabilities of the first token: how texts begin for this "
         "model.")
 def test_a_story_begins_as_stories_do():
     there = prompt_of(experiment("overview", "empty"))

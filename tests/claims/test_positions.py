@@ -9,7 +9,7 @@ from tests.claims.passes import experiment, run
 
 
 @shows("A11")
-@claims("positions.md", "Nothing told it that 40 is next to 41. Look at the cosines: where training has worked, "
+@claims("positions.md", "Nothing tells it that 40 is next to 41. Look at the cosines: where training has worked, "
         "neighbours are alike and the square shows a band along the diagonal.")
 def test_neighbouring_rows_are_alike():
     rows = torch.nn.functional.normalize(run("").model.P.detach().double(), dim=-1)

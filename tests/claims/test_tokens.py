@@ -38,16 +38,16 @@ def test_after_a_lone_space_the_model_expects_what_has_none_of_its_own():
 
 
 @shows("B4")
-@claims("tokens.md", "The byte-level tokenizers have seen no Chinese, so each character costs three tokens, one for "
-        "each byte.")
+@claims("tokens.md", "The tokenizers of `stories` and its kin have seen no Chinese, so each character costs three "
+        "tokens, one for each byte.")
 def test_chinese_costs_three_tokens_a_character():
     text = prose.load("tokens").section("examples").splitlines()[0]
     assert len(run("").tokenizer.encode(text)) == 3 * len(text)
 
 
 @claims("tokens.md", "0 is the end of text, then come 256 ids of single bytes, then one for each rule.",
-        "vocabulary_special: It stands for no text. It marks where a document begins, a blank, or who speaks in a "
-        "chat.")
+        "vocabulary_special: It stands for no text. It marks where a text begins or ends, a blank, what is unknown, or "
+        "who speaks in a chat.")
 def test_ids_follow_the_order_of_learning():
     tokenizer = run("").tokenizer
     without = [i for i in range(tokenizer.vocab_size) if not tokenizer.token_bytes(i)]

@@ -74,8 +74,8 @@ def test_the_bump_has_a_cause():
     assert max(gaps) > 400 and all(gaps[[moment.step in (2100, 2150, 2200) for moment in MOMENTS[:-1]]] == 50)
 
 
-@claims("training.md", "They move few numbers, and yet the model forgets here too.",
-        "A few hundred pairs are enough")
+@claims("training.md", "They move few numbers, and yet `stories-small` forgets here too.",
+        "a few hundred pairs are enough")
 def test_adapters_forget():
     loaded = cache.shared_model("stories-small", "cpu")
     train, held_out = (fine_tuning.encoded(loaded, part) for part in tuning_texts.pairs("feeling", 200, 8, 0))

@@ -12,6 +12,7 @@ A file is Markdown with headings of one `#`:
     # anything_else          a Markdown section, read by its name
     # encoder: name          the same section as it is read where the model is an encoder: labels replace those of the
                              same key, an empty experiment is left out
+    # published: name        as it is read where others have published the model, and what it has read is not known
 
 A setting's value is JSON where it parses as JSON (numbers, true, "text with \\n"), plain text otherwise.
 """
@@ -32,6 +33,7 @@ from core.files import modified
 FOLDER = Path(__file__).resolve().parents[3] / "assets" / "text"
 LANGUAGE = "en"
 _HEADING = re.compile(r"^# +(.+?)\s*$", re.MULTILINE)
+PUBLISHED = "published"
 _SIGN = re.compile(r"(?<=[\d}*]) %")
 _LINE = re.compile(r"^([\w.-]+):\s?(.*)$")
 NAMES = ("id", "seed")          # numbers that count nothing

@@ -1,4 +1,5 @@
-"""The tables behind the course and the finder: the ideas of the lectures, and the glossary.
+"""The tables behind the course, the finder and the page Models: the ideas of the lectures, the glossary, and what is
+known of the models of others.
 
 They are tab-separated files with a line of names, read again when they change.
 """
@@ -61,6 +62,40 @@ class Term:
     place: Place
 
 
+@dataclass(frozen=True)
+class Family:
+    """A family of the models of others, by its model_type in config.json. models: some of it by name; special: what it
+    does otherwise than others, in a phrase; place: where one sees that.
+    """
+
+    id: str
+    kind: str
+    models: str
+    special: str
+    tokenizer: str
+    place: Place
+
+
+@dataclass(frozen=True)
+class ToTry:
+    """A model of the Hub to try in class. millions: of parameters, and disk: of gigabytes, both rounded; terms: whether
+    one has to accept its terms first.
+    """
+
+    name: str
+    family: str
+    millions: int
+    disk: float
+    licence: str
+    terms: bool
+    why: str
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory as float32."""
+        return 4_000_000 * self.millions
+
+
 def ideas() -> tuple[Idea, ...]:
     """Every idea, in the order of the lectures."""
     seen = dict(_rows(prose.FOLDER / prose.LANGUAGE / "ideas_seen.tsv"))
@@ -70,6 +105,18 @@ def ideas() -> tuple[Idea, ...]:
 def glossary() -> tuple[Term, ...]:
     """Every term, in alphabetical order."""
     return tuple(Term(*row[:4], Place(*row[4:6])) for row in _rows(prose.FOLDER / prose.LANGUAGE / "glossary.tsv"))
+
+
+def families() -> tuple[Family, ...]:
+    """Every family, decoders first."""
+    return tuple(Family(*row[:5], Place(*row[5:7])) for row in _rows(prose.FOLDER / prose.LANGUAGE / "families.tsv"))
+
+
+def models_to_try() -> tuple[ToTry, ...]:
+    """The models to try, in the order in which a class may want them."""
+    return tuple(ToTry(name, family, int(millions), float(disk), licence, terms == "yes", why)
+                 for name, family, millions, disk, licence, terms, why
+                 in _rows(prose.FOLDER / prose.LANGUAGE / "models_to_try.tsv"))
 
 
 def name_of(place: Place) -> str | None:

@@ -138,6 +138,11 @@ class LoadedModel:
     problem: str = ""
     loss: float | None = None
 
+    @property
+    def title(self) -> str:
+        """Its name as a page shows it, without the mark of where it comes from."""
+        return names.short(self.name)
+
     def key(self, what: str, *inputs: Hashable) -> Hashable:
         """The key of a cached result `what` that is computed from this model on its device and from these inputs."""
         return what, self.name, self.device, *inputs

@@ -20,6 +20,7 @@ def facts(config: ModelConfig, tokenizer: Tokenizer) -> dict[str, bool]:
         "mixed_bases": config.positions == "rotary" and len(bases(config)) > 1,
         "unturned": config.positions == "rotary" and 0 in config.block_rotary_bases,
         "mixed_windows": "sliding-window" in config.block_masks, "own_divisor": config.score_divisor > 0,
+        "undivided": config.score == "dot" and not config.scale_scores, "normed_embedding": config.embedding_norm,
         "capped_scores": config.score_cap > 0, "capped_logits": config.logit_cap > 0, "sinks": config.attention_sinks,
         "joint_norm": config.qk_norm_joint, "output_norm": config.norm_placement == "output",
         "residual_scale": config.residual_scale != 1,

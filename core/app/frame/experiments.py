@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from core.app.base.markdown import escaped
 from core.app.base.prose import Experiment, TextFile
-from core.app.state import address, reader
+from core.app.state import address, model_choice, reader
 from core.app.state.fragments import redraw
 from core.components.page.keys import presenters_keys
 
@@ -27,8 +28,14 @@ def draw_all(experiments: Sequence[Experiment], words: TextFile, lesson: str) ->
         for experiment in experiments:
             st.button(experiment.title, key=f"do_{lesson}_{experiment.id}", on_click=_try, args=(lesson, experiment),
                       width="stretch")
-            link = address.link(experiment.settings, alone=True)
-            st.markdown(f"{experiment.look} [{words.label('try_link')}]({link})")
+            link, said = address.link(experiment.settings, alone=True), _shown_with(experiment, words)
+            st.markdown(f"{experiment.look} {said}[{words.label('try_link')}]({link})")
+
+
+def _shown_with(experiment: Experiment, words: TextFile) -> str:
+    """A sentence on the model that an experiment shows, where it is another one than the reader's."""
+    model = experiment.settings.get("model", model_choice.wanted())
+    return "" if model == model_choice.wanted() else f"{words.label('try_model', model=escaped(model))} "
 
 
 def _try(lesson: str, experiment: Experiment) -> None:

@@ -18,6 +18,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core.app.base import devices, prose
 from core.app.base.markdown import escaped
 from core.app.compute import cache
+from core.app.compute.library import names
 from core.app.frame import (
     check,
     class_bar,
@@ -49,7 +50,7 @@ def open_lesson(lesson: str) -> Lesson:
 
     lesson: the stem of its page and of its text file.
     """
-    words, frame_words = (_words(name, model_choice.shown()) for name in (lesson, "app"))
+    words, frame_words = (spoken_of(prose.load(name), model_choice.shown()) for name in (lesson, "app"))
     if not reader.looks_on():
         strip.draw(lesson)
     with st.container(key="lesson_top"):
@@ -58,10 +59,10 @@ def open_lesson(lesson: str) -> Lesson:
         return Lesson(lesson, words, live_class.for_class(frame_words), st.container())
 
 
-def _words(name: str, model: str) -> prose.TextFile:
-    """A text file as it speaks of a model of that kind, and of one without a language head."""
+def spoken_of(words: prose.TextFile, model: str) -> prose.TextFile:
+    """A text file as it speaks of that model: whose it is, of its kind, and whether it has a language head."""
     kind = cache.kind(model)
-    words = prose.load(name).of_kind(kind)
+    words = (words.of_kind(prose.PUBLISHED) if names.is_library_name(model) else words).of_kind(kind)
     if kind == "encoder" and cache.shared_model(model, devices.CPU).model.config.output_head != "language":
         return words.of_kind("headless")
     return words
@@ -71,7 +72,7 @@ def _words(name: str, model: str) -> prose.TextFile:
 class Lesson:
     """One open lesson.
 
-    `words` is its text file, `frame_words` the frame's own, both as they speak of a model of the loaded one's kind;
+    `words` is its text file, `frame_words` the frame's own, both as they speak of the loaded model;
     `beside`: the place beside its title, on a page that has one.
     """
 
@@ -135,7 +136,7 @@ class Lesson:
             with st.container(key="lesson_explanation"):
                 own, loaded = f"explanation_{view}", cache.shared_model(model_choice.shown(), reader.device())
                 other = differs.sentences(self.words, view, loaded.model.config, loaded.tokenizer)
-                note = ("\n\n" + " ".join([self.frame_words.label("differs", model=escaped(loaded.name)), *other])
+                note = ("\n\n" + " ".join([self.frame_words.label("differs", model=escaped(loaded.title)), *other])
                         if other else "")
                 st.markdown(self.text(own if own in self.words.sections else "explanation") + note)
 

@@ -13,6 +13,7 @@ from core.app.base import addresses, catalogue, devices, finder, prose
 from core.app.base.markdown import escaped
 from core.app.base.qr import qr_code
 from core.app.compute import cache
+from core.app.compute.library import names
 from core.app.frame import live_class, model_notes, model_offer, prompt_use
 from core.app.frame.guard import fragment
 from core.app.state import address, model_choice, notices, prompts, reader, run
@@ -94,12 +95,13 @@ def _model(words: prose.TextFile, present: run.Run, shown: str) -> None:
     """The drawer of models. shown: the one that the view shows in place of the chosen one, "" for that."""
     n, n_context = len(present.token_ids), run.room(present.model.config)
     key = "status_shown" if shown else "status_cut" if present.n_cut else "status"
-    said = words.label(key, model=escaped(shown or present.model_name), n=n, n_context=n_context, n_cut=present.n_cut)
+    model = escaped(names.short(shown) or present.title)
+    said = words.label(key, model=model, n=n, n_context=n_context, n_cut=present.n_cut)
     with st.popover(said, key="model_drawer", on_change="rerun") as drawer:
         if not drawer.open:
             return
         if shown:
-            st.caption(words.label("status_shown_note", model=escaped(shown)))
+            st.caption(words.label("status_shown_note", model=escaped(names.short(shown))))
         _picker(words)
         if st.button(prose.load("library").label("another"), key="another_model",
                      icon=":material/add:", type="tertiary"):
@@ -119,7 +121,7 @@ def _picker(words: prose.TextFile) -> None:
     """
     choices, wanted = model_choice.choices(), model_choice.wanted()
     key = f"model_picked_{wanted}"
-    st.selectbox(words.label("model"), choices, index=choices.index(wanted), key=key,
+    st.selectbox(words.label("model"), choices, index=choices.index(wanted), key=key, format_func=model_choice.named,
                  on_change=lambda: _want(st.session_state[key]))
 
 

@@ -3,7 +3,7 @@ of its kind.
 """
 import streamlit as st
 
-from core.app.base import catalogue
+from core.app.base import catalogue, prose
 from core.app.compute import cache
 from core.app.compute.library import names
 
@@ -50,6 +50,15 @@ def choices() -> tuple[str, ...]:
     """
     library = [name for name, _ in cache.shelf.listed() if names.is_offered(name)]
     return tuple(dict.fromkeys((*cache.model_names(), *own(), *library, wanted())))
+
+
+def named(name: str) -> str:
+    """What a model is called among the choices: one of the library with the place that it is from where another has the
+    same name.
+    """
+    short = names.short(name)
+    is_alone = sum(names.short(other) == short for other in choices()) < 2
+    return short if is_alone else prose.load("library").label(names.place(name), name=short)
 
 
 def own() -> list[str]:

@@ -40,6 +40,11 @@ class Run:
         return self.loaded.name
 
     @property
+    def title(self) -> str:
+        """The model's name as a page shows it."""
+        return self.loaded.title
+
+    @property
     def model(self) -> Transformer:
         return self.loaded.model
 

@@ -67,8 +67,8 @@ def a_tuning_moves_what_is_held_out_and_has_its_price(page: Page) -> None:
     runs = json.loads((DATA / "tuning_runs.json").read_text())["runs"]
     kind = "aligned happy" if "stage=aligned" in page.url else "tuned feeling"
     first, last = (runs[kind]["history"][k] for k in (0, -1))
-    said = page.locator(".st-key-training_stage strong", has_text="own stories went").first.inner_text()
-    old = re.search(r"own stories went from ([\d.]+) to (\d+\.\d+)", said).groups()
+    said = page.locator(".st-key-training_stage strong", has_text="own texts went").first.inner_text()
+    old = re.search(r"own texts went from ([\d.]+) to (\d+\.\d+)", said).groups()
     assert [float(value) for value in old] == pytest.approx([first["old"], last["old"]], abs=6e-3)
     assert f"{100 * last['right']:.0f}" in said and last["old"] > first["old"]
 

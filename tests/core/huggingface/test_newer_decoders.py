@@ -66,8 +66,10 @@ def test_gemma_3_by_its_keys():
     assert not wide.block_masks and wide.block_rotary_bases == config.block_rotary_bases
     assert plan("gemma-3-1b", sliding_window_pattern=1).rotary_base == 1e6
     assert not plan("gemma-3-1b", sliding_window_pattern=1).block_rotary_bases
-    assert plan("gemma-3-1b", sliding_window_pattern=9).rotary_base == 10_000.0
-    assert plan("gemma-3-1b", rope_scaling=dict(rope_type="linear", factor=8.0)).rotary_scaling == (8.0,)
+    slowed = dict(rope_type="linear", factor=8.0)
+    windows = plan("gemma-3-1b", sliding_window_pattern=9, rope_scaling=slowed)
+    assert (windows.rotary_base, windows.rotary_scaling) == (10_000.0, ()), "only blocks without a window are slowed"
+    assert plan("gemma-3-1b", rope_scaling=slowed).rotary_scaling == (8.0,)
 
 
 def test_smollm_3_by_its_keys():
@@ -167,6 +169,8 @@ def test_longrope_that_cannot_be_computed_is_refused(table):
     ("gemma-2-2b", dict(hidden_activation="tanh"), "activation 'tanh'"),
     ("SmolLM3-3B", dict(rope_scaling=dict(type="longrope", factor=2.0)), "of the kind 'longrope'"),
     ("SmolLM3-3B", dict(layer_types=["chunked_attention"] * 4), "of the type 'chunked_attention'"),
+    ("granite-3.3-2b", dict(partial_rotary_factor=0.7), "in 4 of 6 dimensions"),
+    ("c4ai-command-r-v01", dict(partial_rotary_factor=0.7), "in 4 of 6 dimensions"),
     ("OLMo-1B-hf", dict(clip_qkv=8.0), "clip_qkv = 8.0"),
     ("Phi-3-mini-4k", dict(rope_scaling=dict(type="linear", factor=2.0)), "of the kind 'linear'"),
     ("granite-3.3-2b", dict(attention_multiplier=0), "attention_multiplier = 0"),

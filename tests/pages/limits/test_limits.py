@@ -99,9 +99,9 @@ def test_an_answer_has_the_product_of_its_tokens_probabilities(run: Run):
         said, p = greedy(run, prompt)
         assert found[i].text == said and found[i].p == pytest.approx(p, rel=1e-4)
     assert found[0].right and not found[1].right
-    assert (found[3].text == ""
-            and confidence.greedy(confidence.leading(run.model, run.tokenizer, found[3].exercise)) == found[3])
-    first = confidence.leading(run.model, run.tokenizer, Exercise("x", prompts[1], ""))
+    empty, first = confidence.leading(run.model, run.tokenizer, [found[3].exercise, Exercise("x", prompts[1], "")])
+    assert found[3].text == confidence.greedy(empty).text == ""
+    assert confidence.greedy(empty).p == pytest.approx(found[3].p, rel=1e-4)
     assert (any(claim.text == found[1].text and claim.p == pytest.approx(found[1].p, rel=1e-4) for claim in first)
             and not any(claim.right for claim in first))
     assert ([claim.p for claim in first] == sorted((claim.p for claim in first), reverse=True)
@@ -163,7 +163,8 @@ def test_a_subject_of_the_readers_own():
 def test_pairs_and_what_models_have_read():
     assert mann_whitney(np.array([3, 2]), np.array([1, 2, 3])) == 1 + 1 + 0.5 + 1 + 0.5
     assert [met_teaching(name) for name in ("stories", "stories-small", "stories-small@0", "induction", "random",
-                                            "mine-1a2b3c")] == ["whole", "part", "none", "none", "random", "unknown"]
+                                            "mine-1a2b3c", "folder:mine", "hub:gpt2")] == [
+        "whole", "part", "none", "none", "random", "unknown", "published", "published"]
     at = open_at(model="positions-none")
     assert fine(at) and "only a part" in given(at, "limits_facts")["note"]
     assert fine(turn(at, view="memory")) and any("only a part" in m.value for m in at.markdown)

@@ -20,7 +20,8 @@ def test_the_shares_and_their_intervals_are_counted_again():
     at = open_at(view="words", span="tone")
     assert fine(at)
     there = run_of()
-    found = [one for part in tone.continuations(there.model, there.tokenizer, 12, 24, seed=1) for one in part]
+    found = [one for name in tone.TONES
+             for one in tone.continuations(there.model, there.tokenizer, name, range(6), 12, 24, seed=1)]
     ends = []
     for line, name in zip(formulas(at), tone.TONES, strict=True):
         right = sum(bool(tone.angry_words(one.text)) for one in found if one.tone == name)

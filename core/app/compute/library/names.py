@@ -34,6 +34,11 @@ def short(name: str) -> str:
     return name.removeprefix(IN_FOLDER).removeprefix(ON_HUB)
 
 
+def place(name: str) -> str:
+    """Where a model is from: "in_folder", "on_hub", or "in_app"."""
+    return "in_folder" if name.startswith(IN_FOLDER) else "on_hub" if name.startswith(ON_HUB) else "in_app"
+
+
 def is_offered(name: str) -> bool:
     """Whether the operator lets readers ask for this model; that it can be loaded is not said."""
     if name.startswith(IN_FOLDER):

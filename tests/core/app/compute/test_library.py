@@ -544,12 +544,27 @@ def test_every_kind_of_model_has_its_words():
             if label.startswith("differs_"):
                 fact = next((fact for fact in sorted(known, key=len) if label.endswith(f"_{fact}")), None)
                 assert fact is not None, label
-    for case in ("phi", "gemma", "qwen3", "mistral", "opt post-norm"):
+    for case in ("phi", "gemma", "qwen3", "mistral", "opt post-norm", "gemma2", "granite", "cohere2", "olmo", "phi3",
+                 "gpt-neo", "bloom", "mpt"):
         config = families.plan_of(huggingface_models.CASES[case][0](**huggingface_models.CASES[case][1]).to_dict(),
                                   ()).config
         said = {entry.id: differs.sentences(prose.load(entry.id), view, config, NumberedTokens(61))
                 for entry in catalogue.existing() for view in ("steps", "contributions", "rotary", "product")}
-        assert said["overview"] and "{" not in str(said.values())
+        assert said["overview"] and "{" not in str(said.values()).replace("sqrt{d_k}", "")
+
+
+@pytest.mark.parametrize("case, lesson, view, sentence", [
+    ("gpt-neo", "attention", "steps", "not divided by √d_k"), ("gpt-neo", "heads", "grid", "nothing divides them"),
+    ("bloom", "overview", "flow", "passes a norm first"), ("bloom", "embeddings", "product", "the row passes a norm"),
+    ("bloom", "residual_stream", "lens", "between E and the first"),
+    ("mpt", "residual_stream", "contributions", "learn no shift β")])
+def test_what_older_decoders_do_otherwise_is_said_of_them_alone(case, lesson, view, sentence):
+    def told(case):
+        kind, settings = huggingface_models.CASES[case]
+        config = families.plan_of(kind(**settings).to_dict(), ()).config
+        return sentence in " ".join(differs.sentences(prose.load(lesson), view, config, NumberedTokens(61)))
+
+    assert told(case) and not told("llama")
 
 
 @pytest.mark.parametrize("prompt", ["", "17 4 256", "x" * 3000])

@@ -1,0 +1,33 @@
+"""One block of models whose parts are not those of the bundled ones: the norm by its name, the feed-forward as it is.
+"""
+from collections.abc import Iterator
+
+import pytest
+
+from tests.helpers import kinds
+from tests.helpers.lessons import opened
+from tests.helpers.messages import formulas, given, numbers_in
+
+WHOLE = r"\operatorname{FFN}(z) = "
+
+
+@pytest.fixture(scope="module", autouse=True)
+def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with kinds.loaded(tmp_path_factory.mktemp("models")):
+        yield
+
+
+@pytest.mark.parametrize("name, norm, whole, inner", [
+    ("llama-shaped", "RMSNorm", r"\big(\operatorname{act}(z W_\mathrm{gate}) \odot (z W_1)\big)\, W_2",
+     "act(z W_{gate}) · z W_{1}"),
+    ("gpt2-shaped", "LayerNorm", r"\operatorname{act}(z W_1 + b_1)\, W_2 + b_2", "act(z W_{1} + b_{1})")])
+def test_a_block_is_written_as_the_model_has_it(name: str, norm: str, whole: str, inner: str):
+    at = opened("residual_stream", {"view": "block"}, model=f"folder:{name}", prompt="the cat sat on the mat")
+    assert any(rf"O = X + \operatorname{{SelfAttention}}(\operatorname{{{norm}}}(X))" in one.value
+               for one in at.markdown if one.value.startswith("$O"))
+    latex = formulas(at)
+    assert WHOLE + whole in latex
+    out = next(one for one in latex if one.startswith(r"\operatorname{FFN}(z)_0"))
+    *terms, total = numbers_in(out)
+    assert sum(terms) == pytest.approx(total, abs=3e-4)
+    assert inner in [row["name"] for row in given(at, "residual_block")["rows"]]
