@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from core.model.activation import activate
-from core.model.block import Norm
+from core.model.block import Block, Norm
 from core.model.config import ModelConfig
 from core.model.normalisation import norm_statistics
 from core.model.trace import BlockTrace, CrossTrace, Trace
@@ -29,17 +29,19 @@ from core.model.transformer import Transformer
 class Part:
     """One addend of the stream.
 
-    kind: "embedding", "position", "token type", "head", "attention bias" (b_O), "mlp", "mlp bias" (b_2), in an
+    kind: "embedding", "position", "token type", "head", "attention bias" (b_O), "mlp", "mlp bias" (b_2), in a block of
+    experts, in the place of "mlp", an "expert" for each that read the token, and "shared expert", in an
     encoder-decoder's decoder also "cross head" and "cross attention bias", and the β of each norm on the way:
     "attention norm bias", "cross attention norm bias" and "mlp norm bias" of a post-norm, DeepNorm or sandwich block,
     "embedding norm bias" of a model that norms its embeddings, "final norm bias" of a pre-norm or sandwich model, "head
     bias" (b_H) and "head norm bias" of a head's transform, and "unembedding bias" (b_U), which stands in no stream but
-    in the logits alone. layer, head: None where it has none.
+    in the logits alone. layer, head, expert: None where it has none.
     """
 
     kind: str
     layer: int | None = None
     head: int | None = None
+    expert: int | None = None
 
 
 @dataclass(frozen=True)
@@ -125,8 +127,7 @@ def _add_block(addends: _Addends, weights, block: BlockTrace, layer: int, positi
     for sublayer in sublayers(weights, block):
         written, bias = _Addends(config.d_model, addends.vectors.device), Part(f"{sublayer.name} norm bias", layer)
         if sublayer.name == "mlp":
-            written.add(Part("mlp", layer), block.mlp_post[position].double() @ weights.W_2.double())
-            written.add(Part("mlp bias", layer), weights.b_2)
+            _add_feed_forward(written, weights, block, position, config.norm)
         else:
             crossed = sublayer.name == "cross attention"
             _add_heads(written, weights.cross if crossed else weights, block.cross if crossed else block, position,
@@ -137,6 +138,25 @@ def _add_block(addends: _Addends, weights, block: BlockTrace, layer: int, positi
         addends.join(written, weights.alpha)
         if sublayer.sum_norm is not None:
             addends.through(sublayer.sum_norm, config.norm, sublayer.summed[position], bias)
+
+
+def _add_feed_forward(addends: _Addends, weights: Block, block: BlockTrace, position: int, norm: str) -> None:
+    """Add what the feed-forward part of one block wrote: its neurons together, or each expert that read the token, as
+    much of it as its weight lets through; and b_2, of experts weighted in the same way.
+    """
+    layer, mixture = weights.layer, weights.mixture
+    if mixture is None:
+        addends.add(Part("mlp", layer), block.mlp_post[position].double() @ weights.W_2.double())
+        return addends.add(Part("mlp bias", layer), weights.b_2)
+    read, shares = weights.read_by_feed_forward(block, norm)[position], block.expert_weights[position]
+    added = [(Part("expert", layer, expert=expert), shares[expert], mixture.experts[expert])
+             for expert in shares.nonzero().flatten().tolist()]
+    if mixture.shared is not None:
+        added.append((Part("shared expert", layer), mixture.share(read)[0], mixture.shared))
+    for part, share, expert in added:
+        addends.add(part, share.double() * (expert.neurons(read)[1].double() @ expert.W_2.double()))
+    if weights.config.mlp_bias:
+        addends.add(Part("mlp bias", layer), sum(share.double() * expert.b_2.double() for _, share, expert in added))
 
 
 def _add_heads(addends: _Addends, weights, trace: BlockTrace | CrossTrace, position: int, bias: Part,
@@ -194,7 +214,8 @@ def _apply_units(model: Transformer, trace: Trace, position: int, addends: Tenso
     """Map addends (..., d) of the inputs z of the head's units to addends of h_head: times each unit's factor act(z)/z,
     then through the frozen norm.
     """
-    z = trace.h_final[position].double() @ model.W_H.double() + model.b_H.double()
+    z = trace.h_final[position].double() @ model.W_H.double()
+    z = z if model.b_H is None else z + model.b_H.double()
     activated = activate(model.config.activation, z)
     # a unit whose input is 0 contributes nothing, whatever its factor
     factors = torch.where(z == 0, 0.0, activated / z)
@@ -211,10 +232,10 @@ def logit_contributions(model: Transformer, trace: Trace, position: int, token_i
     parts, vectors = final_parts(model, trace, position)
     vectors = through_head(model, trace, position, vectors)
     if model.W_H is not None:
-        biases = {"head bias": _apply_units(model, trace, position, model.b_H.double()),
+        biases = {"head bias": None if model.b_H is None else _apply_units(model, trace, position, model.b_H.double()),
                   "head norm bias": model.head_norm.bias}
         added = {Part(kind): bias.double() for kind, bias in biases.items() if bias is not None}
-        parts, vectors = (*parts, *added), torch.cat([vectors, torch.stack(list(added.values()))])
+        parts, vectors = (*parts, *added), torch.cat([vectors, *(bias[None] for bias in added.values())])
     values = vectors @ model.unembedding[token_id].double()
     if model.b_U is not None:
         parts, values = (*parts, Part("unembedding bias")), torch.cat([values, model.b_U[token_id].double()[None]])
@@ -247,7 +268,7 @@ def carry_to_final(model: Transformer, trace: Trace, position: int, layer: int, 
 
 def neuron_promotions(model: Transformer, trace: Trace, layer: int, position: int, neurons: Tensor) -> Tensor:
     """(n, |V|) float64: what each of `neurons` (n,) int64 adds to every logit, firing as it does at `position` of
-    block `layer`.
+    block `layer`, which is not of experts.
 
     A neuron writes its activation times its row of W_2 into the stream; on the direct path that vector passes the
     frozen norms and the head's transform, if there is one, and is multiplied by the unembedding. Over all d_ff neurons

@@ -58,5 +58,5 @@ def mixed(block: BlockTrace, weights: Block, a: int, b: int, n: int = 41) -> Mix
     t = torch.linspace(0, 1, n, dtype=torch.float64, device=z.device)
     with torch.inference_mode():
         mixtures = (1 - t)[:, None] * z[a] + t[:, None] * z[b]
-        outputs = weights.feed_forward(mixtures.to(block.resid_mid.dtype))[-1]
+        outputs = weights.feed_forward(mixtures.to(block.resid_mid.dtype))["mlp_out"]
     return Mixed(t.cpu(), outputs.double().cpu())

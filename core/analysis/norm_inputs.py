@@ -29,6 +29,8 @@ def norm_input(model: Transformer, trace: Trace, where: str, layer: int) -> tupl
     stream, written, norm, out_norm = (
         (block.resid_pre, block.attn_out, weights.attn_norm, weights.attn_out_norm) if where == "attention" else
         (block.resid_mid, block.mlp_out, weights.mlp_norm, weights.mlp_out_norm))
+    if norm is None and out_norm is None:       # the first block reads what the embeddings' norm made (ModernBERT)
+        return norm_input(model, trace, "embedding", layer)
     if norm is None:                # only what the sublayer wrote is normed
         return written, out_norm
     if config.norms_sums:

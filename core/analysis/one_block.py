@@ -28,6 +28,7 @@ class Row:
 def can_be_shown(config: ModelConfig) -> bool:
     """Whether a block has two parts, one after the other, each with one sum and one norm before or after it."""
     return (config.norm_placement in PLACEMENTS and not config.parallel_residual and config.d_ff is not None
+            and not config.n_experts
             and config.kind != "encoder-decoder")
 
 
@@ -54,9 +55,9 @@ def exchanged(model: Transformer, block: BlockTrace, layer: int, position: int, 
     weights, norm, before = model.blocks[layer], model.config.norm, model.config.reads_normed
     middle = block.resid_mid.clone()
     middle[..., position, :] = block.resid_mid[..., source, :]
-    pre, post, out = weights.feed_forward(weights.mlp_norm(middle, norm) if before else middle)
-    total = middle + out
-    return replace(block, resid_mid=middle, mlp_pre=pre, mlp_post=post, mlp_out=out, mlp_added=out,
+    fed = weights.feed_forward(weights.mlp_norm(middle, norm) if before else middle)
+    total = middle + fed["mlp_out"]
+    return replace(block, resid_mid=middle, **fed, mlp_added=fed["mlp_out"],
                    resid_post=total if before else weights.mlp_norm(total, norm))
 
 

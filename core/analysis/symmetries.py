@@ -19,9 +19,10 @@ from core.model.trace import BlockTrace
 from core.model.transformer import Transformer
 
 WIDTH_AXES = {"E": (1,), "P": (1,), "T": (1,), "W_U": (1,), "W_Q": (1,), "W_K": (1,), "W_V": (1,), "W_O": (2,),
-              "b_O": (0,), "W_gate": (0,), "W_1": (0,), "W_2": (1,), "b_2": (0,),
+              "b_O": (0,), "W_gate": (0,), "W_1": (0,), "W_2": (1,), "b_2": (0,), "W_R": (0,), "W_shared": (0,),
               # the output of a head's transform is multiplied by the rows of E, as the stream is
-              "weight": (0,), "bias": (0,), "W_C": (0,), "W_H": (0, 1), "b_H": (0,)}
+              "weight": (0,), "bias": (0,), "W_C": (0,), "W_H": (0, 1), "b_H": (0,),
+              "W_P": (0,)}
 
 
 @dataclass(frozen=True)

@@ -78,5 +78,5 @@ def greedy_without_cache(model: Transformer, token_ids: Sequence[int], max_new_t
     for _ in range(max_new_tokens):
         text += (int(next_logits(model, [text], KVCache())[0].argmax()),)
         yield text[-1]
-        if text[-1] == model.config.end_of_text:
+        if text[-1] in model.config.ends:
             break

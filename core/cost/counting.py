@@ -17,10 +17,12 @@ PARTS = ("E", "P", "attention", "mlp", "norms", "biases", "output")
 PRODUCTS = ("qkv", "scores", "weighted", "maps_out", "mlp", "output")     # in the order of a pass
 BYTES = {"float32": 4, "bf16": 2, "int8": 1}      # of one number
 # the modules of a forward pass
-_FORWARD = ("transformer", "block", "attention", "positional", "normalisation", "activation")
+_FORWARD = ("transformer", "block", "attention", "positional", "normalisation", "activation", "feed_forward",
+            "experts")
 # parameter names by part; all others belong to attention
-_LEAVES = {"output": ("W_U", "W_C", "W_H"), "P": ("P", "r"), "E": ("E", "T"), "mlp": ("W_1", "W_2", "W_gate"),
-           "biases": ("b_Q", "b_K", "b_V", "b_O", "b_1", "b_2", "b_gate", "b_C", "b_H", "b_U")}
+_LEAVES = {"output": ("W_U", "W_C", "W_H", "W_P"), "P": ("P", "r"), "E": ("E", "T"),
+           "mlp": ("W_1", "W_2", "W_gate", "W_R", "W_shared"),
+           "biases": ("b_Q", "b_K", "b_V", "b_O", "b_1", "b_2", "b_gate", "b_C", "b_H", "b_U", "b_P", "b_R")}
 
 
 def attention_parameters(config: ModelConfig) -> int:
@@ -38,15 +40,52 @@ def attention_biases(config: ModelConfig) -> int:
     return inputs * config.attention_bias + config.d_model * config.writes_bias
 
 
-def mlp_parameters(config: ModelConfig) -> int:
-    """The maps of one feed-forward part: 2 d d_ff, 3 d d_ff with a gate, 0 without the part."""
-    return (3 if config.gated else 2) * config.d_model * (config.d_ff or 0)
+def mlp_parameters(config: ModelConfig, width: int | None = None) -> int:
+    """The maps of one feed-forward part of this width, d_ff if not given: 2 d d_ff, 3 d d_ff with a gate, 0 without the
+    part.
+    """
+    return (3 if config.gated else 2) * config.d_model * ((config.d_ff or 0) if width is None else width)
 
 
-def mlp_biases(config: ModelConfig) -> int:
-    """d_ff + d, 2 d_ff + d with a gate, or 0."""
-    return ((2 if config.gated else 1) * config.d_ff + config.d_model
-            if config.mlp_bias and config.d_ff is not None else 0)
+def mlp_biases(config: ModelConfig, width: int | None = None) -> int:
+    """d_ff + d, 2 d_ff + d with a gate, or 0; of another width likewise."""
+    width = config.d_ff if width is None else width
+    return (2 if config.gated else 1) * width + config.d_model if config.mlp_bias and width else 0
+
+
+def expert_blocks(config: ModelConfig) -> int:
+    """Blocks of experts."""
+    return sum(map(config.has_experts, range(config.n_layers)))
+
+
+def experts_parameters(config: ModelConfig, experts: int) -> int:
+    """The maps of one block of experts, so many of them counted, with the router's d n and the shared expert's maps and
+    gate.
+    """
+    shared = mlp_parameters(config, config.d_shared_expert) + config.d_model if config.d_shared_expert else 0
+    return experts * mlp_parameters(config, config.d_expert) + config.d_model * config.n_experts + shared
+
+
+def experts_biases(config: ModelConfig, experts: int) -> int:
+    """The biases of one block of experts, so many of them counted, and the router's."""
+    return (experts * mlp_biases(config, config.d_expert) + mlp_biases(config, config.d_shared_expert)
+            + config.router_bias * config.n_experts)
+
+
+def active_neurons(config: ModelConfig, blocks: int) -> int:
+    """The neurons of so many blocks, all of a stack, that compute something for one token."""
+    of_experts = expert_blocks(config)
+    return ((blocks - of_experts) * (config.d_ff or 0)
+            + of_experts * (config.n_active_experts * config.d_expert + config.d_shared_expert))
+
+
+def fed_parameters(config: ModelConfig, blocks: int, active: bool = False) -> tuple[int, int]:
+    """(maps, biases) of the feed-forward parts of so many blocks, all of a stack; `active`: of what one token goes
+    through.
+    """
+    experts, of_experts = config.n_active_experts if active else config.n_experts, expert_blocks(config)
+    return ((blocks - of_experts) * mlp_parameters(config) + of_experts * experts_parameters(config, experts),
+            (blocks - of_experts) * mlp_biases(config) + of_experts * experts_biases(config, experts))
 
 
 def stacks(config: ModelConfig) -> list[tuple[int, int]]:
@@ -75,37 +114,41 @@ def qk_norm_width(config: ModelConfig) -> int:
 
 
 def norm_count(config: ModelConfig) -> int:
-    """Norms of d features in the whole model: those of its stacks, one of the embeddings, one of a head's transform.
+    """Norms of d features in the whole model: those of its stacks, one of the embeddings of each, one of a head's
+    transform.
     """
-    return (sum(stack_norms(config, *stack) for stack in stacks(config)) + config.embedding_norm
-            + config.head_transform)
+    return (sum(stack_norms(config, *stack) + config.embedding_norm for stack in stacks(config))
+            + config.head_transform - (not config.first_norm))
 
 
-def parameters_by_part(config: ModelConfig) -> dict[str, int]:
-    """The learned numbers by PARTS; they add up to the model's.
+def parameters_by_part(config: ModelConfig, active: bool = False) -> dict[str, int]:
+    """The learned numbers by PARTS; they add up to the model's. `active`: without the experts that a token does not go
+    to.
 
     E: |V| d, and n_token_types d. P: n_context d for every stack that learns positions; or h (2 r + 1) a block for
     relative biases up to distance r, or h times the buckets a stack where its blocks share them. attention, mlp: the
     maps of all blocks. norms: d gains each (d_k of those of queries and keys), and as many shifts where they have them.
     biases: of those maps and of the unembedding. output: |V| d of an untied unembedding, d² of a head's transform, d
-    n_classes of a classification head.
+    n_classes of a classification head and d² of its transform.
     """
     d, blocks = config.d_model, sum(count for count, _ in stacks(config))
     attentions = sum(count * each for count, each in stacks(config))
     positions = {"learned": config.n_context * d * len(stacks(config)),
                  "relative": config.n_heads * (len(stacks(config)) * config.relative_buckets
                                                or blocks * (2 * config.relative_max_distance + 1))}
+    fed = fed_parameters(config, blocks, active)
     gains = norm_count(config) * d + attentions * qk_norm_width(config)
     return {
         "E": (config.vocab_size + config.n_token_types) * d,
         "P": positions.get(config.positions, 0),
         "attention": attentions * attention_parameters(config),
-        "mlp": blocks * mlp_parameters(config),
+        "mlp": fed[0],
         "norms": gains * (config.norm_gain + config.norm_bias),
-        "biases": attentions * attention_biases(config) + blocks * mlp_biases(config) + config.n_classes
-                  + (config.vocab_size if config.unembedding_bias else 0) + (d if config.head_transform else 0),
+        "biases": attentions * attention_biases(config) + fed[1] + config.n_classes
+                  + (config.vocab_size if config.unembedding_bias else 0)
+                  + (d if config.head_transform and config.head_bias else 0) + (d if config.classifies_alone else 0),
         "output": (0 if config.tied_embeddings else config.vocab_size * d) + d * config.n_classes
-                  + (d * d if config.head_transform else 0),
+                  + (d * d if config.head_transform else 0) + (d * d if config.classifies_alone else 0),
     }
 
 
@@ -116,6 +159,19 @@ def n_parameters(config: ModelConfig) -> int:
     124439808
     """
     return sum(parameters_by_part(config).values())
+
+
+def active_parameters(config: ModelConfig) -> int:
+    """The learned numbers that one token goes through: all but the experts that it does not go to. All of E counts, of
+    which a token reads a row.
+
+    >>> sizes = dict(vocab_size=32_000, d_model=4096, n_layers=32, n_heads=32, n_kv_heads=8, d_ff=14_336,
+    ...              n_context=32_768, norm="rmsnorm", norm_bias=False, activation="swiglu", positions="rotary",
+    ...              attention_bias=False, mlp_bias=False, tied_embeddings=False, n_experts=8, n_active_experts=2)
+    >>> n_parameters(ModelConfig(**sizes)), active_parameters(ModelConfig(**sizes))     # Mixtral 8x7B
+    (46702792704, 12879925248)
+    """
+    return sum(parameters_by_part(config, active=True).values())
 
 
 def totals(sizes: Iterable[tuple[str, int]]) -> dict[str, int]:
@@ -174,23 +230,24 @@ def products(config: ModelConfig, n_tokens: int, cached: int = 0, n_source: int 
     """Operations of the matrix products in one pass over n_tokens new tokens, after `cached` tokens whose keys and
     values are cached, by PRODUCTS.
 
-    qkv, maps_out, mlp: 2 a token for each parameter of the maps. scores, weighted: 2 h d_k and 2 h d_v for each pair of
-    a query and a key, masked ones too, as a plain product computes them. output: 2 |V| d a token, with the head's
-    transform and the classification head, where there are any. An encoder-decoder also reads n_source tokens (n_tokens,
-    if not given; the encoder's work and the cross-attention's keys and values belong to a pass without cached tokens
-    only). The score is the dot product.
+    qkv, maps_out, mlp: 2 a token for each parameter of the maps, of experts those of its own alone. scores, weighted:
+    2 h d_k and 2 h d_v for each pair of a query and a key, masked ones too, as a plain product computes them. output:
+    2 |V| d a token, with the head's transform and the classification head, where there are any. An encoder-decoder also
+    reads n_source tokens (n_tokens, if not given; the encoder's work and the cross-attention's keys and values belong
+    to a pass without cached tokens only). The score is the dot product.
     """
     n, d, h = n_tokens, config.d_model, config.n_heads
     writing = h * config.d_v * d
     operations = dict.fromkeys(PRODUCTS, 0)
-    operations["output"] = 2 * n * d * (config.vocab_size + config.head_transform * d) + 2 * d * config.n_classes
+    operations["output"] = 2 * n * d * (config.vocab_size + config.head_transform * d) + 2 * d * (
+        config.n_classes + d * config.classifies_alone)
 
     def add(blocks: int, length: int, keys: int) -> None:
         operations["qkv"] += blocks * 2 * length * (attention_parameters(config) - writing)
         operations["scores"] += blocks * 2 * h * config.d_k * length * keys
         operations["weighted"] += blocks * 2 * h * config.d_v * length * keys
         operations["maps_out"] += blocks * 2 * length * writing
-        operations["mlp"] += blocks * 2 * length * mlp_parameters(config)
+        operations["mlp"] += 2 * length * fed_parameters(config, blocks, active=True)[0]
 
     add(config.n_layers, n, cached + n)
     if config.kind == "encoder-decoder":
@@ -231,10 +288,12 @@ def kv_cache_bytes(config: ModelConfig, n_tokens: int, dtype: str = "bf16") -> i
 def trace_bytes(config: ModelConfig, n_tokens: int) -> int:
     """Memory of the trace of one decoder pass in bytes, float32, to a few per cent: the logits N |V|; in every block
     the stream and the additions to it, queries, keys, values (twice with rotary positions), the heads' outputs, scores
-    and pattern 2 h N², and the feed-forward part before and after its activation.
+    and pattern 2 h N², and the feed-forward part before and after its activation, or the router's probabilities and
+    the weights.
     """
     n, d, h = n_tokens, config.d_model, config.n_heads
     heads = (h * (config.d_k + config.d_v) + config.n_kv_heads * (config.d_k + config.d_v)
              + (config.positions == "rotary") * (h + config.n_kv_heads) * config.d_k)
-    block = n * (5 * d + heads + 2 * (config.d_ff or 0)) + 2 * h * n * n
-    return 4 * (config.n_layers * block + n * (config.vocab_size + 3 * d))
+    block, of_experts = n * (5 * d + heads) + 2 * h * n * n, expert_blocks(config)
+    fed = (config.n_layers - of_experts) * (config.d_ff or 0) + of_experts * config.n_experts
+    return 4 * (config.n_layers * block + n * (2 * fed + config.vocab_size + 3 * d))

@@ -4,13 +4,21 @@ Each sum, product, quotient or comparison of two numbers, and each exp, tanh, er
 pick numbers (a row of E, what a mask hides) is none; nor are the tables that are known before a pass, such as sines and
 the slopes of ALiBi. Symbols as in core.model.config.
 """
-from core.cost.counting import attention_biases, mlp_biases, stack_norms, stacks
+from core.cost.counting import (
+    active_neurons,
+    attention_biases,
+    expert_blocks,
+    fed_parameters,
+    stack_norms,
+    stacks,
+)
 from core.model.activation import GATE_CURVES
 from core.model.config import ModelConfig
 
 PARTS = ("norms", "softmax", "activation", "additions")
 # of one number: max(0, x); ½ x (1 + erf(x / √2)); ½ x (1 + tanh(√(2/π) (x + 0.044715 x x x))); x / (1 + exp(−x))
-CURVES = {"relu": 1, "gelu": 5, "gelu_tanh": 9, "swish": 4}
+# m / (1 + exp(−1.702 m)) with m = min(x, 7)
+CURVES = {"tanh": 1, "relu": 1, "gelu": 5, "gelu_tanh": 9, "swish": 4, "swish_clamped": 6}
 
 
 def norm(config: ModelConfig, width: int, kind: str = "") -> int:
@@ -27,8 +35,10 @@ def softmax(n: int) -> int:
 
 
 def activation(config: ModelConfig) -> int:
-    """One number's activation, and the product with its gate's second projection."""
-    return CURVES[_curve(config)] + config.gated
+    """One number's activation, and the product with its gate's second projection, which a clamped gate compares with
+    ±7 and adds 1 to.
+    """
+    return CURVES[_curve(config)] + config.gated + 3 * (config.activation == "swiglu_clamped")
 
 
 def _curve(config: ModelConfig) -> str:
@@ -62,11 +72,25 @@ def _add_stack(config: ModelConfig, operations: dict[str, int], stack: tuple[int
     operations["norms"] += n * (stack_norms(config, *stack) * norm(config, config.d_model)
                                 + blocks * _query_norms(config, config.n_heads + config.n_kv_heads))
     operations["softmax"] += blocks * _weights(config, n, keys)
-    operations["activation"] += n * blocks * (config.d_ff or 0) * activation(config)
+    operations["activation"] += n * active_neurons(config, blocks) * activation(config)
+    for part, count in _experts(config).items():
+        operations[part] += n * expert_blocks(config) * count
     # the stream is multiplied by α under DeepNorm, what a sublayer adds by a residual scale; then they are added
     kept = 1 + (config.norm_placement == "deepnorm") + (config.residual_scale != 1)
-    summed = (attentions + feed_forward) * kept * config.d_model + attention_biases(config) + mlp_biases(config)
-    operations["additions"] += n * blocks * summed + _positions(config, blocks, n, keys)
+    summed = (attentions + feed_forward) * kept * config.d_model + attention_biases(config)
+    biases = fed_parameters(config, blocks, active=True)[1]
+    operations["additions"] += n * (blocks * summed + biases) + _positions(config, blocks, n, keys)
+
+
+def _experts(config: ModelConfig) -> dict[str, int]:
+    """What one token takes in one block of experts beside products, biases and the neurons' activations: the router's
+    softmax, with the division of the weights by their sum; each output times its weight, and their sum; and of a shared
+    expert the sigmoid, the product with it and its sum with the others.
+    """
+    k, d, shared = config.n_active_experts, config.d_model, config.d_shared_expert
+    return {"softmax": softmax(config.n_experts) + (2 * k - 1) * config.experts_renormalised if k else 0,
+            "activation": 4 * (shared > 0),
+            "additions": (2 * k - 1) * d + 2 * d * (shared > 0) if k else 0}
 
 
 def _query_norms(config: ModelConfig, vectors: int) -> int:
@@ -107,5 +131,8 @@ def _add_ends(config: ModelConfig, operations: dict[str, int], n: int) -> None:
     operations["softmax"] += n * softmax(config.vocab_size)
     operations["activation"] += n * config.head_transform * d * CURVES[_curve(config)]
     operations["additions"] += n * ((config.embedding_scale != 1) * d + (config.n_token_types > 0) * d
-                               + config.head_transform * d + config.unembedding_bias * config.vocab_size)
-    operations["additions"] += config.n_classes
+                                    + config.head_transform * config.head_bias * d
+                                    + config.unembedding_bias * config.vocab_size)
+    operations["activation"] += d * CURVES.get(config.class_transform, 0)
+    operations["norms"] -= n * (not config.first_norm) * norm(config, d)
+    operations["additions"] += config.n_classes + d * config.classifies_alone

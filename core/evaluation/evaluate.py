@@ -89,7 +89,7 @@ def evaluate(model: Transformer, tokenizer: Tokenizer, texts: Corpus | None = No
 
     `say` is called with the name of each measure before it begins. Raises ValueError for a bidirectional model.
     """
-    if model.config.mask == "bidirectional":
+    if model.config.mask.startswith("bidirectional"):
         raise ValueError("These measures are of models that read from left to right.")
     say("the teaching tasks")
     tasks = tuple(task_scores(model, tokenizer, sizes.exercises))

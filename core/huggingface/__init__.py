@@ -16,8 +16,11 @@ unfinished download is removed from the disk, a finished one stays.
 
 Families: GPT-2, OPT, GPT-NeoX (Pythia), Llama, Mistral, Qwen2, Qwen3, Gemma, Phi; BERT, RoBERTa, DistilBERT (encoders:
 Trace.h_head, token_types); T5 (encoder-decoder: source_ids, Tokenizer.end after the source, ModelConfig.first_token
-before the target). transformers is never imported, nothing is unpickled, and no code of a model is run. A model without
-a readable tokenizer gets tokens.NumberedTokens, whose `method` is "numbers": its text is token ids.
+before the target). transformers is never imported, nothing is unpickled, and no code of a model is run. A model that
+came without a tokenizer gets tokens.NumberedTokens, whose `method` is "numbers": its text is token ids.
+
+Every key of a config.json and tokenizer_config.json is read, known to be without effect (keys, tokenizer_settings), or
+refused by name and value; other forms of weights and tokenizers are told as what they are (refusals, tokenizer_forms).
 """
 import dataclasses
 from collections.abc import Callable
@@ -27,11 +30,14 @@ from pathlib import Path
 import torch
 
 from core.cost import counting
-from core.huggingface import hub, tokens, weights
-from core.huggingface.errors import PretrainedError, Stopped
+from core.huggingface import hub, tokenizer_forms, tokenizer_settings, tokens, weights
+from core.huggingface.errors import PretrainedError, Stopped, read_table
 from core.huggingface.families import TITLES, plan_of
+from core.huggingface.fields import token_ids
 from core.huggingface.plan import Plan
+from core.huggingface.refusals import refuse_other_head
 from core.huggingface.saving import save_pretrained
+from core.huggingface.stored import Stored
 from core.model.config import ModelConfig
 from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
@@ -85,16 +91,20 @@ def preview(name: str | Path) -> Preview:
     """
     folder = hub.cached(name) if is_hub_name(name) else _folder(name)
     if folder is not None:
-        values, stored, files = (hub.read_config(folder / hub.CONFIG), weights.headers(folder),
-                                 {path.name: 0 for path in folder.iterdir()})
+        files = {path.name: 0 for path in folder.iterdir()}
+        values, stored = hub.read_config(folder / hub.CONFIG), weights.headers(folder)
+        settings = tokenizer_forms.settings_in(folder)
     else:
         files = hub.listed(name)
         values, stored = hub.config(name), hub.headers(name)
-    plan = plan_of(values, stored)
+        settings = hub.settings(name) if tokenizer_forms.SETTINGS in files else {}
+        tokenizer_settings.refuse_unknown(settings)
+    plan, file = _planned(values, stored, folder), tokenizer_forms.tokenizer_file(files)
+    tokenizer_forms.check(file, tokenizer_forms.class_of(settings, values))
     used = weights.located(plan, stored).values()
     dtypes = sorted({weights.DTYPES[tensor.dtype] for tensor in used})
     return Preview(str(name), TITLES[values["model_type"]], plan.config, counting.n_parameters(plan.config),
-                   ", ".join(dtypes), tokens.tokenizer_file(files), sum(files.values()))
+                   ", ".join(dtypes), file, sum(files.values()))
 
 
 def from_pretrained(name: str | Path,
@@ -105,12 +115,19 @@ def from_pretrained(name: str | Path,
     """
     folder = hub.fetched(name, progress) if is_hub_name(name) else _folder(name)
     values, stored = hub.read_config(folder / hub.CONFIG), weights.headers(folder)
-    plan = plan_of(values, stored)
-    # before reading the tokenizer, which takes a second if it is large
-    weights.located(plan, stored)
+    plan = _planned(values, stored, folder)     # before reading the tokenizer, which takes a second if it is large
     tokenizer = tokens.load(folder, plan.config.vocab_size, plan.config.end_of_text)
-    plan = dataclasses.replace(plan, config=_with_tokens(plan.config, tokenizer))
+    config = _with_tokens(_with_ends(plan.config, folder, tokenizer), tokenizer)
+    plan = dataclasses.replace(plan, config=config)
     return _built(plan, weights.parameters(folder, plan, stored, progress)), tokenizer
+
+
+def _planned(values: dict, stored: dict[str, Stored], folder: Path | None) -> Plan:
+    """The plan of a model, with the numbers of its files looked at where they are here (`folder`)."""
+    plan = plan_of(values, stored)
+    refuse_other_head(values, [name for name in stored if not (plan.besides and plan.besides.search(name))])
+    weights.located(plan, stored)
+    return plan if folder is None else weights.untied(folder, plan, stored)
 
 
 def _folder(name: str | Path) -> Path:
@@ -121,14 +138,28 @@ def _folder(name: str | Path) -> Path:
     return folder
 
 
+def _with_ends(config: ModelConfig, folder: Path, tokenizer: Tokenizer) -> ModelConfig:
+    """The config with every token that ends a text: the config's, those of generation_config.json, the tokenizer's.
+
+    A model that was taught to answer ends its turn with another token than its texts.
+    """
+    if config.kind == "encoder":
+        return config
+    path = folder / hub.GENERATION
+    listed = read_table(path, "damaged").get("eos_token_id") if path.is_file() else None
+    ends = dict.fromkeys((config.end_of_text, *config.end_tokens, *token_ids(listed, config.vocab_size),
+                          tokenizer.end_of_text))
+    first, *others = [i for i in ends if i is not None] or [None]
+    return dataclasses.replace(config, end_of_text=first, end_tokens=tuple(others))
+
+
 def _with_tokens(config: ModelConfig, tokenizer: Tokenizer) -> ModelConfig:
-    """The config with the tokenizer's end, begin and mask tokens; the begin token of T5's target is the config's."""
+    """The config with the tokenizer's begin and mask tokens; the begin token of T5's target is the config's."""
     if isinstance(tokenizer, tokens.NumberedTokens):
         return config
     begin = (config.begin_of_text if config.kind == "encoder-decoder"
              else tokenizer.begin[0] if tokenizer.begin else None)
-    end = tokenizer.end_of_text if config.end_of_text is None and config.kind != "encoder" else config.end_of_text
-    return dataclasses.replace(config, begin_of_text=begin, end_of_text=end, mask_token=tokenizer.mask_token)
+    return dataclasses.replace(config, begin_of_text=begin, mask_token=tokenizer.mask_token)
 
 
 def _built(plan: Plan, parameters: dict[str, torch.Tensor]) -> Transformer:

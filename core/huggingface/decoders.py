@@ -3,7 +3,7 @@ from collections.abc import Collection
 
 from core.huggingface import entries
 from core.huggingface.entries import Entry
-from core.huggingface.fields import Fields, ends, rotary, unsupported, window
+from core.huggingface.fields import Fields, ends, rotary, switched_window, window
 from core.huggingface.plan import (
     LLAMA_BLOCK,
     OPT_BLOCK,
@@ -64,7 +64,7 @@ def gpt_neox(f: Fields, names: Collection[str]) -> Plan:
     config = config_of(
         f, norm_epsilon=f.number("layer_norm_eps", 1e-5), activation=f.activation("hidden_act", "gelu"),
         parallel_residual=f.get("use_parallel_residual", True), attention_bias=f.get("attention_bias", True),
-        **rotary(f, head_width(f), 0.25))
+        **rotary(f, head_width(f), 0.25, "rotary_emb_base", "rotary_pct"))
     d = config.d_model
 
     def block(ours: str, theirs: str) -> list[Entry]:
@@ -90,10 +90,8 @@ def llama_like(f: Fields, gain_offset: float = 0.0, tied: bool = False, block: d
         d_k=d_k, d_v=d_k, n_kv_heads=f.whole("num_key_value_heads", default=f.whole("num_attention_heads")),
         norm="rmsnorm", norm_bias=False, norm_epsilon=f.number("rms_norm_eps", 1e-6),
         activation=f.activation("hidden_act", "silu", gated=True), attention_bias=f.get("attention_bias", False),
-        mlp_bias=f.get("mlp_bias", False), **rotary(f, d_k))
+        mlp_bias=f.get("mlp_bias", False), **({} if "positions" in differences else rotary(f, d_k, part=None)))
     config = config_of(f, tied=tied, **settings | differences)
-    if config.d_rotary:         # which transformers does not read in these families
-        raise unsupported(f"rotary positions in {config.d_rotary} of {config.d_k} dimensions")
     tensors = [entries.as_is("model.embed_tokens.weight", "E", config.vocab_size, config.d_model),
             *entries.norm(config, "final_norm", "model.norm", gain_offset),
             *usual_blocks(config, "model.layers.", block, gain_offset)]
@@ -106,18 +104,18 @@ def llama(f: Fields, names: Collection[str]) -> Plan:
 
 def mistral(f: Fields, names: Collection[str]) -> Plan:
     return llama_like(f, n_kv_heads=f.whole("num_key_value_heads", default=8), attention_bias=False, mlp_bias=False,
-                      **window(f))
+                      **window(f, 4096))
 
 
 def qwen2(f: Fields, names: Collection[str]) -> Plan:
     """Llama with biases of only the queries, keys and values."""
-    return llama_like(f, attention_bias=True, output_bias=False, mlp_bias=False, **window(f))
+    return llama_like(f, attention_bias=True, output_bias=False, mlp_bias=False, **switched_window(f))
 
 
 def qwen3(f: Fields, names: Collection[str]) -> Plan:
     """Llama with norms of the queries and keys."""
     d_k = f.whole("head_dim", default=128)
-    return llama_like(f, qk_norm=True, mlp_bias=False, d_k=d_k, d_v=d_k, **window(f))
+    return llama_like(f, qk_norm=True, mlp_bias=False, d_k=d_k, d_v=d_k, **switched_window(f))
 
 
 def gemma(f: Fields, names: Collection[str]) -> Plan:
@@ -125,9 +123,10 @@ def gemma(f: Fields, names: Collection[str]) -> Plan:
 
     "gelu" in its config means the tanh form.
     """
-    f.refuse(use_bidirectional_attention=False)
-    act = f.get("hidden_activation") or f.get("hidden_act", "gelu_pytorch_tanh")
-    f = Fields(f.values | {"hidden_act": "gelu_pytorch_tanh" if act == "gelu" else act})
+    act = f.get("hidden_act", "gelu_pytorch_tanh")
+    act = "gelu_pytorch_tanh" if act == "gelu" else act
+    f.refuse(use_bidirectional_attention=False, hidden_activation=act)
+    f = f.changed(hidden_act=act)
     return llama_like(f, 1.0, tied=True, mlp_bias=False, embedding_scale=f.whole("hidden_size") ** 0.5)
 
 
@@ -141,8 +140,8 @@ def phi(f: Fields, names: Collection[str]) -> Plan:
             *entries.norm(config, "final_norm", "model.final_layernorm"),
             entries.as_is("lm_head.bias", "b_U", config.vocab_size),
             *usual_blocks(config, "model.layers.", PHI_BLOCK),
-            *blocks(config, "model.layers.", lambda ours, theirs: [entries.of_shared_norm(entry) for entry in
-                    entries.norm(config, f"{ours}attn_norm", f"{theirs}input_layernorm")])]
+            *blocks(config, "model.layers.", lambda ours, theirs:
+                    entries.shared_norm(config, ours, f"{theirs}input_layernorm"))]
     return finished(config, tensors, "model.", "lm_head")
 
 

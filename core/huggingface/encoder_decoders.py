@@ -1,4 +1,4 @@
-"""Encoder-decoders: T5 and its version 1.1."""
+"""Encoder-decoders: T5, its version 1.1 and mT5."""
 from collections.abc import Collection
 
 from core.huggingface import entries
@@ -14,14 +14,17 @@ def t5(f: Fields, names: Collection[str]) -> Plan:
     The first scales its logits by d^−½ and ties the unembedding to the embeddings; the second has a separate
     unembedding.
     """
-    d, vocab_size, d_kv, n_layers = f.whole("d_model"), f.whole("vocab_size"), f.whole("d_kv"), f.layers("num_layers")
+    d, d_kv, n_layers = (f.whole("d_model", "hidden_size"), f.whole("d_kv", "head_dim"),
+                         f.layers("num_layers", "num_hidden_layers"))
+    vocab_size = f.whole("vocab_size")
     scaled = f.get("scale_decoder_outputs", f.get("tie_word_embeddings", True))
     act = f.get("feed_forward_proj", "relu")
     gated, curve = act.startswith("gated-"), "gelu_new" if act == "gated-gelu" else act.removeprefix("gated-")
+    f.refuse(is_gated_act=gated, dense_act_fn=curve)
     config = ModelConfig(
         kind="encoder-decoder", vocab_size=vocab_size, d_model=d,
         n_layers=f.layers("num_decoder_layers", default=n_layers),
-        n_encoder_layers=n_layers, n_heads=f.whole("num_heads"),
+        n_encoder_layers=n_layers, n_heads=f.whole("num_heads", "num_attention_heads"),
         d_k=d_kv, d_v=d_kv, d_ff=f.whole("d_ff"), n_context=f.whole("n_positions", default=512), norm="rmsnorm",
         norm_bias=False, norm_epsilon=f.number("layer_norm_epsilon", 1e-6),
         activation=Fields({"act": curve}).activation("act", curve, gated), positions="relative",
@@ -51,4 +54,10 @@ def _t5_block(config: ModelConfig, ours: str, theirs: str, crossed: bool) -> lis
                    *entries.norm(config, f"{ours}mlp_norm", f"{last}layer_norm")]
 
 
-FAMILIES = (t5,)
+def mt5(f: Fields, names: Collection[str]) -> Plan:
+    """T5 1.1, which never scales its logits, whatever its config says of ties."""
+    act = f.get("feed_forward_proj", "gated-gelu")
+    return t5(f.changed(scale_decoder_outputs=False, feed_forward_proj=act), names)
+
+
+FAMILIES = (t5, mt5)

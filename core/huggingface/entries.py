@@ -66,23 +66,6 @@ def stacked(theirs: str, parts: Sequence[Entry]) -> Entry:
                  lambda *ours: torch.cat([part.join(W) for part, W in zip(parts, ours)]))
 
 
-def from_neighbours(entry: Entry, k: int) -> Entry:
-    """The map or bias of queries or keys, of heads of width k, whose rotary pairs are neighbours (2j, 2j + 1) in theirs
-    and stand half a width apart (j, j + k/2) in ours: the same columns in another order, which leaves every score as it
-    is.
-    """
-    order = torch.cat([torch.arange(0, k, 2), torch.arange(1, k, 2)])
-    return Entry(entry.theirs, entry.shape, entry.ours, lambda w: tuple(W[..., order] for W in entry.split(w)),
-                 lambda *ours: entry.join(*(W[..., order.argsort()] for W in ours)))
-
-
-def of_shared_norm(entry: Entry) -> Entry:
-    """A parameter of the norm through which both attention and feed-forward part read the stream."""
-    name, = entry.ours
-    return Entry(entry.theirs, entry.shape, (name, name.replace("attn_norm", "mlp_norm")),
-                 lambda w: (w, w), lambda w, _: w)
-
-
 def _names(ours: str, letter: str) -> tuple[str, ...]:
     return tuple(f"{ours}{letter}_{name}" for name in "QKV")
 
@@ -102,16 +85,45 @@ def gpt2_qkv(theirs: str, ours: str, config: ModelConfig) -> list[Entry]:
                   lambda *parts: torch.cat([b.flatten() for b in parts]))]
 
 
-def neox_qkv(theirs: str, ours: str, config: ModelConfig) -> list[Entry]:
-    """A Linear (3 h k, d): for each head its query, its key and its value."""
+def merged_qkv(theirs: str, ours: str, config: ModelConfig) -> list[Entry]:
+    """A Linear (3 h k, d): the queries of all heads, then the keys, then the values."""
     h, d, k = config.n_heads, config.d_model, config.d_k
     tensors = [Entry(f"{theirs}.weight", (3 * h * k, d), _names(ours, "W"),
-                  lambda w: tuple(w.reshape(h, 3, k, d).permute(1, 0, 3, 2)),
-                  lambda *parts: torch.stack(parts, 1).transpose(2, 3).reshape(3 * h * k, d))]
+                     lambda w: tuple(w.reshape(3, h, k, d).transpose(2, 3)),
+                     lambda *parts: torch.stack(parts).transpose(2, 3).reshape(3 * h * k, d))]
     if config.attention_bias:
-        tensors.append(Entry(f"{theirs}.bias", (3 * h * k,), _names(ours, "b"),
-                          lambda b: tuple(b.reshape(h, 3, k).transpose(0, 1)),
-                          lambda *parts: torch.stack(parts, 1).flatten()))
+        tensors.append(Entry(f"{theirs}.bias", (3 * h * k,), _names(ours, "b"), lambda b: tuple(b.reshape(3, h, k)),
+                             lambda *parts: torch.stack(parts).flatten()))
+    return tensors
+
+
+def merged_gate(theirs: str, ours: str, config: ModelConfig) -> list[Entry]:
+    """A Linear (2 d_ff, d): the gate's map, then the one whose output the gate multiplies."""
+    d, d_ff = config.d_model, config.d_ff
+    tensors = [Entry(f"{theirs}.weight", (2 * d_ff, d), (f"{ours}W_gate", f"{ours}W_1"),
+                     lambda w: tuple(part.T for part in w.chunk(2)), lambda *parts: torch.cat([W.T for W in parts]))]
+    if config.mlp_bias:
+        tensors.append(Entry(f"{theirs}.bias", (2 * d_ff,), (f"{ours}b_gate", f"{ours}b_1"), lambda b: b.chunk(2),
+                             lambda *parts: torch.cat(parts)))
+    return tensors
+
+
+def neox_qkv(theirs: str, ours: str, config: ModelConfig) -> list[Entry]:
+    """A Linear ((h + 2 h_kv) k, d): for each key/value head the queries that share it, its key and its value."""
+    h, h_kv, d, k = config.n_heads, config.n_kv_heads, config.d_model, config.d_k
+    group, rows = h // h_kv, (h + 2 * h_kv) * k
+
+    def split(w: Tensor) -> tuple[Tensor, ...]:
+        heads = w.unflatten(0, (h_kv, group + 2, k))
+        return heads[:, :group].flatten(0, 1), heads[:, group], heads[:, group + 1]
+
+    def join(Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
+        return torch.cat([Q.unflatten(0, (h_kv, group)), K[:, None], V[:, None]], dim=1).flatten(0, 2)
+
+    tensors = [Entry(f"{theirs}.weight", (rows, d), _names(ours, "W"), lambda w: tuple(part.mT for part in split(w)),
+                     lambda *parts: join(*(W.mT for W in parts)))]
+    if config.attention_bias:
+        tensors.append(Entry(f"{theirs}.bias", (rows,), _names(ours, "b"), split, join))
     return tensors
 
 
@@ -128,7 +140,7 @@ def attention(config: ModelConfig, ours: str, theirs: str, names: Mapping[str, s
         tensors.append(into_heads(f"{linear}.weight", f"{ours}W_{part.upper()}", heads, d, width))
         if config.attention_bias:
             tensors.append(head_bias(f"{linear}.bias", f"{ours}b_{part.upper()}", heads, width))
-    if config.attention_bias and config.output_bias:
+    if config.writes_bias:
         tensors.append(as_is(f"{output}.bias", f"{ours}b_O", d))
     if config.qk_norm:
         tensors += [as_is(f"{theirs}{names[norm]}.weight", f"{ours}{norm}.weight",
@@ -154,3 +166,26 @@ def norm(config: ModelConfig, ours: str, theirs: str, gain_offset: float = 0.0) 
     """The gain of a norm, gain_offset more than the stored one, and its bias, if it has them."""
     gain = [as_is(f"{theirs}.weight", f"{ours}.weight", config.d_model, plus=gain_offset)] if config.norm_gain else []
     return gain + ([as_is(f"{theirs}.bias", f"{ours}.bias", config.d_model)] if config.norm_bias else [])
+
+
+def shared_norm(config: ModelConfig, ours: str, theirs: str) -> list[Entry]:
+    """The one norm through which attention and feed-forward of a block read the stream."""
+    return [Entry(f"{theirs}.{name}", (config.d_model,), (f"{ours}attn_norm.{name}", f"{ours}mlp_norm.{name}"),
+                  lambda w: (w, w), lambda w, _: w)
+            for name, has_it in (("weight", config.norm_gain), ("bias", config.norm_bias)) if has_it]
+
+
+def paired_side_by_side(entry: Entry, width: int) -> Entry:
+    """The entry, its queries and keys those of a model whose rotary positions turn dimensions 2j and 2j + 1 of the
+    first `width` by one angle. Ours turn j and j + width/2, so the columns trade places; no score changes by it.
+    """
+    turned = [name.endswith(("W_Q", "W_K", "b_Q", "b_K")) for name in entry.ours]
+    if not any(turned):
+        return entry
+
+    def moved(parts: tuple[Tensor, ...], shape: tuple[int, int]) -> tuple[Tensor, ...]:
+        return tuple(torch.cat([part[..., :width].unflatten(-1, shape).mT.flatten(-2), part[..., width:]], dim=-1)
+                     if turn else part for part, turn in zip(parts, turned))
+
+    return Entry(entry.theirs, entry.shape, entry.ours, lambda w: moved(entry.split(w), (width // 2, 2)),
+                 lambda *parts: entry.join(*moved(parts, (2, width // 2))))

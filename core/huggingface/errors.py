@@ -23,6 +23,16 @@ REASONS = ("name", "unknown", "gated", "offline", "connection", "incomplete", "d
            "mismatch", "tokenizer", "architecture")
 
 
+def short(value: object, most: int = 80) -> str:
+    """A value as a sentence quotes it: its repr, cut to `most` characters.
+
+    >>> short([1, 2]), short("a" * 9, most=6)
+    ('[1, 2]', "'aaa …")
+    """
+    text = repr(value)
+    return text if len(text) <= most else f"{text[:most - 2]} …"
+
+
 class Stopped(Exception):
     """Raised by a `progress` callback to stop the download or the reading; a stopped download leaves no files."""
 
@@ -30,7 +40,7 @@ class Stopped(Exception):
 def read_table(path: Path, reason: str) -> dict:
     """The table in a JSON file. Raises PretrainedError with this reason if it is damaged."""
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = json.loads(path.read_text(encoding="utf-8-sig"))         # some editors write a mark in front
         if not isinstance(values, dict):
             raise ValueError("it holds no table of settings.")
         return values

@@ -5,18 +5,38 @@ a Plan. Features that our Transformer lacks are refused by name, never ignored.
 """
 from collections.abc import Callable, Collection
 
-from core.huggingface import decoders, encoder_decoders, encoders, newer_decoders
+from core.huggingface import (
+    bart,
+    decoders,
+    encoder_decoders,
+    encoders,
+    experts,
+    modernbert,
+    newer_decoders,
+    older_decoders,
+)
 from core.huggingface.errors import PretrainedError
-from core.huggingface.fields import Fields, unsupported
+from core.huggingface.fields import Fields
+from core.huggingface.keys import refuse_unknown
 from core.huggingface.plan import Plan
+from core.huggingface.refusals import refuse_quantised, unknown_family
 
 FAMILIES: dict[str, Callable[[Fields, Collection[str]], Plan]] = {family.__name__: family for family in (
-    *decoders.FAMILIES, *newer_decoders.FAMILIES, *encoders.FAMILIES, *encoder_decoders.FAMILIES)}
+    *decoders.FAMILIES, *newer_decoders.FAMILIES, *older_decoders.FAMILIES, *experts.FAMILIES, *encoders.FAMILIES,
+    *modernbert.FAMILIES, *encoder_decoders.FAMILIES, *bart.FAMILIES)}
+FAMILIES |= encoders.SAME
+# as a reader is told them: where a name goes on to models of another kind, which are meant
 TITLES = {"gpt2": "GPT-2", "opt": "OPT", "gpt_neox": "GPT-NeoX (Pythia)", "llama": "Llama", "mistral": "Mistral",
-          "qwen2": "Qwen2", "qwen3": "Qwen3", "gemma": "Gemma", "phi": "Phi",
-          "bert": "BERT", "roberta": "RoBERTa", "distilbert": "DistilBERT", "t5": "T5",
+          "qwen2": "Qwen2", "qwen3": "Qwen3", "gemma": "Gemma (the first)", "phi": "Phi (1 and 2)",
           "gemma3_text": "Gemma 3", "gemma2": "Gemma 2", "smollm3": "SmolLM3", "olmo": "OLMo", "olmo2": "OLMo 2",
-          "phi3": "Phi-3 and Phi-4", "granite": "Granite", "cohere": "Command R", "cohere2": "Command R7B"}
+          "phi3": "Phi-3 and Phi-4", "granite": "Granite", "cohere": "Command R", "cohere2": "Command R7B",
+          "gpt_neo": "GPT-Neo (TinyStories)", "bloom": "BLOOM", "starcoder2": "StarCoder2",
+          "stablelm": "StableLM 3B and 2", "gptj": "GPT-J", "falcon": "Falcon 1 and 2 (without ALiBi)", "mpt": "MPT",
+          "gpt_bigcode": "GPT-BigCode (StarCoder)", "codegen": "CodeGen",
+          "mixtral": "Mixtral", "qwen2_moe": "Qwen1.5-MoE and Qwen2-MoE", "qwen3_moe": "Qwen3-MoE", "olmoe": "OLMoE",
+          "gpt_oss": "gpt-oss", "bert": "BERT", "roberta": "RoBERTa", "distilbert": "DistilBERT",
+          "xlm-roberta": "XLM-RoBERTa", "camembert": "CamemBERT", "electra": "ELECTRA", "modernbert": "ModernBERT",
+          "t5": "T5", "mt5": "mT5", "bart": "BART", "mbart": "mBART", "marian": "Marian", "pegasus": "Pegasus"}
 
 
 def plan_of(values: dict, names: Collection[str]) -> Plan:
@@ -25,13 +45,14 @@ def plan_of(values: dict, names: Collection[str]) -> Plan:
     Raises PretrainedError for an unknown family or option.
     """
     family = values.get("model_type")
-    if family not in FAMILIES:
-        raise PretrainedError("family", f"This program does not know models of the family {family!r}. It knows "
-                                        f"{', '.join(TITLES.values())}: choose one of those.")
-    if values.get("quantization_config"):
-        raise unsupported("quantised weights")
+    if not isinstance(family, str) or family not in FAMILIES:
+        raise unknown_family(values, TITLES.values())
+    refuse_quantised(values)
     try:
-        return FAMILIES[family](Fields(values), names)
+        fields = Fields(values)
+        plan = FAMILIES[family](fields, names)
+        refuse_unknown(values, fields.read)
+        return plan
     except PretrainedError:
         raise
     except (ArithmeticError, ValueError, TypeError, AttributeError) as error:

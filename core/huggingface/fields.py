@@ -1,9 +1,11 @@
 """A config.json in the format of transformers, read field by field for ModelConfig; features that our Transformer lacks
 are refused by name.
 """
-from collections.abc import Sequence
+from __future__ import annotations
 
-from core.huggingface.errors import PretrainedError
+from collections.abc import Mapping, Sequence
+
+from core.huggingface.errors import PretrainedError, short
 from core.huggingface.positions import yarn
 from core.model.config import MOST_LAYERS
 
@@ -15,26 +17,48 @@ GATED = {"gelu": "geglu", "gelu_tanh": "geglu_tanh", "swish": "swiglu"}
 ROTARY_SCALING = {
     "default": (), "linear": ("factor",), "dynamic": (), "yarn": (),
     "llama3": ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")}
+# further ones: those of YaRN, of which core.huggingface.positions makes rotary_factors, and those of a dynamic one
+BESIDE = {"dynamic": ("factor", "original_max_position_embeddings"),
+          "yarn": ("factor", "original_max_position_embeddings", "beta_fast", "beta_slow", "truncate",
+                   "attention_factor", "mscale", "mscale_all_dim")}
 MASK_OF = {"full_attention": "causal", "sliding_attention": "sliding-window"}      # transformers' layer_types
 
 
 class Fields:
-    """A config.json, read field by field; a field that is missing or has the wrong type raises PretrainedError."""
+    """A config.json, read field by field; a field that is missing or has the wrong type raises PretrainedError.
 
-    def __init__(self, values: dict) -> None:
+    read: the names that were asked for, whether they are there or not (see core.huggingface.keys).
+    """
+
+    def __init__(self, values: Mapping[str, object], read: set[str] | None = None) -> None:
         self.values = values
+        self.read: set[str] = set() if read is None else read
+
+    def changed(self, **values) -> Fields:
+        """The fields with other values; what is read of them is read of these."""
+        return Fields({**self.values, **values}, self.read)
 
     def get(self, name: str, default=None):
+        """The value of a field, `default` where it is missing or null."""
+        self.read.add(name)
         value = self.values.get(name)
         return default if value is None else value
 
+    def given(self, name: str, default):
+        """The value of a field, null too; `default` only where it is missing."""
+        self.read.add(name)
+        return self.values.get(name, default)
+
     def whole(self, *names: str, default: int | None = None) -> int:
-        """A whole number, from the first of the names that is present."""
-        value = next((self.values[name] for name in names if self.values.get(name) is not None), default)
+        """A whole number, which the names that are present give alike."""
+        present = [name for name in names if self.get(name) is not None]
+        name, value = (present[0], self.values[present[0]]) if present else (names[0], default)
         if type(value) is not int:
             raise PretrainedError("config", f"config.json gives no whole number for "
-                                            f"{names[0]}{'' if value is None else f', but {value!r}'}. Fetch the "
+                                            f"{name}{'' if value is None else f', but {value!r}'}. Fetch the "
                                             f"original file again.")
+        if other := next((other for other in present if self.values[other] != value), None):
+            raise unsupported(f"{name} = {value} and {other} = {short(self.values[other])}, two numbers for the same")
         return value
 
     def layers(self, *names: str, default: int | None = None) -> int:
@@ -64,7 +88,7 @@ class Fields:
         """Raise PretrainedError for a field that is present with another value than the supported one."""
         for name, value in supported.items():
             if self.get(name, value) != value:
-                raise unsupported(f"{name} = {self.get(name)!r}")
+                raise unsupported(f"{name} = {short(self.get(name))}")
 
     def token(self, name: str, vocab_size: int) -> int | None:
         """A token id, the first if there are several; None if there is none, or it is not in the vocabulary."""
@@ -79,47 +103,88 @@ def unsupported(feature: str) -> PretrainedError:
 
 
 def ends(f: Fields, vocab_size: int, begin: str = "bos_token_id") -> dict[str, int | None]:
-    """The tokens that end a text and begin one."""
-    return dict(end_of_text=f.token("eos_token_id", vocab_size), begin_of_text=f.token(begin, vocab_size))
+    """The tokens that end a text, the first of them as end_of_text, and the one that begins one."""
+    first, *others = token_ids(f.get("eos_token_id"), vocab_size) or (None,)
+    return dict(end_of_text=first, end_tokens=tuple(others), begin_of_text=f.token(begin, vocab_size))
 
 
-def rotary(f: Fields, d_k: int, fraction: float = 1.0) -> dict:
+def token_ids(value: object, vocab_size: int) -> tuple[int, ...]:
+    """One token id or a list of them, in order and each once, without what is no id of the vocabulary."""
+    return tuple(dict.fromkeys(i for i in (value if isinstance(value, list) else [value])
+                               if type(i) is int and 0 <= i < vocab_size))
+
+
+def rotary(f: Fields, d_k: int, fraction: float = 1.0, base: str = "rope_theta",
+           part: str | None = "partial_rotary_factor") -> dict:
     """Base, rotated width and scaling of rotary positions, in the format since 2025 (rope_parameters) or the older one.
+
+    base, part: the fields beside the table that give the base and the rotated part of a query; part is None in a family
+    that always turns all of it. fraction: that part, where nothing gives it. What the table gives comes first.
     """
-    rope = f.get("rope_parameters") or f.get("rope_scaling") or {}
-    if not isinstance(rope, dict):
-        raise PretrainedError("config", f"config.json gives rotary positions as {rope!r}, and not as a table. Fetch "
-                                        f"the original file again.")
+    rope = _rope_table(f)
     kind = rope.get("rope_type") or rope.get("type") or "default"
     if kind not in ROTARY_SCALING:
-        raise unsupported(f"rotary positions of the kind {kind!r}")
+        raise unsupported(f"rotary positions of the kind {short(kind)}")
     if missing := [name for name in ROTARY_SCALING[kind] if not isinstance(rope.get(name), (int, float))]:
         raise PretrainedError("config", f"config.json gives no {missing[0]} for its rotary positions. Fetch the "
                                         f"original file again.")
+    table = Fields(rope)
+    theta = table.number("rope_theta", f.number(base, 10_000.0))
+    turned = table.number("partial_rotary_factor", fraction if part is None else f.number(part, fraction))
+    table.read |= {"rope_type", "type", *ROTARY_SCALING[kind], *BESIDE.get(kind, ())}
+    if unknown := [name for name, value in rope.items() if name not in table.read and value is not None]:
+        raise unsupported(f"rotary positions with {unknown[0]} = {short(rope[unknown[0]])}")
+    if part is None and turned != fraction:
+        raise unsupported(f"rotary positions with partial_rotary_factor = {turned}")
+    width = int(d_k * turned)
     longest = f.get("max_position_embeddings")
     original = f.get("original_max_position_embeddings", rope.get("original_max_position_embeddings", longest))
-    # fields in the table override those beside it
-    f = Fields(f.values | {name: value for name, value in rope.items() if value is not None})
-    base = f.get("rope_theta", f.get("rotary_emb_base", 10_000.0))
-    width = int(d_k * f.get("partial_rotary_factor", f.get("rotary_pct", fraction)))
-    slowed = yarn(rope, width, float(base), original, longest) if kind == "yarn" else {}
-    return dict(positions="rotary", rotary_base=float(base), d_rotary=0 if width == d_k else width,
+    slowed = yarn(rope, width, theta, original, longest) if kind == "yarn" else {}
+    return dict(positions="rotary", rotary_base=theta, d_rotary=0 if width == d_k else width,
                 rotary_scaling=tuple(float(rope[name]) for name in ROTARY_SCALING[kind])) | slowed
 
 
-def window(f: Fields) -> dict:
-    """The mask: causal, or a sliding window in all blocks, or in some of them, as layer_types or max_window_layers say.
+def _rope_table(f: Fields) -> dict:
+    """The table of rotary positions under either name.
 
-    A window that the longest text fits in is none.
+    Where both names stand with different tables, transformers takes the older one and forgets the base of the newer,
+    and other programs take the newer one: PretrainedError.
     """
-    size = f.get("sliding_window") if f.get("use_sliding_window", True) else None
+    rope, older = f.get("rope_parameters") or {}, f.get("rope_scaling") or {}
+    for table in (rope, older):
+        if not isinstance(table, dict):
+            raise PretrainedError("config", f"config.json gives rotary positions as {short(table)}, and not as a "
+                                            f"table. Fetch the original file again.")
+    if rope and older and rope != older:
+        raise unsupported(f"rope_scaling = {short(older)} beside rope_parameters = {short(rope)}, two accounts of its "
+                          f"positions")
+    return rope or older
+
+
+def window(f: Fields, default: int | None = None) -> dict:
+    """The mask, causal or a sliding window in all blocks, from sliding_window; `default`: where that field is missing.
+    """
+    size = f.given("sliding_window", default)
     if size is None or size >= f.whole("max_position_embeddings"):
         return {}
-    kinds = f.get("layer_types")
-    if kinds is None and "max_window_layers" in f.values:
-        kinds = ["sliding_attention" if layer >= f.whole("max_window_layers") else "full_attention"
+    return dict(mask="sliding-window", window=size)
+
+
+def switched_window(f: Fields) -> dict:
+    """The mask of a family whose window is switched on by use_sliding_window, and then in the blocks that layer_types
+    names or in those from max_window_layers on.
+    """
+    on, kinds, first = f.get("use_sliding_window", False), f.get("layer_types"), f.whole("max_window_layers",
+                                                                                         default=28)
+    if kinds is None:
+        kinds = ["sliding_attention" if on and layer >= first else "full_attention"
                  for layer in range(f.layers("num_hidden_layers"))]
-    return masks(kinds or ["sliding_attention"], f.whole("sliding_window"))
+    if not on and "sliding_attention" in kinds:
+        raise unsupported(f"use_sliding_window = {on} beside layer_types = {short(kinds)}")
+    size = f.given("sliding_window", 4096)
+    if set(kinds) == {"full_attention"} or size is None or size >= f.whole("max_position_embeddings"):
+        return {}
+    return masks(kinds, size)
 
 
 def masks(kinds: Sequence[str], size: int) -> dict:

@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from core.huggingface import tokens, weights
+from core.huggingface import refusals, tokenizer_forms, weights
 from core.huggingface.errors import PretrainedError, Stopped, read_table
-from core.huggingface.weights import Stored, modern
+from core.huggingface.stored import Stored
+from core.huggingface.weights import CONFIG, modern
 
-CONFIG = "config.json"
-PATTERNS = [CONFIG, tokens.WHOLE, tokens.SETTINGS, tokens.SPECIAL, tokens.VOCABULARY, tokens.MERGES, weights.SINGLE,
-          weights.INDEX, "model-?????-of-?????.safetensors"]
+GENERATION = "generation_config.json"
+PATTERNS = [CONFIG, GENERATION, *tokenizer_forms.FILES, weights.SINGLE, weights.INDEX,
+            "model-?????-of-?????.safetensors"]
 PAGE = "https://huggingface.co/"
 MOST_CONFIG = 2**20         # bytes of a config.json, which is downloaded first; usually it has a few thousand
 
@@ -43,22 +44,30 @@ def cached(name: str) -> Path | None:
 def listed(name: str) -> dict[str, int]:
     """The files of a model on the Hub that this program reads, with the bytes of each still to download.
 
-    Raises PretrainedError if they are unavailable or include no safetensors.
+    Raises PretrainedError if they are unavailable, include no safetensors, or a tokenizer in a form that is not read.
     """
     hub = _client()
     with _plain_errors(name):
         files = hub.snapshot_download(name, allow_patterns=PATTERNS, dry_run=True, tqdm_class=_reporter(None, 0))
     sizes = {file.filename: file.file_size or 0 for file in files}
+    whole = weights.SINGLE in sizes or weights.INDEX in sizes
+    everything = list(sizes) if whole and tokenizer_forms.tokenizer_file(sizes) else _all_files(name)
     if CONFIG not in sizes:
-        raise PretrainedError("format", f"{name} on the Hub has no {CONFIG}, so it is no model of the transformers "
-                                        f"library. Choose another.")
-    if not any(filename.endswith(".safetensors") for filename in sizes):
-        raise PretrainedError("format", f"{name} comes without safetensors, and this program reads no other weights, "
-                                        f"since they can run code. Look on its page ({PAGE}{name}) for a version with "
-                                        f"model.safetensors, or choose another model.")
+        raise (refusals.adapter(name) if refusals.ADAPTER in everything else PretrainedError(
+            "format", f"{name} on the Hub has no {CONFIG}, so it is no model of the transformers library. Choose "
+                      f"another."))
     if sizes[CONFIG] > MOST_CONFIG:
         raise PretrainedError("format", f"The {CONFIG} of {name} on the Hub is far too large. Choose another.")
+    if not whole:
+        raise refusals.no_weights(name, everything, config(name))
+    tokenizer_forms.tokenizer_file(everything)
     return {file.filename: sizes[file.filename] if file.will_download else 0 for file in files}
+
+
+def _all_files(name: str) -> list[str]:
+    """The files of a model on the Hub, those that this program does not read too."""
+    with _plain_errors(name):
+        return _client().HfApi().list_repo_files(name)
 
 
 def fetched(name: str, progress: Callable[[int, int], None] | None = None) -> Path:
@@ -109,14 +118,24 @@ def kept_bytes() -> int:
 
 def config(name: str) -> dict:
     """The config.json of a model on the Hub."""
+    return read_config(_fetched_file(name, CONFIG))
+
+
+def settings(name: str) -> dict:
+    """The tokenizer_config.json of a model on the Hub."""
+    return read_table(_fetched_file(name, tokenizer_forms.SETTINGS), "tokenizer")
+
+
+def _fetched_file(name: str, file: str) -> Path:
     with _plain_errors(name):
-        path = _client().hf_hub_download(name, CONFIG)
-    return read_config(Path(path))
+        return Path(_client().hf_hub_download(name, file))
 
 
 def read_config(path: Path) -> dict:
     """The table in a config.json. Raises PretrainedError if it is missing or damaged."""
     if not path.exists():
+        if (path.parent / refusals.ADAPTER).exists():
+            raise refusals.adapter(str(path.parent))
         raise PretrainedError("incomplete", f"{path.parent} holds no {CONFIG}, so it is no model of the transformers "
                                             f"library, or only half of one. Download the model again.")
     return read_table(path, "damaged")

@@ -27,6 +27,7 @@ def _layer_types(f: Fields, period: int) -> Sequence[str]:
 def _windows(f: Fields, kinds: Sequence[str], default: int | None = None) -> dict:
     """The mask of each block; a window that the longest text fits in is none."""
     if SLIDING not in kinds:
+        f.get("sliding_window")         # and no block asks for it
         return masks(kinds, 1)
     size = f.whole("sliding_window", default=default)
     found = masks(kinds, size)
@@ -40,7 +41,7 @@ def _cap(f: Fields, name: str, default: float = 0.0) -> float:
 
 def _with_defaults(f: Fields, **defaults) -> Fields:
     """The fields with these values where the config has none."""
-    return Fields(f.values | {name: value for name, value in defaults.items() if f.get(name) is None})
+    return f.changed(**{name: value for name, value in defaults.items() if f.get(name) is None})
 
 
 def _kv_heads(f: Fields, default: int | None = None) -> int:
@@ -58,7 +59,7 @@ def _divided_by(number: float, d_k: int) -> dict:
 def _turned_in(turns: Sequence, settings: dict) -> dict:
     """Rotary positions in those blocks alone of which `turns` has a true entry."""
     if not any(turns):
-        return dict(positions="none", rotary_scaling=(), rotary_factors=(), rotary_gain=1.0)
+        return dict(positions="none")
     base = settings["rotary_base"]
     return settings if all(turns) else settings | dict(block_rotary_bases=tuple(base if turned else 0.0
                                                                                 for turned in turns))
@@ -85,7 +86,7 @@ def gemma3_text(f: Fields, names: Collection[str]) -> Plan:
     blocks with a window and one, which may be slowed, for the others.
     """
     f.refuse(attn_logit_softcapping=None)
-    kinds = _layer_types(f, f.whole("sliding_window_pattern", default=6))
+    kinds = _layer_types(f, f.whole("sliding_window_pattern", "_sliding_window_pattern", default=6))
     return _gemma_like(f, kinds, qk_norm=True, logit_cap=_cap(f, "final_logit_softcapping"),
                        **_two_bases(f, f.whole("head_dim", default=256), kinds))
 
@@ -110,9 +111,10 @@ def _two_bases(f: Fields, d_k: int, kinds: Sequence[str]) -> dict:
         if kind not in allowed:
             raise unsupported(f"rotary positions of the kind {kind!r}")
     base = float(local.get("rope_theta") or f.number("rope_local_base_freq", 10_000.0))
-    of_full = rotary(Fields({"rope_parameters": {"rope_theta": f.number("rope_theta", 1e6)} | other}), d_k)
+    of_full = rotary(Fields({"rope_parameters": {"rope_theta": f.number("rope_theta", 1e6)} | other}), d_k,
+                     part=None)
     if FULL not in kinds:
-        return dict(positions="rotary", rotary_base=base, rotary_scaling=())
+        return dict(positions="rotary", rotary_base=base)
     if SLIDING not in kinds:
         return of_full
     if base == of_full["rotary_base"]:
@@ -137,7 +139,7 @@ def smollm3(f: Fields, names: Collection[str]) -> Plan:
     kinds = f.get("layer_types") or [SLIDING if windowed and not turned else FULL for turned in turns]
     f = _with_defaults(f, rope_theta=2e6)
     return llama_like(f, tied=True, n_kv_heads=_kv_heads(f, 4), **_windows(f, kinds),
-                      **_turned_in(turns, rotary(f, f.whole("head_dim", default=head_width(f)))))
+                      **_turned_in(turns, rotary(f, f.whole("head_dim", default=head_width(f)), part=None)))
 
 
 def olmo2(f: Fields, names: Collection[str]) -> Plan:
@@ -181,7 +183,8 @@ def _long_positions(f: Fields, d_k: int) -> dict:
     kind = table.get("rope_type") or table.get("type") or "default"
     if kind not in ("default", "longrope", "su", "yarn"):
         raise unsupported(f"rotary positions of the kind {kind!r}")
-    plain = rotary(Fields(f.values | dict(rope_parameters=table | dict(rope_type="default"), rope_scaling=None)), d_k)
+    known = {name: table[name] for name in ("rope_theta", "partial_rotary_factor") if name in table}
+    plain = rotary(f.changed(rope_parameters=known, rope_scaling=None), d_k)
     return plain if kind == "default" else plain | longrope(
         table, f.whole("original_max_position_embeddings", default=4096), f.whole("max_position_embeddings"))
 
@@ -215,15 +218,17 @@ def cohere(f: Fields, names: Collection[str]) -> Plan:
     """Cohere's Command R: attention and feed-forward part read the stream side by side through one LayerNorm."""
     f.refuse(use_qk_norm=False)
     f = _with_defaults(f, rope_theta=500_000.0)
-    return _cohere_like(f, rotary(f, f.whole("head_dim", default=head_width(f))))
+    return _cohere_like(f, rotary(f, f.whole("head_dim", default=head_width(f)), part=None))
 
 
 def cohere2(f: Fields, names: Collection[str]) -> Plan:
     """Cohere's Command R7B: Command R with windows in three of four blocks, and positions in those alone."""
     f.refuse(use_qk_norm=False, use_parallel_block=True, use_gated_activation=True, head_dim=head_width(f),
              rotary_pct=1.0, partial_rotary_factor=1.0, position_embedding_type="rope_gptj")
-    kinds = _layer_types(f, f.whole("sliding_window_pattern", default=4))
-    positions = _turned_in([kind == SLIDING for kind in kinds], rotary(f, head_width(f)))
+    period = f.whole("sliding_window_pattern", default=4)
+    f.refuse(_sliding_window_pattern=period)
+    kinds = _layer_types(f, period)
+    positions = _turned_in([kind == SLIDING for kind in kinds], rotary(f, head_width(f), part=None))
     return _cohere_like(f, positions | _windows(f, kinds, 4096))
 
 
@@ -234,15 +239,12 @@ def _cohere_like(f: Fields, differences: dict) -> Plan:
         norm_epsilon=f.number("layer_norm_eps", 1e-5), activation=f.activation("hidden_act", "silu", gated=True),
         attention_bias=f.get("attention_bias", False), mlp_bias=False, parallel_residual=True, shared_norm=True,
         logit_scale=f.number("logit_scale", 0.0625), **differences)
-    if config.d_rotary:
-        raise unsupported(f"rotary positions in {config.d_rotary} of {config.d_k} dimensions")
 
     def block(ours: str, theirs: str) -> list[Entry]:
         maps = entries.attention(config, ours, theirs, LLAMA_BLOCK)
-        turned = {f"{ours}{kind}_{name}" for kind in "Wb" for name in "QK"}
-        return [*(entries.from_neighbours(entry, d_k) if entry.ours[0] in turned else entry for entry in maps),
+        return [*(entries.paired_side_by_side(entry, d_k) for entry in maps),
                 *entries.feed_forward(config, ours, f"{theirs}mlp.", "up_proj", "down_proj", "gate_proj"),
-                *map(entries.of_shared_norm, entries.norm(config, f"{ours}attn_norm", f"{theirs}input_layernorm"))]
+                *entries.shared_norm(config, ours, f"{theirs}input_layernorm")]
 
     tensors = [entries.as_is("model.embed_tokens.weight", "E", config.vocab_size, config.d_model),
                *entries.norm(config, "final_norm", "model.norm"), *blocks(config, "model.layers.", block)]

@@ -21,8 +21,9 @@ from core.model.tokenizer import END_OF_TEXT, MASK, Tokenizer
 from core.model.transformer import Transformer
 
 THEIR_NAMES = {"gelu": "gelu", "gelu_tanh": "gelu_new", "relu": "relu", "swish": "silu", "geglu": "gelu",
-               "geglu_tanh": "gelu_pytorch_tanh", "swiglu": "silu"}
-SPECIAL_TOKENS = ("end_of_text", "begin_of_text", "mask_token")
+               "geglu_tanh": "gelu_pytorch_tanh", "swiglu": "silu",
+               "swiglu_clamped": "silu"}
+SPECIAL_TOKENS = ("end_of_text", "end_tokens", "begin_of_text", "mask_token")
 
 
 def save_pretrained(model: Transformer, tokenizer: Tokenizer, folder: str | Path) -> str:
@@ -73,7 +74,9 @@ def _architecture(config: ModelConfig) -> dict:
 def _candidates(config: ModelConfig) -> Iterator[dict]:
     """Yield a config.json of each family for these sizes; only reading it shows whether the architecture is the same.
     """
-    act, ends = THEIR_NAMES[config.activation], dict(bos_token_id=config.first_token, eos_token_id=config.end_of_text)
+    act, ends = THEIR_NAMES[config.activation], dict(
+        bos_token_id=config.first_token,
+        eos_token_id=[config.end_of_text, *config.end_tokens] if config.end_tokens else config.end_of_text)
     common = dict(vocab_size=config.vocab_size, tie_word_embeddings=config.tied_embeddings, dtype="float32", **ends)
     sizes = dict(hidden_size=config.d_model, num_hidden_layers=config.n_layers,
                  num_attention_heads=config.n_heads, intermediate_size=config.d_ff,

@@ -1,23 +1,24 @@
 """Tokenizers of Hugging Face models with the interface of ours: byte-level BPE, BPE and Unigram with ▁ for a space,
 and WordPiece.
 
-The `tokenizers` library does the work, from the tokenizer.json that the model was published with. Special tokens in a
-reader's text are read as plain text.
+The `tokenizers` library does the work, with what core.huggingface.tokenizer_forms reads of a model's files. Special
+tokens in a reader's text are read as plain text.
 """
 import functools
 import json
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import tokenizers
-from tokenizers import decoders, models, pre_tokenizers
 
+from core.huggingface import tokenizer_forms
 from core.huggingface.errors import PretrainedError, read_table
+from core.huggingface.tokenizer_forms import SETTINGS, WHOLE, steps
+from core.huggingface.tokenizer_settings import content
 from core.model.tokenizer import BYTE_OF_CHARACTER, Tokenizer, encodable, visible_form
 
-WHOLE, SETTINGS, SPECIAL, VOCABULARY, MERGES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
-                                                "vocab.json", "merges.txt")
+__all__ = ["SETTINGS", "WHOLE", "NumberedTokens", "PretrainedTokenizer", "load"]
 BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
 CONTINUES = "##"                          # a WordPiece token that goes on with a word
 SPACE = "▁"
@@ -48,7 +49,8 @@ class PretrainedTokenizer(Tokenizer):
             raise PretrainedError("mismatch", f"The tokenizer has a token {max(beyond)}, and the model's vocabulary "
                                               f"ends at {vocab_size - 1}. Use the files that were published together.")
         self.vocab_size = vocab_size
-        self.method = "byte-level BPE" if "ByteLevel" in _types(spec["decoder"]) else spec["model"]["type"]
+        types = {step["type"] for step in steps(spec["decoder"])}
+        self.method = "byte-level BPE" if "ByteLevel" in types else spec["model"]["type"]
         self._byte_fallback = bool(spec["model"].get("byte_fallback"))
         self.mask_token, named_end = self._named(settings, "mask_token"), self._named(settings, "eos_token")
         if self.mask_token is None:
@@ -58,8 +60,8 @@ class PretrainedTokenizer(Tokenizer):
 
     def _named(self, settings: dict, name: str) -> int | None:
         """The id of a special token that the settings name."""
-        content = _content(settings.get(name))
-        return next((i for i, piece in enumerate(self._pieces) if piece == content), None) if content else None
+        named = content(settings.get(name))
+        return next((i for i, piece in enumerate(self._pieces) if piece == named), None) if named else None
 
     def _around(self, settings: dict) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The ids before and after a text: as the settings say or, if they say nothing, as tokenizer.json's template
@@ -183,53 +185,19 @@ class NumberedTokens(Tokenizer):
         raise ValueError("This model came without its tokenizer, so there is none to save.")
 
 
-def tokenizer_file(files: Collection[str]) -> str:
-    """The one of a model's files from which to read the tokenizer; "" if there is none."""
-    return WHOLE if WHOLE in files else VOCABULARY if {VOCABULARY, MERGES} <= set(files) else ""
-
-
 def load(folder: Path, vocab_size: int, end_of_text: int | None) -> Tokenizer:
-    """The tokenizer in `folder`, or NumberedTokens if there is none. Raises PretrainedError for a damaged one."""
-    file = tokenizer_file([path.name for path in folder.iterdir()])
-    if not file:
+    """The tokenizer in `folder`, or NumberedTokens if there is none.
+
+    Raises PretrainedError for one that is damaged, or that transformers would read otherwise than this program can.
+    """
+    config = folder / "config.json"
+    made = tokenizer_forms.read(folder, read_table(config, "damaged") if config.is_file() else {})
+    if made is None:
         return NumberedTokens(vocab_size, end_of_text)
-    settings = {}
-    for path in (folder / SPECIAL, folder / SETTINGS):
-        settings |= read_table(path, "tokenizer") if path.is_file() else {}
-    try:
-        backend = (tokenizers.Tokenizer.from_str((folder / WHOLE).read_text(encoding="utf-8")) if file == WHOLE
-                   else _byte_level(folder, settings))
-        backend.no_padding()
-        backend.no_truncation()
-        return PretrainedTokenizer(backend, vocab_size, settings, end_of_text)
-    except PretrainedError:
-        raise
-    except Exception as error:          # the library raises bare Exception
-        raise PretrainedError("tokenizer", f"{folder / file} is damaged: {error} Download it again.") from error
-
-
-def _byte_level(folder: Path, settings: dict) -> tokenizers.Tokenizer:
-    """The tokenizer from GPT-2's format of two files."""
-    backend = tokenizers.Tokenizer(models.BPE.from_file(str(folder / VOCABULARY), str(folder / MERGES)))
-    backend.pre_tokenizer, backend.decoder = pre_tokenizers.ByteLevel(
-        add_prefix_space=bool(settings.get("add_prefix_space"))), decoders.ByteLevel()
-    named = [_content(token) for name, token in settings.items()
-             if name in ("bos_token", "eos_token", "unk_token", "pad_token", "mask_token")]
-    backend.add_special_tokens([token for token in dict.fromkeys(named) if token])
-    return backend
-
-
-def _content(token: dict | str | None) -> str | None:
-    """The spelling of a special token, a string or part of a table in the settings."""
-    return token.get("content") if isinstance(token, dict) else token
-
-
-def _types(part: dict | None) -> set[str]:
-    """The types of the steps in a part of tokenizer.json, sequences included."""
-    if part is None:
-        return set()
-    return {part["type"]}.union(*(_types(step) for name in ("decoders", "pretokenizers", "normalizers")
-                                  for step in part.get(name, [])))
+    backend, settings = made
+    backend.no_padding()
+    backend.no_truncation()
+    return PretrainedTokenizer(backend, vocab_size, settings, end_of_text)
 
 
 def _guarded(backend: tokenizers.Tokenizer, spec: dict, special: set[str]) -> tokenizers.Tokenizer:

@@ -5,37 +5,29 @@ No file is ever unpickled.
 The headers are read first, so that a model can be checked before it is loaded; then the tensors are converted into our
 parameters one by one.
 """
+import dataclasses
 import json
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
-import safetensors
 import torch
 from torch import Tensor
 
+from core.huggingface import entries, refusals, stored
 from core.huggingface.entries import Entry
-from core.huggingface.errors import PretrainedError
+from core.huggingface.errors import PretrainedError, read_table
 from core.huggingface.plan import Plan
+from core.huggingface.stored import Stored
 from core.model.checkpoints import MOST_TOLD, first_problems
 
-SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
+CONFIG, SINGLE, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
+ROWS = 4096                 # of two tables that are compared, at a time
 DTYPES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16", "F64": "float64"}
 # Tensors of old files that are ignored: masks, tables that follow from the config, and heads for other tasks.
-BESIDES = re.compile(r"(attn|attention)\.(masked_)?bias$|rotary_emb\.|position_ids$|(^|\.)pooler\."
+BESIDES = re.compile(r"(attn|attention)\.(masked_)?bias$|attn\.causal_mask$|rotary_emb\.|position_ids$|(^|\.)pooler\."
                      r"|cls\.seq_relationship\.|EncDecAttention\.relative_attention_bias\.")
-
-
-@dataclass(frozen=True)
-class Stored:
-    """One tensor of a file: its name there, its shape, its number format in safetensors' spelling, and the file."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
-    file: str
 
 
 def modern(name: str) -> str:
@@ -44,66 +36,60 @@ def modern(name: str) -> str:
 
 
 def weight_files(folder: Path) -> list[str]:
-    """The safetensors files of the model in `folder`.
+    """The safetensors files of the model in `folder`: the whole one or, without it, those that the index names.
 
     Raises PretrainedError if there are none, or the index is damaged or names a missing file.
     """
-    if (folder / INDEX).is_file():
-        try:
-            files = sorted(set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values()))
-            if not files or any(not isinstance(name, str) or Path(name).name != name for name in files):
-                raise ValueError("it names no files of this folder.")
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise PretrainedError("damaged", f"{folder / INDEX} is damaged: {error} Fetch the file again.") from error
-        if missing := [name for name in files if not (folder / name).is_file()]:
-            raise PretrainedError("incomplete",
-                                  f"{folder} is only half there: {', '.join(missing[:MOST_TOLD])} "
-                                  f"{'is' if len(missing) == 1 else 'are'} missing, of {len(files)} weight files. "
-                                  f"Download the model again; what is there already is kept.")
-        return files
     if (folder / SINGLE).is_file():
         return [SINGLE]
-    if any(folder.glob("*.bin")) or any(folder.glob("*.pt")) or any(folder.glob("*.h5")):
-        raise PretrainedError("format",
-                              f"{folder} holds its weights in a format that can run code when it is read. This program "
-                              "reads safetensors alone: load the model with transformers where you trust it, save it "
-                              f"again with save_pretrained, or choose one that comes with model.safetensors.")
-    raise PretrainedError("incomplete", f"{folder} holds no weights: there is neither {SINGLE} nor {INDEX}. Download "
-                                        f"the model again.")
+    if not (folder / INDEX).is_file():
+        raise refusals.no_weights(str(folder), [path.name for path in folder.iterdir()],
+                                  read_table(folder / CONFIG, "damaged"))
+    try:
+        files = sorted(set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values()))
+        if not files or any(not isinstance(name, str) or Path(name).name != name for name in files):
+            raise ValueError("it names no files of this folder.")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise PretrainedError("damaged", f"{folder / INDEX} is damaged: {error} Fetch the file again.") from error
+    if missing := [name for name in files if not (folder / name).is_file()]:
+        raise PretrainedError("incomplete",
+                              f"{folder} is only half there: {', '.join(missing[:MOST_TOLD])} "
+                              f"{'is' if len(missing) == 1 else 'are'} missing, of {len(files)} weight files. "
+                              f"Download the model again; what is there already is kept.")
+    return files
 
 
 def headers(folder: Path) -> dict[str, Stored]:
     """Every tensor of the model in `folder` by its modern name, from the headers.
 
-    Raises PretrainedError for a file that is damaged or cut short.
+    Raises PretrainedError for a file that is damaged or cut short, and for a name that stands in two files.
     """
     tensors = {}
     for file in weight_files(folder):
-        with _opened(folder / file) as weights:
-            for name in weights.keys():     # noqa: SIM118 (safetensors' reader is no dict)
-                part = weights.get_slice(name)
-                tensors[modern(name)] = Stored(name, tuple(part.get_shape()), part.get_dtype(), file)
+        for tensor in stored.header(folder / file):
+            if (name := modern(tensor.name)) in tensors:
+                raise PretrainedError("damaged", f"{name} stands in two places of the weights of {folder}. Download "
+                                                 f"the model again.")
+            tensors[name] = tensor
     return tensors
 
 
-def _opened(path: Path):
-    try:
-        return safetensors.safe_open(path, "pt")
-    except (safetensors.SafetensorError, OSError, ValueError) as error:
-        raise PretrainedError("damaged", f"{path} is damaged or cut short ({path.stat().st_size} bytes: {error}). "
-                                         f"Delete it and download it again.") from error
+def found(plan: Plan, names: Mapping[str, Stored], name: str) -> Stored | None:
+    """The stored tensor of a name of the plan, which lacks the plan's prefix in a file of the bare model."""
+    return names.get(name) or names.get(name.removeprefix(plan.prefix))
 
 
-def located(plan: Plan, stored: Mapping[str, Stored]) -> dict[str, Stored]:
-    """The stored tensor of every entry of the plan by the entry's name, which lacks the plan's prefix in a file of the
-    bare model.
+def located(plan: Plan, tensors: Mapping[str, Stored]) -> dict[str, Stored]:
+    """The stored tensor of every entry of the plan by the entry's name; for a tied one that is stored only under
+    another of its names, that one.
 
     Raises PretrainedError if a tensor is missing, has another shape than the config says or another number format than
     DTYPES, or if a tensor has no place in the model.
     """
     matched, problems = {}, []
     for entry in plan.entries:
-        tensor = stored.get(entry.theirs) or stored.get(entry.theirs.removeprefix(plan.prefix))
+        tensor = found(plan, tensors, entry.theirs) or next(
+            (copy for name, copy in copies(plan, tensors).items() if original(plan, name) is entry), None)
         if tensor is None:
             problems.append(f"{entry.theirs} is missing")
             continue
@@ -113,30 +99,72 @@ def located(plan: Plan, stored: Mapping[str, Stored]) -> dict[str, Stored]:
         elif tensor.dtype not in DTYPES:
             problems.append(f"{entry.theirs} is stored as {tensor.dtype}, and weights are "
                             f"{', '.join(DTYPES.values())}")
-    used = {tensor.name for tensor in matched.values()}
-    copies = {*plan.copies, *(name.removeprefix(plan.prefix) for name in plan.copies)}
-    problems += [f"{name} has no place in this model" for name, tensor in stored.items()
-                 if tensor.name not in used and name not in copies and not BESIDES.search(name)]
+    used = {tensor.name for tensor in (*matched.values(), *copies(plan, tensors).values())}
+    problems += [f"{name} has no place in this model" for name, tensor in tensors.items()
+                 if tensor.name not in used and not BESIDES.search(name)
+                 and not (plan.besides and plan.besides.search(name))]
     if problems:
         raise PretrainedError("mismatch", f"The weights do not fit config.json: {first_problems(problems)}. Use the "
                                           f"files that were published together.")
     return matched
 
 
-def parameters(folder: Path, plan: Plan, stored: Mapping[str, Stored],
+def copies(plan: Plan, tensors: Mapping[str, Stored]) -> dict[str, Stored]:
+    """What the file has of a tied model's copies, by their names in the plan."""
+    there = {name: found(plan, tensors, name) for name in plan.copies}
+    return {name: tensor for name, tensor in there.items() if tensor is not None}
+
+
+def original(plan: Plan, copy: str) -> Entry:
+    """The entry that a copy repeats: the embedding, or the bias of the unembedding."""
+    ours = ("b_U",) if copy.endswith(".bias") else ("E",)
+    return next(entry for entry in plan.entries if entry.ours == ours)
+
+
+def untied(folder: Path, plan: Plan, tensors: Mapping[str, Stored]) -> Plan:
+    """The plan as the numbers of the file ask for it: with an unembedding of its own where a model that its config
+    calls tied has stored one that differs, as transformers loads it. Reads both tables.
+
+    Raises PretrainedError for another copy that differs, such as an embedding of only the encoder.
+    """
+    for name, copy in copies(plan, tensors).items():
+        entry = original(plan, name)
+        tensor = located(plan, tensors)[entry.theirs]
+        # of two biases the plan takes the one that counts
+        if entry.ours != ("E",) or tensor == copy or _equal(folder, tensor, copy):
+            continue
+        if name != plan.unembedding:
+            raise PretrainedError("architecture", f"This model keeps a {copy.name} of its own, which differs from "
+                                                  f"{tensor.name}, and this program has one for both. Choose another "
+                                                  f"model of the family.")
+        head = entries.as_is(name, "W_U", *entry.shape)
+        plan = dataclasses.replace(plan, config=dataclasses.replace(plan.config, tied_embeddings=False),
+                                   entries=(*plan.entries, head),
+                                   copies=tuple(other for other in plan.copies if other != name))
+    return plan
+
+
+def _equal(folder: Path, one: Stored, other: Stored) -> bool:
+    """Whether two stored tensors hold the same numbers; reads ROWS rows of each at a time."""
+    if one.shape != other.shape or one.dtype not in DTYPES or other.dtype not in DTYPES:
+        return False
+    parts = ([stored.tensor(folder, tensor, first, ROWS) for tensor in (one, other)]
+             for first in range(0, one.shape[0], ROWS))
+    alike = one.dtype == other.dtype
+    return all(torch.equal(*(part if alike else (table.to(torch.float32) for table in part))) for part in parts)
+
+
+def parameters(folder: Path, plan: Plan, tensors: Mapping[str, Stored],
                progress: Callable[[int, int], None] | None = None) -> dict[str, Tensor]:
     """Our parameters by name, float32 on the CPU. Only one stored tensor at a time is in memory besides them.
 
     progress: called with the bytes read so far and the bytes in all. Raises PretrainedError as `located` does and for
     numbers that are not finite.
     """
-    located_tensors, loaded, done = located(plan, stored), {}, 0
+    located_tensors, loaded, done = located(plan, tensors), {}, 0
     sizes = [4 * math.prod(entry.shape) for entry in plan.entries]
     for entry, size in zip(plan.entries, sizes):
-        source = located_tensors[entry.theirs]
-        # the file is opened anew for each tensor, which frees the memory mapped before
-        with _opened(folder / source.file) as weights:
-            loaded |= _parameters_of(entry, weights.get_tensor(source.name))
+        loaded |= _parameters_of(entry, stored.tensor(folder, located_tensors[entry.theirs]))
         done += size
         if progress is not None:
             progress(done, sum(sizes))
@@ -144,7 +172,7 @@ def parameters(folder: Path, plan: Plan, stored: Mapping[str, Stored],
 
 
 def _parameters_of(entry: Entry, tensor: Tensor) -> dict[str, Tensor]:
-    whole = tensor.to(torch.float32, copy=True)         # a copy, since the file may change or disappear
+    whole = tensor.to(torch.float32)
     if not torch.isfinite(whole.sum()):                 # needs no second tensor
         raise PretrainedError("damaged", f"{entry.theirs} holds numbers that are not finite. Download the model again; "
                                          f"if it stays so, the model itself is broken.")

@@ -1,7 +1,7 @@
 """The futures of one prompt: many short samples after it, as a tree; every node has its count and its exact
 probability.
 """
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,13 +77,13 @@ def grow(model: Transformer, token_ids: Sequence[int], config: SamplingConfig, s
         for batch in (list(level)[first:first + BATCH] for first in range(0, len(level), BATCH)):
             for path, logits in zip(batch, _logits(model, prompt, batch, cache)):
                 below |= _grow(trees, path, level[path], logits, config, [numbers[t] for numbers in xis],
-                               model.config.end_of_text)
+                               model.config.ends)
             yield tuple(map(tuple, trees))
         level = below
 
 
 def _grow(trees: list[list[Node]], path: tuple[int, ...], parents: dict[int, tuple[int, np.ndarray]],
-          logits: np.ndarray, config: SamplingConfig, xis: list[np.ndarray], end_of_text: int | None) -> Level:
+          logits: np.ndarray, config: SamplingConfig, xis: list[np.ndarray], ends: Collection[int]) -> Level:
     """Draw the token after one prefix in every tree that contains it, and add it there; return the longer prefixes that
     have not ended.
     """
@@ -97,7 +97,7 @@ def _grow(trees: list[list[Node]], path: tuple[int, ...], parents: dict[int, tup
         longer, prob = path + (int(token_ids[at[0]]),), float(probs[at[0]])
         for which in np.unique(of_tree[at]).tolist():
             taken, parent = draws[at[of_tree[at] == which]], parents[which][0]
-            if longer[-1] != end_of_text:
+            if longer[-1] not in ends:
                 below.setdefault(longer, {})[which] = (len(trees[which]), taken)
             trees[which].append(Node(longer, parent, len(taken), prob, trees[which][parent].path_prob * prob))
     return below

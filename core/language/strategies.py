@@ -56,7 +56,7 @@ def write_side_by_side(model: Transformer, token_ids: Sequence[int], jobs: Seque
         for row, i in enumerate(live):
             token_id, text = drawn_token(logits[row], jobs[i][0], generators[i]), texts[i]
             texts[i] = Continuation(text.token_ids + (token_id,), text.log_probs + (log_probs[row, token_id].item(),))
-            if token_id != model.config.end_of_text:
+            if token_id not in model.config.ends:
                 rows.append(row)
         yield tuple(texts)
         live = [live[row] for row in rows]

@@ -3,14 +3,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+LIMIT, CLAMPED_BETA = 7.0, 1.702        # of gpt-oss's gate (OpenAI 2025)
 CURVES = {
+    "tanh": torch.tanh,             # of a classification head alone
     "relu": torch.relu,
     "gelu": F.gelu,
     "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
     "swish": F.silu,
+    "swish_clamped": lambda x: swish(x.clamp(max=LIMIT), CLAMPED_BETA),
 }
 # The curve of each gate under its own name; the gate then multiplies a second projection.
-GATE_CURVES = {"swiglu": "swish", "geglu": "gelu", "geglu_tanh": "gelu_tanh"}
+GATE_CURVES = {"swiglu": "swish", "geglu": "gelu", "geglu_tanh": "gelu_tanh", "swiglu_clamped": "swish_clamped"}
 CURVES |= {gate: CURVES[curve] for gate, curve in GATE_CURVES.items()}
 
 
@@ -18,10 +21,17 @@ def activate(name: str, x: Tensor) -> Tensor:
     """The curve of activation `name`, applied to each element of x.
 
     relu max(0, x); gelu x Φ(x) with Φ the normal distribution function, gelu_tanh its tanh approximation (Hendrycks and
-    Gimpel 2016); swish x σ(x) (Ramachandran et al. 2017); swiglu, geglu and geglu_tanh: the curve of their gate
-    (Shazeer 2020).
+    Gimpel 2016); swish x σ(x) (Ramachandran et al. 2017); swiglu, geglu, geglu_tanh and swiglu_clamped: the curve of
+    their gate (Shazeer 2020), of the last x σ(1.702 x) with an x of at most 7 (OpenAI 2025, gpt-oss).
     """
     return CURVES[name](x)
+
+
+def gate_factor(name: str, up: Tensor) -> Tensor:
+    """What the curve of a gated activation is multiplied by, elementwise: the second projection itself, or, in a
+    clamped SwiGLU, 1 more than the projection held within ±7.
+    """
+    return up.clamp(-LIMIT, LIMIT) + 1 if name == "swiglu_clamped" else up
 
 
 def swish(x: Tensor, beta: float = 1.0) -> Tensor:

@@ -15,8 +15,11 @@ def causal_mask(n_queries: int, n_keys: int, *, device: Device = None) -> Tensor
 def mask(kind: str, n_queries: int, n_keys: int, window: int = 0, *, device: Device = None) -> Tensor:
     """(n_queries, n_keys) bool: the mask that config.MASKS names; the last query stands at the last key's position.
 
-    Under a sliding window a query sees the last `window` keys alone, its own included.
+    Under a sliding window a query sees the last `window` keys alone, its own included; under a window on both sides
+    as many to each side.
     """
+    if kind == "bidirectional-window":
+        return distances(n_queries, n_keys, device=device).abs() < window
     if kind == "bidirectional":
         return torch.ones(n_queries, n_keys, dtype=torch.bool, device=device)
     causal = causal_mask(n_queries, n_keys, device=device)

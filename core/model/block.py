@@ -14,8 +14,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.model import attention, positional
-from core.model.activation import activate
 from core.model.config import ModelConfig
+from core.model.experts import Mixture
+from core.model.feed_forward import add_feed_forward, neurons, parameter, written
 from core.model.intervention import NOTHING, HeadEdit, Intervention, SublayerEdit
 from core.model.normalisation import deepnorm_constants, normalise
 from core.model.trace import BlockTrace, CrossTrace, Trace
@@ -109,11 +110,6 @@ class KVCache:
         return copies
 
 
-def parameter(*shape: int, present: bool = True) -> nn.Parameter | None:
-    """Zeros of this shape to be trained; None if the model has no such part, or one of no size."""
-    return nn.Parameter(torch.zeros(shape)) if present and all(shape) else None
-
-
 def project(X: Tensor, W: Tensor, b: Tensor | None) -> Tensor:
     """(..., h, N, k) from X (..., N, d) and W (h, d, k): X W + b for every head, as one product."""
     n_heads, d, k = W.shape
@@ -153,8 +149,8 @@ class Attention(nn.Module):
         """Q (h, N, d_k) of X, K (h_kv, M, d_k) and V (h_kv, M, d_v) of source, and Q and K as the scores take them:
         normed, if they are, and turned by rotary positions.
         """
-        Q, K, V = (project(X, self.W_Q, self.b_Q), project(source, self.W_K, self.b_K),
-                   project(source, self.W_V, self.b_V))
+        Q = project(X, self.W_Q, self.b_Q)
+        K, V = project(source, self.W_K, self.b_K), project(source, self.W_V, self.b_V)
         q, k = (Q, K) if self.q_norm is None else (self._normed(Q, self.q_norm), self._normed(K, self.k_norm))
         if angles is not None:
             q, k = (positional.rotate(x, angles, self.config.rotary_gain) for x in (q, k))
@@ -269,32 +265,32 @@ class Block(Attention):
 
     def __init__(self, config: ModelConfig, layer: int, crossed: bool = False) -> None:
         super().__init__(config, layer)
-        d, h, d_ff = config.d_model, config.n_heads, config.d_ff
         self.alpha, _ = deepnorm_constants(config, encoder=config.kind == "encoder-decoder" and not crossed)
-        self.attn_norm, self.attn_out_norm = main_norm(config), output_norm(config)
-        self.r = parameter(h, 2 * config.relative_max_distance + 1,
+        self.attn_norm = None if layer == 0 and not config.first_norm else main_norm(config)
+        self.attn_out_norm = output_norm(config)
+        self.r = parameter(config.n_heads, 2 * config.relative_max_distance + 1,
                            present=config.positions == "relative" and not config.relative_buckets)
         self.cross = CrossAttention(config, layer) if crossed else None
-        if d_ff is not None:
+        self.mixture = Mixture(config) if config.has_experts(layer) else None
+        if config.d_ff is not None:
             self.mlp_norm = self.attn_norm if config.shared_norm else main_norm(config)
             self.mlp_out_norm = output_norm(config)
-            self.W_gate = parameter(d, d_ff, present=config.gated)
-            self.b_gate = parameter(d_ff, present=config.gated and config.mlp_bias)
-            self.W_1, self.b_1 = parameter(d, d_ff), parameter(d_ff, present=config.mlp_bias)
-            self.W_2, self.b_2 = parameter(d_ff, d), parameter(d, present=config.mlp_bias)
+        if config.d_ff is not None and self.mixture is None:
+            add_feed_forward(self, config, config.d_ff)
 
-    def feed_forward(self, x: Tensor, activation: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
-        """mlp_pre (N, d_ff), mlp_post (N, d_ff), mlp_out (N, d) from x (N, d), N equal two-layer networks side by side;
-        `activation`: another curve than the model's own.
-        """
-        activation = activation or self.config.activation
-        up = F.linear(x, self.W_1.T, self.b_1)
-        if self.W_gate is None:
-            pre, post = up, activate(activation, up)
-        else:
-            pre = F.linear(x, self.W_gate.T, self.b_gate)
-            post = activate(activation, pre) * up
-        return pre, post, F.linear(post, self.W_2.T, self.b_2)
+    def feed_forward(self, x: Tensor, activation: str | None = None) -> dict[str, Tensor]:
+        """BlockTrace's fields of the feed-forward part, neurons' or experts', for what it reads, x (N, d)."""
+        if self.mixture is not None:
+            probs, weights, out = self.mixture(x, activation)
+            return dict(router_probs=probs, expert_weights=weights, mlp_out=out)
+        pre, post = neurons(self, x, self.config.activation, activation)
+        return dict(mlp_pre=pre, mlp_post=post, mlp_out=written(self, post))
+
+    def read_by_feed_forward(self, block: BlockTrace, norm: str) -> Tensor:
+        """(N, d) what the feed-forward part read in a traced pass under this kind of norm."""
+        stream = block.resid_mid if block.cross is None else block.cross.resid_post
+        stream = block.resid_pre if self.config.parallel_residual else stream
+        return self.mlp_norm(stream, norm) if self.config.reads_normed else stream
 
     def kept(self, stream: Tensor) -> Tensor:
         """The stream as it enters a residual sum: α times itself under DeepNorm, else itself."""
@@ -314,7 +310,7 @@ class Block(Attention):
             total = self.kept(stream) + added if settings.residual else added
             return added, norm(total, settings.norm) if after else total
 
-        X = self.attn_norm(x, settings.norm) if before else x
+        X = self.attn_norm(x, settings.norm) if before and self.attn_norm is not None else x
         parts = attend(X)
         attn_added, stream = add(x, parts["attn_out"], self.attn_norm, self.attn_out_norm)
         parts |= dict(resid_pre=x, X=X, attn_added=attn_added, resid_mid=stream, mlp_pre=None, mlp_post=None,
@@ -326,11 +322,10 @@ class Block(Attention):
             parts["cross"] = dict(crossed, X=X, attn_added=attn_added, resid_post=stream)
         if self.config.d_ff is not None:
             read = x if self.config.parallel_residual else stream
-            pre, post, out = self.feed_forward(self.mlp_norm(read, settings.norm) if before else read,
-                                               settings.activation)
-            out = edits.on_sublayer(F.dropout(out, settings.dropout), self.layer, "mlp")
+            fed = self.feed_forward(self.mlp_norm(read, settings.norm) if before else read, settings.activation)
+            out = edits.on_sublayer(F.dropout(fed["mlp_out"], settings.dropout), self.layer, "mlp")
             mlp_added, stream = add(stream, out, self.mlp_norm, self.mlp_out_norm)
-            parts |= dict(mlp_pre=pre, mlp_post=post, mlp_out=out, mlp_added=mlp_added)
+            parts |= fed | dict(mlp_out=out, mlp_added=mlp_added)
         return parts | dict(resid_post=stream)
 
 

@@ -8,22 +8,32 @@ from dataclasses import dataclass
 KINDS = ("decoder", "encoder", "encoder-decoder")
 NORMS = ("layernorm", "rmsnorm")
 NORM_PLACEMENTS = ("pre", "post", "sandwich", "deepnorm", "output")
-ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "swish", "swiglu", "geglu", "geglu_tanh")
-GATED_ACTIVATIONS = ("swiglu", "geglu", "geglu_tanh")
+ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "swish", "swiglu", "geglu", "geglu_tanh", "swiglu_clamped")
+GATED_ACTIVATIONS = ("swiglu", "geglu", "geglu_tanh", "swiglu_clamped")
 POSITIONS = ("none", "sinusoidal", "learned", "rotary", "alibi", "relative")
-MASKS = ("causal", "bidirectional", "sliding-window")
+MASKS = ("causal", "bidirectional", "sliding-window", "bidirectional-window")
 SCORES = ("dot", "multiplicative", "additive")
+# What reads the final vectors. language: the logits are of words. Of an encoder that was published without such a head:
+# none at all; of whole texts one of several classes, any number of labels, or one score; a tag for each token; where an
+# answer begins and ends; which of several texts goes on; which tokens were replaced. Of these the first two are read.
+OUTPUT_HEADS = ("language", "none", "classes", "labels", "score", "tags", "answers", "choices", "replaced")
+CLASS_TRANSFORMS = ("", "tanh", "relu", "gelu", "head")
+CLASS_POOLINGS = ("first", "mean")
 MOST_LAYERS = 1000          # of one stack: every block is an object of Python, and a thousand million are never made
+MOST_EXPERTS = 32_768       # of all blocks together, for the same reason
 MOST = 10**9                # of any other number: torch counts the numbers of a tensor in 64 bits
 # the least and the largest whole number that each of these fields may be
 RANGES = {
     **dict.fromkeys(("vocab_size", "d_model", "n_heads", "n_context", "d_k", "d_v", "d_ff", "n_kv_heads", "window",
                      "relative_max_distance"), (1, MOST)),
-    **dict.fromkeys(("d_rotary", "relative_buckets", "n_token_types", "n_classes"), (0, MOST)),
+    **dict.fromkeys(("d_rotary", "relative_buckets", "n_token_types", "n_classes", "n_experts",
+                     "n_active_experts", "d_expert", "d_shared_expert"), (0, MOST)),
     "n_layers": (1, MOST_LAYERS), "n_encoder_layers": (0, MOST_LAYERS),
 }
 CHOICES = {"kind": KINDS, "norm": NORMS, "norm_placement": NORM_PLACEMENTS, "activation": ACTIVATIONS,
-           "positions": POSITIONS, "mask": MASKS, "score": SCORES}
+           "positions": POSITIONS, "mask": MASKS, "score": SCORES,
+           "output_head": OUTPUT_HEADS, "class_transform": CLASS_TRANSFORMS,
+           "class_pooling": CLASS_POOLINGS}
 
 
 def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -54,6 +64,16 @@ class ModelConfig:
     d_k: int = 0                          # width of a query and of a key
     d_v: int = 0                          # width of a value
     d_ff: int | None = 0                  # width of the feed-forward part; None: there is none
+    # feed-forward parts of a block of experts, of which each token goes through n_active_experts; 0: every block is
+    # dense, with one of width d_ff
+    n_experts: int = 0
+    n_active_experts: int = 0
+    d_expert: int = 0                     # width of each of them; 0: d_ff
+    # width of one more, which every token goes through, times a sigmoid of its own; 0: there is none (Qwen2-MoE)
+    d_shared_expert: int = 0
+    block_experts: tuple[bool, ...] = ()  # whether each block is of experts; (): all are, where n_experts is not 0
+    experts_renormalised: bool = True     # the weights of a token's active experts add up to 1
+    router_bias: bool = False             # b_R, a number an expert added to its router logit (gpt-oss)
     n_encoder_layers: int = 0             # blocks of the encoder in front of an encoder-decoder's n_layers
     n_kv_heads: int = 0                   # fewer than n_heads: several query heads share one key/value head
     norm: str = "layernorm"
@@ -63,6 +83,7 @@ class ModelConfig:
     norm_epsilon: float = 1e-5
     activation: str = "gelu"
     positions: str = "learned"
+    sinusoidal_halves: bool = False       # of sinusoidal positions: all sines stand first, then all cosines (Marian)
     rotary_base: float = 10_000.0
     # the first dimensions of a query and key, which rotary positions turn; the rest stay as they are; 0: all d_k
     d_rotary: int = 0
@@ -79,9 +100,11 @@ class ModelConfig:
     # block has its own
     relative_buckets: int = 0
     mask: str = ""
-    window: int = 64                      # keys a query sees under a sliding window, itself included
+    # keys a query sees under a sliding window, itself included; under a window on both sides as many to each side
+    window: int = 64
     block_masks: tuple[str, ...] = ()     # the mask of each block where they differ; (): all have `mask`
     parallel_residual: bool = False       # attention and feed-forward both read resid_pre
+    first_norm: bool = True               # the first block's attention reads through a norm (ModernBERT: not)
     shared_norm: bool = False             # of a parallel residual: both read it through one and the same norm
     # each query and key is divided by its root mean square, before any rotation (an RMSNorm over d_k)
     qk_norm: bool = False
@@ -94,9 +117,11 @@ class ModelConfig:
     norm_gain: bool = True                # whether norms learn what they multiply by; it is 1 else (OLMo)
     tied_embeddings: bool = True          # logits = h_final E^T
     embedding_scale: float = 1.0          # times the rows of E as they enter the stream
-    embedding_norm: bool = False          # the sum of embedding and position is normed before the first block
+    # the sum of embedding and position is normed before the first block, in an encoder-decoder that of each stack
+    embedding_norm: bool = False
     n_token_types: int = 0                # texts told apart in one sequence (BERT's segments), a learned vector each
     head_transform: bool = False          # the unembedding reads norm(act(h_final W_H + b_H)) instead of h_final (BERT)
+    head_bias: bool = True                # b_H of a head's transform
     unembedding_bias: bool = False        # b_U, one number a token added to its logit
     logit_scale: float = 1.0              # times the logits, before b_U
     # c: a logit u becomes c tanh(u / c), the last step of all (Gemma 2); 0: it stays
@@ -111,9 +136,17 @@ class ModelConfig:
     attention_sinks: bool = False
     # of the classification head that reads the first token's final vector; 0: there is none
     n_classes: int = 0
+    class_pooling: str = "first"          # or it reads the mean of all tokens' final vectors
+    # the classification head reads act(h W_P + b_P) of that vector h, with this curve; "": h itself; "head": what the
+    # head's transform, of which an encoder's language head is made, makes of it (ModernBERT)
+    class_transform: str = ""
+    class_names: tuple[str, ...] = ()     # of the classes, where they have names of their own
+    # what reads the final vectors; of any other than "language" the logits of words mean nothing
+    output_head: str = "language"
     # the token every sequence ends and, unless begin_of_text is another, begins with; None: the model has
     # no such custom
     end_of_text: int | None = 0
+    end_tokens: tuple[int, ...] = ()      # further tokens that end a text, such as the one that ends a turn
     begin_of_text: int | None = None      # the token every sequence begins with, where it is not end_of_text
     mask_token: int | None = None         # the token that stands for a blank to fill in; None: the model knows none
 
@@ -124,12 +157,14 @@ class ModelConfig:
             "d_v": self.d_v or per_head,
             "d_ff": None if self.d_ff is None else self.d_ff or 4 * self.d_model,
             "n_kv_heads": self.n_kv_heads or self.n_heads,
+            "block_experts": tuple(bool(of_experts) for of_experts in self.block_experts),
             # lists where they were read from JSON
-            **{name: tuple(getattr(self, name))
-               for name in ("rotary_scaling", "rotary_factors", "block_rotary_bases", "block_masks")},
+            **{name: tuple(getattr(self, name)) for name in ("rotary_scaling", "rotary_factors", "block_rotary_bases",
+                                                             "block_masks", "end_tokens", "class_names")},
             "n_encoder_layers": self.n_encoder_layers or (self.n_layers if self.kind == "encoder-decoder" else 0),
             "mask": self.mask or ("bidirectional" if self.kind == "encoder" else "causal"),
         }
+        derived["d_expert"] = self.d_expert or (derived["d_ff"] or 0 if self.n_experts else 0)
         for name, value in derived.items():
             object.__setattr__(self, name, value)
         self._check()
@@ -144,8 +179,8 @@ class ModelConfig:
             check_choice(name, getattr(self, name), allowed)
         for kind in self.block_masks:
             check_choice("Each of block_masks", kind, MASKS)
-        for name in ("end_of_text", "begin_of_text", "mask_token"):
-            token_id = getattr(self, name)
+        named = [(name, getattr(self, name)) for name in ("end_of_text", "begin_of_text", "mask_token")]
+        for name, token_id in (*named, *(("end_tokens", token_id) for token_id in self.end_tokens)):
             if token_id is not None and not 0 <= token_id < self.vocab_size:
                 raise ValueError(f"{name} ({token_id}) is no id of a vocabulary of {self.vocab_size} tokens.")
         for broken, complaint in self._rules():
@@ -170,9 +205,10 @@ class ModelConfig:
              f"rotary_factors is empty or has a number above 0 for each of {self.rotary_width // 2} pairs, not "
              f"{len(self.rotary_factors)} numbers."),
             (bool(scaling and self.rotary_factors), "rotary_factors stand in the place of rotary_scaling: give one."),
-            *((len(values) not in (0, self.n_layers), f"{name} is empty or has an entry for each of {self.n_layers} "
-               f"blocks, not {len(values)}.")
-              for name, values in (("block_masks", self.block_masks), ("block_rotary_bases", self.block_rotary_bases))),
+            *((len(getattr(self, name)) not in (0, self.n_layers), f"{name} is empty or has an entry for each of "
+               f"{self.n_layers} blocks, not {len(getattr(self, name))}.")
+              for name in ("block_masks", "block_rotary_bases", "block_experts")),
+            *self._expert_rules(),
             (min(self.block_rotary_bases, default=0) < 0, "A base of block_rotary_bases is above 0, or 0 for none."),
             (min(self.score_divisor, self.score_cap, self.logit_cap) < 0 or self.rotary_gain <= 0,
              "score_divisor, score_cap and logit_cap are at least 0, and rotary_gain is above 0."),
@@ -188,18 +224,44 @@ class ModelConfig:
             ((self.n_encoder_layers > 0) != crossed,
              f"n_encoder_layers ({self.n_encoder_layers}) belongs to an encoder-decoder, and this is a model of kind "
              f"{self.kind!r}."),
+            (not self.first_norm and not (self.reads_normed and self.embedding_norm),
+             "first_norm=False is of blocks that read through a norm, and of a norm of the embeddings in its place."),
+            (self.class_transform == "head" and not self.head_transform,
+             "class_transform='head' belongs to a head's transform."),
+            (bool(self.class_transform) and not self.n_classes, "class_transform belongs to a classification head."),
+            (len(self.class_names) not in (0, self.n_classes),
+             f"class_names is empty or has a name for each of {self.n_classes} classes, not {len(self.class_names)}."),
             (self.shared_norm and not self.parallel_residual, "shared_norm belongs to a parallel residual."),
-            (crossed and (self.embedding_norm or self.n_token_types > 0 or self.head_transform),
-             "An embedding norm, token types and a head's transform are defined for one stack only, not for an "
-             "encoder-decoder."),
+            (crossed and (self.n_token_types > 0 or self.head_transform),
+             "Token types and a head's transform are defined for one stack only, not for an encoder-decoder."),
             (self.parallel_residual and (crossed or self.norm_placement != "pre"),
              "A parallel residual is defined for norm_placement='pre' and without cross-attention only."),
+        )
+
+    def _expert_rules(self) -> tuple[tuple[bool, str], ...]:
+        n, active = self.n_experts, self.n_active_experts
+        return (
+            (active > n or (n > 0) != (active > 0),
+             f"n_active_experts ({active}) is from 1 to n_experts ({n}), or 0 where there are no experts."),
+            (n == 0 and bool(self.d_expert or self.d_shared_expert or self.block_experts or self.router_bias),
+             "d_expert, d_shared_expert, block_experts and router_bias belong to n_experts."),
+            (n > 0 and self.d_ff is None, "A model without a feed-forward part has no experts."),
+            (n > 0 and self.kind == "encoder-decoder",
+             "Experts are defined for one stack only, not for an encoder-decoder."),
+            (bool(self.block_experts) and not any(self.block_experts), "block_experts names no block of experts."),
+            (n * self.n_layers > MOST_EXPERTS,
+             f"The experts of all blocks together ({n * self.n_layers:,}) are at most {MOST_EXPERTS:,}."),
         )
 
     @property
     def first_token(self) -> int | None:
         """The token every sequence begins with; None: the model has no such custom."""
         return self.end_of_text if self.begin_of_text is None else self.begin_of_text
+
+    @property
+    def ends(self) -> frozenset[int]:
+        """The tokens that end a text as it is written on."""
+        return frozenset(self.end_tokens if self.end_of_text is None else (self.end_of_text, *self.end_tokens))
 
     @property
     def root_scaled(self) -> bool:
@@ -245,6 +307,15 @@ class ModelConfig:
     def rotary_base_of(self, layer: int) -> float:
         """The base of one block's rotary positions; 0: the block turns nothing."""
         return self.block_rotary_bases[layer] if self.block_rotary_bases else self.rotary_base
+
+    def has_experts(self, layer: int) -> bool:
+        """Whether one block is of experts."""
+        return self.n_experts > 0 and (self.block_experts[layer] if self.block_experts else True)
+
+    @property
+    def classifies_alone(self) -> bool:
+        """Whether the classification head has a map of its own before the classes, W_P."""
+        return self.class_transform not in ("", "head")
 
     @property
     def gated(self) -> bool:

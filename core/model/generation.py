@@ -70,9 +70,11 @@ class Hypothesis:
         """ln p(continuation | prompt): the exactly rounded sum of log_probs, nats."""
         return math.fsum(self.log_probs)
 
-    def longer(self, token_id: int, log_prob: float, parent: int, end_of_text: int | None) -> Hypothesis:
-        """This hypothesis, which stands at the place `parent`, with one more token, whose ln p is log_prob."""
-        return Hypothesis(self.token_ids + (token_id,), self.log_probs + (log_prob,), parent, token_id == end_of_text)
+    def longer(self, token_id: int, log_prob: float, parent: int, ends: Collection[int]) -> Hypothesis:
+        """This hypothesis, which stands at the place `parent`, with one more token, whose ln p is log_prob; it is
+        finished if that is one of `ends`.
+        """
+        return Hypothesis(self.token_ids + (token_id,), self.log_probs + (log_prob,), parent, token_id in ends)
 
 
 def context_window(token_ids: Sequence[int], config: ModelConfig) -> tuple[int, ...]:
@@ -95,7 +97,7 @@ def context_window(token_ids: Sequence[int], config: ModelConfig) -> tuple[int, 
 def generate(model: Transformer, token_ids: Sequence[int], config: SamplingConfig = SamplingConfig(),
              seed: int | Iterator[float] = 0, max_new_tokens: int = 100, source_ids: Sequence[int] | None = None,
              picks: Mapping[int, int] | None = None) -> Iterator[GenerationStep]:
-    """Continue a text: an iterator of steps, the last one the end-of-text token or the `max_new_tokens`-th token.
+    """Continue a text: an iterator of steps, the last one a token that ends a text or the `max_new_tokens`-th token.
 
     token_ids  the prompt, at least one id.   config  temperature 0 is greedy.
     source_ids what an encoder-decoder translates; its prompt is the first token of every text, and what stands of the
@@ -107,8 +109,8 @@ def generate(model: Transformer, token_ids: Sequence[int], config: SamplingConfi
 
     While the text fits the context, a cache holds the keys and values of what was read and each step reads one token.
     Beyond it every token's position changes at each step, so the window is read anew. A model whose config names no
-    end_of_text stops at max_new_tokens only. Raises ValueError at once for a model that sees the future, an empty
-    prompt, a negative max_new_tokens, or a source where the model reads none or none where it needs one.
+    token that ends a text stops at max_new_tokens only. Raises ValueError at once for a model that sees the future, an
+    empty prompt, a negative max_new_tokens, or a source where the model reads none or none where it needs one.
     """
     prompt = _checked_prompt(model, token_ids, max_new_tokens, source_ids is not None)
     xis = uniforms(torch.Generator().manual_seed(seed)) if isinstance(seed, int) else seed
@@ -131,7 +133,7 @@ def _steps(model: Transformer, token_ids: tuple[int, ...], config: SamplingConfi
             token_id=token_id, place=place, token_ids=token_ids, xi=xi, prob=float(truncation.probs[place]),
             renormalised=float(truncation.renormalised[place]), log_prob=float(log_probs_of(logits)[token_id]),
             n_unseen=n_unseen, truncation=truncation)
-        if token_id == model.config.end_of_text:
+        if token_id in model.config.ends:
             return
 
 
@@ -145,7 +147,7 @@ def continuations(model: Transformer, prompts: Sequence[Sequence[int]], config: 
     or after the first token that is in `stop`, which is given too. Raises ValueError at once as `generate` does.
     """
     checked = [_checked_prompt(model, prompt, max_new_tokens) for prompt in prompts]
-    stop = {*stop, model.config.end_of_text}
+    stop = {*stop, *model.config.ends}
     return ((i, text[len(checked[i]):]) for batch in _batches(checked, batch_size)
             for i, text in _side_by_side(model, {i: checked[i] for i in batch}, config, seed, max_new_tokens, stop))
 
@@ -195,18 +197,23 @@ def translations(model: Transformer, sources: Sequence[Sequence[int]], max_new_t
 
 
 def _translated(model: Transformer, sources: list[Sequence[int]], max_new_tokens: int) -> list[tuple[int, ...]]:
-    """The most probable tokens for each of sources of one length, each up to its end of text.
+    """The most probable tokens for each of sources of one length, each up to the first that ends a text.
 
     Texts that have ended stay in the batch unread.
     """
-    end_of_text, memory, cache = model.config.end_of_text, _encoded(model, sources), KVCache()
+    memory, cache = _encoded(model, sources), KVCache()
     texts = [(model.config.first_token,) for _ in sources]
     for _ in range(max_new_tokens):
         new = next_logits(model, texts, cache, memory).argmax(-1).tolist()
         texts = [text + (token_id,) for text, token_id in zip(texts, new)]
-        if all(end_of_text in text[1:] for text in texts):
+        if all(model.config.ends.intersection(text[1:]) for text in texts):
             break
-    return [text[1:text.index(end_of_text, 1) + 1] if end_of_text in text[1:] else text[1:] for text in texts]
+    return [text[1:_place_of_end(text, model.config.ends) + 1] for text in texts]
+
+
+def _place_of_end(text: tuple[int, ...], ends: Collection[int]) -> int:
+    """The place of the first token after the one in front that ends a text; that of the last token without one."""
+    return next((place for place, token_id in enumerate(text) if place and token_id in ends), len(text) - 1)
 
 
 @torch.no_grad()
@@ -264,7 +271,7 @@ def exhaustive_search(model: Transformer, token_ids: Sequence[int], max_new_toke
     texts, ended = [Hypothesis(prompt, (), 0, False)], []
     for _ in range(max_new_tokens):
         log_probs = log_probs_of(next_logits(model, [text.token_ids for text in texts], KVCache())).tolist()
-        longer = [text.longer(token_id, log_prob, 0, model.config.end_of_text)
+        longer = [text.longer(token_id, log_prob, 0, model.config.ends)
                   for text, row in zip(texts, log_probs) for token_id, log_prob in enumerate(row)]
         texts = [text for text in longer if not text.finished]
         ended += [text for text in longer if text.finished]
@@ -280,7 +287,7 @@ def _beams(model: Transformer, prompt: tuple[int, ...], width: int, max_new_toke
         if not live:
             return
         log_probs = log_probs_of(next_logits(model, [beams[place].token_ids for place in live], cache))
-        candidates = _extensions(beams, live, log_probs, width + n_pruned, model.config.end_of_text)
+        candidates = _extensions(beams, live, log_probs, width + n_pruned, model.config.ends)
         candidates += [replace(beam, parent=place) for place, beam in enumerate(beams) if beam.finished]
         ranked = sorted(candidates, key=lambda candidate: -candidate.log_prob)[:width + n_pruned]
         beams = tuple(ranked[:width])
@@ -289,7 +296,7 @@ def _beams(model: Transformer, prompt: tuple[int, ...], width: int, max_new_toke
 
 
 def _extensions(beams: tuple[Hypothesis, ...], live: list[int], log_probs: Tensor, n: int,
-                end_of_text: int | None) -> list[Hypothesis]:
+                ends: Collection[int]) -> list[Hypothesis]:
     """The n most probable one-token extensions of the hypotheses at the places `live`; log_probs is (len(live), |V|).
 
     Impossible tokens are left out. Equal ones come in the order of their parents, then by token id.
@@ -301,7 +308,7 @@ def _extensions(beams: tuple[Hypothesis, ...], live: list[int], log_probs: Tenso
     places = (totals >= least).nonzero()[:, 0]
     order = places[totals[places].sort(descending=True, stable=True).indices][:n]
     cells = (divmod(index, log_probs.shape[-1]) for index in order[totals[order] > -math.inf].tolist())
-    return [beams[live[row]].longer(token_id, log_probs[row, token_id].item(), live[row], end_of_text)
+    return [beams[live[row]].longer(token_id, log_probs[row, token_id].item(), live[row], ends)
             for row, token_id in cells]
 
 
@@ -309,7 +316,7 @@ def _checked_prompt(model: Transformer, token_ids: Sequence[int], max_new_tokens
                     has_source: bool = False) -> tuple[int, ...]:
     if has_source != (model.encoder is not None):
         raise ValueError(NO_SOURCE if has_source else NEEDS_SOURCE)
-    if model.config.mask == "bidirectional":
+    if model.config.mask.startswith("bidirectional"):
         raise ValueError("This model sees the tokens that follow, so it cannot continue a text; choose a model that "
                          "reads from left to right.")
     if max_new_tokens < 0:

@@ -27,14 +27,17 @@ def frequencies(d: int, base: float = 10_000.0) -> Tensor:
     return torch.as_tensor(base, dtype=torch.float64) ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
 
 
-def sinusoidal(n: int, d: int, base: float = 10_000.0) -> Tensor:
+def sinusoidal(n: int, d: int, base: float = 10_000.0, *, halves: bool = False) -> Tensor:
     """(n, d) sinusoidal positions: sin(i ω_j) in column 2j, cos(i ω_j) in column 2j + 1. An odd d ends on a sine.
+    halves: the same columns with all sines first, then all cosines.
 
     float64, in which large positions keep their angle: round the result, not the angle.
     >>> sinusoidal(2, 2)[1].tolist()
     [0.8414709848078965, 0.5403023058681398]
     """
     angles = torch.arange(n, dtype=torch.float64)[:, None] * frequencies(d, base)
+    if halves:
+        return torch.cat([angles.sin(), angles.cos()], dim=-1)[:, :d]
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[:, :d]
 
 

@@ -64,7 +64,8 @@ class BlockTrace(_Heads):
     attn_out: Tensor         # (N, d)        the heads' contributions summed, plus b_O
     attn_added: Tensor       # (N, d)        what is added to the stream: attn_out, in a sandwich block its norm
     resid_mid: Tensor        # (N, d)        the stream after the (self-)attention
-    # (N, d_ff) before the activation (the gate's argument, in a gated block); None without a feed-forward part
+    # (N, d_ff) before the activation (the gate's argument, in a gated block); None without a feed-forward part, and in
+    # a block of experts, where other neurons fire for each token
     mlp_pre: Tensor | None
     mlp_post: Tensor | None  # (N, d_ff)     after the activation (and times the up projection, in a gated block)
     mlp_out: Tensor | None   # (N, d)
@@ -72,6 +73,9 @@ class BlockTrace(_Heads):
     resid_post: Tensor       # (N, d)        the stream after the block
     W_O: Tensor              # (h, d_v, d)   the model's own parameter, not a copy
     cross: CrossTrace | None = None        # of an encoder-decoder's decoder
+    router_probs: Tensor | None = None     # (N, n_experts) each row sums to 1; None in a block that is not of experts
+    # (N, n_experts) what each expert's output is multiplied by; 0: the expert did not read the token
+    expert_weights: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,7 @@ class Trace(StackTrace):
     config: ModelConfig
     # (N, |V|) Transformer.unembedding times h_final (times h_head, where the model has one), plus b_U
     logits: Tensor
-    # (n_classes,) of the classification head, which reads h_final of the first token
+    # (n_classes,) of the classification head, which reads h_final of the first token, or what W_P makes of it
     class_logits: Tensor | None = None
     encoder: StackTrace | None = None          # of an encoder-decoder
     # (N, d) what was added for the text a token belongs to; None where nothing is added

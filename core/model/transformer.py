@@ -10,7 +10,8 @@ the vocabulary.
     Q K V  = X W_Q + b_Q, X W_K + b_K, X W_V + b_V                (h, N, d_k), (h_kv, N, d_k), (h_kv, N, d_v)
     A      = softmax(Q Kᵀ / sqrt(d_k) + mask)                     (h, N, N)
     x      = x + Σ_heads (A V) W_O + b_O                          (N, d)
-    x      = x + act(norm(x) W_1 + b_1) W_2 + b_2                 (N, d)
+    x      = x + act(norm(x) W_1 + b_1) W_2 + b_2                 (N, d)      or a mixture of experts: see
+                                                                              core.model.experts
     logits = norm(x) Eᵀ                                           (N, |V|)    a BERT's head transforms norm(x)
                                                                               first, and adds b_U
 
@@ -27,9 +28,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.model import attention, positional
-from core.model.activation import activate
-from core.model.block import NO_EDITS, Block, HeadEdits, KVCache, Norm, PassSettings, fused, parameter, traced
+from core.model.activation import CURVES, activate
+from core.model.block import NO_EDITS, Block, HeadEdits, KVCache, Norm, PassSettings, fused, traced
 from core.model.config import ModelConfig
+from core.model.feed_forward import parameter
 from core.model.intervention import NOTHING, Intervention
 from core.model.normalisation import deepnorm_constants
 from core.model.trace import StackTrace, Trace
@@ -52,6 +54,7 @@ class Encoder(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.P, self.r = position_parameters(config)
+        self.embedding_norm = Norm(config) if config.embedding_norm else None
         self.blocks = nn.ModuleList(Block(config, layer) for layer in range(config.n_encoder_layers))
         self.final_norm = None if config.norms_sums else Norm(config)
 
@@ -62,8 +65,8 @@ class Transformer(nn.Module):
     Parameters: E (|V|, d); P (n_context, d) with learned positions, r (h, relative_buckets) with relative ones that all
     blocks share; T (n_token_types, d) and embedding_norm where the config has them; blocks[l]; final_norm where no
     sums are normed; W_H (d, d), b_H and head_norm of a head's transform; W_U (|V|, d) if untied; b_U (|V|,); W_C
-    (d, n_classes) and b_C with a classification head. An encoder-decoder's `encoder` has a P or r, blocks and
-    final_norm of its own; E is shared.
+    (d, n_classes) and b_C with a classification head, and W_P (d, d), b_P where it has a transform. An
+    encoder-decoder's `encoder` has a P or r, an embedding_norm, blocks and a final_norm of its own; E is shared.
     A new model's weights are zero: call `initialise`, or load a checkpoint. One model serves many threads at once: no
     call but `initialise` writes to it.
     """
@@ -78,10 +81,12 @@ class Transformer(nn.Module):
         self.embedding_norm = Norm(config) if config.embedding_norm else None
         self.blocks = nn.ModuleList(Block(config, layer, crossed) for layer in range(config.n_layers))
         self.final_norm = None if config.norms_sums else Norm(config)
-        self.W_H, self.b_H = parameter(d, d, present=config.head_transform), parameter(d, present=config.head_transform)
+        self.W_H = parameter(d, d, present=config.head_transform)
+        self.b_H = parameter(d, present=config.head_transform and config.head_bias)
         self.head_norm = Norm(config) if config.head_transform else None
         self.W_U = parameter(config.vocab_size, d, present=not config.tied_embeddings)
         self.b_U = parameter(config.vocab_size, present=config.unembedding_bias)
+        self.W_P, self.b_P = (parameter(*shape, present=config.classifies_alone) for shape in ((d, d), (d,)))
         self.W_C, self.b_C = parameter(d, config.n_classes), parameter(config.n_classes)
         self.encoder = Encoder(config) if crossed else None
 
@@ -216,7 +221,7 @@ class Transformer(nn.Module):
         source_ids = self._checked_source(source_ids)
         settings = self._encoder_settings(self._settings(1, 0, NOTHING, dropout), source_ids.shape[-1])
         position = self._added_positions(source_ids.shape[-1], 0, NOTHING, self.encoder)
-        x = F.dropout(self._entering(self.embed(source_ids), position, None, settings), dropout)
+        x = F.dropout(self._entering(self.embed(source_ids), position, None, settings, self.encoder), dropout)
         for block in self.encoder.blocks:
             x = fused(block, x, settings)
         return self._final(x, settings, self.encoder)
@@ -243,7 +248,7 @@ class Transformer(nn.Module):
         """The encoder's pass with everything kept."""
         n, embedding = source_ids.shape[-1], self.embed(source_ids)
         settings, position = self._encoder_settings(decoder, n), self._added_positions(n, 0, NOTHING, self.encoder)
-        x, blocks = self._entering(embedding, position, None, settings), []
+        x, blocks = self._entering(embedding, position, None, settings, self.encoder), []
         for block in self.encoder.blocks:
             blocks.append(traced(block, x, settings, NO_EDITS))
             x = blocks[-1].resid_post
@@ -256,7 +261,17 @@ class Transformer(nn.Module):
                        relative=own.relative)
 
     def _classify(self, h_final: Tensor) -> Tensor | None:
-        return None if self.W_C is None else h_final[..., 0, :] @ self.W_C + self.b_C
+        """(n_classes,) from the first of vectors (N, d), or their mean; None in a model without a classification
+        head.
+        """
+        if self.W_C is None:
+            return None
+        h = h_final[..., 0, :] if self.config.class_pooling == "first" else h_final.mean(-2)
+        if self.config.class_transform == "head":
+            h = self._transformed(h, self.config.norm)
+        elif self.W_P is not None:
+            h = CURVES[self.config.class_transform](h @ self.W_P + self.b_P)
+        return h @ self.W_C + self.b_C
 
     def _checked_source(self, source_ids: Tensor | None) -> Tensor:
         if self.encoder is None or source_ids is None:
@@ -343,13 +358,14 @@ class Transformer(nn.Module):
         return None if self.T is None else self.T[torch.zeros_like(token_ids) if token_types is None else token_types]
 
     def _entering(self, embedding: Tensor, position: Tensor | None, token_type: Tensor | None,
-                  settings: PassSettings) -> Tensor:
+                  settings: PassSettings, stack: Transformer | Encoder | None = None) -> Tensor:
         """(N, d) the stream that the first block reads: the sum of what stands for each token, and its norm in a model
         that norms it.
         """
         x = embedding if position is None else embedding + position
         x = x if token_type is None else x + token_type
-        return x if self.embedding_norm is None else self.embedding_norm(x, settings.norm)
+        norm = (stack or self).embedding_norm
+        return x if norm is None else norm(x, settings.norm)
 
     def _transformed(self, h_final: Tensor, norm: str) -> Tensor | None:
         """(N, d) what the head's transform makes of h_final; None in a model without one."""
@@ -373,7 +389,8 @@ class Transformer(nn.Module):
         if positions == "learned":
             return (stack or self).P[start:start + n]
         if positions == "sinusoidal":
-            return positional.sinusoidal(start + n, self.config.d_model)[start:].to(self.E.dtype).to(self.device)
+            waves = positional.sinusoidal(start + n, self.config.d_model, halves=self.config.sinusoidal_halves)
+            return waves[start:].to(self.E.dtype).to(self.device)
         return None
 
     def _final(self, x: Tensor, settings: PassSettings, stack: Transformer | Encoder | None = None) -> Tensor:

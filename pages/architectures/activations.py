@@ -34,7 +34,7 @@ _picture = token_view("architecture_curves", __file__, SHARED_CSS)
 def predict(page: Lesson, run: Run) -> Prediction | None:
     """Which share of the numbers that reach a block's neurons is below 0."""
     config, layer = run.model.config, reader.selection().layer
-    if config.d_ff is None:
+    if run.trace.blocks[layer].mlp_pre is None:
         return None
 
     def truth(_: float) -> Truth:
@@ -49,12 +49,12 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument and return what it shows."""
-    has_part, layer = run.model.config.d_ff is not None, 0
-    if has_part:
-        layer = _block(page, run)
-    else:
-        st.info(page.label("activations_no_part", model=escaped(run.model_name)))
-    inputs = to_numpy(run.trace.blocks[layer].mlp_pre) if has_part else None
+    layer = 0 if run.model.config.d_ff is None else _block(page, run)
+    block = run.trace.blocks[layer]
+    if block.mlp_pre is None:
+        why = "activations_no_part" if block.expert_weights is None else "activations_of_experts"
+        st.info(page.label(why, model=escaped(run.model_name), block=layer))
+    inputs = None if block.mlp_pre is None else to_numpy(block.mlp_pre)
     _picture(message(page, run, layer, inputs), key=f"{PREFIX}activations_instrument", on_settings=_settled)
     return _reading(page, run, layer, inputs)
 

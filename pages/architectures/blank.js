@@ -5,7 +5,8 @@ import { mounted } from "../../core/components/lib/view.js";
 
 // header: tokens [{token, true, how, can, special (what its title says of a token that is no part of the text, or
 // "")}]; notes {encoder, decoder}; picked (position or null); encoder and decoder {rows [{token, p, shown, rank, true,
-// mine, class, sure}], others, rest, rest_shown} or null; you (what names the reader's own word); true (visible form or
+// mine, class, sure}], others, rest, rest_shown} or null; classes {title, hint, rows [{name, p, shown, best, whole}],
+// others, hides} of a classifier, in the place of these; you (what names the reader's own word); true (visible form or
 // null); losses [{token, loss}], mean; verdict {place, index, name, p, shown, names} or null; lit, sizes.
 class Blank {
   constructor(root) {
@@ -20,11 +21,12 @@ class Blank {
 
   receive(header) {
     Object.assign(this, header);
-    this.hint.textContent = this.text.click + (this.n_cut ? ` ${fill(this.text.cut, { n: this.n_cut })}` : "");
+    this.hint.textContent = (this.classes ? this.classes.hint : this.text.click) + (this.n_cut ? ` ${fill(this.text.cut, { n: this.n_cut })}` : "");
     this.sentence();
     this.classify();
     this.picture.replaceChildren();
-    if (this.picked === null) make("p", "muted", this.picture, this.text.nothing);
+    if (this.classes) this.classRows();
+    else if (this.picked === null) make("p", "muted", this.picture, this.text.nothing);
     else {
       this.side("encoder", this.text.both, this.notes.encoder);
       this.side("decoder", this.text.left, this.notes.decoder);
@@ -77,6 +79,23 @@ class Blank {
     make("td", "name muted", rest, fill(this.text.others, { n: grouped(model.others) }));
     this.bar(rest, model.rest, model.rest_shown);
     if (classes) make("td", "", rest);
+  }
+
+  /** The classes of a sentence, the most probable first, with their bars; where words are hidden, what each has with
+      nothing hidden. */
+  classRows() {
+    const box = make("div", "side classes", this.picture), { rows, others, hides, title } = this.classes;
+    make("div", "title", box, title);
+    make("div", "muted note", box, this.notes.encoder);
+    const body = tableBody(make("table", "", box), [this.text.class, [this.text.p, "bar"],
+      ...(hides ? [[this.text.whole, "sure"]] : [])]);
+    for (const entry of rows) {
+      const row = make("tr", entry.best ? "best" : "", body);
+      make("td", "name", row, entry.name).dir = "auto";
+      this.bar(row, entry.p, entry.shown);
+      if (hides) make("td", "sure", row, entry.whole);
+    }
+    if (others) make("p", "muted", this.picture, fill(this.text.others, { n: grouped(others) }));
   }
 
   bar(row, p, shown) {

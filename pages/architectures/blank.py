@@ -2,6 +2,7 @@
 classification head.
 """
 import functools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,35 +14,27 @@ from core.app.compute.library.loading import fills
 from core.app.frame import Lesson, Prediction, Question, Reading, Truth, Word, cannot, guess_of
 from core.app.frame.model_offer import title
 from core.app.frame.word_guess import judged
-from core.app.state import reader
-from core.app.state.run import Run, room
-from core.components.attention_view import attention_view
-from core.components.lib.token_view import token_view
+from core.app.state.run import Run
 from core.figures.numbers import latex_number, latex_operand, percent, plain_number, probability, readable
 from core.training import blanks
 from core.training.blanks import CLASSES, MarkedText
-from pages.architectures.blank_work import Filled, candidates, causal, class_logits, fill, losses, sides, toggled
+from pages.architectures import blank_classes
+from pages.architectures.blank_parts import MOST_CHARACTERS, attention, chip, marked_of, names, picture, stand_in
+from pages.architectures.blank_work import Filled, candidates, causal, class_logits, fill, losses, toggled
 from pages.architectures.live_models import FILLS_BLANKS, WRITES_ON, about, is_bundled, loaded, missing
 from pages.architectures.shared import (
     PREFIX,
-    SHARED_CSS,
-    attached,
     choice,
     keep,
     most_probable,
     own_seed,
-    pick,
     probabilities,
     read,
     text_field,
 )
 
-MOST_CHARACTERS = 1000      # of the sentence; the bundled model takes 128 tokens
 MOST_ASKED = 200            # characters of a sentence that is asked about
 ALIKE = 1.25                # two probabilities whose ratio is smaller look alike
-PICTURE = (190, 420)        # least and most pixels of the attention pattern
-# A sentence with hidden words, the predictions of an encoder and a decoder for one of them, and the three masks.
-_picture = token_view("architecture_blank", __file__, SHARED_CSS)
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
@@ -49,7 +42,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
     encoder, decoder = loaded(FILLS_BLANKS, run), loaded(WRITES_ON, run)
     if encoder is None or decoder is None or not _fills(encoder) or read("blank_way") != "own":
         return None
-    marked = _marked(encoder)
+    marked = marked_of(encoder)
     gaps = marked.token_ids.count(encoder.tokenizer.mask_token) + len(marked.hidden)
     if gaps != 1 or not marked.hidden or len(marked.plain) > MOST_ASKED:
         return None
@@ -78,11 +71,6 @@ def gapped(marked: MarkedText) -> str:
     return f"{marked.plain[:start + len(word) - len(word.lstrip())]}____{marked.plain[end:]}"
 
 
-def _marked(encoder: cache.LoadedModel) -> MarkedText:
-    """The reader's sentence."""
-    return blanks.marked_text(read("blank_text")[:MOST_CHARACTERS], encoder.tokenizer, room(encoder.model.config))
-
-
 def _logits(filled: Filled, position: int) -> np.ndarray:
     """(|V|,) float64: the encoder's logits at a position."""
     return filled.trace.logits[position].double().numpy()
@@ -93,11 +81,13 @@ def draw(page: Lesson, run: Run) -> Reading:
     encoder, decoder = loaded(FILLS_BLANKS, run), loaded(WRITES_ON, run)
     if encoder is None or decoder is None:
         return missing(page, FILLS_BLANKS if encoder is None else WRITES_ON)
+    if blank_classes.classifies(encoder):
+        return blank_classes.draw(page, encoder, decoder)
     if not _fills(encoder):
-        return cannot(page.label("blank_no_head" if encoder.tokenizer.mask_token is not None else "blank_no_mask",
-                                 name=title(encoder.name)))
+        why = "blank_no_head" if encoder.model.config.output_head != "language" else "blank_no_mask"
+        return replace(cannot(page.label(why, name=title(encoder.name))), explanation="blank_none")
     _controls(page)
-    marked = _marked(encoder)
+    marked = marked_of(encoder)
     if not any(start < end for start, end in marked.spans):
         st.info(page.label("blank_empty"))
         marked = stand_in(page, encoder)
@@ -106,10 +96,10 @@ def draw(page: Lesson, run: Run) -> Reading:
     left, right = st.columns([11, 8], gap="medium")
     with left:
         guess = guess_of(page, "blank", run, marked.plain) if len(filled.blanks) == 1 else None
-        _picture(message(page, filled, picked, guess), key=f"{PREFIX}blank_instrument",
+        picture(message(page, filled, picked, guess), key=f"{PREFIX}blank_instrument",
                  on_settings=functools.partial(_settled, filled))
     with right:
-        block, head = _attention(page, filled, picked)
+        block, head = attention(page, filled, picked)
     return _reading(page, filled, picked, block, head)
 
 
@@ -120,11 +110,6 @@ def _controls(page: Lesson) -> None:
             way = choice(page, "blank_way")
         if way == "chance":
             own_seed(page, "blank_seed", page.label("blank_seed"))
-
-
-def stand_in(page: Lesson, encoder: cache.LoadedModel) -> MarkedText:
-    """The marked sentence that stands in for an empty field."""
-    return blanks.marked_text(page.label("blank_stand_in"), encoder.tokenizer, room(encoder.model.config))
 
 
 def picked_blank(filled: Filled) -> int | None:
@@ -145,7 +130,7 @@ def message(page: Lesson, filled: Filled, picked: int | None, guess: str | None 
                         else (candidates(filled, picked, both_sides, guess) for both_sides in (True, False)))
     return page.header("blank") | {"you": page.frame_words.label("before_mine"),
             "masks_text": page.labels("masks"), "sizes": {"n": len(filled.inputs)},
-            "tokens": [_chip(page, filled, position) for position in range(len(filled.inputs))], "picked": picked,
+            "tokens": [chip(page, filled, position) for position in range(len(filled.inputs))], "picked": picked,
             "n_cut": filled.marked.n_cut, "notes": notes(page, filled, picked), "encoder": encoder, "decoder": decoder,
             "losses": [readable(loss) for loss in nats.values()],
             "mean": readable(np.mean([*nats.values()])) if nats else None,
@@ -168,23 +153,6 @@ def notes(page: Lesson, filled: Filled, picked: int | None) -> dict[str, str]:
     return {"encoder": encoder_note, "decoder": " ".join(decoder_notes)}
 
 
-def _chip(page: Lesson, filled: Filled, position: int) -> dict:
-    """A token of the encoder's input. how: "seen", "hidden", "unknown", or, of randomly chosen ones, "replaced" or
-    "left" unchanged.
-    """
-    tokenizer, token_id, true = filled.encoder.tokenizer, filled.inputs[position], filled.true_ids[position]
-    if position not in filled.blanks:
-        how = "seen"
-    elif token_id == tokenizer.mask_token:
-        how = "unknown" if true == token_id else "hidden"
-    else:
-        how = "left" if token_id == true else "replaced"
-    special = "" if position in filled.body else page.label("blank_cls" if is_bundled(filled.encoder)
-                                                           else "blank_special", token=filled.name(position))
-    return {"token": filled.name(position), "true": tokenizer.visible(true), "how": how, "special": special,
-            "can": not special and blanks.can_be_marked(true, tokenizer)}
-
-
 def _verdict(page: Lesson, filled: Filled) -> dict | None:
     """The class of the row with nothing hidden; None for an encoder without a classification head."""
     if not filled.classifies:
@@ -201,34 +169,6 @@ def _settled(filled: Filled, settings: dict) -> None:
         keep(blank_picked=position)
     elif position in filled.body:
         keep(blank_text=toggled(filled, position), blank_way="own", blank_picked=position)
-
-
-# ---- the attention pattern -------------------------------------------------------------------------------------------
-
-
-def _attention(page: Lesson, filled: Filled, picked: int | None) -> tuple[int, int]:
-    config = filled.encoder.model.config
-    keep(blank_block=min(read("blank_block"), config.n_layers - 1),
-         blank_head=min(read("blank_head"), config.n_heads - 1))
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        block = pick(page, "block", config.n_layers, **attached("blank_block"))
-        head = pick(page, "head", config.n_heads, **attached("blank_head"))
-    traced = filled.trace.blocks[block]
-    pattern, tokens = traced.pattern[head].numpy(), names(filled)
-    query = 0 if picked is None else picked
-    left, own, right = sides(pattern, query)
-    text = page.labels("attention") | {"title": page.label(
-        "blank_sides", head=f"{block}.{head}", token=tokens[query], left=probability(left), own=probability(own),
-        right=probability(right))}
-    attention_view(pattern, traced.allowed.numpy(), tokens, key=f"{PREFIX}blank_pattern", text=text,
-                   label=f"{block}.{head}", picked=(query, int(pattern[query].argmax())), height=PICTURE,
-                   scale=reader.scale(), theme=reader.theme(), on_pick=lambda query, key: keep(blank_picked=query))
-    return block, head
-
-
-def names(filled: Filled) -> list[str]:
-    """All tokens of the encoder's input in their visible form."""
-    return [filled.name(position) for position in range(len(filled.inputs))]
 
 
 # ---- in numbers, the question, the data ------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ from core.model.presets import PRESETS
 
 MOST_WRITTEN = 400      # characters of a design
 CHOICES = {"kind": KINDS, "norm_placement": NORM_PLACEMENTS, "norm": NORMS,
-           "activation": tuple(name for name in ACTIVATIONS if name != "geglu_tanh"), "positions": POSITIONS,
-           "biases": ("all", "mlp", "none"), "tied": ("yes", "no")}
+           "activation": tuple(name for name in ACTIVATIONS if name not in ("geglu_tanh", "swiglu_clamped")),
+           "positions": POSITIONS, "biases": ("all", "mlp", "none"), "tied": ("yes", "no")}
 NUMBERS = {"n_layers": (1, 200), "d_model": (2, 65_536), "n_heads": (1, 256), "n_kv_heads": (1, 256),
            "d_ff": (1, 300_000), "vocab_size": (2, 1_000_000), "n_context": (2, 1_000_000)}
 # of attention and of the feed-forward part

@@ -157,8 +157,8 @@ def _state(page: Lesson, config: ModelConfig, n: int) -> dict:
 
 def _of(page: Lesson, config: ModelConfig, n: int, name: str) -> str:
     """What a part of the pass multiplies or goes through."""
-    gated = "_gated" if name == "mlp" and config.gated else ""
-    return page.label(f"pass_of_{name}{gated}", **_sizes(config, n))
+    kind = "" if name != "mlp" else "_experts" if config.n_experts else "_gated" if config.gated else ""
+    return page.label(f"pass_of_{name}{kind}", **_sizes(config, n))
 
 
 def _sizes(config: ModelConfig, n: int) -> dict[str, str]:
@@ -168,8 +168,9 @@ def _sizes(config: ModelConfig, n: int) -> dict[str, str]:
     sizes = {"n": n, "d": config.d_model, "blocks": blocks, "attentions": attentions, "size": config.vocab_size,
              "columns": heads * config.d_k + config.n_kv_heads * (config.d_k + config.d_v), "d_k": config.d_k,
              "d_v": config.d_v, "heads": heads * config.d_v, "pairs": attentions * heads, "d_ff": config.d_ff or 0,
+             "k": config.n_active_experts, "experts": config.n_experts,
              "norms": counting.norm_count(config) * n,
-             "weights": attentions * heads * n, "neurons": blocks * n * (config.d_ff or 0),
+             "weights": attentions * heads * n, "neurons": n * counting.active_neurons(config, blocks),
              "each": elementwise.activation(config),
              "residuals": n * (attentions + blocks * (config.d_ff is not None))}
     return {name: grouped(value) for name, value in sizes.items()}
@@ -185,10 +186,13 @@ def _pass_lines(page: Lesson, config: ModelConfig, n: int, parts: dict[str, int]
              (page.label("numbers_pass_products"), f"{' + '.join(map(str, products))} = {sum(products)}"),
              (page.label("numbers_pass_rest"), f"{' + '.join(map(str, rest))} = {sum(rest)}")]
     if config.kind != "encoder-decoder":
-        lines[1:1] = [(page.label("numbers_pass_mlp"),
-                       rf"2 N \cdot {maps}\, d\, d_{{ff}} \cdot L = 2 \cdot {n} \cdot {maps} \cdot {d} \cdot "
-                       rf"{config.d_ff or 0} \cdot {L} = {parts['mlp']}"),
-                      (page.label("numbers_pass_scores"),
+        fed = (page.label("numbers_pass_mlp"),
+               rf"2 N \cdot {maps}\, d\, d_{{ff}} \cdot L = 2 \cdot {n} \cdot {maps} \cdot {d} \cdot "
+               rf"{config.d_ff or 0} \cdot {L} = {parts['mlp']}")
+        if config.n_experts:
+            fed = (page.label("numbers_pass_experts"),
+                   rf"2 \cdot {n} \cdot {counting.fed_parameters(config, L, active=True)[0]} = {parts['mlp']}")
+        lines[1:1] = [fed, (page.label("numbers_pass_scores"),
                        rf"2 N \cdot N d_k \cdot h L = 2 \cdot {n} \cdot {n} \cdot {config.d_k} \cdot {h} \cdot {L} = "
                        rf"{parts['scores']}")]
     return lines

@@ -74,6 +74,9 @@ SETTINGS = Settings("architectures", {
     "activations_x": Setting(-1.0, low=-5.0, high=5.0),
     "activations_beta": Setting(1.0, low=0.1, high=50.0),
     "activations_second": Setting(1.5, low=-5.0, high=5.0),
+    "experts_n": Setting(8, low=2, high=16),          # beside a model that has none
+    "experts_k": Setting(2, low=1, high=16),
+    "experts_seed": Setting(0, low=0, high=9999),     # of the router that nobody trained
     "activations_gate": Setting("swiglu", options=("swiglu", "geglu")),
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached

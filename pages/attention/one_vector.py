@@ -26,7 +26,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     i, name = chosen.position, head_name(chosen.layer, chosen.head)
     pair = compared(run, "keys", chosen.layer, chosen.head)
     before, alike = pair.before, pair.after
-    parts, effect = symmetries.split(before.scores), stream_and_heads.effect(before.logits[i], alike.logits[i])
+    parts, moved = symmetries.split(before.scores), _moved(run, before.logits[i], alike.logits[i])
     own, same, n = at_themselves(before), at_themselves(alike), len(run.token_ids)
     title = page.label("roles_symmetric_title", head=name, n=n, own=own, alike=same)
     st.markdown(f"**{title}**")
@@ -34,10 +34,19 @@ def draw(page: Lesson, run: Run) -> Reading:
         with column:
             _matrix(page, run, side, heads, i)
     return Reading(
-        _lines(page, run, before, parts, symmetries.split(alike.scores).centred, i, effect.kl), _question(page, n),
+        _lines(page, run, before, parts, symmetries.split(alike.scores).centred, i, moved), _question(page, n),
         [symmetries.split, symmetries.with_queries_as_keys], {"scores.csv": lambda: score_table(run, before, alike)},
         PICTURE, title, summary={page.label("roles_summary_share"): f"{readable(100 * parts.share)}\u00a0%",
-                                 page.label("roles_summary_kl"): readable(effect.kl)})
+                                 page.label("roles_summary_kl"): readable(moved)})
+
+
+def _moved(run: Run, before: Tensor, after: Tensor) -> float:
+    """How far the model's distribution at the query moved, as KL divergence in nats; without a language head how far
+    its last vector did, as a share of that vector's length.
+    """
+    if run.has_head:
+        return stream_and_heads.effect(before, after).kl
+    return float((after - before).norm() / before.norm())
 
 
 def at_themselves(heads: Heads) -> int:
@@ -50,14 +59,20 @@ def _matrix(page: Lesson, run: Run, side: str, heads: Heads, i: int) -> None:
     signed = read("roles_values") == "scores"
     values = symmetries.split(heads.scores).centred if signed else heads.pattern
     allowed = np.ones(values.shape, bool) if signed else run.trace.blocks[0].allowed.cpu().numpy()
-    top = torch.softmax(heads.logits[i], -1).max(-1)
-    title = page.label(f"roles_{side}", at=run.tokens[i], token=run.tokenizer.visible(int(top.indices)),
-                       p=probability(float(top.values)))
+    title = page.label(f"roles_{side}", at=run.tokens[i], **_says(run, heads.logits[i]))
     words = {"title": title, "scale": page.label("pattern_scale")}
     words |= {key: page.label(f"pattern_{key}") for key in ("masked", "key_axis", "query_axis", "keys_help")}
     attention_view(values.numpy(), allowed, run.tokens, key=f"{PREFIX}roles_{side}", text=words, label="",
                    signed=signed, picked=(i, int(heads.pattern[i].argmax())), height=(300, 500),
                    scale=reader.scale(), theme=reader.theme(), on_pick=lambda row, _key: reader.select(position=row))
+
+
+def _says(run: Run, logits: Tensor) -> dict[str, str]:
+    """The likeliest token and its probability; nothing of a model without a language head."""
+    if not run.has_head:
+        return {}
+    top = torch.softmax(logits, -1).max(-1)
+    return {"token": run.tokenizer.visible(int(top.indices)), "p": probability(float(top.values))}
 
 
 def score_table(run: Run, before: Heads, alike: Heads) -> pd.DataFrame:
@@ -70,10 +85,13 @@ def score_table(run: Run, before: Heads, alike: Heads) -> pd.DataFrame:
 
 
 def _lines(page: Lesson, run: Run, before: Heads, parts: symmetries.Split, alike: Tensor, i: int,
-                     kl: float) -> list[tuple[str, str]]:
+                     moved: float) -> list[tuple[str, str]]:
     """The scores of one pair of positions in both directions; alike: the scores (N, N) less their mean where keys are
-    computed as queries.
+    computed as queries; moved: as `_moved` has it.
     """
+    effect = (rf"\mathrm{{KL}}(y \,\Vert\, y') = \sum_w y_w \ln\frac{{y_w}}{{y'_w}} = "
+              rf"{latex_number(moved)}\ \text{{nats}}" if run.has_head
+              else rf"\frac{{\lVert h' - h \rVert}}{{\lVert h \rVert}} = {latex_number(moved)}")
     j = next((k for k in before.pattern[i].argsort(descending=True).tolist() if k != i), i)
     S = parts.centred
     ij, ji = float(S[i, j]), float(S[j, i])
@@ -89,9 +107,7 @@ def _lines(page: Lesson, run: Run, before: Heads, parts: symmetries.Split, alike
         (page.label("roles_numbers_alike", **tokens),
          rf"S'_{{{i},{j}}} = {latex_number(alike[i, j])}, \qquad S'_{{{j},{i}}} = "
          rf"{latex_number(alike[j, i])}, \qquad S'_{{{i},{i}}} = {latex_number(alike[i, i])}"),
-        (page.label("roles_numbers_effect", query=tokens["query"]),
-         rf"\mathrm{{KL}}(y \,\Vert\, y') = \sum_w y_w \ln\frac{{y_w}}{{y'_w}} = "
-         rf"{latex_number(kl)}\ \text{{nats}}")]
+        (page.label("roles_numbers_effect", query=tokens["query"]), effect)]
 
 
 def _share_lines(page: Lesson, parts: symmetries.Split) -> list[tuple[str, str]]:

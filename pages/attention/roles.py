@@ -32,7 +32,9 @@ from pages.attention.roles_work import (
     largest,
     order_of,
     peak,
+    put_back,
     relabelled,
+    said,
 )
 from pages.attention.shared import PREFIX, attached, choice, own_seed, read
 
@@ -168,6 +170,7 @@ def basis_table(run: Run, before: Heads, after: Heads) -> pd.DataFrame:
 def _change_lines(page: Lesson, run: Run, pair: Compared, A: Tensor, i: int) -> list[tuple[str, str]]:
     a, b = pair.before, pair.after
     j, singular, digits = int(a.pattern[i].argmax()), torch.linalg.svdvals(A), 12
+    u = "u" if run.has_head else "h"
     invariance = page.label("roles_numbers_invariance" if pair.difference < UNSEEN
                             else "roles_numbers_invariance_other")
     return [
@@ -181,7 +184,7 @@ def _change_lines(page: Lesson, run: Run, pair: Compared, A: Tensor, i: int) -> 
          rf"S_{{{i},{j}}} = {latex_number(a.scores[i, j], digits)}, \qquad S^A_{{{i},{j}}} = "
          rf"{latex_number(b.scores[i, j], digits)}"),
         (page.label("roles_numbers_logits"),
-         rf"\max_{{i,w}} \left| u_{{i,w}} - u^A_{{i,w}} \right| = {latex_number(pair.difference)}")]
+         rf"\max_{{i,w}} \left| {u}_{{i,w}} - {u}^A_{{i,w}} \right| = {latex_number(pair.difference)}")]
 
 
 def _change_question(page: Lesson, run: Run, pair: Compared) -> Question | None:
@@ -202,7 +205,7 @@ def _relabel(page: Lesson, run: Run) -> tuple[list[Panel], Reading]:
     d, seed, i = run.model.config.d_model, read("roles_seed"), selection(run).position
     pair = relabelled(run, seed, i)
     # put back into the model's own order
-    difference = torch.empty_like(pair.after).index_copy_(1, pair.order, pair.after) - pair.before
+    difference = put_back(pair.after, pair.order) - pair.before
     logits, deepest = readable(pair.difference), _scale(pair.before)
     mantissa, power = symmetries.scientific_factorial(d)
     title = page.label("roles_relabel_same" if pair.difference < UNSEEN else "roles_relabel_other", d=d,
@@ -214,8 +217,8 @@ def _relabel(page: Lesson, run: Run) -> tuple[list[Panel], Reading]:
     return panels, Reading(
         _relabel_lines(page, run, pair, mantissa, power), _relabel_question(page, run, seed),
         [symmetries.relabelled, symmetries.log10_factorial],
-        {"logits.csv": lambda: logit_table(page, run, pair, run.tokenizer.vocab_size)}, PANELS, title,
-        logit_table(page, run, pair, 6), {page.label("roles_summary_logits"): logits})
+        {"logits.csv": lambda: logit_table(page, run, pair, run.tokenizer.vocab_size)} if run.has_head else {}, PANELS,
+        title, logit_table(page, run, pair, 6) if run.has_head else None, {page.label("roles_summary_logits"): logits})
 
 
 def _scale(values: Tensor) -> float:
@@ -237,13 +240,14 @@ def logit_table(page: Lesson, run: Run, pair: Relabelled, n: int) -> pd.DataFram
 def _relabel_lines(page: Lesson, run: Run, pair: Relabelled, mantissa: float, power: int) -> list[tuple[str, str]]:
     config = run.model.config
     d, logarithm = config.d_model, symmetries.log10_factorial(config.d_model)
+    u = "u" if run.has_head else "h"
     lines = [
         (page.label("roles_numbers_factorial"),
          rf"d! = {d}! = {mantissa:.4f} \cdot 10^{{{power}}}, \qquad \log_{{10}} {d}! "
          rf"= \frac{{\ln\Gamma({d + 1})}}{{\ln 10}} = "
          rf"\frac{{{latex_operand(math.lgamma(d + 1))}}}{{{latex_operand(math.log(10))}}} = {latex_number(logarithm)}"),
         (page.label("roles_numbers_logits_relabelled"),
-         rf"\max_{{i,w}} \left| u_{{i,w}} - u'_{{i,w}} \right| = {latex_number(pair.difference)}")]
+         rf"\max_{{i,w}} \left| {u}_{{i,w}} - {u}'_{{i,w}} \right| = {latex_number(pair.difference)}")]
     # with shared keys, whole groups can be permuted, and the query heads within each
     shared = config.n_kv_heads < config.n_heads
     inner = [((config.n_heads // config.n_kv_heads, config.n_kv_heads), r"(h/h_{kv})!^{\,h_{kv}}"),
@@ -262,7 +266,7 @@ def _relabel_question(page: Lesson, run: Run, seed: int) -> Question:
     def solve() -> tuple[int, str]:
         model = double_of(run)
         mean = mean_of(model, symmetries.relabelled(model, order_of(run, seed)))
-        moved = largest(forward(model, run).logits, forward(mean, run).logits)
+        moved = largest(said(forward(model, run)), said(forward(mean, run)))
         because = page.label("because_roles_relabel", logits=readable(moved))
         return int(np.searchsorted(STEPS, moved, side="right")), because
 

@@ -18,7 +18,7 @@ UNSEEN = 1e-9
 @dataclass(frozen=True)
 class Heads:
     """One head: queries and keys (N, d_k), scores and weights (N, N), float64, and the logits (N, |V|) of the whole
-    model, float32 to save room.
+    model, float32 to save room; of a model without a language head its last vectors (N, d).
     """
 
     Q: Tensor
@@ -30,7 +30,9 @@ class Heads:
 
 @dataclass(frozen=True)
 class Compared:
-    """One head before and after a change, and the largest difference of the two models' logits, in float64."""
+    """One head before and after a change, and the largest difference of the two models' logits, or last vectors, in
+    float64.
+    """
 
     before: Heads
     after: Heads
@@ -40,7 +42,8 @@ class Compared:
 @dataclass(frozen=True)
 class Relabelled:
     """The stream after the last block (N, d) of the model and of the relabelled one, their logits (|V|,) after one
-    position, the largest difference of all logits, and the order (d,) of the dimensions.
+    position, the largest difference of all logits, or of the last vectors put back where there are none that mean
+    anything, and the order (d,) of the dimensions.
     """
 
     before: Tensor
@@ -62,10 +65,15 @@ def forward(model: Transformer, run: Run) -> Trace:
         return model(torch.tensor(run.token_ids))
 
 
+def said(trace: Trace) -> Tensor:
+    """What a model says: its logits (N, |V|); of one without a language head its last vectors (N, d)."""
+    return trace.logits if trace.config.output_head == "language" else trace.h_final
+
+
 def _heads(trace: Trace, layer: int, head: int) -> Heads:
     block, shared = trace.blocks[layer], trace.config.n_heads // trace.blocks[layer].K.shape[0]
     return Heads(block.Q_rotated[head], block.K_rotated[head // shared],
-                 symmetries.scores_alone(block, trace.config, head), block.pattern[head], trace.logits.float())
+                 symmetries.scores_alone(block, trace.config, head), block.pattern[head], said(trace).float())
 
 
 def compared(run: Run, kind: str, layer: int, head: int, seed: int = 0, stretch: float = 1.0) -> Compared:
@@ -76,7 +84,7 @@ def compared(run: Run, kind: str, layer: int, head: int, seed: int = 0, stretch:
                    symmetries.with_change_of_basis(model, layer, head,
                                                    symmetries.change_of_basis(seed, run.model.config.d_k, stretch)))
         a, b = forward(model, run), forward(changed, run)
-        return Compared(_heads(a, layer, head), _heads(b, layer, head), largest(a.logits, b.logits))
+        return Compared(_heads(a, layer, head), _heads(b, layer, head), largest(said(a), said(b)))
 
     return growing_results.made(run.key("attention roles", kind, layer, head, seed, stretch), make,
                                 lambda pair: _bytes(pair.before) + _bytes(pair.after))
@@ -87,8 +95,10 @@ def relabelled(run: Run, seed: int, position: int) -> Relabelled:
     def make() -> Relabelled:
         model, order = double_of(run), order_of(run, seed)
         a, b = forward(model, run), forward(symmetries.relabelled(model, order), run)
+        difference = (largest(a.logits, b.logits) if run.has_head
+                      else largest(a.h_final, put_back(b.h_final, order)))
         return Relabelled(a.resid_final, b.resid_final, a.logits[position].clone(),
-                          b.logits[position].clone(), largest(a.logits, b.logits), order)
+                          b.logits[position].clone(), difference, order)
 
     return growing_results.made(run.key("attention relabelled", seed, position), make, _bytes)
 
@@ -96,6 +106,11 @@ def relabelled(run: Run, seed: int, position: int) -> Relabelled:
 def order_of(run: Run, seed: int) -> Tensor:
     """A random order (d,) of the stream's dimensions."""
     return torch.from_numpy(np.random.default_rng(seed).permutation(run.model.config.d_model))
+
+
+def put_back(vectors: Tensor, order: Tensor) -> Tensor:
+    """Vectors (N, d) of a relabelled model in the model's own order of dimensions."""
+    return torch.empty_like(vectors).index_copy_(1, order, vectors)
 
 
 def _bytes(record: Heads | Relabelled) -> int:

@@ -7,7 +7,7 @@ from core.app.state import Run
 from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.app.state.run import selection
 from core.model.block import Block
-from core.model.config import MASKS, SCORES
+from core.model.config import SCORES
 from core.model.trace import BlockTrace
 from core.sheets import attention_by_hand
 
@@ -23,7 +23,7 @@ SETTINGS = Settings("attention", {
     "three_points": Setting("1.6,0.4;-0.8,1.4;1.2,1"),          # x₁; x₂; x₃
     "three_weights": Setting("off", options=("off", "on")),
     "scaling": Setting("off", options=("own", "off")),
-    "mask": Setting("own", options=("own", *MASKS)),
+    "mask": Setting("own", options=("own", "causal", "bidirectional", "sliding-window")),
     "width": Setting(4, low=1, high=64),          # keys under a sliding window
     "score": Setting("own", options=("own", *SCORES)),
     "seed": Setting(0, low=0, high=9),            # of the weights of a score function that the model has not learned

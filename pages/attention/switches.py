@@ -68,7 +68,7 @@ def is_random(run: Run) -> bool:
 def predict(page: Lesson, run: Run) -> Prediction | None:
     """What is left of the likeliest token's probability once the switches are thrown."""
     change, position = switched(run), selection(run).position
-    if change == Intervention() or len(run.token_ids) < 2:
+    if change == Intervention() or len(run.token_ids) < 2 or not run.has_head:
         return None
     p = next_tokens(run.trace.logits[position])
     top = int(p.argmax())
@@ -97,6 +97,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     _controls(page, run)
     position, change = selection(run).position, switched(run)
     traces = {"before": run.trace, "after": run.trace_with(change)}
+    if not run.has_head:
+        return _silent(page, run, change, traces)
     before, after = (trace.logits[position] for trace in traces.values())
     effect = stream_and_heads.effect(before, after, k=SHOWN // 2)
     p, q = next_tokens(before), next_tokens(after)
@@ -115,6 +117,29 @@ def draw(page: Lesson, run: Run) -> Reading:
                     "patterns.csv": lambda: _patterns_table(run, change)},
                    f".st-key-{PREFIX}switches_bars", title, trained_table(page, run),
                    {page.label("pin_switches"): _names(page, change), "KL": readable(effect.kl)})
+
+
+def _silent(page: Lesson, run: Run, change: Intervention, traces: dict[str, Trace]) -> Reading:
+    """The same of a model without a language head: the patterns, and how far the last vectors move."""
+    position = selection(run).position
+    before, after = (trace.h_final.double() for trace in traces.values())
+    moved = ((after - before).norm(dim=-1) / before.norm(dim=-1)).cpu().numpy()
+    title = page.label("switches_title_silent", named=_names(page, change), token=code(run.tokens[position]),
+                       share=percent(float(moved[position])))
+    st.markdown(f"**{title}**")
+    with _patterns(page, run, change, traces):
+        page.note(page.label("switches_silent"))
+    page.note(_note(page, run, change))
+    moves = pd.DataFrame({"position": range(len(moved)), "token": run.tokens, "moved": moved})
+    return Reading(
+        [_score_line(page, run, change),
+         (page.label("numbers_silent", token=code(run.tokens[position])),
+          rf"\frac{{\lVert h' - h \rVert}}{{\lVert h \rVert}} = {latex_number(float(moved[position]))}")],
+        None, [attention.dot_product_scores, attention.masked_softmax],
+        {"moved.csv": lambda: moves, "patterns.csv": lambda: _patterns_table(run, change)},
+        f".st-key-{PREFIX}pattern_after", title,
+        summary={page.label("pin_switches"): _names(page, change), page.label("pin_moved"):
+                 percent(float(moved[position]))})
 
 
 def _patterns(page: Lesson, run: Run, change: Intervention, traces: dict[str, Trace]) -> DeltaGenerator:
@@ -235,14 +260,9 @@ def _note(page: Lesson, run: Run, change: Intervention) -> str:
 
 
 def _lines(page: Lesson, run: Run, change: Intervention, effect: Effect) -> list[tuple[str, str]]:
-    chosen, config, score = selection(run), run.model.config, score_of(run)
-    divided = r" / \sqrt{d_k}" if config.scale_scores and change.scale_scores is None else ""
-    divided = divided.replace(r"\sqrt{d_k}", latex_operand(config.score_divisor)) if config.score_divisor else divided
-    bias = " + b_{ij}" if config.positions in ("alibi", "relative") else ""
-    formula = (product_latex(dataclasses.replace(config, score=score), "i", "j")
-               + (divided if score != "additive" else "") + bias)
+    chosen = selection(run)
     moved, before, after = int(effect.token_ids[0]), float(effect.before[0]), float(effect.after[0])
-    lines = [(page.label("numbers_score_now"), rf"s_{{ij}} = {formula}"),
+    lines = [_score_line(page, run, change),
              (page.label("numbers_kl", token=code(run.tokens[chosen.position])),
               rf"\mathrm{{KL}}(y \,\Vert\, y') = \sum_w y_w \ln \frac{{y_w}}{{y'_w}} = {latex_number(effect.kl)}\ "
               rf"\text{{nats}}")]
@@ -252,6 +272,17 @@ def _lines(page: Lesson, run: Run, change: Intervention, effect: Effect) -> list
                       rf"\frac{{{latex_operand(before)}}}{{{latex_operand(after)}}}"
                       rf" = {latex_number(before * np.log(before / after))}"))
     return lines
+
+
+def _score_line(page: Lesson, run: Run, change: Intervention) -> tuple[str, str]:
+    """The score function of the switched pass."""
+    config, score = run.model.config, score_of(run)
+    divided = r" / \sqrt{d_k}" if config.scale_scores and change.scale_scores is None else ""
+    divided = divided.replace(r"\sqrt{d_k}", latex_operand(config.score_divisor)) if config.score_divisor else divided
+    bias = " + b_{ij}" if config.positions in ("alibi", "relative") else ""
+    formula = (product_latex(dataclasses.replace(config, score=score), "i", "j")
+               + (divided if score != "additive" else "") + bias)
+    return page.label("numbers_score_now"), rf"s_{{ij}} = {formula}"
 
 
 def trained_table(page: Lesson, run: Run) -> pd.DataFrame | None:

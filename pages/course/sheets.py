@@ -46,8 +46,8 @@ def draw(page: Lesson) -> None:
 def sheet(page: Lesson, run: Run, kind: str, seed: int) -> Sheet:
     """The sheet of one of SHEETS, by its number."""
     values, blocks = MAKERS[kind](page, run, seed)
-    footer = ("footer_rounded" if kind in ("sampling", "chain")
-              else "footer_own" if kind == "positions" or (kind == "counting" and seed) else "footer_exact")
+    is_own = kind == "positions" or kind == "counting" and (seed or run.model.config.n_experts)
+    footer = ("footer_rounded" if kind in ("sampling", "chain") else "footer_own" if is_own else "footer_exact")
     return Sheet(page.label(f"{kind}_title"), page.label("note", seed=seed, model=run.model_name),
                  page.label(f"{kind}_intro", **values), blocks, page.label("name"),
                  page.label(footer, model=run.model_name))

@@ -120,7 +120,7 @@ def message(page: Lesson, run: Run, scene: Scene) -> dict:
         "identity": f"{branches.identity(run, scene.begin, scene.config, scene.dice)} {scene.picks} {scene.active}",
         "prompt": [visible(i) for i in before[-MOST_PROMPT:]],
         "cut": len(before) > MOST_PROMPT, "rules": rules, "size": run.model.config.vocab_size,
-        "ends": bool(scene.steps) and scene.steps[-1].token_id == run.model.config.end_of_text, "seed": scene.dice.seed,
+        "ends": bool(scene.steps) and scene.steps[-1].token_id in run.model.config.ends, "seed": scene.dice.seed,
         "steps": [_step(run, step) for step in scene.steps],
         "texts": [_row(run, branch, steps) for branch, steps in zip(scene.picks, scene.texts)], "active": scene.active,
         "full": len(scene.picks) > branches.MOST_BRANCHES,
@@ -148,7 +148,7 @@ def _apply(run: Run, scene: Scene, settings: dict) -> None:
         _branch_off(run, scene, *settings["choose"])
     if settings["take"]:
         new = run.tokenizer.decode([step.token_id for step in scene.steps[:scene.written]
-                                    if step.token_id != run.model.config.end_of_text])
+                                    if step.token_id not in run.model.config.ends])
         reader.apply({"prompt": run.text + new.rstrip("\ufffd"), "generation_written": 0, "generation_picked": -1,
                       "generation_branch": 0, "generation_branches": ""})
 

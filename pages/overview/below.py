@@ -13,8 +13,10 @@ from core.app.base.markdown import code, escaped
 from core.app.compute import cache
 from core.app.frame import Lesson, Question, Reading
 from core.app.state import Run
+from core.cost import counting
 from core.figures.numbers import bracketed, in_latex, latex_number, latex_operand, plain_number, probability, readable
 from core.model import sampling
+from core.model.config import ModelConfig
 from core.model.sampling import Truncation, truncate
 from core.model.transformer import Transformer
 from pages.overview import packing
@@ -25,11 +27,15 @@ if TYPE_CHECKING:
 
 # The part of the model that a parameter counts to, by the end of its name; all others are attention's, or a norm's.
 PART_OF = {"E": "E", "P": "P", "T": "token_types", "W_H": "head", "b_H": "head", "W_U": "unembedding",
-           "b_U": "unembedding"} | dict.fromkeys(("W_1", "b_1", "W_2", "b_2", "W_gate", "b_gate"), "mlp")
+           "b_U": "unembedding"}
+PART_OF |= dict.fromkeys(("W_1", "b_1", "W_2", "b_2", "W_gate", "b_gate", "W_R", "b_R", "W_shared"), "mlp")
+PART_OF |= dict.fromkeys(("W_P", "b_P", "W_C", "b_C"), "classes")
 
 
 def reading(page: Lesson, run: Run, position: int, layer: int, row: DeltaGenerator) -> Reading:
     """What the map shows of the picked row; the pins stand in `row`."""
+    if not run.has_head:
+        return _silent(page, run, position, layer, row)
     truncation = truncation_of(run, position)
     summary = {page.label("pin_token"): run.tokens[position],
                page.label("pin_top"): run.tokenizer.visible(int(truncation.token_ids[0])),
@@ -43,6 +49,19 @@ def reading(page: Lesson, run: Run, position: int, layer: int, row: DeltaGenerat
                    summary=summary, pins=row, below=lambda: page.named_token(run, position))
 
 
+def _silent(page: Lesson, run: Run, position: int, layer: int, row: DeltaGenerator) -> Reading:
+    """The same of a model without a language head: nothing of what it expects."""
+    stream = packed_pass(run)[1]["stream"][:, position]
+    said = page.label("twin_silent", n=len(run.token_ids), n_cut=run.n_cut, token=escaped(run.tokens[position]),
+                      position=position, model=escaped(run.model_name), first=readable(stream[0]),
+                      last=readable(stream[-1]), layers=run.model.config.n_layers)
+    return Reading(pass_lines(page, run, position, layer), None, [Transformer.forward],
+                   {"lengths.csv": lambda: _lengths(run), "parts.csv": lambda: part_table(page, run)},
+                   f".st-key-{MAP}", said, pins=row,
+                   summary={page.label("pin_token"): run.tokens[position],
+                            page.label("pin_length"): readable(stream[-1])})
+
+
 # ---- in numbers ------------------------------------------------------------------------------------------------------
 
 
@@ -50,12 +69,18 @@ def number_lines(page: Lesson, run: Run, position: int, layer: int, truncation: 
     """Captions and LaTeX: one number of X, the lengths on the way through one block, and the softmax of the
     likeliest token.
     """
-    trace, token, top = run.trace, escaped(run.tokens[position]), int(truncation.token_ids[0])
+    *through, parts = pass_lines(page, run, position, layer)
+    token, top = escaped(run.tokens[position]), int(truncation.token_ids[0])
+    return [*through, (page.label("numbers_softmax", token=token, top=escaped(run.tokenizer.visible(top))),
+                       softmax_latex(run.logits(position), top)), parts]
+
+
+def pass_lines(page: Lesson, run: Run, position: int, layer: int) -> list[tuple[str, str]]:
+    """Captions and LaTeX of the pass up to its last vectors, and of the model's parts."""
+    trace, token = run.trace, escaped(run.tokens[position])
     stream = "numbers_stream" if trace.blocks[layer].mlp_out is not None else "numbers_stream_attention"
     return [*embedding_lines(page, run, position, token),
             (page.label(stream, block=layer), stream_latex(trace, position, layer)),
-            (page.label("numbers_softmax", token=token, top=escaped(run.tokenizer.visible(top))),
-             softmax_latex(run.logits(position), top)),
             (page.label("numbers_parameters"), parts_latex(page, run))]
 
 
@@ -114,15 +139,25 @@ def _parts(page: Lesson, run: Run) -> list[tuple[str, str, int]]:
     """The rows of `part_table`: name, shape, learned numbers."""
     config, model, n, counts = run.model.config, run.model, len(run.token_ids), _counts(run)
     vectors, logits = f"{n} × {config.d_model}", f"{n} × {config.vocab_size}"
-    rows = [("tokens", f"{n}", 0), ("E" if config.tied_embeddings else "E_untied", vectors, counts["E"]),
+    rows = [("tokens", f"{n}", 0), ("E" if config.tied_embeddings and run.has_head else "E_untied", vectors,
+                                               counts["E"]),
             ("P", vectors, counts["P"]), ("token_types", vectors, counts["token_types"]),
             ("attention", f"{config.n_layers} × [{config.n_heads} × {n} × {n}]", counts["attention"]),
-            ("mlp", f"{config.n_layers} × [{n} × {config.d_ff}]", counts["mlp"]),
+            ("mlp", _feed_forward_shape(config, n), counts["mlp"]),
             ("norms", vectors, counts["norms"]), ("head", vectors, counts["head"]),
             ("unembedding_bias" if model.b_U is not None else "unembedding", logits, counts["unembedding"]),
-            ("logits", logits, 0), ("total", "", model.n_parameters)]
+            ("classes", f"{config.n_classes}", counts["classes"]),
+            *([("logits", logits, 0)] if run.has_head else []), ("total", "", model.n_parameters)]
     return [(page.label(f"part_{name}", layers=config.n_layers), shape, count)
             for name, shape, count in rows if count or name in ("tokens", "logits")]
+
+
+def _feed_forward_shape(config: ModelConfig, n: int) -> str:
+    """The shape of all neurons: of dense blocks, and of the experts that each token goes through."""
+    experts = counting.expert_blocks(config)
+    shapes = {config.n_layers - experts: f"{n} × {config.d_ff}",
+              experts: f"{n} × {config.n_active_experts} × {config.d_expert}"}
+    return " + ".join(f"{blocks} × [{shape}]" for blocks, shape in shapes.items() if blocks)
 
 
 def _counts(run: Run) -> Counter:

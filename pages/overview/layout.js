@@ -131,7 +131,8 @@ export function stagesOf(map) {
   const parts = ["attention", ...(map.d_ff ? ["feed_forward"] : [])];
   const inBlocks = Array.from({ length: map.layers }, (_, l) => parts.map((name) => ({ name, l }))).flat();
   const named = (...names) => names.map((name) => ({ name }));
-  return [...named("tokens", "embed", "position"), ...inBlocks, ...named("norm", "logits", "softmax", "draw")];
+  return [...named("tokens", "embed", "position"), ...inBlocks,
+    ...named("norm", ...(map.silence ? [] : ["logits", "softmax", "draw"]))];
 }
 
 /** Which rectangles of the canvas each stage lights. */
@@ -152,6 +153,6 @@ export function regionsOf(map) {
   const last = 3 + map.layers * perBlock, [y, h] = tall(g.h.edges), end = g.blocks.at(-1), right = g.h.x + g.h.w + 4;
   const from = g.wide ? end.x + end.inner + 1 : g.h.x;
   box(last, from, y, right - from, h);
-  if (g.wide) box(last + 1, right, 0, g.out.x - right, g.height);
+  if (g.wide && !map.silence) box(last + 1, right, 0, g.out.x - right, g.height);
   return regions;
 }

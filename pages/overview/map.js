@@ -86,7 +86,7 @@ function arrange(map) {
       : { left: 0, width: "100%", height: "auto" });
   paintBase(map);
   show(map);
-  paintSky(map);
+  if (!map.silence) paintSky(map);
 }
 
 // Draw everything that depends on the picked token or on the stage.
@@ -120,7 +120,7 @@ function label(map, key, words, box, { name = "", part = null, stage = 0 } = {})
 
 function placeLabels(map) {
   const g = map.geometry, { text, n, d, layers, heads, d_ff } = map;
-  const sizes = { n, d, layers, heads, d_ff, v: map.vocabulary };
+  const sizes = { n, d, layers, heads, d_ff, v: map.vocabulary, experts: Math.max(...map.experts) };
   for (const node of map.nodes.values()) node.used = false;
   const words = (...names) => names.map((name) => fill(text[name], sizes));
   label(map, "tokens", words("head_tokens", "shape_tokens"), [0, 0], { part: "tokens" });
@@ -132,7 +132,7 @@ function placeLabels(map) {
     [first.x, g.wide ? 0 : g.firstBlock - 3 * g.em, last.x + last.w - first.x], { part: "blocks", stage: 3 });
   for (const block of g.blocks) placeBlockLabels(map, block);
   label(map, "h", words("head_h", "shape_h"), g.wide ? [g.h.x - 6, g.h.edges[n] + 4, g.h.w + g.fan]
-      : [0, g.h.edges[0] - 2.9 * g.em], { part: "h", stage: map.stages.length - 4, name: g.wide ? "under" : "" });
+      : [0, g.h.edges[0] - 2.9 * g.em], { part: "h", stage: map.stages.findIndex((stage) => stage.name === "norm"), name: g.wide ? "under" : "" });
   if (g.wide) placeRowTitles(map);
   for (const [key, node] of map.nodes) if (!node.used) { node.remove(); map.nodes.delete(key); }
 }
@@ -343,12 +343,12 @@ function showStage(map) {
 
 // Veil the parts of stages that are not reached yet, in the labels as on the canvas.
 function veil(map) {
-  const current = map.stage ?? Infinity, count = map.stages.length;
+  const current = map.stage ?? Infinity, count = map.stages.length - (map.silence ? 0 : 3);
   const later = (stage, ...nodes) => { for (const node of nodes) node.classList.toggle("later", stage > current); };
   for (const node of map.nodes.values()) later(node.stage, node);
-  later(count - 3, map.heading.logits, map.sky);
-  later(count - 2, map.heading.softmax, map.bars, map.actual);
-  later(count - 1, map.dice, map.toLast);
+  later(count, map.heading.logits, map.sky);
+  later(count + 1, map.heading.softmax, map.bars, map.actual);
+  later(count + 2, map.dice, map.toLast);
   map.play.textContent = map.playing ? map.text.pause : map.text.play;
   map.play.ariaPressed = Boolean(map.playing);
   map.play.title = map.text.play_hint;
@@ -369,7 +369,7 @@ function explainMarks({ legend, text, d_ff }) {
 
 // The sentence over the map: what it shows, or what the present stage of the walk does to the picked token.
 function say(map) {
-  const { text, position, draw } = map, [token, , p] = map.candidates[position][0];
+  const { text, position, draw } = map, [token, , p] = map.silence ? ["", 0, 0] : map.candidates[position][0];
   const { name, l } = map.stages[map.stage] ?? {};
   const values = { token: { chip: map.tokens[position], name: "chip query" }, top: { chip: token },
     p: significant(p), n: map.n, d: map.d, v: map.vocabulary, heads: map.heads, d_ff: map.d_ff,
@@ -379,7 +379,8 @@ function say(map) {
     Object.assign(values, { key: { chip: map.tokens[weights.indexOf(weight)] }, weight: significant(weight),
       wrote: significant(map[name][l * map.n + position]) });
   }
-  const key = name ? `stage_${name}${name === "draw" && !draw ? "_none" : ""}` : map.long ? "title_long" : "title";
+  const key = name ? `stage_${name}${name === "draw" && !draw ? "_none" : ""}`
+    : `title${map.silence ? "_silent" : map.long ? "_long" : ""}`;
   rich(map.caption, text[key], values);
   map.over.ariaLabel = map.caption.textContent;
 }

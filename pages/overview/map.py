@@ -12,7 +12,7 @@ import numpy as np
 import streamlit as st
 
 from core.app.base import catalogue
-from core.app.frame import Cell, Lesson, Prediction, Reading, Truth, cannot, guess_of
+from core.app.frame import Cell, Lesson, Prediction, Reading, Truth, guess_of
 from core.app.frame.selection_controls import shared_seed
 from core.app.state import Run, dice, reader
 from core.app.state.fragments import redraw
@@ -26,9 +26,9 @@ MOST_OPEN = 8         # blocks: of more, the map may open some alone (layout.js)
 ADDING = "attention", "feed_forward"     # the parts of a block, from the top
 HISTORY = "overview_history"
 OPEN = "overview_open"      # in the session: the lesson that a click in the map asks for
-MAP_TEXT = ("title", "title_long", "play", "play_hint", "pause", "back", "forth", "open", "chips", "chip_hint",
-            "actual", "actual_rank", "last", "drawn", "append", "throw", "undo", "masked", "clipped", "bar_hint", "sky",
-            "block")
+MAP_TEXT = ("title", "title_long", "title_silent", "play", "play_hint", "pause", "back", "forth", "open", "chips",
+            "chip_hint", "actual", "actual_rank", "last", "drawn", "append", "throw", "undo", "masked", "clipped",
+            "bar_hint", "sky", "block")
 MAP_PARTS = ("legend_", "head_", "shape_", "sign_", "row_", "name_", "tip_", "stage_")
 LESSONS = {"tokens": "tokens", "E": "embeddings", "P": "positions", "X": "positions", "blocks": "heads",
            "attention": "heads", "stream": "residual_stream", "feed_forward": "residual_stream",
@@ -43,7 +43,7 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
     row has no question, nor has a model whose blocks may not all be open.
     """
     config = run.model.config
-    is_shown = run.own_ids and run.has_head and reader.picked_position() in (None, run.asked)
+    is_shown = run.own_ids and reader.picked_position() in (None, run.asked)
     if not is_shown or config.d_ff is None or not 1 < config.n_layers <= MOST_OPEN:
         return None
     parts = page.label("row_attention"), page.label("row_mlp")
@@ -67,8 +67,6 @@ def draw(page: Lesson, run: Run) -> Reading:
     existing = {entry.id for entry in catalogue.existing()}
     if (asked := st.session_state.pop(OPEN, None)) in existing:
         reader.open_lesson(asked, {})
-    if not run.has_head:
-        return cannot(page.frame_words.label("no_head"))
     selection = reader.selection()
     map_place = st.container()
     with (row := st.container(horizontal=True, vertical_alignment="bottom", key="overview_below")):
@@ -89,9 +87,17 @@ def _draw_map(page: Lesson, run: Run) -> None:
               "guess": None if guess is None else [ADDING[guess // sizes["layers"]], guess % sizes["layers"]],
               "layer": selection.layer, "text": text | own_words(page, run), "canUndo": can_undo(),
               "lessons": {part: lesson for part, lesson in LESSONS.items() if lesson in existing},
-              "scale": reader.scale(), "theme": reader.theme()}
-    arrays = {**arrays, "logits": run.logits(selection.position).astype(np.float32)}
+              "scale": reader.scale(), "theme": reader.theme(), "silence": silence(page, run)}
+    if run.has_head:
+        arrays = {**arrays, "logits": run.logits(selection.position).astype(np.float32)}
     _map(key=MAP, data=pack(header, arrays), events=events(run.asked))
+
+
+def silence(page: Lesson, run: Run) -> str:
+    """What stands in the place of predictions where a model has no language head; "" where it has one."""
+    if run.has_head:
+        return ""
+    return page.label("silence_classes" if run.model.config.n_classes else "silence")
 
 
 def of_position(run: Run, position: int) -> dict:
@@ -111,7 +117,7 @@ def of_position(run: Run, position: int) -> dict:
 def own_words(page: Lesson, run: Run) -> dict[str, str]:
     """The map's words that are otherwise for this model.
 
-    They are so where it adds no P, scales E, norms its sums or has an unembedding of its own.
+    They are so where it adds no P, scales E, norms its sums, or has experts or an unembedding of its own.
     """
     config = run.model.config
     normed, untied = "plain" if config.norms_sums else "", "" if config.tied_embeddings else "untied"
@@ -119,6 +125,8 @@ def own_words(page: Lesson, run: Run) -> dict[str, str]:
              "stage_embed": scaling(config), "stage_norm": normed, "shape_h": normed}
     holds |= {name: "parallel" if config.parallel_residual else "" for name in ("head_blocks", "stage_feed_forward")}
     holds |= {"shape_logits": untied, "stage_logits": untied}
+    if config.n_experts:
+        holds |= dict.fromkeys(("shape_mlp", "row_mlp_short", "stage_feed_forward"), "experts")
     return {name: page.label(f"{name}_{which}") for name, which in holds.items() if which}
 
 

@@ -18,7 +18,7 @@ export function paintMarks(map) {
   map.context.fillStyle = map.ink("residual");
   fillBands(map, map.position);
   for (const block of blocks) if (!block.thin) markBlock(map, block);
-  if (wide) paintLast(map);
+  if (wide && !map.silence) paintLast(map);
   for (const place of [...images, h]) outlineRow(map, place);
   if (map.pointer?.kind === "tile") paintPointer(map, map.pointer);
   if (map.stage !== null) paintStage(map);
@@ -203,10 +203,12 @@ export function readingOf(map, hit) {
 function stripReading(map, { place, l, row, x }, token) {
   const { text, d_ff } = map, { name, columns, w } = place, bins = Math.min(columns, Math.round(w * map.ratio));
   const c = strongestColumn(map, place, row, Math.floor(((x - place.x) / w) * bins), bins);
-  const group = Math.ceil(d_ff / columns), value = exact(valueAt(map, place, row, c));
+  const experts = name === "mlp" && map.experts[l], all = experts || d_ff;
+  const group = Math.ceil(all / columns), value = exact(valueAt(map, place, row, c));
   const values = { name: text[`name_${name}`], token, position: row, dimension: c, block: l, from: c * group,
-    to: Math.min(d_ff, (c + 1) * group) - 1 };
-  return [fill(text[name === "mlp" ? "tip_neurons" : "tip_vector"], values), map.exact ? value : `≈ ${value}`];
+    to: Math.min(all, (c + 1) * group) - 1 };
+  const tip = name === "mlp" ? (experts ? "tip_experts" : "tip_neurons") : "tip_vector";
+  return [fill(text[tip], values), map.exact ? value : `≈ ${value}`];
 }
 
 function weightReading(map, { l, head, row, column }) {

@@ -21,9 +21,18 @@ export function buildOutput(map, toLast) {
     undo: () => { if (map.canUndo) map.send("undone", true); } };
   for (const [name, handler] of Object.entries(handlers)) map[name] = button(row, "", "", handler, `do ${name}`);
   map.toLast = button(out, "", "", toLast, "do last");
+  map.silent = make("p", "silent", out);
 }
 
+/** The right end: what the model predicts; of one without a language head the sentence that says so (`silence`). */
 export function drawOutput(map) {
+  for (const part of map.out.children) if (part !== map.silent) part.style.display = map.silence ? "none" : "";
+  map.silent.hidden = !map.silence;
+  map.silent.textContent = map.silence;
+  if (!map.silence) drawPredictions(map);
+}
+
+function drawPredictions(map) {
   const { text, here, position, draw, lessons } = map, atEnd = position === map.n - 1;
   for (const [name, node] of Object.entries(map.heading)) {
     node.replaceChildren(make("b", "", null, text[`head_${name}`]),

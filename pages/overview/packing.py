@@ -50,9 +50,10 @@ def pass_arrays(trace: Trace) -> tuple[dict, dict[str, np.ndarray]]:
               "X": trace.blocks[0].resid_pre if config.embedding_norm else None, "h": trace.h_final}
     images = {name: values.cpu().numpy() for name, values in images.items() if values is not None}
     if config.d_ff is not None:
-        images["mlp"] = np.stack([strongest(block.mlp_post.cpu().numpy(), MLP_COLUMNS) for block in trace.blocks])
+        images["mlp"] = feed_forward_images(trace)
     sizes = {"n": n, "d": config.d_model, "layers": config.n_layers,
              "heads": config.n_heads, "vocabulary": config.vocab_size,
+             "experts": [config.n_experts * config.has_experts(layer) for layer in range(config.n_layers)],
              "d_ff": config.d_ff, "columns": images["mlp"].shape[-1] if "mlp" in images else 0,
              "exact": n <= most_cells(config.n_layers * config.n_heads, EXACT_TOKENS), "long": n > EXACT_TOKENS}
     scales, arrays = {}, {}
@@ -61,6 +62,17 @@ def pass_arrays(trace: Trace) -> tuple[dict, dict[str, np.ndarray]]:
         arrays[name] = values.astype(np.float32) if sizes["exact"] else quantised(values)[0]
     pattern_sizes, patterns = pattern_arrays(trace, sizes["exact"])
     return sizes | pattern_sizes | {"scales": scales}, arrays | patterns | norm_arrays(trace)
+
+
+def feed_forward_images(trace: Trace) -> np.ndarray:
+    """(L, N, columns) the neurons of every block, or in a block of experts their weights; in a model that has both, as
+    many columns as it has experts.
+    """
+    columns = min(MLP_COLUMNS, trace.config.n_experts or MLP_COLUMNS)
+    drawn = [strongest((block.mlp_post if block.expert_weights is None else block.expert_weights).cpu().numpy(),
+                       columns) for block in trace.blocks]
+    widest = max(image.shape[-1] for image in drawn)
+    return np.stack([np.pad(image, ((0, 0), (0, widest - image.shape[-1]))) for image in drawn])
 
 
 def norm_arrays(trace: Trace) -> dict[str, np.ndarray]:

@@ -18,10 +18,11 @@ def truncation_of(run: Run, position: int) -> Truncation:
 
 def packed_pass(run: Run) -> tuple[dict, dict[str, np.ndarray], list]:
     """What the map draws of a run whatever position is picked: sizes, arrays and every position's
-    likeliest next tokens.
+    likeliest next tokens, none of a model without a language head.
     """
     def make() -> tuple[dict, dict[str, np.ndarray], list]:
-        return *packing.pass_arrays(run.trace), packing.candidates(run.trace, run.tokenizer.visible)
+        return *packing.pass_arrays(run.trace), (packing.candidates(run.trace, run.tokenizer.visible)
+                                                 if run.has_head else [])
 
     key = run.key("overview_pass")
     return cache.result(key, make, lambda made: sum(values.nbytes for values in made[1].values()) + 2000 * len(made[2]))

@@ -33,10 +33,11 @@ from pages.residual_stream.shared import (
 MOST_BARS = 72       # the number of parts of the bundled models
 # all other parts are biases, which are grey
 MEANINGS = {"embedding": "residual", "token type": "residual", "position": "position", "head": "attention",
-            "cross head": "attention", "attention": "attention", "cross_attention": "attention", "mlp": "mlp"}
+            "cross head": "attention", "attention": "attention", "cross_attention": "attention",
+            "mlp": "mlp", "expert": "mlp", "shared expert": "mlp"}
 SUBLAYERS = {"attention": ("head", "attention bias", "attention norm bias"),
              "cross_attention": ("cross head", "cross attention bias", "cross attention norm bias"),
-             "mlp": ("mlp", "mlp bias", "mlp norm bias")}
+             "mlp": ("mlp", "expert", "shared expert", "mlp bias", "mlp norm bias")}
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
@@ -96,7 +97,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _table(page: Lesson, logit: Contributions) -> pd.DataFrame:
-    return pd.DataFrame([{"part": part_name(page, part), "layer": part.layer, "head": part.head,
+    return pd.DataFrame([{"part": part_name(page, part), "layer": part.layer, "head": part.head, "expert": part.expert,
                           "contribution": float(value)} for part, value in zip(logit.parts, logit.values)])
 
 
@@ -129,7 +130,8 @@ def contributions_of(run: Run, position: int, target: int) -> Contributions:
 
 def part_name(page: Lesson, part: Part) -> str:
     """The name of a part in the picture."""
-    return page.label("part_" + part.kind.replace(" ", "_"), layer=part.layer, head=part.head)
+    return page.label("part_" + part.kind.replace(" ", "_"), layer=part.layer, head=part.head,
+                      expert=part.expert)
 
 
 def _rows(page: Lesson, logit: Contributions, by_sublayer: bool) -> list[dict]:

@@ -7,7 +7,6 @@ import torch
 
 from core.analysis import contributions
 from core.analysis.arrays import to_numpy
-from core.analysis.norm_inputs import norm_input
 from core.app.base.markdown import code
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
 from core.app.frame.selection_controls import pick
@@ -60,8 +59,11 @@ def draw(page: Lesson, run: Run) -> Reading:
         pick(page, run, "layer", "position", layer=layer)
     block = run.trace.blocks[layer]
     if block.mlp_post is None:
-        st.info(page.label("no_mlp"))
-        return Reading([], _curve_question(page), [activate], {}, ".stAlert", page.label("no_mlp"))
+        config = run.model.config
+        why = (page.label("no_mlp") if block.expert_weights is None
+               else page.label("mlp_of_experts", block=layer, k=config.n_active_experts, n=config.n_experts))
+        st.info(why)
+        return Reading([], _curve_question(page), [activate], {}, ".stAlert", why)
     pre, post = to_numpy(block.mlp_pre[position]), to_numpy(block.mlp_post[position])
     strongest, picked = strongest_neurons(run, layer, position), read("neuron")
     picked = picked if picked < len(pre) else NONE
@@ -135,22 +137,14 @@ def _activation_lines(page: Lesson, run: Run, layer: int, position: int, neuron:
                  rf"z = {of_W_1} = {latex_number(pre)}, \qquad a = \text{{{curve}}}(z) = {latex_number(post)}")]
     of_gate = "x W_{gate}" + ("" if weights.b_gate is None else " + b_{gate}")
     gate = float(activate(config.activation, torch.tensor(pre, dtype=torch.float64)))
-    up = float(read_by_feed_forward(run, layer)[position].double() @ weights.W_1[:, neuron].double()
+    read = weights.read_by_feed_forward(run.trace.blocks[layer], config.norm)
+    up = float(read[position].double() @ weights.W_1[:, neuron].double()
                + (0 if weights.b_1 is None else weights.b_1[neuron].double()))
     return [(page.label("numbers_gated", neuron=neuron, token=token),
              rf"z = {of_gate} = {latex_number(pre)}, \qquad z' = {of_W_1} = {latex_number(up)}"),
             (page.label("numbers_gated_product", curve=curve),
              rf"a = \text{{{curve}}}(z) \cdot z' = {bracketed(latex_operand(gate))} \cdot "
              rf"{bracketed(latex_operand(up))} = {latex_number(gate * up)}")]
-
-
-def read_by_feed_forward(run: Run, layer: int) -> torch.Tensor:
-    """(N, d) the input of the feed-forward part of a block: the stream, normed where a norm precedes it."""
-    config = run.model.config
-    if not config.reads_normed:
-        return run.trace.blocks[layer].resid_mid
-    stream, norm = norm_input(run.model, run.trace, "mlp", layer)
-    return norm(stream, config.norm)
 
 
 def _size_question(page: Lesson, run: Run, layer: int) -> Question:

@@ -76,7 +76,7 @@ def write(_page: Lesson, run: Run, done: dict) -> Step:
     for given in asked:
         probs = _probs_after(run, ids)
         drawn = _thrown(probs, len(ids)) if given is None else int(given)
-        if ended := drawn in (run.tokenizer.end_of_text, *run.tokenizer.end):
+        if ended := drawn in (run.tokenizer.end_of_text, *run.tokenizer.end, *run.model.config.ends):
             break
         ids.append(drawn)
     text = run.text + run.tokenizer.decode(ids)

@@ -198,17 +198,108 @@ def test_phones_show_the_picture_on_the_wall_and_go_with_it_until_they_let_go(op
     expect(frame.locator(".st-key-lesson_head h2")).to_have_text("Tokens", timeout=SECONDS)
     reads_only = "frame => frame.inert && getComputedStyle(frame).pointerEvents"
     assert page.locator(".follow iframe").evaluate(reads_only) == "none"
+    frame.locator(".st-key-tokens_stage").wait_for(timeout=SECONDS)
+    around = ".st-key-prompt_bar, .st-key-lesson_explanation, [data-testid=stButtonGroup], [data-testid=stPopover]"
+    assert frame.locator(around).locator("visible=true").count() == 0
+    expect(frame.get_by_text("Merge by merge")).to_be_visible(timeout=SECONDS)
+    assert "look" not in page.locator(".follow a").get_attribute("href")        # one's own way lets go
     teacher.keyboard.press("Escape")
     teacher.get_by_role("button", name="More").first.wait_for()
     teacher.goto(f"{server.url}/heads?layer=2")
     settle(teacher)
     expect(teacher.locator(".class-desk .opener")).to_contain_text(code, timeout=SECONDS)
     teacher.locator(".class-desk .opener").click()
-    teacher.get_by_label("Phones may show the picture on the wall").check()
+    expect(teacher.get_by_label("Phones may show the picture on the wall")).to_be_checked()      # as before
     expect(frame.locator(".st-key-lesson_head h2")).to_have_text("Heads", timeout=SECONDS)
     assert "layer=2" in page.locator(".follow a").get_attribute("href")
     teacher.get_by_label("Phones look at the wall only").check()
     expect(page.locator(".follow iframe")).to_have_count(0, timeout=SECONDS)
+
+
+def test_a_phone_that_follows_sees_no_picture_before_its_question_is_revealed(open_page, server, phones):
+    teacher = open_page("tokens?ask=1&tokens_view=merges", width=1280, height=720)
+    code = opened(teacher)
+    page = joined(phones[0], server.url, code)
+    teacher.get_by_label("Phones may show the picture on the wall").check()
+    teacher.keyboard.press("Escape")
+    asked(teacher, [page])
+    vote(page, 0)
+    assert page.locator(".follow a, .follow button").count() == 0
+    teacher.locator(ASK).get_by_role("button", name="Reveal").click()
+    expect(page.locator(".follow a")).to_be_visible(timeout=SECONDS)
+    assert teacher.errors == []
+
+
+def test_a_picture_that_stands_stays_until_the_teacher_asks(open_page, server, phones):
+    teacher = open_page("tokens?tokens_view=merges&present=1", width=1280, height=720)
+    stage = ".st-key-tokens_stage"
+    code = opened(teacher)
+    page = joined(phones[0], server.url, code)
+    teacher.keyboard.press("Escape")
+    expect(teacher.locator(DESK)).to_be_hidden()            # also where a presenter's keys are listened for
+    offer = teacher.locator(".strip.offer")
+    expect(offer).to_contain_text("Which two does it join first?", timeout=SECONDS)
+    expect(teacher.locator(stage).get_by_text("has id")).to_be_visible(timeout=SECONDS)
+    assert page.locator("h1.question").count() == 0
+    offer.get_by_role("button", name="Ask the phones").click()
+    expect(teacher.locator(f"{ASK} .count")).to_have_text("0 of 1 have answered", timeout=SECONDS)
+    expect(teacher.locator(stage).get_by_text("has id")).to_have_count(0)
+    vote(page, 0)
+    teacher.locator(ASK).get_by_role("button", name="Reveal").click()
+    expect(teacher.locator(f"{STRIP} .tally")).to_be_visible(timeout=SECONDS)
+    assert teacher.locator(f"{STRIP} .kicker").count() == 0                 # the summary stands once
+    assert teacher.errors == []
+
+
+def test_the_wall_of_a_projector_fits_and_can_be_read_in_every_phase(open_page, server, phones):
+    teacher = open_page("tokens?ask=1&tokens_view=merges&present=1", width=1280, height=720)
+    code = opened(teacher)
+    page = joined(phones[0], server.url, code)
+    teacher.keyboard.press("Escape")
+    expect(teacher.locator(DESK)).to_be_hidden()
+    in_sight(teacher, "Ask the phones")
+    asked(teacher, [page])
+    in_sight(teacher, "Close", "Reveal", "Show it without the class")
+    expect(teacher.locator(f"{ASK} .count")).to_be_in_viewport(ratio=1)
+    expect(teacher.locator(f"{ASK} .choices li").last).to_be_in_viewport(ratio=1)
+    vote(page, 0)
+    teacher.locator(ASK).get_by_role("button", name="Reveal").click()
+    expect(teacher.locator(f"{STRIP} .tally")).to_be_visible(timeout=SECONDS)
+    tracks = {round(box["width"]) for box in (row.bounding_box() for row in teacher.locator(f"{STRIP} .track").all())}
+    assert len(tracks) == 1                                                 # a bar's length means the same in each row
+    assert teacher.locator(".class-wall").first.evaluate(SMALLEST) >= 14.4
+    assert teacher.errors == []
+
+
+SMALLEST = """(root) => Math.min(...[...root.querySelectorAll("*")].filter((node) => [...node.childNodes].some(
+    (child) => child.nodeType === 3 && child.data.trim())).map((one) => parseFloat(getComputedStyle(one).fontSize)))"""
+
+
+def in_sight(teacher: Page, *names: str) -> None:
+    for name in names:
+        expect(teacher.locator(ASK).get_by_role("button", name=name, exact=True)).to_be_in_viewport(ratio=1)
+
+
+def test_the_second_device_looks_at_free_words_before_the_wall_shows_them(open_page, server, phones):
+    teacher = open_page("tokens", width=1280, height=720)
+    code = opened(teacher)
+    lead = phones[2].new_page()
+    lead.goto(teacher.get_by_role("link", name="Open the view for your own second device").get_attribute("href"))
+    pages = [joined(phone, server.url, code) for phone in phones[:2]]
+    teacher.get_by_label("A question of your own").fill("What comes next?")
+    teacher.locator(DESK).get_by_role("button", name="Ask the phones").click()
+    says(pages, "ball", "shit")
+    lead.locator(".words summary").click(timeout=SECONDS)
+    expect(lead.locator(".words label")).to_have_text(["ball · 1", "shit · 1"], timeout=SECONDS)
+    lead.get_by_role("button", name="Tick all").click()
+    teacher.locator(f"{DESK} .words summary").click()
+    expect(teacher.locator(f"{DESK} .words label")).to_have_text(["ball · 1", "s••• · 1"], timeout=SECONDS)
+    assert teacher.locator(f"{DESK} .words input").nth(0).is_checked()          # as the other device has ticked it
+    assert not teacher.locator(f"{DESK} .words input").nth(1).is_checked()
+    lead.get_by_role("button", name="Reveal").click()
+    expect(pages[0].locator(".tally .name").first).to_contain_text("ball", timeout=SECONDS)
+    assert "shit" not in pages[0].locator(".tally").inner_text()
+    assert teacher.errors == []
 
 
 def test_the_second_device_counts_and_reveals(open_page, server, phones, browser):
@@ -253,7 +344,6 @@ def test_check_yourself_is_asked_of_the_class(open_page, server, phones):
     code = opened(teacher)
     teacher.keyboard.press("Escape")
     page = joined(phones[0], server.url, code)
-    teacher.get_by_role("button", name="Show the picture without the class").click()
     check = teacher.locator(".st-key-lesson_check")
     check.get_by_role("button", name="Ask the phones").click(timeout=SECONDS)
     expect(page.locator("h1.question")).to_be_visible(timeout=SECONDS)
@@ -334,6 +424,7 @@ def test_a_class_guesses_a_text_and_its_bits_stand_beside_the_models(open_page, 
     shown(teacher, 2)
     expect(teacher.locator(f"{DESK} .truth")).to_have_text("The text goes on with “time”.")
     expect(teacher.locator(f"{DESK} .game")).to_contain_text("the class needs 1 bits")      # one half had it
+    expect(teacher.locator(f"{DESK} .game")).to_contain_text("the class 1 bits, the model")         # two words, evenly
     teacher.get_by_role("button", name="Next word").click()
     expect(teacher.locator(f"{DESK} .story")).to_have_text("Once upon a time …")
     expect(teacher.locator(f"{DESK} .kicker")).to_contain_text("the class 1 bits a word")

@@ -87,6 +87,7 @@ LESSONS = {
         "design": View(".design-diagram", whole=False), "kinds": View(".masks-row"),
         "blank": View(".side.encoder .rest"),
         "translate": View(".heat"), "norms": View(".norms-table"),
+        "experts": View(".st-key-architectures_experts_counts"),
         "activations": View(".architecture_curves .range.beta"), "cost": View(".st-key-architectures_operations"),
         "cost, patterns": View(".sparse canvas", (("cost", "patterns"),), whole=False),
         "hardware": View(".instrument .parts"),

@@ -58,6 +58,7 @@ _EACH = {
     "architectures/blank": {STEP: "blank_numbers_class"},
     "architectures/translate": {STEP: "translate_numbers_score translate_numbers_weight"},
     "architectures/norms": {STEP: "norms_numbers_joined norms_numbers_share", EDGE: "norms_numbers_rms"},
+    "architectures/experts": {STEP: "experts_numbers_share", SIZES: "experts_numbers_active"},
     "architectures/hardware": {SIZES: "numbers_pass_mlp numbers_pass_scores numbers_roofline_square "
                                       "numbers_roofline_size numbers_array_ticks numbers_array_tpu"},
     "architectures/record": {STEP: "numbers_cheaper numbers_modification_weights numbers_days numbers_power "

@@ -9,8 +9,9 @@ import torch
 import transformers as hf
 from torch import Tensor
 
-from tests.helpers import models_newer
+from tests.helpers import models_encoders, models_experts, models_newer
 from tests.helpers.model_sizes import BERT, GPT2, GROUPED, LLAMA3, N_SOURCE, N_TOKENS, OPT, SIZES, T5
+from tests.helpers.models_older import CASES as OLDER
 
 __all__ = ["CASES", "ENCODERS", "N_SOURCE", "N_TOKENS", "hf", "ids", "made", "randomised", "saved"]
 
@@ -52,9 +53,10 @@ CASES: dict[str, tuple[type, dict]] = {
                    dict(vocab_size=61, dim=24, n_layers=2, n_heads=4, hidden_dim=40, max_position_embeddings=40)),
     "t5": (hf.T5Config, T5),
     "t5 v1.1": (hf.T5Config, T5 | dict(feed_forward_proj="gated-gelu", tie_word_embeddings=False)),
+    **OLDER,
 }
-CASES |= models_newer.CASES
-ENCODER_CONFIGS = (hf.BertConfig, hf.RobertaConfig, hf.DistilBertConfig)
+CASES |= models_newer.CASES | models_encoders.CASES | models_experts.CASES
+ENCODER_CONFIGS = (hf.BertConfig, hf.RobertaConfig, hf.DistilBertConfig, *models_encoders.ENCODER_CONFIGS)
 ENCODERS = tuple(name for name, (config, _) in CASES.items() if config in ENCODER_CONFIGS)
 
 
@@ -64,7 +66,8 @@ def randomised(model: hf.PreTrainedModel, seed: int = 1) -> hf.PreTrainedModel:
     """
     generator = torch.Generator().manual_seed(seed)
     # whose embeddings come in √d times as long; whose logits go out 1/√d times
-    gain = {"gemma": 24 ** -0.5, "t5": 2.0, **models_newer.GAINS}.get(model.config.model_type, 1.0)
+    gains = {"gemma": 24 ** -0.5, "t5": 2.0, **models_newer.GAINS, **models_encoders.GAINS}
+    gain = gains.get(model.config.model_type, 1.0)
     with torch.no_grad():
         for name, p in model.named_parameters():
             noise = torch.randn(p.shape, generator=generator)
@@ -73,6 +76,7 @@ def randomised(model: hf.PreTrainedModel, seed: int = 1) -> hf.PreTrainedModel:
                                             ("lm_head.weight", "embed_out", "decoder.weight")))
             p.copy_(p + 0.3 * noise if p.ndim == 1
                     else noise * (gain if embedding else 1.0 if out else p.shape[-1] ** -0.5))
+        models_encoders.completed(model, generator)
     return model.eval().requires_grad_(False)
 
 
@@ -82,7 +86,7 @@ def made(name: str, **changes) -> hf.PreTrainedModel:
     auto = (hf.AutoModelForMaskedLM if name in ENCODERS else hf.AutoModelForSeq2SeqLM if kind().is_encoder_decoder
             else hf.AutoModelForCausalLM)
     model = auto.from_config(kind(**settings | changes), attn_implementation="eager")
-    if name == "t5 v1.1":
+    if name in ("t5 v1.1", *models_encoders.OWN_UNEMBEDDING):
         model.lm_head.weight = torch.nn.Parameter(torch.empty(61, 24))
     return randomised(model)
 

@@ -57,6 +57,10 @@ def commit(at: AppTest, lesson: str, name: str, guess: Any, sure: int | None = N
 
 def reads_prompt(at: AppTest, lesson: str, view: str) -> bool:
     """Whether the view reads the prompt, as its settings stand."""
+    _, settings = PICTURES.get((lesson, view), (view, {}))
+    name, *values = prompt_use.UNREAD_WITH.get((lesson, PICTURES.get((lesson, view), (view,))[0]), ("",))
+    if settings.get(f"{lesson}_{name}") in values:
+        return False
     name, value = prompt_use.UNREAD.get(lesson, {}).get(view, ("", None))
     return value is None or bool(name) and str(at.session_state[f"{lesson}_{name}"]).lower() == value
 

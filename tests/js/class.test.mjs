@@ -2,10 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { classBits, cutWords, wordsOf } from "../../core/components/class_desk/games.js";
+import { classBits, cutWords, entropyOf, wordsOf } from "../../core/components/class_desk/games.js";
 import { binOf, csvOf } from "../../core/components/class_desk/report.js";
-import { mostWrong, percent, plain } from "../../core/components/class_tally/tally.js";
+import { mostWrong, mostWrongWord, percent, plain } from "../../core/components/class_tally/tally.js";
 import { majority, rightShares } from "../../core/components/class_wall/wall.js";
+import { masked } from "../../core/components/class_wall/words.js";
 import { Outbox, phoneOf } from "../../core/components/phone/connection.js";
 
 class Storage {
@@ -115,6 +116,19 @@ test("shares, the most frequent wrong answer and the majority, by hand", () => {
   assert.equal(plain(" ·Ice  cream"), "ice cream");
 });
 
+test("the most frequent wrong word is called out only where no word that is not shown can be as frequent", () => {
+  const words = [["ball", 5], ["dog", 4], ["cat", 2]];
+  assert.equal(mostWrongWord({ words, other: 3 }, "·ball"), "dog");
+  assert.equal(mostWrongWord({ words, other: 4 }, "·ball"), null);
+  assert.equal(mostWrongWord({ words: [["dog", 2], ["cat", 2]], other: 0 }, "ball"), null);
+  assert.equal(mostWrongWord({ words: [["ball", 5]], other: 0 }, "Ball"), null);
+});
+
+test("a rude word is masked where others see the list", () => {
+  assert.equal(masked("damn"), "d•••");
+  assert.equal(masked("x"), "x•");
+});
+
 test("the numbers as a file: a line for each answer, no formula, no person", () => {
   const text = { csv_number: "question", csv_question: "asked", csv_answer: "answer", csv_count: "how many",
     csv_model: "model" };
@@ -124,6 +138,10 @@ test("the numbers as a file: a line for each answer, no formula, no person", () 
     { question: 2, asked: { ask: "Where?", guess: { kind: "cell", rows: ["r0"], columns: ["c0", "c1"] } },
       tally: { n: 1, counts: [0, 1] }, model: null },
     { question: 3, asked: { ask: "Word?", guess: { kind: "word" } }, tally: { n: 3, words: [["ball", 2]], other: 1 } },
+    { question: 4, asked: { ask: "Word?", guess: { kind: "word" } }, tally: { n: 3, words: [["ball", 2]], other: 1 },
+      model: { answer: "·Ball" } },
+    { question: 5, asked: { ask: "Word?", guess: { kind: "word" } }, tally: { n: 1, words: [["ball", 1]], other: 0 },
+      model: { answer: "·dog" } },
   ];
   assert.equal(csvOf(questions, text), [
     '"question","asked","answer","how many","model"',
@@ -133,7 +151,21 @@ test("the numbers as a file: a line for each answer, no formula, no person", () 
     '"2","Where?","r0, c1","1",""',
     '"3","Word?","ball","2",""',
     '"3","Word?","…","1",""',
+    '"4","Word?","ball","2","x"',
+    '"4","Word?","…","1",""',
+    '"5","Word?","ball","1",""',
+    '"5","Word?","dog","0","x"',
+    '"5","Word?","…","0",""',
   ].join("\r\n"));
+});
+
+test("a number of the model stands in the line of its part", () => {
+  const guess = { kind: "number", low: 0, high: 24 }, counts = Array.from({ length: 24 }, (_, i) => Number(i === 2));
+  const lines = csvOf([{ question: 1, asked: { ask: "How many?", guess }, tally: { n: 1, counts, median: 2 },
+    model: { answer: 5.5 } }], {}).split("\r\n");
+  assert.equal(lines[1 + 2], '"1","How many?","2–3","1",""');
+  assert.equal(lines[1 + 5], '"1","How many?","5–6","0","5.5"');
+  assert.equal(lines.filter((line) => !line.endsWith('""')).length, 1);
 });
 
 test("the parts of a slider are equal, those of a logarithmic one equal ratios", () => {
@@ -154,6 +186,12 @@ test("the words of a class are cut like a model's tokens", () => {
   assert.deepEqual(cutWords(words, { temperature: 0.5 }).rows.map(([, , p]) => p.toFixed(3)),
     ["0.727", "0.182", "0.045", "0.045"]);
   assert.deepEqual(cutWords([], {}).rows, []);
+});
+
+test("the entropy of answers in bits", () => {
+  assert.equal(entropyOf([1, 1, 2]), 1.5);
+  assert.equal(entropyOf([3, 0]), 0);
+  assert.equal(entropyOf([]), 0);
 });
 
 test("the bits of a class are those of the share that had the word", () => {

@@ -21,6 +21,8 @@ from core.app.classroom.rude import is_rude
 from core.app.classroom.store import ANSWERS, HEAD, Store, Unreachable
 
 HOURS = 6
+QUIET_MINUTES = 45                  # without the teacher's page and any phone, after which a class is over
+HEARD_EVERY = 60                    # seconds: how often it is noted that somebody was heard of
 MOST_QUESTIONS = 200                # of a class
 MOST_LINK = 8_000                   # characters of the address that phones may follow
 MOST_ALLOWED = 500                  # words
@@ -31,6 +33,7 @@ COUNT_EVERY = 0.25                  # seconds: how often a wall counts anew
 SIGNALS = ("reveal", "next", "back")
 MOST_NOTES, MOST_NOTE = 8, 1_000    # of the second device; characters of one
 _TRIES = 20                         # to change a head that others change, too
+WALL = "wall"                       # who is there with a wall, and is no phone
 _VOTER = re.compile(r"[0-9a-f]{32}")
 WAITING, OPEN, CLOSED, REVEALED, OVER = "waiting", "open", "closed", "revealed", "over"
 
@@ -80,8 +83,10 @@ class Classes:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._there: dict[str, Counter[str]] = {}       # the phones that are connected here, by code
+        # the phones, and walls under WALL, that are connected here, by code
+        self._there: dict[str, Counter[str]] = {}
         self._seeing: asyncio.Task | None = None
+        self._heard: dict[str, float] = {}              # when it was last noted that somebody was heard of, by code
         self.leaving: set[asyncio.Task] = set()
         self._revealed: dict[tuple[str, int], dict] = {}    # (code, version) -> what a revealed question shows
 
@@ -91,7 +96,7 @@ class Classes:
         until = time.time() + HOURS * 3600
         for _ in range(_TRIES):
             code = codes.new_code()
-            if await self.store.create(code, _written(Head(codes.kept(key), until)), until):
+            if await self.store.create(code, _written(Head(codes.kept(key), until)), _quiet_until(until)):
                 return code, key
         raise Full
 
@@ -106,6 +111,7 @@ class Classes:
         _, head = await self._head(code)
         if not codes.opens(key, head.key):
             raise NotAllowed
+        await self._hear(code, head)
         return await action(self, code, wish) or {}
 
     async def answer(self, code: str, voter: object, told: Mapping) -> bool:
@@ -116,6 +122,7 @@ class Classes:
         _, head = await self._head(code)
         if not is_voter(voter):
             raise Refused("a phone has a number")
+        await self._hear(code, head)
         number = told.get("question")
         if not head.takes or number != head.takes or isinstance(number, bool):
             return False
@@ -137,10 +144,10 @@ class Classes:
         new, now and then. Ends with the class. Raises NoClass at the beginning.
         """
         counts = voter is None
-        await self._head(code)
+        await self._hear(code, (await self._head(code))[1])
         async with self.store.changes(code, HEAD, *([ANSWERS] if counts else [])) as news:
             last, mine = None, await self._mine(code, voter)
-            async with _Presence(self, code, voter):
+            async with _Presence(self, code, voter or WALL):
                 while True:
                     try:
                         seen = await self.seen(code, counts=counts)
@@ -243,14 +250,14 @@ class Classes:
 
     async def _words(self, code: str, wish: Mapping) -> dict:
         """All free words that were answered, for the teacher alone: [word, how often, whether it is rude], the most
-        frequent first, and rude ones at the end.
+        frequent first, and rude ones at the end; and those that are allowed by now.
         """
         _, head = await self._head(code)
         if not head.asked or head.asked["guess"]["kind"] != "word":
-            return {"words": []}
+            return {"words": [], "allowed": []}
         given = [json.loads(told)["guess"] for told in await self.store.answers(code, head.question)]
         counted = [(word, n, is_rude(word)) for word, n in Counter(map(tally.plain, given)).most_common(MOST_ALLOWED)]
-        return {"words": sorted(counted, key=lambda each: each[2])}
+        return {"words": sorted(counted, key=lambda each: each[2]), "allowed": head.allowed}
 
     async def _follow(self, code: str, wish: Mapping) -> None:
         """Let phones open {link}, a path of this app; an empty one: none. frozen: they are to look at the wall."""
@@ -294,6 +301,14 @@ class Classes:
 
     # ---- who is there
 
+    async def _hear(self, code: str, head: Head) -> None:
+        """Somebody of the class was heard of: it goes on for QUIET_MINUTES from now, but not beyond its hours."""
+        now = time.time()
+        if now - self._heard.get(code, 0) < HEARD_EVERY:
+            return
+        self._heard = {other: at for other, at in self._heard.items() if now - at < HEARD_EVERY} | {code: now}
+        await self.store.extend(code, _quiet_until(head.until))
+
     def _came(self, code: str, voter: str) -> None:
         self._there.setdefault(code, Counter())[voter] += 1
         if self._seeing is None or self._seeing.done():
@@ -316,24 +331,28 @@ class Classes:
             await asyncio.sleep(SEEN_EVERY)
             for code, voters in list(self._there.items()):
                 try:
-                    await self.store.see(code, list(voters), time.time())
+                    if phones := voters.keys() - {WALL}:
+                        await self.store.see(code, phones, time.time())
+                    await self._hear(code, (await self._head(code))[1])
+                except NoClass:
+                    continue
                 except Unreachable:
                     break
 
 
 class _Presence:
-    """A phone is there as long as the block runs; a wall (voter None) is no phone."""
+    """A phone or a wall is there as long as the block runs; a wall is not counted."""
 
-    def __init__(self, classes: Classes, code: str, voter: str | None) -> None:
+    def __init__(self, classes: Classes, code: str, voter: str) -> None:
         self._classes, self._code, self._voter = classes, code, voter
 
     async def __aenter__(self) -> None:
-        if self._voter:
-            self._classes._came(self._code, self._voter)
+        self._classes._came(self._code, self._voter)
+        if self._voter != WALL:
             await self._see(time.time())
 
     async def __aexit__(self, *_) -> None:
-        if self._voter and self._classes._left(self._code, self._voter):
+        if self._classes._left(self._code, self._voter) and self._voter != WALL:
             # the connection is gone, and with it the task that runs here
             task = asyncio.create_task(self._see(0))
             self._classes.leaving.add(task)             # a task that nobody holds may be collected
@@ -353,6 +372,11 @@ ACTIONS = {"ask": Classes._ask, "close": Classes._close, "reopen": Classes._reop
 def is_voter(voter: object) -> bool:
     """Whether it is a number as a phone's browser draws one: 32 hexadecimal digits."""
     return isinstance(voter, str) and _VOTER.fullmatch(voter) is not None
+
+
+def _quiet_until(most: float) -> float:
+    """When a class is over of which nothing is heard from now on; `most`: when it is in any case."""
+    return min(most, time.time() + QUIET_MINUTES * 60)
 
 
 def _written(head: Head) -> str:

@@ -1,4 +1,12 @@
-"""The codes by which phones find a class, and the key of who leads it."""
+"""The codes by which phones find a class, and the key of who leads it.
+
+No code is found in a hurry. There are 19^6 = 47 million. Codes that were not given out are tried from one address 300
+times at once and then 120 times a minute (core/app/server/class_routes.py): in a lesson of 90 minutes 11,100 times,
+which finds one certain class with a chance of 0.024 %, and in the six hours that a class lasts at most 43,500 times,
+0.092 %. All addresses together try 1,500 and then 600 a minute, 217,500 times in six hours: 0.46 %. Any one of 20
+classes that are open all the time is found from one address within six hours with a chance of 1.8 %. Who finds a class
+may answer once to each of its questions, and has no key.
+"""
 import hashlib
 import hmac
 import secrets
@@ -6,7 +14,7 @@ import secrets
 # Nothing that is taken for another when it is read from the last row (0 O Q, 1 I L, 2 Z, 5 S, 8 B, 6 G, U V) and no
 # vowel, so that no code is a word.
 LETTERS = "CDFHJKMNPRTVWXY3479"
-LENGTH = 5          # 2.5 million codes
+LENGTH = 6
 
 
 def new_code() -> str:
@@ -17,8 +25,8 @@ def new_code() -> str:
 def as_code(written: str) -> str | None:
     """The code that somebody has typed, with small letters, spaces or hyphens; None for what can be none.
 
-    >>> [as_code(written) for written in ("kxm 4t", "KX-M4T", "kxm4", "KXM4O")]
-    ['KXM4T', 'KXM4T', None, None]
+    >>> [as_code(written) for written in ("kxm 4tr", "KXM-4TR", "kxm4", "KXM4TO")]
+    ['KXM4TR', 'KXM4TR', None, None]
     """
     code = "".join(written.upper().replace("-", " ").split()) if len(written) <= 20 else ""
     return code if len(code) == LENGTH and set(code) <= set(LETTERS) else None

@@ -1,4 +1,5 @@
-"""How often something may be done, by somebody."""
+"""How often something may be done, by somebody; and the turns of those who have done it more often."""
+import asyncio
 import time
 from collections.abc import Hashable
 
@@ -21,8 +22,9 @@ class Rate:
             time.monotonic() + self._every * self._at_once)
 
     def done(self, who: Hashable) -> None:
-        """Note that `who` did it."""
+        """Note that `who` did it; more than may be at once counts as that."""
         due = max(self._due.pop(who, 0.0), time.monotonic()) + self._every
+        due = min(due, time.monotonic() + self._every * self._at_once)
         while len(self._due) >= MOST_KNOWN:
             self._due.pop(next(iter(self._due)))
         self._due[who] = due
@@ -33,3 +35,31 @@ class Rate:
         if may:
             self.done(who)
         return may
+
+
+class Line:
+    """Turns at an even pace, so many a minute, for each that is told apart; of one, `most` wait for theirs."""
+
+    def __init__(self, a_minute: float, most: int) -> None:
+        self._every, self._most = 60 / a_minute, most
+        self._next: dict[Hashable, float] = {}      # of those who wait: when the next turn is free
+        self._waiting: dict[Hashable, int] = {}
+
+    def __len__(self) -> int:
+        return sum(self._waiting.values())
+
+    async def turn(self, who: Hashable) -> bool:
+        """Return True when it is the turn of `who`; False, at once, where too many wait already."""
+        if self._waiting.get(who, 0) >= self._most or len(self) >= MOST_KNOWN:
+            return False
+        at = max(self._next.get(who, 0.0), time.monotonic())
+        self._next[who] = at + self._every
+        self._waiting[who] = self._waiting.get(who, 0) + 1
+        try:
+            # the first waits, too: who comes alone again and again is no faster than the others
+            await asyncio.sleep(at + self._every - time.monotonic())
+        finally:
+            self._waiting[who] -= 1
+            if not self._waiting[who]:
+                del self._waiting[who], self._next[who]
+        return True

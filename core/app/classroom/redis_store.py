@@ -32,10 +32,22 @@ redis.call('EXPIREAT', KEYS[2], ARGV[4])
 redis.call('ZADD', KEYS[1], ARGV[4], ARGV[2])
 return 1
 """
+# KEYS: all classes, the class; ARGV: its code, until when. Its parts go with it.
+_EXTEND = """
+if redis.call('EXISTS', KEYS[2]) == 0 then return 0 end
+redis.call('HSET', KEYS[2], 'until', ARGV[2])
+redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
+for _, part in ipairs({'', ':there', ':ended'}) do redis.call('EXPIREAT', KEYS[2] .. part, ARGV[2]) end
+for question = 1, tonumber(redis.call('HGET', KEYS[2], 'last') or 0) do
+  redis.call('EXPIREAT', KEYS[2] .. ':' .. question, ARGV[2])
+end
+return 1
+"""
 _WRITE = """
 if redis.call('HGET', KEYS[1], 'version') ~= ARGV[1] then return 0 end
 redis.call('HINCRBY', KEYS[1], 'version', 1)
 redis.call('HSET', KEYS[1], 'head', ARGV[2], 'takes', ARGV[3])
+if ARGV[3] ~= '0' then redis.call('HSET', KEYS[1], 'last', ARGV[3]) end
 if ARGV[4] ~= '0' then
   redis.call('HSET', KEYS[2], ARGV[4], ARGV[5])
   redis.call('EXPIREAT', KEYS[2], redis.call('HGET', KEYS[1], 'until'))
@@ -80,14 +92,18 @@ class RedisStore:
         self._bounds, self._ears = bounds, Ears()
         self._data = Redis.from_url(address, decode_responses=True, socket_timeout=_SECONDS,
                                     socket_connect_timeout=_SECONDS)
-        self._create, self._write, self._answer, self._see = map(self._data.register_script,
-                                                                 (_CREATE, _WRITE, _ANSWER, _SEE))
+        self._create, self._extend, self._write, self._answer, self._see = map(
+            self._data.register_script, (_CREATE, _EXTEND, _WRITE, _ANSWER, _SEE))
         self._listening: asyncio.Task | None = None
 
     async def create(self, code: str, head: str, until: float) -> bool:
         with _reached():
             return bool(await self._create([_ALL, _key(code)],
                                            [time.time(), code, head, round(until), self._bounds.classes]))
+
+    async def extend(self, code: str, until: float) -> None:
+        with _reached():
+            await self._extend([_ALL, _key(code)], [code, round(until)])
 
     async def read(self, code: str) -> tuple[int, str] | None:
         with _reached():

@@ -38,6 +38,9 @@ class SqliteStore:
             return False
         return self._changed("INSERT OR IGNORE INTO classes VALUES (?, 1, ?, 0, ?)", code, head, until)
 
+    async def extend(self, code: str, until: float) -> None:
+        self._changed("UPDATE classes SET until = ? WHERE code = ? AND until > ?", until, code, time.time())
+
     async def read(self, code: str) -> tuple[int, str] | None:
         return self._data.execute("SELECT version, head FROM classes WHERE code = ? AND until > ?",
                                   (code, time.time())).fetchone()

@@ -38,6 +38,9 @@ class Store(Protocol):
     async def create(self, code: str, head: str, until: float) -> bool:
         """Keep a class until that time (seconds since 1970). False where the code is taken, or the store is full."""
 
+    async def extend(self, code: str, until: float) -> None:
+        """Let a class that still lasts do so until then."""
+
     async def read(self, code: str) -> tuple[int, str] | None:
         """The head with its version, which grows with each change; None where there is no such class."""
 

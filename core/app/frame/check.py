@@ -66,8 +66,9 @@ def _draw_for_class(key: str, question: Question, asked: tuple, words: TextFile)
     """The question on the wall of a class, whose phones answer it; then the answer beside what they say."""
     offer = Options([plain(option) for option in question.options]).offer()
     header = {"asked": live_class.asked(key, question.question, offer, asked), "inline": True}
-    if st.session_state.get(f"{key}_committed") != asked:
-        live_class.draw_wall(words, header | {"mode": "ask"}, {"reveal": lambda _: _commit(key, asked)},
+    own = f"{key}_{live_class.code()}"          # what the reader has committed to alone does not count
+    if st.session_state.get(f"{own}_committed") != asked:
+        live_class.draw_wall(words, header | {"mode": "ask"}, {"reveal": lambda _: _commit(own, asked)},
                              key=f"{key}_wall")
         return
     answer, explanation = question.solved()

@@ -24,14 +24,16 @@ def covers(lesson: str) -> bool:
 def draw_question(words: TextFile) -> None:
     """The step's question in place of its picture; with the prompt where the step has one of its own."""
     step = _step()
+    prompt = reader.prompt() if "prompt" in step.settings else ""
     with st.container(key="class_question"):
-        class_question(step.ask, reader.prompt() if "prompt" in step.settings else "",
+        class_question(step.ask, prompt,
                        {name: words.label(f"class_{name}") for name in TIMER},
                        reader.scale(), key=f"class_question_{_number()}", short=live_class.is_open())
         if live_class.is_open():
-            offer = Word(chance=False).offer()
+            offer = Word().offer()
             live_class.draw_wall(words, {"mode": "words", "inline": True, "asked": live_class.asked(
-                "step", step.ask, offer, (class_plan.present().name, _number()))}, {}, key=f"class_words_{_number()}")
+                "step", step.ask, offer, (class_plan.present().name, _number()), prompt)}, {},
+                key=f"class_words_{_number()}")
 
 
 def draw(words: TextFile) -> None:

@@ -23,11 +23,13 @@ def facts(config: ModelConfig, tokenizer: Tokenizer) -> dict[str, bool]:
         "capped_scores": config.score_cap > 0, "capped_logits": config.logit_cap > 0, "sinks": config.attention_sinks,
         "joint_norm": config.qk_norm_joint, "output_norm": config.norm_placement == "output",
         "residual_scale": config.residual_scale != 1,
+        "two_sided": "bidirectional-window" in config.block_masks, "first_unnormed": not config.first_norm,
         "grouped": config.n_kv_heads < config.n_heads, "wide": config.d_k * config.n_heads != config.d_model,
         "qk_norm": config.qk_norm and not config.qk_norm_joint, "window": config.mask == "sliding-window",
         "parallel": config.parallel_residual, "postnorm": config.norms_sums, "rmsnorm": config.norm == "rmsnorm",
         "ungained": not config.norm_gain, "unshifted": config.norm == "layernorm" and not config.norm_bias,
         "scaled_logits": config.logit_scale != 1,
+        "experts": config.n_experts > 0,
         "gated": config.gated, "untied": not config.tied_embeddings, "unembedding_bias": config.unembedding_bias}
 
 
@@ -47,7 +49,9 @@ def sentences(words: TextFile, view: str, config: ModelConfig, tokenizer: Tokeni
     """
     values = {"d": config.d_model, "h": config.n_heads, "h_kv": config.n_kv_heads,
               "group": config.n_heads // config.n_kv_heads, "d_k": config.d_k, "window": config.window,
+              "experts": config.n_experts, "active": config.n_active_experts,
               "turned": config.rotary_width, "L": config.n_layers,
+              "near": config.block_masks.count("bidirectional-window"), "reach": config.window - 1,
               "windowed": config.block_masks.count("sliding-window"), "unturned": config.block_rotary_bases.count(0),
               "bases": " and ".join(readable(base, 7) for base in bases(config)),
               "divisor": readable(config.divisor, 5), "score_cap": readable(config.score_cap, 5),

@@ -1,13 +1,14 @@
 """The invitation to the tour, on the home page."""
 from core.app.base import catalogue, prose
+from core.app.frame import live_class
 from core.app.frame.guard import fragment
 from core.app.state import address, reader
 from core.components.tour_invitation import invitation
 
 
 def draw() -> None:
-    """Draw the invitation, a fragment; not in present mode, where a class looks on."""
-    if not reader.present():
+    """Draw the invitation, a fragment; not where a class looks on, nor for who only looks on."""
+    if not (reader.present() or reader.looks_on() or live_class.is_open()):
         fragment(_draw)()
 
 

@@ -15,10 +15,20 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.app.base import prose
+from core.app.base import devices, prose
 from core.app.base.markdown import escaped
 from core.app.compute import cache
-from core.app.frame import check, class_bar, code_and_data, differs, experiments, named_token, pins, strip
+from core.app.frame import (
+    check,
+    class_bar,
+    code_and_data,
+    differs,
+    experiments,
+    live_class,
+    named_token,
+    pins,
+    strip,
+)
 from core.app.frame.guard import fragment, guard
 from core.app.state import model_choice, reader
 from core.app.state.run import Run, current
@@ -34,17 +44,27 @@ __all__ = ["PICTURE_SEEN", "Lesson", "fragment", "guard", "open_lesson"]
 
 
 def open_lesson(lesson: str) -> Lesson:
-    """Draw the strip with the lesson's stages lit, its title and its one sentence; return the lesson.
+    """Draw the strip with the lesson's stages lit, its title and its one sentence; return the lesson. Who only looks on
+    needs no strip.
 
     lesson: the stem of its page and of its text file.
     """
-    kind = cache.kind(model_choice.shown())
-    words, frame_words = (prose.load(name).of_kind(kind) for name in (lesson, "app"))
-    strip.draw(lesson)
+    words, frame_words = (_words(name, model_choice.shown()) for name in (lesson, "app"))
+    if not reader.looks_on():
+        strip.draw(lesson)
     with st.container(key="lesson_top"):
         with st.container(key="lesson_head"):
             st.markdown(f"## {words.section('title')}\n{words.section('sentence')}")
-        return Lesson(lesson, words, frame_words, st.container())
+        return Lesson(lesson, words, live_class.for_class(frame_words), st.container())
+
+
+def _words(name: str, model: str) -> prose.TextFile:
+    """A text file as it speaks of a model of that kind, and of one without a language head."""
+    kind = cache.kind(model)
+    words = prose.load(name).of_kind(kind)
+    if kind == "encoder" and cache.shared_model(model, devices.CPU).model.config.output_head != "language":
+        return words.of_kind("headless")
+    return words
 
 
 @dataclass(frozen=True)

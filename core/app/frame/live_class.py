@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -33,6 +34,16 @@ _KEY_LENGTH = 32
 def is_open() -> bool:
     """Whether this reader leads a class."""
     return _OPEN in st.session_state
+
+
+def code() -> str:
+    """The code of the class that this reader leads; "" where there is none."""
+    return st.session_state[_OPEN][0] if is_open() else ""
+
+
+def for_class(words: TextFile) -> TextFile:
+    """The words of the frame: in a class a guess that pictures mark is that of the class."""
+    return replace(words, labels=words.labels | {"before_mine": words.label("class_guess")}) if is_open() else words
 
 
 def is_offered() -> bool:

@@ -9,12 +9,15 @@ from core.app.base.markdown import escaped
 from core.app.compute import cache
 from core.app.compute.library import loading, names
 from core.app.compute.library.loading import Task, readable_bytes, words
+from core.app.compute.library.pace import readable_seconds
 from core.app.frame import model_notes
 from core.app.frame.guard import fragment
 from core.app.state import model_choice, reader
 from core.huggingface import Preview
+from core.model.config import ModelConfig
 
 EVERY = 0.6         # seconds between two looks at a running task
+MOST_NAMED = 6      # classes of a classifier that its description names
 LIVE = "architectures"      # the lesson in which a model that is no decoder is at work
 
 
@@ -44,10 +47,14 @@ def _where(name: str) -> None:
     if kind not in catalogue.SHOWN or reader.present() and name == model_choice.shown():
         return
     values = {"name": title(name), "shown": escaped(model_choice.shown()), "view": _live_view(kind)}
+    config = cache.shared_model(name, devices.CPU).model.config
+    values["head"] = head_words(config)
     if name == model_choice.shown() or here == LIVE:
         with st.container(key="model_where", horizontal=True, vertical_alignment="center", gap="small"):
-            st.caption(words().label(f"{kind}_{'live' if here == LIVE else 'here'}", **values), width="content")
-            open_in(name, "tertiary")
+            key = f"{kind}_{'live' if here == LIVE else 'here'}{_bare(config, here == LIVE)}"
+            st.caption(words().label(key, **values), width="content")
+            if here == LIVE or _works(config):      # any other is shown by this page as well as by the app's home
+                open_in(name, "tertiary")
         if here == LIVE:
             st.caption(model_notes.whose(cache.shared_model(name, devices.CPU)))
         return
@@ -57,6 +64,8 @@ def _where(name: str) -> None:
         with _buttons():
             open_in(name, "primary")
             for lesson, views in catalogue.SHOWN[kind].runs.items():
+                if lesson == catalogue.HOME and not _works(config):
+                    continue        # the first button's
                 _open(name, lesson, views[0] if views else None, "", "secondary",
                       prose.load("app").label(f"lesson_{lesson}"))
             _stay()
@@ -68,12 +77,38 @@ def _live_view(kind: str) -> str:
 
 def open_in(name: str, weight: str = "secondary", place: str = "") -> None:
     """The button to where a loaded model that is no decoder is at work; none for one that every lesson shows. place:
-    where on the page it stands.
+    where on the page it stands. An encoder with neither a language head nor classes is at work nowhere: the button
+    opens the app's home, which shows its pass.
     """
     kind = cache.kind(name)
-    if kind in catalogue.SHOWN:
+    if kind in catalogue.SHOWN and not _works(cache.shared_model(name, devices.CPU).model.config):
+        _open(name, catalogue.HOME, None, place, weight, prose.load("app").label(f"lesson_{catalogue.HOME}"))
+    elif kind in catalogue.SHOWN:
         _open(name, LIVE, catalogue.SHOWN[kind].live, place, weight,
               f"{prose.load('app').label(f'lesson_{LIVE}')}: {_live_view(kind)}")
+
+
+def _works(config: ModelConfig) -> bool:
+    """Whether a model that is no decoder has a head that Architectures shows."""
+    return config.output_head == "language" or config.n_classes > 0
+
+
+def _bare(config: ModelConfig, live: bool) -> str:
+    """The end of the label that speaks of a model: "" for one with a language head; live: in Architectures, where a
+    classifier is at work as well.
+    """
+    if config.output_head == "language" or live and config.n_classes:
+        return ""
+    return "_classes" if config.n_classes else "_bare"
+
+
+def head_words(config: ModelConfig) -> str:
+    """What a model without a language head was made for: Markdown; "" for one that has such a head."""
+    if config.output_head == "language":
+        return ""
+    named = ", ".join(map(escaped, config.class_names[:MOST_NAMED]))
+    more = ", …" if len(config.class_names) > MOST_NAMED else ""
+    return words().label(f"head_{config.output_head}", n=config.n_classes, names=named + more)
 
 
 def _open(name: str, lesson: str, view: str | None, place: str, weight: str, said: str) -> None:
@@ -114,9 +149,11 @@ def _progress(name: str, task: Task) -> None:
         return
     part = task.done / task.total if task.total else 0.0
     phase = "stopping" if task.stopping else task.phase
+    said = words().label(phase, name=title(name), done=readable_bytes(task.done), total=readable_bytes(task.total))
+    left = task.pace.seconds_left() if phase in ("download", "reading") else None
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.progress(min(1.0, part), text=words().label(phase, name=title(name), done=readable_bytes(task.done),
-                                                       total=readable_bytes(task.total)))
+        st.progress(min(1.0, part), text=said if left is None else words().label(
+            "time_left", said=said, time=readable_seconds(left)))
         st.button(words().label("stop"), key="model_stop", icon=":material/stop:", disabled=task.stopping,
                   help=words().label("stop_help"), on_click=task.stop)
 
@@ -139,8 +176,10 @@ def _described(name: str, preview: Preview, load: Task | None) -> None:
     lines += ([words().label("preview_download", download=readable_bytes(preview.download_bytes))]
               if preview.download_bytes else [])
     lines += [] if preview.tokenizer else [words().label("preview_no_tokenizer")]
-    lines += [] if config.kind == "decoder" else [words().label(f"preview_{config.kind}")]
-    lines += [words().label("preview_no_head")] if config.kind == "encoder" and not config.head_transform else []
+    if config.output_head != "language":
+        lines.append(words().label("preview_bare", head=head_words(config)))
+    elif config.kind != "decoder":
+        lines.append(words().label(f"preview_{config.kind}"))
     st.markdown("  \n".join(lines))
     problem = loading.refusal(preview) or (load.problem if load is not None else None)
     if problem is not None:

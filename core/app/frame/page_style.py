@@ -10,8 +10,9 @@ from core.components.page import help_page
 from core.figures import style
 
 TRY_FOOT, CLASS_FOOT = 58, 84
-_CSS, _PRESENT = (Path(__file__).parent / "page.css").read_text(encoding="utf-8").split(
-    "/* ==== present mode alone ==== */")
+_SHEET, _LOOK = (Path(__file__).parent / "page.css").read_text(encoding="utf-8").split(
+    "/* ==== read only alone ==== */")
+_CSS, _PRESENT = _SHEET.split("/* ==== present mode alone ==== */")
 
 
 def inject() -> None:
@@ -19,6 +20,7 @@ def inject() -> None:
     own = {"--tx-scale": f"{reader.scale()}", "--tx-foot": f"{_foot()}px"}
     variables = "".join(f"{name}:{value};" for name, value in (style.css_variables(reader.theme()) | own).items())
     present = f"html {{ font-size: {reader.scale():.0%} !important; }}{_PRESENT}" if reader.present() else ""
+    present += _LOOK if reader.looks_on() else ""
     # as Markdown, which is there before any other element: no jump while the page loads
     with st.container(key="page_style"):
         st.markdown(f"<style>:root{{{variables}}}{_CSS}{present}</style>", unsafe_allow_html=True)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 MADE = "predictions_made"       # in the session: "<lesson>/<name>" -> Made
 AGAIN = "predictions_again"     # in the session: the questions that the reader wants to be asked once more
+STANDS = "predictions_stand"    # in the session: the lesson and view whose picture stood when a class was opened
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,8 @@ class Prediction:
 @dataclass(frozen=True)
 class Made:
     """What a reader did with a question. guess None: looked anyway. about: the model and the prompt that the question
-    was about. state: that of the prediction; None: any. told: what is shown of it, once that was computed.
+    was about. state: that of the prediction; None: any. told: what is shown of it, once that was computed. by: the code
+    of the class whose guess it is, "" for the reader's own; is_marked: False where nobody in the class has guessed.
     """
 
     about: tuple = ()
@@ -85,6 +87,8 @@ class Made:
     sure: int | None = None
     state: Hashable = None
     told: dict | None = None
+    by: str = ""
+    is_marked: bool = True
 
 
 def draw(page: Lesson, view: object, run: Run) -> bool:
@@ -94,15 +98,46 @@ def draw(page: Lesson, view: object, run: Run) -> bool:
     Nothing is asked of a reader who has answered or wants no questions, in a class, whose steps have questions of their
     own, or where the view has none for this model and prompt.
     """
-    prediction = _asked(page, view, run)
+    prediction, place = _asked(page, view, run), (page.id, type(view).__name__, getattr(view, "__name__", ""))
+    if not live_class.is_open() or st.session_state.get(STANDS) != place:
+        st.session_state.pop(STANDS, None)
     if prediction is None:
+        st.session_state[STANDS] = place
         return False
     made = _made(_key(page, prediction.name))
-    if made is None:
+    if live_class.is_open() and (made is not None or _stands(page, prediction)) and not _is_of_class(made):
+        _offer(page, prediction, run)
+    elif made is None:
         _ask(page, prediction, run)
-    elif guess_of(page, prediction.name, run, prediction.state) is not None:
+        return True
+    elif _is_about(made, run, prediction.state):
         _tell(page, prediction, made, run)
-    return made is None
+    if not live_class.is_open():
+        st.session_state[STANDS] = place
+    return False
+
+
+def _stands(page: Lesson, prediction: Prediction) -> bool:
+    """Whether a class sees the picture until its question is asked: it stood before, or is that of a step of a plan,
+    whose own question the class has answered.
+    """
+    is_step = bool(reader.class_step()) and _key(page, prediction.name) not in st.session_state.get(AGAIN, ())
+    return STANDS in st.session_state or is_step
+
+
+def _is_of_class(made: Made | None) -> bool:
+    """Whether it is what the class that is open has guessed."""
+    return made is not None and bool(made.by) and made.by == live_class.code()
+
+
+def _offer(page: Lesson, prediction: Prediction, run: Run) -> None:
+    """Draw the way to ask a class about a picture that stood before: it stays until the teacher asks."""
+    def ask() -> None:
+        st.session_state.pop(STANDS, None)
+        _ask_again(_key(page, prediction.name))
+
+    live_class.draw_wall(page.frame_words, {"mode": "offer", "asked": _for_class(page, prediction, run)},
+                         {"asked": lambda _: ask()}, key="class_offer")
 
 
 def offer(page: Lesson, view: object, run: Run) -> None:
@@ -149,7 +184,8 @@ def _ask_class(page: Lesson, prediction: Prediction, run: Run) -> None:
 
     def reveal(told: Mapping) -> None:
         guess = form.accept(told.get("guess")) if isinstance(told, Mapping) else None
-        _keep(key, Made(_about(run), form.usual() if guess is None else guess, None, prediction.state))
+        _keep(key, Made(_about(run), form.usual() if guess is None else guess, None, prediction.state,
+                        by=live_class.code(), is_marked=guess is not None))
 
     live_class.draw_wall(page.frame_words, {"mode": "ask", "asked": _for_class(page, prediction, run)},
                          {"reveal": reveal, "look": lambda _: _keep(key, Made())}, key="class_wall")
@@ -171,6 +207,8 @@ def _tell(page: Lesson, prediction: Prediction, made: Made, run: Run) -> None:
         return
     if live_class.is_open():
         model = {name: made.told[name] for name in ("answer", "said", "bars")}
+        if not made.is_marked:
+            model["bars"] = [bar for bar in model["bars"] if not bar[2]]
         live_class.draw_wall(page.frame_words, {
             "mode": "told", "asked": _for_class(page, prediction, run), "model": model,
             **{name: made.told[name] for name in ("statements", "seen", "reason")}}, {}, key="class_told")
@@ -184,10 +222,16 @@ def guess_of(page: Lesson, name: str, run: Run, state: Hashable = None, **values
     where the question depends on the view's settings, about the `values` that it names.
     """
     made = _made(_key(page, name))
-    if made is None or made.about != _about(run) or made.state not in (None, state):
+    if made is None or not made.is_marked or not _is_about(made, run, state):
         return None
     asked = filled(_text(page, name).settings["ask"], values) if values else ""
     return made.guess if not values or made.told is not None and made.told["question"] == asked else None
+
+
+def _is_about(made: Made, run: Run, state: Hashable) -> bool:
+    """Whether a guess was made, and about this prompt and this state; one that a class has made is gone with it."""
+    return (made.guess is not None and made.about == _about(run) and made.state in (None, state)
+            and made.by in ("", live_class.code()))
 
 
 def _ask_again(key: str) -> None:

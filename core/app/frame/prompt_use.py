@@ -27,8 +27,9 @@ UNREAD = {
     "limits": {"facts": NEVER, "memory": NEVER, "calibration": NEVER, "words": ("pair", "own"), "meaning": NEVER,
                "structure": NEVER},
 }
-# those that leave it unread with one value of a setting alone
-UNREAD_WITH = {("limits", "context"): ("trace", "probe")}
+# those that leave it unread with some values of a setting alone
+UNREAD_WITH = {("limits", "context"): ("trace", "probe"),
+               ("architectures", "hardware"): ("machine", "roofline", "array")}
 # the views that show a bundled model of their own: its name, and the setting with which they show the chosen one
 OWN_MODEL = {
     ("training", "tuning"): ("stories-small", ("base", "loaded")),
@@ -74,9 +75,9 @@ def _with_past(base: str) -> str:
     return "" if cache.moments(base) else next(filter(cache.moments, cache.model_names()), "")
 
 
-def _is(page: str, asked: tuple[str, str]) -> bool:
-    name, value = asked
-    return bool(name) and _setting(page, name) == value
+def _is(page: str, asked: tuple[str, ...]) -> bool:
+    name, *values = asked
+    return bool(name) and _setting(page, name) in values
 
 
 def _setting(page: str, name: str) -> str:

@@ -34,12 +34,14 @@ def draw() -> None:
     fragments.begin_all()
     with guard():
         reader.begin()
-    page = st.navigation(navigation.sections(), position="hidden" if reader.present() else "top")
+    is_alone = reader.present() or reader.looks_on()
+    page = st.navigation(navigation.sections(), position="hidden" if is_alone else "top")
     model_choice.enter(page.url_path)
     with guard():
         address.open_page()
         page_style.inject()
-        prompt_bar.draw()
+        if not reader.looks_on():
+            prompt_bar.draw()
     with guard():
         page.run()
     address.close_page()

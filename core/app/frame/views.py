@@ -118,7 +118,10 @@ def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
         run = page.run()
         with st.container(gap="xsmall"):
             with st.container(horizontal=True, vertical_alignment="center", key=f"{page.id}_bar"):
-                bar(page, drawn.view, pick)
+                if reader.looks_on():
+                    _title(page, drawn.view)
+                else:
+                    bar(page, drawn.view, pick)
                 pins = st.container(width="content")
                 # Beside the rest, so that nothing below moves when it comes and goes; an st.empty would be emptied
                 # while the view is drawn anew.
@@ -164,6 +167,8 @@ def _lesson(page: Lesson, drawn: Drawn, instrument: Callable[[], None]) -> None:
                 drawn.reading = COVERED
             else:
                 instrument()
+        if reader.looks_on():
+            return
         drawn.waits = drawn.waits or prompt_bar.is_old()
         fragment(standing, key=STANDING)()
 
@@ -183,6 +188,8 @@ def _lesson(page: Lesson, drawn: Drawn, instrument: Callable[[], None]) -> None:
         rerun(STANDING, NUMBERS, QUESTION, *later, *menu, *around)
 
     fragment(picture, run_every=growing_results.every(), key=PICTURE)()
+    if reader.looks_on():
+        return
     with nullcontext() if reader.present() else page.beside:
         fragment(functools.partial(_once_seen, page, lambda: _experiments(page, drawn)), key=EXPERIMENTS)()
     for key, draw in ((NUMBERS, lambda: _numbers(page, drawn)), (QUESTION, lambda: _question(page, drawn))):
@@ -215,6 +222,8 @@ def _pins(page: Lesson, drawn: Drawn, bar: DeltaGenerator | None = None) -> None
     """Draw the pins of a finished picture, in the bar where the view has no place for them."""
     reading = drawn.reading
     if callable(reading) or reading is UNFINISHED or reading is COVERED or (place := reading.pins or bar) is None:
+        return
+    if reader.looks_on():
         return
     with place:
         page.pins(dict(reading.summary) or {page.label(f"view_{drawn.view}"): unmarked(reading.title)})
@@ -265,6 +274,12 @@ def cannot(said: str) -> Reading:
     """Show, in place of a picture, why this model has none, and return that as a Reading."""
     st.info(said)
     return Reading([], None, [], {}, ".stAlert", said)
+
+
+def _title(page: Lesson, shown: str) -> None:
+    """The name of the view in place of the control that picks it."""
+    with st.container(key="look_title"):
+        st.markdown(page.label(catalogue.entry(page.id).label(shown)))
 
 
 def bar(page: Lesson, shown: str, pick: Callable[[str], None]) -> None:

@@ -8,6 +8,11 @@ POST /j/CODE/answer             {phone, question, guess, sure}
 POST /class                     open a class: {code, key}
 POST /class/CODE                {key, do, …}: what the teacher wants, see Classes.act
 
+A code that exists is never refused. From where many codes were tried that do not, whoever has not joined yet waits
+for a turn, whatever the code, before anybody looks whether there is such a class: so a school behind one address gets
+in, if slower, and who guesses is no faster for going away before the answer. What that makes of guessing is reckoned in
+core/app/classroom/codes.py. A phone that has joined never waits.
+
 Nothing of an answer is written to a log.
 """
 from __future__ import annotations
@@ -18,6 +23,7 @@ import logging
 import pkgutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
+from typing import TypeVar
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
@@ -28,20 +34,23 @@ from core.app.base import addresses, deployment
 from core.app.classroom import codes, stores
 from core.app.classroom.asked import MOST_BYTES, Refused
 from core.app.classroom.classes import Classes, Full, NoClass, NotAllowed, is_voter
-from core.app.classroom.rates import Rate
+from core.app.classroom.rates import Line, Rate
 from core.app.classroom.store import Unreachable
 from core.app.server.shares import network
 
 LOG = logging.getLogger(__name__)
 MOST_ANSWER_BYTES = 2_000
 MOST_CONNECTIONS = 3_000
-# Of codes that do not exist, from one address, behind which a school may stand; of all addresses together.
-WRONG, WRONG_OF_ALL = Rate(a_minute=30, at_once=60), Rate(a_minute=200, at_once=300)
+# Codes that do not exist, from one address, behind which a school may stand; and of all addresses together. Who comes
+# from where more were tried waits for a turn.
+WRONG, WRONG_OF_ALL = Rate(a_minute=120, at_once=300), Rate(a_minute=600, at_once=1_500)
+TURNS, TURNS_OF_ALL = Line(a_minute=120, most=40), Line(a_minute=600, most=200)
 OPENED = Rate(a_minute=6, at_once=30)               # classes, from one address
 ANSWERED = Rate(a_minute=60, at_once=20)            # answers of one phone
 WISHED = Rate(a_minute=240, at_once=60)             # wishes of one class's teacher
 _EVENTS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 _connections: set[int] = set()
+T = TypeVar("T")
 
 
 @functools.cache
@@ -74,11 +83,9 @@ def _answered(endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[R
         except ClientDisconnect:
             return Response(status_code=499)
         except (NoClass, NotAllowed) as wrong:
-            # who has tried many learns no more whether a class exists
-            too_many = _tries_codes(request)
             WRONG.done(_address(request))
             WRONG_OF_ALL.done("")
-            return _refused(429 if too_many else 404 if isinstance(wrong, NoClass) else 403)
+            return _refused(404 if isinstance(wrong, NoClass) else 403)
         except (Refused, ValueError, TypeError, KeyError, RecursionError):
             return _refused(400)
         except TooMany:
@@ -105,7 +112,7 @@ async def _events(request: Request) -> Response:
         code = await _code(request, phone)
     else:
         code = _written_code(request)
-        await classes().check_wall(code, wall)
+        await _with_key(request, classes().check_wall(code, wall))
     if len(_connections) >= MOST_CONNECTIONS:
         raise Full
     events = classes().events(code, phone if wall is None else None)
@@ -151,16 +158,19 @@ async def _act(request: Request) -> Response:
     code, wish = _written_code(request), await _body(request, MOST_BYTES)
     if not WISHED.take((code, str(wish.get("key"))[:32])):
         raise TooMany
-    return JSONResponse(await classes().act(code, wish.get("key"), wish))
+    return JSONResponse(await _with_key(request, classes().act(code, wish.get("key"), wish)))
 
 
 async def _code(request: Request, phone: object) -> str:
-    """The code in the path. Raises NoClass; and TooMany where the phone is not in the class yet and many codes that do
-    not exist were tried from its address.
+    """The code in the path, once it is the turn of a phone that is not in the class yet. Raises NoClass; Full where
+    many wait already.
     """
-    code = _written_code(request)
-    if _tries_codes(request) and not await classes().knows(code, phone):
-        raise TooMany
+    code, address = _written_code(request), _address(request)
+    of_address, of_all = not WRONG.may(address), not WRONG_OF_ALL.may("")
+    if not (of_address or of_all) or await classes().knows(code, phone):
+        return code
+    if of_address and not await TURNS.turn(address) or of_all and not await TURNS_OF_ALL.turn(""):
+        raise Full
     return code
 
 
@@ -171,8 +181,17 @@ def _written_code(request: Request) -> str:
     return code
 
 
-def _tries_codes(request: Request) -> bool:
-    return not (WRONG.may(_address(request)) and WRONG_OF_ALL.may(""))
+async def _with_key(request: Request, deed: Awaitable[T]) -> T:
+    """What a deed answers that needs the key. Raises TooMany for a wrong key and a wrong code alike where many were
+    tried: neither says then whether there is such a class. Who has the key is never refused.
+    """
+    may = WRONG.may(_address(request)) and WRONG_OF_ALL.may("")
+    try:
+        return await deed
+    except (NoClass, NotAllowed):
+        if may:
+            raise
+        raise TooMany from None
 
 
 def _address(request: Request) -> str:

@@ -23,7 +23,7 @@ from core.app.state import model_choice, notices, prompts
 # of a prompt in a link, percent-encoded: longer addresses are refused by servers and chat programs
 MAX_LINK_CHARACTERS = 6_000
 SELECTION = ("layer", "head", "position", "target", "seed", "xi")
-KEPT = ("prompt", "model", "device", "present", "class", "class_plan", "class_revealed", "ask")
+KEPT = ("prompt", "model", "device", "present", "class", "class_plan", "class_revealed", "ask", "look")
 SHARED = (*KEPT, *SELECTION)
 # in the session: `settings`; the URL waits; it leads in what all lessons share, and in the settings of the page
 SAID, WAITS, LEADS, LEADS_PAGE = "settings_said", "url_waits", "url_leads", "url_leads_page"
@@ -128,6 +128,8 @@ def shared_values(defaults: bool = False) -> dict[str, str]:
         values["device"] = session["device"]
     if session.get("present"):
         values["present"] = "true"
+    if session.get("look"):
+        values["look"] = "true"
     ask, usual = session.get("ask"), deployment.current().ask_first
     if ask not in (None, usual):
         values["ask"] = written(ask)
@@ -185,6 +187,7 @@ def read_url() -> None:
     # a standing wish, no state of a picture: it stays until an address says otherwise
     session["ask"] = {"true": True, "1": True, "false": False, "0": False}.get(
         query.get("ask", "").lower(), session.get("ask", deployment.current().ask_first))
+    session["look"] = query.get("look", "").lower() in ("true", "1")
     for key in ("class", "class_revealed"):
         session[key] = _whole_number(key) or 0
     session["class_plan"] = query.get("class_plan", "")

@@ -213,6 +213,12 @@ def present() -> bool:
     return bool(st.session_state.get("present", False))
 
 
+def looks_on() -> bool:
+    """Whether the page only shows a picture, as on a phone that goes with its teacher: nothing to set, nothing around.
+    """
+    return bool(st.session_state.get("look", False))
+
+
 def ask_first() -> bool:
     """Whether each picture's question is asked before the picture tells."""
     return bool(st.session_state["ask"])

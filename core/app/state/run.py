@@ -94,10 +94,10 @@ class Run:
 
     @property
     def has_head(self) -> bool:
-        """Whether the model's logits mean anything: an encoder may have come without the head that makes them
-        (core.huggingface.families).
+        """Whether the model's logits mean anything: an encoder may have come without the head that makes them, or with
+        another (core.huggingface.task_heads).
         """
-        return not self.is_encoder or self.model.config.head_transform
+        return self.model.config.output_head == "language"
 
     @property
     def asked(self) -> int:

@@ -4,21 +4,23 @@ import { button, fill, setText } from "../lib/dom.js";
 import { linkTo } from "../class_wall/link.js";
 
 const FOLLOWED_EVERY = 700;              // ms
-const OWN = ["present", "class", "class_plan", "class_revealed", "ask"];     // of an address: the teacher's alone
-const KEPT = "transformer-class";        // in the storage of this tab: "CODE KEY"
+// of an address: the teacher's alone
+const OWN = ["present", "class", "class_plan", "class_revealed", "ask", "look"];
+// in the storage of this tab: "CODE KEY"; and the same where phones may show the picture
+const KEPT = "transformer-class", FOLLOWED = "transformer-class-followed";
 
-export function kept() {
+export function kept(name = KEPT) {
   try {
-    return sessionStorage.getItem(KEPT) ?? "";
+    return sessionStorage.getItem(name) ?? "";
   } catch {
     return "";
   }
 }
 
-export function keep(text) {
+export function keep(text, name = KEPT) {
   try {
-    if (text) sessionStorage.setItem(KEPT, text);
-    else sessionStorage.removeItem(KEPT);
+    if (text) sessionStorage.setItem(name, text);
+    else sessionStorage.removeItem(name);
   } catch { /* a browser that keeps nothing: the class lasts as long as the page */ }
 }
 
@@ -29,6 +31,9 @@ export function placeOf({ pathname, search }) {
   query.set("ask", "0");
   return `${pathname}?${query}`;
 }
+
+/** Whether a question stands on the wall in place of its picture, which phones are not to see before. */
+const isCovered = () => Boolean(document.querySelector(".st-key-class_wall, .st-key-class_question"));
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".component");
@@ -71,7 +76,10 @@ export class Desk {
       if (shown?.phase === "over") { keep(""); this.tell("ended", true); }
       this.heed(shown?.signal);
       // the page was loaded anew
-      if (shown?.follow && !this.isFollowed) { this.isFrozen = shown.frozen; this.letFollow(true, shown.frozen); }
+      if (shown && !this.isFollowed && kept(FOLLOWED) === this.name) {
+        this.isFrozen = shown.frozen;
+        this.letFollow(true, shown.frozen);
+      }
       this.sayCount();
       this.dialog?.hear(shown);
     });
@@ -97,9 +105,10 @@ export class Desk {
     clearInterval(this.following);
     this.sent = undefined;
     this.isFollowed = on;
+    keep(on ? this.name : "", FOLLOWED);
     if (!on) { this.link?.act("follow", { link: "", frozen }); return; }
     const say = () => {
-      const link = placeOf(location);
+      const link = isCovered() ? "" : placeOf(location);
       if (link === this.sent) return;
       this.sent = link;
       this.link?.act("follow", { link, frozen });

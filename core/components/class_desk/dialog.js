@@ -11,6 +11,8 @@ export class DeskDialog {
     this.desk = desk;
     this.node = make("dialog", "desk", desk.root);
     this.node.onclose = () => this.wall?.close();
+    // the page's own keys, such as a presenter's, would take Escape, with which a dialog closes, and the letters
+    this.node.onkeydown = (event) => event.stopPropagation();
     this.head = make("header", "head", this.node);
     this.title = make("h2", "", this.head);
     button(this.head, "×", desk.text.close_desk, () => this.node.close(), "close").ariaLabel = desk.text.close_desk;

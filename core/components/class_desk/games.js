@@ -2,6 +2,7 @@
 // temperature, top-k and top-p cut; or it guesses the next word of a known text, which is Shannon's game.
 import { plain } from "../class_tally/tally.js";
 import { Wall } from "../class_wall/wall.js";
+import { masked } from "../class_wall/words.js";
 import { button, fill, make, setText } from "../lib/dom.js";
 import { readable } from "../lib/numbers.js";
 import { Truncation } from "../sampling_panel/truncation.js";
@@ -21,6 +22,12 @@ export function cutWords(words, settings) {
 export function classBits(words, n, truth) {
   const right = words.find(([word]) => word === plain(truth))?.[1] ?? 0;
   return right ? -Math.log2(right / n) : null;
+}
+
+/** The entropy of counts in bits, as tally.py has it. */
+export function entropyOf(counts) {
+  const all = counts.reduce((sum, n) => sum + n, 0);
+  return counts.reduce((sum, n) => (n ? sum - n / all * Math.log2(n / all) : sum), 0);
 }
 
 /** The words of a text, each with the blanks before it. */
@@ -94,7 +101,7 @@ export class Game {
     const boxes = this.words.map(([word, n, isRude]) => {
       const label = make("label", isRude ? "tick rude" : "tick", make("li", "", list)), box = make("input", "", label);
       box.type = "checkbox";
-      make("span", "", label, `${word} · ${n}`).dir = "auto";
+      make("span", "", label, `${isRude ? masked(word) : word} · ${n}`).dir = "auto";
       return [box, word, isRude];
     });
     if (!boxes.length) make("p", "said", this.place, text.no_words);
@@ -124,6 +131,8 @@ export class Game {
     const model = new Map((told?.bars ?? []).map(([word, p]) => [plain(word), p]));
     for (const [word, n, p] of rows) this.row(table, word, this.kind === "story" ? p : n / all, model.get(word));
     for (const [word, p] of model) if (!rows.some(([own]) => own === word)) this.row(table, word, 0, p);
+    if (told) make("p", "named", this.place, fill(this.text.game_entropy, { model: readable(told.entropy),
+      own: readable(entropyOf(this.words.map(([, n]) => n))) }));
     if (this.kind === "story") this.offerDraw(drawn); else this.tellTruth(told, all);
   }
 

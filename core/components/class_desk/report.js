@@ -1,22 +1,27 @@
 // A class's numbers: as CSV, a line for each answer that could be given, with how many gave it; and as a page to print.
 // Nobody is in them.
-import { showTally } from "../class_tally/tally.js";
+import { plain, showTally } from "../class_tally/tally.js";
 import { pictureAt } from "../class_wall/pictures.js";
-import { make } from "../lib/dom.js";
+import { fill, make } from "../lib/dom.js";
 import { inline } from "../prediction/inline.js";
+import { shareOf } from "../prediction/told.js";
 
-/** A cell: quoted, with no formula that a spreadsheet would compute. */
-const cell = (value) => `"${String(value ?? "").replace(/^[=+\-@\t\r]/, "'$&").replaceAll('"', '""')}"`;
+const PARTS = 24;        // of a slider: BINS of tally.py
 
-/** The answers of a question's tally: [text, count]. */
-export function rowsOf({ guess, tally }) {
+/** A cell: quoted, with no formula that a spreadsheet would compute; a number is none. */
+const cell = (value) => (typeof value === "number" ? `"${value}"`
+  : `"${String(value ?? "").replace(/^[=+\-@\t\r]/, "'$&").replaceAll('"', '""')}"`);
+
+/** The answers of a question's tally, and the model's word where nobody has given it: [text, count]. */
+export function rowsOf({ guess, tally, model }) {
   const { kind } = guess;
   if (kind === "options" || kind === "place") return guess.texts.map((text, i) => [text, tally.counts[i]]);
   if (kind === "cell")
     return tally.counts.map((n, i) => [`${guess.rows[Math.floor(i / guess.columns.length)]}, ${
       guess.columns[i % guess.columns.length]}`, n]);
   if (kind === "number") return tally.counts.map((n, i) => [binOf(guess, tally.counts.length, i), n]);
-  return [...tally.words, ["…", tally.other]];
+  const own = model?.answer ? plain(model.answer) : "", isNew = own && !tally.words.some(([word]) => word === own);
+  return [...tally.words, ...(isNew ? [[own, 0]] : []), ["…", tally.other]];
 }
 
 /** The ends of the part i of n equal parts of a slider. */
@@ -28,8 +33,8 @@ export function binOf({ low, high, log }, n, i) {
 export function csvOf(questions, text) {
   const lines = [[text.csv_number, text.csv_question, text.csv_answer, text.csv_count, text.csv_model]];
   for (const { question, asked, tally, model } of questions)
-    rowsOf({ guess: asked.guess, tally }).forEach(([answer, n], i) =>
-      lines.push([question, asked.ask, answer, n, isModels(asked.guess, model, i, answer) ? "x" : ""]));
+    rowsOf({ guess: asked.guess, tally, model }).forEach(([answer, n], i) =>
+      lines.push([question, asked.ask, answer, n, modelSays(asked.guess, model, i, answer)]));
   return lines.map((line) => line.map(cell).join(",")).join("\r\n");
 }
 
@@ -45,6 +50,7 @@ export function printed(questions, { text, data }, styles) {
     const part = make("section", "", sheet);
     inline(make("h2", "", part), asked.ask);
     if (asked.prompt) make("p", "prompt", part, asked.prompt);
+    make("p", "kicker", part, fill(text.answered, { n: tally.n }));
     showTally(part, { asked, tally, model, mine: null, text });
     const picture = pictureAt(asked.about);
     if (picture) make("img", "", part).src = picture;
@@ -67,7 +73,12 @@ function variables() {
     .map((name) => `${name}: ${style.getPropertyValue(name)};`).join(" ");
 }
 
-function isModels({ kind }, model, i, answer) {
-  if (!model) return false;
-  return kind === "word" ? model.answer === answer : kind !== "number" && model.answer === i;
+/** What the column of the model has in the line of answer i: "x" where it is the model's; of a number the number. */
+function modelSays(guess, model, i, answer) {
+  if (!model) return "";
+  if (guess.kind === "number") return placeOf(guess, model.answer) === i ? model.answer : "";
+  return (guess.kind === "word" ? plain(model.answer ?? "") === answer : model.answer === i) ? "x" : "";
 }
+
+/** In which of the tally's parts a number lies. */
+const placeOf = (guess, value) => Math.min(Math.floor(shareOf(guess, value) * PARTS), PARTS - 1);

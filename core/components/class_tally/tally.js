@@ -5,7 +5,7 @@ import { readable } from "../lib/numbers.js";
 import { inline } from "../prediction/inline.js";
 import { shareOf } from "../prediction/told.js";
 
-const HEIGHT = 90, WIDTH = 480, FOOT = 18;      // of the line of numbers
+const HEIGHT = 90, WIDTH = 480;      // of the line of numbers
 
 /** "41 %", of none "–". */
 export const percent = (n, all) => (all ? `${Math.round(100 * n / all)}\u00a0%` : "–");
@@ -16,6 +16,12 @@ export function mostWrong(counts, answer) {
   return !others.length || others[1]?.[0] === others[0][0] ? null : others[0][1];
 }
 
+/** The most frequent wrong word: of the shown ones, where none that is not shown can be as frequent; else null. */
+export function mostWrongWord({ words: shown, other }, answer) {
+  const wrong = shown.filter(([word]) => word !== plain(answer)), [first, second] = wrong;
+  return first && first[1] > Math.max(second?.[1] ?? 0, other) ? first[0] : null;
+}
+
 /**
  * Show it. shown: {asked, tally, first, model, mine, text}, as a class's events have them; mine: this phone's answer,
  * or null; first: the tally of the first vote, where this was the second; text: the labels.
@@ -23,6 +29,7 @@ export function mostWrong(counts, answer) {
 export function showTally(parent, shown) {
   const box = make("div", `tally of-${shown.asked.guess.kind}`, parent);
   const kinds = { options: bars, place: places, cell: grid, number: line, word: words };
+  box.classList.toggle("compares", Boolean(shown.first));
   kinds[shown.asked.guess.kind](box, shown);
   return box;
 }
@@ -31,7 +38,8 @@ export function showTally(parent, shown) {
 function marks(parent, { mine, model, tally, text }, value, counts) {
   if (mine === value) make("span", "note mine", parent, text.mine);
   if (model?.answer === value)
-    make("span", "note answer", parent, [`✓ ${text.model}`, model.said].filter(Boolean).join(" · "));
+    make("span", "note answer", parent, [`✓ ${model.seen ? text.picture : text.model}`, model.said]
+      .filter(Boolean).join(" · "));
   if (model && counts && mostWrong(counts, model.answer) === value && tally.n > 2)
     make("span", "note often", parent, text.often);
 }
@@ -66,8 +74,18 @@ function places(box, shown) {
     place.classList.toggle("mine", shown.mine === i);
     if (n) make("span", "n", place, percent(n, tally.n));
   });
-  const named = make("p", "named", box), at = shown.model?.answer;
-  if (at !== undefined) make("span", "note answer", named, `✓ ${shown.text.model}: ${asked.guess.texts[at]}`);
+  nameAll(box, shown, (i) => asked.guess.texts[i]);
+}
+
+/** In words: one's own answer, the model's, the most frequent wrong one; nameOf(i) is an answer's name. */
+function nameAll(box, { mine, model, tally, first, text }, nameOf) {
+  const named = make("p", "named", box), often = model && mostWrong(tally.counts, model.answer);
+  if (mine !== null) make("span", "note mine", named, `${text.mine}: ${nameOf(mine)}`);
+  if (model) make("span", "note answer", named, `✓ ${text.model}: ${nameOf(model.answer)}`);
+  if (first && model) make("span", "note", named,
+    `${percent(first.counts[model.answer], first.n)} → ${percent(tally.counts[model.answer], tally.n)}`);
+  if (often !== null && often !== undefined && tally.n > 2)
+    make("span", "note", named, `${text.often}: ${nameOf(often)}`);
 }
 
 function grid(box, shown) {
@@ -86,21 +104,23 @@ function grid(box, shown) {
       cell.classList.toggle("mine", shown.mine === i);
     });
   });
+  nameAll(box, shown, (i) => `${rows[Math.floor(i / columns.length)]}, ${columns[i % columns.length]}`);
 }
 
 function line(box, shown) {
-  const { asked: { guess }, tally, model, mine, text } = shown, unit = guess.unit ? ` ${guess.unit}` : "";
+  const { asked: { guess }, tally, model, mine, first, text } = shown, unit = guess.unit ? ` ${guess.unit}` : "";
   const svg = draw("svg", { role: "img" }, box);
   const most = Math.max(1, ...tally.counts), step = WIDTH / tally.counts.length;
   const middle = tally.median === null ? "" : fill(text.median, { value: `${readable(tally.median)}${unit}` });
-  sized(svg, WIDTH, HEIGHT + FOOT, middle);
+  sized(svg, WIDTH, HEIGHT, middle);
   tally.counts.forEach((n, i) => {
     const high = HEIGHT * n / most;
     draw("rect", { x: i * step + 1, y: HEIGHT - high, width: step - 2, height: high, class: "bin" }, svg);
   });
   draw("line", { x1: 0, y1: HEIGHT, x2: WIDTH, y2: HEIGHT, class: "axis" }, svg);
-  draw("text", { x: 0, y: HEIGHT + FOOT - 3 }, svg, readable(guess.low));
-  draw("text", { x: WIDTH, y: HEIGHT + FOOT - 3, "text-anchor": "end" }, svg, `${readable(guess.high)}${unit}`);
+  const ends = make("div", "ends", box);
+  make("span", "", ends, readable(guess.low));
+  make("span", "", ends, `${readable(guess.high)}${unit}`);
   for (const [name, value] of [["mine", mine], ["answer", model?.answer]]) {
     if (typeof value !== "number") continue;
     const x = WIDTH * shareOf(guess, value);
@@ -110,22 +130,29 @@ function line(box, shown) {
   if (typeof mine === "number") make("span", "note mine", said, `${text.mine}: ${readable(mine)}${unit}`);
   if (model) make("span", "note answer", said, `✓ ${text.model}: ${readable(model.answer)}${unit}`);
   if (middle) make("span", "note", said, middle);
+  if (first?.median !== undefined && first.n)
+    make("span", "note", said, fill(text.before, { value: `${readable(first.median)}${unit}` }));
 }
 
 function words(box, shown) {
   const { tally, model, mine, text } = shown, own = mine === null ? "" : plain(mine);
+  const answer = model ? plain(model.answer) : null;
+  const often = model && tally.n > 2 ? mostWrongWord(tally, model.answer) : null;
   const said = new Map((model?.bars ?? []).map(([word, p]) => [plain(word), [word, p]]));
   const counts = new Map(tally.words), all = [...new Set([...counts.keys(), ...said.keys()])];
   for (const word of all) {
-    const row = make("div", `row${model && plain(model.answer) === word ? " right" : ""}`, box);
-    const name = make("div", "name", row);
+    const row = make("div", "row", box), name = make("div", "name", row), isModels = word === answer;
+    row.classList.toggle("right", isModels);
     make("span", "", name, word).dir = "auto";
     if (word === own) make("span", "note mine", name, text.mine);
+    if (isModels) make("span", "note answer", name, `✓ ${text.model}`);
+    if (word === often) make("span", "note", name, text.often);
     bar(row, counts.get(word) ?? 0, tally.n, 0, 0);
-    const p = said.get(word)?.[1];
-    make("span", "p", row, p === undefined ? "" : `${text.model} ${readable(100 * p)}\u00a0%`);
+    make("span", "p", row, said.has(word) ? `${text.model} ${readable(100 * said.get(word)[1])}\u00a0%` : "");
   }
-  if (tally.other) make("p", "named", box, fill(text.others, { n: tally.other }));
+  const named = make("p", "named", box);
+  if (tally.other) make("span", "", named, fill(text.others, { n: tally.other }));
+  if (tally.sure !== null) make("span", "", named, fill(text.sure_mean, { p: tally.sure }));
 }
 
 /** A word as words are counted: as tally.py writes it. */

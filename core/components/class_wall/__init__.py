@@ -18,9 +18,9 @@ def class_wall(header: dict, *, key: str, events: Mapping[str, Callable[[Any], N
     """Draw it. header: mode "ask" or "told", or "words", where free words answer a question that stands above; code,
     key and address {events, act} of the class; asked {ask, prompt, guess, about}; text, scale, and inline, where it
     stands below a picture; in "told" also model {answer, said, bars}, statements, seen (which of them is true) and
-    reason.
+    reason. mode "offer": a picture that stood before there was a class stays; its question can be asked.
 
-    events: in "ask" `reveal` with {guess}, what most have answered, or null, and `look`, where the picture is wanted
-    without the class.
+    events: in "offer" `asked`, once the phones have the question; in "ask" `reveal` with {guess}, what most have
+    answered, or null, and `look`, where the picture is wanted without the class.
     """
     _component(key=key, data=pack(header, {}), events=events)

@@ -4,6 +4,7 @@ import { percent, showTally } from "../class_tally/tally.js";
 import { button, fill, make, setText } from "../lib/dom.js";
 import { readable } from "../lib/numbers.js";
 import { inline } from "../prediction/inline.js";
+import { WordList } from "./words.js";
 
 /** The answer that most have given; null where there is none. tally: of options, places or cells, words or numbers. */
 export function majority(tally) {
@@ -20,23 +21,26 @@ export function rightShares({ tally, first, model }) {
   return first ? `${percent(first.counts[model.answer], first.n)} → ${now}` : now;
 }
 
-/** "answers: 28 · as the model: 41 %". */
+/** "41 % as the model · answers: 28". */
 export function summaryOf(shown, text) {
   const shares = rightShares(shown), { tally } = shown;
   const unit = shown.asked.guess.unit ? `\u00a0${shown.asked.guess.unit}` : "", isLine = tally.median !== undefined;
-  return [fill(text.answered, { n: tally.n }), shares && fill(text.right_share, { p: shares }),
-    isLine && tally.n > 0 && shown.model && fill(text.middles,
-      { value: `${readable(tally.median)}${unit}`, model: `${readable(shown.model.answer)}${unit}` }),
-    tally.bits !== undefined && fill(text.bits, { bits: tally.bits.toFixed(2) })].filter(Boolean).join(" · ");
+  return [shares && fill(text.right_share, { p: shares }),
+    isLine && tally.n > 0 && fill(shown.model ? text.middles : text.middles_class,
+      { value: `${readable(tally.median)}${unit}`, model: shown.model && `${readable(shown.model.answer)}${unit}` }),
+    tally.bits !== undefined && fill(text.bits, { bits: tally.bits.toFixed(2) }),
+    fill(text.answered, { n: tally.n })].filter(Boolean).join(" · ");
 }
 
 /**
  * The card of one question. asked: {ask, prompt, guess, about}; link: a ClassLink; text: labels.
  * reveal(majority): what reveals it, where the page has to find the model's answer first; else it is revealed at once.
+ * look(): shows the picture without the class. inStrip: its summary stands above it, and what was revealed stays when
+ * something else is asked.
  */
 export class Wall {
-  constructor(parent, { asked, link, text, reveal = undefined, model = null }) {
-    Object.assign(this, { asked, link, text, reveal, model });
+  constructor(parent, { asked, link, text, reveal = undefined, look = undefined, model = null, inStrip = false }) {
+    Object.assign(this, { asked, link, text, reveal, look, model, inStrip });
     this.node = make("section", "wall", parent);
     this.node.ariaLabel = asked.ask;
     this.end = link.listen((shown) => this.receive(shown));
@@ -54,6 +58,7 @@ export class Wall {
 
   receive(shown) {
     if (shown?.phase === "over") { this.node.replaceChildren(); make("p", "say", this.node, this.text.over); return; }
+    if (this.inStrip && this.state?.startsWith("revealed") && shown?.asked?.about !== this.asked.about) return;
     this.shown = shown;
     this.heed(shown?.signal);
     const state = this.isAsked ? `${shown.phase} ${shown.question}` : "new";
@@ -73,7 +78,7 @@ export class Wall {
     const had = this.node.contains(this.node.getRootNode().activeElement);
     this.node.replaceChildren();
     this.node.dataset.phase = this.isAsked ? this.shown.phase : "new";
-    this.counted = undefined;
+    this.counted = this.list = undefined;
     if (this.isAsked && this.shown.compares) make("p", "kicker", this.node, this.text.second);
     inline(make("h3", "question", this.node), this.asked.ask);
     if (this.asked.prompt) make("p", "prompt", this.node, this.asked.prompt).dir = "auto";
@@ -84,22 +89,27 @@ export class Wall {
 
   offer() {
     const { guess } = this.asked, phase = this.node.dataset.phase;
-    if (guess.kind === "options") {
-      const list = make("ol", "choices", this.node);
-      for (const text of guess.texts) inline(make("li", "", list), text).dir = "auto";
-    }
-    if (phase !== "new") this.counted = make("p", "count", this.node);
+    if (guess.kind === "options") this.listChoices(guess.texts);
     const row = make("div", "row", this.node);
+    if (phase !== "new") this.counted = make("p", "count", row);
     if (phase === "new") this.add(row, "ask_phones", () => this.link.act("ask", { asked: this.asked }), "commit");
     if (phase === "open") this.add(row, "close", () => this.link.act("close"), "");
     if (phase === "closed") {
       this.add(row, "reopen", () => this.link.act("reopen"), "");
       this.add(row, "again", () => this.link.act("ask", { asked: this.asked, compares: true }), "");
     }
-    if (phase === "new") return true;
-    if (guess.kind === "word") this.moderate();
-    this.add(row, "reveal", () => this.press(), "commit");
+    if (phase !== "new") this.add(row, "reveal", () => this.press(), "commit");
+    if (this.look) button(row, this.text.look, "", this.look, "quiet look");
+    if (phase !== "new" && guess.kind === "word") this.list = new WordList(this.node, this.link, this.text, true);
     return true;
+  }
+
+  /** The answers to choose from; in a strip folded, for the picture is to be seen, and the phones have them. */
+  listChoices(texts) {
+    const parent = this.inStrip ? make("details", "statements-asked", this.node) : this.node;
+    if (this.inStrip) make("summary", "", parent, this.text.statements);
+    const list = make("ol", "choices", parent);
+    for (const text of texts) inline(make("li", "", list), text).dir = "auto";
   }
 
   add(row, name, act, style) {
@@ -128,38 +138,16 @@ export class Wall {
     return { status };
   }
 
-  /** The free words that were answered: those that are ticked may be shown. */
-  moderate() {
-    const box = make("details", "words", this.node), list = make("ul", "", box);
-    make("summary", "", box, this.text.words);
-    const allowed = new Set(), lists = async () => {
-      const { words = [] } = await this.link.act("words");
-      list.replaceChildren();
-      for (const [word, n, isRude] of words) {
-        const label = make("label", isRude ? "rude" : "", make("li", "", list)), tick = make("input", "", label);
-        Object.assign(tick, { type: "checkbox", checked: allowed.has(word) });
-        make("span", "", label, `${word} · ${n}`).dir = "auto";
-        tick.onchange = () => {
-          allowed[tick.checked ? "add" : "delete"](word);
-          this.link.act("allow", { words: [...allowed] });
-        };
-      }
-      if (!words.length) make("li", "", list, this.text.no_words);
-    };
-    box.ontoggle = () => box.open && lists();
-    this.lists = () => box.open && lists();
-  }
-
   count() {
     if (!this.counted || !this.shown) return;
     const { answered, there, phase } = this.shown;
     setText(this.counted, fill(this.text[phase === "closed" ? "count_closed" : "count"], { n: answered, all: there }));
-    if (answered !== this.last) { this.last = answered; this.lists?.(); }
+    if (answered !== this.last) { this.last = answered; this.list?.update(); }
   }
 
   tell() {
     const { tally, first, model } = this.shown;
-    make("p", "kicker", this.node, summaryOf(this.shown, this.text));
+    if (!this.inStrip) make("p", "kicker", this.node, summaryOf(this.shown, this.text));
     showTally(this.node, { asked: this.asked, tally, first, model, mine: null, text: this.text });
     return true;
   }

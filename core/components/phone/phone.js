@@ -9,6 +9,7 @@ import { Outbox, phoneOf } from "./connection.js";
 const { text, base } = JSON.parse(document.getElementById("told").textContent);
 const root = document.querySelector(".phone");
 const GONE = 404, BUSY = 429;
+const FIT_EVERY = 1000, LEAST_HEIGHT = 200, MOST_HEIGHT = 4000;     // ms; pixels of a frame
 
 class Phone {
   constructor(code) {
@@ -140,8 +141,8 @@ class Phone {
     if (link === this.followed) return;
     this.followed = link;
     this.place ??= make("section", "follow", root);
-    if (!link) { this.place.replaceChildren(); this.frame = undefined; return; }
-    if (this.frame) this.frame.src = link;
+    if (!link) { this.place.replaceChildren(); this.frame = undefined; clearInterval(this.fitting); return; }
+    if (this.frame) this.frame.src = looking(link);
     else {
       this.place.replaceChildren();
       button(this.place, text.follow, "", () => this.openFrame(), "quiet");
@@ -154,10 +155,22 @@ class Phone {
   openFrame() {
     this.place.querySelector("button")?.remove();
     this.frame = make("iframe", "", undefined);
-    Object.assign(this.frame, { src: this.followed, title: text.follow, inert: true });
+    clearInterval(this.fitting);
+    this.fitting = setInterval(() => fitHeight(this.frame), FIT_EVERY);
+    Object.assign(this.frame, { src: looking(this.followed), title: text.follow, inert: true });
     this.place.prepend(this.frame);
   }
 }
+
+/** A frame as high as its picture, for a frame that only shows cannot be scrolled itself. */
+function fitHeight(frame) {
+  const content = frame.contentDocument?.querySelector("[data-testid=stMainBlockContainer]");
+  const height = Math.min(Math.ceil(content?.scrollHeight ?? 0), MOST_HEIGHT);
+  if (height > LEAST_HEIGHT && Math.abs(height - frame.clientHeight) > 8) frame.style.height = `${height}px`;
+}
+
+/** The page behind a link, with nothing around its picture: it is only looked at. */
+const looking = (link) => `${link}&look=true`;
 
 /** The field for the code. why: what is wrong with the one before. */
 function join(why = "") {

@@ -24,7 +24,11 @@ DESIGNS = [dict(), dict(norm="rmsnorm", norm_bias=False), dict(norm_placement="p
            dict(positions="alibi"), dict(positions="relative", relative_max_distance=4), dict(positions="sinusoidal"),
            dict(positions="none", attention_bias=False, mlp_bias=False), dict(scale_scores=False, output_bias=False),
            dict(d_ff=None, tied_embeddings=False), dict(kind="encoder"), dict(d_k=4, d_v=1),
-           dict(parallel_residual=True, shared_norm=True), dict(unembedding_bias=True, embedding_scale=2.0)]
+           dict(parallel_residual=True, shared_norm=True), dict(unembedding_bias=True, embedding_scale=2.0),
+           dict(n_experts=4, n_active_experts=2, activation="swiglu", experts_renormalised=False),
+           dict(n_experts=3, n_active_experts=2, d_expert=2, block_experts=(False, True), router_bias=True,
+                activation="swiglu_clamped"),
+           dict(n_experts=3, n_active_experts=1, d_shared_expert=5)]
 
 
 class Noted:
@@ -96,6 +100,9 @@ class Noted:
             return self(max, 0.0, x)
         if name in ("swish", "swiglu"):
             return self.div(x, self.add(1.0, self(math.exp, self(lambda y: -y, x))))
+        if name == "swiglu_clamped":
+            x = self(min, x, 7.0)
+            return self.div(x, self.add(1.0, self(math.exp, self(lambda y: -y, self.mul(1.702, x)))))
         if name == "gelu":
             return self.mul(self.mul(0.5, x), self.add(1.0, self(math.erf, self.div(x, math.sqrt(2)))))
         cube = self.mul(0.044715, self.mul(self.mul(x, x), x))
@@ -158,11 +165,38 @@ def feed_forward(noted, config, block, X):
     if config.gated:
         gate = noted.product(X, listed(block.W_gate), "mlp")
         gate = noted.plus(gate, listed(block.b_gate)) if config.mlp_bias else gate
+        noted.part = "activation"
+        if config.activation == "swiglu_clamped":
+            up = [[noted.add(1.0, noted(max, -7.0, noted(min, 7.0, u))) for u in row] for row in up]
         post = [[noted.mul(noted.curve(config.activation, g), u) for g, u in zip(*rows)] for rows in zip(gate, up)]
     else:
         post = [[noted.curve(config.activation, value) for value in row] for row in up]
     out = noted.product(post, listed(block.W_2), "mlp")
     return noted.plus(out, listed(block.b_2)) if config.mlp_bias else out
+
+
+def experts(noted, config, mixture, X):
+    """Each token through the experts of its own, one after the other."""
+    logits = noted.product(X, listed(mixture.W_R), "mlp")
+    logits = noted.plus(logits, listed(mixture.b_R)) if config.router_bias else logits
+    outputs = []
+    for row, read in zip(logits, X):
+        probs = noted.softmax(row)
+        chosen = sorted(range(len(probs)), key=lambda e, probs=probs: -probs[e])[:config.n_active_experts]
+        shares = [probs[e] for e in chosen]
+        if config.experts_renormalised:
+            whole = noted.total(shares)
+            shares = [noted.div(share, whole) for share in shares]
+        written = [feed_forward(noted, config, mixture.experts[e], [read])[0] for e in chosen]
+        if mixture.shared is not None:
+            written.append(feed_forward(noted, config, mixture.shared, [read])[0])
+            (gate,), = noted.product([read], listed(mixture.W_shared), "mlp")
+            noted.part = "activation"
+            shares.append(noted.div(1.0, noted.add(1.0, noted(math.exp, noted(lambda y: -y, gate)))))
+        noted.part = "additions"
+        written = [[noted.mul(share, value) for value in vector] for share, vector in zip(shares, written)]
+        outputs.append([noted.total(values) for values in zip(*written)])
+    return outputs
 
 
 def block_pass(noted, config, block, x, layer_bias):
@@ -186,7 +220,9 @@ def block_pass(noted, config, block, x, layer_bias):
     if not config.shared_norm:
         source = x if config.parallel_residual else stream
         read = norm(block.mlp_norm, source) if config.reads_normed else stream
-    return add(stream, feed_forward(noted, config, block, read), block.mlp_norm, block.mlp_out_norm)
+    fed = (feed_forward(noted, config, block, read) if block.mixture is None
+           else experts(noted, config, block.mixture, read))
+    return add(stream, fed, block.mlp_norm, block.mlp_out_norm)
 
 
 def written_out(model, ids):

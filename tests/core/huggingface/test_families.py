@@ -11,8 +11,9 @@ import torch.nn.functional as F
 from core import huggingface
 from core.analysis.contributions import logit_contributions, logit_lens
 from core.huggingface import PretrainedError, families, hub, preview, save_pretrained
-from core.model import checkpoints
-from core.model.attention import capped, share_heads
+from core.huggingface.weights import headers
+from core.model import checkpoints, positional
+from core.model.attention import capped, masked_softmax, share_heads
 from core.model.block import KVCache
 from core.model.config import ModelConfig
 from core.model.generation import context_window, generate, translations
@@ -20,6 +21,7 @@ from core.model.intervention import HeadEdit, Intervention, SublayerEdit
 from core.model.sampling import SamplingConfig
 from core.model.tokenizer import END_OF_TEXT, Tokenizer
 from core.model.transformer import Transformer
+from tests.helpers import models_encoders
 from tests.helpers.huggingface_models import CASES, N_SOURCE, N_TOKENS, hf, ids, saved
 
 TOLERANCE = 1e-5
@@ -79,11 +81,12 @@ def test_the_plan_says_what_the_model_is(pair):
     unused = {"opt": 2 * 24, "roberta": 2 * 24}.get(theirs.config.model_type, 0)
     # the bias of the other head
     unused += 61 if "bert" in theirs.config.model_type and not theirs.config.tie_word_embeddings else 0
+    unused += models_encoders.unused(theirs.config)
     assert (told.config.vocab_size == 61 and told.n_parameters == ours.n_parameters == theirs.num_parameters() - unused
             and told.n_bytes == 4 * ours.n_parameters)
     assert (told.dtype, told.tokenizer, told.download_bytes, told.name) == ("float32", "", 0, str(folder))
     assert (told.family == families.TITLES[theirs.config.model_type] and told.config.n_context == 40
-            or theirs.config.model_type == "t5")
+            or theirs.config.model_type in ("t5", "mt5"))
     assert (not ours.training and not any(p.requires_grad for p in ours.parameters())
             and {p.dtype for p in ours.parameters()} == {torch.float32})
 
@@ -117,10 +120,14 @@ def test_every_field_of_the_trace_is_what_it_says(pair):
             assert relative_error(getattr(made, letter), by_hand) < 1e-5
         Q, K = (made.Q_rotated, made.K_rotated) if own else (made.Q, made.K)
         scores = scores_of(Q @ share_heads(K, config.n_heads).mT, config)
+        if config.positions == "alibi" and own:
+            scores = scores + positional.alibi_bias(N_TOKENS, N_TOKENS, config.n_heads)
         if config.positions != "relative" or not own:
             assert relative_error(made.scores, scores) < 1e-5
         masked = made.scores.masked_fill(~made.allowed, -torch.inf) if own else made.scores
-        assert relative_error(made.pattern, torch.softmax(masked, -1)) < 1e-5
+        # a sink takes its share of every row
+        taken = 0 if weights.sinks is None else weights.sinks[:, None, None].exp()
+        assert relative_error(made.pattern, masked.exp() / (masked.exp().sum(-1, keepdim=True) + taken)) < 1e-5
         assert relative_error(made.head_out, made.pattern @ share_heads(made.V, config.n_heads)) < 1e-5
         assert relative_error(made.head_contribution.sum(-3) + (0 if weights.b_O is None else weights.b_O),
                               made.attn_out) < 1e-5
@@ -155,8 +162,7 @@ def test_the_fast_road_and_the_cache_equal_the_trace(pair):
 
 def their_output_map(theirs, folder, layer):
     """The parameter of theirs that holds W_O of a block, and how to take it apart."""
-    plan = families.plan_of(hub.read_config(folder / hub.CONFIG),
-                            {"lm_head.weight"} if theirs.config.model_type == "t5" else ())
+    plan = families.plan_of(hub.read_config(folder / hub.CONFIG), headers(folder))
     entry = next(entry for entry in plan.entries if entry.ours == (f"blocks.{layer}.W_O",))
     return entry, dict(theirs.named_parameters())[entry.theirs]
 
@@ -188,7 +194,9 @@ def test_interventions_hold(pair):
     assert relative_error(rescaled.scores - first.scores,
                           scores_of(products, config, not config.scale_scores) - scores_of(products, config)) < 1e-4
     own = tuple(tuple(i == j for j in range(N_TOKENS)) for i in range(N_TOKENS))
-    assert torch.equal(changed(allowed=own).blocks[0].pattern, torch.eye(N_TOKENS).expand(config.n_heads, -1, -1))
+    alone, sinks = changed(allowed=own).blocks[0], ours.blocks[0].sinks
+    assert torch.equal(alone.pattern, torch.eye(N_TOKENS).expand(config.n_heads, -1, -1) if sinks is None
+                       else masked_softmax(alone.scores, alone.allowed, sinks))
     assert (changed(mask="bidirectional").blocks[0].allowed.all()
             and changed(mask="causal").blocks[0].allowed.sum() == N_TOKENS * (N_TOKENS + 1) // 2)
     bare = changed(positions="none")
@@ -290,6 +298,7 @@ def test_ours_as_transformers_loads_them(changes, family, tmp_path):
                           dict(norm_placement="post"), dict(norm="rmsnorm"), dict(d_ff=None), dict(score="additive"),
                           dict(norm_bias=False), dict(attention_bias=False), dict(d_k=6), dict(mask="sliding-window"),
                           dict(n_classes=2), dict(activation="swiglu"), dict(scale_scores=False),
+                          dict(n_experts=2, n_active_experts=1), dict(activation="swiglu_clamped"),
                           LLAMA | dict(d_k=6), LLAMA | dict(d_rotary=2), LLAMA | dict(activation="relu")], ids=str)
 def test_what_transformers_does_not_have_is_refused(changes, tmp_path):
     with pytest.raises(PretrainedError, match="no model of this architecture") as error:

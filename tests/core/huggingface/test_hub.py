@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.core.huggingface.test_tokenizer_forms import two_files, vocab_txt
 from tests.core.huggingface.test_tokens import gpt2, written
 from tests.helpers.hub_server import COMMIT, served
 from tests.helpers.huggingface_models import made, saved
@@ -71,7 +72,8 @@ def run(calls: list[tuple[str, str]], cache: Path, **environment: str) -> list:
 def world(tmp_path_factory):
     """What was said online, then offline, then with nobody at the address; the models; and the requests."""
     root, cache = tmp_path_factory.mktemp("hub"), tmp_path_factory.mktemp("cache")
-    for name in ("us/whole", "us/sharded", "us/gated", "us/pickled", "us/strange", "us/half", "us/cut", "us/lost"):
+    for name in ("us/whole", "us/sharded", "us/gated", "us/pickled", "us/strange", "us/half", "us/cut", "us/lost",
+                 "us/pieces", "us/adapter", "us/words", "us/class"):
         (root / name).mkdir(parents=True)
     size = written(*gpt2(), root / "us/whole")
     theirs = saved("gpt2", root / "us/whole", vocab_size=size)
@@ -84,6 +86,13 @@ def world(tmp_path_factory):
     (root / "us/strange/model.safetensors").write_bytes(b"x")
     made("llama").save_pretrained(root / "us/half", max_shard_size="20KB")
     next((root / "us/half").glob("model-00002-*")).unlink()
+    for name in ("us/pieces", "us/class"):
+        saved("gpt2", root / name)
+    (root / "us/pieces/tokenizer.model").write_bytes(b"x")
+    (root / "us/adapter/adapter_config.json").write_text("{}")
+    (root / "us/adapter/adapter_model.safetensors").write_bytes(b"x")
+    saved("bert", root / "us/words", vocab_size=vocab_txt({"do_lower_case": False}, root / "us/words"))
+    two_files(gpt2()[0], {"tokenizer_class": "BlenderbotTokenizer"}, root / "us/class")
     for name in ("us/cut", "us/lost"):
         made("gpt2", n_embd=48).save_pretrained(root / name)
     cuts = {"us/cut/model.safetensors": [10_000, 9_000], "us/lost/model.safetensors": [9_000] + [0] * 20}
@@ -92,7 +101,9 @@ def world(tmp_path_factory):
                       ("preview", "us/whole"), ("load", "us/whole"), ("preview", "us/sharded"),
                       ("load", "us/sharded"), ("load", "us/gated"), ("load", "us/pickled"), ("preview", "us/strange"),
                       ("load", "us/nothing"), ("preview", "us/nothing"), ("load", "a/b/c"), ("preview", ""),
-                      ("load", "us/half"), ("load", "us/cut"), ("load", "us/lost"), ("here", "us/lost")],
+                      ("load", "us/half"), ("load", "us/cut"), ("load", "us/lost"), ("here", "us/lost"),
+                      ("preview", "us/pieces"), ("load", "us/pieces"), ("preview", "us/adapter"),
+                      ("preview", "us/class"), ("preview", "us/words"), ("load", "us/words")],
                      cache, HF_ENDPOINT=address)
         cuts.clear()
         again = run([("preview", "us/lost"), ("stop", "us/lost"), ("load", "us/lost"), ("here", "us/lost")], cache,
@@ -108,7 +119,8 @@ def test_a_preview_fetches_no_weights_and_is_exact(world):
     online, _, _, theirs, root, hub, _ = world
     asked = hub.asked
     sizes = sum((root / "us/whole" / name).stat().st_size
-                for name in ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"))
+                for name in ("config.json", "generation_config.json", "model.safetensors", "tokenizer.json",
+                             "tokenizer_config.json"))
     assert online[0] is False and online[1] == ["us/whole", "GPT-2", theirs.num_parameters(), "float32",
                                                 "tokenizer.json", sizes, theirs.config.vocab_size]
     name, family, _, dtype, tokenizer, to_come, _ = online[6]
@@ -134,23 +146,40 @@ def test_progress_is_told_of_the_download_then_of_the_reading(world):
     heard, to_come = online[2][3], online[1][5]
     download = [done for done, total in heard if total != 4 * theirs.num_parameters()]
     assert download == sorted(download) and 0 < download[-1] <= to_come
-    assert download[-1] == to_come - (root / "us/whole/config.json").stat().st_size, "the config came with the preview"
+    before = sum((root / "us/whole" / name).stat().st_size for name in ("config.json", "tokenizer_config.json"))
+    assert download[-1] == to_come - before, "the settings came with the preview"
     assert heard[-1] == [4 * theirs.num_parameters()] * 2
 
 
 def test_nothing_but_config_tokenizer_and_safetensors_is_asked_for(world):
     asked = [one.rsplit("/", 1)[-1] for one in world[-2].asked if "/resolve/" in one]
-    assert asked and all(name.endswith((".json", ".safetensors", "merges.txt")) for name in asked)
+    assert asked and all(name.endswith((".json", ".safetensors", "merges.txt", "vocab.txt")) for name in asked)
     assert not any("telemetry" in one for one in world[-2].asked)
 
 
 @pytest.mark.parametrize("which, reason, said", [
-    (8, "gated", "HF_TOKEN"), (9, "format", "without safetensors"), (10, "format", "no config.json"),
+    (8, "gated", "HF_TOKEN"), (9, "format", "its weights are in pytorch_model.bin"),
+    (9, "format", "name, new = 'us/pickled', 'pickled-safetensors'; M.from_pretrained(name).save_pretrained(new)"),
+    (19, "tokenizer", "in the form tokenizer.model"), (20, "tokenizer", "in the form tokenizer.model"),
+    (21, "format", "us/adapter is an adapter"), (22, "tokenizer", "of the class BlenderbotTokenizer"),
+    (10, "format", "no config.json"),
     (11, "unknown", "There is no model us/nothing"), (12, "unknown", "Look at the spelling"),
     (13, "name", "no name of a model"), (14, "name", "no name of a model"),
     (15, "incomplete", "is missing, of 3 weight files")])
 def test_what_the_hub_refuses(world, which, reason, said):
     assert world[0][which][0] == reason and said in world[0][which][1]
+
+
+def test_a_tokenizer_of_words_is_fetched_and_read(world):
+    online = world[0]
+    assert online[23][4] == "vocab.txt" and online[24][1] == "WordPiece"
+
+
+def test_what_is_refused_is_not_fetched(world):
+    fetched = [one for one in world[-2].asked if one.startswith("GET") and "/resolve/" in one]
+    assert not any(name in one and one.endswith((".model", ".bin", "adapter_model.safetensors"))
+                   for one in fetched for name in ("us/pieces", "us/pickled", "us/adapter"))
+    assert not any(f"us/pieces/resolve/{COMMIT}/model.safetensors" in one for one in fetched)
 
 
 def test_offline_what_was_fetched_is_there(world):

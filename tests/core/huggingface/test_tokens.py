@@ -11,6 +11,8 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 from core import huggingface
 from core.huggingface import PretrainedError, tokens
 from core.huggingface.tokens import NumberedTokens
+from core.model.generation import generate
+from core.model.sampling import SamplingConfig
 from tests.helpers.huggingface_models import hf, saved
 
 TEXTS = ["the cat sat on the mat, and the other cat ate the rat.", "Hello world! 1234 naïve café\n\n",
@@ -289,6 +291,26 @@ def test_a_model_with_its_tokenizer(tmp_path):
     saved("gpt2", tmp_path, vocab_size=written(*gpt2(), tmp_path), eos_token_id=0, bos_token_id=0)
     model, _ = huggingface.from_pretrained(tmp_path)
     assert (model.config.first_token, model.config.end_of_text) == (0, 0)
+
+
+def test_every_token_that_ends_a_turn_ends_a_text(tmp_path):
+    """As Llama 3's and Gemma's answering models have it: config.json, generation_config.json and the tokenizer name
+    different ones.
+    """
+    made, settings = qwen()
+    size = written(made, settings, tmp_path)
+    saved("llama", tmp_path, vocab_size=size, eos_token_id=[9, 11, 9, 5000], bos_token_id=None)
+    (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": [11, 13], "do_sample": True}))
+    model, tokenizer = huggingface.from_pretrained(tmp_path)
+    turn = tokenizer.end_of_text
+    assert tokenizer.visible(turn) == "‹im_end›" and model.config.end_of_text == 9
+    assert model.config.end_tokens == (11, 13, turn) and model.config.ends == {9, 11, 13, turn}
+    prompt = tokenizer.encode("the cat")
+    free = list(generate(model, prompt, SamplingConfig(2.0), seed=1, max_new_tokens=30))
+    ended = free[-1].token_ids[len(prompt)]
+    (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": [13, ended]}))
+    cut = list(generate(huggingface.from_pretrained(tmp_path)[0], prompt, SamplingConfig(2.0), seed=1))
+    assert [step.token_id for step in cut] == [ended]
 
 
 def test_a_tokenizer_with_more_tokens_than_the_model_is_refused(tmp_path):

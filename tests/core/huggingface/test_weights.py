@@ -3,6 +3,9 @@ refused with a sentence that says so.
 """
 import errno
 import json
+import math
+import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -14,9 +17,12 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from core import huggingface
-from core.huggingface import PretrainedError, hub, weights
+from core.huggingface import PretrainedError, families, hub, stored, weights
 from core.huggingface.errors import REASONS
+from tests.core.huggingface.test_tokens import gpt2 as gpt2_tokenizer
+from tests.core.huggingface.test_tokens import written
 from tests.helpers.huggingface_models import ids, made, saved
+from tests.helpers.ids import named
 
 ROOT = Path(__file__).parents[3]
 
@@ -138,9 +144,134 @@ def test_neither_transformers_nor_the_hub_is_imported_for_a_folder(folder):
 
 def test_pickles_are_not_read(folder):
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    assert "can run code" in refusal(folder, "format")
+    said = refusal(folder, "format")
+    assert "its weights are in pytorch_model.bin" in said and "can run code" in said
+    assert f"AutoModelForCausalLM as M, AutoTokenizer as T; name, new = '{folder}', 'model-safetensors'" in said
     (folder / "pytorch_model.bin").unlink()
     assert "holds no weights" in refusal(folder, "incomplete")
+
+
+@pytest.mark.parametrize("name", ["gpt2", "bert", "t5", "headless"])
+def test_the_command_that_converts_a_pickle_does(name, tmp_path):
+    """The sentence's own command, in another process; a head is kept, and no head is made up."""
+    model = made("bert").base_model if name == "headless" else made(name)
+    folder = tmp_path / "old one"
+    model.save_pretrained(folder)
+    expected = logits(folder) if name != "t5" else None
+    (folder / "model.safetensors").unlink()
+    torch.save(model.state_dict(), folder / "pytorch_model.bin")
+    written(*gpt2_tokenizer(), folder)
+    command = refusal(folder, "format").partition("writes: ")[2]
+    done = subprocess.run(shlex.split(command.replace("python", sys.executable, 1)), cwd=tmp_path, timeout=120,
+                          capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "old one-safetensors" / "tokenizer.json").unlink()
+    for settings in (tmp_path / "old one-safetensors").glob("*token*"):
+        settings.unlink()
+    ours, _ = huggingface.from_pretrained(tmp_path / "old one-safetensors")
+    assert ours.config.head_transform == (name == "bert")
+    assert name == "t5" or torch.allclose(ours(ids(9)).logits, expected, atol=1e-4)
+
+
+OTHER_FILES = [
+    ("model.gguf", "format", "GGUF"), ("model.onnx", "format", "ONNX"), ("tf_model.h5", "format", "TensorFlow"),
+    ("flax_model.msgpack", "format", "Flax"), ("consolidated.safetensors", "format", "(consolidated)"),
+    ("consolidated.00.pth", "format", "(consolidated)"), ("weights.safetensors", "format", "not transformers'"),
+    ("model-00001-of-00002.safetensors", "incomplete", "without model.safetensors.index.json"),
+    ("adapter_config.json", "format", "is an adapter"), ("pytorch_model-00001-of-00002.bin", "format", "can run code"),
+    ("training_args.bin", "incomplete", "holds no weights")]
+
+
+@pytest.mark.parametrize("file, reason, said", OTHER_FILES)
+def test_other_files_are_told_as_what_they_are(file, reason, said, folder):
+    (folder / "model.safetensors").rename(folder / file)
+    assert said in refusal(folder, reason)
+
+
+def test_an_adapter_without_a_config_is_one(folder):
+    (folder / "config.json").unlink()
+    (folder / "adapter_config.json").write_text("{}")
+    assert "is an adapter" in refusal(folder, "format")
+
+
+def test_a_pointer_of_git_lfs_is_no_damage(folder):
+    (folder / "model.safetensors").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 7\n")
+    assert "pointer of git-lfs" in refusal(folder, "incomplete")
+
+
+def test_the_whole_file_counts_beside_an_index(folder):
+    expected = logits(folder)
+    (folder / weights.INDEX).write_text(json.dumps({"weight_map": {"a": "model-00001-of-00009.safetensors"}}))
+    assert torch.equal(logits(folder), expected)
+
+
+def test_a_config_with_a_mark_in_front_is_read(folder):
+    expected = logits(folder)
+    (folder / "config.json").write_bytes(b"\xef\xbb\xbf" + (folder / "config.json").read_bytes())
+    assert torch.equal(logits(folder), expected)
+
+
+@pytest.mark.parametrize("name, head, architecture, said", [
+    ("gpt2", "classifier.bias", "GPT2ForTokenClassification", "to label every token"),
+    ("llama", "qa_outputs.weight", "LlamaForQuestionAnswering", "to find answers in a text"),
+    ("llama", "score.weight", "LlamaForSequenceClassification", "to sort texts into classes"),
+    ("gpt2", "v_head.summary.weight", "", "for another task than language")])
+def test_heads_for_other_tasks_are_told_with_their_architecture(name, head, architecture, said, tmp_path):
+    made(name).base_model.save_pretrained(tmp_path)
+    change_weights(tmp_path, lambda w: w | {head: torch.zeros(3, 24)})
+    change_config(tmp_path, architectures=[architecture] if architecture else "gone")
+    told = refusal(tmp_path, "architecture")
+    assert said in told and head.split(".")[0] in told and architecture in told
+
+
+# Files that are larger than the memory
+
+def test_a_file_larger_than_any_memory_is_looked_at(tmp_path):
+    """Its header is read by hand, and nothing is mapped: 400 GB that take no room on the disk."""
+    values = dict(model_type="gpt2", vocab_size=61, n_embd=65536, n_layer=2, n_head=4, n_positions=40)
+    (tmp_path / "config.json").write_text(json.dumps(values))
+    table, end = {}, 0
+    for entry in families.plan_of(values, ()).entries:
+        begin, end = end, end + 4 * math.prod(entry.shape)
+        table[entry.theirs] = dict(dtype="F32", shape=entry.shape, data_offsets=[begin, end])
+    header = json.dumps(table).encode()
+    with (tmp_path / "model.safetensors").open("wb") as file:
+        file.write(len(header).to_bytes(8, "little") + header)
+        file.truncate(8 + len(header) + end)
+    told = huggingface.preview(tmp_path)
+    assert told.n_bytes == end > 4e11 and told.dtype == "float32"
+
+
+@pytest.mark.parametrize("change, said", [
+    (lambda table, last: table[last].update(shape=[5]), "has not as many numbers as its shape (5,) says"),
+    (lambda table, last: table[last].update(data_offsets=[0, 8]), "is damaged"),
+    (lambda table, last: table[last]["data_offsets"].reverse(), "the place of"),
+    (lambda table, last: table.pop(last), "its header speaks of"),
+    (lambda table, last: table[last].pop("shape"), "'shape'")], ids=named)
+def test_a_header_that_contradicts_its_file_is_damage(change, said, folder):
+    content = (folder / "model.safetensors").read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    table = json.loads(content[8:8 + length])
+    table.pop("__metadata__", None)
+    change(table, max(table, key=lambda name: table[name]["data_offsets"][0]))
+    header = json.dumps(table).encode()
+    (folder / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + content[8 + length:])
+    assert said in refusal(folder, "damaged")
+
+
+def test_a_name_that_stands_twice_is_damage(tmp_path):
+    made("llama").save_pretrained(tmp_path, max_shard_size="20KB")
+    first, second, *_ = weights.weight_files(tmp_path)
+    shutil.copy(tmp_path / first, tmp_path / second)
+    assert "stands in two places" in refusal(tmp_path, "damaged")
+
+
+def test_tensors_are_read_row_by_row(folder):
+    theirs = load_file(folder / "model.safetensors")
+    for tensor in stored.header(folder / "model.safetensors"):
+        assert torch.equal(stored.tensor(folder, tensor), theirs[tensor.name])
+        assert torch.equal(stored.tensor(folder, tensor, 3, 5), theirs[tensor.name][3:8])
+        assert torch.equal(stored.tensor(folder, tensor, 9, 500), theirs[tensor.name][9:])
 
 
 def test_a_missing_shard_is_named(tmp_path):
@@ -189,7 +320,7 @@ def test_a_config_that_cannot_be_had(folder, fields, reason, said):
     ("bert", dict(position_embedding_type="relative_key")),
     ("qwen2 with window", dict(layer_types=["full_attention", "chunked_attention"])),
     ("gemma", dict(use_bidirectional_attention=True)),
-    ("t5", dict(feed_forward_proj="gated-relu")), ("roberta", dict(hidden_act="relu"))], ids=str)
+    ("t5", dict(feed_forward_proj="gated-relu")), ("roberta", dict(hidden_act="relu"))], ids=named)
 def test_what_our_transformer_does_not_do_is_refused_by_name(name, fields, tmp_path):
     saved(name, tmp_path)
     change_config(tmp_path, **fields)

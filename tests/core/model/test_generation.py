@@ -92,6 +92,19 @@ class TestSteps:
         cut = list(generate(ending, (2,), SamplingConfig(2.0), seed=3, max_new_tokens=20))
         assert drawn(cut) == drawn(steps)[:drawn(steps).index(last) + 1]
 
+    def test_every_token_that_ends_a_text_stops_it(self):
+        model = random_model(end_of_text=None)
+        steps = list(generate(model, (2,), SamplingConfig(2.0), seed=3, max_new_tokens=20))
+        first, second = list(dict.fromkeys(drawn(steps)))[2:4]
+        ending = random_model(end_of_text=second, end_tokens=(first,))
+        cut = list(generate(ending, (2,), SamplingConfig(2.0), seed=3, max_new_tokens=20))
+        assert drawn(cut) == drawn(steps)[:drawn(steps).index(first) + 1]
+        (_, found), = continuations(ending, [(2,)], SamplingConfig(2.0), seed=3, max_new_tokens=20)
+        assert list(found) == drawn(cut)
+        assert ending.config.ends == {first, second} and random_model(end_of_text=None).config.ends == frozenset()
+        with pytest.raises(ValueError, match="end_tokens \\(99\\) is no id"):
+            random_model(end_tokens=(99,))
+
     def test_no_token_asked_for_none_made(self):
         assert list(generate(random_model(), (0,), GREEDY, max_new_tokens=0)) == []
 

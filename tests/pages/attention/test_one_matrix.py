@@ -48,7 +48,7 @@ def test_the_half_mixture_is_no_average_of_the_outputs(layer, position, other):
     with torch.no_grad():
         z = model.blocks[layer].mlp_norm(block.resid_mid, model.config.norm)
         mixtures = torch.stack([z[position], z[other], (z[position] + z[other]) / 2])
-        first, last, half = model.blocks[layer].feed_forward(mixtures)[-1].double()
+        first, last, half = model.blocks[layer].feed_forward(mixtures)["mlp_out"].double()
     average, output, away = (numbers_in(line.split("=")[-1])[-1] for line in formulas(at))
     assert average == pytest.approx(float(first[0] + last[0]) / 2, abs=2e-4)
     assert output == pytest.approx(float(half[0]), abs=2e-4)

@@ -23,6 +23,7 @@ from core.app.base import devices, prose
 from core.app.base.markdown import without_paths
 from core.app.compute import cache
 from core.app.compute.library import disk, names
+from core.app.compute.library.pace import Pace
 from core.app.compute.library.shelf import Room
 from core.huggingface.hub import MOST_CONFIG
 from core.huggingface.tokens import NumberedTokens
@@ -57,6 +58,7 @@ class Task:
         self.result: object = None
         self.problem: Problem | None = None
         self.phase, self.done, self.total = "waiting", 0, 0
+        self.pace = Pace()
         self._make, self._slots, self._stop = make, slots, threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -89,6 +91,7 @@ class Task:
         if self.phase == "download" and self.total and total != self.total:
             self.phase = "reading"
         self.done, self.total = done, total
+        self.pace.tell(done, total)
 
     def refuse(self, problem: Problem) -> Task:
         """End the task, with a problem, before it begins."""
@@ -293,9 +296,9 @@ def loss_on_fixed_text(model: Transformer, tokenizer: Tokenizer) -> float | None
 
 def fills(model: Transformer, tokenizer: Tokenizer) -> bool:
     """Whether an encoder of the library can be asked what stands in a blank: it has a token for one, and the head that
-    tells words (core.huggingface.families).
+    tells words (core.huggingface.task_heads).
     """
-    return tokenizer.mask_token is not None and model.config.head_transform
+    return tokenizer.mask_token is not None and model.config.output_head == "language"
 
 
 def _guesses(model: Transformer, tokenizer: Tokenizer, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

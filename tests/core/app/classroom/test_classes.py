@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 
 import pytest
 
@@ -152,7 +153,7 @@ def test_the_key_of_one_class_opens_no_other():
         await room.answer(0, 0)
         assert (await room.classes.seen(code, counts=True))["answered"] == 0
         with pytest.raises(NoClass):
-            await room.classes.seen("CCCCC", counts=False)
+            await room.classes.seen("CCCCCC", counts=False)
     in_class(trial)
 
 
@@ -218,6 +219,58 @@ def test_the_end_of_a_class_reaches_all_and_leaves_nothing():
             await room.act("check")
         with pytest.raises(NoClass):
             await room.answer(0, 0)
+    in_class(trial)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """minutes(n) lets that many pass for classes and stores, and for nobody else."""
+    real, ahead = time.time, [0.0]
+    monkeypatch.setattr(module.time, "time", lambda: real() + ahead[0])
+
+    def minutes(n):
+        ahead[0] += 60 * n
+    return minutes
+
+
+def test_a_class_that_everybody_left_is_over_and_makes_room(clock):
+    async def trial(room):
+        await room.act("ask", asked=OPTIONS)
+        clock(module.QUIET_MINUTES - 1)
+        assert (await room.now())["phase"] == "open"        # looking in without a number keeps nothing alive
+        clock(2)
+        with pytest.raises(NoClass):
+            await room.act("check")
+        assert await room.classes.open()                        # there is room for one
+    in_class(trial, Bounds(classes=1))
+
+
+@pytest.mark.parametrize("who", ["the key", "an answer", "a phone", "the wall"])
+def test_a_class_lasts_as_long_as_anybody_is_heard_of_and_no_longer_than_its_hours(clock, monkeypatch, who):
+    monkeypatch.setattr(module, "SEEN_EVERY", 0.01)
+
+    async def heard(room):
+        if who == "the key":
+            await room.act("check")
+        elif who == "an answer":
+            assert await room.answer(0, 1)
+        else:
+            last = room.classes._heard[room.code]
+            await until(lambda: room.classes._heard.get(room.code, last) > last)    # by its connection alone
+
+    async def trial(room):
+        await room.act("ask", asked=OPTIONS)
+        if who in ("a phone", "the wall"):
+            shown = room.watch(phone(0) if who == "a phone" else None)
+            await until(lambda: shown)
+        steps = module.HOURS * 60 // (module.QUIET_MINUTES - 5)
+        for _ in range(steps):
+            clock(module.QUIET_MINUTES - 5)
+            if _ < steps - 1:
+                await heard(room)
+        clock(module.QUIET_MINUTES)
+        with pytest.raises(NoClass):
+            await room.now()
     in_class(trial)
 
 

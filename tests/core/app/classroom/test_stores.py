@@ -86,6 +86,28 @@ def test_a_class_is_gone_at_its_end_and_makes_room(opened):
     run(opened, trial)
 
 
+def test_a_class_lasts_longer_with_all_that_it_has_where_it_is_extended(opened):
+    async def trial(store):
+        assert await store.create(CODE, "head", time.time() + 2)
+        assert await store.create(OTHER, "head", time.time() + 2)
+        assert await store.write(CODE, 1, "asks", 1)
+        assert await store.answer(CODE, 1, "a", "x")
+        assert await store.write(CODE, 2, "second", 2, ended=(1, "asks"))
+        assert await store.answer(CODE, 2, "a", "y")
+        await store.extend(CODE, time.time() + LATER)
+        await store.extend("CCCCC", time.time() + LATER)
+        while await store.read(OTHER) is not None:
+            await asyncio.sleep(0.05)
+        assert await store.read(CODE) == (3, "second") and await store.ended(CODE) == {1: "asks"}
+        assert await store.answers(CODE, 1) == ["x"] and await store.answers(CODE, 2) == ["y"]
+        assert await store.knows(CODE, "a") and await store.read("CCCCC") is None
+        await store.extend(OTHER, time.time() + LATER)              # what is over stays so
+        assert await store.read(OTHER) is None
+        assert await store.create("CCCCC", "head", time.time() + LATER)
+        assert not await store.create("DDDDD", "head", time.time() + LATER)     # two at most
+    run(opened, trial)
+
+
 def test_of_two_who_write_at_once_one_is_told_no(opened):
     async def trial(store):
         await created(store)

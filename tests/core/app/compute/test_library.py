@@ -281,7 +281,9 @@ def test_a_load_goes_on_while_its_reader_is_elsewhere_and_is_stopped_from_the_pa
     assert fine(at) and task.running
     other = settled(open_at("models"), "folder:llama")
     assert other.button(key="models_use_folder:llama").label == WORDS.label("watch"), "another reader sees it, too"
+    monkeypatch.setattr(task.pace, "seconds_left", lambda: 130.0)
     assert go(at, "models").run().button(key="model_stop"), "coming back finds it"
+    assert at.get("progress")[0].proto.text == "llama: reading, 300 bytes of 1 kB · about 3 min left"
     at.button(key="model_stop").click().run()
     task.wait(30)
     at.run()

@@ -7,6 +7,7 @@ import copy
 import re
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from core.app.base.markdown import code
 from core.app.compute import cache
 from core.app.compute.library import loading, names
 from core.app.state import run
-from core.figures.numbers import readable
+from core.figures.numbers import percent, probability, readable
 from core.model.intervention import HeadEdit, Intervention
 from core.training import blanks
 from pages.architectures import blank, translate
@@ -26,11 +27,12 @@ from pages.heads import route
 from pages.heads.shared import measures_of, patterns_of
 from tests.browser.views import LESSONS
 from tests.helpers import library_models
-from tests.helpers.huggingface_models import hf
+from tests.helpers.huggingface_models import hf, randomised
 from tests.helpers.lessons import answer, fine, go, open_at, opened
 from tests.helpers.messages import formulas, given, numbers_in, unpacked
 from tests.pages.attention import test_steps
 
+CLASS_NAMES = ("<b>bad", "so so", "good")
 BLANKED = "the cat sat on the ____ and ate"
 # what an encoder has nothing to say of, but where it is said to have nothing
 NEXT = re.compile("next token(?! say so)|token that follows|word to come")
@@ -43,6 +45,8 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, hf.Pr
     made = {name: library_models.other_kind(root, name) for name in library_models.OTHER_KINDS}
     made["bert"].base_model.save_pretrained(root / "headless")
     shutil.copy(root / "bert" / "tokenizer.json", root / "headless")
+    made["classes"] = classifier(made["bert"].config, root / "classes")
+    shutil.copy(root / "bert" / "tokenizer.json", root / "classes")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(deployment.ROOTS, str(root))
         names._folders.cache_clear()
@@ -54,6 +58,14 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, hf.Pr
     for name in (*made, "headless"):
         cache.shelf.drop(f"folder:{name}")
     names._folders.cache_clear()
+
+
+def classifier(config: hf.BertConfig, folder: Path) -> hf.PreTrainedModel:
+    """A random classifier of the same sizes, with names for its classes."""
+    model = randomised(hf.AutoModelForSequenceClassification.from_config(
+        type(config)(**config.to_dict() | dict(id2label=dict(enumerate(CLASS_NAMES)))), attn_implementation="eager"))
+    model.save_pretrained(folder)
+    return model
 
 
 def ours(name: str) -> cache.LoadedModel:
@@ -354,7 +366,66 @@ def test_a_view_of_an_encoder_is_drawn_at_the_blank_and_says_nothing_of_a_next_t
 
 def test_an_encoder_without_a_head_says_what_can_be_looked_at(theirs):
     at = opened("architectures", {"view": "blank"}, model="folder:headless")
-    assert "without an output head" in said(at) and "can be looked at" in said(at) and ours("headless").loss is None
+    assert "without a language head" in said(at) and "can be looked at" in said(at) and ours("headless").loss is None
+    assert "nothing on this page shows it" in said(at) and "Its picture here" not in said(at)
+
+
+@pytest.mark.parametrize("name, shown, hidden", [("headless", "model_open_overview", "model_open_architectures"),
+                                                 ("classes", "model_open_architectures", "")])
+def test_no_button_leads_to_where_a_model_does_nothing(name: str, shown: str, hidden: str, theirs):
+    at = open_at("generation", model=f"folder:{name}")
+    keys = [button.key for button in at.button]
+    assert fine(at) and keys.count(shown) == 1 and hidden not in keys
+    at = open_at("heads", model=f"folder:{name}")
+    assert (fine(at) and "Write ____" not in said(at) and "none is a prediction" in said(at)
+            and ("model_open_architectures" in [button.key for button in at.button]) == (name == "classes"))
+
+
+@pytest.mark.parametrize("name", ["headless", "classes"])
+def test_the_pass_of_a_model_that_says_no_words_is_drawn_to_its_last_vectors(name: str, theirs):
+    at = opened("overview", {}, model=f"folder:{name}", prompt="the cat sat on the mat")
+    sent, asked = given(at, "overview_map"), run.read(ours(name), "the cat sat on the mat")
+    with torch.no_grad():
+        last = theirs["bert" if name == "headless" else name].base_model(torch.tensor([asked.token_ids]))[0][0].numpy()
+    assert np.allclose(sent["h"].reshape(last.shape), last, atol=2e-5)
+    assert "logits" not in sent and sent["candidates"] == [] and sent["silence"] == prose.load("overview").label(
+        "silence" if name == "headless" else "silence_classes")
+    assert not any(word in said(at) for word in ("expects", "next token", "logit"))
+
+
+def test_the_classes_are_those_that_transformers_gives(theirs):
+    at = opened("architectures", {"view": "blank", "blank_text": "the cat [sat] on the mat"}, model="folder:classes")
+    sent, asked = given(at, "architecture_blank"), run.read(ours("classes"), "the cat sat on the mat")
+    place = len(asked.tokenizer.encode("the cat")) + 1
+    hidden = [asked.tokenizer.mask_token if i == place else each for i, each in enumerate(asked.token_ids)]
+    with torch.no_grad():
+        p, whole = (theirs["classes"](torch.tensor([ids])).logits[0].double().softmax(-1).numpy()
+                    for ids in (hidden, asked.token_ids))
+    order = np.argsort(-p)
+    assert [row["name"] for row in sent["classes"]["rows"]] == [CLASS_NAMES[i] for i in order]
+    assert np.allclose([row["p"] for row in sent["classes"]["rows"]], p[order], atol=1e-5)
+    assert [row["whole"] for row in sent["classes"]["rows"]] == [probability(whole[i]) for i in order]
+    assert sent["encoder"] is sent["decoder"] is None and code(CLASS_NAMES[order[0]]) in said(at)
+    assert numbers_in(formulas(at)[1])[-1] == pytest.approx(p.max(), abs=1e-4)
+    answer(at, "blank_classes", 0)
+    at.session_state["architectures_blank_text"] = "the cat sat on the mat"
+    assert fine(at.run()) and given(at, "architecture_blank")["classes"]["rows"][0]["whole"] is None
+
+
+@pytest.mark.parametrize("view", ["switches", "roles"])
+def test_the_patterns_of_a_model_without_a_head_are_compared_without_words(view: str, theirs):
+    at = opened("attention", {"view": view, "mask": "causal", "scaling": "own", "roles_part": "change"},
+                model="folder:headless", prompt="the cat sat on the mat")
+    asked = run.read(ours("headless"), "the cat sat on the mat")
+    assert fine(at) and not NEXT.search(said(at)) and not re.search("model (still )?expect|logit", said(at))
+    if view == "roles":
+        return
+    n, place = len(asked.token_ids), asked.asked
+    triangle = torch.full((n, n), torch.finfo(torch.float32).min).triu(1)[None, None]
+    with torch.no_grad():
+        own, cut = (theirs["bert"].base_model(torch.tensor([asked.token_ids]), attention_mask=mask)[0][0, place]
+                    for mask in (None, triangle))
+    assert f"moves by {percent(float((cut - own).norm() / own.norm()))} of its length" in said(at)
 
 
 def test_no_live_answer_is_made_of_a_model_of_two_stacks(theirs):

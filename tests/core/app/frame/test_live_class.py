@@ -13,12 +13,12 @@ from tests.helpers.lessons import fine, open_at
 from tests.helpers.messages import given
 from tests.helpers.predictions import all_asked, place_of, reads_prompt, some_guess, told
 
-CLASS = ("KXM4T", "0" * 32)
+CLASS = ("KXM4TR", "0" * 32)
 
 
 def opened(lesson: str, **query: str):
     """A page of a teacher whose class is open."""
-    at = open_at(lesson, **query)
+    at = open_at(lesson, ask="1", **query)
     at.session_state[live_class._OPEN] = CLASS
     at.run()
     assert fine(at), [e.value for e in (*at.exception, *at.error)]
@@ -42,7 +42,7 @@ def test_every_question_can_be_asked_of_a_class_and_the_answer_is_the_readers(le
 
     guess = some_guess(wall["asked"])
     about = at.session_state["model"], at.session_state["prompt"] if reads_prompt(at, lesson, name) else ""
-    at.session_state[prediction.MADE] = {f"{lesson}/{name}": prediction.Made(about, guess, None)}
+    at.session_state[prediction.MADE] = {f"{lesson}/{name}": prediction.Made(about, guess, None, by=CLASS[0])}
     at.run()
     assert fine(at), [e.value for e in (*at.exception, *at.error)]
     shown, alone = given(at, "class_wall"), told(lesson, name, guess)
@@ -51,13 +51,100 @@ def test_every_question_can_be_asked_of_a_class_and_the_answer_is_the_readers(le
     assert shown["asked"] == wall["asked"]
 
 
+def opened_after(at):
+    """The same page, whose reader has opened a class in the meantime."""
+    at.session_state[live_class._OPEN] = CLASS
+    at.run()
+    assert fine(at), [e.value for e in (*at.exception, *at.error)]
+    return at
+
+
+@pytest.mark.parametrize("alone", [None, prediction.Made()], ids=["never asked", "looked"])
+def test_a_picture_that_stood_before_the_class_stays_until_its_question_is_asked(alone):
+    at = open_at("training", ask="0" if alone is None else "1", training_view="forcing")
+    if alone is not None:
+        at.session_state[prediction.MADE] = {"training/forcing": alone}
+        at.run()
+    at = opened_after(at)
+    offered = given(at, "class_wall")
+    assert offered["mode"] == "offer" and offered["asked"]["guess"]["kind"] == "place"
+    assert "model" not in offered and stands(at)
+    at.session_state[prediction.MADE] = {}          # as the press on its button does
+    del at.session_state[prediction.STANDS]
+    at.run()
+    assert given(at, "class_wall")["mode"] == "ask" and not stands(at)
+
+
+def test_the_next_view_of_a_class_asks_first():
+    at = opened_after(open_at("training", ask="0", training_view="forcing"))
+    assert given(at, "class_wall")["mode"] == "offer"
+    at.session_state["training_view"] = "packing"
+    at.run()
+    assert fine(at) and given(at, "class_wall")["mode"] == "ask"
+    at.session_state["training_view"] = "forcing"       # it stood for the last time
+    at.run()
+    assert fine(at) and given(at, "class_wall")["mode"] == "ask"
+
+
+def test_a_readers_own_guess_is_offered_anew_and_shows_no_answer_to_the_class():
+    at = open_at("training", ask="1", training_view="forcing")
+    about = at.session_state["model"], at.session_state["prompt"]
+    at.session_state[prediction.MADE] = {"training/forcing": prediction.Made(about, 3, None)}
+    assert given(opened_after(at.run()), "class_wall")["mode"] == "offer"
+
+
+def test_the_picture_of_a_step_is_not_covered_by_another_question_once_it_is_revealed():
+    at = opened("overview", present="1", **{"class": "1", "class_revealed": "1"})
+    del at.session_state[prediction.STANDS]         # as where the step before led here
+    at.run()
+    assert given(at, "class_wall")["mode"] == "offer"
+    at.session_state[prediction.AGAIN] = {"overview/pass"}          # the teacher has pressed its button
+    at.run()
+    assert fine(at) and given(at, "class_wall")["mode"] == "ask"
+
+
+def test_what_nobody_in_the_class_has_guessed_is_not_marked_and_a_class_takes_its_guess_along():
+    at = opened("architectures", architectures_view="blank")
+    about, state = (at.session_state["model"], ""), None
+    for is_marked, n in ((True, 1), (False, 0)):
+        at.session_state[prediction.MADE] = {"architectures/blank": prediction.Made(
+            about, "zebra", None, state, by=CLASS[0], is_marked=is_marked)}
+        at.run()
+        told_ = given(at, "class_wall")
+        assert fine(at) and told_["mode"] == "told" and sum(bar[2] for bar in told_["model"]["bars"]) == n
+    del at.session_state[live_class._OPEN]
+    at.run()
+    assert fine(at) and not {"class_wall", "prediction"} & drawn(at) - {"prediction"}
+    assert given(at, "prediction")["mode"] == "switch"
+
+
+def drawn(at) -> set[str]:
+    return {element.proto.component_name for element in at.get("bidi_component")}
+
+
+def test_who_looks_on_has_the_picture_and_its_title_and_nothing_to_set():
+    around = {"strip", "palette", "class_desk", "prediction", "next_view", "class_wall"}
+    at = open_at("training", training_view="forcing", look="true", ask="0")
+    assert fine(at) and stands(at) and not drawn(at) & around and not at.text_area
+    assert any(m.value == prose.load("training").label("view_forcing") for m in at.markdown)
+    at = open_at("overview", look="true", ask="0")
+    assert fine(at) and not drawn(at) & (around | {"tour_invitation"})
+    assert at.query_params["look"] == "true" and drawn(at)
+    assert around - {"class_wall"} <= drawn(open_at("training", training_view="forcing", ask="0"))
+
+
+def stands(at) -> bool:
+    """Whether the picture of teacher forcing is on the page."""
+    return any("perplexity" in m.value for m in at.markdown)
+
+
 def test_the_button_offers_a_class_and_then_the_way_in():
     at = open_at("tokens")
     offered = desk(at)
     assert offered["open"] == "/class" and "code" not in offered
     led = desk(opened("tokens"))
-    assert led["code"] == "KXM4T" and led["address"]["act"] == "/class/KXM4T" and led["notes"] is None
-    assert led["address"]["events"] == f"/j/KXM4T/events?wall={codes.kept(CLASS[1])}"
+    assert led["code"] == "KXM4TR" and led["address"]["act"] == "/class/KXM4TR" and led["notes"] is None
+    assert led["address"]["events"] == f"/j/KXM4TR/events?wall={codes.kept(CLASS[1])}"
     assert led["addresses"] and all(way["qr"].startswith("data:image/png;base64,") for way in led["addresses"])
 
 
@@ -68,8 +155,8 @@ def test_where_classes_are_off_nothing_of_them_is_offered(monkeypatch):
 
 
 def test_what_a_browser_says_of_a_class_is_taken_only_where_it_can_be_one():
-    for told_ in (None, [], ["KXM4T"], ["KXM4T", 7], ["<b>", "0" * 32], ["KXM4T", "short"], {"code": "KXM4T"},
-                  "KXM4T 0000", ["kxm4o", "0" * 32]):
+    for told_ in (None, [], ["KXM4TR"], ["KXM4TR", 7], ["<b>", "0" * 32], ["KXM4TR", "short"], {"code": "KXM4TR"},
+                  "KXM4TR 0000", ["kxm4to", "0" * 32]):
         live_class._take(told_)
         assert not live_class.is_open(), told_
 
@@ -82,7 +169,10 @@ def test_a_step_of_a_plan_gives_the_second_device_its_notes():
     steps = {entry.id: entry for entry in prose.load(catalogue.COURSE).entries("step")}
     assert notes["title"] == steps[first].title and notes["next"] == steps[second].title
     assert notes["ask"] == steps[first].settings["ask"] and notes["look"] == steps[first].look
-    assert given(at, "class_wall")["asked"]["ask"] == plain(steps[first].settings["ask"])
+    asked_ = given(at, "class_wall")["asked"]
+    assert asked_["ask"] == plain(steps[first].settings["ask"]) and asked_["guess"]["chance"]
+    # what the question is about stands on the phones, too
+    assert asked_["prompt"] == (at.session_state["prompt"] if "prompt" in steps[first].settings else "")
 
 
 @pytest.mark.parametrize("entry", catalogue.existing(), ids=lambda entry: entry.id)

@@ -57,7 +57,8 @@ def test_a_setting_makes_a_view_read_the_prompt(lesson, view, setting):
     assert fine(at) and not unread(at)
 
 
-@pytest.mark.parametrize(("place", "setting"), prompt_use.UNREAD_WITH.items())
+@pytest.mark.parametrize(("place", "setting"), [(place, (name, value)) for place, (name, *values)
+                                                in prompt_use.UNREAD_WITH.items() for value in values])
 def test_a_setting_makes_a_view_leave_the_prompt_unread(place, setting):
     lesson, view = place
     asked = catalogue.entry(lesson).opening(view)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import logging
+import time
 
 import pytest
 from starlette.applications import Starlette
@@ -16,12 +17,24 @@ QUESTION = {"ask": "Which <b>word</b>?", "guess": {"kind": "options", "texts": [
 PHONE = "0" * 32
 
 
+class Turns:
+    """A line in which nobody waits, but for those who find it full."""
+
+    def __init__(self):
+        self.came, self.is_full = [], False
+
+    async def turn(self, who):
+        self.came.append(who)
+        return not self.is_full
+
+
 @pytest.fixture
 def client(monkeypatch):
     monkeypatch.setenv(deployment.CLASSES, "")
     class_routes.classes.cache_clear()
-    for name, rate in (("WRONG", Rate(30, 60)), ("WRONG_OF_ALL", Rate(200, 300)), ("OPENED", Rate(6, 30)),
-                       ("ANSWERED", Rate(60, 20)), ("WISHED", Rate(240, 60))):
+    for name, rate in (("WRONG", Rate(1, 60)), ("WRONG_OF_ALL", Rate(1, 100)), ("OPENED", Rate(6, 30)),
+                       ("ANSWERED", Rate(60, 20)), ("WISHED", Rate(240, 60)), ("TURNS", Turns()),
+                       ("TURNS_OF_ALL", Turns())):
         monkeypatch.setattr(class_routes, name, rate)
     with TestClient(Starlette(routes=class_routes.routes())) as client:
         yield client
@@ -63,38 +76,83 @@ def test_a_code_is_taken_as_it_is_typed(client, room):
 
 def test_refusals_have_statuses(client, room):
     code, key = room
-    assert answer(client, "CCCCC").status_code == 404 and answer(client, "nonsense").status_code == 404
+    assert answer(client, "CCCCCC").status_code == 404 and answer(client, "nonsense").status_code == 404
     assert act(client, code, "0" * 32, "close").status_code == 403
     assert act(client, code, key, "dance").status_code == 400
     assert answer(client, code, 7).status_code == 400 and answer(client, code, phone="me").status_code == 400
     assert client.get(f"/j/{code}/events?phone=me").status_code == 400
-    assert client.get(f"/j/CCCCC/events?phone={PHONE}").status_code == 404
+    assert client.get(f"/j/CCCCCC/events?phone={PHONE}").status_code == 404
     assert client.get(f"/j/{code}/events").status_code == 400
     for wall in ("", key, "é", codes.kept("0" * 32)):
         assert client.get(f"/j/{code}/events", params={"wall": wall}).status_code == 403
-    assert client.get("/j/CCCCC/events", params={"wall": codes.kept(key)}).status_code == 404
+    assert client.get("/j/CCCCCC/events", params={"wall": codes.kept(key)}).status_code == 404
     for body in (b"", b"[]", b"{", b"\xff\xfe", b'{"a":' * 5_000, b'{"phone": NaN}'):
         assert client.post(f"/j/{code}/answer", content=body).status_code == 400, body[:10]
     assert client.post(f"/j/{code}/answer", content=b" " * 3_000).status_code == 400
     assert client.post(f"/class/{code}", content=b" " * 30_000).status_code == 400
 
 
-def test_codes_are_not_guessed_in_a_hurry_and_the_class_behind_the_same_address_goes_on(client, room):
+def test_who_tries_many_codes_waits_for_a_turn_and_keeps_nobody_from_a_class(client, room):
     code, key = room
     assert answer(client, code).status_code == 200
-    tried = [answer(client, "CCCCC", phone=f"{i:032x}").status_code for i in range(70)]
-    assert tried[:60] == [404] * 60 and set(tried[60:]) == {429}
-    assert answer(client, code, phone="1" * 32).status_code == 429          # neither does a code that exists
-    assert client.get(f"/j/{code}/events?phone={'1' * 32}").status_code == 429
-    assert answer(client, code, 1).json() == {"kept": True}                 # who has joined goes on
+    tried = [answer(client, "CCCCCC", phone=f"{i:032x}").status_code for i in range(70)]
+    turns = class_routes.TURNS
+    assert set(tried) == {404} and turns.came == ["testclient"] * 10         # the first sixty did not wait
+    assert answer(client, code, phone="1" * 32).json() == {"kept": True}     # a right code is taken all the same
+    assert len(turns.came) == 11
+    assert answer(client, code, phone="1" * 32).json() == answer(client, code, 1).json() == {"kept": True}
     assert act(client, code, key, "close").status_code == 200
+    assert len(turns.came) == 11 and class_routes.TURNS_OF_ALL.came == []   # who has joined, or has the key, goes on
 
 
-def test_a_wrong_key_counts_like_a_wrong_code(client, room):
+def test_where_many_wait_nobody_hears_whether_a_code_exists(client, room):
     code, _ = room
+    for i in range(60):
+        answer(client, "CCCCCC", phone=f"{i:032x}")
+    class_routes.TURNS.is_full = True
+    assert answer(client, code, phone="1" * 32).status_code == 503 == answer(client, "CCCCCC").status_code
+    assert client.get(f"/j/{code}/events?phone={'1' * 32}").status_code == 503
+
+
+def test_what_can_be_no_code_delays_nobody_for_long(client, room):
+    code, _ = room
+    for _ in range(500):
+        assert answer(client, "nonsense").status_code == 404
+    ahead = class_routes.WRONG._due["testclient"] - time.monotonic()
+    assert ahead <= 60 * class_routes.WRONG._every          # as for the sixty that may be tried at once
+
+
+def test_many_addresses_together_wait_too(client, room, monkeypatch):
+    monkeypatch.setattr(class_routes, "_address", lambda request: request.url.path)
+    code, _ = room
+    for i in range(100):
+        answer(client, "".join(codes.LETTERS[i // 19**k % 19] for k in range(codes.LENGTH)), phone=f"{i:032x}")
+    assert class_routes.TURNS_OF_ALL.came == [] == class_routes.TURNS.came
+    assert answer(client, code, phone="1" * 32).json() == {"kept": True}
+    assert class_routes.TURNS_OF_ALL.came == [""] and class_routes.TURNS.came == []
+
+
+def test_a_wrong_key_counts_like_a_wrong_code_and_the_right_one_is_never_refused(client, room):
+    code, key = room
     tried = [act(client, code, f"{i:032x}", "reveal").status_code for i in range(60)]
     assert set(tried) == {403}
-    assert act(client, code, "0" * 32, "reveal").status_code == act(client, "CCCCC", "0", "reveal").status_code == 429
+    assert act(client, code, "0" * 32, "reveal").status_code == act(client, "CCCCCC", "0", "reveal").status_code == 429
+    wall = client.get(f"/j/{code}/events", params={"wall": codes.kept("0" * 32)}).status_code
+    assert wall == client.get("/j/CCCCCC/events", params={"wall": codes.kept(key)}).status_code == 429
+    assert act(client, code, key, "reveal").status_code == 200
+
+
+def test_the_odds_of_finding_a_code_are_what_its_file_says():
+    """By hand: so many tries of 19^6 codes."""
+    lesson, hours = (300 + 120 * 60 * h for h in (1.5, 6))
+    assert (lesson, hours) == (11_100, 43_500)
+    for rate, line, a_minute, at_once in ((class_routes.WRONG, class_routes.TURNS, 120, 300),
+                                          (class_routes.WRONG_OF_ALL, class_routes.TURNS_OF_ALL, 600, 1_500)):
+        assert (60 / rate._every, 60 / line._every, rate._at_once) == (a_minute, a_minute, at_once)
+    of = len(codes.LETTERS) ** codes.LENGTH
+    odds = [100 * tries / of for tries in (lesson, hours, 1_500 + 600 * 60 * 6, 20 * hours)]
+    assert [f"{one:.2g}" for one in odds] == ["0.024", "0.092", "0.46", "1.8"]
+    assert all(f"{one:.2g} %" in codes.__doc__ for one in odds)
 
 
 def test_floods_end_in_a_refusal(client, room):

@@ -1,0 +1,138 @@
+"""Models that this program cannot read, told as what they are: other forms of weights, quantised ones, heads for other
+tasks, families that are built otherwise.
+"""
+import re
+from collections.abc import Collection, Iterable, Mapping
+
+from core.huggingface.errors import PretrainedError, short
+
+ADAPTER = "adapter_config.json"
+# the classes of transformers that read a model with its head, by the end of its architecture's name, in this order
+READERS = {"WithLMHeadModel": "Seq2SeqLM", "ForConditionalGeneration": "Seq2SeqLM", "LMHeadModel": "CausalLM",
+           "ForCausalLM": "CausalLM", "ForMaskedLM": "MaskedLM", "ForPreTraining": "MaskedLM",
+           "ForSequenceClassification": "SequenceClassification", "ForTokenClassification": "TokenClassification",
+           "ForQuestionAnswering": "QuestionAnswering"}
+# other forms of weights: what a file of theirs is called, and what they are
+FORMS = ((r"\.gguf$", "GGUF files, the form of llama.cpp"), (r"\.onnx$", "ONNX, a graph of operations"),
+         (r"^consolidated.*\.(safetensors|pth)$", "the form of its makers (consolidated), under names of its own"),
+         (r"\.(h5|tflite)$", "TensorFlow's form"), (r"\.msgpack$", "Flax's form"),
+         (r"\.safetensors$", "safetensors, but under names that are not transformers'"))
+PICKLED = re.compile(r"\.(bin|pt|pth|ckpt|pkl)$")
+
+METHODS = {"gptq": "GPTQ", "awq": "AWQ", "bitsandbytes": "bitsandbytes", "fp8": "FP8", "mxfp4": "MXFP4",
+           "compressed-tensors": "compressed-tensors"}
+
+# the names of tensors that belong to a head for another task, and what such heads are for
+OTHER_HEAD = re.compile(r"^(model\.)?((pre_)?classifier|classification_head|score|qa_outputs|v_head|value_head|"
+                        r"reward_head|regression_head|logits_proj|multiple_choice_head|sequence_summary)\.")
+TASKS = {"ForSequenceClassification": "to sort texts into classes", "ForTokenClassification": "to label every token",
+         "ForQuestionAnswering": "to find answers in a text", "ForMultipleChoice": "to choose among answers",
+         "DoubleHeadsModel": "to choose among answers"}
+
+_NO_ATTENTION = "has no attention, or little: the text is carried along in a state"
+_DEBERTA = "keeps what a word is and where it stands apart in its scores"
+# families beside those that are read, and what in them this program does not show
+OTHERS = {**dict.fromkeys(("mamba", "mamba2", "falcon_mamba", "rwkv", "xlstm", "recurrent_gemma", "jamba", "bamba",
+                           "zamba", "zamba2", "nemotron_h", "lfm2", "retnet"), _NO_ATTENTION),
+          **dict.fromkeys(("deberta", "deberta-v2"), _DEBERTA),
+          **dict.fromkeys(("deepseek_v2", "deepseek_v3", "deepseek_v32", "kimi_k2"),
+                          "keeps of each token one short vector, out of which its keys and values are made (multi-head "
+                          "latent attention)"),
+          **dict.fromkeys(("glm4_moe", "minimax", "dbrx", "llama4", "llama4_text", "ernie4_5_moe", "hunyuan_v1_moe",
+                           "phimoe", "granitemoe", "jetmoe"), "sends tokens to experts in a way of its own"),
+          **dict.fromkeys(("clip", "llava", "qwen2_vl", "qwen2_5_vl", "qwen3_vl", "mllama", "idefics3", "paligemma",
+                           "vit"), "reads pictures"),
+          **dict.fromkeys(("whisper", "wav2vec2"), "hears sound")}
+
+
+def unknown_family(values: Mapping[str, object], titles: Iterable[str]) -> PretrainedError:
+    """A model of a family that is not read, and why where that is known."""
+    family, known = values.get("model_type"), f"It knows {', '.join(titles)}: choose one of those."
+    if isinstance(family, str) and family in OTHERS:
+        return PretrainedError("family", f"This program does not read models of the family {family!r}: one "
+                                         f"{OTHERS[family]}, which it does not show. {known}")
+    if values.get("auto_map"):
+        return PretrainedError("family", f"This model comes with code of its own (auto_map in config.json, of the "
+                                         f"family {family!r}), and this program runs none. {known}")
+    return PretrainedError("family", f"This program does not know models of the family {family!r}. {known}")
+
+
+def refuse_quantised(values: Mapping[str, object]) -> None:
+    """Raise PretrainedError, with the method, for a model whose weights are stored in fewer bits."""
+    name = next((name for name in ("quantization_config", "quantization", "compression_config") if values.get(name)),
+                None)
+    if name is None:
+        return
+    told = values[name] if isinstance(values[name], dict) else {}
+    method = str(told.get("quant_method") or (
+        "bitsandbytes" if told.get("load_in_4bit") or told.get("load_in_8bit") else ""))
+    said = METHODS.get(method, method) or ("MLX" if name == "quantization" else f"{name} = {short(values[name])}")
+    bits = f", {told['bits']} bits" if isinstance(told.get("bits"), int) else ""
+    raise PretrainedError("architecture", f"The weights of this model are quantised ({said}{bits}), and this program "
+                                          f"reads plain floating-point weights alone. Choose the model that it was "
+                                          f"made from.")
+
+
+def refuse_other_head(values: Mapping[str, object], names: Iterable[str]) -> None:
+    """Raise PretrainedError for a model whose file has a head for another task than language.
+
+    values: its config.json; names: its tensors.
+    """
+    heads = sorted({match[0].removesuffix(".") for match in map(OTHER_HEAD.match, names) if match is not None})
+    if not heads:
+        return
+    published = _architecture(values)
+    task = next((task for end, task in TASKS.items() if published.endswith(end)), "for another task than language")
+    raise PretrainedError("architecture", f"This model was fine-tuned {task}, and has a head for that "
+                                          f"({', '.join(heads)}){f', as {published}' if published else ''}. This "
+                                          f"program reads models that tell words, or have no head. Choose the model "
+                                          f"that it was made from.")
+
+
+def no_weights(where: str, files: Collection[str], values: Mapping[str, object]) -> PretrainedError:
+    """Why a model without model.safetensors is not read.
+
+    where: its folder, or its name on the Hub; files: the names of its files; values: its config.json.
+    """
+    if ADAPTER in files:
+        return adapter(where)
+    shards = [name for name in files if re.fullmatch(r"model-\d{5}-of-\d{5}\.safetensors", name)]
+    if shards:
+        return PretrainedError("incomplete", f"{where} holds weights in {len(shards)} parts without "
+                                             f"model.safetensors.index.json, which says what is in each. Download the "
+                                             f"model again; what is there already is kept.")
+    pickled = sorted(name for name in files if PICKLED.search(name) and not name.startswith("consolidated")
+                     and name != "training_args.bin")
+    if pickled:
+        return PretrainedError("format", f"{where} comes without safetensors: its weights are in {pickled[0]}, a "
+                                         f"format that can run code when it is read, so this program does not. "
+                                         f"Where you trust the model, convert it once, and use the folder that this "
+                                         f"writes: {conversion(where, values)}")
+    for name, form in FORMS:
+        if file := next((file for file in sorted(files) if re.search(name, file)), None):
+            return PretrainedError("format", f"{where} holds its weights as {form} ({file}). This program reads "
+                                             f"transformers' model.safetensors alone: choose a version of the model "
+                                             f"that comes with it.")
+    return PretrainedError("incomplete", f"{where} holds no weights: there is neither model.safetensors nor "
+                                         f"model.safetensors.index.json. Download the model again.")
+
+
+def adapter(where: str) -> PretrainedError:
+    """A folder with only what a fine-tuning has changed."""
+    return PretrainedError("format", f"{where} is an adapter ({ADAPTER}: LoRA or the like), a small change "
+                                     f"to another model, and no model by itself. Merge it into that one with peft "
+                                     f"(merge_and_unload, then save_pretrained), or choose a whole model.")
+
+
+def conversion(where: str, values: Mapping[str, object]) -> str:
+    """The command that writes a model anew as safetensors, with its tokenizer, by the class that keeps its head."""
+    published = _architecture(values)
+    reader = next((f"AutoModelFor{reader}" for end, reader in READERS.items() if published.endswith(end)), "AutoModel")
+    new = f"{where.rstrip('/').rsplit('/', 1)[-1]}-safetensors"
+    return (f'python -c "from transformers import {reader} as M, AutoTokenizer as T; name, new = {where!r}, {new!r}; '
+            f'M.from_pretrained(name).save_pretrained(new); T.from_pretrained(name).save_pretrained(new)"')
+
+
+def _architecture(values: Mapping[str, object]) -> str:
+    named = values.get("architectures")
+    return str(named[0]) if isinstance(named, list) and named else ""

@@ -1,0 +1,46 @@
+"""The feed-forward part: two maps with an activation between them, or three with a gate; N equal networks side by side.
+
+A dense block is one such part of width d_ff; a block of experts has several (core.model.experts).
+"""
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from core.model.activation import activate, gate_factor
+from core.model.config import ModelConfig
+
+
+def parameter(*shape: int, present: bool = True) -> nn.Parameter | None:
+    """Zeros of this shape to be trained; None if the model has no such part, or one of no size."""
+    return nn.Parameter(torch.zeros(shape)) if present and all(shape) else None
+
+
+def add_feed_forward(part: nn.Module, config: ModelConfig, width: int) -> None:
+    """Give `part` the weights of a feed-forward part of this width: W_1 (d, width), W_2 (width, d), with a gate W_gate
+    (d, width), and their biases where the model has them.
+    """
+    d, biased = config.d_model, config.mlp_bias
+    part.W_gate = parameter(d, width, present=config.gated)
+    part.b_gate = parameter(width, present=config.gated and biased)
+    part.W_1, part.b_1 = parameter(d, width), parameter(width, present=biased)
+    part.W_2, part.b_2 = parameter(width, d), parameter(d, present=biased)
+
+
+def neurons(part: nn.Module, x: Tensor, own: str, activation: str | None = None) -> tuple[Tensor, Tensor]:
+    """The neurons of `part` before and after the activation, (N, width) each, for what they read, x (N, d): of a gated
+    part the gate's argument, and its curve times the second projection.
+
+    own: the model's activation; `activation`: another curve in its place, by which a gate stays a gate.
+    """
+    up, activation = F.linear(x, part.W_1.T, part.b_1), activation or own
+    if part.W_gate is None:
+        return up, activate(activation, up)
+    pre = F.linear(x, part.W_gate.T, part.b_gate)
+    return pre, activate(activation, pre) * gate_factor(own, up)
+
+
+def written(part: nn.Module, post: Tensor) -> Tensor:
+    """(N, d) what neurons (N, width) write into the stream."""
+    return F.linear(post, part.W_2.T, part.b_2)

@@ -1,0 +1,117 @@
+"""Encoders and encoder-decoders in the layout of the published ones: config.json with the keys that the hub's files
+have (from memory, the sizes made small) loads as what transformers reads of it.
+"""
+import json
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from core import huggingface
+from core.huggingface import PretrainedError
+from core.model.generation import translations
+from tests.core.huggingface import test_mutations
+from tests.helpers.huggingface_models import N_SOURCE, N_TOKENS, hf, ids, made
+from tests.helpers.models_encoders import PUBLISHED
+
+
+def written(name: str, folder) -> hf.PreTrainedModel:
+    """The random model of the case under the published config.json, as transformers reads both."""
+    case, values = PUBLISHED[name]
+    model = made(case)
+    model.save_pretrained(folder)
+    (folder / "config.json").write_text(json.dumps(values))
+    auto = hf.AutoModelForSeq2SeqLM if values.get("is_encoder_decoder") else hf.AutoModelForMaskedLM
+    return auto.from_pretrained(folder, attn_implementation="eager").eval()
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_the_published_layout_is_read_as_transformers_reads_it(name, tmp_path):
+    theirs = written(name, tmp_path)
+    ours, _ = huggingface.from_pretrained(tmp_path)
+    token_ids, source = ids(N_TOKENS), ids(N_SOURCE, seed=5)
+    with torch.no_grad():
+        if ours.encoder is None:
+            expected, found = theirs(token_ids[None]).logits[0], ours(token_ids).logits
+        else:
+            expected = theirs(input_ids=source[None], decoder_input_ids=token_ids[None]).logits[0]
+            found = ours(token_ids, source_ids=source).logits
+    assert float((found - expected).abs().max() / expected.abs().max()) < 1e-5
+    assert ours.config.end_of_text == (None if ours.encoder is None else values_end(name))
+
+
+def values_end(name: str) -> int:
+    return PUBLISHED[name][1]["eos_token_id"]
+
+
+# keys of these families, with odd values
+ODD = {
+    "scale_embedding": [True, False], "encoder_ffn_dim": [40, 41], "decoder_ffn_dim": [40, 41],
+    "encoder_layers": [1, 2, 3], "decoder_layers": [2, 3], "encoder_attention_heads": [2, 4], "d_model": [24, 32],
+    "normalize_before": [True, False], "normalize_embedding": [True, False], "add_final_layer_norm": [True],
+    "static_position_embeddings": [False], "share_encoder_decoder_embeddings": [False], "decoder_vocab_size": [61, 60],
+    "embedding_size": [12, 24, None], "global_attn_every_n_layers": [1, 2, 3, 4], "local_attention": [2, 7, 8, 128],
+    "global_rope_theta": [7.0, None], "local_rope_theta": [7.0, 500], "norm_bias": [True, False],
+    "norm_eps": [0.1, 1e-5], "classifier_bias": [True, False], "decoder_bias": [True, False],
+    "classifier_pooling": ["cls", "mean"], "classifier_activation": ["gelu", "relu"], "head_dim": [3, 6, None],
+    "layer_types": [["sliding_attention"] * 4, ["full_attention"] * 4, ["full_attention"] * 2],
+    "rope_parameters": [None, {"full_attention": {"rope_type": "default", "rope_theta": 9.0}},
+                        {"sliding_attention": {"rope_theta": 9.0}}, {"rope_type": "default", "rope_theta": 9.0}],
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_mutated_configs_load_equal_or_are_refused(name, tmp_path):
+    case, values = PUBLISHED[name]
+    made(case).save_pretrained(tmp_path)
+
+    @st.composite
+    def mutated(draw) -> dict:
+        changed = dict(draw(test_mutations.mutated_configs(values)))
+        for key in draw(st.lists(st.sampled_from(sorted(ODD)), max_size=2)):
+            changed[key] = draw(st.sampled_from(ODD[key]))
+        return changed
+
+    @settings(max_examples=30, derandomize=True, database=None, deadline=None,
+              suppress_health_check=list(HealthCheck))
+    @given(changed=mutated())
+    def check(changed):
+        (tmp_path / "config.json").write_text(json.dumps(changed))
+        test_mutations.compared(tmp_path, changed)
+
+    (tmp_path / "config.json").write_text(json.dumps(values))
+    assert test_mutations.compared(tmp_path, values) == "equal"
+    check()
+
+
+@pytest.mark.parametrize("case, change, said", [
+    ("electra", dict(embedding_size=12), "embedding_size = 12"), ("electra", dict(hidden_act="relu"), "hidden_act"),
+    ("xlm-roberta", dict(hidden_act="relu"), "hidden_act"), ("camembert", dict(is_decoder=True), "is_decoder"),
+    ("modernbert", dict(layer_types=["chunked_attention"] * 4), "chunked_attention"),
+    ("modernbert", dict(classifier_activation="relu"), "classifier_activation"),
+    ("modernbert", dict(rope_scaling=dict(rope_type="yarn", factor=2.0)), "rope_scaling"),
+    ("modernbert", dict(rope_parameters=dict(full_attention=dict(rope_type="linear", factor=2.0))), "'linear'"),
+    ("bart", dict(decoder_ffn_dim=80), "decoder_ffn_dim = 80"),
+    ("bart", dict(decoder_attention_heads=2), "decoder_attention_heads"),
+    ("bart", dict(tie_word_embeddings=False), "tie_word_embeddings"),
+    ("marian", dict(share_encoder_decoder_embeddings=False), "share_encoder_decoder_embeddings"),
+    ("marian", dict(decoder_vocab_size=99), "decoder_vocab_size = 99")], ids=str)
+def test_what_is_not_there_is_refused_by_name_and_value(case, change, said, tmp_path):
+    made(case).save_pretrained(tmp_path)
+    values = json.loads((tmp_path / "config.json").read_text()) | change
+    (tmp_path / "config.json").write_text(json.dumps(values))
+    with pytest.raises(PretrainedError, match="which this program cannot do") as error:
+        huggingface.preview(tmp_path)
+    assert said in str(error.value) and error.value.reason == "architecture"
+
+
+def test_a_translation_of_each_family_is_theirs(tmp_path):
+    for case in ("bart", "marian", "pegasus", "mbart"):
+        theirs = made(case)
+        theirs.save_pretrained(tmp_path / case)
+        ours, _ = huggingface.from_pretrained(tmp_path / case)
+        source = ids(1, N_SOURCE, seed=5)
+        expected = theirs.generate(source, max_new_tokens=12, do_sample=False, num_beams=1)[0].tolist()
+        (_, found), = translations(ours, [source[0].tolist()], max_new_tokens=12)
+        assert [ours.config.first_token, *found] == expected, case
