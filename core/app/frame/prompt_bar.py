@@ -95,7 +95,8 @@ def _model(words: prose.TextFile, present: run.Run, shown: str) -> None:
     """The drawer of models. shown: the one that the view shows in place of the chosen one, "" for that."""
     n, n_context = len(present.token_ids), run.room(present.model.config)
     key = "status_shown" if shown else "status_cut" if present.n_cut else "status"
-    said = words.label(key, model=escaped(names.short(shown) or present.title), n=n, n_context=n_context, n_cut=present.n_cut)
+    said = words.label(key, model=escaped(names.short(shown) or present.title), n=n, n_context=n_context,
+                       n_cut=present.n_cut)
     with st.popover(said, key="model_drawer", on_change="rerun") as drawer:
         if not drawer.open:
             return
