@@ -3,7 +3,7 @@ from collections.abc import Collection
 
 from core.huggingface import entries
 from core.huggingface.entries import Entry
-from core.huggingface.fields import Fields, ends, rotary, switched_window, unsupported, window
+from core.huggingface.fields import Fields, ends, rotary, switched_window, window
 from core.huggingface.plan import (
     LLAMA_BLOCK,
     OPT_BLOCK,
