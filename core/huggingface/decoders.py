@@ -92,8 +92,6 @@ def llama_like(f: Fields, gain_offset: float = 0.0, tied: bool = False, block: d
         activation=f.activation("hidden_act", "silu", gated=True), attention_bias=f.get("attention_bias", False),
         mlp_bias=f.get("mlp_bias", False), **({} if "positions" in differences else rotary(f, d_k, part=None)))
     config = config_of(f, tied=tied, **settings | differences)
-    if config.d_rotary:         # which transformers does not read in these families
-        raise unsupported(f"rotary positions in {config.d_rotary} of {config.d_k} dimensions")
     tensors = [entries.as_is("model.embed_tokens.weight", "E", config.vocab_size, config.d_model),
             *entries.norm(config, "final_norm", "model.norm", gain_offset),
             *usual_blocks(config, "model.layers.", block, gain_offset)]

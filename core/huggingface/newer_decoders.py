@@ -59,7 +59,7 @@ def _divided_by(number: float, d_k: int) -> dict:
 def _turned_in(turns: Sequence, settings: dict) -> dict:
     """Rotary positions in those blocks alone of which `turns` has a true entry."""
     if not any(turns):
-        return dict(positions="none", rotary_scaling=(), rotary_factors=(), rotary_gain=1.0)
+        return dict(positions="none")
     base = settings["rotary_base"]
     return settings if all(turns) else settings | dict(block_rotary_bases=tuple(base if turned else 0.0
                                                                                 for turned in turns))
@@ -111,9 +111,10 @@ def _two_bases(f: Fields, d_k: int, kinds: Sequence[str]) -> dict:
         if kind not in allowed:
             raise unsupported(f"rotary positions of the kind {kind!r}")
     base = float(local.get("rope_theta") or f.number("rope_local_base_freq", 10_000.0))
-    of_full = rotary(Fields({"rope_parameters": {"rope_theta": f.number("rope_theta", 1e6)} | other}), d_k)
+    of_full = rotary(Fields({"rope_parameters": {"rope_theta": f.number("rope_theta", 1e6)} | other}), d_k,
+                     part=None)
     if FULL not in kinds:
-        return dict(positions="rotary", rotary_base=base, rotary_scaling=())
+        return dict(positions="rotary", rotary_base=base)
     if SLIDING not in kinds:
         return of_full
     if base == of_full["rotary_base"]:
@@ -138,7 +139,7 @@ def smollm3(f: Fields, names: Collection[str]) -> Plan:
     kinds = f.get("layer_types") or [SLIDING if windowed and not turned else FULL for turned in turns]
     f = _with_defaults(f, rope_theta=2e6)
     return llama_like(f, tied=True, n_kv_heads=_kv_heads(f, 4), **_windows(f, kinds),
-                      **_turned_in(turns, rotary(f, f.whole("head_dim", default=head_width(f)))))
+                      **_turned_in(turns, rotary(f, f.whole("head_dim", default=head_width(f)), part=None)))
 
 
 def olmo2(f: Fields, names: Collection[str]) -> Plan:
@@ -217,7 +218,7 @@ def cohere(f: Fields, names: Collection[str]) -> Plan:
     """Cohere's Command R: attention and feed-forward part read the stream side by side through one LayerNorm."""
     f.refuse(use_qk_norm=False)
     f = _with_defaults(f, rope_theta=500_000.0)
-    return _cohere_like(f, rotary(f, f.whole("head_dim", default=head_width(f))))
+    return _cohere_like(f, rotary(f, f.whole("head_dim", default=head_width(f)), part=None))
 
 
 def cohere2(f: Fields, names: Collection[str]) -> Plan:
@@ -227,7 +228,7 @@ def cohere2(f: Fields, names: Collection[str]) -> Plan:
     period = f.whole("sliding_window_pattern", default=4)
     f.refuse(_sliding_window_pattern=period)
     kinds = _layer_types(f, period)
-    positions = _turned_in([kind == SLIDING for kind in kinds], rotary(f, head_width(f)))
+    positions = _turned_in([kind == SLIDING for kind in kinds], rotary(f, head_width(f), part=None))
     return _cohere_like(f, positions | _windows(f, kinds, 4096))
 
 
@@ -238,8 +239,6 @@ def _cohere_like(f: Fields, differences: dict) -> Plan:
         norm_epsilon=f.number("layer_norm_eps", 1e-5), activation=f.activation("hidden_act", "silu", gated=True),
         attention_bias=f.get("attention_bias", False), mlp_bias=False, parallel_residual=True, shared_norm=True,
         logit_scale=f.number("logit_scale", 0.0625), **differences)
-    if config.d_rotary:
-        raise unsupported(f"rotary positions in {config.d_rotary} of {config.d_k} dimensions")
 
     def block(ours: str, theirs: str) -> list[Entry]:
         maps = entries.attention(config, ours, theirs, LLAMA_BLOCK)
