@@ -23,7 +23,7 @@ from core.app.state import Run, reader
 from core.app.state.run import select, selection
 from core.components.residual_grid import residual_grid
 from core.cost import counting
-from core.figures.numbers import grouped, latex_number, percent, plain_number, readable
+from core.figures.numbers import grouped, latex_number, latex_operand, percent, readable
 from core.model.config import ModelConfig
 from core.model.experts import Mixture, route
 from pages.architectures import experts_charts
@@ -216,8 +216,8 @@ def _lines(page: Lesson, run: Run, found: Routing, position: int) -> list[tuple[
     p, g = found.probs[position], found.weights[position, expert]
     token, read_by = code(run.tokens[position]), int(found.chosen[:, found.busiest].sum())
     if found.config.experts_renormalised:
-        addends = " + ".join(plain_number(p[e]) for e in (expert, *others))
-        weight = rf"g_{{{expert}}} = \frac{{{plain_number(p[expert])}}}{{{addends}}} = {latex_number(g)}"
+        addends = " + ".join(latex_operand(p[e]) for e in (expert, *others))
+        weight = rf"g_{{{expert}}} = \frac{{{latex_operand(p[expert])}}}{{{addends}}} = {latex_number(g)}"
     else:
         weight = rf"g_{{{expert}}} = p_{{{expert}}} = {latex_number(g)}"
     config, whole = found.config, counting.n_parameters(found.config)
