@@ -28,7 +28,7 @@ def facts(config: ModelConfig, tokenizer: Tokenizer) -> dict[str, bool]:
         "grouped": config.n_kv_heads < config.n_heads, "wide": config.d_k * config.n_heads != config.d_model,
         "qk_norm": config.qk_norm and not config.qk_norm_joint, "window": config.mask == "sliding-window",
         "parallel": config.parallel_residual, "postnorm": config.norms_sums, "rmsnorm": config.norm == "rmsnorm",
-        "ungained": not config.norm_gain, "unshifted": config.norm == "layernorm" and not config.norm_bias,
+        "unshifted": config.norm == "layernorm" and not config.norm_bias, "ungained": not config.norm_gain,
         "scaled_logits": config.logit_scale != 1,
         "experts": config.n_experts > 0,
         "gated": config.gated, "untied": not config.tied_embeddings, "unembedding_bias": config.unembedding_bias}
