@@ -193,6 +193,7 @@ class ModelConfig:
         scaling = self.rotary_scaling
         return (
             (self.norm_epsilon <= 0, f"norm_epsilon must be above 0, not {self.norm_epsilon}."),
+            (self.rotary_base <= 0, f"rotary_base must be above 0, not {self.rotary_base}."),
             (self.n_heads % self.n_kv_heads > 0,
              f"n_heads ({self.n_heads}) must be a multiple of n_kv_heads ({self.n_kv_heads})."),
             (self.positions == "rotary" and self.rotary_width % 2 > 0,

@@ -117,6 +117,7 @@ def test_both_roads_the_cache_the_parts_and_the_count_agree(settings):
 
 
 @pytest.mark.parametrize("settings, sentence", [
+    (dict(rotary_base=0.0), "rotary_base must be above 0"),
     (dict(block_masks=("causal",)), "an entry for each of 3 blocks"),
     (dict(block_masks=("mine",) * 3), "must be one of"),
     (dict(block_rotary_bases=(1.0, -1.0, 1.0)), "above 0, or 0 for none"), (dict(score_cap=-1.0), "at least 0"),
