@@ -1,5 +1,5 @@
-"""Conversion of Hugging Face models of thirteen families into our Transformer, so that every lesson works on them, and
-of our models into theirs.
+"""Conversion of Hugging Face models of the families of families.TITLES into our Transformer, so that every lesson works
+on them, and of our models into theirs.
 
     preview(name) -> Preview                    architecture and size before the download or loading, to check limits
     from_pretrained(name) -> (Transformer, Tokenizer)       in the form of core.model.checkpoints.load: float32 on the
@@ -14,9 +14,9 @@ of our models into theirs.
 bytes, is called first for the download, then for the reading, from other threads. It stops both by raising Stopped: an
 unfinished download is removed from the disk, a finished one stays.
 
-Families: GPT-2, OPT, GPT-NeoX (Pythia), Llama, Mistral, Qwen2, Qwen3, Gemma, Phi; BERT, RoBERTa, DistilBERT (encoders:
-Trace.h_head, token_types); T5 (encoder-decoder: source_ids, Tokenizer.end after the source, ModelConfig.first_token
-before the target). transformers is never imported, nothing is unpickled, and no code of a model is run. A model that
+A family is a function in decoders, newer_decoders, older_decoders, experts, encoders, modernbert, encoder_decoders or
+bart. Encoders have Trace.h_head and token_types; encoder-decoders take source_ids, with Tokenizer.end after the source
+and ModelConfig.first_token before the target. transformers is never imported, nothing is unpickled, and no code of a model is run. A model that
 came without a tokenizer gets tokens.NumberedTokens, whose `method` is "numbers": its text is token ids.
 
 Every key of a config.json and tokenizer_config.json is read, known to be without effect (keys, tokenizer_settings), or

@@ -21,7 +21,7 @@ WHOLE, SETTINGS, SPECIAL, ADDED = ("tokenizer.json", "tokenizer_config.json", "s
 VOCABULARY, MERGES, WORDS = "vocab.json", "merges.txt", "vocab.txt"
 FILES = (WHOLE, SETTINGS, SPECIAL, ADDED, VOCABULARY, MERGES, WORDS)
 # forms of a tokenizer that are not read
-OTHERS = re.compile(r"\.model$|^tekken\.json$|\.tiktoken$|^(vocab\.json|merges\.txt|vocab\.bpe|encoder\.json)$")
+OTHERS = re.compile(r"\.(model|spm)$|^tekken\.json$|\.tiktoken$|^(vocab\.json|merges\.txt|vocab\.bpe|encoder\.json)$")
 
 # the class of a family whose settings name none
 OF_FAMILY = {**dict.fromkeys(("gpt2", "gpt_neo", "gptj", "opt", "phi"), "GPT2Tokenizer"), "roberta": "RobertaTokenizer",
