@@ -16,8 +16,9 @@ unfinished download is removed from the disk, a finished one stays.
 
 A family is a function in decoders, newer_decoders, older_decoders, experts, encoders, modernbert, encoder_decoders or
 bart. Encoders have Trace.h_head and token_types; encoder-decoders take source_ids, with Tokenizer.end after the source
-and ModelConfig.first_token before the target. transformers is never imported, nothing is unpickled, and no code of a model is run. A model that
-came without a tokenizer gets tokens.NumberedTokens, whose `method` is "numbers": its text is token ids.
+and ModelConfig.first_token before the target. transformers is never imported, nothing is unpickled, and no code of a
+model is run. A model that came without a tokenizer gets tokens.NumberedTokens, whose `method` is "numbers": its text is
+token ids.
 
 Every key of a config.json and tokenizer_config.json is read, known to be without effect (keys, tokenizer_settings), or
 refused by name and value; other forms of weights and tokenizers are told as what they are (refusals, tokenizer_forms).

@@ -9,6 +9,7 @@ from core.app.base.markdown import code
 from core.app.frame import Lesson
 from core.app.state import Run
 from core.figures.numbers import grouped, latex_number, plain_number, probability
+from core.model.config import ModelConfig
 from pages.embeddings.shared import PREFIX
 
 SHOWN, MOST = 3, 3        # numbers of a vector, and tokens of a distribution, that are written out
@@ -54,8 +55,7 @@ def line(page: Lesson, run: Run, at: int) -> tuple[str, str]:
     """The caption and the formula of the most probable next token's entry of π."""
     u, pi = run.trace.logits[at].to("cpu", torch.float64), distribution(run, at)
     j, config = int(pi.argmax()), run.model.config
-    product, others = (rf"e(c_t) \cdot e(\tau_{{{k}}})" + (f" + b_{{{k}}}" if config.unembedding_bias else "")
-                       for k in (j, "k"))
+    product, others = (_logit_latex(config, k) for k in (j, "k"))
     return (page.label("pair_numbers", token=code(run.tokenizer.visible(j)), j=grouped(j),
                        E="E" if config.tied_embeddings else "W_U",
                        added=page.label("pair_numbers_added") if config.unembedding_bias else ""),
@@ -63,6 +63,16 @@ def line(page: Lesson, run: Run, at: int) -> tuple[str, str]:
             rf"\frac{{e^{{{latex_number(float(u[j]))}}}}}{{\sum_k e^{{{others}}}}} = "
             rf"e^{{{latex_number(float(u[j]))} - {latex_number(float(u.logsumexp(0)))}}} = "
             rf"{latex_number(float(pi[j]))}")
+
+
+def _logit_latex(config: ModelConfig, k: int | str) -> str:
+    """LaTeX of the logit of token k: its row times the last vector, with the model's scale, bias and cap."""
+    logit = rf"e(c_t) \cdot e(\tau_{{{k}}})"
+    if config.logit_scale != 1:
+        logit = rf"{latex_number(config.logit_scale)} \cdot {logit}"
+    logit += f" + b_{{{k}}}" if config.unembedding_bias else ""
+    cap = latex_number(config.logit_cap)
+    return rf"{cap} \tanh\left(({logit}) / {cap}\right)" if config.logit_cap else logit
 
 
 def _numbers(vector: Tensor) -> str:
