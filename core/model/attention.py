@@ -59,7 +59,7 @@ def capped(x: Tensor, cap: float) -> Tensor:
 
     Source: Gemma Team 2024 (Gemma 2), after Bello et al. 2016.
     >>> capped(torch.tensor([0.1, 1000.0]), 50.0).tolist()
-    [0.09999986737966537, 50.0]
+    [0.09999987483024597, 50.0]
     """
     return cap * torch.tanh(x / cap) if cap else x
 

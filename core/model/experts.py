@@ -25,7 +25,7 @@ def route(logits: Tensor, n_active: int, renormalised: bool) -> tuple[Tensor, Te
     the token does not go to.
 
     >>> probs, weights = route(torch.tensor([[1.0, 2.0, 5.0]]).log(), 2, renormalised=True)
-    >>> probs.tolist(), weights.mul(7).round().tolist()
+    >>> probs.mul(8).round().div(8).tolist(), weights.mul(7).round().tolist()
     ([[0.125, 0.25, 0.625]], [[0.0, 2.0, 5.0]])
     """
     probs = torch.softmax(logits, dim=-1)

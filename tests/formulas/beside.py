@@ -54,10 +54,11 @@ _EACH = {
     "training/schedules": {EDGE: "numbers_middle numbers_warmup"},
     "training/packing": {EDGE: "numbers_ratio"},
     "training/kepler": {STEP: "numbers_left numbers_directions"},
-    "architectures/kinds": {STEP: "numbers_prefix_loss"},
+    "architectures/kinds": {STEP: "numbers_prefix_loss", EDGE: "numbers_kinds_kl"},
     "architectures/blank": {STEP: "blank_numbers_class"},
     "architectures/translate": {STEP: "translate_numbers_score translate_numbers_weight"},
-    "architectures/norms": {STEP: "norms_numbers_joined norms_numbers_share", EDGE: "norms_numbers_rms"},
+    "architectures/norms": {STEP: "norms_numbers_joined norms_numbers_share", EDGE: "norms_numbers_rms "
+                                                                                   "norms_numbers_layer"},
     "architectures/experts": {STEP: "experts_numbers_share", SIZES: "experts_numbers_active"},
     "architectures/hardware": {SIZES: "numbers_pass_mlp numbers_pass_scores numbers_roofline_square "
                                       "numbers_roofline_size numbers_array_ticks numbers_array_tpu"},
