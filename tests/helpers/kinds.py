@@ -51,6 +51,10 @@ KINDS = {
     "llama-shaped": Kind("llama", "llama", (TIED, CENTRED, UNGATED)),
     # queries and keys normed, heads wider than d/h, grouped, byte-level BPE that splits digits
     "qwen3-shaped": Kind("qwen3", "qwen", (TIED, CENTRED, UNGATED)),
+    # windows and rotary bases by block, norms on both sides of each part, embeddings times √d, E tied
+    "gemma3-shaped": Kind("gemma3", "llama", (UNTIED, CENTRED, UNGATED)),
+    # experts in the place of the feed-forward part
+    "mixtral-shaped": Kind("mixtral", "llama", (TIED, CENTRED, UNGATED)),
 }
 
 
