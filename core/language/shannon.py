@@ -52,11 +52,16 @@ def next_symbols(model: Transformer, tokenizer: Tokenizer, text: str) -> np.ndar
     extensions = _extensions(tokenizer)
     probabilities = np.zeros((len(text), len(SYMBOLS)))
     for row, state in zip(probabilities, states):
+        continued = []
         for ids, n_before, rest in state:
             before = sum(scores[ids[:k]][ids[k]] for k in range(n_before, len(ids)))
             tokens, symbols = extensions.get(rest, ([], []))
             if tokens:
-                row += np.bincount(symbols, np.exp(before + scores[ids][tokens]), len(SYMBOLS))
+                continued.append((symbols, before + scores[ids][tokens]))
+        # against the largest, since a model that holds the text for impossible has all of them below the least float
+        most = max((float(logs.max()) for _, logs in continued), default=0.0)
+        for symbols, logs in continued:
+            row += np.bincount(symbols, np.exp(logs - most), len(SYMBOLS))
     return probabilities / probabilities.sum(axis=1, keepdims=True)
 
 

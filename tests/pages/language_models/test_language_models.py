@@ -212,6 +212,14 @@ def test_the_model_guesses_from_what_stands_before_alone(run: Run):
         assert np.allclose(whole[:i + 1], other[:i + 1], atol=1e-5)
 
 
+def test_a_text_that_the_model_holds_for_impossible_has_probabilities_of_symbols_all_the_same(run: Run):
+    """A model whose logits are thousands: what it writes on has less than the least float."""
+    model = Transformer(run.model.config)
+    model.load_state_dict(run.model.state_dict() | {"E": 3000 * run.model.E})
+    found = shannon.next_symbols(model.eval().requires_grad_(False), run.tokenizer, "zq xv")
+    assert np.isfinite(found).all() and np.allclose(found.sum(axis=1), 1)
+
+
 def test_shannons_bounds_by_hand():
     lower, upper = shannon.entropy_bounds([1, 1, 2, 3])          # q = ½, ¼, ¼
     assert upper == pytest.approx(1.5) and lower == pytest.approx(3 * 0.25 * math.log2(3))
