@@ -64,8 +64,9 @@ def test_the_array_goes_tick_by_tick_and_a_cell_opens_its_sum(open_page):
     page.keyboard.press("Home")
     forward.click()
     page.locator(".array .cell[data-cell='0,0']").click()
-    x, w, result = (value_of(number.strip("()")) for number in re.search(
-        r": (\S+) · (\S+) = (\S+)\. That is 1 of the 3", page.locator(".opened").inner_text()).groups())
+    said, opened = re.compile(r": (\S+) · (\S+) = (\S+)\. That is 1 of the 3"), page.locator(".opened")
+    expect(opened).to_have_text(said)
+    x, w, result = (value_of(number.strip("()")) for number in said.search(opened.inner_text()).groups())
     assert x * w == result
     page.wait_for_url(re.compile(r"architectures_machine_cell=0(,|%2C)0"))
 
