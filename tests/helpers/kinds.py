@@ -68,20 +68,26 @@ def saved(root: Path, name: str) -> Path:
     return place
 
 
-@contextlib.contextmanager
-def loaded(root: Path) -> Iterator[None]:
+def loaded(root: Path) -> contextlib.AbstractContextManager[None]:
     """Every model of KINDS saved below `root`, offered and loaded meanwhile."""
     for name in KINDS:
         saved(root, name)
+    return offered(root)
+
+
+@contextlib.contextmanager
+def offered(root: Path) -> Iterator[None]:
+    """The models in the folders below `root`, offered as an operator does and loaded meanwhile."""
+    found = [place.name for place in root.iterdir()]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(deployment.ROOTS, str(root))
         names._folders.cache_clear()
-        for name in KINDS:
+        for name in found:
             task = loading.load(f"folder:{name}")
             task.wait(60)
             assert task.problem is None, task.problem
         yield
-    for name in KINDS:
+    for name in found:
         cache.shelf.drop(f"folder:{name}")
     names._folders.cache_clear()
 

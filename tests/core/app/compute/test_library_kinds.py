@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from core.analysis import stream_and_heads
-from core.app.base import catalogue, deployment, devices, prose
+from core.app.base import catalogue, devices, prose
 from core.app.base.markdown import code
 from core.app.compute import cache
 from core.app.compute.library import loading, names
@@ -27,7 +27,7 @@ from pages.architectures import blank, translate
 from pages.heads import route
 from pages.heads.shared import measures_of, patterns_of
 from tests.browser.views import LESSONS
-from tests.helpers import library_models
+from tests.helpers import kinds, library_models
 from tests.helpers.huggingface_models import hf, randomised
 from tests.helpers.lessons import answer, fine, go, open_at, opened
 from tests.helpers.messages import formulas, given, numbers_in, unpacked
@@ -48,17 +48,8 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, hf.Pr
     shutil.copy(root / "bert" / "tokenizer.json", root / "headless")
     made["classes"] = classifier(made["bert"].config, root / "classes")
     shutil.copy(root / "bert" / "tokenizer.json", root / "classes")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(deployment.ROOTS, str(root))
-        names._folders.cache_clear()
-        for name in names.folders():
-            task = loading.load(f"folder:{name}")
-            task.wait(60)
-            assert task.problem is None, task.problem
+    with kinds.offered(root):
         yield made
-    for name in (*made, "headless"):
-        cache.shelf.drop(f"folder:{name}")
-    names._folders.cache_clear()
 
 
 def classifier(config: hf.BertConfig, folder: Path) -> hf.PreTrainedModel:

@@ -1,0 +1,53 @@
+"""What the pages say with encoders and encoder-decoders that others have published: nothing of a bundled model that is
+not named, in any view that is shown with one.
+"""
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+
+from core.app.base import catalogue, prose
+from core.app.compute import cache
+from tests.helpers import kinds, lessons, library_models
+from tests.helpers.stories_only import told
+from tests.pages.test_other_models import FILES, OWN, TAUGHT
+
+LIVE = "architectures"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    root = tmp_path_factory.mktemp("encoders")
+    made = {name: library_models.other_kind(root, name) for name in library_models.OTHER_KINDS}
+    made["bert"].base_model.save_pretrained(root / "headless")
+    shutil.copy(root / "bert" / "tokenizer.json", root / "headless")
+    with kinds.offered(root):
+        yield
+
+
+def places(kind: str) -> Iterator[tuple[str, str]]:
+    """Each lesson and view that is drawn with a model of that kind."""
+    yield LIVE, catalogue.SHOWN[kind].live
+    for lesson in catalogue.SHOWN[kind].runs:
+        for view in catalogue.entry(lesson).views or ("",):
+            if catalogue.is_shown(lesson, view, kind):
+                yield lesson, view
+
+
+@pytest.mark.parametrize("name", [*library_models.OTHER_KINDS, "headless"])
+def test_every_view_that_is_shown_with_one_stands_and_says_what_is_true_of_it(name: str):
+    for lesson, view in places(cache.kind(f"folder:{name}")):
+        at = lessons.open_at(lesson, model=f"folder:{name}", **catalogue.entry(lesson).opening(view))
+        assert lessons.fine(at), (lesson, view, [e.value for e in (*at.exception, *at.error)])
+        assert at.session_state["model"] == f"folder:{name}", (lesson, view)
+        assert (lesson, view) in OWN or [line for text in kinds.said(at) for line in told(text)] == [], (lesson, view)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_file_names_the_model_of_which_alone_a_sentence_about_encoders_is_true(file: str):
+    words = prose.load(file).of_kind(prose.PUBLISHED)
+    own = words.of_kind("encoder")
+    said = ({*own.sections.items()} - {*words.sections.items()}) | ({*own.labels.items()} - {*words.labels.items()})
+    assert [(name, line) for name, text in said for line in told(text) if (file, name) not in TAUGHT] == []
