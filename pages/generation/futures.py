@@ -123,7 +123,7 @@ def _lines(page: Lesson, run: Run, tree: Tree, picked: int) -> list[tuple[str, s
     return [(page.label("numbers_path", path=text),
              rf"P = \prod_t p(x_t \mid x_{{<t}}) = {factors} = {latex_number(node.path_prob)}"),
             (page.label("numbers_expected", n=N), rf"n P = {N} \cdot {p} = {latex_number(N * node.path_prob)}"),
-            (page.label("numbers_error", count=node.count),
+            (page.label("numbers_error", count=node.count, n=N),
              rf"\sqrt{{n P (1 - P)}} = \sqrt{{{N} \cdot {p} \cdot (1 - {p})}} = "
              rf"{latex_number(N * frequency_band(node.path_prob, N))}"),
             (page.label("numbers_mass", n=len(ends(tree))),
