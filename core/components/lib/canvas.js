@@ -60,8 +60,8 @@ export class Surface {
     byKeys(this.canvas, grid, (column, row, phase) => {
       if (phase !== "press") handler(...place(column, row), phase);
       else for (const step of ["down", "up", "hover"]) handler(...place(column, row), step);
-    // a picture with a reading below it has no tip: the reading is spoken already
-    }, () => this.canvas.closest(".component").querySelector(".tip:not([hidden])")?.textContent ?? "");
+    // A picture with a reading below it has no tip: the reading is spoken already. The canvas may have gone by then.
+    }, () => this.canvas.closest(".component")?.querySelector(".tip:not([hidden])")?.textContent ?? "");
   }
 }
 
