@@ -31,7 +31,7 @@ TITLES = {"gpt2": "GPT-2", "opt": "OPT", "gpt_neox": "GPT-NeoX (Pythia)", "llama
           "gemma3_text": "Gemma 3", "gemma2": "Gemma 2", "smollm3": "SmolLM3", "olmo": "OLMo", "olmo2": "OLMo 2",
           "phi3": "Phi-3 and Phi-4", "granite": "Granite", "cohere": "Command R", "cohere2": "Command R7B",
           "gpt_neo": "GPT-Neo (TinyStories)", "bloom": "BLOOM", "starcoder2": "StarCoder2",
-          "stablelm": "StableLM 3B and 2", "gptj": "GPT-J", "falcon": "Falcon 1 and 2 (without ALiBi)", "mpt": "MPT",
+          "stablelm": "StableLM 3B and 2", "gptj": "GPT-J", "falcon": "Falcon 1, 2 and RW", "mpt": "MPT",
           "gpt_bigcode": "GPT-BigCode (StarCoder)", "codegen": "CodeGen",
           "mixtral": "Mixtral", "qwen2_moe": "Qwen1.5-MoE and Qwen2-MoE", "qwen3_moe": "Qwen3-MoE", "olmoe": "OLMoE",
           "gpt_oss": "gpt-oss", "bert": "BERT", "roberta": "RoBERTa", "distilbert": "DistilBERT",

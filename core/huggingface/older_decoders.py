@@ -178,15 +178,20 @@ def _gptj_plan(config: ModelConfig, of_blocks: list[Entry]) -> Plan:
 
 def falcon(f: Fields, names: Collection[str]) -> Plan:
     """Rotary positions, and few key/value heads or one; attention and feed-forward side by side, behind one norm (7B),
-    two (40B), or one after the other. The models with ALiBi divide it by √d_k and round it, and are refused.
+    two (40B), or one after the other. RW has ALiBi in the place of rotary positions.
+
+    Its ALiBi is added to q·k before the division by √d_k, once, as in training. transformers 5.23 does so in its pass
+    through the fused kernel ("sdpa"); its pass "eager", which gives the weights out, adds ALiBi twice.
     """
-    f.refuse(alibi=False, apply_residual_connection_post_layernorm=False)
+    f.refuse(apply_residual_connection_post_layernorm=False)
     f = _falcon_fields(f)
     n_norms, bias = _falcon_norms(f), f.get("bias", False)
+    turned = _fully_turned(f, head_width(f))
     config = config_of(
         f, tied=True, n_kv_heads=_falcon_kv_heads(f), norm_epsilon=f.number("layer_norm_epsilon", 1e-5),
         activation=f.activation("activation", "gelu"), attention_bias=bias, mlp_bias=bias,
-        parallel_residual=n_norms is not None, shared_norm=n_norms == 1, **_fully_turned(f, head_width(f)))
+        parallel_residual=n_norms is not None, shared_norm=n_norms == 1,
+        **(dict(positions="alibi", rounded_alibi=True) if f.get("alibi", False) else turned))
 
     def block(ours: str, theirs: str) -> list[Entry]:
         first = f"{theirs}input_layernorm"

@@ -95,6 +95,8 @@ class ModelConfig:
     # the base of each block where they differ, rotary_base or another, of which nothing is slowed; 0: the block turns
     # nothing, and has no positions; (): all have rotary_base
     block_rotary_bases: tuple[float, ...] = ()
+    # ALiBi's lines m j are rounded to bfloat16, and divided by `divisor` as q·k is (Falcon)
+    rounded_alibi: bool = False
     relative_max_distance: int = 128      # relative biases are shared by all longer distances
     # relative biases are shared by distances of one bucket, and by all blocks (T5); 0: every distance and
     # block has its own

@@ -126,6 +126,18 @@ def alibi_bias(n_queries: int, n_keys: int, n_heads: int) -> Tensor:
     return -alibi_slopes(n_heads)[:, None, None] * distances(n_queries, n_keys).abs()
 
 
+def rounded_alibi_bias(n_queries: int, n_keys: int, n_heads: int, divisor: float) -> Tensor:
+    """(h, n_queries, n_keys) what Falcon's ALiBi adds to the scores, float64: −|m i − m j| / divisor, where m, the
+    position and their product are each rounded to bfloat16, of 8 significant bits.
+
+    Far along a text neighbours share a number: from position 256 on not every position has one of its own. Falcon was
+    trained with these numbers, and exact ones would be others: of 32 heads, m j by up to 4.6 within 1,000 positions.
+    """
+    line = alibi_slopes(n_heads).bfloat16()[:, None] * torch.arange(n_keys).bfloat16()
+    line = line.double() / divisor
+    return -(line[:, n_keys - n_queries:, None] - line[:, None, :]).abs()
+
+
 def relative_index(n_queries: int, n_keys: int, max_distance: int, *, device: Device = None) -> Tensor:
     """(n_queries, n_keys) int64 column of the table r (h, 2 max_distance + 1) for each i − j, longer distances sharing
     the last one. Source: Shaw et al. 2018.

@@ -338,7 +338,9 @@ class Transformer(nn.Module):
         """
         config = self.config
         if positions == "alibi":
-            return positional.alibi_bias(n, total, config.n_heads).to(self.E.dtype).to(self.device)
+            bias = (positional.rounded_alibi_bias(n, total, config.n_heads, config.divisor) if config.rounded_alibi
+                    else positional.alibi_bias(n, total, config.n_heads))
+            return bias.to(self.E.dtype).to(self.device)
         if positions == "relative" and config.relative_buckets:
             both_sides = config.kind == "encoder" or stack is not self
             return stack.r[:, positional.relative_buckets(n, total, config.relative_buckets,

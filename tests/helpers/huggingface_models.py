@@ -12,6 +12,7 @@ from torch import Tensor
 from tests.helpers import models_encoders, models_experts, models_newer
 from tests.helpers.model_sizes import BERT, GPT2, GROUPED, LLAMA3, N_SOURCE, N_TOKENS, OPT, SIZES, T5
 from tests.helpers.models_older import CASES as OLDER
+from tests.helpers.models_older import add_alibi_once
 
 __all__ = ["CASES", "ENCODERS", "N_SOURCE", "N_TOKENS", "hf", "ids", "made", "randomised", "saved"]
 
@@ -77,6 +78,8 @@ def randomised(model: hf.PreTrainedModel, seed: int = 1) -> hf.PreTrainedModel:
             p.copy_(p + 0.3 * noise if p.ndim == 1
                     else noise * (gain if embedding else 1.0 if out else p.shape[-1] ** -0.5))
         models_encoders.completed(model, generator)
+    if model.config.model_type == "falcon" and model.config.alibi and model.config._attn_implementation == "eager":
+        add_alibi_once(model)
     return model.eval().requires_grad_(False)
 
 

@@ -1,6 +1,7 @@
 """Small models of the decoders between GPT-2 and Llama, in the keys of their configs."""
 from __future__ import annotations
 
+import torch
 import transformers as hf
 
 from tests.helpers.model_sizes import GPT2, GROUPED, SIZES
@@ -40,6 +41,10 @@ CASES: dict[str, tuple[type, dict]] = {
                                      FALCON | dict(new_decoder_architecture=True, num_kv_heads=2,
                                                    num_ln_in_parallel_attn=1)),
     "falcon in sequence": (hf.FalconConfig, FALCON | dict(parallel_attn=False, multi_query=False, bias=True)),
+    "falcon with alibi": (hf.FalconConfig,
+                          FALCON | dict(alibi=True, parallel_attn=False, multi_query=False, bias=True)),
+    "falcon with alibi, six heads": (hf.FalconConfig, FALCON | dict(alibi=True, num_attention_heads=6,
+                                                                    tie_word_embeddings=False)),
     "mpt": (hf.MptConfig, MPT), "mpt untied, six heads": (hf.MptConfig,
                                                           MPT | dict(n_heads=6, tie_word_embeddings=False)),
     "gpt-bigcode": (hf.GPTBigCodeConfig, GPT2),
@@ -113,6 +118,12 @@ PUBLISHED: dict[str, dict] = {
         num_ln_in_parallel_attn=1, parallel_attn=True, rope_scaling=None, rope_theta=500042.0,
         tie_word_embeddings=False, torch_dtype="bfloat16", transformers_version="4.39.2", use_cache=True,
         vocab_size=61),
+    "Falcon RW": dict(
+        alibi=True, apply_residual_connection_post_layernorm=False, architectures=["FalconForCausalLM"],
+        attention_dropout=0.0, bias=True, bos_token_id=1, eos_token_id=2, hidden_dropout=0.0, hidden_size=24,
+        initializer_range=0.02, layer_norm_epsilon=1e-05, model_type="falcon", multi_query=False,
+        new_decoder_architecture=False, num_attention_heads=4, num_hidden_layers=2, parallel_attn=False,
+        torch_dtype="bfloat16", transformers_version="4.27.4", use_cache=True, vocab_size=61),
     "MPT": dict(
         architectures=["MPTForCausalLM"],
         attn_config=dict(alibi=True, alibi_bias_max=8, attn_impl="torch", attn_pdrop=0,
@@ -144,3 +155,14 @@ PUBLISHED: dict[str, dict] = {
         tie_word_embeddings=False, tokenizer_class="GPT2Tokenizer", torch_dtype="float16",
         transformers_version="4.21.0.dev0", use_cache=True, vocab_size=61),
 }
+
+
+def add_alibi_once(model: hf.PreTrainedModel) -> None:
+    """A Falcon's pass that gives its weights out, "eager", as its fused one ("sdpa") and the published models compute:
+    transformers 5.23 has ALiBi in the mask already, and adds it to the products as well.
+    """
+    def without(module, args, kwargs):
+        return args, kwargs | dict(alibi=torch.zeros_like(kwargs["alibi"]))
+
+    for block in model.transformer.h:
+        block.self_attention.register_forward_pre_hook(without, with_kwargs=True)

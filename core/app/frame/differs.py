@@ -13,6 +13,7 @@ def facts(config: ModelConfig, tokenizer: Tokenizer) -> dict[str, bool]:
     """
     schemes = {scheme: config.positions == scheme for scheme in ("rotary", "alibi", "relative", "none")}
     return schemes | {
+        "rounded_alibi": config.positions == "alibi" and config.rounded_alibi,
         "unmarked": not tokenizer.begin,
         "scaled_embedding": config.embedding_scale != 1,
         "part_rotary": config.positions == "rotary" and config.rotary_width < config.d_k,

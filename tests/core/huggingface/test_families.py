@@ -121,7 +121,9 @@ def test_every_field_of_the_trace_is_what_it_says(pair):
         Q, K = (made.Q_rotated, made.K_rotated) if own else (made.Q, made.K)
         scores = scores_of(Q @ share_heads(K, config.n_heads).mT, config)
         if config.positions == "alibi" and own:
-            scores = scores + positional.alibi_bias(N_TOKENS, N_TOKENS, config.n_heads)
+            size = (N_TOKENS, N_TOKENS, config.n_heads)
+            scores = scores + (positional.rounded_alibi_bias(*size, config.divisor) if config.rounded_alibi
+                               else positional.alibi_bias(*size))
         if config.positions != "relative" or not own:
             assert relative_error(made.scores, scores) < 1e-5
         masked = made.scores.masked_fill(~made.allowed, -torch.inf) if own else made.scores

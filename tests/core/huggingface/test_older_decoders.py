@@ -1,5 +1,6 @@
 """Decoders between GPT-2 and Llama: config.json and weights as the hub has them, and what is refused by name."""
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from core import huggingface
 from core.huggingface import PretrainedError, entries
 from core.huggingface.families import FAMILIES
 from core.huggingface.fields import Fields
+from core.model.transformer import Transformer
 from tests.helpers.huggingface_models import hf, ids, randomised
 from tests.helpers.models_older import PUBLISHED
 
@@ -48,6 +50,25 @@ def test_a_model_as_the_hub_has_it(name, tmp_path):
     assert ours.n_parameters == theirs.num_parameters()
 
 
+@pytest.mark.parametrize("n_heads", [4, 6])
+def test_falcon_rounds_its_alibi_as_the_fused_pass_of_transformers(n_heads, tmp_path):
+    """Over a text so long that exact lines of ALiBi give other logits; and ALiBi is added once."""
+    values = PUBLISHED["Falcon RW"] | dict(num_attention_heads=n_heads, max_position_embeddings=600)
+    theirs = randomised(hf.AutoModelForCausalLM.from_config(
+        hf.AutoConfig.for_model(**values), dtype=torch.float32, attn_implementation="sdpa"))
+    theirs.save_pretrained(tmp_path)
+    ours, _ = huggingface.from_pretrained(tmp_path)
+    expected = theirs(ids(1, 600)).logits
+
+    def error(model) -> float:
+        return float((model.logits(ids(1, 600)) - expected).abs().max() / expected.abs().max())
+
+    assert error(ours) < 1e-5
+    exact = Transformer(replace(ours.config, rounded_alibi=False)).eval().requires_grad_(False)
+    exact.load_state_dict(ours.state_dict())
+    assert error(exact) > 1e-3
+
+
 def refusal(values: dict) -> PretrainedError:
     with pytest.raises(PretrainedError) as error:
         FAMILIES[values["model_type"]](Fields(values), ())
@@ -63,7 +84,7 @@ def refusal(values: dict) -> PretrainedError:
     ("GPT-J", dict(scale_attn_weights=False), "scale_attn_weights = False"),
     ("StableLM 2", dict(rotary_pct=0.5), "rotary_pct = 0.5"),
     ("Falcon 7B", dict(rotary_emb_base=99), "rotary_emb_base = 99"),
-    ("Falcon 7B", dict(alibi=True), "alibi = True"), ("Falcon 40B", dict(parallel_attn=None), "parallel_attn = False"),
+    ("Falcon 40B", dict(parallel_attn=None), "parallel_attn = False"),
     ("Falcon 7B", dict(num_ln_in_parallel_attn=2), "num_ln_in_parallel_attn = 2"),
     ("Falcon 40B", dict(num_ln_in_parallel_attn=3), "num_ln_in_parallel_attn = 3"),
     ("Falcon 40B", dict(parallel_attn=False), "parallel_attn = False"),

@@ -69,6 +69,17 @@ def test_alibi_slopes_and_bias():
     assert positional.alibi_bias(1, 3, 8)[1].tolist() == [[-0.5, -0.25, 0.0]]
 
 
+def test_rounded_alibi_divides_and_rounds_every_number_of_the_line():
+    """Of 4 heads the first has m = 1/4, which bfloat16 has exactly; of 32 the first has 2^(−1/4) = 0.8409, which comes
+    out as 0.83984375 = 215/256. 301 is rounded to 300, and 215/256 · 300 = 251.95 to 252.
+    """
+    assert positional.rounded_alibi_bias(1, 3, 4, 2.0)[0].tolist() == [[-0.25, -0.125, 0.0]]
+    assert torch.equal(positional.rounded_alibi_bias(5, 9, 4, 4.0), positional.alibi_bias(5, 9, 4) / 4)
+    last = positional.rounded_alibi_bias(1, 302, 32, 8.0)[0, 0]
+    assert (last[0], last[300], last[301]) == (-252 / 8, 0, 0)
+    assert last[1] == -(252 - 0.83984375) / 8
+
+
 def test_relative_index_clips_long_distances():
     assert positional.relative_index(3, 3, 1).tolist() == [[1, 0, 0], [2, 1, 0], [2, 2, 1]]
 
