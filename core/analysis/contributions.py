@@ -33,7 +33,8 @@ class Part:
     experts, in the place of "mlp", an "expert" for each that read the token, and "shared expert", in an
     encoder-decoder's decoder also "cross head" and "cross attention bias", and the β of each norm on the way:
     "attention norm bias", "cross attention norm bias" and "mlp norm bias" of a post-norm, DeepNorm or sandwich block,
-    "embedding norm bias" of a model that norms its embeddings, "embedding map bias" (b_E) of one that maps them, "final norm bias" of a pre-norm or sandwich model, "head
+    "embedding norm bias" of a model that norms its embeddings, "embedding map bias" (b_E) of one that maps them,
+    "final norm bias" of a pre-norm or sandwich model, "head
     bias" (b_H) and "head norm bias" of a head's transform, and "unembedding bias" (b_U), which stands in no stream but
     in the logits alone. layer, head, expert: None where it has none.
     """

@@ -126,7 +126,8 @@ def parameters_by_part(config: ModelConfig, active: bool = False) -> dict[str, i
     """The learned numbers by PARTS; they add up to the model's. `active`: without the experts that a token does not go
     to.
 
-    E: |V| d, and n_token_types d; of rows of another width e, that, and e d of their map. P: n_context d for every stack that learns positions; or h (2 r + 1) a block for
+    E: |V| d, and n_token_types d; of rows of another width e, that, and e d of their map.
+    P: n_context d for every stack that learns positions; or h (2 r + 1) a block for
     relative biases up to distance r, or h times the buckets a stack where its blocks share them. attention, mlp: the
     maps of all blocks. norms: d gains each (d_k of those of queries and keys), and as many shifts where they have them.
     biases: of those maps and of the unembedding. output: |V| d of an untied unembedding, d² of a head's transform, d

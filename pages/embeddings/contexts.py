@@ -9,7 +9,7 @@ from torch import Tensor
 
 from core.analysis import embeddings, stream_and_heads
 from core.app.base.markdown import code
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, guess_of
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, cannot, guess_of
 from core.app.state import Run
 from core.figures.numbers import latex_number, readable
 from core.figures.positions import cosine_latex
