@@ -33,7 +33,8 @@ class Part:
     experts, in the place of "mlp", an "expert" for each that read the token, and "shared expert", in an
     encoder-decoder's decoder also "cross head" and "cross attention bias", and the β of each norm on the way:
     "attention norm bias", "cross attention norm bias" and "mlp norm bias" of a post-norm, DeepNorm or sandwich block,
-    "embedding norm bias" of a model that norms its embeddings, "final norm bias" of a pre-norm or sandwich model, "head
+    "embedding norm bias" of a model that norms its embeddings, "embedding map bias" (b_E) of one that maps them,
+    "final norm bias" of a pre-norm or sandwich model, "head
     bias" (b_H) and "head norm bias" of a head's transform, and "unembedding bias" (b_U), which stands in no stream but
     in the logits alone. layer, head, expert: None where it has none.
     """
@@ -79,6 +80,11 @@ class _Addends:
         self.vectors = frozen_norm(norm, kind, x, self.vectors)
         self.add(bias, norm.bias)
 
+    def mapped(self, weight: Tensor, shift: Tensor, bias: Part) -> None:
+        """Multiply every part by `weight` (n, d); `shift` (d,) becomes a part of its own."""
+        self.vectors = self.vectors @ weight.double()
+        self.add(bias, shift)
+
     def join(self, written: _Addends, kept: float) -> None:
         """Multiply these parts by `kept` (α under DeepNorm, else 1), and append those of what a sublayer wrote."""
         self.vectors = kept * self.vectors
@@ -104,13 +110,15 @@ def final_parts(model: Transformer, trace: Trace, position: int) -> tuple[tuple[
     `trace` is a run of `model` on tokens (N,) without interventions on sublayers, norms or the residual path. Raises
     ValueError for another, since its parts would not add up to the stream.
     """
-    addends = _Addends(trace.config.d_model, trace.resid_final.device)
+    addends = _Addends(trace.config.d_embedding, trace.resid_final.device)
     entering = [("embedding", trace.embedding), ("position", trace.position), ("token type", trace.token_type)]
     for kind, added in entering:
         addends.add(Part(kind), None if added is None else added[position])
     if model.embedding_norm is not None:
         addends.through(model.embedding_norm, trace.config.norm,
                         sum(added[position] for _, added in entering if added is not None), Part("embedding norm bias"))
+    if model.W_E is not None:
+        addends.mapped(model.W_E, model.b_E, Part("embedding map bias"))
     for layer, (weights, block) in enumerate(zip(model.blocks, trace.blocks)):
         _add_block(addends, weights, block, layer, position, trace.config)
     if model.final_norm is not None:

@@ -22,7 +22,10 @@ WIDTH_AXES = {"E": (1,), "P": (1,), "T": (1,), "W_U": (1,), "W_Q": (1,), "W_K": 
               "b_O": (0,), "W_gate": (0,), "W_1": (0,), "W_2": (1,), "b_2": (0,), "W_R": (0,), "W_shared": (0,),
               # the output of a head's transform is multiplied by the rows of E, as the stream is
               "weight": (0,), "bias": (0,), "W_C": (0,), "W_H": (0, 1), "b_H": (0,),
-              "W_P": (0,)}
+              "W_P": (0,), "W_E": (1,), "b_E": (0,)}
+# of a model whose rows of E have a width of their own, these have it as well
+ENDS = ("embedding_norm.", "head_norm.")
+EMBEDDING_AXES = {"E": (), "P": (), "T": (), "W_U": (), "W_H": (0,), "b_H": ()}
 
 
 @dataclass(frozen=True)
@@ -101,10 +104,12 @@ def relabelled(model: Transformer, order: Tensor) -> Transformer:
     """
     permuted = copy.deepcopy(model)
     with torch.no_grad():
+        narrow = model.config.embedding_width > 0
+        axes = WIDTH_AXES | (EMBEDDING_AXES if narrow else {})
         for name, values in permuted.named_parameters():
-            for axis in WIDTH_AXES.get(name.rsplit(".", 1)[-1], ()):
-                # these norms act on the d_k dimensions of a head
-                if not name.endswith(("q_norm.weight", "k_norm.weight")):
+            for axis in axes.get(name.rsplit(".", 1)[-1], ()):
+                # these norms act on the d_k dimensions of a head, or on another width than the stream's
+                if not (name.endswith(("q_norm.weight", "k_norm.weight")) or narrow and name.startswith(ENDS)):
                     values.copy_(values.index_select(axis, order))
     return permuted
 

@@ -20,9 +20,10 @@ BYTES = {"float32": 4, "bf16": 2, "int8": 1}      # of one number
 _FORWARD = ("transformer", "block", "attention", "positional", "normalisation", "activation", "feed_forward",
             "experts")
 # parameter names by part; all others belong to attention
-_LEAVES = {"output": ("W_U", "W_C", "W_H", "W_P"), "P": ("P", "r"), "E": ("E", "T"),
+_LEAVES = {"output": ("W_U", "W_C", "W_H", "W_P"), "P": ("P", "r"), "E": ("E", "T", "W_E"),
            "mlp": ("W_1", "W_2", "W_gate", "W_R", "W_shared"),
-           "biases": ("b_Q", "b_K", "b_V", "b_O", "b_1", "b_2", "b_gate", "b_C", "b_H", "b_U", "b_P", "b_R")}
+           "biases": ("b_Q", "b_K", "b_V", "b_O", "b_1", "b_2", "b_gate", "b_C", "b_H", "b_U", "b_P", "b_R",
+                      "b_E")}
 
 
 def attention_parameters(config: ModelConfig) -> int:
@@ -125,30 +126,33 @@ def parameters_by_part(config: ModelConfig, active: bool = False) -> dict[str, i
     """The learned numbers by PARTS; they add up to the model's. `active`: without the experts that a token does not go
     to.
 
-    E: |V| d, and n_token_types d. P: n_context d for every stack that learns positions; or h (2 r + 1) a block for
+    E: |V| d, and n_token_types d; of rows of another width e, that, and e d of their map.
+    P: n_context d for every stack that learns positions; or h (2 r + 1) a block for
     relative biases up to distance r, or h times the buckets a stack where its blocks share them. attention, mlp: the
     maps of all blocks. norms: d gains each (d_k of those of queries and keys), and as many shifts where they have them.
     biases: of those maps and of the unembedding. output: |V| d of an untied unembedding, d² of a head's transform, d
     n_classes of a classification head and d² of its transform.
     """
-    d, blocks = config.d_model, sum(count for count, _ in stacks(config))
+    d, e, blocks = config.d_model, config.d_embedding, sum(count for count, _ in stacks(config))
     attentions = sum(count * each for count, each in stacks(config))
-    positions = {"learned": config.n_context * d * len(stacks(config)),
+    positions = {"learned": config.n_context * e * len(stacks(config)),
                  "relative": config.n_heads * (len(stacks(config)) * config.relative_buckets
                                                or blocks * (2 * config.relative_max_distance + 1))}
     fed = fed_parameters(config, blocks, active)
-    gains = norm_count(config) * d + attentions * qk_norm_width(config)
+    gains = (norm_count(config) * d + attentions * qk_norm_width(config)
+             - (d - e) * (config.embedding_norm + config.head_transform))
     return {
-        "E": (config.vocab_size + config.n_token_types) * d,
+        "E": (config.vocab_size + config.n_token_types) * e + (e * d if config.embedding_width else 0),
         "P": positions.get(config.positions, 0),
         "attention": attentions * attention_parameters(config),
         "mlp": fed[0],
         "norms": gains * (config.norm_gain + config.norm_bias),
         "biases": attentions * attention_biases(config) + fed[1] + config.n_classes
                   + (config.vocab_size if config.unembedding_bias else 0)
-                  + (d if config.head_transform and config.head_bias else 0) + (d if config.classifies_alone else 0),
-        "output": (0 if config.tied_embeddings else config.vocab_size * d) + d * config.n_classes
-                  + (d * d if config.head_transform else 0) + (d * d if config.classifies_alone else 0),
+                  + (e if config.head_transform and config.head_bias else 0) + (d if config.classifies_alone else 0)
+                  + (d if config.embedding_width else 0),
+        "output": (0 if config.tied_embeddings else config.vocab_size * e) + d * config.n_classes
+                  + (d * e if config.head_transform else 0) + (d * d if config.classifies_alone else 0),
     }
 
 
@@ -232,14 +236,17 @@ def products(config: ModelConfig, n_tokens: int, cached: int = 0, n_source: int 
 
     qkv, maps_out, mlp: 2 a token for each parameter of the maps, of experts those of its own alone. scores, weighted:
     2 h d_k and 2 h d_v for each pair of a query and a key, masked ones too, as a plain product computes them. output:
-    2 |V| d a token, with the head's transform and the classification head, where there are any. An encoder-decoder also
+    2 |V| d a token, with the head's transform, the classification head and the map of narrower embeddings, where there
+    are any. An encoder-decoder also
     reads n_source tokens (n_tokens, if not given; the encoder's work and the cross-attention's keys and values belong
     to a pass without cached tokens only). The score is the dot product.
     """
-    n, d, h = n_tokens, config.d_model, config.n_heads
+    n, d, e, h = n_tokens, config.d_model, config.d_embedding, config.n_heads
     writing = h * config.d_v * d
     operations = dict.fromkeys(PRODUCTS, 0)
-    operations["output"] = 2 * n * d * (config.vocab_size + config.head_transform * d) + 2 * d * (
+    operations["output"] = 2 * n * (
+        (e if config.head_transform else d) * config.vocab_size + config.head_transform * d * e
+        + (e * d if config.embedding_width else 0)) + 2 * d * (
         config.n_classes + d * config.classifies_alone)
 
     def add(blocks: int, length: int, keys: int) -> None:

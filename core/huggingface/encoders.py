@@ -25,20 +25,23 @@ def _bert_like(f: Fields, names: Collection[str], base: str, layers: str, block:
         kind="encoder", vocab_size=f.whole("vocab_size"), norm_placement="post", embedding_norm=True,
         head_transform=headed, unembedding_bias=headed,
         tied_embeddings=f.get("tie_word_embeddings", True) or not headed, end_of_text=None, **settings)
-    d, tables = config.d_model, f"{base}embeddings."
-    tensors = [entries.as_is(f"{tables}word_embeddings.weight", "E", config.vocab_size, d),
+    d, e, tables = config.d_model, config.d_embedding, f"{base}embeddings."
+    tensors = [entries.as_is(f"{tables}word_embeddings.weight", "E", config.vocab_size, e),
             *entries.norm(config, "embedding_norm", f"{tables}LayerNorm"),
-            entries.without_first(f"{tables}position_embeddings.weight", "P", n_first, config.n_context, d),
+            entries.without_first(f"{tables}position_embeddings.weight", "P", n_first, config.n_context, e),
             *usual_blocks(config, base + layers, block)]
     if config.n_token_types:
-        tensors.append(entries.as_is(f"{tables}token_type_embeddings.weight", "T", config.n_token_types, d))
+        tensors.append(entries.as_is(f"{tables}token_type_embeddings.weight", "T", config.n_token_types, e))
+    if config.embedding_width:
+        tensors += [entries.transposed(f"{base}embeddings_project.weight", "W_E", d, e),
+                    entries.as_is(f"{base}embeddings_project.bias", "b_E", d)]
     tensors += task_heads.class_entries(config, classes["dense"], classes["out"])
     if not headed:
         return finished(config, tensors, base, head["unembedding"], besides=task_heads.ENCODERS)
     own_bias = f"{head['unembedding']}.bias"
     bias = own_bias if own_bias in names else head["bias"]
-    tensors += [entries.transposed(f"{head['dense']}.weight", "W_H", d, d),
-             entries.as_is(f"{head['dense']}.bias", "b_H", d), *entries.norm(config, "head_norm", head["norm"]),
+    tensors += [entries.transposed(f"{head['dense']}.weight", "W_H", e, d),
+             entries.as_is(f"{head['dense']}.bias", "b_H", e), *entries.norm(config, "head_norm", head["norm"]),
              entries.as_is(bias, "b_U", config.vocab_size)]
     return finished(config, tensors, base, head["unembedding"], tuple({own_bias, head["bias"]} - {bias}),
                     task_heads.ENCODERS)
@@ -83,14 +86,15 @@ def distilbert(f: Fields, names: Collection[str]) -> Plan:
 
 
 def electra(f: Fields, names: Collection[str]) -> Plan:
-    """BERT, of whose two models only the generator has a language head, always with GELU; embeddings of another width
-    than the stream's are refused.
+    """BERT, of whose two models only the generator has a language head, always with GELU; the embeddings of its small
+    models are narrower than the stream.
     """
-    f.refuse(embedding_size=f.whole("hidden_size"), hidden_act="gelu")
+    f.refuse(hidden_act="gelu")
+    width = f.whole("embedding_size", default=128)
     head = dict(dense="generator_predictions.dense", norm="generator_predictions.LayerNorm",
                 bias="generator_lm_head.bias", unembedding="generator_lm_head")
     return _bert_like(f, names, "electra.", "encoder.layer.", BERT_BLOCK, head, task_heads.ELECTRA_CLASSES,
-                      **_bert_sizes(f))
+                      embedding_width=width if width != f.whole("hidden_size") else 0, **_bert_sizes(f))
 
 
 FAMILIES = (bert, roberta, distilbert, electra)

@@ -164,8 +164,9 @@ def feed_forward(config: ModelConfig, ours: str, theirs: str, up: str, down: str
 
 def norm(config: ModelConfig, ours: str, theirs: str, gain_offset: float = 0.0) -> list[Entry]:
     """The gain of a norm, gain_offset more than the stored one, and its bias, if it has them."""
-    gain = [as_is(f"{theirs}.weight", f"{ours}.weight", config.d_model, plus=gain_offset)] if config.norm_gain else []
-    return gain + ([as_is(f"{theirs}.bias", f"{ours}.bias", config.d_model)] if config.norm_bias else [])
+    d = config.d_embedding if ours in ("embedding_norm", "head_norm") else config.d_model
+    gain = [as_is(f"{theirs}.weight", f"{ours}.weight", d, plus=gain_offset)] if config.norm_gain else []
+    return gain + ([as_is(f"{theirs}.bias", f"{ours}.bias", d)] if config.norm_bias else [])
 
 
 def shared_norm(config: ModelConfig, ours: str, theirs: str) -> list[Entry]:

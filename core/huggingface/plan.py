@@ -62,7 +62,8 @@ def finished(config: ModelConfig, tensors: list[Entry], prefix: str, unembedding
     head = f"{unembedding}.weight"
     if config.tied_embeddings:
         return Plan(config, tuple(tensors), prefix, (*copies, head), head, besides)
-    return Plan(config, (*tensors, entries.as_is(head, "W_U", config.vocab_size, config.d_model)), prefix, copies, head,
+    return Plan(config, (*tensors, entries.as_is(head, "W_U", config.vocab_size, config.d_embedding)), prefix, copies,
+                head,
                 besides)
 
 

@@ -27,7 +27,7 @@ RANGES = {
     **dict.fromkeys(("vocab_size", "d_model", "n_heads", "n_context", "d_k", "d_v", "d_ff", "n_kv_heads", "window",
                      "relative_max_distance"), (1, MOST)),
     **dict.fromkeys(("d_rotary", "relative_buckets", "n_token_types", "n_classes", "n_experts",
-                     "n_active_experts", "d_expert", "d_shared_expert"), (0, MOST)),
+                     "n_active_experts", "d_expert", "d_shared_expert", "embedding_width"), (0, MOST)),
     "n_layers": (1, MOST_LAYERS), "n_encoder_layers": (0, MOST_LAYERS),
 }
 CHOICES = {"kind": KINDS, "norm": NORMS, "norm_placement": NORM_PLACEMENTS, "activation": ACTIVATIONS,
@@ -119,6 +119,9 @@ class ModelConfig:
     norm_gain: bool = True                # whether norms learn what they multiply by; it is 1 else (OLMo)
     tied_embeddings: bool = True          # logits = h_final E^T
     embedding_scale: float = 1.0          # times the rows of E as they enter the stream
+    # numbers of a row of E, P and T where they are not d: their sum, normed, is mapped into the stream by W_E and b_E,
+    # and a head's transform maps back (ELECTRA); 0: d
+    embedding_width: int = 0
     # the sum of embedding and position is normed before the first block, in an encoder-decoder that of each stack
     embedding_norm: bool = False
     n_token_types: int = 0                # texts told apart in one sequence (BERT's segments), a learned vector each
@@ -227,6 +230,9 @@ class ModelConfig:
             ((self.n_encoder_layers > 0) != crossed,
              f"n_encoder_layers ({self.n_encoder_layers}) belongs to an encoder-decoder, and this is a model of kind "
              f"{self.kind!r}."),
+            (self.embedding_width > 0 and (crossed or self.class_transform == "head"
+                                           or self.output_head == "language" and not self.head_transform),
+             "embedding_width is defined for one stack, whose logits of words are read through a head's transform."),
             (not self.first_norm and not (self.reads_normed and self.embedding_norm),
              "first_norm=False is of blocks that read through a norm, and of a norm of the embeddings in its place."),
             (self.class_transform == "head" and not self.head_transform,
@@ -265,6 +271,11 @@ class ModelConfig:
     def ends(self) -> frozenset[int]:
         """The tokens that end a text as it is written on."""
         return frozenset(self.end_tokens if self.end_of_text is None else (self.end_of_text, *self.end_tokens))
+
+    @property
+    def d_embedding(self) -> int:
+        """Numbers of a row of E, P and T, and of what a head's transform makes."""
+        return self.embedding_width or self.d_model
 
     @property
     def root_scaled(self) -> bool:

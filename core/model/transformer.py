@@ -44,7 +44,7 @@ def position_parameters(config: ModelConfig) -> tuple[nn.Parameter | None, nn.Pa
     """What one stack learns of positions for all its blocks: P (n_context, d), and r (h, relative_buckets); None where
     the scheme has no such weights.
     """
-    return (parameter(config.n_context, config.d_model, present=config.positions == "learned"),
+    return (parameter(config.n_context, config.d_embedding, present=config.positions == "learned"),
             parameter(config.n_heads, config.relative_buckets, present=config.positions == "relative"))
 
 
@@ -63,7 +63,9 @@ class Transformer(nn.Module):
     """A decoder-only, encoder-only or encoder-decoder transformer.
 
     Parameters: E (|V|, d); P (n_context, d) with learned positions, r (h, relative_buckets) with relative ones that all
-    blocks share; T (n_token_types, d) and embedding_norm where the config has them; blocks[l]; final_norm where no
+    blocks share; T (n_token_types, d) and embedding_norm where the config has them; W_E (e, d) and b_E (d,)
+    where rows of E, P and T have another width e, which is then that of W_H's outputs and of W_U too;
+    blocks[l]; final_norm where no
     sums are normed; W_H (d, d), b_H and head_norm of a head's transform; W_U (|V|, d) if untied; b_U (|V|,); W_C
     (d, n_classes) and b_C with a classification head, and W_P (d, d), b_P where it has a transform. An
     encoder-decoder's `encoder` has a P or r, an embedding_norm, blocks and a final_norm of its own; E is shared.
@@ -74,17 +76,18 @@ class Transformer(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
-        crossed, d = config.kind == "encoder-decoder", config.d_model
-        self.E = parameter(config.vocab_size, d)
+        crossed, d, e = config.kind == "encoder-decoder", config.d_model, config.d_embedding
+        self.E = parameter(config.vocab_size, e)
         self.P, self.r = position_parameters(config)
-        self.T = parameter(config.n_token_types, d)
-        self.embedding_norm = Norm(config) if config.embedding_norm else None
+        self.T = parameter(config.n_token_types, e)
+        self.embedding_norm = Norm(config, e) if config.embedding_norm else None
+        self.W_E, self.b_E = (parameter(*shape, present=config.embedding_width > 0) for shape in ((e, d), (d,)))
         self.blocks = nn.ModuleList(Block(config, layer, crossed) for layer in range(config.n_layers))
         self.final_norm = None if config.norms_sums else Norm(config)
-        self.W_H = parameter(d, d, present=config.head_transform)
-        self.b_H = parameter(d, present=config.head_transform and config.head_bias)
-        self.head_norm = Norm(config) if config.head_transform else None
-        self.W_U = parameter(config.vocab_size, d, present=not config.tied_embeddings)
+        self.W_H = parameter(d, e, present=config.head_transform)
+        self.b_H = parameter(e, present=config.head_transform and config.head_bias)
+        self.head_norm = Norm(config, e) if config.head_transform else None
+        self.W_U = parameter(config.vocab_size, e, present=not config.tied_embeddings)
         self.b_U = parameter(config.vocab_size, present=config.unembedding_bias)
         self.W_P, self.b_P = (parameter(*shape, present=config.classifies_alone) for shape in ((d, d), (d,)))
         self.W_C, self.b_C = parameter(d, config.n_classes), parameter(config.n_classes)
@@ -93,9 +96,12 @@ class Transformer(nn.Module):
     @property
     def unembedding(self) -> Tensor:
         """(|V|, d) whose rows are multiplied with h_final (with h_head, where the model has one) for the logits: E
-        itself where tied, times the logit scale.
+        itself where tied, times the logit scale. Rows narrower than h_final, of a model without logits that mean
+        anything, are mapped into the stream.
         """
         weight = self.E if self.W_U is None else self.W_U
+        if self.W_E is not None and self.W_H is None:
+            weight = weight @ self.W_E
         return weight if self.config.logit_scale == 1 else self.config.logit_scale * weight
 
     @property
@@ -367,7 +373,8 @@ class Transformer(nn.Module):
         x = embedding if position is None else embedding + position
         x = x if token_type is None else x + token_type
         norm = (stack or self).embedding_norm
-        return x if norm is None else norm(x, settings.norm)
+        x = x if norm is None else norm(x, settings.norm)
+        return x if self.W_E is None else F.linear(x, self.W_E.T, self.b_E)
 
     def _transformed(self, h_final: Tensor, norm: str) -> Tensor | None:
         """(N, d) what the head's transform makes of h_final; None in a model without one."""
@@ -391,7 +398,7 @@ class Transformer(nn.Module):
         if positions == "learned":
             return (stack or self).P[start:start + n]
         if positions == "sinusoidal":
-            waves = positional.sinusoidal(start + n, self.config.d_model, halves=self.config.sinusoidal_halves)
+            waves = positional.sinusoidal(start + n, self.config.d_embedding, halves=self.config.sinusoidal_halves)
             return waves[start:].to(self.E.dtype).to(self.device)
         return None
 

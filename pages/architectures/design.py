@@ -218,12 +218,13 @@ class Diagram:
 
     def _stack(self, encoder: bool) -> dict:
         page, config = self.page, self.config
-        embedded, reads_memory = config.vocab_size * config.d_model, self._crosses() and not encoder
-        name = page.label("box_E_shared" if reads_memory else "box_E", size=config.vocab_size, d=config.d_model)
-        items = [self._box("E", name, 0 if reads_memory else embedded, "vocab_size", "d_model")]
+        embedded, reads_memory = config.vocab_size * config.d_embedding, self._crosses() and not encoder
+        name = page.label("box_E_shared" if reads_memory else "box_E", size=config.vocab_size, d=config.d_embedding)
+        mapped = config.embedding_width * config.d_model
+        items = [self._box("E", name, 0 if reads_memory else embedded + mapped, "vocab_size", "d_model")]
         if config.positions in ("sinusoidal", "learned"):
             rows = config.n_context if config.positions == "learned" else 0
-            items.append(self._box("P", page.label(f"box_{config.positions}"), rows * config.d_model, "positions",
+            items.append(self._box("P", page.label(f"box_{config.positions}"), rows * config.d_embedding, "positions",
                                    "n_context"))
         parts = ["attention", *["cross"] * reads_memory, *["mlp"] * (config.d_ff is not None)]
         items.append({"times": page.label("times", n=config.n_encoder_layers if encoder else config.n_layers),

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from core.analysis import embeddings, stream_and_heads
 from core.app.base.markdown import code
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, guess_of
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, cannot, guess_of
 from core.app.state import Run
 from core.figures.numbers import latex_number, readable
 from core.figures.positions import cosine_latex
@@ -40,6 +40,8 @@ class Paths:
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
     """How alike a token's two last vectors are; nothing is asked where it can see the same in both texts."""
+    if run.model.config.embedding_width:
+        return None
     other = _other(page, run)
     names = _common(run, other)
     if not names:
@@ -72,6 +74,8 @@ def _around(run: Run, token_id: int) -> str:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument; return what it shows."""
+    if run.model.config.embedding_width:
+        return cannot(page.label("contexts_mapped", e=run.model.config.d_embedding, d=run.model.config.d_model))
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.markdown(page.label("other"), width="content", help=page.label("other_help"))
         st.text_input(page.label("other"), placeholder=page.label("other_default"), max_chars=2000,

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     import pandas as pd  # imported with the first table: the first picture of a server does not wait for it
 
 # The part of the model that a parameter counts to, by the end of its name; all others are attention's, or a norm's.
-PART_OF = {"E": "E", "P": "P", "T": "token_types", "W_H": "head", "b_H": "head", "W_U": "unembedding",
-           "b_U": "unembedding"}
+PART_OF = {"E": "E", "P": "P", "T": "token_types", "W_E": "E", "b_E": "E", "W_H": "head", "b_H": "head",
+           "W_U": "unembedding", "b_U": "unembedding"}
 PART_OF |= dict.fromkeys(("W_1", "b_1", "W_2", "b_2", "W_gate", "b_gate", "W_R", "b_R", "W_shared"), "mlp")
 PART_OF |= dict.fromkeys(("W_P", "b_P", "W_C", "b_C"), "classes")
 

@@ -48,7 +48,9 @@ def pass_arrays(trace: Trace) -> tuple[dict, dict[str, np.ndarray]]:
     config, n = trace.config, trace.n_tokens
     images = {"E": trace.embedding, "P": trace.position,
               "X": trace.blocks[0].resid_pre if config.embedding_norm else None, "h": trace.h_final}
-    images = {name: values.cpu().numpy() for name, values in images.items() if values is not None}
+    # rows of E and P that are narrower than the stream leave the columns beyond them empty
+    images = {name: np.pad(values.cpu().numpy(), ((0, 0), (0, max(0, config.d_model - values.shape[-1]))))
+              [:, :config.d_model] for name, values in images.items() if values is not None}
     if config.d_ff is not None:
         images["mlp"] = feed_forward_images(trace)
     sizes = {"n": n, "d": config.d_model, "layers": config.n_layers,

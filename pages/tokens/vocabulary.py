@@ -153,7 +153,7 @@ def _apply(settings: dict) -> None:
 
 
 def _lines(page: Lesson, run: Run, token: int, origins: Counter[str]) -> list[tuple[str, str]]:
-    n, d = run.tokenizer.vocab_size, run.model.config.d_model
+    n, d = run.tokenizer.vocab_size, run.model.config.d_embedding
     lines = [(page.label("numbers_rows", share=readable(100 * n * d / run.model.n_parameters)),
               rf"|V| \times d = {n} \times {d} = {n * d}")]
     if run.tokenizer.method == Tokenizer.method:

@@ -60,6 +60,8 @@ def save_tokenizer(place: Path, vocab_size: int, begins: bool) -> None:
 OTHER_KINDS = {
     # WordPiece, post-norm, a head's transform
     "bert": ("bert", "bert", dict(max_position_embeddings=CONTEXT)),
+    # embeddings narrower than the stream
+    "electra": ("electra narrow", "bert", dict(max_position_embeddings=CONTEXT)),
     # byte-level, positions that begin after the padding token's
     "roberta": ("roberta", "roberta", dict(max_position_embeddings=CONTEXT)),
     # Unigram, relative positions; with more blocks, transformers' own cache fails

@@ -28,6 +28,8 @@ CASES: dict[str, tuple[type, dict]] = {
     "electra": (hf.ElectraConfig, SIZES | dict(embedding_size=24)),
     "electra untied": (hf.ElectraConfig, SIZES | dict(embedding_size=24, tie_word_embeddings=False,
                                                       type_vocab_size=3)),
+    "electra narrow": (hf.ElectraConfig, SIZES | dict(embedding_size=12)),
+    "electra narrow untied": (hf.ElectraConfig, SIZES | dict(embedding_size=12, tie_word_embeddings=False)),
     "bart": (hf.BartConfig, BART),
     "bart scaled": (hf.BartConfig, BART | dict(scale_embedding=True, activation_function="relu")),
     "mbart": (hf.MBartConfig, BART | dict(scale_embedding=True)),
@@ -67,6 +69,12 @@ PUBLISHED: dict[str, tuple[str, dict]] = {
         max_position_embeddings=40, model_type="electra", num_attention_heads=4, num_hidden_layers=2, pad_token_id=0,
         position_embedding_type="absolute", summary_activation="gelu", summary_last_dropout=0.1, summary_type="first",
         summary_use_proj=True, type_vocab_size=2, vocab_size=61)),
+    "electra-small-generator": ("electra narrow", dict(
+        architectures=["ElectraForMaskedLM"], attention_probs_dropout_prob=0.1, embedding_size=12, hidden_act="gelu",
+        hidden_dropout_prob=0.1, hidden_size=24, initializer_range=0.02, intermediate_size=40, layer_norm_eps=1e-12,
+        max_position_embeddings=40, model_type="electra", num_attention_heads=4, num_hidden_layers=2, pad_token_id=0,
+        position_embedding_type="absolute", summary_activation="gelu", summary_last_dropout=0.1, summary_type="first",
+        summary_use_proj=True, type_vocab_size=2, vocab_size=61)),
     "mt5-small": ("mt5", dict(
         architectures=["MT5ForConditionalGeneration"], d_ff=40, d_kv=8, d_model=24, decoder_start_token_id=0,
         dropout_rate=0.1, eos_token_id=1, feed_forward_proj="gated-gelu", initializer_factor=1.0,
@@ -96,7 +104,8 @@ PUBLISHED: dict[str, tuple[str, dict]] = {
         static_position_embeddings=True, use_cache=True, vocab_size=61)),
 }
 # cases that are tried with heads for other tasks
-TASK_CASES = ("bert", "roberta", "distilbert", "xlm-roberta", "camembert", "electra", "modernbert",
+TASK_CASES = ("bert", "roberta", "distilbert", "xlm-roberta", "camembert", "electra",
+              "electra narrow", "modernbert",
               "modernbert with biases")
 # whose embeddings come in √d times as long
 GAINS = {"mbart": 24 ** -0.5, "marian": 0.3, "pegasus": 24 ** -0.5}

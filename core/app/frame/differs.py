@@ -22,6 +22,7 @@ def facts(config: ModelConfig, tokenizer: Tokenizer) -> dict[str, bool]:
         "unturned": config.positions == "rotary" and 0 in config.block_rotary_bases,
         "mixed_windows": "sliding-window" in config.block_masks, "own_divisor": config.score_divisor > 0,
         "undivided": config.score == "dot" and not config.scale_scores, "normed_embedding": config.embedding_norm,
+        "mapped_embedding": config.embedding_width > 0,
         "capped_scores": config.score_cap > 0, "capped_logits": config.logit_cap > 0, "sinks": config.attention_sinks,
         "joint_norm": config.qk_norm_joint, "output_norm": config.norm_placement == "output",
         "residual_scale": config.residual_scale != 1,
@@ -49,7 +50,7 @@ def sentences(words: TextFile, view: str, config: ModelConfig, tokenizer: Tokeni
     """The sentences of a lesson's file that hold for this model: its labels `differs_<fact>`, and
     `differs_<view>_<fact>` of the view that is shown.
     """
-    values = {"d": config.d_model, "h": config.n_heads, "h_kv": config.n_kv_heads,
+    values = {"d": config.d_model, "e": config.d_embedding, "h": config.n_heads, "h_kv": config.n_kv_heads,
               "group": config.n_heads // config.n_kv_heads, "d_k": config.d_k, "window": config.window,
               "experts": config.n_experts, "active": config.n_active_experts,
               "turned": config.rotary_width, "L": config.n_layers,

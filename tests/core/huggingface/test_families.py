@@ -134,8 +134,9 @@ def test_every_field_of_the_trace_is_what_it_says(pair):
         assert relative_error(made.head_contribution.sum(-3) + (0 if weights.b_O is None else weights.b_O),
                               made.attn_out) < 1e-5
     entering = sum(part for part in (trace.embedding, trace.position, trace.token_type) if part is not None)
+    entered = entering if ours.embedding_norm is None else ours.embedding_norm(entering, config.norm)
     assert torch.equal(trace.blocks[0].resid_pre,
-                       entering if ours.embedding_norm is None else ours.embedding_norm(entering, config.norm))
+                       entered if ours.W_E is None else entered @ ours.W_E + ours.b_E)
     h = trace.h_final if trace.h_head is None else trace.h_head
     logits = h @ ours.unembedding.T + (0 if ours.b_U is None else ours.b_U)
     assert relative_error(capped(logits, config.logit_cap), trace.logits) < 1e-5

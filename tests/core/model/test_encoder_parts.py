@@ -1,9 +1,11 @@
 """What encoders and encoder-decoders of others have: windows on both sides, a first block without a norm, classes from
 the first vector or the mean, sinusoids in halves, a norm of the embeddings in both stacks. Worked by hand.
 """
+import pytest
 import torch
 import torch.nn.functional as F
 
+from core.analysis import contributions, symmetries
 from core.cost import counting
 from core.model import attention, positional
 from core.model.config import ModelConfig
@@ -69,3 +71,32 @@ def test_both_stacks_norm_what_enters_them():
         torch.testing.assert_close(part.blocks[0].resid_pre, F.layer_norm(
             entering, (16,), stack.embedding_norm.weight, stack.embedding_norm.bias))
     torch.testing.assert_close(model.logits(IDS, memory=model.encode(IDS.flip(0))), trace.logits)
+
+
+NARROW = dict(kind="encoder", embedding_width=6, embedding_norm=True, norm_placement="post", n_token_types=2)
+
+
+def test_narrow_embeddings_are_normed_then_mapped_and_the_head_maps_back():
+    model = model_of(**NARROW, head_transform=True, unembedding_bias=True)
+    trace = model(IDS)
+    assert trace.embedding.shape == trace.position.shape == trace.h_head.shape == (13, 6)
+    normed = F.layer_norm(model.E[IDS] + model.P[:13] + model.T[0], (6,), model.embedding_norm.weight,
+                          model.embedding_norm.bias)
+    torch.testing.assert_close(trace.blocks[0].resid_pre, normed @ model.W_E + model.b_E)
+    h = F.layer_norm(F.gelu(trace.h_final @ model.W_H + model.b_H), (6,), model.head_norm.weight, model.head_norm.bias)
+    torch.testing.assert_close(trace.logits, h @ model.E.T + model.b_U)
+    found = contributions.logit_contributions(model, trace, 4, 7)
+    assert contributions.Part("embedding map bias") in found.parts
+    assert found.total == pytest.approx(found.logit, abs=1e-10)
+
+
+def test_the_order_of_the_streams_dimensions_is_free_where_embeddings_are_narrow():
+    model, order = model_of(**NARROW, head_transform=True), torch.randperm(16)
+    torch.testing.assert_close(symmetries.relabelled(model, order)(IDS).logits, model(IDS).logits)
+
+
+def test_narrow_embeddings_without_a_head_are_of_no_model_of_words():
+    model = model_of(**NARROW, output_head="replaced")
+    assert model(IDS).logits.shape == (13, 40)
+    with pytest.raises(ValueError, match="embedding_width"):
+        ModelConfig(**SIZES, **NARROW)
