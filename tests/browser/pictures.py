@@ -161,3 +161,8 @@ def pictures_at_rest(page: Page, milliseconds: int = 20_000) -> list[str]:
             return now
         last = now
     raise AssertionError(f"The pictures still change after {milliseconds / 1000:.0f} seconds.")
+
+
+def come_alike(page: Page, other: Page, milliseconds: int = 20_000) -> bool:
+    """Whether two pages come to show the same `pictures`; on a busy machine the last frame of one may be late."""
+    return any(pictures_at_rest(page) == pictures_at_rest(other) for _ in range(0, milliseconds, 600))

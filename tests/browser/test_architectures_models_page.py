@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from core.app.base import prose
 from core.model import activation
-from tests.browser.pictures import pictures_at_rest
+from tests.browser.pictures import come_alike
 from tests.browser.serving import settle
 from tests.browser.views import opened
 
@@ -46,7 +46,7 @@ def test_the_translation_steps_and_its_link_gives_the_same_picture(open_page):
     page.wait_for_url(re.compile("translate_step=2"))
     settle(page)
     other = open_page("architectures?" + urlsplit(page.url).query)
-    assert pictures_at_rest(other) == pictures_at_rest(page) and page.errors == []
+    assert come_alike(page, other) and page.errors == []
 
 
 def test_playing_writes_to_the_last_token(open_page):

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from core.app.base import prose
 from core.cost import sparse
-from tests.browser.pictures import cut_off, pictures_at_rest
+from tests.browser.pictures import come_alike, cut_off
 from tests.browser.serving import settle
 from tests.browser.views import opened
 
@@ -33,7 +33,7 @@ def test_a_switch_rewires_the_block_and_the_link_shows_it_again(open_page):
     settle(page)
     assert page.locator(".design-diagram rect.changed").count() == 4
     other = open_page("architectures?" + urlsplit(page.url).query)
-    assert pictures_at_rest(other) == pictures_at_rest(page) and page.errors == [] == other.errors
+    assert come_alike(page, other) and page.errors == [] == other.errors
 
 
 def test_the_table_of_norms_is_whole_on_a_tablet(open_page):

@@ -13,7 +13,7 @@ from core.app.frame.lesson import Lesson
 from core.app.state.reader import PRESENT_SCALE
 from core.sheets import attention_by_hand
 from pages.attention import worksheet as worksheet_view
-from tests.browser.pictures import pictures, pictures_at_rest
+from tests.browser.pictures import come_alike
 from tests.browser.serving import settle
 from tests.browser.views import opened
 
@@ -109,7 +109,7 @@ def test_the_slider_redraws_in_the_browser_and_the_link_says_so(open_page):
     settle(page)
     other = open_page("attention?" + urlsplit(page.url).query)
     other.locator(".chart-softmax rect").first.wait_for()
-    assert pictures_at_rest(other) == pictures(page) and page.errors == other.errors == []
+    assert come_alike(page, other) and page.errors == other.errors == []
     page.locator(".chart-variance path.head").first.dispatch_event("click")
     page.wait_for_url(re.compile("head="))
     settle(page)

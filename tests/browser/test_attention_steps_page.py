@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from core.app.base import prose
 from core.model import checkpoints
-from tests.browser.pictures import pictures_at_rest
+from tests.browser.pictures import come_alike
 from tests.browser.serving import settle
 from tests.browser.views import LESSONS, opened
 from tests.helpers.messages import value_of
@@ -62,7 +62,7 @@ def test_steps_go_forward_and_back_by_button_key_and_slider_without_a_rerun_and_
     settle(page)
     other = open_page("attention?" + urlsplit(page.url).query)
     other.locator(LESSONS["attention"]["steps"].end).wait_for()
-    assert pictures_at_rest(other) == pictures_at_rest(page) and title(other) == title(page) and page.errors == []
+    assert come_alike(page, other) and title(other) == title(page) and page.errors == []
 
 
 def test_a_number_opens_the_sum_that_it_came_from(open_page):

@@ -7,7 +7,7 @@ import re
 from urllib.parse import urlsplit
 
 from core.app.base import prose
-from tests.browser.pictures import pictures_at_rest
+from tests.browser.pictures import come_alike
 from tests.browser.serving import settle
 
 WORDS = prose.load("recurrence")
@@ -29,7 +29,7 @@ def test_keys_and_clicks_pick_and_the_link_gives_the_same_picture(open_page):
     other = open_page("recurrence?" + urlsplit(page.url).query)
     other.locator(".unrolled canvas").wait_for()
     page.mouse.move(2, 2)
-    assert pictures_at_rest(other) == pictures_at_rest(page)
+    assert come_alike(page, other)
 
 
 def test_a_training_is_followed_and_stopped_while_the_page_answers(open_page):
