@@ -39,6 +39,12 @@ CASES: dict[str, tuple[type, dict]] = {
     "mt5": (hf.MT5Config, T5), "mt5 without gate": (hf.MT5Config, T5 | dict(feed_forward_proj="relu", d_kv=6)),
 }
 ENCODER_CONFIGS = (hf.XLMRobertaConfig, hf.CamembertConfig, hf.ModernBertConfig, hf.ElectraConfig)
+ELECTRA = dict(
+    architectures=["ElectraForMaskedLM"], attention_probs_dropout_prob=0.1, hidden_act="gelu", hidden_dropout_prob=0.1,
+    hidden_size=24, initializer_range=0.02, intermediate_size=40, layer_norm_eps=1e-12, max_position_embeddings=40,
+    model_type="electra", num_attention_heads=4, num_hidden_layers=2, pad_token_id=0,
+    position_embedding_type="absolute", summary_activation="gelu", summary_last_dropout=0.1, summary_type="first",
+    summary_use_proj=True, type_vocab_size=2, vocab_size=61)
 # name -> (case of the same model as transformers 5 saves it, the config.json that the published one has)
 PUBLISHED: dict[str, tuple[str, dict]] = {
     "xlm-roberta-base": ("xlm-roberta", dict(
@@ -63,18 +69,8 @@ PUBLISHED: dict[str, tuple[str, dict]] = {
         norm_eps=1e-05, num_attention_heads=4, num_hidden_layers=4, pad_token_id=0,
         position_embedding_type="absolute", sep_token_id=2, tie_word_embeddings=True, torch_dtype="float32",
         transformers_version="4.47.0.dev0", vocab_size=61)),
-    "electra-base-generator, embeddings as wide as the stream": ("electra", dict(
-        architectures=["ElectraForMaskedLM"], attention_probs_dropout_prob=0.1, embedding_size=24, hidden_act="gelu",
-        hidden_dropout_prob=0.1, hidden_size=24, initializer_range=0.02, intermediate_size=40, layer_norm_eps=1e-12,
-        max_position_embeddings=40, model_type="electra", num_attention_heads=4, num_hidden_layers=2, pad_token_id=0,
-        position_embedding_type="absolute", summary_activation="gelu", summary_last_dropout=0.1, summary_type="first",
-        summary_use_proj=True, type_vocab_size=2, vocab_size=61)),
-    "electra-small-generator": ("electra narrow", dict(
-        architectures=["ElectraForMaskedLM"], attention_probs_dropout_prob=0.1, embedding_size=12, hidden_act="gelu",
-        hidden_dropout_prob=0.1, hidden_size=24, initializer_range=0.02, intermediate_size=40, layer_norm_eps=1e-12,
-        max_position_embeddings=40, model_type="electra", num_attention_heads=4, num_hidden_layers=2, pad_token_id=0,
-        position_embedding_type="absolute", summary_activation="gelu", summary_last_dropout=0.1, summary_type="first",
-        summary_use_proj=True, type_vocab_size=2, vocab_size=61)),
+    "electra-base-generator, embeddings as wide as the stream": ("electra", ELECTRA | dict(embedding_size=24)),
+    "electra-small-generator": ("electra narrow", ELECTRA | dict(embedding_size=12)),
     "mt5-small": ("mt5", dict(
         architectures=["MT5ForConditionalGeneration"], d_ff=40, d_kv=8, d_model=24, decoder_start_token_id=0,
         dropout_rate=0.1, eos_token_id=1, feed_forward_proj="gated-gelu", initializer_factor=1.0,
