@@ -1,6 +1,9 @@
 """What a page shows, read back from a real browser: every canvas and drawing, inside components too."""
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 from playwright.sync_api import Page
 
 WALK = """
@@ -166,3 +169,17 @@ def pictures_at_rest(page: Page, milliseconds: int = 20_000) -> list[str]:
 def come_alike(page: Page, other: Page, milliseconds: int = 20_000) -> bool:
     """Whether two pages come to show the same `pictures`; on a busy machine the last frame of one may be late."""
     return any(pictures_at_rest(page) == pictures_at_rest(other) for _ in range(0, milliseconds, 600))
+
+
+def comes(page: Page, condition: Callable[[], bool], milliseconds: int = 20_000) -> bool:
+    """Whether a condition becomes true, where playwright's own expectations cannot ask for it."""
+    for _ in range(0, milliseconds, 50):
+        if condition():
+            return True
+        page.wait_for_timeout(50)
+    return condition()
+
+
+def starting(text: str) -> re.Pattern[str]:
+    """What playwright's expectations take for a text that begins so."""
+    return re.compile(f"^{re.escape(text)}")

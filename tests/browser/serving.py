@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
 
 from assets.deploy.replicas import end, free_ports
 
@@ -64,6 +64,7 @@ RESTED = """([quiet, milliseconds]) => new Promise((rested, failed) => {
     again();
 })"""
 QUIET = 250        # ms
+expect.set_options(timeout=30_000)      # on a busy machine an answer or a frame may take that long
 # Streamlit's grey stand-ins pulse, and each frame of it is drawn by the CPU: that costs more than the page
 # they stand for.
 STILL = """document.addEventListener("DOMContentLoaded", () =>

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from core.app.base import prose
 from core.model import activation
-from tests.browser.pictures import come_alike
+from tests.browser.pictures import come_alike, starting
 from tests.browser.serving import settle
 from tests.browser.views import opened
 
@@ -25,23 +25,27 @@ def test_a_click_hides_a_word_and_html_stays_text(open_page):
     page.locator(".word", has_text="·dog").click()
     page.wait_for_url(re.compile("dog%5D|dog\\]"))
     settle(page)
-    assert page.locator(".word.hidden").count() == 2 and "·dog" in page.locator(".word.picked").text_content()
-    assert page.locator(".side.encoder tr.true").count() == 1 == page.locator(".side.decoder tr.true").count()
+    expect(page.locator(".word.hidden")).to_have_count(2)
+    expect(page.locator(".word.picked")).to_contain_text("·dog")
+    for side in ("encoder", "decoder"):
+        expect(page.locator(f".side.{side} tr.true")).to_have_count(1)
     page.locator(".word.picked").click()
     page.locator(".word.hidden").nth(1).wait_for(state="detached")
-    assert page.locator(".architecture_blank .sentence b").count() == 0 and page.errors == []
+    expect(page.locator(".architecture_blank .sentence b")).to_have_count(0)
+    assert page.errors == []
 
 
 def test_the_translation_steps_and_its_link_gives_the_same_picture(open_page):
     page = opened(open_page, "architectures", "translate")
-    assert page.locator(".written.later").count() == 10
+    expect(page.locator(".written.later")).to_have_count(10)
     expect(page.locator(".verdict")).to_be_hidden()     # it would tell what is not written yet
     page.get_by_role("slider", name=WORDS.label("translate_step_slider")).press("ArrowRight")
-    assert page.locator(".written.later").count() == 9 and "2 of 11" in page.locator(".count").text_content()
+    expect(page.locator(".written.later")).to_have_count(9)
+    expect(page.locator(".count")).to_contain_text("2 of 11")
     page.locator(".heat").press("ArrowUp")
-    assert "·nineteen" in page.locator(".architecture_translate .title").text_content()
+    expect(page.locator(".architecture_translate .title")).to_contain_text("·nineteen")
     page.locator(".pick", has_text=WORDS.label("translate_attention_decoder")).click()
-    assert page.locator(".heat .forbidden").count() == 11 * 10 / 2
+    expect(page.locator(".heat .forbidden")).to_have_count(11 * 10 / 2)
     page.wait_for_url(re.compile("translate_attention=decoder"))
     page.wait_for_url(re.compile("translate_step=2"))
     settle(page)
@@ -55,7 +59,8 @@ def test_playing_writes_to_the_last_token(open_page):
     page.get_by_role("button", name=WORDS.label("translate_step_play"), exact=True).click()
     page.locator(".written.later").first.wait_for(state="detached", timeout=10_000)
     expect(page.locator(".verdict")).to_be_visible()
-    assert page.locator(".written.now").text_content().startswith("‹end›") and page.errors == []
+    expect(page.locator(".written.now")).to_have_text(starting("‹end›"))
+    assert page.errors == []
 
 
 @pytest.mark.parametrize("x, beta", [(-2.37, 1.0), (0.84, 12.6), (4.5, 0.1)])

@@ -25,13 +25,13 @@ def test_the_widest_diagram_is_whole_on_a_phone(open_page):
 
 def test_a_switch_rewires_the_block_and_the_link_shows_it_again(open_page):
     page = opened(open_page, "architectures", "design")
-    assert (page.locator(".design-diagram circle").count() == 2
-            and page.locator(".design-diagram rect.changed").count() == 0)
+    expect(page.locator(".design-diagram circle")).to_have_count(2)
+    expect(page.locator(".design-diagram rect.changed")).to_have_count(0)
     page.get_by_role("combobox", name="Place of the norm").click()
     page.get_by_role("option", name="sandwich norm").click()
     page.get_by_text("pre-norm → sandwich norm").wait_for()
     settle(page)
-    assert page.locator(".design-diagram rect.changed").count() == 4
+    expect(page.locator(".design-diagram rect.changed")).to_have_count(4)
     other = open_page("architectures?" + urlsplit(page.url).query)
     assert come_alike(page, other) and page.errors == [] == other.errors
 
@@ -44,13 +44,14 @@ def test_the_table_of_norms_is_whole_on_a_tablet(open_page):
 
 def test_times_come_only_when_they_are_asked_for(open_page):
     page = opened(open_page, "architectures", "cost", "&architectures_width=16&architectures_window=16")
-    assert page.locator(".st-key-architectures_seconds").count() == 0
+    expect(page.locator(".st-key-architectures_seconds")).to_have_count(0)
     page.get_by_role("button", name=WORDS.label("measure_now")).click()
     page.locator(".st-key-architectures_seconds canvas, .st-key-architectures_seconds svg").first.wait_for(
         timeout=120_000)
     page.get_by_role("button", name=WORDS.label("measure_again")).wait_for()
     settle(page)
-    assert "Timed at" in page.locator("body").inner_text() and page.errors == []
+    expect(page.locator("body")).to_contain_text("Timed at", use_inner_text=True)
+    assert page.errors == []
 
 
 def test_the_patterns_follow_the_hand_and_the_page_follows_when_it_rests(open_page):
@@ -65,13 +66,15 @@ def test_the_patterns_follow_the_hand_and_the_page_follows_when_it_rests(open_pa
     kept = int(sparse.pattern_mask("window", 32, near).sum())
     assert near > 4
     expect(lines).to_contain_text(f"{kept} of 1,024 pairs")
-    assert ("architectures_near" not in page.url and page.locator(".st-key-lesson_numbers").inner_text() == numbers
-            and title.inner_text() != before)
+    assert "architectures_near" not in page.url
+    expect(page.locator(".st-key-lesson_numbers")).to_have_text(numbers, use_inner_text=True)
+    expect(title).not_to_have_text(before, use_inner_text=True)
     page.mouse.up()
     expect(page).to_have_url(re.compile(f"architectures_near={near}(&|$)"))
     expect(page.locator(".st-key-lesson_numbers")).not_to_have_text(numbers)
     expect(lines).to_contain_text(f"{kept} of 1,024 pairs")
-    assert hand.input_value() == str(near) and page.errors == []
+    expect(hand).to_have_value(str(near))
+    assert page.errors == []
 
 
 def test_two_hands_on_the_patterns_do_not_undo_each_other(open_page):
@@ -90,7 +93,9 @@ def test_two_hands_on_the_patterns_do_not_undo_each_other(open_page):
     length.focus()
     page.keyboard.press("ArrowLeft")
     expect(page).to_have_url(re.compile("architectures_length=30"))
-    assert (length.input_value(), drawn.input_value()) == ("30", "3") and page.errors == []
+    expect(length).to_have_value("30")
+    expect(drawn).to_have_value("3")
+    assert page.errors == []
     mask = sparse.pattern_mask("random", 30, n_random=3, seed=2)
     expect(page.locator(".sparse figure").nth(4).locator(".muted")).to_contain_text(
         [f"{int(mask.sum())} of 900 pairs", f"{int(sparse.layers_between(mask).max())} layers"])

@@ -13,7 +13,7 @@ from core.app.frame.lesson import Lesson
 from core.app.state.reader import PRESENT_SCALE
 from core.sheets import attention_by_hand
 from pages.attention import worksheet as worksheet_view
-from tests.browser.pictures import come_alike
+from tests.browser.pictures import come_alike, starting
 from tests.browser.serving import settle
 from tests.browser.views import opened
 
@@ -25,11 +25,11 @@ def test_cells_are_judged_as_they_are_typed_and_nobody_else_sees_them(open_page)
     steps, slips = attention_by_hand.solve(sheet), attention_by_hand.mistakes(sheet)
     page = opened(open_page, "attention", "worksheet", "&attention_sheet_seed=0")
     cell, verdict = (lambda key: page.locator(f"input[data-key='{key}']"),
-                     lambda: page.locator(".verdict").text_content())  # noqa: E731
+                     page.locator(".verdict"))  # noqa: E731
     plain = lambda name: WORDS.label(f"sheet_{name}").replace("_", "")  # noqa: E731
     cell("Q.0.0").click()
     page.keyboard.type(f"{steps['Q'][0, 0]:.0f}")
-    assert verdict().endswith(plain("state_right"))
+    expect(verdict).to_contain_text(plain("state_right"))
     page.keyboard.press("Enter")
     assert page.evaluate("[...document.querySelectorAll('*')].map((e) => "
                          "e.shadowRoot?.activeElement?.dataset.key).find(Boolean)") == "Q.0.1"
@@ -46,11 +46,11 @@ def test_cells_are_judged_as_they_are_typed_and_nobody_else_sees_them(open_page)
             ("weights.0.1", "0.5", "slip_leak"), ("output.3.0", f"{output + 0.004:.4f}", "slip_rounding"),
             ("output.3.0", "<b>1</b>", "slip_unreadable"), ("Q.0.1", "77", "slip_unknown")):
         cell(key).fill(typed)
-        assert verdict().endswith(plain(name)), (key, typed, verdict())
+        expect(verdict, f"{key} {typed}").to_contain_text(plain(name))
     cell("K.1.0").click()
     page.locator("button.show").click()
-    assert (cell("K.1.0").input_value() == f"{steps['K'][1, 0]:.0f}".replace("-", "−")
-            and "1 shown" in page.locator(".bar .title").text_content())
+    expect(cell("K.1.0")).to_have_value(f"{steps['K'][1, 0]:.0f}".replace("-", "−"))
+    expect(page.locator(".bar .title")).to_contain_text("1 shown")
     page.wait_for_timeout(800)
     settle(page)
     (page.get_by_role("radio", name=WORDS.label("view_scaling"))
@@ -59,9 +59,11 @@ def test_cells_are_judged_as_they_are_typed_and_nobody_else_sees_them(open_page)
     (page.get_by_role("radio", name=WORDS.label("view_worksheet"))
      .or_(page.get_by_role("button", name=WORDS.label("view_worksheet"))).first.click())
     cell("Q.0.0").wait_for()
-    assert cell("Q.0.0").input_value() == f"{steps['Q'][0, 0]:.0f}" and cell("output.3.0").input_value() == "<b>1</b>"
+    expect(cell("Q.0.0")).to_have_value(f"{steps['Q'][0, 0]:.0f}")
+    expect(cell("output.3.0")).to_have_value("<b>1</b>")
     other = opened(open_page, "attention", "worksheet", "&attention_sheet_seed=0")
-    assert other.locator("input[data-key='Q.0.0']").input_value() == "" and page.errors == other.errors == []
+    expect(other.locator("input[data-key='Q.0.0']")).to_have_value("")
+    assert page.errors == other.errors == []
 
 
 def test_a_sheet_that_is_filled_from_the_solution_is_full(open_page):
@@ -72,9 +74,10 @@ def test_a_sheet_that_is_filled_from_the_solution_is_full(open_page):
             for j, value in enumerate(row):
                 page.locator(f"input[data-key='{step}.{i}.{j}']").fill(
                     "-inf" if value == float("-inf") else f"{value:.4f}")
-    assert page.locator(".bar .title").text_content() == WORDS.label("sheet_finished", done=128, all=128, shown=0)
+    expect(page.locator(".bar .title")).to_have_text(WORDS.label("sheet_finished", done=128, all=128, shown=0))
     page.locator("button.reset").click()
-    assert page.locator(".bar .title").text_content().startswith("0 of 128") and page.errors == []
+    expect(page.locator(".bar .title")).to_have_text(starting("0 of 128"))
+    assert page.errors == []
 
 
 def test_on_a_projector_the_sheet_has_two_parts_in_type_as_large_as_all_other(open_page):
@@ -103,8 +106,8 @@ def test_the_slider_redraws_in_the_browser_and_the_link_says_so(open_page):
     slider = page.get_by_role("slider", name=WORDS.label("scaling_slider"))
     before = page.locator(".chart-softmax").get_attribute("aria-label")
     slider.press("End")
-    assert (page.locator(".chart-softmax").get_attribute("aria-label") != before
-            and "512" in page.locator(".chart-variance").get_attribute("aria-label"))
+    expect(page.locator(".chart-softmax")).not_to_have_attribute("aria-label", before)
+    expect(page.locator(".chart-variance")).to_have_attribute("aria-label", re.compile("512"))
     page.wait_for_url(re.compile("attention_scaling_d=512"))
     settle(page)
     other = open_page("attention?" + urlsplit(page.url).query)
@@ -113,5 +116,5 @@ def test_the_slider_redraws_in_the_browser_and_the_link_says_so(open_page):
     page.locator(".chart-variance path.head").first.dispatch_event("click")
     page.wait_for_url(re.compile("head="))
     settle(page)
-    assert (page.locator(".chart-variance .head-name").text_content()
-            in page.get_by_text("on your prompt").first.text_content())
+    name = page.locator(".chart-variance .head-name").text_content()
+    expect(page.get_by_text("on your prompt").first).to_contain_text(name)

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from core.app.base import prose
 from core.model import checkpoints
-from tests.browser.pictures import come_alike
+from tests.browser.pictures import come_alike, comes, starting
 from tests.browser.serving import settle
 from tests.browser.views import LESSONS, opened
 from tests.helpers.messages import value_of
@@ -58,7 +58,8 @@ def test_steps_go_forward_and_back_by_button_key_and_slider_without_a_rerun_and_
     for _ in range(3):
         stage.press("ArrowLeft")
     stands_at(page, "6/9")
-    assert float(re.search(r"α = ([\d.]+)$", title(page))[1]) == pytest.approx(largest_weight(6), abs=6e-5)
+    weight = pytest.approx(largest_weight(6), abs=6e-5)
+    assert comes(page, lambda: float(re.search(r"α = ([\d.]+)$", title(page))[1]) == weight)
     page.wait_for_url(re.compile("attention_step=softmax"))
     settle(page)
     other = open_page("attention?" + urlsplit(page.url).query)
@@ -78,14 +79,15 @@ def test_a_number_opens_the_sum_that_it_came_from(open_page):
                  for term in page.locator(".detail .term b").all_text_contents()]
         assert len(terms) == 32 and abs(sum(terms) - product) < 32 * 6e-5
         seen.add(product)
+        before = page.locator(".detail .formula").text_content()
         stage.press("ArrowDown")
-        page.wait_for_timeout(150)      # the next frame draws
+        expect(page.locator(".detail .formula")).not_to_have_text(before)
     assert len(seen) > 1
     box = page.locator(LESSONS["attention"]["steps"].end).bounding_box()
     page.mouse.click(box["x"] + 0.2 * box["width"], box["y"] + 0.5 * box["height"])      # a component of an x
     settle(page)
     page.wait_for_timeout(400)      # Python has answered, and what was opened stays open
-    assert page.locator(".detail .formula").text_content().startswith("x")
+    expect(page.locator(".detail .formula")).to_have_text(starting("x"))
     page.get_by_role("slider", name=WORDS.label("steps_slider")).press("End")
     page.get_by_role("button", name=WORDS.label("steps_back")).click()
     page.get_by_role("radio", name=WORDS.label("steps_variant_simple")).click()
@@ -100,19 +102,18 @@ def test_another_query_is_picked_for_every_lesson_and_text_stays_text(open_page)
     page.get_by_label(WORDS.label("steps_position"), exact=True).select_option("2")
     page.wait_for_url(re.compile("position=2"))
     settle(page)
-    assert page.locator(".instrument img").count() == 0 and page.errors == []
+    expect(page.locator(".instrument img")).to_have_count(0)
+    assert page.errors == []
 
 
 def test_the_temperature_moves_the_output_to_the_plain_mean_and_to_one_value(open_page):
     page = opened(open_page, "attention", "averages")
     slider = page.get_by_role("slider", name=re.compile("Temperature"))
+    picture, said = page.locator(LESSONS["attention"]["averages"].end), r"largest weight is ([\d.]+)"
+    largest = lambda: float(re.search(said, picture.get_attribute("aria-label"))[1])  # noqa: E731
     slider.press("Home")
-    page.wait_for_timeout(200)
-    cold = page.locator(LESSONS["attention"]["averages"].end).get_attribute("aria-label")
+    assert comes(page, lambda: largest() > 0.99)
     slider.press("End")
-    page.wait_for_timeout(200)
-    hot = page.locator(LESSONS["attention"]["averages"].end).get_attribute("aria-label")
-    largest = [float(re.search(r"largest weight is ([\d.]+)", said)[1]) for said in (cold, hot)]
-    assert largest[0] > 0.99 and largest[1] < 2 / 26
+    assert comes(page, lambda: largest() < 2 / 26)
     page.wait_for_url(re.compile("attention_temperature=6"))
     assert page.errors == []

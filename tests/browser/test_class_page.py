@@ -15,6 +15,7 @@ from core.app.base import prose
 from core.app.frame import class_plan, own_class
 from core.app.frame.class_plan import Plan
 from core.app.state import prompts
+from tests.browser.pictures import comes
 from tests.browser.serving import settle
 
 COURSE, APP, PLANS = prose.load("course"), prose.load("app"), class_plan.plans()
@@ -69,13 +70,13 @@ def covered_and_revealed(page: Page, plan: Plan, number: int) -> None:
     step = plan.steps[number - 1]
     bar_says(page, number, look=False, plan=plan)
     expect(page.locator(".question .ask")).to_have_text(step.ask)
-    assert page.locator(f".st-key-{step.lesson}_bar, .st-key-lesson_head:visible").count() == 0
+    expect(page.locator(f".st-key-{step.lesson}_bar, .st-key-lesson_head:visible")).to_have_count(0)
     page.keyboard.press(("ArrowRight", "PageDown")[number % 2])
     bar_says(page, number, look=True, plan=plan)
-    assert page.locator(".question .ask").count() == 0 and f"class_revealed={number}" in page.url
-    assert page.locator(".stAlert:visible, .stException").count() == 0
-    assert (page.locator(".st-key-prompt textarea").input_value()
-            == step.settings.get("prompt", prompts.default_prompt()))
+    expect(page.locator(".question .ask")).to_have_count(0)
+    expect(page).to_have_url(re.compile(f"class_revealed={number}"))
+    expect(page.locator(".stAlert:visible, .stException")).to_have_count(0)
+    expect(page.locator(".st-key-prompt textarea")).to_have_value(step.settings.get("prompt", prompts.default_prompt()))
     said = urllib.parse.parse_qs(urllib.parse.urlsplit(page.url).query)
     assert said.get("model", ["stories"]) == [step.settings.get("model", "stories")]
     assert page.locator(".st-key-class_bar [data-testid=stMarkdown]").first.evaluate(
@@ -89,7 +90,7 @@ def test_keys_lead_back_to_the_question_and_to_a_step_by_its_number(open_page):
     bar_says(page, 2, look=False)
     page.keyboard.press("3")
     bar_says(page, 3, look=False)
-    assert "class_revealed" not in page.url
+    expect(page).not_to_have_url(re.compile("class_revealed"))
 
 
 def test_arrows_lead_on_from_a_button_and_stay_with_a_slider_and_a_field(open_page):
@@ -114,7 +115,7 @@ def test_the_screen_goes_black_the_pen_writes_and_fades_and_escape_takes_all_awa
     dark, pen, dot, sheet = (page.locator(name) for name in (".dark", "canvas.pen", ".dot", ".sheet"))
     page.keyboard.press("b")
     expect(dark).to_be_visible()
-    assert dark.bounding_box() == {"x": 0, "y": 0} | PROJECTOR
+    assert comes(page, lambda: dark.bounding_box() == {"x": 0, "y": 0} | PROJECTOR)
     page.keyboard.press("ArrowRight")           # light again, and no step
     expect(dark).to_be_hidden()
     bar_says(page, 2, look=True)
@@ -133,7 +134,8 @@ def test_the_screen_goes_black_the_pen_writes_and_fades_and_escape_takes_all_awa
     expect(pen).to_be_hidden()
     expect(dot).to_be_hidden()
     page.keyboard.press("?")
-    assert sheet.locator("li").count() == len(HOUR.steps) and sheet.locator("dt").count() > 8
+    expect(sheet.locator("li")).to_have_count(len(HOUR.steps))
+    assert sheet.locator("dt").count() > 8
     page.keyboard.press("Escape")
     expect(sheet).to_be_hidden()
     page.keyboard.press("z")
@@ -152,7 +154,7 @@ def test_a_minute_to_think_runs_and_stands_still(open_page):
     page.keyboard.press("t")
     stands = clock.inner_text()
     page.wait_for_timeout(1200)
-    assert clock.inner_text() == stands
+    expect(clock).to_have_text(stands, use_inner_text=True)
 
 
 def test_reload_opens_the_same_step_and_a_link_too(open_page):

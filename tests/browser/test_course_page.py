@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import re
 
+from playwright.sync_api import expect
+
 from core.app.base import prose
 from pages.course.shared import SETTINGS, SHEETS
-from tests.browser.pictures import cut_off
+from tests.browser.pictures import comes, cut_off
 from tests.browser.serving import rest, settle
 
 COURSE = prose.load("course")
@@ -20,7 +22,8 @@ def test_every_view_is_drawn_without_an_error_and_whole_at_every_width(open_page
         page.locator(".st-key-course_view_widget").get_by_text(COURSE.label(f"view_{view}"), exact=True).click()
         settle(page)
         page.locator(".st-key-course_stage .course .bar").first.wait_for()
-        assert page.errors == [] and page.get_by_test_id("stAlertContentError").count() == 0, view
+        assert page.errors == [], view
+        expect(page.get_by_test_id("stAlertContentError"), view).to_have_count(0)
         for width in (1440, 1024, 390):
             page.set_viewport_size({"width": width, "height": 844})
             rest(page)
@@ -35,28 +38,32 @@ def test_links_and_marks(open_page):
     page.reload()
     settle(page)
     page.locator(".lesson input").nth(1).wait_for()
-    assert page.locator(".lesson input").nth(1).is_checked() and not page.locator(".lesson input").nth(0).is_checked()
+    expect(page.locator(".lesson input").nth(1)).to_be_checked()
+    expect(page.locator(".lesson input").nth(0)).not_to_be_checked()
     page.goto(page.url.partition("?")[0] + "?term=vanishing gradient")
     settle(page)
-    assert page.locator(".term.named b").inner_text() == "vanishing gradient"
+    expect(page.locator(".term.named b")).to_have_text("vanishing gradient", use_inner_text=True)
     page.locator("input.find").fill("softmax")
-    assert 1 < page.locator(".term:visible").count() < 12
+    assert comes(page, lambda: 1 < page.locator(".term:visible").count() < 12)
     link = page.locator(".term:visible", has=page.get_by_text("softmax", exact=True)).locator("a.go")
-    assert "attention_step=softmax" in link.get_attribute("href")
+    expect(link).to_have_attribute("href", re.compile("attention_step=softmax"))
     link.click()
     page.locator(".st-key-attention_steps_instrument .picture").first.wait_for()
-    assert "attention_step=softmax" in page.url and page.errors == []
+    expect(page).to_have_url(re.compile("attention_step=softmax"))
+    assert page.errors == []
 
 
 def test_a_lecture_leads_to_its_plan_and_its_questions_to_their_pictures(open_page):
     page = open_page("course?course_view=lectures&course_deck=D")
     page.get_by_text(COURSE.label("lectures_whole_plan"), exact=True).click()
     page.locator(".steps .step").first.wait_for()
-    assert "course_plan=D" in page.url and page.locator(".piece-of-class").count() == page.locator(".step").count()
+    expect(page).to_have_url(re.compile("course_plan=D"))
+    expect(page.locator(".piece-of-class")).to_have_count(page.locator(".step").count())
     page.go_back()
     page.locator(".asked .go").first.click()
     page.locator(".st-key-training_stage .panels").first.wait_for()
-    assert "training_view=kepler" in page.url and page.errors == []
+    expect(page).to_have_url(re.compile("training_view=kepler"))
+    assert page.errors == []
 
 
 def test_a_class_ends_at_the_course(open_page):

@@ -3,9 +3,11 @@ points, links.
 """
 from __future__ import annotations
 
+import re
+
 from playwright.sync_api import Page, expect
 
-from tests.browser.pictures import pictures
+from tests.browser.pictures import come_alike
 from tests.browser.serving import settle
 from tests.browser.views import LESSONS, opened
 
@@ -37,7 +39,7 @@ def test_hover_reads_an_entry_of_E(open_page):
     box = page.locator(LESSONS["embeddings"]["product"].end).bounding_box()
     page.mouse.move(box["x"] + 0.55 * box["width"], box["y"] + 0.5 * box["height"])
     page.locator(".product .tip").wait_for()
-    assert "E, row" in page.locator(".product .tip").text_content()
+    expect(page.locator(".product .tip")).to_contain_text("E, row")
 
 
 def picked_by_keys(page: Page, place: str, *keys: str) -> list[str]:
@@ -53,7 +55,7 @@ def picked_by_keys(page: Page, place: str, *keys: str) -> list[str]:
     page.wait_for_url(lambda url: url != before)
     settle(page)
     expect(chart).to_be_focused()          # waited for: the new chart takes the focus over when it is mounted
-    assert chart.get_attribute("aria-label")
+    expect(chart).to_have_attribute("aria-label", re.compile("."))
     return said
 
 
@@ -65,8 +67,8 @@ def test_a_neighbour_that_is_clicked_or_reached_by_keys_becomes_the_word(open_pa
     settle(page)
     first, second = picked_by_keys(page, ".st-key-embeddings_neighbours", "ArrowRight", "ArrowDown")
     assert "# 1," in first and "# 2," in second
-    assert (page.locator(".st-key-embeddings_word_widget input, .st-key-embeddings_word input").first.input_value()
-            == second.split(",")[0].lstrip("·"))
+    word = page.locator(".st-key-embeddings_word_widget input, .st-key-embeddings_word input").first
+    expect(word).to_have_value(second.split(",")[0].lstrip("·"))
     assert page.errors == []
 
 
@@ -92,4 +94,4 @@ def test_a_failed_analogy_can_be_clicked(open_page):
     settle(page)
     other = opened(open_page, "embeddings", "arithmetic",
                    "&" + page.url.split("?")[1].replace("embeddings_view=arithmetic&", ""))
-    assert pictures(other) == pictures(page)
+    assert come_alike(page, other)

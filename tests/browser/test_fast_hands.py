@@ -4,6 +4,7 @@ with nothing to show.
 from __future__ import annotations
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.serving import go_to, settle
 
@@ -26,7 +27,8 @@ def test_a_link_is_followed_while_a_slider_still_speaks(open_page, milliseconds)
     page.wait_for_url("**/residual_stream?**")
     page.wait_for_timeout(600)
     settle(page)
-    assert page.locator(".residual-lens canvas").count() == 1 and page.errors == []
+    expect(page.locator(".residual-lens canvas")).to_have_count(1)
+    assert page.errors == []
 
 
 def test_the_history_is_followed_while_a_prompt_of_its_last_entry_is_on_its_way(open_page, server):

@@ -1,6 +1,8 @@
 """Finding a place in a real Chromium: the field that searches, the map, the views behind More, and what comes next."""
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -38,10 +40,10 @@ def test_a_place_is_found_by_the_keys_alone_and_opens_in_the_same_session(open_p
     assert not any("/live/places" in url or "finder.js" in url for url in asked), "nothing of it before it is opened"
     page.evaluate("window.kept = true")             # gone after a load of the page
     search(page, "/", "")
-    assert options(page).count() == sum(found.kind in ("lesson", "page") for found in finder.everything())
+    expect(options(page)).to_have_count(sum(found.kind in ("lesson", "page") for found in finder.everything()))
     page.keyboard.type("learned pos")
     expect(options(page).first).to_contain_text("Learned positions")
-    assert options(page).first.get_attribute("aria-selected") == "true"
+    expect(options(page).first).to_have_attribute("aria-selected", "true")
     page.keyboard.press("Enter")
     page.wait_for_url("**/positions?*positions_view=learned*")
     settle(page)
@@ -59,23 +61,24 @@ def test_a_screen_reader_hears_the_field_its_options_and_how_many_there_are(open
     for key, at in (("ArrowDown", 1), ("ArrowDown", 2), ("ArrowUp", 1), ("ArrowUp", 0), ("ArrowUp", -1)):
         page.keyboard.press(key)
         marked = page.locator("[role=option][aria-selected=true]")
-        assert marked.count() == 1 and marked.get_attribute("id") == options(page).nth(at).get_attribute("id"), key
-        assert field(page).get_attribute("aria-activedescendant") == marked.get_attribute("id")
+        expect(marked, key).to_have_count(1)
+        expect(marked, key).to_have_attribute("id", options(page).nth(at).get_attribute("id"))
+        expect(field(page)).to_have_attribute("aria-activedescendant", marked.get_attribute("id"))
     field(page).fill("zzzz")
     expect(page.locator(".said")).to_have_text(APP.label("find_none", query="zzzz"))
     page.keyboard.press("Enter")                    # nothing to open
-    assert field(page).is_visible()
+    expect(field(page)).to_be_visible()
     page.keyboard.press("Escape")
     expect(field(page)).to_be_hidden()
-    assert "/tokens" in page.url
+    expect(page).to_have_url(re.compile("/tokens"))
 
 
 def test_a_slash_that_is_typed_into_a_field_opens_nothing(open_page):
     page = open_page("tokens")
     page.locator(".st-key-prompt textarea").click()
     page.keyboard.type("/")
-    assert page.locator("dialog.finder").count() == 0
-    assert "/" in page.locator(".st-key-prompt textarea").input_value()
+    expect(page.locator("dialog.finder")).to_have_count(0)
+    expect(page.locator(".st-key-prompt textarea")).to_have_value(re.compile("/"))
 
 
 @pytest.mark.parametrize("kind", ["term", "try", "idea"])
@@ -139,10 +142,9 @@ def test_the_field_fits_a_phone(open_page, dark):
 def test_every_view_hangs_on_the_map_and_opens_from_it(open_page):
     page = open_page("map", width=1440)
     page.locator(".model_map .card").first.wait_for()
-    links = page.locator(".model_map li .go")
-    assert links.count() + page.locator(".model_map .card > .says").count() == N_VIEWS
-    assert page.locator(".model_map li.core").count() == sum(len(entry.core) for entry in catalogue.existing())
-    assert page.locator(".model_map .tie").count() == 10            # the lessons beside the drawing
+    expect(page.locator(".model_map :is(li .go, .card > .says)")).to_have_count(N_VIEWS)
+    expect(page.locator(".model_map li.core")).to_have_count(sum(len(entry.core) for entry in catalogue.existing()))
+    expect(page.locator(".model_map .tie")).to_have_count(10)            # the lessons beside the drawing
     page.evaluate("window.kept = true")
     page.get_by_role("link", name="Break a cipher").click()
     page.wait_for_url("**/language_models?*language_models_view=decipher*")
@@ -170,7 +172,7 @@ def test_the_views_behind_more_are_those_of_the_catalogue_and_the_open_one_stand
     page = open_page(lesson)
     bar = page.locator(f".st-key-{lesson}_{entry.picks}_widget")
     names = {view: words.label(entry.label(view)) for view in entry.views}
-    assert bar.get_by_role("radio").all_inner_texts() == [names[view] for view in entry.core]
+    expect(bar.get_by_role("radio")).to_have_text([names[view] for view in entry.core], use_inner_text=True)
     page.locator(".st-key-more_views button").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("menuitem")).to_have_text([names[view] for view in entry.deeper])
@@ -180,7 +182,8 @@ def test_the_views_behind_more_are_those_of_the_catalogue_and_the_open_one_stand
     opened_view = page.locator(f".st-key-{lesson}_{entry.picks}_widget [role=radio][aria-checked=true]")
     expect(opened_view).to_have_text(names[entry.deeper[1]])
     settle(page)
-    assert f"{lesson}_{entry.picks}={entry.deeper[1]}" in page.url and page.errors == []
+    expect(page).to_have_url(re.compile(f"{lesson}_{entry.picks}={entry.deeper[1]}"))
+    assert page.errors == []
     bar.get_by_text(names[entry.core[0]], exact=True).click()
     expect(bar.get_by_role("radio")).to_have_count(len(entry.core))
 
@@ -213,7 +216,7 @@ def test_a_view_ends_with_the_next_one_and_its_link_leads_to_the_top_of_it(open_
 def test_the_field_of_the_prompt_says_where_it_is_not_used(open_page):
     page = opened(open_page, "embeddings", "product")
     note = page.locator(".st-key-prompt_unread")
-    assert note.count() == 0
+    expect(note).to_have_count(0)
     pick(page, "embeddings", "view", "neighbours")
     expect(note).to_be_visible()
     page.locator(".st-key-prompt textarea").click()

@@ -9,6 +9,7 @@ from urllib.parse import quote, urlsplit
 from playwright.sync_api import expect
 
 from core.app.base import prose
+from tests.browser.pictures import comes, starting
 from tests.browser.serving import rest, settle
 from tests.browser.views import opened
 
@@ -18,21 +19,25 @@ WORDS = prose.load("generation")
 def test_writing_steps_plays_and_the_link_says_where_it_stands(open_page):
     page = opened(open_page, "generation", "writing", "&generation_written=0")
     tokens, title = page.locator(".written-text .token:not(.plain)"), page.locator(".generation_writing .title")
-    assert tokens.count() == 0 and title.text_content() == WORDS.label("writing_begin")
+    expect(tokens).to_have_count(0)
+    expect(title).to_have_text(WORDS.label("writing_begin"))
     bars = page.locator(".written-bars")        # the distribution, not yet what is drawn from it
-    assert bars.locator(".row").count() > 3 and bars.locator(".die, .choosable").count() == 0
-    assert "ξ" not in bars.text_content()
+    expect(bars.locator(".row").nth(3)).to_be_attached()
+    expect(bars.locator(".die, .choosable")).to_have_count(0)
+    expect(bars).not_to_contain_text("ξ")
     page.get_by_role("button", name=WORDS.label("writing_forward")).click()
     page.get_by_role("slider", name=WORDS.label("writing_slider")).press("ArrowRight")
-    assert tokens.count() == 2
+    expect(tokens).to_have_count(2)
     page.get_by_role("button", name=WORDS.label("writing_end")).click()
     page.get_by_role("button", name=WORDS.label("writing_back")).click()
-    assert tokens.count() == 39 and title.text_content().startswith("Token 39 of 40")
+    expect(tokens).to_have_count(39)
+    expect(title).to_have_text(starting("Token 39 of 40"))
     page.wait_for_url(re.compile("generation_written=39(&|$)"))
     settle(page)
     other = open_page("generation?" + urlsplit(page.url).query)
     other.locator(".written-bars .row").first.wait_for()
-    assert other.locator(".written-text").inner_html() == page.locator(".written-text").inner_html()
+    texts = [tab.locator(".written-text") for tab in (page, other)]
+    assert comes(page, lambda: texts[0].inner_html() == texts[1].inner_html())
     page.get_by_role("button", name=WORDS.label("writing_play")).click()
     tokens.nth(39).wait_for(timeout=20_000)
     page.get_by_role("button", name=WORDS.label("writing_play")).wait_for()
@@ -52,14 +57,16 @@ def test_another_candidate_is_a_branch_and_the_first_text_comes_back(open_page):
     rows = page.locator(".branches .branch")
     rows.nth(1).wait_for(timeout=60_000)
     settle(page)
-    assert rows.count() == 2 and page.locator(".written-text .token.hand").count() == 1
+    expect(rows).to_have_count(2)
+    expect(page.locator(".written-text .token.hand")).to_have_count(1)
     expect(page.locator(".generation_writing .text")).to_be_focused()
     rows.nth(0).click()
     page.wait_for_url(lambda url: "generation_branch=1" not in url)
     settle(page)
-    assert (page.locator(".written-text .token.hand").count() == 0
-            and page.locator(".written-text").text_content().startswith(drawn[:40]))
-    assert rows.count() == 2 and page.errors == []
+    expect(page.locator(".written-text .token.hand")).to_have_count(0)
+    expect(page.locator(".written-text")).to_have_text(starting(drawn[:40]))
+    expect(rows).to_have_count(2)
+    assert page.errors == []
 
 
 def test_the_text_becomes_the_prompt_as_often_as_one_asks(open_page):
@@ -79,17 +86,18 @@ def test_the_text_becomes_the_prompt_as_often_as_one_asks(open_page):
 def test_a_future_is_picked_with_the_mouse_and_the_keys(open_page):
     page = opened(open_page, "generation", "futures")
     page.locator(".futures-tree .future").first.click()
-    assert (page.locator(".futures-tree .future.picked").count() == 1
-            and "beginnings of 1 tokens" in page.locator(".head").text_content())
+    expect(page.locator(".futures-tree .future.picked")).to_have_count(1)
+    expect(page.locator(".head")).to_contain_text("beginnings of 1 tokens")
     page.locator(".tree").press("ArrowRight")
     page.wait_for_url(re.compile(r"generation_future=\d+\.\d+"))
     settle(page)
-    assert "beginnings of 2 tokens" in page.locator(".head").text_content() and page.errors == []
+    expect(page.locator(".head")).to_contain_text("beginnings of 2 tokens")
+    assert page.errors == []
 
 
 def test_the_times_are_measured_at_the_press_of_a_button(open_page):
     page = opened(open_page, "generation", "cache", "&model=induction")
-    assert page.locator(".st-key-generation_time").count() == 0
+    expect(page.locator(".st-key-generation_time")).to_have_count(0)
     page.get_by_role("button", name=WORDS.label("measure")).click()
     page.locator(".st-key-generation_time svg.marks, .st-key-generation_time canvas").first.wait_for(timeout=120_000)
     assert page.errors == []

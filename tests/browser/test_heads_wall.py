@@ -17,7 +17,7 @@ from core.app.state import prompts
 from core.app.state.run import Run, read
 from core.figures import style
 from core.figures.heads import head_name
-from tests.browser.pictures import cut_off, pictures
+from tests.browser.pictures import comes, cut_off, pictures
 from tests.browser.serving import go_to, rest, settle
 from tests.helpers.messages import value_of
 
@@ -83,9 +83,9 @@ def test_hover_reads_the_query_the_key_and_the_exact_weight(open_page):
         point_at(page, layer, head, query, key, n)
         reading = page.locator(".wall .tip")
         expect(reading.locator("b")).to_have_text(f"{layer}.{head}")
-        assert reading.locator(".chip").all_text_contents() == [run.tokens[query], run.tokens[key]]
-        assert (value_of(reading.locator("output").inner_text())
-                == pytest.approx(four_digits(weights[layer, head, query, key]), rel=1e-9))
+        expect(reading.locator(".chip")).to_have_text([run.tokens[query], run.tokens[key]])
+        shown = pytest.approx(four_digits(weights[layer, head, query, key]), rel=1e-9)
+        assert comes(page, lambda shown=shown: value_of(reading.locator("output").inner_text()) == shown)
     point_at(page, 2, 2, 1, n - 1, n)
     expect(page.locator(".wall .tip output")).to_have_text("masked")
     assert page.errors == []
@@ -96,10 +96,10 @@ def test_on_a_long_prompt_the_exact_weight_of_any_head_is_fetched(open_page):
     weights = patterns(run)
     box = tile(page, 4, 3)
     page.mouse.move(box["x"] + 0.3 * box["side"], box["y"] + 0.8 * box["side"])
-    expect(page.locator(".wall .tip output")).to_have_text(re.compile(r"\d"), timeout=20_000)
+    expect(page.locator(".wall .tip output")).to_have_text(re.compile(r"\d"))
     query, key = map(int, re.match(r"(\d+) → (\d+)", page.locator(".wall .tip small").inner_text()).groups())
-    assert (value_of(page.locator(".wall .tip output").inner_text())
-            == pytest.approx(four_digits(weights[4, 3, query, key]), rel=1e-9))
+    shown = pytest.approx(four_digits(weights[4, 3, query, key]), rel=1e-9)
+    assert comes(page, lambda: value_of(page.locator(".wall .tip output").inner_text()) == shown)
 
 
 def pixel(page: Page, layer: int, head: int, query: float, key: float, n: int) -> tuple[int, ...]:
@@ -162,8 +162,9 @@ def test_the_opened_head_answers_keys_zoom_and_click(open_page):
     page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowRight")
     reading = page.locator(".view .tip")
-    assert reading.locator(".chip").all_text_contents() == [run.tokens[4], run.tokens[3]]
-    assert value_of(reading.locator("output").inner_text()) == pytest.approx(four_digits(weights[4, 3]), rel=1e-9)
+    expect(reading.locator(".chip")).to_have_text([run.tokens[4], run.tokens[3]])
+    shown = pytest.approx(four_digits(weights[4, 3]), rel=1e-9)
+    assert comes(page, lambda: value_of(reading.locator("output").inner_text()) == shown)
     page.keyboard.press("Enter")
     settle(page)
     expect(page).to_have_url(re.compile("(?=.*position=4)(?=.*heads_key=3)"))
@@ -174,21 +175,22 @@ def test_the_opened_head_answers_keys_zoom_and_click(open_page):
     page.mouse.down()
     page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.8 * box["height"], steps=4)
     page.mouse.up()
-    assert pictures(page) != whole
+    assert comes(page, lambda: pictures(page) != whole)
     cells.focus()
     page.keyboard.press("Escape")
     page.mouse.move(5, 5)
-    assert pictures(page) == whole
+    assert comes(page, lambda: pictures(page) == whole)
 
 
 def test_lines_say_the_weights_of_the_query_under_the_hand(open_page):
     page, run = heads_page(open_page, heads_panel="head", heads_shows="lines", layer=1, head=4), run_on()
     weights = patterns(run)[1, 4]
     page.locator(".queries button").nth(6).hover()
-    shown = page.locator(".keys .amount").all_text_contents()
-    assert [bool(text) for text in shown] == [bool(weight >= 0.01) for weight in weights[6]]
-    assert ([value_of(text) for text in shown if text]
-            == pytest.approx([four_digits(w) for w in weights[6] if w >= 0.01], rel=1e-9))
+    amounts = page.locator(".keys .amount")
+    for place, weight in enumerate(weights[6]):
+        expect(amounts.nth(place)).to_have_text(re.compile(r"\d" if weight >= 0.01 else "^$"))
+    shown = [value_of(text) for text in amounts.all_text_contents() if text]
+    assert shown == pytest.approx([four_digits(w) for w in weights[6] if w >= 0.01], rel=1e-9)
 
 
 def test_a_click_switches_a_head_off_and_undo_brings_it_back(open_page):
@@ -198,7 +200,7 @@ def test_a_click_switches_a_head_off_and_undo_brings_it_back(open_page):
     settle(page)
     expect(page).to_have_url(re.compile("heads_changed=1.1"))
     expect(page.get_by_text("KL divergence").first).to_be_visible()
-    assert pictures(page)[0] != before
+    assert comes(page, lambda: pictures(page)[0] != before)
     page.get_by_role("button", name="Undo").click()
     settle(page)
     expect(page).to_have_url(re.compile("heads_changed=none"))
@@ -208,7 +210,7 @@ def test_while_a_question_waits_another_panel_can_be_picked_and_asks_its_own(ope
     page = open_page("heads?ask=true", width=1440, height=900)
     asked = page.locator(".prediction .question")
     expect(asked).to_contain_text("48 heads")
-    assert page.locator(".wall").count() == 0
+    expect(page.locator(".wall")).to_have_count(0)
     page.get_by_role("radio", name=WORDS.label("panel_head")).click()
     settle(page)
     expect(asked).to_contain_text("gets most of its attention")
@@ -229,8 +231,9 @@ def test_while_a_question_waits_another_panel_can_be_picked_and_asks_its_own(ope
 
 def test_tokens_are_text_and_never_markup(open_page):
     page = heads_page(open_page, HOSTILE, heads_panel="head", heads_shows="lines")
-    assert page.locator(".queries .chip").all_text_contents() == run_on(HOSTILE).tokens
-    assert page.locator(".view img, .view .chip *").count() == 0 and page.errors == []
+    expect(page.locator(".queries .chip")).to_have_text(run_on(HOSTILE).tokens)
+    expect(page.locator(".view img, .view .chip *")).to_have_count(0)
+    assert page.errors == []
 
 
 def test_every_panel_stands_whole_on_a_phone(open_page, server):
@@ -251,9 +254,9 @@ def test_no_press_of_a_quick_hand_is_lost(open_page):
         page.keyboard.press("ArrowRight")
         page.wait_for_timeout(60)
     expect(page.locator(".wall button.head").first).to_have_attribute(
-        "aria-label", re.compile(r"^0\.0 ×1\.1"), timeout=20_000)
+        "aria-label", re.compile(r"^0\.0 ×1\.1"))
     # The address is written only after the wall has its numbers.
-    expect(page).to_have_url(re.compile("heads_factor=1.1"), timeout=20_000)
+    expect(page).to_have_url(re.compile("heads_factor=1.1"))
 
 
 def test_a_new_prompt_draws_the_wall_once_and_then_what_is_said_of_it(open_page):
@@ -279,7 +282,8 @@ def test_a_shorter_text_leaves_no_hand_on_a_token_that_is_gone(open_page):
     page.keyboard.press("Control+Enter")
     page.wait_for_url("**prompt=Mia**")
     settle(page)
-    assert page.locator(".wall .tip").is_hidden() and page.errors == []
+    expect(page.locator(".wall .tip")).to_be_hidden()
+    assert page.errors == []
 
 
 def test_every_head_is_switched_that_is_clicked_while_another_is_drawn(open_page):
@@ -289,7 +293,7 @@ def test_every_head_is_switched_that_is_clicked_while_another_is_drawn(open_page
     for milliseconds, switched in ((10, (3, 9, 14, 20)), (30, (9, 2, 20, 5)), (80, (3, 4, 14, 7)), (150, (1, 2, 4))):
         page.evaluate(SWITCH, [switched, milliseconds])
         off ^= set(switched)
-        expect(names).to_have_value(named(off), timeout=20_000)
+        expect(names).to_have_value(named(off))
     page.get_by_role("button", name=WORDS.label("undo"), exact=True).click()
-    expect(names).to_have_value(named(off ^ {4}), timeout=20_000)
+    expect(names).to_have_value(named(off ^ {4}))
     assert page.errors == []

@@ -4,7 +4,7 @@ history; each idea's element is there, and shows what the idea says.
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Error
+from playwright.sync_api import Error, expect
 
 from core.app.base import catalogue, prose, tables
 from tests.browser.ideas import (  # noqa: F401  (their checks)
@@ -38,7 +38,7 @@ def test_every_idea_stands_where_the_table_says_and_shows_itself(open_page, serv
         except Error as error:
             missing.append(f"{idea.id} at {idea.place.lesson}?{idea.place.query}: {idea.element} "
                            f"({type(error).__name__})")
-        assert page.get_by_test_id("stAlertContentError").count() == 0, (idea.id, page.errors, missing)
+        expect(page.get_by_test_id("stAlertContentError"), f"{idea.id} {page.errors} {missing}").to_have_count(0)
         if page.errors or len(missing) == ENOUGH:
             break
         # before a check, and after what it has done: what a page that still runs says of its address leads back to it

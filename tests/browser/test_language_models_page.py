@@ -17,8 +17,8 @@ WORDS = prose.load("language_models")
 
 def test_sentences_are_typed_and_one_is_picked(open_page):
     page = opened(open_page, "language_models", "sentences")
-    assert (page.locator(".sentences-list .row").count() == 3
-            and page.locator(".sentences-list .row.picked .name").text_content() == "the mouse ate the cheese")
+    expect(page.locator(".sentences-list .row")).to_have_count(3)
+    expect(page.locator(".sentences-list .row.picked .name")).to_have_text("the mouse ate the cheese")
     field = page.get_by_role("textbox", name=WORDS.label("sentences"))
     field.fill("the dog ran home\nhome the ran dog")
     field.press("Control+Enter")
@@ -29,23 +29,24 @@ def test_sentences_are_typed_and_one_is_picked(open_page):
     page.wait_for_url(re.compile("language_models_row=1"))
     settle(page)
     expect(sentence).to_be_focused()       # the rows are built anew
-    assert (page.locator(".sentences-list .row").count() == 2
-            and page.locator(".sentences-list .row.picked .name").text_content() == "home the ran dog"
-            and page.errors == [])
+    expect(page.locator(".sentences-list .row")).to_have_count(2)
+    expect(page.locator(".sentences-list .row.picked .name")).to_have_text("home the ran dog")
+    assert page.errors == []
 
 
 def test_the_game_is_played_with_keys_and_the_link_keeps_it(open_page):
     page = opened(open_page, "language_models", "guess")
     key = page.locator(".keys").get_by_role("button", name="q", exact=True)
     key.click()
-    assert page.locator(".keys .wrong").text_content() == "q" and page.locator(".tile.cursor text").count() == 0
+    expect(page.locator(".keys .wrong")).to_have_text("q")
+    expect(page.locator(".tile.cursor text")).to_have_count(0)
     page.keyboard.press("l")
     page.wait_for_url(re.compile("language_models_guesses=2"))
     page.keyboard.press("a")
     page.wait_for_url(re.compile("language_models_guesses=2-1"))
     settle(page)
-    assert (page.locator(".tile .yours").all_text_contents() == ["2", "1"]
-            and page.locator(".game tbody td").first.text_content() == "1.50")
+    expect(page.locator(".tile .yours")).to_have_text(["2", "1"])
+    expect(page.locator(".game tbody td").first).to_have_text("1.50")
     other = open_page("language_models?" + urlsplit(page.url).query)
     other.locator(".tiles .tile").first.wait_for()
     assert other.locator(".tiles").inner_html() == page.locator(".tiles").inner_html() and page.errors == []
@@ -65,7 +66,8 @@ def test_the_coder_is_walked_and_its_bits_only_grow(open_page):
         page.get_by_role("button", name=WORDS.label("coder_on")).click()
     assert settled == sorted(settled) and settled[0] > 0
     page.wait_for_url(re.compile("language_models_coded=3"))
-    assert page.locator(".strip [aria-pressed=true]").text_content() == "·on" and page.errors == []
+    expect(page.locator(".strip [aria-pressed=true]")).to_have_text("·on")
+    assert page.errors == []
 
 
 def test_html_stays_text(open_page):
@@ -75,30 +77,33 @@ def test_html_stays_text(open_page):
                   f"&language_models_garbled={bad}&language_models_secret={bad}&language_models_own_sentiment={bad}")
     for view in ("sentences", "continuations", "guess", "compress", "correct", "decipher", "tasks"):
         reach(page, "language_models", view)
-        assert page.locator(".tokens-view img, .tokens-view b:not(.legend b)").count() == 0, view
+        expect(page.locator(".tokens-view img, .tokens-view b:not(.legend b)"), view).to_have_count(0)
     assert page.errors == []
 
 
 def test_a_token_of_the_answer_opens_its_own_distribution(open_page):
     page = opened(open_page, "language_models", "tasks, written")
     first = page.locator(".bars text").first
-    assert first.text_content() == "·Ch" and "A:)" in page.locator(".bars-title").text_content()
+    expect(first).to_have_text("·Ch")
+    expect(page.locator(".bars-title")).to_contain_text("A:)")
     page.locator(".answer-steps .step").nth(3).click()
-    assert first.text_content() == "·D" and "A: Charles)" in page.locator(".bars-title").text_content()
+    expect(first).to_have_text("·D")
+    expect(page.locator(".bars-title")).to_contain_text("A: Charles)")
     page.wait_for_url(re.compile("language_models_answered=3"))
     assert page.errors == []
 
 
 def test_the_sliders_of_the_table_and_the_five_words_answer_at_once(open_page):
     page = opened(open_page, "language_models", "table")
-    assert "2^{32,784}" in page.locator(".st-key-lesson_numbers annotation").first.text_content().replace("{,}", ",")
+    expect(page.locator(".st-key-lesson_numbers annotation").first).to_contain_text("2^{32{,}784}")
     page.get_by_role("slider", name=WORDS.label("table_t"), exact=True).press("Home")
-    assert page.locator(".lm_table .title").first.text_content().endswith("has 65,536 entries.")
+    expect(page.locator(".lm_table .title").first).to_contain_text("has 65,536 entries.")
     page.wait_for_url(re.compile("table_t=0"))
     reach(page, "language_models", "toy")
     entry = page.get_by_role("button", name=re.compile(r"^p\(ate \| mouse\)"))
     entry.click()
     page.get_by_role("slider", name="p(ate | mouse)").press("End")
-    assert entry.text_content() == "0.99" and "0.0396" in page.locator(".sentence").first.text_content()
+    expect(entry).to_have_text("0.99")
+    expect(page.locator(".sentence").first).to_contain_text("0.0396")
     page.wait_for_url(re.compile("toy_p=0.99"))
     assert page.errors == []

@@ -6,7 +6,10 @@ from __future__ import annotations
 import re
 from urllib.parse import quote, urlsplit
 
+from playwright.sync_api import expect
+
 from core.app.base import prose
+from tests.browser.pictures import comes
 from tests.browser.serving import settle
 from tests.browser.views import opened
 
@@ -24,28 +27,30 @@ def test_tokens_are_reached_by_keys_and_the_link_gives_the_same_picture(open_pag
     picked.press("ArrowRight")
     page.wait_for_url(re.compile("limits_token=4(&|$)"))
     settle(page)
-    assert (picked.get_attribute("data-token") == "4"
-            and page.locator(".limits_inputs .control").count() == 5 * (last + 1))
+    expect(picked).to_have_attribute("data-token", "4")
+    expect(page.locator(".limits_inputs .control")).to_have_count(5 * (last + 1))
     up, down = page.locator(".limits_inputs rect.up").count(), page.locator(".limits_inputs rect.down").count()
     assert up + down == 5 * (last + 1) and up and down
     other = open_page("limits?" + urlsplit(page.url).query)
     other.locator(".limits_inputs .column").first.wait_for()
     settle(other)
-    assert (other.locator(".inputs-picture").inner_html() == page.locator(".inputs-picture").inner_html()
-            and page.errors == [] == other.errors)
+    one, two = (tab.locator(".inputs-picture") for tab in (page, other))
+    assert comes(page, lambda: one.inner_html() == two.inner_html())
+    assert page.errors == [] == other.errors
 
 
 def test_an_item_is_picked_and_opens_in_next_token(open_page):
     page = opened(open_page, "limits", "meaning", "&model=stories-small&limits_n=20&limits_test=agreement")
     entries = page.locator(".limits_items .entry")
-    assert entries.count() == 20
+    expect(entries).to_have_count(20)
     asked = entries.nth(2).locator(".ask").text_content()
     entries.nth(2).click()
     page.wait_for_url(re.compile("limits_item=2(&|$)"))
     settle(page)
     link = page.locator('.st-key-limits_stage a[href*="next_token"]')
-    assert (page.locator(".limits_items .entry.picked .ask").text_content() == asked
-            and quote(asked) in link.get_attribute("href"))
+    expect(page.locator(".limits_items .entry.picked .ask")).to_have_text(asked)
+    expect(link).to_have_attribute("href", re.compile(re.escape(quote(asked))))
     there = open_page(link.get_attribute("href").removeprefix("./"))
     settle(there)
-    assert there.locator(".st-key-prompt textarea").input_value() == asked and page.errors == [] == there.errors
+    expect(there.locator(".st-key-prompt textarea")).to_have_value(asked)
+    assert page.errors == [] == there.errors

@@ -19,6 +19,7 @@ from core.app.server.routes import MOST_BYTES
 from core.model.intervention import HeadEdit, Intervention
 from pages.heads.route import question, rollout_question
 from pages.heads.shared import Change, reached
+from tests.browser.pictures import comes
 from tests.browser.serving import Server, settle
 from tests.browser.test_heads_wall import heads_page, on_the_scale, pixel, run_on
 from tests.helpers.messages import unpacked
@@ -53,12 +54,14 @@ def test_the_wall_follows_the_hand_before_it_lets_go_and_the_page_afterwards(ope
     for layer, head, query, key in differing_cells(shown, plain):
         assert np.abs(np.array(pixel(page, layer, head, query, key, n))
                       - on_the_scale(float(shown[layer, head, query, key]))).max() <= 3
-    assert "heads_factor" not in page.url and page.locator(".stMarkdown strong").all_text_contents() == before
+    assert "heads_factor" not in page.url
+    expect(page.locator(".stMarkdown strong")).to_have_text(before)
     page.mouse.up()
     expect(page).to_have_url(re.compile(rf"heads_factor={factor:g}(&|$)"))
     # the words come after the address and the picture
     expect(page.locator(".stMarkdown strong")).not_to_have_text(before)
-    assert float(slider.input_value()) == factor and page.errors == []
+    assert comes(page, lambda: float(slider.input_value()) == factor)
+    assert page.errors == []
 
 
 def test_the_rollout_follows_the_hand_and_the_page_keeps_its_block(open_page):
@@ -69,14 +72,15 @@ def test_the_rollout_follows_the_hand_and_the_page_keeps_its_block(open_page):
     for block in range(run.model.config.n_layers - 2, 0, -1):
         page.keyboard.down("ArrowLeft")
         expect(title).to_have_text(reached(run, block, len(run.token_ids) - 1).title(prose.load("heads"), run))
-        assert (slider.evaluate("(node) => Number(node.value)") == block
-                and page.locator(".st-key-heads_rollout .hand output").inner_text() == str(block))
+        assert slider.evaluate("(node) => Number(node.value)") == block
+        expect(page.locator(".st-key-heads_rollout .hand output")).to_have_text(str(block), use_inner_text=True)
     page.keyboard.up("ArrowLeft")
     expect(page).to_have_url(re.compile("heads_block=1(&|$)"))
     settle(page)
     assert (page.url != before and page.evaluate("document.activeElement.closest('.st-key-heads_rollout') !== null")
             and page.errors == [])
-    assert title.inner_text() == reached(run, 1, len(run.token_ids) - 1).title(prose.load("heads"), run)
+    follows = reached(run, 1, len(run.token_ids) - 1)
+    expect(title).to_have_text(follows.title(prose.load("heads"), run), use_inner_text=True)
 
 
 def post(server: Server, body: bytes, path: str = "heads", **headers: str) -> tuple[int, bytes]:

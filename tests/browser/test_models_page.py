@@ -58,7 +58,7 @@ def test_a_model_from_a_folder_is_looked_at_loaded_and_run_by_every_lesson(brows
         page.locator(".st-key-lesson_models_folders").get_by_role("button", name=WORDS.label("look")).nth(0).click()
         load(page, page.locator(".st-key-model_drawer", has_text=SHOWN))
         assert "model=folder" in page.url and "The%20cat" in page.url.replace("+", "%20")
-        assert page.locator(".st-key-model_offer").count() == 0
+        expect(page.locator(".st-key-model_offer")).to_have_count(0)
         page.get_by_text("no better than chance").wait_for()
         for entry in catalogue.existing():
             go_to(page, f"{server.url}/{catalogue.url_path(entry.id)}?model={HOSTILE}"
@@ -67,7 +67,8 @@ def test_a_model_from_a_folder_is_looked_at_loaded_and_run_by_every_lesson(brows
             settle(page)
             page.locator(".st-key-model_drawer", has_text=SHOWN).wait_for(timeout=60_000)
             assert page.evaluate(MADE_OF_TEXT) == [], entry.id
-            assert FRAME.label("error") not in page.locator("[data-testid=stMain]").inner_text(), entry.id
+            main = page.locator("[data-testid=stMain]")
+            expect(main, entry.id).not_to_contain_text(FRAME.label("error"), use_inner_text=True)
             assert errors == [], entry.id
         page.goto(f"{server.url}/heads?model=folder:t5&prompt=The%20cat")
         leads = page.get_by_role("button", name=WORDS.label("open_in", lesson="Architectures: Translate"))
@@ -123,7 +124,8 @@ def _walk_the_wall(page: Page, url: str) -> None:
     map_.focus()
     for key in ("ArrowDown", "ArrowRight"):
         page.keyboard.press(key)
-    assert within_its_frame(page, 17) and "1.1" in page.locator(".wall .tip").inner_text()
+    assert within_its_frame(page, 17)
+    expect(page.locator(".wall .tip")).to_contain_text("1.1", use_inner_text=True)
     page.mouse.click(box["x"] + box["width"] - 9, box["y"] + box["height"] - 3)
     settle(page)
     expect(page.locator(".view .title")).to_contain_text("Head 27.15")

@@ -14,6 +14,7 @@ from core.app.compute import cache
 from core.app.state import reader
 from core.app.state.run import Run, read
 from tests.browser.accessibility import violations
+from tests.browser.pictures import comes
 from tests.browser.serving import rest, settle
 from tests.helpers.messages import value_of
 from tests.helpers.prompts import PROMPTS
@@ -75,8 +76,8 @@ def test_the_strip_the_sentence_and_the_whole_map_stand_on_the_first_screen(open
 def test_hover_on_a_token_says_its_id(open_page):
     page, run = opened(open_page, at(CATS)), run_of(CATS)
     page.locator(".chips .chip").nth(3).hover()
-    assert (str(run.token_ids[3]) in page.locator(".tip b").inner_text()
-            and run.tokens[3] in page.locator(".tip span").inner_text())
+    expect(page.locator(".tip b")).to_contain_text(str(run.token_ids[3]), use_inner_text=True)
+    expect(page.locator(".tip span")).to_contain_text(run.tokens[3], use_inner_text=True)
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -98,7 +99,7 @@ def test_the_map_and_its_source_have_nothing_that_axe_finds_in_the_dark(open_pag
 def test_every_formula_is_set(open_page):
     page = opened(open_page, at(CATS))
     page.locator(".katex").nth(3).wait_for(state="attached")
-    assert page.locator(".katex-error").count() == 0
+    expect(page.locator(".katex-error")).to_have_count(0)
 
 
 def test_the_bars_are_the_softmax_of_the_last_row(open_page):
@@ -107,10 +108,11 @@ def test_the_bars_are_the_softmax_of_the_last_row(open_page):
     probs /= probs.sum()
     best = np.argsort(-probs, kind="stable")
     bars = page.locator(".bars li")
-    assert bars.count() >= 5
+    expect(bars.nth(4)).to_be_attached()
     for place in range(bars.count()):
-        assert bars.nth(place).locator(".chip").text_content() == run.tokenizer.visible(int(best[place]))
-        assert float(bars.nth(place).locator("b").inner_text()) == pytest.approx(probs[best[place]], rel=5e-3)
+        expect(bars.nth(place).locator(".chip")).to_have_text(run.tokenizer.visible(int(best[place])))
+        shown = pytest.approx(probs[best[place]], rel=5e-3)
+        assert comes(page, lambda: float(bars.nth(place).locator("b").inner_text()) == shown)
 
 
 def test_a_clicked_token_and_the_arrow_keys_pick_a_row_and_the_link_keeps_it(open_page):
@@ -121,13 +123,13 @@ def test_a_clicked_token_and_the_arrow_keys_pick_a_row_and_the_link_keeps_it(ope
     page.locator(".chips .chip").nth(5).press("ArrowUp")
     page.wait_for_url("**position=4**")
     settle(page)
-    assert page.locator(".chips .chip").nth(4).get_attribute("aria-checked") == "true"
-    assert page.locator(".chips .chip[aria-checked=true]").all_text_contents() == [run.tokens[4]]
+    expect(page.locator(".chips .chip").nth(4)).to_have_attribute("aria-checked", "true")
+    expect(page.locator(".chips .chip[aria-checked=true]")).to_have_text([run.tokens[4]])
     following = run.logits(4)
     rank = 1 + int((following > following[run.token_ids[5]]).sum())
-    assert (page.locator(".actual .chip").text_content() == run.tokens[5]
-            and page.locator(".actual").inner_text().endswith(f"rank {rank}"))
-    assert page.locator(".dice").is_hidden()
+    expect(page.locator(".actual .chip")).to_have_text(run.tokens[5])
+    expect(page.locator(".actual")).to_have_text(re.compile(rf"rank {rank}$"), use_inner_text=True)
+    expect(page.locator(".dice")).to_be_hidden()
 
 
 def test_the_drawn_token_is_fed_back_and_taken_back(open_page):
@@ -139,17 +141,17 @@ def test_the_drawn_token_is_fed_back_and_taken_back(open_page):
     settle(page)
     prompt = parse_qs(urlsplit(page.url).query)["prompt"][0]
     assert prompt == CATS + token.replace("·", " ")
-    assert xi(said.inner_text()) != xi(drawn)
+    assert comes(page, lambda: xi(said.inner_text()) != xi(drawn))
     undo = page.locator(".do.undo")
     undo.press("Enter")
     expect(chips).to_have_count(n)
     settle(page)
-    assert said.inner_text() == drawn
+    expect(said).to_have_text(drawn, use_inner_text=True)
     expect(undo).to_be_disabled()
     expect(undo).to_be_focused()
     undo.press("Enter")
     settle(page)
-    assert chips.count() == n
+    expect(chips).to_have_count(n)
 
 
 def xi(said: str) -> float:
@@ -164,7 +166,7 @@ def test_another_xi_is_thrown_and_stands_in_the_link(open_page):
     page.locator(".do.throw").click()
     page.wait_for_url(f"**seed={reader.FIRST_SEED + 1}**")
     expect(said).not_to_have_text(before)
-    assert xi(said.inner_text()) != xi(before)
+    assert comes(page, lambda: xi(said.inner_text()) != xi(before))
 
 
 def test_the_pass_is_walked_stage_by_stage(open_page):
@@ -178,20 +180,21 @@ def test_the_pass_is_walked_stage_by_stage(open_page):
     assert len({whole, *captions}) == n + 1
     assert captions[0].startswith("①") and captions[-2].startswith("⑥")
     forth.click()
-    assert caption.inner_text() == whole
+    expect(caption).to_have_text(whole, use_inner_text=True)
     play.click()
     expect(caption).to_have_text(captions[0])
-    assert play.get_attribute("aria-pressed") == "true"
+    expect(play).to_have_attribute("aria-pressed", "true")
     for said in captions[1:5]:                   # a key does not wait for the next stage, and the walk goes on
         play.press("ArrowRight")
         expect(caption).to_have_text(said)
-    assert play.get_attribute("aria-pressed") == "true"
+    expect(play).to_have_attribute("aria-pressed", "true")
     expect(caption).to_have_text(captions[5], timeout=15_000)
     play.press("ArrowLeft")
     expect(caption).to_have_text(captions[4])
-    assert play.get_attribute("aria-pressed") == "false"
+    expect(play).to_have_attribute("aria-pressed", "false")
     play.press("Escape")
-    assert caption.inner_text() == whole and page.errors == []
+    expect(caption).to_have_text(whole, use_inner_text=True)
+    assert page.errors == []
 
 
 def test_a_stage_stands_long_enough_to_be_read(open_page):

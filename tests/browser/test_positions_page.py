@@ -20,7 +20,7 @@ from core.figures import positions as figures
 from core.figures.numbers import plain_number
 from core.model import positional
 from pages.positions import biases, concat, rotary
-from tests.browser.pictures import pictures, pictures_at_rest
+from tests.browser.pictures import come_alike, comes, pictures_at_rest, starting
 from tests.browser.readings import Picture, Reading, faults, label
 from tests.browser.serving import go_to, rest, settle, try_menu
 
@@ -152,8 +152,10 @@ def test_a_drag_changes_the_waves_in_place_and_release_tells_python(open_page):
     page.wait_for_url(re.compile("positions_waves_n="))
     settle(page)
     n = value_of(page, "n").inner_text()
-    assert settings_in(page)["waves_n"] == n == slider.input_value() and heat.evaluate("canvas => canvas.kept")
-    assert f"{n} positions across" in heat.get_attribute("aria-label")
+    assert comes(page, lambda: settings_in(page)["waves_n"] == n)
+    expect(slider).to_have_value(n)
+    assert heat.evaluate("canvas => canvas.kept")
+    expect(heat).to_have_attribute("aria-label", re.compile(re.escape(f"{n} positions across")))
     assert reading(page) != before or n == "128"
     assert page.errors == []
 
@@ -167,7 +169,7 @@ def test_the_keyboard_moves_the_cursor_through_all_panels(open_page):
     product = plain_number(sum(math.cos(11 * w) for w in positional.frequencies(64).tolist()))
     assert product in reading(page)
     # the numbers below have followed
-    assert any("P_{41}" in latex for latex in page.locator(".katex annotation").all_text_contents())
+    expect(page.locator(".katex annotation", has_text="P_{41}").first).to_be_attached()
 
 
 def test_a_press_in_the_heatmap_picks_position_and_pair(open_page):
@@ -177,16 +179,18 @@ def test_a_press_in_the_heatmap_picks_position_and_pair(open_page):
     page.wait_for_url(re.compile("positions_waves_pair="))
     settle(page)
     i, pair = (settings_in(page)[f"waves_{name}"] for name in ("i", "pair"))
-    assert i != "40" and pair != "8" and value_of(page, "i").inner_text() == i
-    assert f"Pair {pair} turns once" in page.locator(".panel.wave .caption").inner_text()
+    assert i != "40" and pair != "8"
+    expect(value_of(page, "i")).to_have_text(i, use_inner_text=True)
+    expect(page.locator(".panel.wave .caption")).to_contain_text(f"Pair {pair} turns once", use_inner_text=True)
 
 
 def test_a_copied_link_reproduces_the_picture(open_page):
     chosen = {"n": "96", "d": "32", "base": "500", "pair": "5", "i": "11", "j": "70"}
     link = "&".join([WAVES_OPEN, *(f"positions_waves_{name}={value}" for name, value in chosen.items())])
     first, second = (standing(open_page, link) for _ in range(2))
-    assert {name: value_of(first, name).inner_text() for name in chosen} == chosen
-    assert reading(first) == reading(second) and pictures(first) == pictures(second)
+    for name, value in chosen.items():
+        expect(value_of(first, name)).to_have_text(value, use_inner_text=True)
+    assert reading(first) == reading(second) and come_alike(first, second)
 
 
 def test_the_rotary_score_is_pythons_and_stands_still_under_a_shift(open_page):
@@ -228,12 +232,12 @@ def test_a_bar_of_the_relative_table_bends_the_matrix_and_the_link(open_page):
 def test_the_four_cases_of_the_symmetry_experiment(open_page):
     page = standing(open_page, "positions_view=symmetry")
     cases = page.locator("button.case")
-    assert [cases.nth(k).get_attribute("class") for k in range(4)] == ["case follows", "case", "case", "case"]
+    expect(cases).to_have_class(["case follows", "case", "case", "case"])
     cases.nth(1).click()
     page.wait_for_url(re.compile("positions_symmetry_case=mask"))
     settle(page)
-    assert cases.nth(1).get_attribute("aria-checked") == "true"
-    assert float(cases.nth(1).locator(".number").inner_text()) > 1e-2
+    expect(cases.nth(1)).to_have_attribute("aria-checked", "true")
+    assert comes(page, lambda: float(cases.nth(1).locator(".number").inner_text()) > 1e-2)
     apart = pictures_at_rest(page)
     page.get_by_text("Line up by token").click()
     settle(page)
@@ -245,7 +249,8 @@ def test_an_experiment_moves_the_instrument_and_the_address(open_page):
     try_menu(page).get_by_role("button", name="Base 1: all pairs alike").click()
     page.wait_for_url(re.compile("positions_waves_base=1.0"))
     settle(page)
-    assert [value_of(page, name).inner_text() for name in ("base", "j")] == ["1", "84"]
+    expect(value_of(page, "base")).to_have_text("1", use_inner_text=True)
+    expect(value_of(page, "j")).to_have_text("84", use_inner_text=True)
     # 44 positions are 7.003 turns: P40 and P84 are nearly one vector
     product = float(re.search(r"Multiplied out, P40 · P84 = ([\d.]+)\.", reading(page).replace("\n", ""))[1])
     assert abs(product - 32) < 0.01
@@ -262,7 +267,7 @@ def test_the_products_side_by_side_and_added_are_those_of_numpy(open_page, mode,
     for side, expected in (("concatenate", x @ W_X + p @ W_P), ("add", x @ W_X + p @ W_X[:2])):
         shown = page.locator(f".side.{side} tr.whole td").all_inner_texts()
         assert [float(cell.replace("−", "-")) for cell in shown] == pytest.approx(expected.tolist(), abs=6e-4)
-    assert page.locator(".verdict").inner_text().startswith("=" if same else "≠")
+    expect(page.locator(".verdict")).to_have_text(starting("=" if same else "≠"), use_inner_text=True)
     with page.expect_download() as saved:      # tables, which have neither canvas nor SVG
         page.get_by_role("button", name="SVG", exact=True).click()
     picture = ElementTree.parse(saved.value.path()).getroot()

@@ -7,9 +7,10 @@ import re
 from urllib.parse import urlsplit
 
 import pytest
+from playwright.sync_api import expect
 
 from core.app.base import prose
-from tests.browser.pictures import pictures
+from tests.browser.pictures import comes, pictures
 from tests.browser.serving import pick, rest, settle
 from tests.browser.views import LESSONS, opened, reach, stand
 
@@ -63,7 +64,8 @@ def test_a_shorter_text_leaves_no_hand_on_a_token_that_is_gone(open_page):
     page.keyboard.press("Control+Enter")
     page.wait_for_url(re.compile("prompt=Mia"))
     settle(page)
-    assert not page.locator(".residual-norms .tip").is_visible() and page.errors == []
+    expect(page.locator(".residual-norms .tip")).not_to_be_visible()
+    assert page.errors == []
 
 
 def test_hover_over_a_cell_or_the_lines_reads_the_cell(open_page):
@@ -73,11 +75,11 @@ def test_hover_over_a_cell_or_the_lines_reads_the_cell(open_page):
     page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.6 * box["height"])
     tip = page.locator(".residual-norms .tip")
     tip.wait_for()
-    assert re.search(r"‖x‖ = [\d.]+", tip.text_content())
-    changed = [old != new for old, new in zip(before, pictures(page))]
-    assert sum(changed) == 2, "the grid and the lines both follow the hand, and nothing else does"
+    expect(tip).to_have_text(re.compile(r"‖x‖ = [\d.]+"))
+    changed = lambda: sum(old != new for old, new in zip(before, pictures(page), strict=True))  # noqa: E731
+    assert comes(page, lambda: changed() == 2), "the grid and the lines both follow the hand, and nothing else does"
     page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] - 40)
-    assert not tip.is_visible()
+    expect(tip).not_to_be_visible()
     box = page.locator(".residual-norms .profile").bounding_box()
     page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.5 * box["height"])
     tip.wait_for()
@@ -93,10 +95,11 @@ def test_a_click_picks_for_python_and_the_link_gives_the_same_picture(open_page,
     page.mouse.move(5, 5)
     settle(page)
     stand(page, LESSONS["residual_stream"][view])
-    assert {"norms": "stream_row=", "lens": "stream_depth="}[view] in page.url and "layer=" in page.url
+    for name in ("layer=", {"norms": "stream_row=", "lens": "stream_depth="}[view]):
+        expect(page).to_have_url(re.compile(name))
     other = open_page("residual_stream?" + urlsplit(page.url).query)
     stand(other, LESSONS["residual_stream"][view])
-    assert drawings(other) == drawings(page)
+    assert comes(page, lambda: drawings(other) == drawings(page))
 
 
 def test_arrow_keys_walk_the_grid(open_page):
@@ -106,8 +109,8 @@ def test_arrow_keys_walk_the_grid(open_page):
     page.keyboard.press("ArrowUp")
     page.wait_for_url("**residual_stream_row=*")
     settle(page)
-    assert page.locator(".residual-norms .spoken").text_content().strip()
-    assert "position=" in page.url
+    expect(page.locator(".residual-norms .spoken")).not_to_be_empty()
+    expect(page).to_have_url(re.compile("position="))
 
 
 def test_the_lens_follows_the_hand_before_it_lets_go_and_the_page_afterwards(open_page):
@@ -119,17 +122,21 @@ def test_the_lens_follows_the_hand_before_it_lets_go_and_the_page_afterwards(ope
     page.mouse.move(box["x"] + box["width"] - 4, box["y"] + box["height"] / 2)
     page.mouse.down()
     page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + box["height"] / 2, steps=4)
-    assert (slider.input_value() == "3" and title.inner_text() != before[0] and guesses.all_inner_texts() != before[1]
-            and drawings(page) != grid)
-    assert (guesses.first.locator("code").inner_text() == title.locator(".chip").first.inner_text()
-            and guesses.first.locator("output").inner_text() in title.inner_text())
-    assert page.url == url and page.locator(".st-key-lesson_numbers").inner_text() == formulas
+    expect(slider).to_have_value("3")
+    expect(title).not_to_have_text(before[0], use_inner_text=True)
+    expect(guesses).not_to_have_text(before[1], use_inner_text=True)
+    assert comes(page, lambda: drawings(page) != grid)
+    expect(guesses.first.locator("code")).to_have_text(title.locator(".chip").first.inner_text(), use_inner_text=True)
+    expect(title).to_contain_text(guesses.first.locator("output").inner_text(), use_inner_text=True)
+    assert page.url == url
+    expect(page.locator(".st-key-lesson_numbers")).to_have_text(formulas, use_inner_text=True)
     held = title.inner_text(), guesses.all_inner_texts(), drawings(page)
     page.mouse.up()
     page.wait_for_url("**residual_stream_depth=3*")
     settle(page)
-    assert ((title.inner_text(), guesses.all_inner_texts(), drawings(page)) == held
-            and page.locator(".st-key-lesson_numbers").inner_text() != formulas and page.errors == [])
+    assert comes(page, lambda: (title.inner_text(), guesses.all_inner_texts(), drawings(page)) == held)
+    expect(page.locator(".st-key-lesson_numbers")).not_to_have_text(formulas, use_inner_text=True)
+    assert page.errors == []
 
 
 # each view's picture that stays the same element
@@ -148,7 +155,7 @@ def test_another_token_changes_the_pictures_in_place(open_page):
         page.wait_for_function("before => location.href !== before", arg=address)
         settle(page)
         stand(page, view)
-        assert pictures(page) != before and page.errors == [], name
+        assert comes(page, lambda before=before: pictures(page) != before) and page.errors == [], name
         assert drawing.evaluate("node => node.kept === true"), f"{name}: the picture was mounted anew"
 
 
@@ -160,25 +167,29 @@ def test_the_hand_and_the_keys_read_a_neuron_in_both_pictures_and_a_click_keeps_
     box = bars.bounding_box()
     at = (box["x"] + 0.35 * box["width"], box["y"] + 0.5 * box["height"])
     page.mouse.move(*at)
-    assert said.inner_text() != strongest and dot.get_attribute("cx") != place, "the same neuron on its curve"
+    expect(said).not_to_have_text(strongest, use_inner_text=True)
+    expect(dot).not_to_have_attribute("cx", place)
     held = said.inner_text()
     neuron = re.match(r"Neuron (\d+)", held)[1]
     page.mouse.move(5, 5)
-    assert (said.inner_text(), dot.get_attribute("cx")) == (strongest, place)
+    expect(said).to_have_text(strongest, use_inner_text=True)
+    expect(dot).to_have_attribute("cx", place)
     page.mouse.click(*at)
     page.wait_for_url(f"**residual_stream_neuron={neuron}*")
     settle(page)
     page.mouse.move(5, 5)
-    assert (said.inner_text() == held and page.locator(".neurons-table tbody button").first.inner_text() == neuron
-            and page.locator(".neurons-table [aria-pressed=true]").count() == 1)
+    expect(said).to_have_text(held, use_inner_text=True)
+    expect(page.locator(".neurons-table tbody button").first).to_have_text(neuron, use_inner_text=True)
+    expect(page.locator(".neurons-table [aria-pressed=true]")).to_have_count(1)
     bars.focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
-    assert re.match(r"Neuron (\d+)", said.inner_text())[1] == str(int(neuron) + 1)
+    expect(said).to_have_text(re.compile(rf"^Neuron {int(neuron) + 1}\b"), use_inner_text=True)
     page.locator(".neurons-table tbody button").first.press("Enter")          # once more lets it go
     page.wait_for_function("() => !location.search.includes('residual_stream_neuron')")
     settle(page)
-    assert said.inner_text() == strongest and page.errors == []
+    expect(said).to_have_text(strongest, use_inner_text=True)
+    assert page.errors == []
 
 
 @pytest.mark.parametrize("widths, present", [((1440, 390), ""), ((1280,), "&present=true")])

@@ -9,13 +9,14 @@ import urllib.parse
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from core.app.compute import cache
 from core.app.state import prompts
 from core.app.state.run import Run, read
 from core.components.sampling_panel import PanelSettings
 from core.model.sampling import SamplingConfig, draw, truncate
+from tests.browser.pictures import comes, starting
 from tests.browser.serving import settle, try_menu
 from tests.helpers.messages import value_of
 
@@ -89,7 +90,8 @@ def test_everything_answers_while_the_hand_moves_and_the_page_follows_when_it_le
     picture, (x, y) = canvas.screenshot(), grip_of_p(page, canvas.bounding_box())
     page.mouse.down()
     page.mouse.move(x, y + 60, steps=5)      # the first token alone holds more than this p
-    page.wait_for_timeout(100)
+    page.wait_for_function("([panel, said]) => panel.querySelector('.headline').innerText !== said",
+                           arg=[panel, before["headline"]])
     during = shown(page)
     assert (float(during["settings"]["top_p"]) < float(before["settings"]["top_p"]) and during["kept"] < before["kept"]
             and during["headline"] != before["headline"])
@@ -99,7 +101,7 @@ def test_everything_answers_while_the_hand_moves_and_the_page_follows_when_it_le
     page.mouse.up()
     page.wait_for_function("(old) => location.href !== old", arg=address)
     settle(page)
-    assert page.locator(".st-key-lesson_code").text_content() != twin
+    expect(page.locator(".st-key-lesson_code")).not_to_have_text(twin)
     assert settings_in(page.url).config.top_p == float(during["settings"]["top_p"])
     assert panel.evaluate("(root) => root.isConnected && root.mine"), "the panel was mounted anew"
     assert shown(page)["settings"] == during["settings"]
@@ -116,11 +118,11 @@ def test_the_keyboard_reaches_every_setting(open_page):
         page.locator(".sampling-panel .controls").get_by_label(re.compile(label)).first.focus()
         page.keyboard.press(key)
         settle(page)
-        assert shown(page)["settings"][name] != before, label
+        assert comes(page, lambda name=name, before=before: shown(page)["settings"][name] != before), label
     page.locator(".sampling-panel .controls").get_by_label(re.compile("Temperature")).first.focus()
     page.keyboard.press("Home")
     page.wait_for_url("**next_token_panel=T0_*")
-    assert shown(page)["kept"] == 1
+    assert comes(page, lambda: shown(page)["kept"] == 1)
 
 
 def test_a_copied_link_shows_the_same_panel(open_page):
@@ -144,7 +146,7 @@ def test_an_experiment_moves_a_panel_that_is_in_use(open_page):
     try_menu(page).locator(".st-key-do_next_token_greedy button").click()
     page.wait_for_url("**next_token_panel=k1_s1")
     settle(page)
-    assert shown(page)["settings"]["top_k"] == "1" and shown(page)["kept"] == 1
+    assert comes(page, lambda: shown(page)["settings"]["top_k"] == "1" and shown(page)["kept"] == 1)
     # the very settings of before: Python must hear them again
     page.get_by_role("button", name="Top-p", exact=True).click()
     page.wait_for_url("**next_token_panel=p0.9_s1_all")
@@ -157,7 +159,7 @@ def test_a_candidate_that_is_clicked_continues_the_prompt(open_page):
     first = shown(page)["candidates"][0]
     page.locator(".sampling-panel .candidate").first.click()
     page.wait_for_function("() => document.querySelector('.st-key-prompt textarea').value !== 'Once upon a'")
-    assert page.locator(".st-key-prompt textarea").input_value() == "Once upon a" + first.replace("·", " ")
+    expect(page.locator(".st-key-prompt textarea")).to_have_value("Once upon a" + first.replace("·", " "))
 
 
 def test_a_token_found_by_name_is_marked_and_explained(open_page):
@@ -166,12 +168,11 @@ def test_a_token_found_by_name_is_marked_and_explained(open_page):
     run = present_run()
     token = run.tokenizer.visible(int(np.argsort(-run.logits(), kind="stable")[60]))
     page.locator(".sampling-panel .find").fill(token.replace("·", " "))
-    page.wait_for_timeout(100)
-    assert token in page.locator(".sampling-panel .found").text_content()
+    expect(page.locator(".sampling-panel .found")).to_contain_text(token)
     page.keyboard.press("Tab")
     page.wait_for_function("() => location.search.includes('target=')")
     settle(page)
-    assert token in page.locator(".st-key-lesson_numbers").text_content()
+    expect(page.locator(".st-key-lesson_numbers")).to_contain_text(token)
 
 
 @pytest.mark.parametrize(("address", "dark"), [(f"next_token?{WHOLE}", False), (f"next_token?{WHOLE}", True),
@@ -209,19 +210,22 @@ def test_temperature_and_ten_bars_come_first_and_one_switch_opens_the_rest(open_
     percents = [float(row.locator("text").nth(1).text_content().removesuffix("\u00a0%")) for row in rows.all()]
     assert percents == pytest.approx([*(100 * y[:10]), 100 * (1 - y[:10].sum())], abs=0.05 + 1e-9)
     count = int((y.cumsum() < 0.9).sum()) + 1
-    assert panel.locator(".headline").inner_text().startswith(f"{count:,} of {len(y):,} ")
+    said = starting(f"{count:,} of {len(y):,} ")
+    expect(panel.locator(".headline")).to_have_text(said, use_inner_text=True)
     panel.get_by_label("Temperature").first.focus()     # the name of a chart below may hold the word, too
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**next_token_panel=T*")
     panel.locator(".all-cuts").click()
     page.wait_for_url("**_all")
     panel_of(page)
-    assert panel.locator(".figure canvas").is_visible() and not rows.first.is_visible()
+    expect(panel.locator(".figure canvas")).to_be_visible()
+    expect(rows.first).not_to_be_visible()
     page.get_by_role("button", name="Top-p", exact=True).click()
     page.wait_for_url("**_p0.9_*")
     panel.locator(".all-cuts").click()
     page.wait_for_function("() => !location.search.includes('p0.9')")
-    assert rows.first.is_visible() and settings_in(page.url).is_brief and not page.errors
+    expect(rows.first).to_be_visible()
+    assert settings_in(page.url).is_brief and not page.errors
 
 
 def test_a_bar_that_is_pressed_continues_the_prompt(open_page):
@@ -232,4 +236,4 @@ def test_a_bar_that_is_pressed_continues_the_prompt(open_page):
     row.focus()
     page.keyboard.press("Enter")
     page.wait_for_function("() => document.querySelector('.st-key-prompt textarea').value !== 'Once upon a'")
-    assert page.locator(".st-key-prompt textarea").input_value() == "Once upon a" + token.replace("·", " ")
+    expect(page.locator(".st-key-prompt textarea")).to_have_value("Once upon a" + token.replace("·", " "))

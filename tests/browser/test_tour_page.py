@@ -3,13 +3,15 @@ resumed; read by a screen reader; with whatever is typed into it.
 """
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
 from core.app.base import prose
 from pages.tour.shared import STEPS
 from tests.browser.accessibility import AXE, IMPACTS, found_on
-from tests.browser.pictures import cut_off
+from tests.browser.pictures import comes, cut_off
 from tests.browser.serving import go_to, prepare, rest, settle
 
 TOUR = prose.load("tour")
@@ -94,14 +96,15 @@ def test_from_the_first_step_to_the_last_by_keys_alone(open_page):
     press(page, ".way-on >> nth=3")
     page.get_by_role("heading", name=prose.load("limits").section("title"), exact=True).wait_for()
     settle(page)
-    assert "/limits" in page.url and page.errors == []
+    expect(page).to_have_url(re.compile("/limits"))
+    assert page.errors == []
 
 
 def test_arrow_keys_belong_to_fields_sliders_and_rows_while_these_have_the_focus(open_page):
     page = open_page("tour?tour=7")
     at_step(page, 7)
     press(page, ".token.query", "ArrowLeft")
-    assert page.locator(".tour .token:focus").inner_text() == "·lost"
+    expect(page.locator(".tour .token:focus")).to_have_text("·lost", use_inner_text=True)
     page.goto(page.url.split("?")[0] + "?tour=1")
     settle(page)
     page.locator(".tour input[type=range]").press("ArrowRight")
@@ -156,10 +159,10 @@ def test_from_the_first_step_to_the_last_by_touch_on_a_phone(browser, server):
 def test_each_step_is_a_link_and_back_leads_through_the_steps(open_page):
     page = open_page("?tour=3")
     at_step(page, 3)
-    assert "/tour?tour=3" in page.url
+    expect(page).to_have_url(re.compile("/tour\\?tour=3"))
     page.locator(".tour .next").click()
     at_step(page, 4)
-    assert "tour_step=4" in page.url
+    expect(page).to_have_url(re.compile("tour_step=4"))
     page.go_back()
     at_step(page, 3)
     page.go_forward()
@@ -177,7 +180,7 @@ def test_a_step_takes_the_entry_of_the_home_address_that_named_it(open_page):
     before = page.url
     page.goto(before.partition("/models")[0] + "/?tour=3")
     at_step(page, 3)
-    assert "/tour?" in page.url
+    expect(page).to_have_url(re.compile("/tour\\?"))
     page.go_back()      # not by the number of entries: a browser keeps no more than fifty
     expect(page).to_have_url(before)
 
@@ -195,14 +198,15 @@ def test_a_first_visit_offers_the_tour_and_a_second_does_not(open_page):
     second.goto(page.url)
     settle(second)
     second.locator(".overview_map, .st-key-overview_below").first.wait_for()
-    assert second.locator(INVITATION).count() == 0
+    expect(second.locator(INVITATION)).to_have_count(0)
     expect(second.get_by_role("link", name=prose.load("app").label("page_tour"), exact=True)).to_be_visible()
     assert page.errors == []
 
 
 def test_a_link_into_a_lesson_offers_nothing(open_page):
     page = open_page("heads")
-    assert page.locator(".invitation").count() == 0 and "/heads" in page.url
+    expect(page.locator(".invitation")).to_have_count(0)
+    expect(page).to_have_url(re.compile("/heads"))
 
 
 def test_it_is_waved_away_for_good(open_page):
@@ -210,10 +214,10 @@ def test_it_is_waved_away_for_good(open_page):
     before = page.locator(".st-key-lesson_head").bounding_box()["y"]
     page.locator(".invitation .skip").click()
     expect(page.locator(".invitation .skip")).to_be_hidden()
-    assert page.locator(".st-key-lesson_head").bounding_box()["y"] < before
+    assert comes(page, lambda: page.locator(".st-key-lesson_head").bounding_box()["y"] < before)
     page.reload()
     settle(page)
-    assert page.locator(INVITATION).count() == 0
+    expect(page.locator(INVITATION)).to_have_count(0)
 
 
 def test_the_tour_is_skipped_and_taken_up_where_it_was_left(open_page):
@@ -230,7 +234,7 @@ def test_the_tour_is_skipped_and_taken_up_where_it_was_left(open_page):
     later.locator(".tour .middle button").click()
     later.get_by_role("heading", name=prose.load("overview").section("title"), exact=True).wait_for()
     settle(later)
-    assert later.locator(INVITATION).count() == 0
+    expect(later.locator(INVITATION)).to_have_count(0)
 
 
 @pytest.mark.parametrize("written", ["<img src=x onerror=window.zq=1>", "🐶" * 40, "שלום", "a\u0000b", "{word}", "  "])
@@ -243,8 +247,8 @@ def test_whatever_is_typed_is_shown_as_text_and_breaks_nothing(open_page, writte
             field.fill(written)
         page.locator(".tour .act").first.click()
         settle(page)
-        assert page.get_by_test_id("stAlertContentError").count() == 0
-        assert bool(page.locator(".tour .told").inner_text().strip()) == bool(written.strip())
+        expect(page.get_by_test_id("stAlertContentError")).to_have_count(0)
+        assert comes(page, lambda: bool(page.locator(".tour .told").inner_text().strip()) == bool(written.strip()))
     assert page.evaluate("window.zq") is None and page.errors == []
 
 
@@ -282,4 +286,5 @@ def test_a_reader_who_wants_no_motion_gets_none(open_page):
     at_step(page, 7)
     acted(page, 7)
     is_told(page)
-    assert page.evaluate("document.getAnimations().length") == 0 and page.locator(".looks path.drawn").count() == 0
+    assert page.evaluate("document.getAnimations().length") == 0
+    expect(page.locator(".looks path.drawn")).to_have_count(0)

@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
+from playwright.sync_api import expect
+
 from core.app.base import prose
 from tests.browser.serving import settle
 from tests.browser.views import opened
@@ -27,7 +29,7 @@ def button(page, name: str):
 
 def test_a_model_learns_while_the_page_answers_and_pauses(open_page):
     page = opened(open_page, "training", "live", "&training_task=copying")
-    assert WORDS.label("recorded") in page.locator(STAGE).inner_text()
+    expect(page.locator(STAGE)).to_contain_text(WORDS.label("recorded"), use_inner_text=True)
     button(page, "train_here").click()
     page.wait_for_function("recorded => (text => !text.includes(recorded) && /After step [1-9]/.test(text))"
                            "(document.querySelector('.st-key-training_stage').innerText)",
@@ -63,7 +65,9 @@ def test_the_arrow_keys_walk_over_the_prices_and_the_link_stays_there(open_page)
     settle(page)
     picked = ".teacher_forcing .column.picked title"
     other = open_page("training?" + urlsplit(page.url).query)
-    assert other.locator(picked).text_content() == page.locator(picked).text_content() != "" and page.errors == []
+    expect(page.locator(picked)).not_to_be_empty()
+    expect(other.locator(picked)).to_have_text(page.locator(picked).text_content())
+    assert page.errors == []
 
 
 def test_the_slider_travels_and_play_goes_on_by_itself(open_page):
@@ -79,7 +83,7 @@ def test_the_slider_travels_and_play_goes_on_by_itself(open_page):
 def test_a_number_of_back_propagation_opens_and_a_weight_that_is_moved_keeps_what_its_derivative_promised(open_page):
     page = opened(open_page, "training", "backprop", "&training_net_picked=w12")
     factors = page.locator(".factor.back")
-    assert factors.count() == 1
+    expect(factors).to_have_count(1)
     factors.first.click()                                   # ∂L/∂z₂ opens to its own product, with ∂L/∂h₂ in it
     page.locator(".lines .line").nth(1).wait_for()
     factors.nth(1).click()
@@ -96,4 +100,5 @@ def test_a_number_of_back_propagation_opens_and_a_weight_that_is_moved_keeps_wha
     page.wait_for_url(re.compile("training_net_updates=10"))
     settle(page)
     losses = [float(number) for number in re.findall(r"\d\.\d+", page.locator(".said").inner_text())]
-    assert before != page.locator(".said").inner_text() and losses[1] < losses[0] and page.errors == []
+    expect(page.locator(".said")).not_to_have_text(before, use_inner_text=True)
+    assert losses[1] < losses[0] and page.errors == []

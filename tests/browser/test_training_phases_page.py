@@ -7,9 +7,11 @@ import re
 from urllib.parse import urlsplit
 
 import torch
+from playwright.sync_api import expect
 
 from core.app.base import prose
 from core.learning import kepler
+from tests.browser.pictures import starting
 from tests.browser.serving import settle
 from tests.browser.views import opened
 from tests.helpers.messages import value_of
@@ -48,18 +50,19 @@ def test_the_browser_finds_mars_where_python_does(open_page):
 def test_the_fit_plays_from_its_start_to_its_end_and_a_step_is_in_the_link(open_page):
     page = opened(open_page, "training", "kepler")
     play, step = page.locator(".instrument .controls button"), page.locator(".range.fit_step input")
-    assert step.input_value() == "0"
+    expect(step).to_have_value("0")
     play.click()
     play.get_by_text(WORDS.label("orbit_pause")).wait_for()
     play.get_by_text(WORDS.label("orbit_play")).wait_for(timeout=30_000)
-    assert step.input_value() == step.get_attribute("max") and page.errors == []
+    expect(step).to_have_value(step.get_attribute("max"))
+    assert page.errors == []
     step.press("Home")
     step.press("ArrowRight")
     page.wait_for_url(re.compile("training_fit_step=1"))
     settle(page)
     other = open_page("training?" + urlsplit(page.url).query)
-    assert (other.locator(".panel.loss .caption").text_content() == page.locator(".panel.loss .caption").text_content()
-            and other.locator(".range.fit_step input").input_value() == "1")
+    expect(other.locator(".panel.loss .caption")).to_have_text(page.locator(".panel.loss .caption").text_content())
+    expect(other.locator(".range.fit_step input")).to_have_value("1")
 
 
 def test_keys_walk_through_the_packed_rows_and_a_schedule_goes_along_into_the_live_run(open_page):
@@ -67,11 +70,12 @@ def test_keys_walk_through_the_packed_rows_and_a_schedule_goes_along_into_the_li
     page.locator(".packing_rows .rows").press("ArrowDown")
     page.locator(".packing_rows .rows").press("ArrowRight")
     page.wait_for_url(re.compile("training_row_place=9"))
-    assert (page.locator(".packing_rows .title").inner_text().startswith("Row 2, place 2")
-            and page.locator(".packing_rows .cell.picked").count()
-                == page.locator(".packing_rows .cell.target").count() == 1)
+    expect(page.locator(".packing_rows .title")).to_have_text(starting("Row 2, place 2"), use_inner_text=True)
+    for kind in ("picked", "target"):
+        expect(page.locator(f".packing_rows .cell.{kind}")).to_have_count(1)
     page = opened(open_page, "training", "schedules", "&training_schedule=cosine")
     page.get_by_role("button", name=WORDS.label("train_with")).click()
     page.get_by_text("Learning rate now").wait_for(timeout=60_000)
     page.wait_for_url(re.compile("training_view=live"))
-    assert "training_schedule=cosine" in page.url and page.errors == []
+    expect(page).to_have_url(re.compile("training_schedule=cosine"))
+    assert page.errors == []

@@ -17,7 +17,8 @@ def test_every_view_draws_without_an_error_and_is_whole_at_every_width(open_page
     page = open_page(lesson, width=1280, height=720, dark=in_the_dark(lesson))
     for name in LESSONS[lesson]:
         view = reach(page, lesson, name)
-        assert page.errors == [] and page.get_by_test_id("stAlertContentError").count() == 0, name
+        assert page.errors == [], name
+        expect(page.get_by_test_id("stAlertContentError"), name).to_have_count(0)
         assert unpainted(page, f".st-key-{lesson}_stage") == 0, name
         assert not view.first_screen or end_of(page, view) <= 720, name
         assert unreachable(page) == [], name

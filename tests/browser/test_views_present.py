@@ -4,7 +4,7 @@ can read, and so does the first one of each with a guess told above it.
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from core.app.base import catalogue
 from core.app.state.reader import PRESENT_SCALE
@@ -65,11 +65,12 @@ def test_present_mode_shows_every_picture_whole_and_legible_above_its_bar(open_p
 def test_so_it_does_where_a_lesson_has_one_picture(open_page, lesson, query, end):
     page = present(open_page, lesson, query)
     rest(page)
-    assert small_type(page, PRESENT_SCALE * SMALLEST) == [] and page.locator(".prediction .strip").is_visible()
+    assert small_type(page, PRESENT_SCALE * SMALLEST) == []
+    expect(page.locator(".prediction .strip")).to_be_visible()
     # what is seen in the picture opens over it and folds again
     for opens in (True, False):
         page.locator(".prediction .unfold").click()
-        assert page.locator(".prediction .statement").first.is_visible() == opens
+        expect(page.locator(".prediction .statement").first).to_be_visible(visible=opens)
     if end:
         box, bar = (page.locator(place).first.bounding_box() for place in (end, ".st-key-try_step"))
         assert box["y"] + box["height"] <= bar["y"]
