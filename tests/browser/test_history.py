@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from core.app.base import catalogue, prose
 from core.app.frame import class_plan
 from core.app.state import prompts
+from tests.browser.pictures import comes
 from tests.browser.serving import Server, pick, prepare, settle, try_menu
 
 CAT, DOG = "The cat sat on the", "A dog ran to the"
@@ -99,7 +100,7 @@ def test_back_leads_through_the_views_to_the_default_of_a_bare_address(visit):
     expect(view(page, view_label("contexts"))).to_have_attribute("aria-checked", "true")
     go_back(page, without=("embeddings_view",))
     expect(view(page, first)).to_have_attribute("aria-checked", "true")
-    assert place(page) == ("embeddings", {})
+    assert comes(page, lambda: place(page) == ("embeddings", {}))
     for name in ("contexts", "map"):
         go_back(page, f"embeddings_view={name}", forward=True)
         expect(view(page, view_label(name))).to_have_attribute("aria-checked", "true")
@@ -176,7 +177,7 @@ def test_a_key_that_is_held_and_a_slider_that_is_released_are_one_deed(visit):
     go_back(page, address)
     page.wait_for_function("([value, input]) => input.value !== value", arg=[value, panel.element_handle()])
     go_back(page, without=("next_token_panel",))
-    assert place(page) == ("next_token", {})
+    assert comes(page, lambda: place(page) == ("next_token", {}))
 
 
 def test_an_experiment_is_one_deed_whatever_it_sets(visit):
@@ -185,7 +186,7 @@ def test_an_experiment_is_one_deed_whatever_it_sets(visit):
     button = try_menu(page).locator(f".st-key-do_embeddings_{experiment.id} button")
     assert entries_of(page, button.click, saying("embeddings_")) == 1
     go_back(page, without=("embeddings_",))
-    assert place(page) == ("embeddings", {})
+    assert comes(page, lambda: place(page) == ("embeddings", {}))
     expect(prompt(page)).to_have_value(prompts.default_prompt())
 
 
@@ -204,12 +205,12 @@ def test_another_page_by_the_menu_is_one_deed_and_takes_its_settings_along(visit
 
     shared = {"prompt": CAT}
     assert entries_of(page, lambda: open_by_menu("tokens"), saying("/tokens", "prompt=")) == 1
-    assert place(page) == ("tokens", shared)
+    assert comes(page, lambda: place(page) == ("tokens", shared))
     # back again by the menu: with the view that it was left with
     assert entries_of(page, lambda: open_by_menu("embeddings"), saying("/embeddings", "embeddings_view=map")) == 1
     go_back(page, "/tokens")
     expect(page.locator(".st-key-tokens_bar")).to_be_visible()
-    assert place(page) == ("tokens", shared)
+    assert comes(page, lambda: place(page) == ("tokens", shared))
     go_back(page, "/embeddings")
     expect(view(page, view_label("map"))).to_have_attribute("aria-checked", "true")
     expect(prompt(page)).to_have_value(CAT)
@@ -219,7 +220,7 @@ def test_another_page_by_the_strip_is_one_deed(visit):
     page = visit("embeddings?embeddings_view=map&layer=2")
     stage = page.locator(".st-key-strip_embeddings").get_by_role("link").filter(has_text="attention").first
     assert entries_of(page, stage.click, saying("/attention", without=("embeddings_",))) == 1
-    assert place(page) == ("attention", {"layer": "2"})
+    assert comes(page, lambda: place(page) == ("attention", {"layer": "2"}))
     go_back(page, "/embeddings", "embeddings_view=map", "layer=2")
     expect(view(page, view_label("map"))).to_have_attribute("aria-checked", "true")
 
@@ -299,7 +300,7 @@ def test_a_reload_keeps_the_state_and_back_still_leads_on(visit):
     go_back(page, "embeddings_view=contexts")
     expect(view(page, view_label("contexts"))).to_have_attribute("aria-checked", "true")
     go_back(page, without=("embeddings_view",))
-    assert place(page) == ("embeddings", {})
+    assert comes(page, lambda: place(page) == ("embeddings", {}))
 
 
 def test_a_link_to_a_term_is_found_again_on_the_way_back(visit):

@@ -138,6 +138,18 @@ def test_a_copied_link_shows_the_same_panel(open_page):
     assert settings_in(page.url).pinned.typical_p == 0.9
 
 
+def test_a_seed_that_is_typed_while_the_panel_draws_stays(open_page):
+    page = open_page(f"next_token?{WHOLE}")
+    panel_of(page)
+    seed = page.get_by_label("Seed", exact=True)
+    seed.focus()
+    assert seed.evaluate("""(field) => new Promise((drawn) => {
+        field.getRootNode().querySelector("button.method").click();
+        field.value = "7";
+        requestAnimationFrame(() => requestAnimationFrame(() => drawn(field.value)));
+    })""") == "7"
+
+
 def test_an_experiment_moves_a_panel_that_is_in_use(open_page):
     page = open_page(f"next_token?{WHOLE}")
     panel_of(page)
@@ -150,7 +162,7 @@ def test_an_experiment_moves_a_panel_that_is_in_use(open_page):
     # the very settings of before: Python must hear them again
     page.get_by_role("button", name="Top-p", exact=True).click()
     page.wait_for_url("**next_token_panel=p0.9_s1_all")
-    assert settings_in(page.url).config == SamplingConfig(top_p=0.9) and shown(page)["kept"] > 1
+    assert settings_in(page.url).config == SamplingConfig(top_p=0.9) and comes(page, lambda: shown(page)["kept"] > 1)
 
 
 def test_a_candidate_that_is_clicked_continues_the_prompt(open_page):

@@ -132,7 +132,7 @@ export class Controls {
     this.drawnToken = truncation.tokenIds[place];
     setText(this.drawn, words.token(this.drawnToken, 16));
     this.thousand.ariaPressed = settings.thousand;
-    if (this.seed.value !== String(settings.seed)) this.seed.value = settings.seed;
+    if (this.seed.matches(":not(:focus)")) this.seed.value = settings.seed;      // nothing under a hand that types
     setText(this.tail, tailText);
   }
 
