@@ -19,8 +19,9 @@ from core.components.lib.instrument import instrument
 from core.figures.heads import head_name, product_latex, scaled_latex
 from core.figures.numbers import bracketed, latex_number, latex_operand, percent, plain_number, probability
 from core.model import attention, positional
-from core.model.block import Block, Norm
+from core.model.block import Block
 from core.model.config import ModelConfig
+from core.model.norms import Norm
 from core.model.trace import BlockTrace
 from pages.attention import weights_route
 from pages.attention.shared import PREFIX, STAGES, keep, picked_block, read

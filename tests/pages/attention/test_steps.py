@@ -19,8 +19,8 @@ from core.app.compute import cache
 from core.components.lib.bytes import pack
 from core.figures.numbers import probability
 from core.model import checkpoints
-from core.model.block import Norm
 from core.model.config import ModelConfig
+from core.model.norms import Norm
 from core.model.transformer import Transformer
 from pages.attention import steps, switches, weights_route
 from pages.attention.averages import plane_of
