@@ -28,7 +28,8 @@ DESIGNS = [dict(), dict(norm="rmsnorm", norm_bias=False), dict(norm_placement="p
            dict(n_experts=4, n_active_experts=2, activation="swiglu", experts_renormalised=False),
            dict(n_experts=3, n_active_experts=2, d_expert=2, block_experts=(False, True), router_bias=True,
                 activation="swiglu_clamped"),
-           dict(n_experts=3, n_active_experts=1, d_shared_expert=5), dict(norm="rmsnorm", norm_bias=False, qk_norm=True),
+           dict(n_experts=3, n_active_experts=1, d_shared_expert=5),
+           dict(norm="rmsnorm", norm_bias=False, qk_norm=True),
            dict(qk_norm=True, qk_norm_heads=True, positions="rotary", n_kv_heads=1)]
 
 
