@@ -108,3 +108,16 @@ def test_the_heads_say_what_their_norm_does(name):
     said = " ".join(kinds.said(opened("heads", name)))
     assert WORDS["heads"].label("differs_norm_per_head") in said
     assert WORDS["heads"].label("differs_qk_norm") not in said
+
+
+@pytest.mark.parametrize("name", OF_HEADS)
+def test_the_parts_of_a_pass_name_the_queries_and_keys_that_are_normed(name):
+    at = opened("architectures", name, view="hardware", machine="pass")
+    sent = messages.given(at, "hardware")
+    state = next(state for state in sent["states"] if state["n"] == sent["at"])
+    norms, config = (next(part for part in state["parts"] if part["name"] == "norms"),
+                     cache.shared_model(f"folder:{name}", "cpu").model.config)
+    n, d, d_k = sent["at"], config.d_model, config.d_k
+    # a shared norm before both parts of each of two blocks and one at the end; four queries and two keys a block
+    assert norms["of"] == f"{3 * n} vectors of {d}, and {2 * 6 * n} of {d_k}"
+    assert norms["value"] == n * (3 * ((6 + config.norm_bias) * d + 2) + 12 * (6 * d_k + 2))

@@ -114,6 +114,7 @@ def on_the_way(x: np.ndarray, gain: np.ndarray | None, way: dict, position: int)
     """
     x = x.astype(float)
     if way["norm"]:
+        x = x - x.mean() if way["norm"]["heads"] else x
         x = x / math.sqrt((x @ x) / len(x) + way["norm"]["epsilon"]) * gain
     half, turned = len(way["angles"]), x.copy()
     for pair, omega in enumerate(way["angles"]):
