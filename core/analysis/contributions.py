@@ -18,9 +18,10 @@ import torch
 from torch import Tensor
 
 from core.model.activation import activate
-from core.model.block import Block, Norm
+from core.model.block import Block
 from core.model.config import ModelConfig
 from core.model.normalisation import norm_statistics
+from core.model.norms import Norm
 from core.model.trace import BlockTrace, CrossTrace, Trace
 from core.model.transformer import Transformer
 

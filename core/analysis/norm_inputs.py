@@ -1,8 +1,8 @@
 """What the norms of a model read."""
 from torch import Tensor
 
-from core.model.block import Norm
 from core.model.config import ModelConfig
+from core.model.norms import Norm
 from core.model.trace import Trace
 from core.model.transformer import Transformer
 

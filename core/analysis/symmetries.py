@@ -70,7 +70,9 @@ def with_queries_as_keys(model: Transformer, layer: int, head: int) -> Transform
     """
     def change(block: Block) -> None:
         block.W_K[head] = block.W_Q[head]
-        if block.k_norm is not None:      # all heads share one gain for their keys: give each head its own
+        if block.config.qk_norm_heads:
+            block.k_norm.weight[head] = block.q_norm.weight[head]
+        elif block.k_norm is not None:      # all heads share one gain for their keys: give each head its own
             gains = block.k_norm.weight.expand(len(block.W_K), 1, -1).clone()
             gains[head] = block.q_norm.weight
             block.k_norm.weight = nn.Parameter(gains, requires_grad=False)
@@ -172,9 +174,11 @@ def _with_block(model: Transformer, layer: int, change: Callable[[Block], None])
                 if getattr(block, name) is not None:
                     setattr(block, name,
                             nn.Parameter(getattr(block, name).repeat_interleave(repeats, 0), requires_grad=False))
-            if block.config.qk_norm_joint:      # the mean square over repeated heads is that over the heads
-                repeated = block.k_norm.weight.unflatten(0, (-1, block.config.d_k)).repeat_interleave(repeats, 0)
-                block.k_norm.weight = nn.Parameter(repeated.flatten(), requires_grad=False)
+            if block.config.qk_norm_joint or block.config.qk_norm_heads:        # a gain for every head
+                # the joint mean square over repeated heads is that over the heads
+                gain = block.k_norm.weight
+                repeated = gain.view(-1, block.config.d_k).repeat_interleave(repeats, 0).view(-1, *gain.shape[1:])
+                block.k_norm.weight = nn.Parameter(repeated, requires_grad=False)
             block.config = replace(block.config, n_kv_heads=block.config.n_heads)
         change(block)
     return changed

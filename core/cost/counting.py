@@ -17,8 +17,8 @@ PARTS = ("E", "P", "attention", "mlp", "norms", "biases", "output")
 PRODUCTS = ("qkv", "scores", "weighted", "maps_out", "mlp", "output")     # in the order of a pass
 BYTES = {"float32": 4, "bf16": 2, "int8": 1}      # of one number
 # the modules of a forward pass
-_FORWARD = ("transformer", "block", "attention", "positional", "normalisation", "activation", "feed_forward",
-            "experts")
+_FORWARD = ("transformer", "block", "attention", "positional", "normalisation", "norms", "activation",
+            "feed_forward", "experts")
 # parameter names by part; all others belong to attention
 _LEAVES = {"output": ("W_U", "W_C", "W_H", "W_P"), "P": ("P", "r"), "E": ("E", "T", "W_E"),
            "mlp": ("W_1", "W_2", "W_gate", "W_R", "W_shared"),
@@ -111,7 +111,8 @@ def qk_norm_width(config: ModelConfig) -> int:
     """Gains of the norms of queries and keys in one attention: d_k each, or one for every component of every head."""
     if not config.qk_norm:
         return 0
-    return config.d_k * (config.n_heads + config.n_kv_heads if config.qk_norm_joint else 2)
+    each = config.qk_norm_joint or config.qk_norm_heads
+    return config.d_k * (config.n_heads + config.n_kv_heads if each else 2)
 
 
 def norm_count(config: ModelConfig) -> int:
@@ -139,14 +140,15 @@ def parameters_by_part(config: ModelConfig, active: bool = False) -> dict[str, i
                  "relative": config.n_heads * (len(stacks(config)) * config.relative_buckets
                                                or blocks * (2 * config.relative_max_distance + 1))}
     fed = fed_parameters(config, blocks, active)
-    gains = (norm_count(config) * d + attentions * qk_norm_width(config)
-             - (d - e) * (config.embedding_norm + config.head_transform))
+    of_queries = attentions * qk_norm_width(config)
+    gains = norm_count(config) * d + of_queries - (d - e) * (config.embedding_norm + config.head_transform)
+    shifts = gains - of_queries * config.qk_norm_heads
     return {
         "E": (config.vocab_size + config.n_token_types) * e + (e * d if config.embedding_width else 0),
         "P": positions.get(config.positions, 0),
         "attention": attentions * attention_parameters(config),
         "mlp": fed[0],
-        "norms": gains * (config.norm_gain + config.norm_bias),
+        "norms": gains * config.norm_gain + shifts * config.norm_bias,
         "biases": attentions * attention_biases(config) + fed[1] + config.n_classes
                   + (config.vocab_size if config.unembedding_bias else 0)
                   + (e if config.head_transform and config.head_bias else 0) + (d if config.classifies_alone else 0)

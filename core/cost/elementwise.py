@@ -4,6 +4,8 @@ Each sum, product, quotient or comparison of two numbers, and each exp, tanh, er
 pick numbers (a row of E, what a mask hides) is none; nor are the tables that are known before a pass, such as sines and
 the slopes of ALiBi. Symbols as in core.model.config.
 """
+from dataclasses import replace
+
 from core.cost.counting import (
     active_neurons,
     attention_biases,
@@ -94,7 +96,9 @@ def _experts(config: ModelConfig) -> dict[str, int]:
 
 
 def _query_norms(config: ModelConfig, vectors: int) -> int:
-    """The norms of so many queries or keys of one token, in a model that has them."""
+    """The norms of so many queries or keys of one token, in a model that has them; those of each head have no bias."""
+    if config.qk_norm_heads:
+        return vectors * norm(replace(config, norm_bias=False), config.d_k, "layernorm")
     return vectors * norm(config, config.d_k, "rmsnorm") if config.qk_norm else 0
 
 

@@ -17,7 +17,7 @@ from core.model.config import ModelConfig
 @dataclass(frozen=True)
 class Entry:
     """One tensor of theirs, by name and shape, and the names of our parameters in it: `split` converts it into them,
-    `join` them into it.
+    `join` them into it. The name of row i of a parameter that theirs have in pieces is its name with [i] behind it.
     """
 
     theirs: str
@@ -30,6 +30,22 @@ class Entry:
 def as_is(theirs: str, ours: str, *shape: int, plus: float = 0.0) -> Entry:
     """The same tensor in both, except that ours is theirs plus `plus`."""
     return Entry(theirs, shape, (ours,), lambda w: (w + plus if plus else w,), lambda w: w - plus if plus else w)
+
+
+def rows(theirs: str, ours: str, h: int, k: int) -> list[Entry]:
+    """Vectors (k,), one a head, that are the rows of our (h, k). theirs: a name with {} for the number of the head."""
+    return [as_is(theirs.format(head), f"{ours}[{head}]", k) for head in range(h)]
+
+
+def put_together(parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Parameters by name, of which those that came in rows are whole."""
+    whole: dict[str, Tensor | list[Tensor]] = {}
+    for name, tensor in parameters.items():
+        if name.endswith("]"):
+            whole.setdefault(name[:name.index("[")], []).append(tensor)
+        else:
+            whole[name] = tensor
+    return {name: torch.stack(part) if isinstance(part, list) else part for name, part in whole.items()}
 
 
 def transposed(theirs: str, ours: str, n_out: int, n_in: int) -> Entry:
@@ -142,10 +158,17 @@ def attention(config: ModelConfig, ours: str, theirs: str, names: Mapping[str, s
             tensors.append(head_bias(f"{linear}.bias", f"{ours}b_{part.upper()}", heads, width))
     if config.writes_bias:
         tensors.append(as_is(f"{output}.bias", f"{ours}b_O", d))
-    if config.qk_norm:
-        tensors += [as_is(f"{theirs}{names[norm]}.weight", f"{ours}{norm}.weight",
-                          heads * d_k if config.qk_norm_joint else d_k, plus=gain_offset)
-                    for norm, heads in (("q_norm", h), ("k_norm", h_kv))]
+    return tensors + _query_norms(config, ours, theirs, names, gain_offset)
+
+
+def _query_norms(config: ModelConfig, ours: str, theirs: str, names: Mapping[str, str],
+                 gain_offset: float) -> list[Entry]:
+    """The gains of the norms of queries and keys: of each head's own in one tensor or in one for each."""
+    tensors, d_k = [], config.d_k
+    for norm, heads in (("q_norm", config.n_heads), ("k_norm", config.n_kv_heads)) if config.qk_norm else ():
+        gain, stored = f"{ours}{norm}.weight", f"{theirs}{names[norm]}.weight"
+        shape = (heads, d_k) if config.qk_norm_heads else (heads * d_k,) if config.qk_norm_joint else (d_k,)
+        tensors += rows(stored, gain, heads, d_k) if "{}" in stored else [as_is(stored, gain, *shape, plus=gain_offset)]
     return tensors
 
 
@@ -178,9 +201,10 @@ def shared_norm(config: ModelConfig, ours: str, theirs: str) -> list[Entry]:
 
 def paired_side_by_side(entry: Entry, width: int) -> Entry:
     """The entry, its queries and keys those of a model whose rotary positions turn dimensions 2j and 2j + 1 of the
-    first `width` by one angle. Ours turn j and j + width/2, so the columns trade places; no score changes by it.
+    first `width` by one angle. Ours turn j and j + width/2, so the columns trade places, and the gains of their norms
+    with them; no score changes by it.
     """
-    turned = [name.endswith(("W_Q", "W_K", "b_Q", "b_K")) for name in entry.ours]
+    turned = [name.endswith(("W_Q", "W_K", "b_Q", "b_K", "q_norm.weight", "k_norm.weight")) for name in entry.ours]
     if not any(turned):
         return entry
 

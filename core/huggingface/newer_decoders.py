@@ -215,10 +215,13 @@ def granite(f: Fields, names: Collection[str]) -> Plan:
 
 
 def cohere(f: Fields, names: Collection[str]) -> Plan:
-    """Cohere's Command R: attention and feed-forward part read the stream side by side through one LayerNorm."""
-    f.refuse(use_qk_norm=False)
+    """Cohere's Command R: attention and feed-forward part read the stream side by side through one LayerNorm. Command
+    R+ norms each head's queries and keys.
+    """
+    normed = f.get("use_qk_norm", False)
     f = _with_defaults(f, rope_theta=500_000.0)
-    return _cohere_like(f, rotary(f, f.whole("head_dim", default=head_width(f)), part=None))
+    positions = rotary(f, f.whole("head_dim", default=head_width(f)), part=None)
+    return _cohere_like(f, positions | dict(qk_norm=normed, qk_norm_heads=normed))
 
 
 def cohere2(f: Fields, names: Collection[str]) -> Plan:

@@ -9,13 +9,14 @@ from core.huggingface.entries import Entry
 from core.huggingface.errors import PretrainedError
 from core.huggingface.fields import Fields, masks, rotary, unsupported
 from core.huggingface.keys import refuse_unknown
-from core.huggingface.plan import LLAMA_BLOCK, Plan, blocks, config_of, finished, head_width, usual_blocks
+from core.huggingface.plan import LLAMA_BLOCK, NORMS, Plan, blocks, config_of, finished, head_width, usual_blocks
 from core.model.config import ModelConfig
 
 GPT_NEO_BLOCK = {part: f"attn.attention.{part}_proj" for part in "qkv"} | dict(
     o="attn.attention.out_proj", up="mlp.c_fc", down="mlp.c_proj", attn_norm="ln_1", mlp_norm="ln_2")
 STARCODER2_BLOCK = {part: name for part, name in LLAMA_BLOCK.items() if part != "gate"} | dict(
     up="mlp.c_fc", down="mlp.c_proj")
+STABLELM_BLOCK = LLAMA_BLOCK | {f"{part}_norm": f"self_attn.{part}_layernorm.norms.{{}}" for part in "qk"}
 GPTJ_BLOCK = {part: f"attn.{part}_proj" for part in "qkv"} | dict(o="attn.out_proj", up="mlp.fc_in", down="mlp.fc_out")
 GPT_NEO_KINDS = {"global": "full_attention", "local": "sliding_attention"}
 # keys of rotary positions that GPT-NeoX alone has
@@ -128,15 +129,17 @@ def starcoder2(f: Fields, names: Collection[str]) -> Plan:
 
 
 def stablelm(f: Fields, names: Collection[str]) -> Plan:
-    """Llama with LayerNorms and a rotation of a quarter of each head; the larger ones with a parallel residual."""
-    f.refuse(qk_layernorm=False, **OF_GPT_NEOX)
-    parallel = f.get("use_parallel_residual", False)
+    """Llama with LayerNorms and a rotation of a quarter of each head; the larger ones with a parallel residual, and
+    with norms of each head's queries and keys.
+    """
+    f.refuse(**OF_GPT_NEOX)
+    parallel, normed = f.get("use_parallel_residual", False), f.get("qk_layernorm", False)
     config = config_of(
         f, n_kv_heads=f.whole("num_key_value_heads", default=32), norm_epsilon=f.number("layer_norm_eps", 1e-5),
         activation=f.activation("hidden_act", "silu", gated=True), attention_bias=f.get("use_qkv_bias", False),
-        output_bias=False, mlp_bias=False, parallel_residual=parallel, shared_norm=parallel,
-        **rotary(f, head_width(f), 0.25))
-    in_block = {part: name for part, name in LLAMA_BLOCK.items() if not parallel or "norm" not in part}
+        output_bias=False, mlp_bias=False, parallel_residual=parallel, shared_norm=parallel, qk_norm=normed,
+        qk_norm_heads=normed, **rotary(f, head_width(f), 0.25))
+    in_block = {part: name for part, name in STABLELM_BLOCK.items() if not parallel or part not in NORMS}
     tensors = [entries.as_is("model.embed_tokens.weight", "E", config.vocab_size, config.d_model),
                *entries.norm(config, "final_norm", "model.norm"),
                *usual_blocks(config, "model.layers.", in_block)]

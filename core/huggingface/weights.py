@@ -168,7 +168,7 @@ def parameters(folder: Path, plan: Plan, tensors: Mapping[str, Stored],
         done += size
         if progress is not None:
             progress(done, sum(sizes))
-    return loaded
+    return entries.put_together(loaded)
 
 
 def _parameters_of(entry: Entry, tensor: Tensor) -> dict[str, Tensor]:

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from core.learning.learner import TASKS, Knobs, LearningTask
-from core.model.block import Norm
 from core.model.config import ModelConfig
+from core.model.norms import Norm
 from core.model.transformer import Transformer
 from core.training.loss import descend, next_token_loss
 

@@ -1,4 +1,4 @@
-"""One block of the transformer: its norms, its attention by two roads (everything kept, or fused), its feed-forward
+"""One block of the transformer: its attention by two roads (everything kept, or fused), its feed-forward
 part, and its wiring.
 
 Symbols: N tokens, M source tokens (M = N where a text attends to itself), width d, h heads (h_kv of them with keys and
@@ -18,40 +18,9 @@ from core.model.config import ModelConfig
 from core.model.experts import Mixture
 from core.model.feed_forward import add_feed_forward, neurons, parameter, written
 from core.model.intervention import NOTHING, HeadEdit, Intervention, SublayerEdit
-from core.model.normalisation import deepnorm_constants, normalise
+from core.model.normalisation import deepnorm_constants
+from core.model.norms import Norm, main_norm, output_norm, query_norm
 from core.model.trace import BlockTrace, CrossTrace, Trace
-
-
-class Norm(nn.Module):
-    """Gain α (`weight`, which is 1 where norms learn none) and bias β of one norm over d_model, or another `width`;
-    which norm it is, is the pass's to say.
-    """
-
-    def __init__(self, config: ModelConfig, width: int = 0) -> None:
-        super().__init__()
-        self.epsilon, width = config.norm_epsilon, width or config.d_model
-        if config.norm_gain:
-            self.weight = nn.Parameter(torch.ones(width))
-        else:       # no parameter, and not loaded: made on the CPU where a model is made without its numbers
-            self.register_buffer("weight", torch.ones(width, device="cpu"), persistent=False)
-        self.bias = nn.Parameter(torch.zeros(width)) if config.norm_bias else None
-
-    def forward(self, x: Tensor, kind: str) -> Tensor:
-        return normalise(x, kind, self.weight, self.bias, self.epsilon)
-
-
-def output_norm(config: ModelConfig) -> Norm | None:
-    """The norm on a sublayer's output before it is added, of a sandwich (Ding et al. 2021, CogView) or the only one
-    (OLMo 2); None where the model has no such norm.
-    """
-    return Norm(config) if config.norms_output else None
-
-
-def main_norm(config: ModelConfig) -> Norm | None:
-    """The norm through which a sublayer reads the stream, or that of the sum with what it added; None where only its
-    output is normed.
-    """
-    return None if config.norm_placement == "output" else Norm(config)
 
 
 @dataclass(frozen=True)
@@ -138,8 +107,7 @@ class Attention(nn.Module):
         self.W_K, self.b_K = parameter(h_kv, d, d_k), parameter(h_kv, d_k, present=config.attention_bias)
         self.W_V, self.b_V = parameter(h_kv, d, d_v), parameter(h_kv, d_v, present=config.attention_bias)
         self.W_O, self.b_O = parameter(h, d_v, d), parameter(d, present=config.writes_bias)
-        widths = (h * d_k, h_kv * d_k) if config.qk_norm_joint else (d_k, d_k)
-        self.q_norm, self.k_norm = (Norm(config, width) for width in widths) if config.qk_norm else (None, None)
+        self.q_norm, self.k_norm = query_norm(config, h), query_norm(config, h_kv)
         self.sinks = parameter(h, present=config.attention_sinks)
         self.W_S = parameter(h, d_k, d_k, present=config.score == "multiplicative")
         self.v_S = parameter(h, d_k, present=config.score == "additive")
@@ -151,13 +119,15 @@ class Attention(nn.Module):
         """
         Q = project(X, self.W_Q, self.b_Q)
         K, V = project(source, self.W_K, self.b_K), project(source, self.W_V, self.b_V)
-        q, k = (Q, K) if self.q_norm is None else (self._normed(Q, self.q_norm), self._normed(K, self.k_norm))
+        q, k = (Q, K) if self.q_norm is None else (self.normed(Q, self.q_norm), self.normed(K, self.k_norm))
         if angles is not None:
             q, k = (positional.rotate(x, angles, self.config.rotary_gain) for x in (q, k))
         return Q, K, V, q, k
 
-    def _normed(self, x: Tensor, norm: Norm) -> Tensor:
+    def normed(self, x: Tensor, norm: Norm) -> Tensor:
         """Queries or keys (..., h, N, d_k), each normed by itself or together with those of its token's other heads."""
+        if self.config.qk_norm_heads:
+            return norm(x)
         if not self.config.qk_norm_joint:
             return norm(x, "rmsnorm")
         together = x.transpose(-3, -2)

@@ -111,6 +111,8 @@ class ModelConfig:
     # each query and key is divided by its root mean square, before any rotation (an RMSNorm over d_k)
     qk_norm: bool = False
     qk_norm_joint: bool = False           # of qk_norm: over the queries, or keys, of all heads together (OLMo 2)
+    # of qk_norm: each head has a LayerNorm of its own, with a gain and no bias (StableLM 2 12B, Command R+)
+    qk_norm_heads: bool = False
     attention_bias: bool = True
     output_bias: bool = True              # b_O, where attention_bias has biases at all
     output_bias_alone: bool = False       # b_O without attention_bias (GPT-Neo)
@@ -221,6 +223,8 @@ class ModelConfig:
             (crossed and bool(self.block_masks or self.block_rotary_bases),
              "block_masks and block_rotary_bases are defined for one stack only, not for an encoder-decoder."),
             (self.qk_norm_joint and not self.qk_norm, "qk_norm_joint belongs to qk_norm."),
+            (self.qk_norm_heads and (not self.qk_norm or self.qk_norm_joint),
+             "qk_norm_heads belongs to qk_norm, and stands in the place of qk_norm_joint."),
             (self.relative_buckets % 4 > 0,
              f"relative_buckets must be a multiple of 4 (both directions, near and far) or 0, not "
              f"{self.relative_buckets}."),

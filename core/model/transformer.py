@@ -29,11 +29,12 @@ from torch import Tensor, nn
 
 from core.model import attention, positional
 from core.model.activation import CURVES, activate
-from core.model.block import NO_EDITS, Block, HeadEdits, KVCache, Norm, PassSettings, fused, traced
+from core.model.block import NO_EDITS, Block, HeadEdits, KVCache, PassSettings, fused, traced
 from core.model.config import ModelConfig
 from core.model.feed_forward import parameter
 from core.model.intervention import NOTHING, Intervention
 from core.model.normalisation import deepnorm_constants
+from core.model.norms import Norm
 from core.model.trace import StackTrace, Trace
 
 NEEDS_SOURCE = "This model translates: give it a source text as well."

@@ -157,7 +157,9 @@ def _state(page: Lesson, config: ModelConfig, n: int) -> dict:
 
 def _of(page: Lesson, config: ModelConfig, n: int, name: str) -> str:
     """What a part of the pass multiplies or goes through."""
-    kind = "" if name != "mlp" else "_experts" if config.n_experts else "_gated" if config.gated else ""
+    kinds = {"mlp": "_experts" if config.n_experts else "_gated" if config.gated else "",
+             "norms": "_queries" if config.qk_norm else ""}
+    kind = kinds.get(name, "")
     return page.label(f"pass_of_{name}{kind}", **_sizes(config, n))
 
 
@@ -170,6 +172,7 @@ def _sizes(config: ModelConfig, n: int) -> dict[str, str]:
              "d_v": config.d_v, "heads": heads * config.d_v, "pairs": attentions * heads, "d_ff": config.d_ff or 0,
              "k": config.n_active_experts, "experts": config.n_experts,
              "norms": counting.norm_count(config) * n,
+             "queries": attentions * (heads + config.n_kv_heads) * n,
              "weights": attentions * heads * n, "neurons": n * counting.active_neurons(config, blocks),
              "each": elementwise.activation(config),
              "residuals": n * (attentions + blocks * (config.d_ff is not None))}

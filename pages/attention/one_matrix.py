@@ -13,7 +13,7 @@ from core.app.state.run import selection
 from core.figures import heads as figures
 from core.figures.heads import head_name
 from core.figures.numbers import grouped, latex_number, latex_operand, readable
-from pages.attention.shared import PREFIX, picked_block, show
+from pages.attention.shared import PREFIX, between, picked_block, show
 
 PICTURE = f".st-key-{PREFIX}singular"
 CHART, CHART_PRESENT = 330, 300     # pixels
@@ -47,7 +47,7 @@ def draw(page: Lesson, run: Run) -> Reading:
                                     page.label("roles_product_rank", n=config.d_k), reader.theme(), reader.scale(),
                                     CHART_PRESENT if reader.present() else CHART)
     show(chart, "singular")
-    why = config.score if config.score != "dot" else "qk_norm" if config.qk_norm else config.positions
+    why = between(config)
     held = f"roles_product_why_{why}"
     page.note(page.label("roles_product_note", h=config.n_heads, d_k=config.d_k, d=config.d_model,
                          wide=config.n_heads * config.d_k)

@@ -36,7 +36,7 @@ from pages.attention.roles_work import (
     relabelled,
     said,
 )
-from pages.attention.shared import PREFIX, attached, choice, own_seed, read
+from pages.attention.shared import PREFIX, attached, between, choice, own_seed, read
 
 PICTURE = f"{PREFIX}roles"
 MOST_DOUBLE = 10**9    # bytes of a model's copy in float64
@@ -139,7 +139,7 @@ def _change(page: Lesson, run: Run) -> tuple[list[Panel], Reading]:
     title = page.label("roles_change_same" if same else "roles_change_other", head=name, q=moved["Q"], k=moved["K"],
                        scores=moved["scores"], logits=logits)
     if not same:
-        why = config.score if config.score != "dot" else "qk_norm" if config.qk_norm else config.positions
+        why = between(config)
         title += f" {page.label(f'roles_why_{why}')}" if f"roles_why_{why}" in page.words.labels else ""
     before, after = [], []
     for part, names, meaning in (("Q", ("Q", "QA"), "query"), ("scores", ("product", "product_A"), "")):

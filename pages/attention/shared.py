@@ -7,7 +7,7 @@ from core.app.state import Run
 from core.app.state.lesson_settings import Setting, Settings, view_setting
 from core.app.state.run import selection
 from core.model.block import Block
-from core.model.config import SCORES
+from core.model.config import SCORES, ModelConfig
 from core.model.trace import BlockTrace
 from core.sheets import attention_by_hand
 
@@ -50,6 +50,15 @@ def picked_block(run: Run) -> tuple[BlockTrace, Block]:
     """The trace and the weights of the picked layer."""
     layer = selection(run).layer
     return run.trace.blocks[layer], run.model.blocks[layer]
+
+
+def between(config: ModelConfig) -> str:
+    """What stands between the query and the key of a score beside their product, as labels call it: another score, a
+    norm of both, or the model's positions.
+    """
+    if config.score != "dot" or not config.qk_norm:
+        return config.score if config.score != "dot" else config.positions
+    return "joint_norm" if config.qk_norm_joint else "norm_per_head" if config.qk_norm_heads else "qk_norm"
 
 
 def listed(page: Lesson, name: str, default: str, width: int) -> str:

@@ -668,14 +668,32 @@ class Steps extends Instrument {
 
   /** A component over the root mean square of its vector, times its gain; then the sum of squares. */
   normedDetail(name, row, input, output, c) {
-    const { norm: { epsilon, joint }, sizes: { d_k }, data } = this, gain = data[`${name}_gain`][c];
-    const squares = product(input, input), rms = data[`${name}_rms`][name === "q" ? 0 : this.picked.r];
+    const { norm: { epsilon, joint, heads }, sizes: { d_k }, data } = this, gain = data[`${name}_gain`][c];
+    if (heads) return this.standardisedDetail(name, row, input, output, c);
+    const squares = product(input, input), rms = data[`${name}_scale`][name === "q" ? 0 : this.picked.r];
     const shown = `${decimals(gain, 6)} · ${decimals(input[c], 6)} / ${decimals(rms, 6)} = ${decimals(output[c])}`;
     this.formula(`${this.component(name, row, c)} = g_{${c}} ${name}_{${row},${c}} / rms = ${shown}`,
       this.labels[joint ? "norm_joint_says" : "norm_says"]);
     if (joint) return;
     this.terms(`rms^{2} = Σ_a ${name}_{${row},a}^{2} / d_k + ε`, input, input, [name, name],
       [MEANING[name], MEANING[name]], `= ${decimals(squares, 6)} / ${d_k} + ${epsilon} = ${decimals(rms * rms, 6)}`);
+  }
+
+  /** A component less its vector's mean, over its standard deviation, times its gain; then both from the components. */
+  standardisedDetail(name, row, input, output, c) {
+    const { norm: { epsilon }, sizes: { d_k }, data } = this, at = name === "q" ? 0 : this.picked.r;
+    const [gain, mean, scale] = [data[`${name}_gain`][c], data[`${name}_mean`][at], data[`${name}_scale`][at]];
+    const [g, x, mu, sigma] = [gain, input[c], mean, scale].map((value) => decimals(value, 6));
+    this.formula(`${this.component(name, row, c)} = g_{${c}} (${name}_{${row},${c}} − μ) / σ = ${
+      g} · (${x} − (${mu})) / ${sigma} = ${decimals(output[c])}`, this.labels.norm_heads_says);
+    const numbers = Float64Array.from(input), centred = numbers.map((value) => value - mean);
+    const sum = numbers.reduce((total, value) => total + value, 0), squares = product(centred, centred);
+    const square = decimals(scale * scale, 6);
+    this.formula(`μ = Σ_a ${name}_{${row},a} / d_k = ${decimals(sum, 6)} / ${d_k} = ${mu}`);
+    this.formula(`σ^{2} = Σ_a (${name}_{${row},a} − μ)^{2} / d_k + ε = ${decimals(squares, 6)} / ${d_k} + ${
+      epsilon} = ${square}`);
+    const rows = [...numbers].map((value, a) => [a, ...[value, centred[a], centred[a] ** 2].map((v) => decimals(v))]);
+    this.table(["", name, `${name} − μ`, "(…)^{2}"], rows, [MEANING[name], MEANING[name]], c);
   }
 
   /** A component of q or k turned together with the other of its pair, or unchanged where the model turns only the

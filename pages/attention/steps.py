@@ -19,8 +19,10 @@ from core.components.lib.instrument import instrument
 from core.figures.heads import head_name, product_latex, scaled_latex
 from core.figures.numbers import bracketed, latex_number, latex_operand, percent, plain_number, probability
 from core.model import attention, positional
-from core.model.block import Block, Norm
+from core.model.block import Block
 from core.model.config import ModelConfig
+from core.model.normalisation import norm_statistics
+from core.model.norms import Norm
 from core.model.trace import BlockTrace
 from pages.attention import weights_route
 from pages.attention.shared import PREFIX, STAGES, keep, picked_block, read
@@ -187,22 +189,24 @@ def vectors(block: BlockTrace, weights: Block, full: Steps, head: int, query: in
     if weights.q_norm is not None:
         for name, norm, x, own, at in (("q", weights.q_norm, block.Q, head, [query]),
                                        ("k", weights.k_norm, block.K, shared, list(keys))):
-            matrices |= {f"{name}_gain": gains(norm, config, own),
-                         f"{name}_rms": root_mean_squares(x, norm, config, own)[at]}
+            mean, scale = statistics(x, norm, config, own)
+            matrices |= {f"{name}_gain": gains(norm, config, own), f"{name}_mean": mean[at], f"{name}_scale": scale[at]}
     return {name: matrix.detach().float().cpu().numpy() for name, matrix in matrices.items()}
 
 
 def gains(norm: Norm, config: ModelConfig, head: int) -> Tensor:
-    """(d_k,) the gains of one head's queries or keys, of which a joint norm has its own for each head."""
-    return norm.weight.unflatten(0, (-1, config.d_k))[head if config.qk_norm_joint else 0]
+    """(d_k,) the gains of one head's queries or keys: its own, where the model has some for each head."""
+    return norm.weight.reshape(-1, config.d_k)[head if config.qk_norm_joint or config.qk_norm_heads else 0]
 
 
-def root_mean_squares(x: Tensor, norm: Norm, config: ModelConfig, head: int) -> Tensor:
-    """(N,) float64: what one head's queries or keys x (h, N, d_k) are divided by, ε included: each vector's own root
-    mean square, or that of all heads of its token together.
+def statistics(x: Tensor, norm: Norm, config: ModelConfig, head: int) -> tuple[Tensor, Tensor]:
+    """(N,), (N,) float64: what is taken off the components of one head's queries or keys x (h, N, d_k), and what the
+    rest is divided by, ε included: 0, and each vector's own root mean square or that of all heads of its token
+    together; or, where each head has a norm, the vector's mean and standard deviation.
     """
-    squares = x.double().square().mean(-1)
-    return ((squares.mean(0) if config.qk_norm_joint else squares[head]) + norm.epsilon).sqrt()
+    normed = x.transpose(0, 1).flatten(1) if config.qk_norm_joint else x[head]
+    mean, scale = norm_statistics(normed.double(), "layernorm" if config.qk_norm_heads else "rmsnorm", norm.epsilon)
+    return mean[:, 0], scale[:, 0]
 
 
 def transforms(weights: Block) -> dict:
@@ -212,7 +216,8 @@ def transforms(weights: Block) -> dict:
     """
     config = weights.config
     return {"norm": None if weights.q_norm is None else {"epsilon": weights.q_norm.epsilon,
-                                                         "joint": config.qk_norm_joint},
+                                                         "joint": config.qk_norm_joint,
+                                                         "heads": config.qk_norm_heads},
             "angles": _frequencies(weights) if turns(weights) else [], "turn_gain": config.rotary_gain,
             "divisor": config.divisor, "cap": config.score_cap}
 
@@ -226,7 +231,8 @@ def words(page: Lesson, config: ModelConfig, layer: int) -> dict[str, str]:
     """The component's labels for one block; a label with a suffix that holds for this model replaces the usual one."""
     labels, group = page.labels("steps"), config.n_heads // config.n_kv_heads
     holds = {"bare": not config.attention_bias, "stream": not config.reads_normed, "joint": config.qk_norm_joint,
-             "part": config.rotary_width < config.d_k, "window": config.mask_of(layer) == "sliding-window"}
+             "heads": config.qk_norm_heads, "part": config.rotary_width < config.d_k,
+             "window": config.mask_of(layer) == "sliding-window"}
     for name in filter(holds.get, holds):
         labels |= {key.removesuffix(f"_{name}"): text for key, text in labels.items() if key.endswith(f"_{name}")}
     if group > 1:
@@ -279,15 +285,17 @@ def _key_lines(page: Lesson, block: BlockTrace, steps: Steps, weights: Block, j:
     a model that does so.
     """
     config, c = weights.config, read("component") % len(steps.q)
-    k, lines = to_numpy(block.K[head // (config.n_heads // config.n_kv_heads), j]), []
+    shared, lines = head // (config.n_heads // config.n_kv_heads), []
+    k = to_numpy(block.K[shared, j])
     if weights.k_norm is not None:
-        shared = head // (config.n_heads // config.n_kv_heads)
         gain = to_numpy(gains(weights.k_norm, config, shared))
-        rms = float(root_mean_squares(block.K, weights.k_norm, config, shared)[j])
-        normed = k / rms * gain
-        lines.append((page.label("numbers_norm_joint" if config.qk_norm_joint else "numbers_norm", j=j, n=len(k),
-                                 rms=plain_number(rms, 6)),
-                      rf"\hat{{k}}_{{{j},{c}}} = \frac{{{latex_operand(k[c])}}}{{{latex_operand(rms)}}} \cdot "
+        mean, scale = (float(each[j]) for each in statistics(block.K, weights.k_norm, config, shared))
+        normed = (k - mean) / scale * gain
+        kind = "_joint" if config.qk_norm_joint else "_heads" if config.qk_norm_heads else ""
+        less = f" - {bracketed(latex_operand(mean))}" if config.qk_norm_heads else ""
+        lines.append((page.label(f"numbers_norm{kind}", j=j, n=len(k), mean=plain_number(mean, 6),
+                                 scale=plain_number(scale, 6)),
+                      rf"\hat{{k}}_{{{j},{c}}} = \frac{{{latex_operand(k[c])}{less}}}{{{latex_operand(scale)}}} \cdot "
                       rf"{bracketed(latex_operand(gain[c]))} = {latex_number(normed[c])}"))
         k = normed
     half = config.rotary_width // 2

@@ -6,9 +6,10 @@ export const product = (a, b) => a.reduce((sum, value, c) => sum + value * b[c],
 /** a − b, and exactly 0 where a and b differ only by the rounding of sums in another order. */
 const nearly = (a, b) => (Math.abs(a - b) < 1e-9 * Math.max(1, Math.abs(b)) ? 0 : a - b);
 
-/** A query or key over a root mean square, its own or that of its token's heads together, times the norm's gain:
-    core/model/block.py's q_norm and k_norm. */
-export const normed = (values, gain, rms) => Float64Array.from(values, (value, c) => (value / rms) * gain[c]);
+/** A query or key less `mean` over `scale`, times the norm's gain: core/model/block.py's q_norm and k_norm. They are 0
+    and a root mean square, its own or that of its token's heads together; or its own mean and standard deviation. */
+export const normed = (values, gain, mean, scale) =>
+  Float64Array.from(values, (value, c) => ((value - mean) / scale) * gain[c]);
 
 /** c tanh(x / c), or x itself for a cap of 0. */
 export const capped = (x, cap) => (cap ? cap * Math.tanh(x / cap) : x);
@@ -65,8 +66,8 @@ export function levelsOf(header, stages) {
   const { norm, sizes: { d_k } } = header, K = rowsOf(header, header.K_raw, d_k);
   const levels = { qkv: { q: header.q_raw, K } };
   if (norm) {
-    const keys = K.map((k, r) => normed(k, header.k_gain, header.k_rms[r]));
-    levels.norm = { q: normed(header.q_raw, header.q_gain, header.q_rms[0]), K: keys };
+    const keys = K.map((k, r) => normed(k, header.k_gain, header.k_mean[r], header.k_scale[r]));
+    levels.norm = { q: normed(header.q_raw, header.q_gain, header.q_mean[0], header.q_scale[0]), K: keys };
   }
   if (stages.includes("turn")) levels.turn = { q: header.q, K: rowsOf(header, header.K, d_k) };
   return levels;

@@ -77,9 +77,10 @@ def query_and_key(run: Run, layer: int, head: int, position: int) -> tuple[np.nd
     """
     block, weights, config = run.trace.blocks[layer], run.model.blocks[layer], run.model.config
     shared = head * block.K.shape[-3] // block.Q.shape[-3]
-    q, k = block.Q[head, position], block.K[shared, max(position - 1, 0)]
+    Q, K = (x[:, [at]] for x, at in ((block.Q, position), (block.K, max(position - 1, 0))))
     if weights.q_norm is not None:
-        q, k = weights.q_norm(q, "rmsnorm"), weights.k_norm(k, "rmsnorm")
+        Q, K = weights.normed(Q, weights.q_norm), weights.normed(K, weights.k_norm)
+    q, k = Q[head, 0], K[shared, 0]
     width = (config.rotary_width if config.positions == "rotary" else config.d_k) // 2 * 2
     return q[:width].double().cpu().numpy(), k[:width].double().cpu().numpy()
 

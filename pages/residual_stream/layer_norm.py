@@ -15,7 +15,7 @@ from core.app.state import Run, reader
 from core.components.residual_grid import residual_grid
 from core.figures.numbers import bracketed, latex_number, latex_operand, readable
 from core.model import normalisation
-from core.model.block import Norm
+from core.model.norms import Norm
 from pages.residual_stream.charts import vector_bars
 from pages.residual_stream.shared import PREFIX, SETTINGS, choice, keep, look, read, show
 

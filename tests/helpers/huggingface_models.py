@@ -75,7 +75,7 @@ def randomised(model: hf.PreTrainedModel, seed: int = 1) -> hf.PreTrainedModel:
             embedding, out = (any(part in name for part in parts)
                               for parts in (("wte", "embed", "shared", "word_embeddings"),
                                             ("lm_head.weight", "embed_out", "decoder.weight")))
-            p.copy_(p + 0.3 * noise if p.ndim == 1
+            p.copy_(p + 0.3 * noise if p.ndim == 1 or name.endswith(("q_norm.weight", "k_norm.weight"))
                     else noise * (gain if embedding else 1.0 if out else p.shape[-1] ** -0.5))
         models_encoders.completed(model, generator)
     if model.config.model_type == "falcon" and model.config.alibi and model.config._attn_implementation == "eager":

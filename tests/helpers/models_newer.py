@@ -50,6 +50,8 @@ CASES: dict[str, tuple[type, dict]] = {
     "cohere": (hf.CohereConfig, GROUPED | dict(logit_scale=0.5)),
     "cohere untied, with biases": (hf.CohereConfig, SIZES | dict(
         attention_bias=True, tie_word_embeddings=False, logit_scale=1.0, rope_theta=50.0)),
+    "cohere with a norm for each head": (hf.CohereConfig, GROUPED | dict(
+        use_qk_norm=True, layer_norm_eps=0.1, head_dim=10, logit_scale=0.5, tie_word_embeddings=True)),
     "cohere2": (hf.Cohere2Config, GROUPED | dict(num_hidden_layers=3, sliding_window=5, logit_scale=0.5,
                                                  sliding_window_pattern=3)),
     "cohere2 untied, with biases": (hf.Cohere2Config, GROUPED | dict(

@@ -61,6 +61,11 @@ PUBLISHED: dict[str, dict] = {
         hidden_act="silu", layer_norm_eps=1e-5, logit_scale=0.0625, model_max_length=131_072, num_hidden_layers=2,
         pad_token_id=0, rope_theta=8_000_000.0, torch_dtype="float16",
         transformers_version="4.38.2", use_qk_norm=False),
+    "c4ai-command-r-plus": _SIZES | dict(
+        architectures=["CohereForCausalLM"], model_type="cohere", attention_bias=False, bos_token_id=5, eos_token_id=60,
+        hidden_act="silu", layer_norm_eps=1e-5, logit_scale=0.8333333333333334, model_max_length=131_072,
+        num_hidden_layers=2, pad_token_id=0, rope_theta=75_000_000.0, torch_dtype="float16",
+        transformers_version="4.40.0.dev0", use_qk_norm=True),
     "c4ai-command-r7b": _SIZES | dict(
         _sliding_window_pattern=4, architectures=["Cohere2ForCausalLM"], model_type="cohere2", attention_bias=False,
         bos_token_id=5, eos_token_id=60, head_dim=6, hidden_act="silu", layer_norm_eps=1e-5, layer_switch=4,

@@ -15,9 +15,9 @@ from core.analysis.contributions import (
     neuron_promotions,
     read_lens,
 )
-from core.model.block import Norm
 from core.model.config import NORM_PLACEMENTS, ModelConfig
 from core.model.intervention import Intervention, SublayerEdit
+from core.model.norms import Norm
 from core.model.transformer import Transformer
 
 IDS = torch.tensor([0, 5, 3, 5, 11, 2])

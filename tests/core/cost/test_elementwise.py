@@ -28,7 +28,9 @@ DESIGNS = [dict(), dict(norm="rmsnorm", norm_bias=False), dict(norm_placement="p
            dict(n_experts=4, n_active_experts=2, activation="swiglu", experts_renormalised=False),
            dict(n_experts=3, n_active_experts=2, d_expert=2, block_experts=(False, True), router_bias=True,
                 activation="swiglu_clamped"),
-           dict(n_experts=3, n_active_experts=1, d_shared_expert=5)]
+           dict(n_experts=3, n_active_experts=1, d_shared_expert=5),
+           dict(norm="rmsnorm", norm_bias=False, qk_norm=True),
+           dict(qk_norm=True, qk_norm_heads=True, positions="rotary", n_kv_heads=1)]
 
 
 class Noted:
@@ -130,6 +132,11 @@ def attend(noted, config, block, X, layer_bias):
             made[name] = noted.product(X, listed(getattr(block, f"W_{name}")[at]), "qkv")
             if config.attention_bias:
                 made[name] = noted.plus(made[name], listed(getattr(block, f"b_{name}")[at]))
+            if config.qk_norm and name != "V":
+                norm = getattr(block, f"{name.lower()}_norm")
+                made[name] = (noted.norm(made[name], "layernorm", listed(norm.weight[at]), None, config.norm_epsilon)
+                              if config.qk_norm_heads else
+                              noted.norm(made[name], "rmsnorm", listed(norm.weight), None, config.norm_epsilon))
             if config.positions == "rotary" and name != "V":
                 made[name] = turned(noted, made[name], config)
         scores = noted.product(made["Q"], transposed(made["K"]), "scores")

@@ -13,10 +13,15 @@ from safetensors.torch import load_file, save_file
 from core import huggingface
 from core.huggingface import PretrainedError
 from tests.core.huggingface.test_families import relative_error
+from tests.helpers import models_older, models_published
 from tests.helpers.huggingface_models import hf, ids, randomised
 from tests.helpers.published_configs import PUBLISHED
 
 EXAMPLES = 24
+# whose heads have a norm each, stored in a tensor each or in one
+NORMED = {"stablelm 2 12b": models_older.PUBLISHED["StableLM 2 12B"],
+          "command r+": models_published.PUBLISHED["c4ai-command-r-plus"]}
+ORIGINALS = PUBLISHED | NORMED
 TWO_STACKS = ("t5", "mt5", "bart", "mbart", "marian", "pegasus")
 TEXT, SOURCE = ids(1, 19), ids(1, 17, seed=5)
 
@@ -40,7 +45,8 @@ ODD = {
     "feed_forward_proj": ["relu", "gated-gelu", "gated-silu", "gelu"], "dense_act_fn": ["relu", "gelu_new"],
     "is_gated_act": [True, False], "tie_word_embeddings": [True, False, None],
     "scale_decoder_outputs": [True, False], "attention_bias": [True, False], "mlp_bias": [True, False],
-    "enable_bias": [False], "qk_layernorm": [True], "use_parallel_residual": [False, True],
+    "enable_bias": [False], "qk_layernorm": [True, False], "use_qk_norm": [True, False, None],
+    "use_parallel_residual": [False, True],
     "do_layer_norm_before": [False, True], "layer_norm_eps": [0.1, 1e-12, None], "rms_norm_eps": [0.1, 1e-6],
     "layer_norm_epsilon": [0.1, 1e-5], "scale_attn_weights": [False, True, None],
     "scale_attn_by_inverse_layer_idx": [True, False], "reorder_and_upcast_attn": [True],
@@ -59,10 +65,10 @@ def auto(values: dict):
             hf.AutoModelForSeq2SeqLM if values["model_type"] in TWO_STACKS else hf.AutoModelForCausalLM)
 
 
-@pytest.fixture(scope="module", params=PUBLISHED)
+@pytest.fixture(scope="module", params=ORIGINALS)
 def original(request, tmp_path_factory):
     """A published config, the weights of a random model with it, and a folder to write in."""
-    values, folder = PUBLISHED[request.param], tmp_path_factory.mktemp("mutated")
+    values, folder = ORIGINALS[request.param], tmp_path_factory.mktemp("mutated")
     randomised(auto(values).from_config(hf.AutoConfig.for_model(**values))).save_pretrained(folder)
     return values, load_file(folder / "model.safetensors"), folder
 
@@ -189,4 +195,20 @@ def test_a_table_that_only_the_encoder_keeps_for_itself_is_refused(tmp_path):
     save_file(weights | {"encoder.embed_tokens.weight": weights["shared.weight"].flip(0).contiguous()},
               tmp_path / "model.safetensors")
     with pytest.raises(PretrainedError, match="encoder.embed_tokens.weight of its own"):
+        huggingface.from_pretrained(tmp_path)
+
+
+@pytest.mark.parametrize("name", NORMED)
+def test_the_norms_of_heads_go_with_their_key(name, tmp_path):
+    """Without the key the gains have no place, and with it none may be missing."""
+    values, key = NORMED[name], "qk_layernorm" if "stablelm" in name else "use_qk_norm"
+    randomised(auto(values).from_config(hf.AutoConfig.for_model(**values))).save_pretrained(tmp_path)
+    weights = load_file(tmp_path / "model.safetensors")
+    gain = max(name for name in weights if "self_attn.k_" in name and "norm" in name)
+    (tmp_path / "config.json").write_text(json.dumps(values | {key: False}))
+    with pytest.raises(PretrainedError, match="norm.* has no place in this model"):
+        huggingface.from_pretrained(tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps(values))
+    save_file({name: weight for name, weight in weights.items() if name != gain}, tmp_path / "model.safetensors")
+    with pytest.raises(PretrainedError, match=f"{gain} is missing"):
         huggingface.from_pretrained(tmp_path)

@@ -177,7 +177,7 @@ def test_longrope_that_cannot_be_computed_is_refused(table):
     ("Phi-3-mini-4k", dict(rope_scaling=dict(type="linear", factor=2.0)), "of the kind 'linear'"),
     ("granite-3.3-2b", dict(attention_multiplier=0), "attention_multiplier = 0"),
     ("granite-3.3-2b", dict(logits_scaling=-1.0), "logits_scaling = -1.0"),
-    ("c4ai-command-r-v01", dict(use_qk_norm=True), "use_qk_norm = True"),
+    ("c4ai-command-r7b", dict(use_qk_norm=True), "use_qk_norm = True"),
     ("c4ai-command-r7b", dict(use_parallel_block=False), "use_parallel_block = False"),
     ("c4ai-command-r7b", dict(rotary_pct=0.5), "rotary_pct = 0.5"),
     ("c4ai-command-r7b", dict(head_dim=8), "head_dim = 8"),

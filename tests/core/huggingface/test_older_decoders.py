@@ -79,7 +79,6 @@ def refusal(values: dict) -> PretrainedError:
     ("TinyStories", dict(attention_layers=["global", "chunked"]), "'chunked'"),
     ("BLOOM", dict(apply_residual_connection_post_layernorm=True), "apply_residual_connection_post_layernorm = True"),
     ("StarCoder2", dict(partial_rotary_factor=0.5), "rotary positions of 3 of 6 dimensions"),
-    ("StableLM 2", dict(qk_layernorm=True), "qk_layernorm = True"),
     ("GPT-J", dict(rotary=False), "rotary = False"), ("GPT-J", dict(rotary_dim=0), "rotary_dim = 0"),
     ("GPT-J", dict(scale_attn_weights=False), "scale_attn_weights = False"),
     ("StableLM 2", dict(rotary_pct=0.5), "rotary_pct = 0.5"),
@@ -127,3 +126,13 @@ def test_columns_of_pairs_that_stand_side_by_side_trade_places():
     assert W[1, 0].tolist() == [3 * (7 + column) for column in (0, 2, 1, 3, 4, 5, 6)]
     assert torch.equal(entry.join(W), numbers)
     assert (value := entries.into_heads("v", "W_V", 2, 3, 7)) is entries.paired_side_by_side(value, 4)
+
+
+def test_the_gain_of_each_heads_norm_is_a_row_of_one_matrix(tmp_path):
+    published("StableLM 2 12B", tmp_path)
+    ours, stored = huggingface.from_pretrained(tmp_path)[0], load_file(tmp_path / "model.safetensors")
+    for part, n_heads in (("q", 4), ("k", 2)):
+        gain = getattr(ours.blocks[1], f"{part}_norm").weight
+        assert gain.shape == (n_heads, 8)
+        assert all(torch.equal(gain[head], stored[f"model.layers.1.self_attn.{part}_layernorm.norms.{head}.weight"])
+                   for head in range(n_heads))

@@ -1,6 +1,7 @@
 """What may differ from block to block, and what caps, scales and sinks do to scores and logits: worked again by hand,
 beside the plain model, and on both roads.
 """
+import copy
 import math
 
 import pytest
@@ -13,6 +14,7 @@ from core.model import attention, positional
 from core.model.block import KVCache
 from core.model.config import ModelConfig
 from core.model.intervention import Intervention
+from core.model.norms import query_norm
 from core.model.transformer import Transformer
 from tests.helpers.parity import randomised
 
@@ -22,6 +24,9 @@ ALL = dict(score_cap=2.0, logit_cap=3.0, score_divisor=5.0, attention_sinks=True
            norm="rmsnorm", norm_bias=False, norm_placement="sandwich", qk_norm=True, qk_norm_joint=True, n_kv_heads=2,
            block_masks=("causal", "sliding-window", "causal"), window=4, block_rotary_bases=(0.0, 50.0, 10_000.0),
            rotary_factors=(1.0, 4.0), rotary_gain=1.1, output_bias_alone=True, attention_bias=False)
+
+
+HEADS = dict(qk_norm=True, qk_norm_heads=True)
 
 
 def model_of(**settings) -> Transformer:
@@ -86,6 +91,46 @@ def test_all_heads_queries_are_normed_together():
     assert norm.weight.shape == (16,)
 
 
+def test_each_heads_query_is_normed_by_itself_with_a_gain_of_its_own():
+    """(2, 4, 6, 8): mean 5, squared distances 9, 1, 1, 9 with mean 5; with ε = 4 it is divided by 3. Twice as long
+    queries of another head: mean 10, variance 20, divided by √24.
+    """
+    config = ModelConfig(**SIZES | HEADS, norm_epsilon=4.0)
+    norm = query_norm(config, 2)
+    with torch.no_grad():
+        norm.weight.copy_(torch.tensor([[1.0, 1.0, 3.0, 1.0], [2.0, 1.0, 1.0, 0.5]]))
+    first = torch.tensor([2.0, 4.0, 6.0, 8.0])
+    found = norm(torch.stack([first, 2 * first])[:, None])
+    torch.testing.assert_close(found[0, 0], torch.tensor([-1.0, -1 / 3, 1.0, 1.0]))
+    torch.testing.assert_close(found[1, 0], torch.tensor([-12.0, -2.0, 2.0, 3.0]) / 24 ** 0.5)
+    assert norm.weight.shape == (2, 4) and norm.bias is None
+
+
+def test_queries_and_keys_are_normed_before_they_are_turned():
+    model = model_of(**HEADS, n_kv_heads=2)
+    block, weights = model(IDS).blocks[1], model.blocks[1]
+    for x, turned, norm, head in ((block.Q, block.Q_rotated, weights.q_norm, 3),
+                                  (block.K, block.K_rotated, weights.k_norm, 1)):
+        own = x[head, 7]
+        centred = own - own.mean()
+        by_hand = centred / (centred.square().mean() + 1e-5).sqrt() * norm.weight[head]
+        angles = positional.rotary_angles(1, 4, 10_000.0, start=7)
+        torch.testing.assert_close(turned[head, 7], positional.rotate(by_hand[None], angles)[0])
+    # the mean of a query counts for nothing, and another norm in the pass is not that of the queries
+    assert weights.b_Q is not None
+    shifted = copy.deepcopy(model)
+    shifted.blocks[1].b_Q += 3.0
+    torch.testing.assert_close(shifted(IDS).logits, model(IDS).logits)
+    bare = model(IDS, Intervention(norm="none")).blocks[0]
+    torch.testing.assert_close(bare.Q_rotated[:, 0].mean(-1),
+                               (weights_of(bare.Q[:, 0]) * model.blocks[0].q_norm.weight).mean(-1))
+
+
+def weights_of(x: torch.Tensor) -> torch.Tensor:
+    """(h, d_k) vectors less their means, over the roots of their variances."""
+    return (x - x.mean(-1, keepdim=True)) / (x.var(-1, correction=0, keepdim=True) + 1e-5).sqrt()
+
+
 def test_a_sublayer_adds_its_share_and_logits_are_capped():
     model = model_of(residual_scale=0.4, logit_cap=3.0)
     trace = model(IDS)
@@ -96,8 +141,9 @@ def test_a_sublayer_adds_its_share_and_logits_are_capped():
 
 
 @pytest.mark.parametrize("settings", [ALL, {name: ALL[name] for name in ("block_masks", "window", "score_cap")},
-                                      dict(attention_sinks=True), dict(norm_placement="output", residual_scale=2.0)],
-                         ids=["all", "windows and caps", "sinks", "output norm"])
+                                      dict(attention_sinks=True), dict(norm_placement="output", residual_scale=2.0),
+                                      dict(HEADS, n_kv_heads=2), dict(HEADS, norm_gain=False)],
+                         ids=["all", "windows and caps", "sinks", "output norm", "norm per head", "without gain"])
 def test_both_roads_the_cache_the_parts_and_the_count_agree(settings):
     model = model_of(**settings)
     trace = model(IDS)
@@ -122,6 +168,7 @@ def test_both_roads_the_cache_the_parts_and_the_count_agree(settings):
     (dict(block_masks=("mine",) * 3), "must be one of"),
     (dict(block_rotary_bases=(1.0, -1.0, 1.0)), "above 0, or 0 for none"), (dict(score_cap=-1.0), "at least 0"),
     (dict(rotary_factors=(1.0,)), "for each of 2 pairs"), (dict(qk_norm_joint=True), "belongs to qk_norm"),
+    (dict(qk_norm_heads=True), "belongs to qk_norm"), (dict(HEADS, qk_norm_joint=True), "in the place of"),
     (dict(rotary_factors=(1.0, 1.0), rotary_scaling=(2.0,)), "give one"),
     (dict(kind="encoder-decoder", block_masks=("causal",) * 3), "one stack only")], ids=str)
 def test_what_cannot_be_is_refused(settings, sentence):

@@ -19,8 +19,8 @@ from core.app.compute import cache
 from core.components.lib.bytes import pack
 from core.figures.numbers import probability
 from core.model import checkpoints
-from core.model.block import Norm
 from core.model.config import ModelConfig
+from core.model.norms import Norm
 from core.model.transformer import Transformer
 from pages.attention import steps, switches, weights_route
 from pages.attention.averages import plane_of
@@ -114,6 +114,7 @@ def on_the_way(x: np.ndarray, gain: np.ndarray | None, way: dict, position: int)
     """
     x = x.astype(float)
     if way["norm"]:
+        x = x - x.mean() if way["norm"]["heads"] else x
         x = x / math.sqrt((x @ x) / len(x) + way["norm"]["epsilon"]) * gain
     half, turned = len(way["angles"]), x.copy()
     for pair, omega in enumerate(way["angles"]):
@@ -124,7 +125,8 @@ def on_the_way(x: np.ndarray, gain: np.ndarray | None, way: dict, position: int)
 
 
 @pytest.mark.parametrize("name", ["gpt2", "opt", "opt post-norm", "pythia", "phi grouped", "llama", "llama stretched",
-                                  "mistral", "qwen2", "qwen3", "gemma"])
+                                  "mistral", "qwen2", "qwen3", "gemma", "stablelm with a norm for each head",
+                                  "cohere with a norm for each head"])
 def test_the_steps_of_every_family_end_at_its_own_weights_and_output(name, tmp_path):
     huggingface_models.saved(name, tmp_path)
     the_steps_agree(huggingface.from_pretrained(tmp_path)[0], huggingface_models.ids(20))
@@ -217,12 +219,16 @@ def in_browser(header: dict, arrays: dict[str, np.ndarray]) -> list[dict]:
 def test_a_query_is_normed_as_the_model_norms_it():
     x, gain = np.random.default_rng(0).normal(size=(2, 16))
     norm = Norm(ModelConfig(vocab_size=2, d_model=16, n_layers=1, n_heads=1, n_context=2, norm_epsilon=1e-6), 16)
-    rms = float(steps.root_mean_squares(torch.tensor(x)[None, None], norm, ModelConfig(**SIZES), 0)[0])
-    normed = evaluate("pages/attention/steps_work.js", "m.normed(Float64Array.from(x), gain, rms)", x=x.tolist(),
-                      gain=gain.tolist(), rms=rms)
-    np.testing.assert_allclose(normed, torch.nn.functional.rms_norm(torch.tensor(x), (16,), torch.tensor(gain), 1e-6))
+    x, gain, epsilon = torch.tensor(x), torch.tensor(gain), norm.epsilon
+    for settings, by_torch in (({}, torch.nn.functional.rms_norm(x, (16,), gain, epsilon)),
+                               (HEADS, torch.nn.functional.layer_norm(x, (16,), gain, None, epsilon))):
+        mean, scale = steps.statistics(x[None, None], norm, ModelConfig(**SIZES | settings), 0)
+        normed = evaluate("pages/attention/steps_work.js", "m.normed(Float64Array.from(x), gain, mean, scale)",
+                          x=x.tolist(), gain=gain.tolist(), mean=float(mean[0]), scale=float(scale[0]))
+        np.testing.assert_allclose(normed, by_torch)
 
 
+HEADS = dict(qk_norm=True, qk_norm_heads=True)
 EVERYTHING = dict(norm="rmsnorm", norm_bias=False, positions="rotary", score_cap=2.0, score_divisor=5.0,
                   attention_sinks=True, qk_norm=True, qk_norm_joint=True, n_kv_heads=2, window=4,
                   block_masks=("causal", "sliding-window"), block_rotary_bases=(0.0, 50.0),
@@ -230,8 +236,9 @@ EVERYTHING = dict(norm="rmsnorm", norm_bias=False, positions="rotary", score_cap
 
 
 @pytest.mark.parametrize("layer", [0, 1])
-@pytest.mark.parametrize("settings", [EVERYTHING, dict(EVERYTHING, attention_sinks=False, qk_norm_joint=False)],
-                         ids=["all", "plain norm"])
+@pytest.mark.parametrize("settings", [EVERYTHING, dict(EVERYTHING, attention_sinks=False, qk_norm_joint=False),
+                                      dict(EVERYTHING, norm="layernorm", norm_bias=True, qk_norm_joint=False,
+                                           qk_norm_heads=True)], ids=["all", "plain norm", "norm per head"])
 def test_caps_sinks_divisors_and_joint_norms_come_out_in_the_browser(settings, layer):
     """Queries, keys, weights and output of a head of a random model with all that models of today have."""
     model = randomised(Transformer(ModelConfig(**SIZES | settings)).initialise(torch.Generator().manual_seed(0)))

@@ -308,6 +308,7 @@ def small(**changes) -> Transformer:
 
 
 CONFIGS = [{}, {"positions": "rotary", "norm": "rmsnorm", "norm_bias": False, "activation": "swiglu", "d_k": 4},
+           {"positions": "rotary", "qk_norm": True, "qk_norm_heads": True, "n_kv_heads": 2, "d_k": 4},
            {"positions": "alibi", "d_ff": None, "tied_embeddings": False},
            {"positions": "relative", "n_kv_heads": 2, "norm_placement": "post"},
            {"positions": "none", "attention_bias": False, "parallel_residual": True, "activation": "geglu"},
