@@ -117,14 +117,16 @@ def of_position(run: Run, position: int) -> dict:
 def own_words(page: Lesson, run: Run) -> dict[str, str]:
     """The map's words that are otherwise for this model.
 
-    They are so where it adds no P, scales E, norms its sums, or has experts or an unembedding of its own.
+    They are so where it adds no P, scales E, norms its sums, has experts or an unembedding of its own, or does more to
+    the logits than to multiply.
     """
     config = run.model.config
     normed, untied = "plain" if config.norms_sums else "", "" if config.tied_embeddings else "untied"
     holds = {"stage_position": "" if run.trace.position is not None else config.positions,
              "stage_embed": scaling(config), "stage_norm": normed, "shape_h": normed}
     holds |= {name: "parallel" if config.parallel_residual else "" for name in ("head_blocks", "stage_feed_forward")}
-    holds |= {"shape_logits": untied, "stage_logits": untied}
+    changed = not run.is_encoder and (config.logit_scale != 1 or config.logit_cap > 0 or config.unembedding_bias)
+    holds |= {"shape_logits": "_".join(filter(None, ("from" if changed else "", untied))), "stage_logits": untied}
     if config.n_experts:
         holds |= dict.fromkeys(("shape_mlp", "row_mlp_short", "stage_feed_forward"), "experts")
     return {name: page.label(f"{name}_{which}") for name, which in holds.items() if which}

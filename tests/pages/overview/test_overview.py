@@ -7,6 +7,7 @@ import math
 import re
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from core.model.config import ModelConfig
 from core.model.sampling import truncate
 from core.model.transformer import Transformer
 from pages.overview import below, packing
+from pages.overview import map as drawing
 from tests.helpers import lessons, messages
 from tests.helpers.messages import formulas, numbers_in
 from tests.helpers.predictions import ask, commit, question
@@ -132,6 +134,16 @@ def test_the_map_is_given_the_trace(prompt: str | None):
         assert all(token == run.tokenizer.visible(token_id) and p == pytest.approx(probs[position, token_id], rel=1e-9)
                    for token, token_id, p in listed)
     check_draw(sent["draw"], probs[last])
+
+
+@pytest.mark.parametrize(("changes", "said"), [
+    ({}, None), ({"logit_scale": 0.5}, "from h Eᵀ"), ({"logit_cap": 30.0}, "from h Eᵀ"),
+    ({"tied_embeddings": False, "unembedding_bias": True}, "from h W_Uᵀ")])
+def test_logits_are_called_the_products_only_where_they_are(changes: dict, said: str | None):
+    model = small_model(**changes)
+    run = SimpleNamespace(model=model, trace=model(torch.arange(3)), is_encoder=False)
+    words = drawing.own_words(prose.load("overview"), run)
+    assert words.get("shape_logits") == (said and f"u {said}: {{v}} logits")
 
 
 def check_draw(thrown: dict, probs: np.ndarray) -> None:
