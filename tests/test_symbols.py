@@ -36,7 +36,7 @@ MEANINGS = {
     "σ": {"sigmoid": r"σ\((β|0|b_f|r|\{)|σ(:| is) the sigmoid|sigmoid σ|^σ$|σ \+ β|\(1 - σ\)|xσ|σ \(1",
           "noise": r"noise σ|^σ \\sqrt",
           "singular": r"σ_\{\\m|singular value σ",
-          "deviation": r"(deviation|Every|this|other|the|and|square|/|:|because|μ,|\},|: ) ?σ|\}\{σ|/σ|± σ|σ is their deviation|"
+          "deviation": r"(deviation|Every|this|other|the|and|square|/|:|because|μ,|\},|: ) ?σ|\}\{σ|/σ|± σ|σ is their|"
                        r"^σ =|quad σ|by σ|about σ|σ(\^2|²)|no σ|σ\(x\)|\{σ\}|pm 2σ_0|σ_0\^2"},
     "φ": {"tanh": r"φ'|φ\$ the tanh", "density": r"φ its density|xφ|x φ", "encoder": r"φ\(x_|φ is the encoder"},
     "τ": {"temperature": r"temperature τ|τ (grows|goes|=|changes)|\(τ\)|/ ?τ|slider, τ", "token": r"τ_(j|\{?\{|k)"},
