@@ -146,6 +146,8 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _toy_controls(page: Lesson) -> None:
+    # an address may ask for more experts than there are
+    st.session_state[f"{PREFIX}experts_k"] = min(read("experts_k"), read("experts_n"))
     for name in ("experts_n", "experts_k"):
         st.slider(page.label(name), *((2, 16) if name == "experts_n" else (1, read("experts_n"))), width=150,
                   **attached(name))
