@@ -238,7 +238,7 @@ def _numbers(page: Lesson, drawn: Drawn) -> None:
     if reading.below is not None:
         reading.below()
     page.explanation(reading.explanation or drawn.view, is_drawn=reading.picture != NO_PICTURE)
-    if reading.lines or reading.table is not None:
+    if reading is not UNFINISHED and reading.picture != NO_PICTURE:
         page.numbers(reading.lines, reading.table)
 
 
