@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from core.model.block import Block
+from core.model.config import ModelConfig
 from core.model.trace import BlockTrace
 
 
@@ -48,9 +49,15 @@ class Mixed:
         return torch.stack([steps @ along, across @ aside], 1) / self.length
 
 
+def can_be_mixed(config: ModelConfig) -> bool:
+    """Whether the blocks of a model have a feed-forward part that reads the sum of stream and attention."""
+    return (config.d_ff is not None and not config.n_experts and not config.parallel_residual
+            and config.kind != "encoder-decoder")
+
+
 def mixed(block: BlockTrace, weights: Block, a: int, b: int, n: int = 41) -> Mixed:
-    """n mixtures of the tokens at positions a and b, from a alone to b alone. For a block with a feed-forward part that
-    reads the sum of stream and attention, and for tokens that differ there.
+    """n mixtures of the tokens at positions a and b, from a alone to b alone; what the part makes of them is told
+    before any norm behind it. For models that `can_be_mixed`, and for tokens that differ there.
     """
     config = weights.config
     read = weights.mlp_norm(block.resid_mid, config.norm) if config.reads_normed else block.resid_mid

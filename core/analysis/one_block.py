@@ -25,11 +25,19 @@ class Row:
     values: Tensor      # (N, d); of "hidden" (N, d_ff)
 
 
+def obstacle(config: ModelConfig) -> str:
+    """What keeps a block from being shown as two parts, one after the other, each with one sum and one norm before or
+    after it: "crossed", "experts", "one_part", "parallel", or the placement of norms that is another; "" for nothing.
+    """
+    has = {"crossed": config.kind == "encoder-decoder", "experts": config.n_experts > 0,
+           "one_part": config.d_ff is None, "parallel": config.parallel_residual,
+           config.norm_placement: config.norm_placement not in PLACEMENTS}
+    return next((name for name, holds in has.items() if holds), "")
+
+
 def can_be_shown(config: ModelConfig) -> bool:
-    """Whether a block has two parts, one after the other, each with one sum and one norm before or after it."""
-    return (config.norm_placement in PLACEMENTS and not config.parallel_residual and config.d_ff is not None
-            and not config.n_experts
-            and config.kind != "encoder-decoder")
+    """Whether nothing keeps a block of this model from being shown."""
+    return not obstacle(config)
 
 
 def rows(model: Transformer, block: BlockTrace, layer: int) -> tuple[Row, ...]:

@@ -8,7 +8,7 @@ import random
 import re
 import string
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.files import read_json
 from core.model.generation import generate
@@ -101,7 +101,7 @@ def instances(chat: Sequence[tuple[str, str]]) -> list[tuple[Sequence[tuple[str,
 @dataclass(frozen=True)
 class Candidate:
     """An instruction that a model wrote after reading some seeds. overlap: its largest ROUGE-L with the seeds and all
-    that was kept before; nearest: with which of them; kept: whether that is below the bound.
+    that was kept before; nearest: with which of them; kept: whether that is below the bound, and the text a question.
     """
 
     seeds: tuple[str, ...]
@@ -109,6 +109,11 @@ class Candidate:
     overlap: float
     nearest: str
     kept: bool
+
+    @property
+    def is_question(self) -> bool:
+        """Whether it ends as one; what does not is dropped."""
+        return self.text.endswith("?")
 
 
 def words(text: str) -> list[str]:
@@ -157,7 +162,8 @@ def chosen(texts: Sequence[tuple[tuple[str, ...], str]], bound: float = MOST_OVE
     for seeds, text in texts:
         nearest = max(pool, key=lambda other: rouge_l(text, other))
         overlap = rouge_l(text, nearest)
-        keep = overlap < bound and text.endswith("?")
-        found.append(Candidate(seeds, text, overlap, nearest, keep))
-        pool += [text] * keep
+        candidate = Candidate(seeds, text, overlap, nearest, kept=False)
+        candidate = replace(candidate, kept=overlap < bound and candidate.is_question)
+        found.append(candidate)
+        pool += [text] * candidate.kept
     return found

@@ -15,7 +15,7 @@ import torch
 
 from core.analysis.arrays import to_numpy
 from core.app.base.markdown import code, escaped, unmarked
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, cannot
 from core.app.frame.charts import screen_taken
 from core.app.frame.prediction import guess_of
 from core.app.frame.selection_controls import pick as pick_of_model
@@ -130,8 +130,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     found = routing_of(run)
     if found is None:
         why = page.label(NO_BLOCK[config.n_experts > 0], model=escaped(run.title), block=selection(run).layer)
-        st.info(why)
-        return Reading([], _question(page), [route, Mixture.forward], {}, ".stAlert", why)
+        return cannot(why, _question(page))
     position = selection(run).position
     title = _title(page, run, found, position)
     st.markdown(f"**{title}**")
@@ -147,6 +146,8 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _toy_controls(page: Lesson) -> None:
+    # an address may ask for more experts than there are
+    st.session_state[f"{PREFIX}experts_k"] = min(read("experts_k"), read("experts_n"))
     for name in ("experts_n", "experts_k"):
         st.slider(page.label(name), *((2, 16) if name == "experts_n" else (1, read("experts_n"))), width=150,
                   **attached(name))

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from core.analysis import stream_and_heads
 from core.app.base.markdown import code
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, guess_of
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, cannot, guess_of
 from core.app.state import Run
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, percent, probability, readable
@@ -109,8 +109,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     """Draw the instrument and return what it shows."""
     n = len(run.token_ids)
     if n < LEAST:
-        st.info(page.label("kinds_short"))
-        return Reading([], None, [attention.mask], {}, ".stAlert", page.label("kinds_short"))
+        return cannot(page.label("kinds_short"))
     prefix = prefix_of(run)
     left, right = st.columns([1, 2], gap="large", vertical_alignment="bottom")
     st.session_state[f"{PREFIX}prefix"] = prefix

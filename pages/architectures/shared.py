@@ -61,8 +61,9 @@ SETTINGS = Settings("architectures", {
     "blank_block": Setting(0, low=0),
     "blank_head": Setting(3, low=0),
     "translate_text": Setting("the twenty-first of march nineteen eighty-four"),
-    # for an encoder-decoder of the library
+    # for an encoder-decoder of the library: one that is asked in words, and one that does a single thing
     "translate_loaded_text": Setting("translate English to German: The little dog is very sad."),
+    "translate_plain_text": Setting("The little dog is very sad."),
     "translate_seed": Setting(0, low=0, high=9999),
     "translate_attention": Setting("cross", options=("encoder", "decoder", "cross")),
     "translate_block": Setting(1, low=0),

@@ -37,7 +37,8 @@ MOST_FACTORS = 16           # of a written-out product; the table has all probab
 LEAST_ASKED = 3             # tokens of a source that is asked about
 STANDS_OUT = 1.5            # times the even share: the least weight that stands out
 # the settings of the source: for the bundled model of dates, for one of the library
-DATES, TEXTS = "translate_text", "translate_loaded_text"
+DATES, TEXTS, PLAIN = "translate_text", "translate_loaded_text", "translate_plain_text"
+EXPLAINED = {DATES: "", TEXTS: "translate_loaded", PLAIN: "translate_plain"}      # by the field: the paragraphs below
 PICKS = "attention", "block", "head", "step"     # settings that are picked in the picture
 # A translation token by token, and its three kinds of attention.
 _picture = token_view("architecture_translate", __file__, SHARED_CSS)
@@ -125,8 +126,10 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
 
 def field_of(model: cache.LoadedModel) -> str:
-    """The setting of the text that this model translates."""
-    return DATES if is_bundled(model) else TEXTS
+    """The setting of the text that this model translates: T5 alone, which has relative positions, is told a task in
+    front of it.
+    """
+    return DATES if is_bundled(model) else TEXTS if model.model.config.positions == "relative" else PLAIN
 
 
 def picked(model: cache.LoadedModel) -> tuple[int, int]:
@@ -327,7 +330,7 @@ def _reading(page: Lesson, pair: Translation, measures: HeldOut | None) -> Readi
     return Reading(lines, _question(page, pair),
                    [forward, patterns, translation.alignment if measures else greedy], data, ".heat", title,
                    weights_table(page, pair, cross, followed, step), {page.label("translate_written"): pair.text},
-                   "" if measures else "translate_loaded")
+                   EXPLAINED[field_of(pair.model)])
 
 
 def _lines(page: Lesson, pair: Translation, block: int, head: int, step: int) -> list[tuple[str, str]]:

@@ -3,10 +3,9 @@
 import pandas as pd
 import streamlit as st
 
-from core.analysis.mixing import Mixed, mixed
-from core.analysis.one_block import can_be_shown
+from core.analysis.mixing import Mixed, can_be_mixed, mixed
 from core.analysis.stream_and_heads import looked_at
-from core.app.base.markdown import code
+from core.app.base.markdown import code, escaped
 from core.app.frame import Lesson, Question, Reading, cannot
 from core.app.frame.selection_controls import pick, short_list
 from core.app.state import Run, reader
@@ -43,8 +42,10 @@ def draw(page: Lesson, run: Run) -> Reading:
     """Draw the line between two tokens and what the feed-forward part makes of the mixtures on it."""
     block, weights = picked_block(run)
     a = selection(run).position
-    if not can_be_shown(run.model.config) or len(run.tokens) < 2:
-        return cannot(page.label("bend_cannot"))
+    if not can_be_mixed(run.model.config):
+        return cannot(page.label("bend_cannot", model=escaped(run.title)))
+    if len(run.tokens) < 2:
+        return cannot(page.label("bend_short"))
     b = other(run)
     found = mixed(block, weights, a, b)
     tokens = {"token": code(run.tokens[a]), "other": code(run.tokens[b])}

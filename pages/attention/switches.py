@@ -179,7 +179,7 @@ def _controls(page: Lesson, run: Run) -> None:
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         pick(page, run, "layer", "head", "position")
         listed(page, "scaling", page.label(f"scaled_{config.scale_scores and config.score != 'additive'}".lower()), 190)
-        mask = listed(page, "mask", page.label(f"mask_name_{own_mask(config)}"), 168)
+        mask = listed(page, "mask", page.label(f"mask_name_{own_mask(config)}"), 204)
         if mask == "sliding-window":
             numbered(page, "width")
         listed(page, "score", page.label(f"score_name_{config.score}"), 188)

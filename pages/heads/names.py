@@ -22,8 +22,9 @@ def draw(page: Lesson, run: Run, pair: Pair) -> None:
             continue
         layer, head = max(map(tuple, held.tolist()), key=lambda at: measures[role][at])
         _row(page, role, len(held), (layer, head), float(measures[role][layer, head]))
-    st.caption(page.label("names_rest", n=int((named == "").sum())))
-    if not reader.present():
+    n_rest = int((named == "").sum())
+    st.caption(page.label("names_unnamed" if n_rest == named.size else "names_rest", n=n_rest))
+    if n_rest < named.size and not reader.present():
         st.markdown(_by_block(page, named))
 
 

@@ -44,16 +44,17 @@ def _room(frame: pd.DataFrame, y: alt.Y, scale: float) -> alt.Chart:
 
 
 def _names(frame: pd.DataFrame, x: alt.X, y: alt.Y, theme: str, scale: float) -> list[alt.Chart]:
-    """The names of points: to the right of points in the left half, else to the left; the picked one is bold."""
-    last = len(frame) - 1
-    named = frame[(frame.index == 0) | (frame.index == last) | frame["picked"]]
+    """The names of points, beside the falling row of them: in its first third to the right and above, in its last to
+    the left and below, between them above the point; the picked one is bold.
+    """
+    named = frame[(frame.index == 0) | (frame.index == len(frame) - 1) | frame["picked"]]
+    third = pd.Series(3 * named.index // len(frame), named.index)
     rows = []
-    for side, align, part in ((1, "left", named[named.index <= last / 2]),
-                              (-1, "right", named[named.index > last / 2])):
+    for number, (align, dx, dy) in enumerate((("left", 11, -10), ("center", 0, -16), ("right", -11, 10))):
+        part = named[third == number]
         for picked in (False, True):
-            mark = dict(align=align, dx=side * 11 * scale, dy=10 * scale if side < 0 else 0, font=MONO,
-                        fontSize=12 * scale, fontWeight=700 if picked else 400,
-                        color=colour("text" if picked else "muted", theme))
+            mark = dict(align=align, dx=dx * scale, dy=dy * scale, font=MONO, fontSize=12 * scale,
+                        fontWeight=700 if picked else 400, color=colour("text" if picked else "muted", theme))
             marks = alt.Chart(part[part["picked"] == picked]).mark_text(**mark)
             rows.append(marks.encode(x=x, y=y, text=alt.Text("text:N")))
     return rows

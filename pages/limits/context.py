@@ -13,7 +13,7 @@ from core.analysis.attribution import rank_correlation
 from core.analysis.context import Exchange
 from core.app.base.markdown import code
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, cannot
 from core.app.frame.charts import look
 from core.app.state import Run
 from core.figures.numbers import grouped, latex_number, latex_operand, readable
@@ -81,8 +81,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     if is_probe:
         return probe.draw(page, run)
     if len(run.token_ids) < LEAST_TOKENS:
-        st.info(page.label("context_short", n=LEAST_TOKENS))
-        return Reading([], None, [context.exchanged], {}, ".stAlert", page.label("context_short", n=LEAST_TOKENS))
+        return cannot(page.label("context_short", n=LEAST_TOKENS))
     scene = scene_of(run)
     title = _title(page, scene)
     st.markdown(f"**{title}**")

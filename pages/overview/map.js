@@ -181,7 +181,8 @@ function placeBlockLabels(map, { l, x, w, top, inner, thin, writeTop, writeBotto
 
 // The three rows of a block, named once at their left.
 function placeRowTitles(map) {
-  const g = map.geometry, { parts } = g, { lanes, bottom, tiles } = g.blocks[0], tall = bottom - parts.mlp;
+  const g = map.geometry, { parts } = g, { lanes, bottom, tiles } = g.blocks[0];
+  const tall = Math.max(bottom - parts.mlp, 4.4 * g.em);      // at least the short name's length
   const title = (name, word, y, height, meaning, part) => {
     label(map, name, [map.text[word]], [g.fanTo - 2, y, g.gutter], { name: `row ${meaning}`, part, stage: 3 });
     map.nodes.get(name).style.height = `${height}px`;
@@ -189,7 +190,7 @@ function placeRowTitles(map) {
   title("row_attention", "row_attention", parts.tiles, tiles.bottom - parts.tiles, "attention", "attention");
   title("row_stream", "row_stream", (lanes[0] + lanes[map.n]) / 2 - 2.2 * g.em, 4.4 * g.em, "residual halo", "stream");
   if (map.d_ff)
-    title("row_mlp", tall > 6.4 * g.em ? "row_mlp" : "row_mlp_short", parts.mlp, tall, "mlp", "feed_forward");
+    title("row_mlp", tall > 6.4 * g.em ? "row_mlp" : "row_mlp_short", bottom - tall, tall, "mlp", "feed_forward");
 }
 
 // ---- tokens ----

@@ -185,7 +185,8 @@ class Neurons {
       drawLine(this.on_curve, this.x(z), this.y(RUG) + 0.65 * em, this.x(z), this.y(level), { class: "at" });
       draw("circle", { cx: this.x(z), cy: this.y(level), r: 0.36 * em, class: "dot" }, this.on_curve);
     }
-    this.read.textContent = fill(this.text.read, { neuron, z: significant(z, 4), a: significant(a, 4) });
+    const read = this.text[this.scale > 1 ? "read_present" : "read"];
+    this.read.textContent = fill(read, { neuron, z: significant(z, 4), a: significant(a, 4) });
   }
 
   /** The model's own curve at z, between two of its points: a gated neuron's activation is that times

@@ -8,7 +8,7 @@ import torch
 from core.analysis import contributions
 from core.analysis.arrays import to_numpy
 from core.app.base.markdown import code
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, cannot
 from core.app.frame.selection_controls import pick
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
@@ -62,8 +62,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         config = run.model.config
         why = (page.label("no_mlp") if block.expert_weights is None
                else page.label("mlp_of_experts", block=layer, k=config.n_active_experts, n=config.n_experts))
-        st.info(why)
-        return Reading([], _curve_question(page), [activate], {}, ".stAlert", why)
+        return cannot(why, _curve_question(page))
     pre, post = to_numpy(block.mlp_pre[position]), to_numpy(block.mlp_post[position])
     strongest, picked = strongest_neurons(run, layer, position), read("neuron")
     picked = picked if picked < len(pre) else NONE

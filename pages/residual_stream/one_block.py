@@ -11,9 +11,9 @@ import torch
 from core.analysis import one_block
 from core.analysis.arrays import to_numpy
 from core.analysis.stream_and_heads import looked_at
-from core.app.base.markdown import code
+from core.app.base.markdown import code, escaped
 from core.app.compute import cache
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, cannot
 from core.app.frame.selection_controls import pick, short_list
 from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
@@ -123,9 +123,8 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """Draw the controls, the two lines of the block, and the picture; a sentence for a block of another kind."""
-    if not one_block.can_be_shown(run.model.config):
-        st.info(page.label("block_other"))
-        return Reading([], None, [Block.forward], {}, ".stAlert", page.label("block_other"))
+    if obstacle := one_block.obstacle(run.model.config):
+        return cannot(page.label("block_other", why=page.label(f"block_{obstacle}", model=escaped(run.title))))
     scene = _controls(page, run)
     config = scene.model.config
     st.markdown(page.label(f"block_formula_{config.norm_placement}", norm=page.label(f"block_norm_{config.norm}")))

@@ -274,7 +274,13 @@ def _writing_cards(page: Lesson, found: list[Candidate], answer: str) -> list[di
              "note": page.label("card_written_note", overlap=readable(last.overlap, 2), nearest=last.nearest)},
             {"title": page.label("card_kept", kept=n_kept, n=len(found)),
              "lines": [{"parts": [[each.text, ""]], "kind": "kept" if each.kept else "dropped",
-                        "note": readable(each.overlap, 2)} for each in found[::-1][:3 if reader.present() else 8]]}]
+                        "note": _dropped(page, each)} for each in found[::-1][:3 if reader.present() else 8]]}]
+
+
+def _dropped(page: Lesson, each: Candidate) -> str:
+    """A text's overlap, and that it is no question where that is so, which drops it too."""
+    overlap = readable(each.overlap, 2)
+    return overlap if each.is_question else page.label("card_no_question", overlap=overlap)
 
 
 def _shown_seeds(last: Candidate) -> Sequence[str]:

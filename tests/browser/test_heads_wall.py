@@ -297,3 +297,15 @@ def test_every_head_is_switched_that_is_clicked_while_another_is_drawn(open_page
     page.get_by_role("button", name=WORDS.label("undo"), exact=True).click()
     expect(names).to_have_value(named(off ^ {4}))
     assert page.errors == []
+
+
+def test_a_long_last_token_is_written_whole_over_its_column(open_page):
+    prompt = "Once upon a time there was a beautiful butterfly"
+    page = open_page("heads?" + urllib.parse.urlencode({"prompt": prompt, "heads_panel": "head", "present": "true"}),
+                     height=720)
+    rest(page)
+    assert len(run_on(prompt).tokens[-1]) > 8
+    ink = page.locator(".matrix canvas.cells").evaluate(
+        "(canvas) => canvas.getContext('2d').getImageData(canvas.width - 2, 0, 2, canvas.height).data"
+        ".some((value, at) => at % 4 === 3 && value)")
+    assert not ink and page.errors == []

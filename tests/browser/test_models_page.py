@@ -4,6 +4,7 @@ from __future__ import annotations
 import re
 import urllib.parse
 
+import pytest
 from playwright.sync_api import Browser, Locator, Page, TimeoutError, expect
 
 from core.app.base import catalogue, deployment, prose
@@ -137,3 +138,15 @@ def within_its_frame(page: Page, head: int) -> bool:
                    page.locator(".wall button.head").nth(head).bounding_box())
     return all(frame[at] - 1 <= tile[at] and tile[at] + tile[size] <= frame[at] + frame[size] + 1
                for at, size in (("x", "width"), ("y", "height")))
+
+
+@pytest.mark.parametrize(("width", "query"), [(390, ""), (1280, "?present=true")])
+def test_every_model_has_its_button_beside_what_is_said_of_it(open_page, width: int, query: str):
+    page = open_page(f"models{query}", width=width, height=800)
+    rest(page)
+    row = page.locator("[class*=st-key-models_row_induction]").first
+    button = row.get_by_role("button", name=WORDS.label("use"))
+    expect(button).to_be_visible()
+    said, pressed = row.locator("p").first.bounding_box(), button.bounding_box()
+    assert said["x"] + said["width"] <= pressed["x"] and pressed["x"] + pressed["width"] <= width
+    assert said["y"] <= pressed["y"] + pressed["height"] / 2 <= said["y"] + said["height"] and page.errors == []

@@ -257,3 +257,16 @@ def test_no_label_covers_another_and_every_row_has_its_place_at_any_width(open_p
                              for column in (0, 3 + run.model.config.n_heads))
         assert [int(re.search(r"position (\d+)", what)[1]) for what, _ in embedded] == list(range(n)), width
         assert [number(shown) for _, shown in lengths] == pytest.approx(stream, rel=1e-3), width
+
+
+def test_the_names_of_a_blocks_rows_are_whole_where_the_rows_are_low(open_page):
+    page = open_page("?present=true", height=600)
+    rest(page)
+    names = page.locator(".label.row b")
+    expect(names).to_have_count(3)
+    assert names.evaluate_all("""(names) => names.filter((name) => {
+        const box = name.closest(".label").getBoundingClientRect(), range = document.createRange();
+        range.selectNodeContents(name);
+        const ink = range.getBoundingClientRect();
+        return ink.top < box.top - 1 || ink.bottom > box.bottom + 1;
+    }).map((name) => name.textContent)""") == [] and page.errors == []

@@ -4,7 +4,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.browser.serving import go_to, settle
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.serving import go_to, rest, settle
 
 CSS = Path(__file__).parents[2] / "core" / "app" / "frame" / "page.css"
 # Together they show every element that a rule names: a notice, a code drawer, number fields, charts, a page that loads.
@@ -32,3 +35,20 @@ def test_every_element_that_a_rule_names_exists(open_page, server):
         go_to(page, f"{server.url}/{address}")
         settle(page)
     assert len(named) > 15 and named - set(page.evaluate("[...window.seen]")) - HIDDEN == set()
+
+
+@pytest.mark.parametrize(("width", "query"), [(1024, ""), (1280, "&present=true")])
+def test_the_prompt_and_what_stands_beside_it_take_one_row(open_page, width: int, query: str):
+    """On a narrow window, and in present mode, where the row names a model that is not the main one."""
+    page = open_page(f"heads?model=positions-relative{query}", width=width, height=720)
+    rest(page)
+    prompt, switch = (page.locator(part).bounding_box() for part in (".st-key-prompt_place", ".st-key-present"))
+    assert abs(prompt["y"] + prompt["height"] / 2 - switch["y"] - switch["height"] / 2) < 6
+    assert prompt["width"] > 180 and switch["x"] + switch["width"] <= width
+    if query:
+        named = page.locator(".st-key-prompt_model p")
+        expect(named).to_have_text("positions-relative")
+        box = named.bounding_box()
+        assert abs(prompt["y"] + prompt["height"] / 2 - box["y"] - box["height"] / 2) < 6
+        expect(page.get_by_text("It is for comparing")).to_have_count(0)
+    assert page.errors == []

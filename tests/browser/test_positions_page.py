@@ -275,3 +275,9 @@ def test_the_products_side_by_side_and_added_are_those_of_numpy(open_page, mode,
     cells = page.locator(".panels td").all_inner_texts()
     assert sorted(text.text for text in texts if text.text in cells) == sorted(cells) and len(rects) > len(cells) // 2
     assert float(picture.get("width")) > 400 and float(picture.get("height")) > 150
+
+
+def test_on_a_projector_the_relative_table_has_bars_that_a_hand_can_bend(open_page):
+    page = open_page("positions?positions_view=biases&present=true", height=720)
+    rest(page)
+    assert page.locator(".canvas-table").bounding_box()["height"] >= 100 and page.errors == []

@@ -202,3 +202,11 @@ def test_no_token_that_a_neuron_promotes_is_cut(open_page, widths: tuple[int, ..
             "cells => cells.map(cell => [...cell.children].filter(one => !one.hidden && "
             "one.getBoundingClientRect().right > cell.getBoundingClientRect().right + 1).length)")
         assert len(cut) >= (4 if present else 12) and not any(cut) and page.errors == [], width
+
+
+def test_what_is_read_of_a_neuron_is_whole_on_a_projector(open_page):
+    page = open_page("residual_stream?residual_stream_view=mlp&present=true", height=720)
+    rest(page)
+    read = page.locator(".neurons .read, .read").first
+    expect(read).to_have_text(re.compile(r"^Neuron \d+: input z = .*, activation a = [−\d.]+$"))
+    assert read.evaluate("(line) => line.scrollWidth <= line.clientWidth") and page.errors == []

@@ -128,14 +128,15 @@ class Lesson:
         st.session_state[PICTURE_SEEN] = True
         A_PICTURE_STANDS.set()
 
-    def explanation(self, view: str = "") -> None:
+    def explanation(self, view: str = "", is_drawn: bool = True) -> None:
         """The paragraphs below the instrument: the section `explanation_<view>`, if there is one, else `explanation`;
-        then how the loaded model differs from what they say. Present mode leaves them out.
+        then how the loaded model differs from what they say. Present mode leaves them out. is_drawn: whether a picture
+        stands above, which those differences speak of.
         """
         if not reader.present():
             with st.container(key="lesson_explanation"):
                 own, loaded = f"explanation_{view}", cache.shared_model(model_choice.shown(), reader.device())
-                other = differs.sentences(self.words, view, loaded.model.config, loaded.tokenizer)
+                other = differs.sentences(self.words, view, loaded.model.config, loaded.tokenizer) if is_drawn else []
                 note = ("\n\n" + " ".join([self.frame_words.label("differs", model=escaped(loaded.title)), *other])
                         if other else "")
                 st.markdown(self.text(own if own in self.words.sections else "explanation") + note)

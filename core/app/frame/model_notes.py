@@ -7,21 +7,30 @@ from core.app.base.markdown import escaped
 from core.app.compute import cache
 from core.app.compute.library import loading, names
 from core.app.compute.library.loading import words
+from core.app.state import reader
 from core.app.state import run as runs
 from core.huggingface.tokens import NumberedTokens
 
 
 def of(run: runs.Run) -> list[str]:
-    """Lines of Markdown; none for a model that is not of the library."""
+    """Lines of Markdown; none for a model that is not of the library. Present mode says whose it is beside the prompt.
+    """
     if not names.is_library_name(run.model_name):
         return []
     config, room = run.model.config, runs.room(run.model.config)
-    lines = [whose(run.loaded)]
+    lines = [] if reader.present() else [whose(run.loaded)]
     if run.n_cut and room < config.n_context:
         lines.append(words().label("note_room", room=room, context=config.n_context))
     if not run.tokenizer.encode(run.text) and not run.tokenizer.begin:
         lines.append(words().label("note_nothing", token=f"`{run.tokens[0]}`"))
     return lines
+
+
+def brief(loaded: cache.LoadedModel) -> str:
+    """What a model of the library is, in a few words beside the prompt: Markdown."""
+    kind = ("_no_tokenizer" if isinstance(loaded.tokenizer, NumberedTokens)
+            else "_chance" if loading.is_chance(loaded.loss, loaded.model.config.vocab_size) else "")
+    return words().label(f"brief{kind}", name=escaped(names.short(loaded.name)))
 
 
 def whose(loaded: cache.LoadedModel) -> str:

@@ -10,7 +10,7 @@ from core.app.compute import cache
 from core.app.compute.library import loading, names
 from core.app.compute.library.loading import Task, readable_bytes, words
 from core.app.compute.library.pace import readable_seconds
-from core.app.frame import model_notes
+from core.app.frame import model_notes, prompt_use
 from core.app.frame.guard import fragment
 from core.app.state import model_choice, reader
 from core.huggingface import Preview
@@ -44,7 +44,7 @@ def _where(name: str) -> None:
     Decoders are shown everywhere. Present mode says only what the page refuses to show.
     """
     kind, here = cache.kind(name), model_choice.page()
-    if kind not in catalogue.SHOWN or reader.present() and name == model_choice.shown():
+    if kind not in catalogue.SHOWN or reader.present() and (name == model_choice.shown() or here == LIVE):
         return
     values = {"name": title(name), "shown": escaped(model_choice.shown()), "view": _live_view(kind)}
     config = cache.shared_model(name, devices.CPU).model.config
@@ -53,14 +53,16 @@ def _where(name: str) -> None:
         with st.container(key="model_where", horizontal=True, vertical_alignment="center", gap="small"):
             key = f"{kind}_{'live' if here == LIVE else 'here'}{_bare(config, here == LIVE)}"
             st.caption(words().label(key, **values), width="content")
-            if here == LIVE or _works(config):      # any other is shown by this page as well as by the app's home
+            # where it is at work no way leads there; one that works nowhere is shown by this page as by the app's home
+            if prompt_use.now().model != name and (here == LIVE or _works(config)):
                 open_in(name, "tertiary")
         if here == LIVE:
             st.caption(model_notes.whose(cache.shared_model(name, devices.CPU)))
         return
     with st.container(key="model_offer", border=True, gap="xsmall"):
         st.markdown(words().label(f"{kind}_not", **values))
-        st.caption(model_notes.whose(cache.shared_model(name, devices.CPU)))
+        if not reader.present():
+            st.caption(model_notes.whose(cache.shared_model(name, devices.CPU)))
         with _buttons():
             open_in(name, "primary")
             for lesson, views in catalogue.SHOWN[kind].runs.items():

@@ -47,12 +47,14 @@ def _bar() -> None:
             _examples(words)
             _model(words, present, use.model)
             _share(words)
+        elif use.model or present.model_name != cache.model_names()[0]:
+            _named(present, use.model)
         if live_class.is_offered():
             live_class.draw_button(words)
         st.toggle(words.label("present"), key="present", on_change=rerun)
     with st.container(key="prompt_messages"):
         model_offer.draw()
-        _messages(words, present)
+        _messages(words, present, bool(use.model))
 
 
 def is_old() -> bool:
@@ -113,6 +115,15 @@ def _model(words: prose.TextFile, present: run.Run, shown: str) -> None:
         st.caption(words.label("usage", n=n, n_context=n_context))
 
 
+def _named(present: run.Run, shown: str) -> None:
+    """Which model the view shows, in present mode: in the row, since below it a note would take a picture's room."""
+    name = shown or present.model_name
+    library = names.is_library_name(name)
+    with st.container(key="prompt_model"):
+        st.caption(model_notes.brief(cache.shared_model(name, devices.CPU)) if library
+                   else f"**{escaped(names.short(shown) or present.title)}**")
+
+
 def _picker(words: prose.TextFile) -> None:
     """The box of models.
 
@@ -169,14 +180,15 @@ def _share(words: prose.TextFile) -> None:
             st.caption(words.label("share_qr"))
 
 
-def _messages(words: prose.TextFile, present: run.Run) -> None:
+def _messages(words: prose.TextFile, present: run.Run, shows_another: bool) -> None:
+    """What the reader has to know of the model and of the prompt; shows_another: the view shows another model than the
+    chosen one, which then is not spoken of.
+    """
     if present.loaded.problem:
         st.warning(words.label("broken_model", problem=escaped(present.loaded.problem)))
     elif present.loaded.is_random:
         st.warning(words.label("random_model"))
-    elif found := model_notes.of(present):
-        st.caption("  \n".join(found))
-    elif note := model_note(present.model_name):
+    elif note := "" if shows_another else _note(present):
         st.caption(note)
     if ends_in_lone_space(present):
         _lone_space(words, present)
@@ -185,6 +197,11 @@ def _messages(words: prose.TextFile, present: run.Run) -> None:
         st.caption(words.label("usage_cut", n_all=present.n_cut + kept, kept=kept, n_cut=present.n_cut))
     if notices.notices():
         st.info("  \n".join(notices.notices()))
+
+
+def _note(present: run.Run) -> str:
+    """What the chosen model is; of a bundled one present mode says its name alone, in the row."""
+    return "  \n".join(model_notes.of(present)) or ("" if reader.present() else model_note(present.model_name))
 
 
 def ends_in_lone_space(present: run.Run) -> bool:

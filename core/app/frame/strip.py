@@ -3,6 +3,7 @@ to its lesson.
 """
 from core.app.base import catalogue, prose
 from core.app.compute import cache
+from core.app.frame import prompt_use
 from core.app.frame.guard import fragment
 from core.app.state import address, model_choice, reader
 from core.app.state.fragments import STRIP
@@ -21,7 +22,8 @@ def draw(lesson: str) -> None:
 
 
 def _strip(lesson: str) -> None:
-    config = cache.shared_model(model_choice.shown(), reader.device()).model.config
+    own = prompt_use.now().model        # a view may show another model than the chosen one
+    config = cache.shared_model(own if cache.exists(own) else model_choice.shown(), reader.device()).model.config
     words = prose.load("app").of_kind(config.kind)
     here = address.link()
     stages = [_stage(stage, lesson, here, words, config) for stage in catalogue.STAGES]

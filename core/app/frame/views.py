@@ -62,6 +62,7 @@ class Reading:
     below: Callable[[], None] | None = None         # draws what else stands right below the picture
 
 
+NO_PICTURE = ".stAlert"  # the picture of a Reading that says why there is none
 MORE = "more_views"      # key of the control of the views that do not stand in the bar
 UNFINISHED = Reading([], None, [], {}, "", "")      # of a view whose result is not there yet
 COVERED = Reading([], None, [], {}, "", "")         # of a view whose question is not answered yet
@@ -184,7 +185,7 @@ def _lesson(page: Lesson, drawn: Drawn, instrument: Callable[[], None]) -> None:
         drawn.prompt = reader.prompt()
         page.see()
         address.write_url_now()
-        around = (BAR, STRIP) if is_new else (BAR,) if prompt_bar.is_old() else ()
+        around = (BAR, STRIP) if is_new or prompt_bar.is_old() else ()
         rerun(STANDING, NUMBERS, QUESTION, *later, *menu, *around)
 
     fragment(picture, run_every=growing_results.every(), key=PICTURE)()
@@ -236,20 +237,20 @@ def _numbers(page: Lesson, drawn: Drawn) -> None:
         return
     if reading.below is not None:
         reading.below()
-    page.explanation(reading.explanation or drawn.view)
-    if reading is not UNFINISHED:
+    page.explanation(reading.explanation or drawn.view, is_drawn=reading.picture != NO_PICTURE)
+    if reading is not UNFINISHED and reading.picture != NO_PICTURE:
         page.numbers(reading.lines, reading.table)
 
 
 def _question(page: Lesson, drawn: Drawn) -> None:
-    """Draw the question that the picture answers, the code and the data."""
+    """Draw the question that the picture answers, the code and the data; without a picture, the question alone."""
     said = drawn.said
     if said is COVERED:
         return
     with st.container():                # empty or not, so that fragments below find their places again
         if said.question is not None:
             page.check(said.question)
-    if said is not UNFINISHED:
+    if said is not UNFINISHED and said.picture != NO_PICTURE:
         prediction.offer(page, drawn.shown, page.run())
         if not reader.present():
             class_add.draw(page.id, _name(page, drawn), page.frame_words)
@@ -270,10 +271,12 @@ def _name(page: Lesson, drawn: Drawn) -> str:
     return f"{lesson}: {page.label(catalogue.entry(page.id).label(drawn.view))}" if drawn.view else lesson
 
 
-def cannot(said: str) -> Reading:
-    """Show, in place of a picture, why this model has none, and return that as a Reading."""
+def cannot(said: str, question: Question | None = None) -> Reading:
+    """Show, in place of a picture, why this model has none, and return that as a Reading; question: one that needs no
+    picture.
+    """
     st.info(said)
-    return Reading([], None, [], {}, ".stAlert", said)
+    return Reading([], question, [], {}, NO_PICTURE, said)
 
 
 def _title(page: Lesson, shown: str) -> None:

@@ -9,7 +9,7 @@ import { readTheme } from "../lib/theme.js";
 
 // most letters of a label; pixels of its line; least pixels of a cell in which the label's outline fits
 const LETTERS = 11, LINE = 12, CHIP_FROM = 17;
-const OVERHANG = 34;      // px right of the cells, for the slanted labels
+const OVERHANG = 34;      // px right of the cells, for the slanted labels, or as many as the last ones reach out
 
 export function wireMatrix(view) {
   const { cells } = view;
@@ -29,9 +29,12 @@ export function layOutMatrix(view) {
     ...view.tokens.slice(from, to).map((token) => context.measureText(abridged(token, LETTERS)).width));
   view.left = Math.ceil(widest(top, bottom)) + 28;
   view.above = Math.ceil(widest(start, end) * 0.87) + 26;
-  const width = view.width - view.left - OVERHANG;
-  view.cell = Math.min(width / (end - start), Math.max(view.room - view.above, 120) / (bottom - top), 44);
-  view.across = view.left + view.cell * (end - start) + OVERHANG;
+  const fitting = (overhang) => Math.min((view.width - view.left - overhang) / (end - start),
+    Math.max(view.room - view.above, 120) / (bottom - top), 44);
+  const reach = (j) => widest(j, j + 1) / 2 + view.type - (end - j - 0.5) * fitting(OVERHANG);
+  const overhang = Math.ceil(Math.max(OVERHANG, ...Array.from({ length: end - start }, (_, k) => reach(start + k))));
+  view.cell = fitting(overhang);
+  view.across = view.left + view.cell * (end - start) + overhang;
   view.down = view.above + view.cell * (bottom - top) + 2;
   Object.assign(view.matrix.style, { width: `${view.across}px`, height: `${view.down}px` });
   paintMatrix(view);

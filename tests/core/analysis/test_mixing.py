@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 import torch
 
-from core.analysis.mixing import Mixed, mixed
+from core.analysis.mixing import Mixed, can_be_mixed, mixed
+from core.model.config import ModelConfig
 from tests.core.analysis.test_stream_and_heads import run
 
 
@@ -47,3 +48,19 @@ def test_what_is_linear_stays_on_the_line():
     ends = torch.randn(2, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     found = Mixed(t, (1 - t)[:, None] * ends[0] + t[:, None] * ends[1])
     assert float(found.away.max()) < 1e-12 and np.allclose(found.plane[:, 1], 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("placement", ["pre", "post", "sandwich", "output"])
+def test_the_ends_are_what_the_part_makes_of_the_tokens_wherever_the_norms_stand(placement: str):
+    model, trace = run(norm_placement=placement)
+    assert can_be_mixed(model.config)
+    block = trace.blocks[1]
+    found = mixed(block, model.blocks[1], 2, 5, 3)
+    assert torch.allclose(found.outputs[[0, -1]], block.mlp_out[[2, 5]].double(), atol=1e-9)
+
+
+@pytest.mark.parametrize("settings", [{"d_ff": None}, {"parallel_residual": True},
+                                      {"n_experts": 4, "n_active_experts": 2}])
+def test_blocks_without_such_a_part_are_not_mixed(settings: dict):
+    config = ModelConfig(**{"vocab_size": 9, "d_model": 8, "n_layers": 1, "n_heads": 2, "n_context": 4} | settings)
+    assert not can_be_mixed(config)

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from core.analysis import one_block
+from core.app.base import prose
 from core.model.config import ModelConfig
 from core.model.transformer import Transformer
 from tests.core.analysis.test_stream_and_heads import run
@@ -71,3 +72,15 @@ def test_the_norms_can_stand_at_their_other_place_with_the_very_same_weights():
 def test_which_blocks_can_be_shown(settings, can):
     config = ModelConfig(**{"vocab_size": 9, "d_model": 8, "n_layers": 1, "n_heads": 2, "n_context": 4} | settings)
     assert one_block.can_be_shown(config) is can
+
+
+@pytest.mark.parametrize(("settings", "obstacle"), [
+    ({}, ""), ({"norm_placement": "post"}, ""), ({"norm_placement": "sandwich"}, "sandwich"),
+    ({"norm_placement": "output"}, "output"), ({"norm_placement": "deepnorm"}, "deepnorm"),
+    ({"parallel_residual": True}, "parallel"), ({"d_ff": None}, "one_part"),
+    ({"n_experts": 4, "n_active_experts": 2, "norm_placement": "sandwich"}, "experts"),
+    ({"kind": "encoder-decoder", "n_encoder_layers": 1}, "crossed")])
+def test_what_keeps_a_block_from_being_shown_has_its_sentence(settings, obstacle):
+    config = ModelConfig(**{"vocab_size": 9, "d_model": 8, "n_layers": 1, "n_heads": 2, "n_context": 4} | settings)
+    assert one_block.obstacle(config) == obstacle
+    assert not obstacle or "{model}" in prose.load("residual_stream").labels[f"block_{obstacle}"]

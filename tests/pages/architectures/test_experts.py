@@ -105,3 +105,10 @@ def test_the_bars_name_each_share_and_each_count():
                                     height=90).to_dict()
     assert [(row["name"], row["value"]) for row in next(iter(counted["datasets"].values()))] == [("all", 10),
                                                                                                 ("active", 4)]
+
+
+def test_an_address_that_asks_for_more_experts_than_there_are_has_all_of_them():
+    at = open_at("architectures", architectures_view="experts", architectures_experts_n="4",
+                 architectures_experts_k="9")
+    assert fine(at), [e.value for e in at.error]
+    assert (numbers(given(at, "residual_grid")["marks"], -1, 4).sum(1) == 4).all()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.analysis import one_block
 from core.app.base import deployment, prose, tables
 from core.cost.counting import n_parameters
 from core.huggingface import PretrainedError, families
@@ -108,3 +109,12 @@ def test_offline_a_row_says_so(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("pages.models.listing.is_offline", lambda: True)
     monkeypatch.setattr("pages.models.listing.is_here", lambda name: name == "openai-community/gpt2")
     assert written(open_at("models")).count(WORDS.label("try_offline")) == 9
+
+
+def test_no_family_is_led_to_a_block_that_is_not_drawn():
+    """Where a row says that one sees it under One block, that view draws a block of this family."""
+    led = {row.id for row in tables.families() if row.place.settings.get("residual_stream_view") == "block"}
+    for kind, settings in huggingface_models.CASES.values():
+        config = kind(**settings)
+        if config.model_type in led:
+            assert one_block.can_be_shown(families.plan_of(config.to_dict(), ()).config), config.model_type

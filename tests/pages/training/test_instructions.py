@@ -92,7 +92,7 @@ def test_what_the_model_writes_is_kept_or_dropped_by_its_overlap():
         pool += [text] * kept[-1]
     lines = cards_of(at)[2]["lines"]
     assert [line["kind"] == "kept" for line in lines] == kept[::-1] and 0 < sum(kept) < 6
-    assert f"{sum(kept)} overlap with no earlier one" in headline(at)
+    assert f"Kept: {sum(kept)}, those" in headline(at)
     assert [line["parts"][0][0] for line in lines] == [text for _, text in texts[::-1]]
 
 
@@ -104,3 +104,13 @@ def test_the_questions_have_the_answers_of_a_second_count():
     texts = [instructions.write(loaded.model, loaded.tokenizer, k, 0) for k in range(6)]
     n = sum(each.kept for each in instructions.chosen(texts, 0.5))
     assert verdict(at, question(at).options.index(str(n)))
+
+
+def test_a_text_that_is_no_question_says_so_beside_its_overlap(monkeypatch: pytest.MonkeyPatch):
+    texts = {0: "Tell me more", 1: "Which city is the capital of Italy?"}
+    monkeypatch.setattr(instructions, "write", lambda model, tokenizer, number, seed: ((), texts[number]))
+    at = open_at("model", written="2", seed="77")
+    question, other = cards_of(at)[2]["lines"]
+    assert (question["kind"], other["kind"]) == ("kept", "dropped")
+    assert other["note"].endswith(", no question") and "," not in question["note"]
+    assert "Kept: 1, those that are a question" in headline(at)

@@ -433,3 +433,14 @@ def test_the_page_of_models_offers_the_lessons_that_show_it(theirs):
     keys = {button.key for button in at.button}
     assert fine(at) and {"model_open_architectures", "model_open_row_architectures",
                          "model_open_row_loaded_architectures", "models_use_folder:bert"} <= keys
+
+
+def test_where_it_is_at_work_no_button_leads_there_and_the_strip_is_its_own(theirs):
+    for view, leads, name in (("blank", False, "folder:bert"), ("kinds", True, "stories")):
+        at = opened("architectures", {"view": view}, model="folder:bert")
+        assert any(button.key == "model_open_architectures" for button in at.button) is leads
+        [strip] = [json.loads(each.proto.json) for each in at.get("bidi_component")
+                   if each.proto.component_name == "strip"]
+        n = cache.shared_model(name, devices.CPU).model.config.n_layers
+        assert strip["blocks"] == prose.load("app").label("strip_blocks", n=n)
+        assert "the others do not show it" in said(at)
