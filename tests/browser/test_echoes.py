@@ -71,7 +71,7 @@ class Line:
         page.route_web_socket(re.compile("/_stcore/stream"), self._connect)
 
     def _connect(self, socket: WebSocketRoute) -> None:
-        self._socket, server = socket, socket.connect_to_server()
+        self._socket, self._held, server = socket, None, socket.connect_to_server()
         socket.on_message(server.send)
         server.on_message(self._answered)
 
