@@ -44,8 +44,8 @@ def declare(name: str, script: Path, *, html: str = "", styles: Sequence[Path] =
 
     The function takes `key`, what Streamlit's takes, and what to call, as callbacks: `events`, by the name of a
     trigger, with the value of each event, once for each and in their order; `on_settings` with the state "settings".
-    With `on_settings`, `data` are bytes, and the browser is told behind them which of its words they answer: echo.js
-    has what for.
+    With `on_settings`, `data` are bytes, and behind them stands which of the picture's words Python has heard: echo.js
+    needs it.
 
     A picture tells of a pick with a little delay: what a reader does meanwhile may have taken the picture off the page,
     and its state with it. Then nothing is called.

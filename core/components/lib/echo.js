@@ -2,7 +2,7 @@
 import { nextNumber } from "./events.js";
 
 /** What a picture and Python tell each other of one value. An answer to an earlier word must not move a hand that has
-    gone on; Python says with each message which word was the last that it had heard, and so which it answers. */
+    gone on: each word has a number, and each of Python's messages says which word was the last that it had heard. */
 export class Echoes {
   constructor() {
     this.sent = this.heard = 0;     // the numbers of the hand's last word, and of the last that Python had heard
@@ -16,7 +16,7 @@ export class Echoes {
 
   /** Python's message is here, written when `number` was the last word that it had heard. */
   hear(number) {
-    // a session that begins anew, after the server has, will never hear of what was told to the one before
+    // a session that began anew with its server will never hear of what the one before was told
     if (number < this.heard) this.sent = 0;
     this.heard = number;
   }
