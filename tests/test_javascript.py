@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from core.components.lib.bytes import pack
+from core.components.lib.bytes import pack, with_heard
 from core.components.sampling_panel import seeded_uniforms
 from core.model.sampling import SamplingConfig, draw, truncate
 from tests.helpers.javascript import run_tests
@@ -67,8 +67,9 @@ def message() -> dict:
     arrays = {"small": np.arange(3, dtype=np.uint8), "pairs": np.array([1, 65535], np.uint16),
               "signed": np.array([-1, 2**31 - 1], np.int32), "single": np.array([0.1, -1e30], np.float32),
               "wide": np.array([0.1, 1e300, -0.0]), "empty": np.zeros(0, np.float32)}
-    return {"header": header, "arrays": {name: values.tolist() for name, values in arrays.items()},
-            "message": base64.b64encode(pack(header, arrays)).decode()}
+    heard = 2 ** 53 - 1          # no number that a browser counts is larger
+    return {"header": header, "arrays": {name: values.tolist() for name, values in arrays.items()}, "heard": heard,
+            "message": base64.b64encode(with_heard(pack(header, arrays), heard)).decode()}
 
 
 def test_the_mathematics_in_javascript_is_pythons(tmp_path: Path):

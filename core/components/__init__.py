@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from core.app.base import scripts
+from core.components.lib.bytes import with_heard
 
 # Streamlit makes a module of its own from the text of a component's script, and from there no relative import leads
 # anywhere. So that text is this loader, and the script a file that it imports; what that imports is asked for with it.
@@ -32,6 +33,7 @@ export default async (component) => {
 
 COMPONENTS = Path(__file__).parent
 _LIB = COMPONENTS / "lib"
+SENT = "sent"           # the entry of settings that numbers them
 
 
 def declare(name: str, script: Path, *, html: str = "", styles: Sequence[Path] = ()) -> Callable:
@@ -42,6 +44,8 @@ def declare(name: str, script: Path, *, html: str = "", styles: Sequence[Path] =
 
     The function takes `key`, what Streamlit's takes, and what to call, as callbacks: `events`, by the name of a
     trigger, with the value of each event, once for each and in their order; `on_settings` with the state "settings".
+    With `on_settings`, `data` are bytes, and behind them stands which of the picture's words Python has heard: echo.js
+    needs it.
 
     A picture tells of a pick with a little delay: what a reader does meanwhile may have taken the picture off the page,
     and its state with it. Then nothing is called.
@@ -57,6 +61,7 @@ def declare(name: str, script: Path, *, html: str = "", styles: Sequence[Path] =
             arguments["on_told_change"] = functools.partial(_pass_on, key, events)
         if on_settings:
             arguments["on_settings_change"] = functools.partial(_settle, key, on_settings)
+            arguments["data"] = with_heard(arguments["data"], _heard(key))
         component(key=key, **arguments)
 
     return mounted
@@ -76,4 +81,15 @@ def _pass_on(key: str, events: Mapping[str, Callable[[Any], None]]) -> None:
 
 def _settle(key: str, on_settings: Callable[[dict], None]) -> None:
     if key in st.session_state:
-        on_settings(dict(st.session_state[key].settings or {}))
+        on_settings({name: value for name, value in _settings(key).items() if name != SENT})
+
+
+def _heard(key: str) -> int:
+    """The number of the last word of a picture that Python has heard; 0 for none, and for a picture that numbers none.
+    """
+    return _settings(key).get(SENT, 0)
+
+
+def _settings(key: str) -> dict:
+    """The state "settings" of a component as the browser has told it, empty before it has."""
+    return (st.session_state[key].get("settings") if key in st.session_state else None) or {}

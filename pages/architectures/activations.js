@@ -89,8 +89,7 @@ class Curves {
 
   receive(header) {
     Object.assign(this, header);
-    if (this.echoes.moves(JSON.stringify(header.settings), JSON.stringify(this.state)))
-      this.state = { ...header.settings };
+    if (this.echoes.moves(JSON.stringify(header.settings))) this.state = { ...header.settings };
     for (const [name, { label, node }] of Object.entries(this.sliders)) {
       label.textContent = this.text[`slider_${name}`];
       node.ariaLabel = this.text[`slider_${name}`];

@@ -24,7 +24,7 @@ class Family {
   }
 
   receive(header) {
-    const { picked } = this, moved = this.echoes.moves(header.picked, picked);
+    const { picked } = this, moved = this.echoes.moves(header.picked);
     Object.assign(this, header);
     if (picked !== undefined && !moved) this.picked = picked;
     this.key.textContent = this.text.key;

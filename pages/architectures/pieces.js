@@ -69,7 +69,7 @@ class Pieces extends TitledView {
   }
 
   receive(header) {
-    const picked = this.patch, moved = this.echoes.moves(header.patch, picked);
+    const picked = this.patch, moved = this.echoes.moves(header.patch);
     Object.assign(this, header);
     if (picked !== undefined && !moved) this.patch = picked;
     this.scene ??= scene(this.side);

@@ -53,7 +53,7 @@ class Translate {
     Object.assign(this, header,
       { patterns: { encoder: header.encoder, decoder: header.decoder, cross: header.cross } });
     this.player.receive(this.step_text, this.target.length - 1, PAUSE);
-    if (this.echoes.moves(JSON.stringify(header.settings), JSON.stringify(this.picked())) || other) {
+    if (this.echoes.moves(JSON.stringify(header.settings)) || other) {
       const { attention, block, head, step } = header.settings;
       Object.assign(this, { attention, block, head });
       this.player.at = Math.min(step < 1 ? Infinity : step - 1, this.player.last);

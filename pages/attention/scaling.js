@@ -36,7 +36,7 @@ class Scaling {
   receive(header) {
     const { d } = header.settings;
     Object.assign(this, header);
-    if (this.echoes.moves(d, this.d_ks[this.at])) this.at = this.d_ks.indexOf(d);
+    if (this.echoes.moves(d)) this.at = this.d_ks.indexOf(d);
     this.slider.max = this.d_ks.length - 1;
     this.slider.ariaLabel = this.text.slider;
     this.legend();

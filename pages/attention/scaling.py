@@ -20,7 +20,7 @@ from core.figures.heads import head_name
 from core.figures.numbers import latex_number, latex_operand, percent, plain_number, readable
 from pages.attention.shared import PREFIX, choice, keep, own_seed, read
 
-PICTURE = f"{PREFIX}scaling"
+PICTURE = f"{PREFIX}scaling_picture"      # not the key of a setting
 KINDS = ("scaled", "unscaled")
 HEAD_MEASURES = ("variance", "entropy_scaled", "entropy_unscaled")      # of a HeadScaling
 # Variance, softmax, entropy and gradient of scores by the width d_k, with and without ÷ √d_k, under one slider.

@@ -25,4 +25,4 @@ def picture(page: Lesson, kind: str, header: dict, places: Mapping[str, tuple[st
 
     links = {key: linked_page.link(lesson, settings) for key, (lesson, settings) in places.items()}
     common = {"kind": kind, "scale": reader.scale(), "text": page.labels(kind), "base": address.link(), "links": links}
-    _picture(common | header, key=f"course_{kind}", on_settings=receive)
+    _picture(common | header, key=f"course_{kind}_picture", on_settings=receive)

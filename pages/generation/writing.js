@@ -37,7 +37,7 @@ class Writing extends TitledView {
     this.last = this.steps.length;
     this.player.receive(this.text, this.last, PAUSE);
     this.take.textContent = this.text.take;
-    const { written, picked } = header.settings, moved = this.echoes.moves(`${written} ${picked}`, this.told);
+    const { written, picked } = header.settings, moved = this.echoes.moves(`${written} ${picked}`);
     if (this.player.begin(written, header.identity, moved)) this.picked = picked;
     this.list();
     this.paint();

@@ -29,7 +29,7 @@ class Coder extends TitledView {
   }
 
   receive(header) {
-    const { step } = header.settings, moved = this.echoes.moves(step, this.step);
+    const { step } = header.settings, moved = this.echoes.moves(step);
     const same = this.stream === header.stream && !moved;
     Object.assign(this, header);
     if (!same || this.step === undefined) this.step = step;

@@ -32,7 +32,7 @@ class Cipher extends TitledView {
     Object.assign(this, header);
     const last = this.keys.length - 1, { step } = header.settings;
     this.player.receive(this.text, last, Math.min(700, Math.max(120, 9000 / Math.max(1, last))));
-    this.player.begin(step, header.identity, this.echoes.moves(step, this.player.told));
+    this.player.begin(step, header.identity, this.echoes.moves(step));
     this.player.bar.hidden = last === 0;
     this.tall = this.scale > 1 ? 1.9 : 6.2;     // em of the bars: in present mode the lines are large, and all must fit
     this.paint();

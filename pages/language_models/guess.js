@@ -28,7 +28,7 @@ class Game {
   }
 
   receive(header) {
-    const moved = this.echoes.moves(header.settings.guesses, this.played.join("-"));
+    const moved = this.echoes.moves(header.settings.guesses);
     const fresh = moved || this.identity !== header.identity;
     Object.assign(this, header);
     if (fresh) Object.assign(this, { played: [...header.guesses], tried: [] });

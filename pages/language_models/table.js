@@ -45,8 +45,8 @@ class Table extends TitledView {
 
   receive(header) {
     Object.assign(this, header);
-    const { t, bits } = header.settings, said = `${t} ${bits}`;
-    if (this.echoes.moves(said, `${this.t} ${this.bits}`) || this.t === undefined) Object.assign(this, { t, bits });
+    const { t, bits } = header.settings, moved = this.echoes.moves(`${t} ${bits}`);
+    if (moved || this.t === undefined) Object.assign(this, { t, bits });
     Object.assign(this.tSlider.input, { min: 0, max: this.contexts.length - 1, ariaLabel: this.text.t });
     Object.assign(this.bitsSlider.input, { min: 1, max: MOST_BITS, ariaLabel: this.text.size });
     this.tSlider.text.textContent = this.text.t;

@@ -28,7 +28,7 @@ class Tasks {
   receive(header) {
     const isNew = this.identity !== header.identity;
     Object.assign(this, header);
-    if (this.echoes.moves(header.settings.step, this.step) || isNew) this.step = header.settings.step;
+    if (this.echoes.moves(header.settings.step) || isNew) this.step = header.settings.step;
     this.root.querySelector(".prompt-title").textContent = this.text.prompt;
     this.list.ariaLabel = this.text.list;
     this.prompt.replaceChildren(this.shots + this.template[0]);

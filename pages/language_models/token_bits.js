@@ -17,7 +17,7 @@ class Sentences {
 
   receive(header) {
     Object.assign(this, header);
-    if (this.echoes.moves(header.settings.row, this.row)) this.row = header.settings.row;
+    if (this.echoes.moves(header.settings.row)) this.row = header.settings.row;
     this.build();
   }
 

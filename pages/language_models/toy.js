@@ -50,9 +50,8 @@ class Toy extends TitledView {
 
   receive(header) {
     Object.assign(this, header);
-    const { before, next, p } = header.settings;
-    if (this.echoes.moves(JSON.stringify([before, next, p]), JSON.stringify([this.before, this.next, this.p]))
-      || this.p === undefined) Object.assign(this, { before, next, p });
+    const { before, next, p } = header.settings, moved = this.echoes.moves(JSON.stringify([before, next, p]));
+    if (moved || this.p === undefined) Object.assign(this, { before, next, p });
     this.shown = Math.min(this.shown, this.sentences.length - 1);
     this.tableHead.textContent = this.text.table;
     this.head.textContent = fill(this.text.train, { text: this.training });

@@ -37,7 +37,7 @@ class Facts {
 
   receive(header) {
     Object.assign(this, header);
-    if (this.echoes.moves(header.settings.threshold, this.threshold)) this.threshold = header.settings.threshold;
+    if (this.echoes.moves(header.settings.threshold)) this.threshold = header.settings.threshold;
     this.title.textContent = this.title_line;
     this.remark.textContent = this.note;
     this.areas_place.textContent = ["", ...this.areas].join(" · ");

@@ -120,7 +120,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     st.markdown(f"**{title}**")
     message = _message(page, scene, len(run.token_ids) - len(short.token_ids))
     message |= {"guess": guess_of(page, "inputs", run, scene.target), "you": page.frame_words.label("before_mine")}
-    _picture(message, key=f"{PREFIX}inputs",
+    _picture(message, key=f"{PREFIX}inputs_picture",
              on_settings=lambda settings: keep(token=settings["token"]))
     return Reading(_lines(page, scene), _question(page, scene),
                    [attribution.gradient_times_input, attribution.integrated_gradients, attribution.removed,

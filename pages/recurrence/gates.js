@@ -24,7 +24,7 @@ class Gates {
   }
 
   receive(header) {
-    const own = this.picked, moved = this.echoes.moves(header.picked, own);
+    const own = this.picked, moved = this.echoes.moves(header.picked);
     Object.assign(this, header);
     if (own && !moved) this.picked = own;
     this.build();

@@ -72,7 +72,7 @@ class Bpe extends TitledView {
     this.last = this.merges.length;
     if (isNew) Object.assign(this, { states: new States(header.words, this.merges), picked: null });
     this.player.receive(this.text, this.last, Math.min(1600, Math.max(150, 30000 / Math.max(1, this.last))));
-    this.player.begin(header.settings.step, header.identity, this.echoes.moves(header.settings.step, this.player.told));
+    this.player.begin(header.settings.step, header.identity, this.echoes.moves(header.settings.step));
     this.heads[0].textContent = this.text.words;
     this.wordList.ariaLabel = this.text.words;
     this.paint();

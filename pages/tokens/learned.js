@@ -37,7 +37,7 @@ class Training extends TitledView {
     Object.assign(this, header);
     const { size, word, chosen } = header.settings;
     this.chosen = chosen;
-    const moved = this.echoes.moves(size, this.sizes[this.at]);
+    const moved = this.echoes.moves(size);
     if (!same || moved) this.at = this.sizes.indexOf(size);
     if (!same || this.word === undefined) this.word = word;
     this.slider.max = this.sizes.length - 1;

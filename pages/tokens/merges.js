@@ -28,7 +28,7 @@ class Merges extends TitledView {
     this.player.receive(this.text, this.last, Math.min(700, Math.max(150, 20000 / Math.max(1, this.last))));
     this.place.ariaLabel = this.text.twin;
     const { step, position } = header.settings;
-    this.player.begin(step, header.identity, this.echoes.moves(step, this.player.told));
+    this.player.begin(step, header.identity, this.echoes.moves(step));
     this.position = position;
     this.positionOf = this.positions();
     this.layout();

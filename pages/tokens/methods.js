@@ -19,7 +19,7 @@ class Methods extends TitledView {
 
   receive(header) {
     Object.assign(this, header);
-    if (this.echoes.moves(header.settings.example, this.example)) this.example = header.settings.example;
+    if (this.echoes.moves(header.settings.example)) this.example = header.settings.example;
     this.build();
   }
 

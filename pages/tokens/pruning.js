@@ -49,19 +49,19 @@ class Unigram extends TitledView {
     Object.assign(this, header);
     this.last = this.rounds.length - 1;
     this.player.receive(this.text, this.last, 1800);
-    this.player.begin(header.settings.step, header.identity, this.echoes.moves(header.settings.step, this.player.told));
+    this.player.begin(header.settings.step, header.identity, this.echoes.moves(header.settings.step));
     this.paint();
   }
 
-  settle() {
+  settle(picked = {}) {
     this.echoes.tell(this.player.told);
-    this.send({ step: this.player.told });
+    this.send({ step: this.player.told, ...picked });
   }
 
   pick([piece, , , , word]) {
     this.piece = piece;
     this.paint();
-    this.send({ step: this.player.told, piece, word });
+    this.settle({ piece, word });
   }
 
   get round() {

@@ -45,7 +45,8 @@ def _draw(page: lesson.Lesson, run: Run, at: int, named: bool) -> None:
               "of": f"{run.model_name} {run.token_ids}", "title": page.text("title"), "done": list(done),
               "asks": step.asks, "tells": step.tells, "said": list(step.said), "values": dict(step.values)}
     _tour(key="tour_picture", data=pack(header, dict(step.arrays)),
-          events={"go": keep, "act": lambda act: _act(done, act),
+          on_settings=lambda settings: keep(settings["at"]),
+          events={"act": lambda act: _act(done, act),
                   "open": lambda entrance: st.session_state.update({OPEN: entrance})})
 
 

@@ -51,7 +51,7 @@ class Tour {
     this.done = new Set(header.done);
     this.known.set(header.at, header);
     if (isNew) this.frame();
-    const goes = this.echoes.moves(header.at, this.at);
+    const goes = this.echoes.moves(header.at);
     const resumed = isNew && !header.named ? remembered().step : 0;
     if (Number.isInteger(resumed) && resumed > 1 && resumed <= this.steps.length) this.go(resumed, false);
     else if (isNew || goes && header.at !== this.at) this.enter(header.at);
@@ -81,7 +81,7 @@ class Tour {
   go(at, focus = true) {
     if (at < 1 || at > this.steps.length || at === this.at) return;
     this.echoes.tell(at);
-    this.trigger("go", at);
+    this.send({ at });
     this.enter(at);
     if (focus) this.heading.focus({ preventScroll: true });
     if (this.root.getBoundingClientRect().top < 0) this.root.scrollIntoView({ block: "start", behavior: "instant" });

@@ -23,7 +23,7 @@ class Packing {
   }
 
   receive(header) {
-    const { picked, ...rest } = header, moved = this.echoes.moves(String(picked), String(this.picked));
+    const { picked, ...rest } = header, moved = this.echoes.moves(String(picked));
     const changed = this.n !== header.n || this.rows?.length !== header.rows.length;
     Object.assign(this, rest);
     if (moved || changed) this.picked = picked;

@@ -52,6 +52,15 @@ HANDS = {
     ("limits", "facts"): (lambda page, k: page.locator(".foot input[type=range]").press("ArrowLeft"),
                           lambda page: page.locator(".foot input[type=range]").input_value()),
 }
+# (lesson, view): what the hand does to be at A (k = 2), at B (k = 0) and at A again
+TWICE = {
+    ("language_models", "sentences"): presses(".sentences-list .name"),
+    ("tokens", "methods"): presses(".token_methods th button"),
+    ("positions", "waves"): (
+        lambda page, k: page.locator(".instrument input[type=range]").first.press("ArrowRight" if k else "ArrowLeft"),
+        lambda page: page.locator(".instrument input[type=range]").first.input_value()),
+}
+LATER = "{ const now = Date.now; Date.now = () => now() + 60_000; }"       # a minute goes by
 
 
 class Line:
@@ -62,7 +71,7 @@ class Line:
         page.route_web_socket(re.compile("/_stcore/stream"), self._connect)
 
     def _connect(self, socket: WebSocketRoute) -> None:
-        self._socket, server = socket, socket.connect_to_server()
+        self._socket, self._held, server = socket, None, socket.connect_to_server()
         socket.on_message(server.send)
         server.on_message(self._answered)
 
@@ -129,3 +138,27 @@ def test_a_late_echo_does_not_undo_the_hand(reader, server: Server, lesson: str,
     rest(page)
     first, second, third, *after = [*stands, shown(page)]
     assert len({str(one) for one in (first, second, third)}) == 3 and after == [third, third, first]
+
+
+@pytest.mark.parametrize(("lesson", "view"), TWICE)
+def test_a_hand_that_went_there_twice_stays_there_however_late_the_answers_come(reader, server: Server, lesson: str,
+                                                                                view: str):
+    (page, line), (hand, shown), answers = reader, TWICE[lesson, view], []
+    page.goto(f"{server.url}/{lesson}?{lesson}_view={view}")
+    settle(page)
+    stand(page, LESSONS[lesson][view])
+    line.hold()
+    for k in (2, 0, 2):
+        hand(page, k)
+        answers.append((shown(page), line.await_answer()))
+    (there, _), (between, _), (again, _) = answers
+    assert there == again != between
+    for _, answer in answers:
+        line.let(answer)
+        rest(page)
+        assert shown(page) == there
+        page.evaluate(LATER)
+    line.release()
+    settle(page)
+    rest(page)
+    assert shown(page) == there

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { alike, unpack } from "../../core/components/lib/bytes.js";
+import { alike, heardIn, unpack } from "../../core/components/lib/bytes.js";
 import { values } from "./values.mjs";
 
-const { message, header, arrays } = values.bytes;
+const { message, header, arrays, heard } = values.bytes;
 
-test("a message has the header and the arrays that Python packed, wherever its bytes begin", () => {
+test("a message has the header, the arrays and the number that Python packed, wherever its bytes begin", () => {
   const packed = Buffer.from(message, "base64");
   for (const offset of [0, 1, 3, 8]) {
     const within = new Uint8Array(packed.length + offset);
@@ -15,6 +15,7 @@ test("a message has the header and the arrays that Python packed, wherever its b
     for (const [name, value] of Object.entries(header)) assert.deepEqual(read[name], value);
     for (const [name, value] of Object.entries(arrays)) assert.deepEqual([...read[name]], value);
     assert.equal(read.wide.constructor, Float64Array);
+    assert.equal(heardIn(within.subarray(offset)), heard);
   }
 });
 

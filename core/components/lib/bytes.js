@@ -23,6 +23,10 @@ export function unpack(bytes) {
   return header;
 }
 
+/** The number that follows a message to a picture whose settings Python keeps: of the last word that it had heard. */
+export const heardIn = (bytes) =>
+  new DataView(bytes.buffer, bytes.byteOffset + bytes.byteLength - ALIGNMENT).getFloat64(0, true);
+
 const sameArray = (a, b) => a?.length === b.length && b.every((value, index) => Object.is(value, a[index]));
 const same = (a, b) => (ArrayBuffer.isView(b) ? sameArray(a, b) : JSON.stringify(a) === JSON.stringify(b));
 

@@ -1,6 +1,7 @@
 """What Python sends to a component in one piece: a JSON header and arrays, as bytes. bytes.js reads it in the browser.
 """
 import json
+import struct
 from collections.abc import Mapping
 
 import numpy as np
@@ -21,3 +22,10 @@ def pack(header: Mapping, arrays: Mapping[str, np.ndarray] | None = None) -> byt
     flat = (np.ascontiguousarray(values).tobytes() for values in arrays.values())
     parts = [len(text).to_bytes(4, "little") + text, *flat]
     return b"".join(part + bytes(-len(part) % ALIGNMENT) for part in parts)
+
+
+def with_heard(message: bytes, number: int) -> bytes:
+    """A message and behind it, as a float64 for `heardIn` of bytes.js, the number of the last word of the picture that
+    Python has heard, 0 for none.
+    """
+    return message + struct.pack("<d", number)

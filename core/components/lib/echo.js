@@ -1,27 +1,32 @@
-// Settings that the hand has made and Python has not heard of yet.
-const LATE = 5000;      // ms in which Python has answered all that a hand told it that rests now
+// Whose word is the newer one: the hand's, or that of Python's message.
+import { nextNumber } from "./events.js";
 
-/** Python sends each setting back when its run is over. A late echo must not move a hand that has gone on. */
+/** What a picture and Python tell each other of one value. An answer to an earlier word must not move a hand that has
+    gone on: each word has a number, and each of Python's messages says which word was the last that it had heard. */
 export class Echoes {
   constructor() {
-    this.sent = [];     // what was told and did not come back yet, in its order, for Python may leave out some of it
-    this.until = Infinity;
+    this.sent = this.heard = 0;     // the numbers of the hand's last word, and of the last that Python had heard
   }
 
+  /** The hand goes to `value`; its next word to Python says so, with the number `sent`. */
   tell(value) {
-    this.sent.push(value);
-    this.until = Infinity;
+    this.value = value;
+    this.sent = nextNumber();
   }
 
-  /** Whether Python's `value` should move the hand: it is neither Python's last value nor an echo. `now` is the
-      hand's own value. Where the hand went there twice, nobody knows of which time this is the echo: what was told in
-      between may still come. */
-  moves(value, now) {
-    if (Date.now() > this.until) this.sent = [];
-    const isNew = value !== this.known, at = isNew ? this.sent.indexOf(value) : -1, moved = isNew && at < 0;
-    this.known = value;
-    this.sent = moved ? [] : this.sent.slice(at + 1);
-    if (value === now) this.until = this.sent.includes(value) ? Date.now() + LATE : 0;
+  /** Python's message is here, written when `number` was the last word that it had heard. */
+  hear(number) {
+    // a session that began anew with its server will never hear of what the one before was told
+    if (number < this.heard) this.sent = 0;
+    this.heard = number;
+  }
+
+  /** Whether the `value` of Python's message should move the hand: it is no older than the hand's last word, and says
+      another value than the last of the two said. */
+  moves(value) {
+    if (this.heard < this.sent) return false;
+    const moved = value !== this.value;
+    this.value = value;
     return moved;
   }
 }

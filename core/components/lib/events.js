@@ -4,6 +4,9 @@ const REPEATED = 5000;          // ms
 const told = new WeakMap();     // by a component's root: [number, name, value] of each event
 let last = 0;
 
+/** A number greater than all before: by the clock, so that a page that is loaded anew counts on. */
+export const nextNumber = () => (last = Math.max(last + 1, Date.now()));
+
 /**
  * The component with a setTriggerValue that loses nothing. Of what a component tells while the server is busy,
  * Streamlit keeps the newest alone. So each event takes those of the last moments along, numbered, and Python passes on
@@ -12,10 +15,8 @@ let last = 0;
 export function tellingAll(component) {
   const { parentElement, setTriggerValue } = component;
   return { ...component, setTriggerValue: (name, value) => {
-    // by the clock: a page that is loaded anew counts on
-    last = Math.max(last + 1, Date.now());
-    const recent = (told.get(parentElement) ?? []).filter(([number]) => number > last - REPEATED);
-    told.set(parentElement, [...recent, [last, name, value]]);
+    const now = nextNumber(), recent = (told.get(parentElement) ?? []).filter(([number]) => number > now - REPEATED);
+    told.set(parentElement, [...recent, [now, name, value]]);
     setTriggerValue("told", told.get(parentElement));
   } };
 }

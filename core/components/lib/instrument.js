@@ -64,11 +64,7 @@ export class Instrument {
     this.labels = header.labels;
     this.root.classList.toggle("present", Boolean(header.present));
     this.fontSize = header.present ? 19.2 : 12;
-    const incoming = JSON.stringify(header.settings);
-    if (this.echoes.moves(incoming, JSON.stringify(this.settings))) {
-      Object.assign(this.settings, header.settings);
-      this.sent = incoming;
-    }
+    if (this.echoes.moves(JSON.stringify(header.settings))) Object.assign(this.settings, header.settings);
     this.schedule();
   }
 
@@ -77,8 +73,7 @@ export class Instrument {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
       const outgoing = JSON.stringify(this.settings);
-      if (outgoing === this.sent) return;
-      this.sent = outgoing;
+      if (outgoing === this.echoes.value) return;
       this.echoes.tell(outgoing);
       this.send({ ...this.settings });
     }, REST);

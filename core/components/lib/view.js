@@ -1,5 +1,5 @@
 // The life of a component: built once on its root, fed at every run, fitted to its place and to the window.
-import { unpack } from "./bytes.js";
+import { heardIn, unpack } from "./bytes.js";
 import { spokenLine } from "./dom.js";
 import { Echoes } from "./echo.js";
 import { keepFocus } from "./focus.js";
@@ -11,7 +11,8 @@ const SETTLED = [400, 1500];      // ms after which the layout around has settle
 
 /**
  * The body of a component's default export: one View on its root, built once and fed again at every run.
- * view.send(settings) tells Python what the reader has set, view.trigger(name, value) what the reader has done.
+ * view.send(settings) tells Python what the reader has set, view.trigger(name, value) what the reader has done. A view
+ * with `echoes` says with its settings which word they are, and Python with its messages which it has heard.
  * view.close(), where there is one, ends it.
  */
 export function mount({ parentElement, data, setStateValue, setTriggerValue }, View) {
@@ -26,13 +27,14 @@ export function mount({ parentElement, data, setStateValue, setTriggerValue }, V
       keepFocus(root, (node) => pathTo(root, node),
         (path) => path.reduce((node, place) => node?.children[place], root));
     }
-    const { view } = root, header = unpack(data);
-    view.send = (settings) => setStateValue("settings", settings);
+    const { view } = root, { echoes } = view, header = unpack(data);
+    view.send = (settings) => setStateValue("settings", echoes ? { ...settings, sent: echoes.sent } : settings);
     view.trigger = setTriggerValue;
     if (header.scale) {
       root.style.setProperty("--scale", header.scale);
       root.classList.toggle("present", header.scale > 1);
     }
+    echoes?.hear(heardIn(data));
     view.receive(header);
     if (isNew) takeFocusOver(root);
   });
