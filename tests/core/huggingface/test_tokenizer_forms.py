@@ -179,7 +179,6 @@ def test_merges_that_are_left_out_at_random_are_refused(tmp_path):
 @pytest.mark.parametrize("file, settings, said", [
     ("tokenizer.model", {}, "in the form tokenizer.model, which this program does not read"),
     ("spiece.model", {}, "in the form spiece.model"), ("tekken.json", {}, "in the form tekken.json"),
-    ("source.spm", {}, "in the form source.spm"),
     ("merges.txt", {}, "in the form merges.txt"), ("vocab.json", {}, "in the form vocab.json"),
     ("qwen.tiktoken", {}, "in the form qwen.tiktoken"),
     ("vocab.txt", dict(tokenizer_class="BertJapaneseTokenizer"), "of the class BertJapaneseTokenizer"),
