@@ -36,11 +36,12 @@ def test_ways_to_cut_calls_it_unigram_and_cuts_as_it_does():
     assert (row["pieces"][example], row["counts"][example]) == (["·the", "·cat", "·", "ж"], 4)
 
 
-@pytest.mark.parametrize("prompt", ["\u200b", ">>fra<<", "</s>", "👍🏽 שלום e\u0301\u0301"])
+@pytest.mark.parametrize("prompt", ["▁", "\u200b", ">>fra<<", "</s>", "👍🏽 שלום e\u0301\u0301"])
 @pytest.mark.parametrize("lesson, view", [("tokens", "methods"), ("tokens", "vocabulary"),
                                           ("architectures", "translate")])
 def test_a_prompt_that_is_hard_to_cut_is_shown(lesson, view, prompt):
-    at = lessons.opened(lesson, {"view": view}, model=MODEL, prompt=prompt)
+    example = {"example": "6"} if view == "methods" else {}         # the prompt
+    at = lessons.opened(lesson, {"view": view, **example}, model=MODEL, prompt=prompt)
     assert lessons.fine(at), [e.value for e in (*at.exception, *at.error)]
 
 
