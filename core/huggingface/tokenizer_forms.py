@@ -25,6 +25,9 @@ FILES = (WHOLE, SETTINGS, SPECIAL, ADDED, VOCABULARY, MERGES, WORDS, CUTS)
 # forms of a tokenizer that are not read
 OTHERS = re.compile(r"\.(model|spm)$|^tekken\.json$|\.tiktoken$|^(vocab\.json|merges\.txt|vocab\.bpe|encoder\.json)$")
 
+# classes of families that are read, for which transformers writes no tokenizer.json
+WITHOUT_WHOLE = (marian_files.CLASS, "ByT5Tokenizer", "BertJapaneseTokenizer", "BertweetTokenizer", "PhobertTokenizer",
+                 "GPTSw3Tokenizer", "GPTNeoXJapaneseTokenizer", "CpmTokenizer")
 # the class of a family whose settings name none
 OF_FAMILY = {**dict.fromkeys(("gpt2", "gpt_neo", "gptj", "opt", "phi"), "GPT2Tokenizer"), "roberta": "RobertaTokenizer",
              **dict.fromkeys(("bert", "distilbert", "electra"), "BertTokenizer"), "gpt_neox": "GPTNeoXTokenizer",
@@ -50,13 +53,13 @@ AROUND = {**dict.fromkeys((*LIKE_BERT, "RobertaTokenizer"), ("cls_token", "sep_t
           "T5Tokenizer": ("", "eos_token")}
 
 
-def tokenizer_file(files: Collection[str]) -> str:
-    """The one of a model's files from which to read the tokenizer; "" if it came without one.
+def tokenizer_file(files: Collection[str], kind: str = "") -> str:
+    """The one of a model's files from which to read the tokenizer; "" if it came without one. kind: its class.
 
     Raises PretrainedError for a tokenizer in a form that is not read.
     """
-    if set(files) >= marian_files.FILES:        # before the next, which transformers does not read for a Marian model
-        return CUTS
+    if set(files) >= marian_files.FILES and (kind == marian_files.CLASS or WHOLE not in files):
+        return CUTS                     # transformers reads no tokenizer.json for this class
     if WHOLE in files:
         return WHOLE
     if {VOCABULARY, MERGES} <= set(files):
@@ -64,18 +67,23 @@ def tokenizer_file(files: Collection[str]) -> str:
     if WORDS in files:
         return WORDS
     if other := next((name for name in sorted(files) if OTHERS.search(name)), None):
-        raise _other_form(other)
+        raise _other_form(other, kind)
     return ""
 
 
-def _other_form(file: str) -> PretrainedError:
+def _other_form(file: str, kind: str) -> PretrainedError:
     if file.endswith(".spm"):
         return PretrainedError("tokenizer", f"This model's tokenizer is in the form {file}, which this program reads "
                                             f"for a Marian model alone, together with {VOCABULARY}. Use all files that "
                                             f"were published together, or choose another model.")
+    if kind in WITHOUT_WHOLE:
+        return PretrainedError("tokenizer", f"This model's tokenizer is in the form {file}, which this program does "
+                                            f"not read, and of a {kind} transformers writes no {WHOLE} either. Choose "
+                                            f"another model.")
+    needs = " (with the packages sentencepiece and protobuf beside it)" if file.endswith(".model") else ""
     return PretrainedError("tokenizer", f"This model's tokenizer is in the form {file}, which this program does not "
-                                        f"read. Load it once with transformers' AutoTokenizer and save it into the "
-                                        f"folder of the model with save_pretrained, which writes {WHOLE}.")
+                                        f"read. Load it once with transformers' AutoTokenizer{needs} and save it into "
+                                        f"the folder of the model with save_pretrained, which writes {WHOLE}.")
 
 
 def settings_in(folder: Path) -> dict:
@@ -99,13 +107,13 @@ def class_of(settings: Mapping[str, object], config: Mapping[str, object]) -> st
 def check(file: str, kind: str) -> None:
     """Raise PretrainedError where a tokenizer of the class `kind` cannot be made from `file`."""
     if file == VOCABULARY and kind not in (*LIKE_GPT2, "RobertaTokenizer", "Qwen2Tokenizer"):
-        raise _other_form(f"{VOCABULARY} and {MERGES}, of the class {kind or 'that nothing names'}")
+        raise _other_form(f"{VOCABULARY} and {MERGES}, of the class {kind or 'that nothing names'}", kind)
     if file == CUTS and kind != marian_files.CLASS:
-        raise _other_form(CUTS)
+        raise _other_form(CUTS, kind)
     if file == WORDS and kind not in LIKE_BERT:
-        raise _other_form(f"{WORDS}, of the class {kind or 'that nothing names'}")
+        raise _other_form(f"{WORDS}, of the class {kind or 'that nothing names'}", kind)
     if not file and kind == "ByT5Tokenizer":
-        raise _other_form("of bytes, ByT5Tokenizer, without a file")
+        raise _other_form("of bytes, ByT5Tokenizer, without a file", kind)
 
 
 def read(folder: Path, config: Mapping[str, object]) -> tuple[tokenizers.Tokenizer, dict, MarianCutter | None] | None:
@@ -115,8 +123,9 @@ def read(folder: Path, config: Mapping[str, object]) -> tuple[tokenizers.Tokeniz
     config: the model's config.json. Raises PretrainedError for a damaged one, for one in another form, and for settings
     that cannot be done.
     """
-    file, settings = tokenizer_file([path.name for path in folder.iterdir()]), settings_in(folder)
+    settings = settings_in(folder)
     kind = class_of(settings, config)
+    file = tokenizer_file([path.name for path in folder.iterdir()], kind)
     check(file, kind)
     if not file:
         return None

@@ -8,7 +8,8 @@ import struct
 import pytest
 
 from core import huggingface
-from core.huggingface import PretrainedError, piece_file, pieces, tokens
+from core.huggingface import PretrainedError, piece_file, pieces, refusals, tokens
+from tests.core.huggingface import test_tokens
 from tests.helpers import sentencepiece_files as files
 from tests.helpers.huggingface_models import saved
 
@@ -213,3 +214,22 @@ def test_a_marian_without_its_numbers_is_told(tmp_path):
         with pytest.raises(PretrainedError, match="in the form source.spm, which this program reads for a Marian .* "
                                                   "together with vocab.json"):
             call(tmp_path)
+
+
+def test_a_tokenizer_json_is_read_where_the_settings_name_another_class(tmp_path):
+    """transformers reads it then, and for the class of Marian never."""
+    read(tmp_path)
+    shown = {}
+    test_tokens.t5()[0].save(str(tmp_path / "tokenizer.json"))
+    for name in ("MarianTokenizer", "PreTrainedTokenizerFast"):
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps(dict(tokenizer_class=name)))
+        shown[name] = type(tokens.load(tmp_path, 900, None))
+    assert shown == {"MarianTokenizer": tokens.MarianTokenizer, "PreTrainedTokenizerFast": tokens.PretrainedTokenizer}
+
+
+def test_the_command_that_converts_a_marian_keeps_its_head_and_says_what_it_needs(tmp_path):
+    """AutoModel, which it would be for a class that nobody knows, leaves out the bias of the logits."""
+    values = {"model_type": "marian", "architectures": ["MarianMTModel"]}
+    said = str(refusals.no_weights("us/opus-mt", ["pytorch_model.bin", "source.spm"], values))
+    assert "import AutoModelForSeq2SeqLM as M" in said and "it needs the packages sentencepiece and protobuf" in said
+    assert "sentencepiece" not in str(refusals.no_weights("us/gpt2", ["pytorch_model.bin", "vocab.json"], {}))
