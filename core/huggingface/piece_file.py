@@ -5,7 +5,6 @@ The file is a message of protocol buffers: one field after the other, each with 
 and some are messages of their own. Only the fields that say how to cut a text are kept. Source: sentencepiece's
 sentencepiece_model.proto; the wire format of protocol buffers.
 """
-import math
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from core.huggingface.errors import PretrainedError
 
 MOST_BYTES = 2**25            # those of the published ones have 0.2 to 5 MB
 VARINT, EIGHT_BYTES, COUNTED, FOUR_BYTES = 0, 1, 2, 5
+MOST_SCORE = 1e9              # so that no sum of them leaves float32; log probabilities are above −100
 # the fields of a message: number -> (name, kind)
 MODEL = {1: ("pieces", COUNTED), 2: ("trainer", COUNTED), 3: ("normaliser", COUNTED), 5: ("denormaliser", COUNTED)}
 PIECE = {1: ("text", COUNTED), 2: ("score", FOUR_BYTES), 3: ("kind", VARINT)}
@@ -97,7 +97,7 @@ def _parsed(data: bytes) -> PieceModel:
 def _piece(data: bytes) -> Piece:
     fields = dict(_fields(data, PIECE))
     score, = struct.unpack("<f", fields.get("score", bytes(4)))
-    if not math.isfinite(score):
+    if not abs(score) <= MOST_SCORE:
         raise ValueError(f"a piece has the score {score}.")
     return Piece(fields.get("text", b"").decode(), score, Kind(fields.get("kind", 1)))
 

@@ -85,7 +85,9 @@ class Cutter:
         self._model, self._replaced = model, Replacements(model.charsmap)
         normal = [piece for piece in model.pieces if piece.kind == Kind.NORMAL]
         self._scores = {piece.text: piece.score for piece in normal}
-        self._longest = max(len(piece.text) for piece in normal)
+        self._longest: dict[str, int] = {}          # first character -> the length of the longest piece with it
+        for piece in normal:
+            self._longest[piece.text[0]] = max(len(piece.text), self._longest.get(piece.text[0], 0))
         self._unknown = float32(min(piece.score for piece in normal) - PENALTY)
         self.across = any(SPACE in piece.text[1:] for piece in normal)      # whether a piece can hold several words
 
@@ -128,9 +130,9 @@ class Cutter:
 
         Characters without a piece that stand side by side are one piece.
         """
-        plain = self.plain(text)
-        written, cuts = "".join(c.character for c in plain), []
-        for start, end, known in self._best_way("".join(c.character for c in plain)):
+        plain, cuts = self.plain(text), []
+        written = "".join(c.character for c in plain)
+        for start, end, known in self._best_way(written):
             if not known and cuts and not cuts[-1][2]:
                 start = cuts.pop()[0]
             cuts.append((start, end, known))
@@ -143,7 +145,8 @@ class Cutter:
         sums: list[float] = [0.0] * (len(text) + 1)
         came: list[tuple[int, bool] | None] = [None] * (len(text) + 1)
         for start in range(len(text)):
-            ways = [(end, score, True) for end in range(start + 1, min(start + self._longest, len(text)) + 1)
+            last = min(start + self._longest.get(text[start], 0), len(text))
+            ways = [(end, score, True) for end in range(start + 1, last + 1)
                     if (score := self._scores.get(text[start:end])) is not None]
             if text[start] not in self._scores:
                 ways.append((start + 1, self._unknown, False))
