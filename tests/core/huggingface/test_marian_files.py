@@ -35,8 +35,7 @@ def test_the_ids_of_hard_texts_are_theirs(tmp_path):
     assert set(files.texts()) == set(THEIRS["ids"])
     differing = {text: ours.encode(text) for text, ids in THEIRS["ids"].items()
                  if " ".join(map(str, ours.encode(text))) != ids}
-    # the end is not to be had by writing it, which with transformers it is
-    assert differing.keys() <= {">></s><<a"} and THEIRS["ids"]["aaaaa"] and THEIRS["ids"]["ж"] != "1"
+    assert differing == {}
     assert ours.encode_batch(["the cat", "ж"]) == [ours.encode("the cat"), ours.encode("ж")]
 
 
@@ -80,8 +79,12 @@ def test_each_token_stands_where_its_text_is(tmp_path):
 def test_what_a_reader_types_is_no_special_token(tmp_path):
     ours, special = read(tmp_path), {0, files.numbers()["<pad>"]}
     assert not any(special & {*ours.encode(text)} for text in THEIRS["ids"])
-    assert ours.encode(">></s><<")[:1] == ours.encode("</s>\ud800")[-1:] == [
-        1 if i is None else i for i in [files.numbers().get("\ufffd")]]
+    # not even where its characters have no pieces, so that they stand side by side as one
+    (tmp_path / "source.spm").write_bytes(files.model([*files.SPECIAL, ("▁", -1.0, files.NORMAL),
+                                                       ("a", -1.0, files.NORMAL)]))
+    numbers = files.numbers()
+    assert tokens.load(tmp_path, 200, None).encode("a</s>") == [numbers["▁"], numbers["a"], 1]
+    assert ours.encode("a\ud800") == ours.encode("a\ufffd")
 
 
 @pytest.mark.parametrize("normaliser, cut", [
@@ -190,7 +193,7 @@ def test_a_file_with_wrong_bytes_is_read_or_refused_and_cuts_every_text(tmp_path
     path = tmp_path / "source.spm"
     whole, rng, n_read = path.read_bytes(), random.Random(2), 0
     table = whole.find(b"\x12", len(whole) - len(files.charsmap(files.REPLACED)) - 20)
-    for trial in range(100):
+    for trial in range(60):
         spoilt = bytearray(whole[:rng.randrange(len(whole))] if trial % 3 == 0 else whole)
         for _ in range(rng.randrange(4)):
             start = rng.choice([0, table]) if table < len(spoilt) else 0
@@ -205,7 +208,7 @@ def test_a_file_with_wrong_bytes_is_read_or_refused_and_cuts_every_text(tmp_path
         n_read += 1
         for text in ("the ﬁ cat\té e\u0301 … ½", "\u0301\u0308ﷺ aaaa"):
             ours.spans(text)
-    assert 15 < n_read < 95
+    assert 8 < n_read < 57
 
 
 def test_a_marian_without_its_numbers_is_told(tmp_path):
