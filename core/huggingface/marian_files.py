@@ -81,8 +81,9 @@ def read(folder: Path, settings: Mapping[str, object]) -> tuple[tokenizers.Token
     backend.add_special_tokens(special)
     backend.post_processor = processors.TemplateProcessing(
         single=f"$A {end}", pair=f"$A $B:1 {end}", special_tokens=[(end, numbers[end])])
+    unwritable = frozenset(name for name in special if not LANGUAGE.fullmatch(name))
     try:
-        return backend, MarianCutter(model, numbers, frozenset(special), unknown)
+        return backend, MarianCutter(model, numbers, unwritable, unknown)
     except ValueError as error:
         raise PretrainedError("tokenizer", f"{folder / CUTS} is damaged: {error} Download it again.") from error
 

@@ -65,6 +65,12 @@ def test_the_tokenizer_is_shown_as_what_it_is(tmp_path):
         ours.save(tmp_path / "tokenizer.json")
 
 
+def test_a_code_of_a_language_that_is_a_special_token_is_written_all_the_same(tmp_path):
+    ours, numbers = read(tmp_path, dict(additional_special_tokens=[">>fra<<"])), files.numbers()
+    assert ours.encode(">>fra<< the") == [numbers[">>fra<<"], numbers["▁the"]]
+    assert ours.visible(numbers[">>fra<<"]) == "‹fra›" and ours.decode([numbers[">>fra<<"], numbers["▁the"]]) == "the"
+
+
 def test_each_token_stands_where_its_text_is(tmp_path):
     ours, numbers = read(tmp_path), files.numbers()
     assert ours.spans(">>fra<<  the  ﬁn") == [
