@@ -22,6 +22,7 @@ token ids.
 
 Every key of a config.json and tokenizer_config.json is read, known to be without effect (keys, tokenizer_settings), or
 refused by name and value; other forms of weights and tokenizers are told as what they are (refusals, tokenizer_forms).
+Texts for Marian are cut by a SentencePiece model without its library (marian_files, pieces, piece_file).
 """
 import dataclasses
 from collections.abc import Callable
@@ -105,8 +106,9 @@ def preview(name: str | Path) -> Preview:
         values, stored = hub.config(name), hub.headers(name)
         settings = hub.settings(name) if tokenizer_forms.SETTINGS in files else {}
         tokenizer_settings.refuse_unknown(settings)
-    plan, file = _planned(values, stored, folder), tokenizer_forms.tokenizer_file(files)
-    tokenizer_forms.check(file, tokenizer_forms.class_of(settings, values))
+    plan, kind = _planned(values, stored, folder), tokenizer_forms.class_of(settings, values)
+    file = tokenizer_forms.tokenizer_file(files, kind)
+    tokenizer_forms.check(file, kind)
     used = weights.located(plan, stored).values()
     dtypes = sorted({weights.DTYPES[tensor.dtype] for tensor in used})
     return Preview(str(name), TITLES[values["model_type"]], plan.config, counting.n_parameters(plan.config),

@@ -8,8 +8,9 @@ from core.huggingface.errors import PretrainedError, short
 
 ADAPTER = "adapter_config.json"
 # the classes of transformers that read a model with its head, by the end of its architecture's name, in this order
-READERS = {"WithLMHeadModel": "Seq2SeqLM", "ForConditionalGeneration": "Seq2SeqLM", "LMHeadModel": "CausalLM",
-           "ForCausalLM": "CausalLM", "ForMaskedLM": "MaskedLM", "ForPreTraining": "MaskedLM",
+READERS = {"WithLMHeadModel": "Seq2SeqLM", "ForConditionalGeneration": "Seq2SeqLM", "MTModel": "Seq2SeqLM",
+           "LMHeadModel": "CausalLM", "ForCausalLM": "CausalLM", "ForMaskedLM": "MaskedLM",
+           "ForPreTraining": "MaskedLM",
            "ForSequenceClassification": "SequenceClassification", "ForTokenClassification": "TokenClassification",
            "ForQuestionAnswering": "QuestionAnswering"}
 # other forms of weights: what a file of theirs is called, and what they are
@@ -17,6 +18,7 @@ FORMS = ((r"\.gguf$", "GGUF files, the form of llama.cpp"), (r"\.onnx$", "ONNX, 
          (r"^consolidated.*\.(safetensors|pth)$", "the form of its makers (consolidated), under names of its own"),
          (r"\.(h5|tflite)$", "TensorFlow's form"), (r"\.msgpack$", "Flax's form"),
          (r"\.safetensors$", "safetensors, but under names that are not transformers'"))
+PIECES = re.compile(r"\.(model|spm)$")               # files of a SentencePiece tokenizer
 PICKLED = re.compile(r"\.(bin|pt|pth|ckpt|pkl)$")
 
 METHODS = {"gptq": "GPTQ", "awq": "AWQ", "bitsandbytes": "bitsandbytes", "fp8": "FP8", "mxfp4": "MXFP4",
@@ -107,7 +109,7 @@ def no_weights(where: str, files: Collection[str], values: Mapping[str, object])
         return PretrainedError("format", f"{where} comes without safetensors: its weights are in {pickled[0]}, a "
                                          f"format that can run code when it is read, so this program does not. "
                                          f"Where you trust the model, convert it once, and use the folder that this "
-                                         f"writes: {conversion(where, values)}")
+                                         f"writes: {conversion(where, values)}{_besides(files)}")
     for name, form in FORMS:
         if file := next((file for file in sorted(files) if re.search(name, file)), None):
             return PretrainedError("format", f"{where} holds its weights as {form} ({file}). This program reads "
@@ -131,6 +133,11 @@ def conversion(where: str, values: Mapping[str, object]) -> str:
     new = f"{where.rstrip('/').rsplit('/', 1)[-1]}-safetensors"
     return (f'python -c "from transformers import {reader} as M, AutoTokenizer as T; name, new = {where!r}, {new!r}; '
             f'M.from_pretrained(name).save_pretrained(new); T.from_pretrained(name).save_pretrained(new)"')
+
+
+def _besides(files: Collection[str]) -> str:
+    """What that command needs besides transformers and torch."""
+    return " (it needs the packages sentencepiece and protobuf)" if any(map(PIECES.search, files)) else ""
 
 
 def _architecture(values: Mapping[str, object]) -> str:

@@ -1,5 +1,6 @@
 """The files that a tokenizer comes in, made into a tokenizer of the `tokenizers` library: tokenizer.json; vocab.json
-with merges.txt, as GPT-2, RoBERTa and Qwen2 have them; vocab.txt, as BERT has it. Other forms are refused by name.
+with merges.txt, as GPT-2, RoBERTa and Qwen2 have them; vocab.txt, as BERT has it; source.spm with vocab.json, as
+Marian has them (core.huggingface.marian_files). Other forms are refused by name.
 
 tokenizer.json says how to cut a text. What tokenizer_config.json sets over it is done as transformers 5.23 does it for
 the class that is named there, or refused by name.
@@ -12,21 +13,26 @@ from pathlib import Path
 import tokenizers
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, processors
 
-from core.huggingface import tokenizer_settings
+from core.huggingface import marian_files, tokenizer_settings
 from core.huggingface.errors import PretrainedError, read_table
+from core.huggingface.marian_files import CUTS, MarianCutter
 from core.huggingface.tokenizer_settings import content
 
 WHOLE, SETTINGS, SPECIAL, ADDED = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
                                    "added_tokens.json")
 VOCABULARY, MERGES, WORDS = "vocab.json", "merges.txt", "vocab.txt"
-FILES = (WHOLE, SETTINGS, SPECIAL, ADDED, VOCABULARY, MERGES, WORDS)
+FILES = (WHOLE, SETTINGS, SPECIAL, ADDED, VOCABULARY, MERGES, WORDS, CUTS)
 # forms of a tokenizer that are not read
 OTHERS = re.compile(r"\.(model|spm)$|^tekken\.json$|\.tiktoken$|^(vocab\.json|merges\.txt|vocab\.bpe|encoder\.json)$")
 
+# classes of families that are read, for which transformers writes no tokenizer.json
+WITHOUT_WHOLE = (marian_files.CLASS, "ByT5Tokenizer", "BertJapaneseTokenizer", "BertweetTokenizer", "PhobertTokenizer",
+                 "GPTSw3Tokenizer", "GPTNeoXJapaneseTokenizer", "CpmTokenizer")
 # the class of a family whose settings name none
 OF_FAMILY = {**dict.fromkeys(("gpt2", "gpt_neo", "gptj", "opt", "phi"), "GPT2Tokenizer"), "roberta": "RobertaTokenizer",
              **dict.fromkeys(("bert", "distilbert", "electra"), "BertTokenizer"), "gpt_neox": "GPTNeoXTokenizer",
-             **dict.fromkeys(("qwen2", "qwen3", "qwen2_moe", "qwen3_moe"), "Qwen2Tokenizer")}
+             **dict.fromkeys(("qwen2", "qwen3", "qwen2_moe", "qwen3_moe"), "Qwen2Tokenizer"),
+             "marian": marian_files.CLASS}
 LIKE_GPT2 = ("GPT2Tokenizer", "CodeGenTokenizer")
 LIKE_BERT = ("BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer")
 # those that take the space in front of a text from their settings alone
@@ -38,6 +44,7 @@ _BERT_NAMES = dict(unk_token="[UNK]", sep_token="[SEP]", pad_token="[PAD]", cls_
 # the special tokens of a class where the settings do not name them
 NAMES = {**dict.fromkeys(LIKE_GPT2, dict(unk_token=_END, bos_token=_END, eos_token=_END)),
          **dict.fromkeys(LIKE_BERT, _BERT_NAMES),
+         marian_files.CLASS: marian_files.NAMES,
          "Qwen2Tokenizer": dict(unk_token=_END, eos_token=_END, pad_token=_END),
          "RobertaTokenizer": dict(bos_token="<s>", eos_token="</s>", sep_token="</s>", cls_token="<s>",
                                   unk_token="<unk>", pad_token="<pad>", mask_token="<mask>")}
@@ -46,11 +53,13 @@ AROUND = {**dict.fromkeys((*LIKE_BERT, "RobertaTokenizer"), ("cls_token", "sep_t
           "T5Tokenizer": ("", "eos_token")}
 
 
-def tokenizer_file(files: Collection[str]) -> str:
-    """The one of a model's files from which to read the tokenizer; "" if it came without one.
+def tokenizer_file(files: Collection[str], kind: str = "") -> str:
+    """The one of a model's files from which to read the tokenizer; "" if it came without one. kind: its class.
 
     Raises PretrainedError for a tokenizer in a form that is not read.
     """
+    if set(files) >= marian_files.FILES and (kind == marian_files.CLASS or WHOLE not in files):
+        return CUTS                     # transformers reads no tokenizer.json for this class
     if WHOLE in files:
         return WHOLE
     if {VOCABULARY, MERGES} <= set(files):
@@ -58,14 +67,23 @@ def tokenizer_file(files: Collection[str]) -> str:
     if WORDS in files:
         return WORDS
     if other := next((name for name in sorted(files) if OTHERS.search(name)), None):
-        raise _other_form(other)
+        raise _other_form(other, kind)
     return ""
 
 
-def _other_form(file: str) -> PretrainedError:
+def _other_form(file: str, kind: str) -> PretrainedError:
+    if file.endswith(".spm"):
+        return PretrainedError("tokenizer", f"This model's tokenizer is in the form {file}, which this program reads "
+                                            f"for a Marian model alone, together with {VOCABULARY}. Use all files that "
+                                            f"were published together, or choose another model.")
+    if kind in WITHOUT_WHOLE:
+        return PretrainedError("tokenizer", f"This model's tokenizer is in the form {file}, which this program does "
+                                            f"not read, and of a {kind} transformers writes no {WHOLE} either. Choose "
+                                            f"another model.")
+    needs = " (with the packages sentencepiece and protobuf beside it)" if file.endswith(".model") else ""
     return PretrainedError("tokenizer", f"This model's tokenizer is in the form {file}, which this program does not "
-                                        f"read. Load it once with transformers' AutoTokenizer and save it into the "
-                                        f"folder of the model with save_pretrained, which writes {WHOLE}.")
+                                        f"read. Load it once with transformers' AutoTokenizer{needs} and save it into "
+                                        f"the folder of the model with save_pretrained, which writes {WHOLE}.")
 
 
 def settings_in(folder: Path) -> dict:
@@ -89,32 +107,39 @@ def class_of(settings: Mapping[str, object], config: Mapping[str, object]) -> st
 def check(file: str, kind: str) -> None:
     """Raise PretrainedError where a tokenizer of the class `kind` cannot be made from `file`."""
     if file == VOCABULARY and kind not in (*LIKE_GPT2, "RobertaTokenizer", "Qwen2Tokenizer"):
-        raise _other_form(f"{VOCABULARY} and {MERGES}, of the class {kind or 'that nothing names'}")
+        raise _other_form(f"{VOCABULARY} and {MERGES}, of the class {kind or 'that nothing names'}", kind)
+    if file == CUTS and kind != marian_files.CLASS:
+        raise _other_form(CUTS, kind)
     if file == WORDS and kind not in LIKE_BERT:
-        raise _other_form(f"{WORDS}, of the class {kind or 'that nothing names'}")
+        raise _other_form(f"{WORDS}, of the class {kind or 'that nothing names'}", kind)
     if not file and kind == "ByT5Tokenizer":
-        raise _other_form("of bytes, ByT5Tokenizer, without a file")
+        raise _other_form("of bytes, ByT5Tokenizer, without a file", kind)
 
 
-def read(folder: Path, config: Mapping[str, object]) -> tuple[tokenizers.Tokenizer, dict] | None:
-    """The tokenizer in a folder and its settings, with the names of all special tokens; None if there is none.
+def read(folder: Path, config: Mapping[str, object]) -> tuple[tokenizers.Tokenizer, dict, MarianCutter | None] | None:
+    """The tokenizer in a folder and its settings, with the names of all special tokens, and what cuts a text if the
+    tokenizer does not do it itself; None if there is none.
 
     config: the model's config.json. Raises PretrainedError for a damaged one, for one in another form, and for settings
     that cannot be done.
     """
-    file, settings = tokenizer_file([path.name for path in folder.iterdir()]), settings_in(folder)
+    settings = settings_in(folder)
     kind = class_of(settings, config)
+    file = tokenizer_file([path.name for path in folder.iterdir()], kind)
     check(file, kind)
     if not file:
         return None
     settings = NAMES.get(kind, {}) | {name: value for name, value in settings.items() if value is not None}
     try:
+        if file == CUTS:
+            backend, cutter = marian_files.read(folder, settings)
+            return backend, settings, cutter
         if file == WHOLE:
             backend = _whole(folder / WHOLE, kind, settings)
         else:
             backend = _words(folder, settings) if file == WORDS else _byte_level(folder, kind, settings)
         _add_tokens(backend, folder, settings, file)
-        return backend, settings
+        return backend, settings, None
     except PretrainedError:
         raise
     except Exception as error:          # the library raises bare Exception

@@ -19,13 +19,15 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "return_token_type_ids", "token_type_ids_pattern"),
     "is about the text that ids are turned back into": (
         "clean_up_tokenization_spaces", "spaces_between_special_tokens", "errors", "trim_offsets"),
+    "names languages, which nothing reads when a text is cut": ("source_lang", "target_lang"),
     "is about conversations": ("chat_template", "use_default_system_prompt", "response_schema"),
     "is about special tokens in a reader's text, which here stay text": ("split_special_tokens", "never_split"),
     "is written in the tokenizer's own file": (
         "legacy", "do_basic_tokenize", "wordpieces_prefix", "extra_ids", "model_specific_special_tokens"),
 }
 WITHOUT_EFFECT = {name: reason for reason, names in BY_REASON.items() for name in names}
-HARMLESS: dict[str, object] = {"fix_mistral_regex": False, "sp_model_kwargs": {}, "init_inputs": []}
+HARMLESS: dict[str, object] = {"fix_mistral_regex": False, "sp_model_kwargs": {}, "init_inputs": [],
+                               "separate_vocabs": False}
 
 
 def refuse_unknown(settings: Mapping[str, object]) -> None:

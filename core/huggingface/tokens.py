@@ -14,6 +14,7 @@ import tokenizers
 
 from core.huggingface import tokenizer_forms
 from core.huggingface.errors import PretrainedError, read_table
+from core.huggingface.marian_files import MarianCutter
 from core.huggingface.tokenizer_forms import SETTINGS, WHOLE, steps
 from core.huggingface.tokenizer_settings import content
 from core.model.tokenizer import BYTE_OF_CHARACTER, Tokenizer, encodable, visible_form
@@ -147,6 +148,38 @@ class PretrainedTokenizer(Tokenizer):
         Path(path).write_text(json.dumps(spec, ensure_ascii=False), encoding="utf-8")
 
 
+class MarianTokenizer(PretrainedTokenizer):
+    """The tokenizer of a Marian model, whose texts are cut by source.spm and numbered by vocab.json."""
+
+    def __init__(self, backend: tokenizers.Tokenizer, vocab_size: int, settings: dict, cutter: MarianCutter) -> None:
+        super().__init__(backend, vocab_size, settings)
+        self._cutter = cutter
+
+    def encode(self, text: str) -> list[int]:
+        return [token_id for token_id, _, _ in self.spans(text)]
+
+    def spans(self, text: str) -> list[tuple[int, int, int]]:
+        """(id, start, end) of each token of `text`, with the spaces before it; a ▁ put in front stands for nothing."""
+        return self._cutter.spans(encodable(text))
+
+    def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
+        return [self.encode(text) for text in texts]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of `ids` without special tokens, and without spaces before it and after it."""
+        return b"".join(self.token_bytes(i) for i in ids).decode().strip()
+
+    def token_bytes(self, token_id: int) -> bytes:
+        return b"" if token_id in self._cutter.unspoken else super().token_bytes(token_id)
+
+    def words(self, text: str) -> list[bytes]:
+        return [word.replace(SPACE, " ").encode() for word in self._cutter.words(encodable(text))]
+
+    def save(self, path: str | Path) -> None:
+        raise ValueError("A Marian model's tokenizer is more than one file: copy source.spm, target.spm and vocab.json "
+                         "of the model.")
+
+
 class NumberedTokens(Tokenizer):
     """A substitute for a missing tokenizer: a text is token ids, whole numbers with blanks between them.
 
@@ -207,9 +240,11 @@ def load(folder: Path, vocab_size: int, end_of_text: int | None) -> Tokenizer:
     made = tokenizer_forms.read(folder, read_table(config, "damaged") if config.is_file() else {})
     if made is None:
         return NumberedTokens(vocab_size, end_of_text)
-    backend, settings = made
+    backend, settings, cutter = made
     backend.no_padding()
     backend.no_truncation()
+    if cutter is not None:
+        return MarianTokenizer(backend, vocab_size, settings, cutter)
     return PretrainedTokenizer(backend, vocab_size, settings, end_of_text)
 
 

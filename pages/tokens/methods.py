@@ -136,14 +136,17 @@ def _reading(page: Lesson, run: Run, texts: list[str], ways: list[Method], cuts:
     n_bytes = len(text.encode())
     model = 3       # the loaded model's row
     table = page.table([(way.name, grouped(way.vocab_size) if way.vocab_size else "∞", count,
-                         plain_number(n_bytes / count)) for way, count in zip(ways, counts)],
+                         plain_number(n_bytes / count) if count else "–") for way, count in zip(ways, counts)],
                        "method", "vocabulary", "tokens", "rate")
-    rate = rf"\frac{{{n_bytes}}}{{{counts[model]}}} = {latex_number(n_bytes / counts[model])}"
+    lines = []
+    if counts[model]:           # a tokenizer that normalises may make nothing of what cannot be seen
+        rate = rf"\frac{{{n_bytes}}}{{{counts[model]}}} = {latex_number(n_bytes / counts[model])}"
+        lines = [(page.label("numbers_compression", text=code(heading(text)), name=escaped(ways[model].name)), rate)]
     every = [{page.label("column_method"): way.name} | {heading(text): len(pieces) for text, pieces in zip(texts, row)}
              for way, row in zip(ways, cuts)]
     title = page.label("methods_twin", text=code(heading(text)),
                        counts="; ".join(f"{escaped(way.name)} {count}" for way, count in zip(ways, counts)))
-    return Reading([(page.label("numbers_compression", text=code(heading(text)), name=escaped(ways[model].name)),
-                     rate)], question(page, run), [segmentation.merge_steps, segmentation.LearnedUnigram.segmentations],
+    return Reading(lines, question(page, run),
+                   [segmentation.merge_steps, segmentation.LearnedUnigram.segmentations],
                    {"counts.csv": lambda: pd.DataFrame(every)}, ".methods-chart", title, table,
                    {heading(text): str(counts[model])})

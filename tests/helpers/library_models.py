@@ -12,7 +12,7 @@ from tokenizers import processors
 from core.app.base import prose
 from core.model.tokenizer import Tokenizer
 from tests.core.huggingface import test_tokens
-from tests.helpers import huggingface_models
+from tests.helpers import huggingface_models, sentencepiece_files
 from tests.helpers.huggingface_models import hf
 
 CONTEXT = 300                # longer than what lessons read at once
@@ -76,3 +76,10 @@ def other_kind(root: Path, name: str) -> hf.PreTrainedModel:
     place.mkdir()
     vocab_size = test_tokens.written(*getattr(test_tokens, maker)(), place)
     return huggingface_models.saved(case, place, vocab_size=vocab_size, **changes)
+
+
+def marian(root: Path) -> None:
+    """A Marian model below `root`, with its tokenizer in source.spm and vocab.json."""
+    size = sentencepiece_files.write_marian(root / "marian")
+    huggingface_models.saved("marian", root / "marian", vocab_size=size, pad_token_id=size - 1,
+                             decoder_start_token_id=size - 1, max_position_embeddings=CONTEXT)

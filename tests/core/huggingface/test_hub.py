@@ -12,6 +12,7 @@ import torch
 
 from tests.core.huggingface.test_tokenizer_forms import two_files, vocab_txt
 from tests.core.huggingface.test_tokens import gpt2, written
+from tests.helpers import sentencepiece_files
 from tests.helpers.hub_server import COMMIT, served
 from tests.helpers.huggingface_models import made, saved
 
@@ -39,7 +40,8 @@ for call, name in json.loads(sys.argv[1]):
                          told.download_bytes, told.config.vocab_size])
         elif call == "load":
             model, tokenizer = huggingface.from_pretrained(name, lambda *bytes: heard.append(bytes))
-            logits = model(torch.tensor([5, 6, 7])).logits
+            ids = torch.tensor([5, 6, 7])
+            logits = model(ids, source_ids=None if model.encoder is None else ids).logits
             said.append([model.n_parameters, tokenizer.method, float(logits.sum()), heard])
         elif call == "stop":
             before = disk()
@@ -73,7 +75,7 @@ def world(tmp_path_factory):
     """What was said online, then offline, then with nobody at the address; the models; and the requests."""
     root, cache = tmp_path_factory.mktemp("hub"), tmp_path_factory.mktemp("cache")
     for name in ("us/whole", "us/sharded", "us/gated", "us/pickled", "us/strange", "us/half", "us/cut", "us/lost",
-                 "us/pieces", "us/adapter", "us/words", "us/class"):
+                 "us/pieces", "us/adapter", "us/words", "us/class", "us/marian"):
         (root / name).mkdir(parents=True)
     size = written(*gpt2(), root / "us/whole")
     theirs = saved("gpt2", root / "us/whole", vocab_size=size)
@@ -93,6 +95,7 @@ def world(tmp_path_factory):
     (root / "us/adapter/adapter_model.safetensors").write_bytes(b"x")
     saved("bert", root / "us/words", vocab_size=vocab_txt({"do_lower_case": False}, root / "us/words"))
     two_files(gpt2()[0], {"tokenizer_class": "BlenderbotTokenizer"}, root / "us/class")
+    saved("marian", root / "us/marian", vocab_size=sentencepiece_files.write_marian(root / "us/marian"))
     for name in ("us/cut", "us/lost"):
         made("gpt2", n_embd=48).save_pretrained(root / name)
     cuts = {"us/cut/model.safetensors": [10_000, 9_000], "us/lost/model.safetensors": [9_000] + [0] * 20}
@@ -103,7 +106,8 @@ def world(tmp_path_factory):
                       ("load", "us/nothing"), ("preview", "us/nothing"), ("load", "a/b/c"), ("preview", ""),
                       ("load", "us/half"), ("load", "us/cut"), ("load", "us/lost"), ("here", "us/lost"),
                       ("preview", "us/pieces"), ("load", "us/pieces"), ("preview", "us/adapter"),
-                      ("preview", "us/class"), ("preview", "us/words"), ("load", "us/words")],
+                      ("preview", "us/class"), ("preview", "us/words"), ("load", "us/words"), ("preview", "us/marian"),
+                      ("load", "us/marian")],
                      cache, HF_ENDPOINT=address)
         cuts.clear()
         again = run([("preview", "us/lost"), ("stop", "us/lost"), ("load", "us/lost"), ("here", "us/lost")], cache,
@@ -153,7 +157,8 @@ def test_progress_is_told_of_the_download_then_of_the_reading(world):
 
 def test_nothing_but_config_tokenizer_and_safetensors_is_asked_for(world):
     asked = [one.rsplit("/", 1)[-1] for one in world[-2].asked if "/resolve/" in one]
-    assert asked and all(name.endswith((".json", ".safetensors", "merges.txt", "vocab.txt")) for name in asked)
+    read = (".json", ".safetensors", "merges.txt", "vocab.txt", "source.spm")
+    assert asked and all(name.endswith(read) for name in asked)
     assert not any("telemetry" in one for one in world[-2].asked)
 
 
@@ -173,6 +178,14 @@ def test_what_the_hub_refuses(world, which, reason, said):
 def test_a_tokenizer_of_words_is_fetched_and_read(world):
     online = world[0]
     assert online[23][4] == "vocab.txt" and online[24][1] == "WordPiece"
+
+
+def test_the_two_files_of_a_marian_are_fetched_and_no_others(world):
+    online = world[0]
+    assert online[25][4] == "source.spm" and online[26][1] == "Unigram"
+    fetched = {one.rsplit("/", 1)[-1] for one in world[-2].asked if one.startswith("GET us/marian/resolve/")}
+    assert fetched == {"config.json", "generation_config.json", "model.safetensors", "source.spm", "vocab.json",
+                       "tokenizer_config.json"}
 
 
 def test_what_is_refused_is_not_fetched(world):

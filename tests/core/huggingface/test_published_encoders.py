@@ -12,6 +12,7 @@ from core import huggingface
 from core.huggingface import PretrainedError
 from core.model.generation import translations
 from tests.core.huggingface import test_mutations
+from tests.helpers import sentencepiece_files
 from tests.helpers.huggingface_models import N_SOURCE, N_TOKENS, hf, ids, made
 from tests.helpers.models_encoders import PUBLISHED
 
@@ -115,3 +116,33 @@ def test_a_translation_of_each_family_is_theirs(tmp_path):
         expected = theirs.generate(source, max_new_tokens=12, do_sample=False, num_beams=1)[0].tolist()
         (_, found), = translations(ours, [source[0].tolist()], max_new_tokens=12)
         assert [ours.config.first_token, *found] == expected, case
+
+
+def test_a_marian_in_its_published_files_translates_a_text(tmp_path):
+    """config.json, pytorch_model.bin, source.spm, target.spm, vocab.json, tokenizer_config.json and
+    generation_config.json, whose weights are refused until they are safetensors.
+    """
+    size = sentencepiece_files.write_marian(tmp_path)
+    theirs = made("marian", vocab_size=size, pad_token_id=size - 1, decoder_start_token_id=size - 1)
+    theirs.save_pretrained(tmp_path)
+    values = PUBLISHED["opus-mt-en-de"][1] | dict(
+        vocab_size=size, decoder_vocab_size=size, pad_token_id=size - 1, decoder_start_token_id=size - 1,
+        bad_words_ids=[[size - 1]])
+    (tmp_path / "config.json").write_text(json.dumps(values))
+    (tmp_path / "generation_config.json").write_text(json.dumps(dict(
+        bad_words_ids=[[size - 1]], bos_token_id=0, decoder_start_token_id=size - 1, eos_token_id=0,
+        forced_eos_token_id=0, max_length=512, num_beams=6, pad_token_id=size - 1)))
+    (tmp_path / "model.safetensors").rename(tmp_path / "aside")
+    torch.save(theirs.state_dict(), tmp_path / "pytorch_model.bin")
+    with pytest.raises(PretrainedError, match="its weights are in pytorch_model.bin"):
+        huggingface.preview(tmp_path)
+    (tmp_path / "aside").rename(tmp_path / "model.safetensors")
+    assert huggingface.preview(tmp_path).tokenizer == "source.spm"
+    ours, tokenizer = huggingface.from_pretrained(tmp_path)
+    source = [*tokenizer.encode("the cat sat on it."), *tokenizer.end]
+    expected = theirs.generate(torch.tensor([source]), max_new_tokens=12, do_sample=False, num_beams=1,
+                               generation_config=hf.GenerationConfig(eos_token_id=0, pad_token_id=size - 1,
+                                                                     decoder_start_token_id=size - 1))[0].tolist()
+    (_, found), = translations(ours, [source], max_new_tokens=12)
+    assert (ours.config.first_token, ours.config.end_of_text, tokenizer.end) == (size - 1, 0, (0,))
+    assert [ours.config.first_token, *found] == expected and tokenizer.decode(found).strip()
