@@ -20,6 +20,7 @@ from core.model.generation import context_window, generate, translations
 from core.model.intervention import HeadEdit, Intervention, SublayerEdit
 from core.model.sampling import SamplingConfig
 from core.model.tokenizer import END_OF_TEXT, Tokenizer
+from core.model.trace import Trace
 from core.model.transformer import Transformer
 from tests.helpers import models_encoders
 from tests.helpers.huggingface_models import CASES, N_SOURCE, N_TOKENS, hf, ids, saved
@@ -53,7 +54,8 @@ def run(theirs, ours, token_ids, **more):
 def compared(trace, expected):
     """(ours, theirs) of everything that transformers gives. Its last hidden state is the one after the final norm."""
     def stream(part):
-        return [block.resid_pre for block in part.blocks] + [part.h_final]
+        plain = isinstance(part, Trace) and part.config.plain_maps      # transformers' last one is mapped back
+        return [block.resid_pre for block in part.blocks] + [part.h_head if plain else part.h_final]
 
     yield trace.logits, expected.logits
     if trace.encoder is None:
@@ -135,8 +137,11 @@ def test_every_field_of_the_trace_is_what_it_says(pair):
                               made.attn_out) < 1e-5
     entering = sum(part for part in (trace.embedding, trace.position, trace.token_type) if part is not None)
     entered = entering if ours.embedding_norm is None else ours.embedding_norm(entering, config.norm)
+    if config.plain_maps:
+        assert torch.equal(trace.embedding, ours.E[trace.token_ids] @ ours.W_E)
+        assert torch.equal(trace.h_head, trace.h_final @ ours.W_H)
     assert torch.equal(trace.blocks[0].resid_pre,
-                       entered if ours.W_E is None else entered @ ours.W_E + ours.b_E)
+                       entered if ours.W_E is None or config.plain_maps else entered @ ours.W_E + ours.b_E)
     h = trace.h_final if trace.h_head is None else trace.h_head
     logits = h @ ours.unembedding.T + (0 if ours.b_U is None else ours.b_U)
     assert relative_error(capped(logits, config.logit_cap), trace.logits) < 1e-5
