@@ -149,6 +149,7 @@ class ModelConfig:
     # head's transform, of which an encoder's language head is made, makes of it (ModernBERT)
     class_transform: str = ""
     class_names: tuple[str, ...] = ()     # of the classes, where they have names of their own
+    text_alone: bool = False              # the part that reads text of a model that reads pictures as well
     # what reads the final vectors; of any other than "language" the logits of words mean nothing
     output_head: str = "language"
     # the token every sequence ends and, unless begin_of_text is another, begins with; None: the model has

@@ -65,8 +65,8 @@ class Transformer(nn.Module):
     Parameters: E (|V|, d); P (n_context, d) with learned positions, r (h, relative_buckets) with relative ones that all
     blocks share; T (n_token_types, d) and embedding_norm where the config has them; W_E (e, d) and b_E (d,)
     where rows of E, P and T have another width e, which is then that of W_H's outputs and of W_U too (with plain_maps
-    of E alone, and without b_E); blocks[l]; final_norm where no
-    sums are normed; W_H (d, d), b_H and head_norm of a head's transform (with plain_maps W_H alone); W_U (|V|, d) if untied; b_U (|V|,); W_C
+    of E alone, and without b_E); blocks[l]; final_norm where no sums are normed; W_H (d, d), b_H and head_norm of a
+    head's transform (with plain_maps W_H alone); W_U (|V|, d) if untied; b_U (|V|,); W_C
     (d, n_classes) and b_C with a classification head, and W_P (d, d), b_P where it has a transform. An
     encoder-decoder's `encoder` has a P or r, an embedding_norm, blocks and a final_norm of its own; E is shared.
     A new model's weights are zero: call `initialise`, or load a checkpoint. One model serves many threads at once: no

@@ -145,7 +145,8 @@ def _parts(page: Lesson, run: Run) -> list[tuple[str, str, int]]:
             ("P", vectors, counts["P"]), ("token_types", vectors, counts["token_types"]),
             ("attention", f"{config.n_layers} × [{config.n_heads} × {n} × {n}]", counts["attention"]),
             ("mlp", _feed_forward_shape(config, n), counts["mlp"]),
-            ("norms", vectors, counts["norms"]), ("head_plain" if config.plain_maps else "head", f"{n} × {config.d_embedding}", counts["head"]),
+            ("norms", vectors, counts["norms"]),
+            ("head_plain" if config.plain_maps else "head", f"{n} × {config.d_embedding}", counts["head"]),
             ("unembedding_bias" if model.b_U is not None else "unembedding", logits, counts["unembedding"]),
             ("classes", f"{config.n_classes}", counts["classes"]),
             *([("logits", logits, 0)] if run.has_head else []), ("total", "", model.n_parameters)]

@@ -32,7 +32,7 @@ def facts(config: ModelConfig, tokenizer: Tokenizer) -> dict[str, bool]:
         "parallel": config.parallel_residual, "postnorm": config.norms_sums, "rmsnorm": config.norm == "rmsnorm",
         "unshifted": config.norm == "layernorm" and not config.norm_bias, "ungained": not config.norm_gain,
         "scaled_logits": config.logit_scale != 1,
-        "experts": config.n_experts > 0,
+        "experts": config.n_experts > 0, "text_alone": config.text_alone,
         "gated": config.gated, "untied": not config.tied_embeddings, "unembedding_bias": config.unembedding_bias}
 
 

@@ -302,7 +302,7 @@ def test_weights_cut_short(folder, keep):
 
 
 @pytest.mark.parametrize("fields, reason, said", [
-    (dict(model_type="gemma3"), "family", "'gemma3'"), (dict(model_type="gone"), "family", "None"),
+    (dict(model_type="gemma3n"), "family", "'gemma3n'"), (dict(model_type="gone"), "family", "None"),
     (dict(hidden_size="gone"), "config", "hidden_size"), (dict(hidden_size="wide"), "config", "hidden_size"),
     (dict(num_attention_heads=0), "config", "n_heads"),
     (dict(num_key_value_heads=3), "config", "multiple of n_kv_heads"),
