@@ -111,14 +111,14 @@ def final_parts(model: Transformer, trace: Trace, position: int) -> tuple[tuple[
     `trace` is a run of `model` on tokens (N,) without interventions on sublayers, norms or the residual path. Raises
     ValueError for another, since its parts would not add up to the stream.
     """
-    addends = _Addends(trace.config.d_embedding, trace.resid_final.device)
+    addends = _Addends(trace.config.d_entering, trace.resid_final.device)
     entering = [("embedding", trace.embedding), ("position", trace.position), ("token type", trace.token_type)]
     for kind, added in entering:
         addends.add(Part(kind), None if added is None else added[position])
     if model.embedding_norm is not None:
         addends.through(model.embedding_norm, trace.config.norm,
                         sum(added[position] for _, added in entering if added is not None), Part("embedding norm bias"))
-    if model.W_E is not None:
+    if model.b_E is not None:
         addends.mapped(model.W_E, model.b_E, Part("embedding map bias"))
     for layer, (weights, block) in enumerate(zip(model.blocks, trace.blocks)):
         _add_block(addends, weights, block, layer, position, trace.config)
@@ -213,8 +213,8 @@ def _check_sum(vectors: Tensor, h_final: Tensor) -> None:
 
 def through_head(model: Transformer, trace: Trace, position: int, vectors: Tensor) -> Tensor:
     """Apply the head's transform as a linear map to vectors (..., d), float64: W_H, then each unit's factor act(z)/z
-    and the norm with its σ, both frozen at their values at `position`, without biases. A model without such a transform
-    returns the vectors unchanged.
+    and the norm with its σ, both frozen at their values at `position`, without biases; W_H alone where that is all of
+    it. A model without such a transform returns the vectors unchanged.
     """
     return vectors if model.W_H is None else _apply_units(model, trace, position, vectors.double() @ model.W_H.double())
 
@@ -223,6 +223,8 @@ def _apply_units(model: Transformer, trace: Trace, position: int, addends: Tenso
     """Map addends (..., d) of the inputs z of the head's units to addends of h_head: times each unit's factor act(z)/z,
     then through the frozen norm.
     """
+    if model.head_norm is None:
+        return addends
     z = trace.h_final[position].double() @ model.W_H.double()
     z = z if model.b_H is None else z + model.b_H.double()
     activated = activate(model.config.activation, z)
@@ -240,7 +242,7 @@ def logit_contributions(model: Transformer, trace: Trace, position: int, token_i
     """
     parts, vectors = final_parts(model, trace, position)
     vectors = through_head(model, trace, position, vectors)
-    if model.W_H is not None:
+    if model.head_norm is not None:
         biases = {"head bias": None if model.b_H is None else _apply_units(model, trace, position, model.b_H.double()),
                   "head norm bias": model.head_norm.bias}
         added = {Part(kind): bias.double() for kind, bias in biases.items() if bias is not None}

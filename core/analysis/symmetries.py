@@ -108,6 +108,7 @@ def relabelled(model: Transformer, order: Tensor) -> Transformer:
     with torch.no_grad():
         narrow = model.config.embedding_width > 0
         axes = WIDTH_AXES | (EMBEDDING_AXES if narrow else {})
+        axes |= {"P": (1,)} if model.config.plain_maps else {}
         for name, values in permuted.named_parameters():
             for axis in axes.get(name.rsplit(".", 1)[-1], ()):
                 # these norms act on the d_k dimensions of a head, or on another width than the stream's

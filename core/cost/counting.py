@@ -120,7 +120,7 @@ def norm_count(config: ModelConfig) -> int:
     transform.
     """
     return (sum(stack_norms(config, *stack) + config.embedding_norm for stack in stacks(config))
-            + config.head_transform - (not config.first_norm))
+            + config.head_curves - (not config.first_norm))
 
 
 def parameters_by_part(config: ModelConfig, active: bool = False) -> dict[str, int]:
@@ -136,12 +136,12 @@ def parameters_by_part(config: ModelConfig, active: bool = False) -> dict[str, i
     """
     d, e, blocks = config.d_model, config.d_embedding, sum(count for count, _ in stacks(config))
     attentions = sum(count * each for count, each in stacks(config))
-    positions = {"learned": config.n_context * e * len(stacks(config)),
+    positions = {"learned": config.n_context * config.d_entering * len(stacks(config)),
                  "relative": config.n_heads * (len(stacks(config)) * config.relative_buckets
                                                or blocks * (2 * config.relative_max_distance + 1))}
     fed = fed_parameters(config, blocks, active)
     of_queries = attentions * qk_norm_width(config)
-    gains = norm_count(config) * d + of_queries - (d - e) * (config.embedding_norm + config.head_transform)
+    gains = norm_count(config) * d + of_queries - (d - e) * (config.embedding_norm + config.head_curves)
     shifts = gains - of_queries * config.qk_norm_heads
     return {
         "E": (config.vocab_size + config.n_token_types) * e + (e * d if config.embedding_width else 0),
@@ -152,7 +152,7 @@ def parameters_by_part(config: ModelConfig, active: bool = False) -> dict[str, i
         "biases": attentions * attention_biases(config) + fed[1] + config.n_classes
                   + (config.vocab_size if config.unembedding_bias else 0)
                   + (e if config.head_transform and config.head_bias else 0) + (d if config.classifies_alone else 0)
-                  + (d if config.embedding_width else 0),
+                  + (d if config.embedding_width and not config.plain_maps else 0),
         "output": (0 if config.tied_embeddings else config.vocab_size * e) + d * config.n_classes
                   + (d * e if config.head_transform else 0) + (d * d if config.classifies_alone else 0),
     }

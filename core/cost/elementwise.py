@@ -113,7 +113,7 @@ def _positions(config: ModelConfig, blocks: int, n: int, keys: int) -> int:
     """
     turned = 3 * n * blocks * (config.n_heads + config.n_kv_heads) * config.rotary_width
     biased = blocks * config.n_heads * n * keys
-    return {"learned": n * config.d_embedding, "sinusoidal": n * config.d_embedding, "rotary": turned, "alibi": biased,
+    return {"learned": n * config.d_entering, "sinusoidal": n * config.d_entering, "rotary": turned, "alibi": biased,
             "relative": biased}.get(config.positions, 0)
 
 
@@ -131,11 +131,12 @@ def _add_cross(config: ModelConfig, operations: dict[str, int], n: int, read: in
 def _add_ends(config: ModelConfig, operations: dict[str, int], n: int) -> None:
     """What stands before the first block and after the last one."""
     d, e = config.d_model, config.d_embedding
-    operations["norms"] += n * (config.embedding_norm + config.head_transform) * norm(config, e)
+    operations["norms"] += n * (config.embedding_norm + config.head_curves) * norm(config, e)
     operations["softmax"] += n * softmax(config.vocab_size)
-    operations["activation"] += n * config.head_transform * e * CURVES[_curve(config)]
+    operations["activation"] += n * config.head_curves * e * CURVES[_curve(config)]
     operations["additions"] += n * ((config.embedding_scale != 1) * e + (config.n_token_types > 0) * e
-                                    + config.head_transform * config.head_bias * e + (config.embedding_width > 0) * d
+                                    + config.head_transform * config.head_bias * e
+                                    + (config.embedding_width > 0 and not config.plain_maps) * d
                                     + config.unembedding_bias * config.vocab_size)
     operations["activation"] += d * CURVES.get(config.class_transform, 0)
     operations["norms"] -= n * (not config.first_norm) * norm(config, d)

@@ -31,10 +31,10 @@ def weights_read(config: ModelConfig, n_tokens: int) -> int:
     """Bytes of the weights that a pass over n_tokens tokens reads: all of them once; of a table that is only looked up
     in (positions, and E where it is not the unembedding too) a row a token.
     """
-    d, n_stacks = config.d_embedding, len(stacks(config))
-    learned = config.positions == "learned"
-    tables = ([] if config.tied_embeddings else [config.vocab_size]) + [config.n_context] * (learned * n_stacks)
-    return BYTES[DTYPE] * (n_parameters(config) - sum(tables) * d + len(tables) * n_tokens * d)
+    learned, n_stacks = config.positions == "learned", len(stacks(config))
+    tables = ([] if config.tied_embeddings else [(config.vocab_size, config.d_embedding)])
+    tables += [(config.n_context, config.d_entering)] * (learned * n_stacks)
+    return BYTES[DTYPE] * (n_parameters(config) + sum((n_tokens - rows) * width for rows, width in tables))
 
 
 def reading(config: ModelConfig, n: int) -> Work:

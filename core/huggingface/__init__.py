@@ -54,7 +54,8 @@ class Preview:
     kind, n_context and vocab_size.
 
     n_parameters: the exact number of those that are loaded. dtype: the number formats of the files, separated by
-    commas. tokenizer: the file from which it is read, "" if there is none. download_bytes: still to download.
+    commas. tokenizer: the file from which it is read, "" if there is none. download_bytes: still to download. left_out:
+    the parts of the files that are not loaded, each with its tensors and their numbers.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Preview:
     dtype: str
     tokenizer: str
     download_bytes: int
+    left_out: tuple[tuple[str, int, int], ...] = ()
 
     @property
     def n_bytes(self) -> int:
@@ -112,7 +114,7 @@ def preview(name: str | Path) -> Preview:
     used = weights.located(plan, stored).values()
     dtypes = sorted({weights.DTYPES[tensor.dtype] for tensor in used})
     return Preview(str(name), TITLES[values["model_type"]], plan.config, counting.n_parameters(plan.config),
-                   ", ".join(dtypes), file, sum(files.values()))
+                   ", ".join(dtypes), file, sum(files.values()), weights.left_out(plan, stored))
 
 
 def from_pretrained(name: str | Path,
@@ -133,7 +135,8 @@ def from_pretrained(name: str | Path,
 def _planned(values: dict, stored: dict[str, Stored], folder: Path | None) -> Plan:
     """The plan of a model, with the numbers of its files looked at where they are here (`folder`)."""
     plan = plan_of(values, stored)
-    refuse_other_head(values, [name for name in stored if not (plan.besides and plan.besides.search(name))])
+    refuse_other_head(values, [name for name in stored if not (plan.besides and plan.besides.search(name))
+                               and weights.part_left_out(plan, name) is None])
     weights.located(plan, stored)
     return plan if folder is None else weights.untied(folder, plan, stored)
 

@@ -47,17 +47,30 @@ def gpt2(f: Fields, names: Collection[str]) -> Plan:
 
 
 def opt(f: Fields, names: Collection[str]) -> Plan:
+    """GPT-2 with ReLU. Where the rows of E are narrower than the stream, one matrix maps them into it before positions
+    are added, and another maps the last vectors back; the norms of its model of 350 million follow each part.
+    """
     bias, pre, base = f.get("enable_bias", True), f.get("do_layer_norm_before", True), "model.decoder."
-    f.refuse(word_embed_proj_dim=f.whole("hidden_size"), layer_norm_elementwise_affine=True,
-             _remove_final_layer_norm=False)
+    d, e, affine = f.whole("hidden_size"), _opt_width(f), f.get("layer_norm_elementwise_affine", True)
+    f.refuse(_remove_final_layer_norm=False)
+    narrow = dict(embedding_width=e, head_transform=True, head_bias=False, plain_maps=True) if e != d else {}
     config = config_of(f, "ffn_dim", tied=True, norm_placement="pre" if pre else "post", attention_bias=bias,
-                     mlp_bias=bias, activation=f.activation("activation_function", "relu"))
-    tensors = [entries.as_is(f"{base}embed_tokens.weight", "E", config.vocab_size, config.d_model),
+                     mlp_bias=bias, norm_gain=affine, norm_bias=affine,
+                     activation=f.activation("activation_function", "relu"), **narrow)
+    tensors = [entries.as_is(f"{base}embed_tokens.weight", "E", config.vocab_size, e),
             entries.without_first(f"{base}embed_positions.weight", "P", 2, config.n_context, config.d_model),
             *usual_blocks(config, f"{base}layers.", OPT_BLOCK)]
     if pre:
         tensors += entries.norm(config, "final_norm", f"{base}final_layer_norm")
+    if narrow:
+        tensors += [entries.transposed(f"{base}project_in.weight", "W_E", d, e),
+                    entries.transposed(f"{base}project_out.weight", "W_H", e, d)]
     return finished(config, tensors, "model.", "lm_head")
+
+
+def _opt_width(f: Fields) -> int:
+    """Numbers of a row of OPT's embeddings, 512 under a stream of 1024 in its model of 350 million."""
+    return f.whole("word_embed_proj_dim", default=f.whole("hidden_size"))
 
 
 def gpt_neox(f: Fields, names: Collection[str]) -> Plan:

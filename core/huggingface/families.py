@@ -28,7 +28,8 @@ FAMILIES |= encoders.SAME
 # as a reader is told them: where a name goes on to models of another kind, which are meant
 TITLES = {"gpt2": "GPT-2", "opt": "OPT", "gpt_neox": "GPT-NeoX (Pythia)", "llama": "Llama", "mistral": "Mistral",
           "qwen2": "Qwen2", "qwen3": "Qwen3", "gemma": "Gemma (the first)", "phi": "Phi (1 and 2)",
-          "gemma3_text": "Gemma 3", "gemma2": "Gemma 2", "smollm3": "SmolLM3", "olmo": "OLMo", "olmo2": "OLMo 2",
+          "gemma3_text": "Gemma 3", "gemma3": "Gemma 3 with pictures (its text part)",
+          "gemma2": "Gemma 2", "smollm3": "SmolLM3", "olmo": "OLMo", "olmo2": "OLMo 2",
           "phi3": "Phi-3 and Phi-4", "granite": "Granite", "cohere": "Command R and R+", "cohere2": "Command R7B",
           "gpt_neo": "GPT-Neo (TinyStories)", "bloom": "BLOOM", "starcoder2": "StarCoder2",
           "stablelm": "StableLM 3B and 2", "gptj": "GPT-J", "falcon": "Falcon 1, 2 and RW", "mpt": "MPT",

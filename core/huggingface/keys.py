@@ -78,6 +78,8 @@ IN_FAMILY: dict[str, dict[str, str]] = {
         ("attention_softmax_in_fp32", "scale_attention_softmax_in_fp32", "inference_runner", "pad_key_length",
          "pre_allocate_kv_cache", "validate_runner_input", "max_batch_size", "max_sequence_length"),
         "how to compute the same numbers"),
+    "gemma3": dict.fromkeys(("mm_tokens_per_image", "boi_token_index", "eoi_token_index", "image_token_index"),
+                            "says how a picture stands in a text, and none does here"),
     "cohere": {"model_max_length": "max_position_embeddings is what counts"},
     "smollm3": {"max_window_layers": "layer_types say which blocks have a window"},
     "phi3": dict.fromkeys(("full_attn_mod", "interpolate_factor"), "was read by the code it was published with"),

@@ -3,12 +3,14 @@ Phi-4, Granite, Cohere's Command R and R7B.
 """
 import math
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from core.huggingface import entries
 from core.huggingface.decoders import llama_like
 from core.huggingface.entries import Entry
-from core.huggingface.errors import PretrainedError
+from core.huggingface.errors import PretrainedError, short
 from core.huggingface.fields import Fields, masks, rotary, unsupported
+from core.huggingface.keys import refuse_unknown
 from core.huggingface.plan import LLAMA_BLOCK, Plan, blocks, config_of, finished, head_width
 from core.huggingface.positions import longrope
 from core.model.config import ModelConfig
@@ -91,11 +93,37 @@ def gemma3_text(f: Fields, names: Collection[str]) -> Plan:
                        **_two_bases(f, f.whole("head_dim", default=256), kinds))
 
 
+# what a table text_config leaves to its class, in which the published ones say little
+TEXT_DEFAULTS = dict(vocab_size=262_208, hidden_size=2304, intermediate_size=9216, num_hidden_layers=26,
+                     num_attention_heads=8, max_position_embeddings=131_072, eos_token_id=1, bos_token_id=2)
+PICTURES = ("vision_tower.", "multi_modal_projector.")
+
+
 def gemma3(f: Fields, names: Collection[str]) -> Plan:
-    """Gemma 3 with pictures, which is refused."""
-    raise PretrainedError("family", "A Gemma 3 of the family 'gemma3' reads pictures as well as text, and this program "
-                                    "reads text alone. Choose one of the family 'gemma3_text', of 270M or 1B "
-                                    "parameters.")
+    """The part that reads text of a Gemma 3 that reads pictures as well: gemma3_text, by the table text_config. Without
+    a picture it computes what the whole model does, whose attention is causal among words.
+    """
+    table, tied = f.get("text_config", {}), f.get("tie_word_embeddings", True)
+    f.get("vision_config")
+    if not isinstance(table, dict):
+        raise PretrainedError("config", f"config.json gives text_config as {short(table)}, and not as a table. Fetch "
+                                        f"the original file again.")
+    text = Fields(table)
+    # transformers caps no logits of the whole model, and those of its text part alone
+    text.refuse(model_type="gemma3_text", tie_word_embeddings=tied, final_logit_softcapping=None)
+    ends = {name: f.get(name) for name in ("eos_token_id", "bos_token_id") if f.get(name) is not None}
+    plan = gemma3_text(_with_defaults(text, **TEXT_DEFAULTS).changed(tie_word_embeddings=tied, **ends), names)
+    refuse_unknown({"model_type": "gemma3_text"} | table, text.read)
+    published = any(name.startswith("language_model.model.") for name in names)
+    body, head = (("language_model.model.", "language_model.lm_head.") if published
+                  else ("model.language_model.", "lm_head."))
+
+    def renamed(name: str) -> str:
+        return name.replace("model.", body, 1) if name.startswith("model.") else name.replace("lm_head.", head, 1)
+
+    return replace(plan, config=replace(plan.config, text_alone=True), prefix="" if published else "model.",
+                   entries=tuple(replace(entry, theirs=renamed(entry.theirs)) for entry in plan.entries),
+                   copies=tuple(map(renamed, plan.copies)), unembedding=renamed(plan.unembedding), left_out=PICTURES)
 
 
 def _two_bases(f: Fields, d_k: int, kinds: Sequence[str]) -> dict:

@@ -23,6 +23,7 @@ class Plan:
     copies: tuple[str, ...] = ()
     unembedding: str = ""
     besides: re.Pattern | None = None       # tensors of heads for other tasks, which are not read
+    left_out: tuple[str, ...] = ()          # the beginnings of names of parts that are not read, as a reader is told
 
 
 def config_of(f: Fields, d_ff: str = "intermediate_size", tied: bool = False, **differences) -> ModelConfig:

@@ -102,11 +102,23 @@ def located(plan: Plan, tensors: Mapping[str, Stored]) -> dict[str, Stored]:
     used = {tensor.name for tensor in (*matched.values(), *copies(plan, tensors).values())}
     problems += [f"{name} has no place in this model" for name, tensor in tensors.items()
                  if tensor.name not in used and not BESIDES.search(name)
-                 and not (plan.besides and plan.besides.search(name))]
+                 and not (plan.besides and plan.besides.search(name)) and part_left_out(plan, name) is None]
     if problems:
         raise PretrainedError("mismatch", f"The weights do not fit config.json: {first_problems(problems)}. Use the "
                                           f"files that were published together.")
     return matched
+
+
+def part_left_out(plan: Plan, name: str) -> str | None:
+    """The part, of those that the plan leaves out, to which a tensor of this name belongs."""
+    return next((part for part in plan.left_out if name.removeprefix("model.").startswith(part)), None)
+
+
+def left_out(plan: Plan, tensors: Mapping[str, Stored]) -> tuple[tuple[str, int, int], ...]:
+    """(part, tensors, numbers in them) of every part of the file that the plan leaves out."""
+    sizes = {part: [math.prod(tensor.shape) for name, tensor in tensors.items() if part_left_out(plan, name) == part]
+             for part in plan.left_out}
+    return tuple((part.removesuffix("."), len(found), sum(found)) for part, found in sizes.items() if found)
 
 
 def copies(plan: Plan, tensors: Mapping[str, Stored]) -> dict[str, Stored]:

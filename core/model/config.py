@@ -124,6 +124,9 @@ class ModelConfig:
     # numbers of a row of E, P and T where they are not d: their sum, normed, is mapped into the stream by W_E and b_E,
     # and a head's transform maps back (ELECTRA); 0: d
     embedding_width: int = 0
+    # of embedding_width: W_E maps the rows of E alone, before P of width d is added, and W_H is all of the head's
+    # transform; neither map has a bias (OPT-350m)
+    plain_maps: bool = False
     # the sum of embedding and position is normed before the first block, in an encoder-decoder that of each stack
     embedding_norm: bool = False
     n_token_types: int = 0                # texts told apart in one sequence (BERT's segments), a learned vector each
@@ -148,6 +151,7 @@ class ModelConfig:
     # head's transform, of which an encoder's language head is made, makes of it (ModernBERT)
     class_transform: str = ""
     class_names: tuple[str, ...] = ()     # of the classes, where they have names of their own
+    text_alone: bool = False              # the part that reads text of a model that reads pictures as well
     # what reads the final vectors; of any other than "language" the logits of words mean nothing
     output_head: str = "language"
     # the token every sequence ends and, unless begin_of_text is another, begins with; None: the model has
@@ -237,6 +241,10 @@ class ModelConfig:
             (self.embedding_width > 0 and (crossed or self.class_transform == "head"
                                            or self.output_head == "language" and not self.head_transform),
              "embedding_width is defined for one stack, whose logits of words are read through a head's transform."),
+            (self.plain_maps and (not self.embedding_width or not self.head_transform or self.head_bias
+                                  or self.embedding_norm or self.n_token_types > 0),
+             "plain_maps is of narrow embeddings without a norm and token types, and of a head's transform without "
+             "head_bias."),
             (not self.first_norm and not (self.reads_normed and self.embedding_norm),
              "first_norm=False is of blocks that read through a norm, and of a norm of the embeddings in its place."),
             (self.class_transform == "head" and not self.head_transform,
@@ -278,8 +286,18 @@ class ModelConfig:
 
     @property
     def d_embedding(self) -> int:
-        """Numbers of a row of E, P and T, and of what a head's transform makes."""
+        """Numbers of a row of E, and of what a head's transform makes."""
         return self.embedding_width or self.d_model
+
+    @property
+    def d_entering(self) -> int:
+        """Numbers of a row of P and T, which are added to what the tokens put in."""
+        return self.d_model if self.plain_maps else self.d_embedding
+
+    @property
+    def head_curves(self) -> bool:
+        """Whether a head's transform goes on from W_H to an activation and a norm."""
+        return self.head_transform and not self.plain_maps
 
     @property
     def root_scaled(self) -> bool:

@@ -45,7 +45,7 @@ def position_parameters(config: ModelConfig) -> tuple[nn.Parameter | None, nn.Pa
     """What one stack learns of positions for all its blocks: P (n_context, d), and r (h, relative_buckets); None where
     the scheme has no such weights.
     """
-    return (parameter(config.n_context, config.d_embedding, present=config.positions == "learned"),
+    return (parameter(config.n_context, config.d_entering, present=config.positions == "learned"),
             parameter(config.n_heads, config.relative_buckets, present=config.positions == "relative"))
 
 
@@ -65,9 +65,9 @@ class Transformer(nn.Module):
 
     Parameters: E (|V|, d); P (n_context, d) with learned positions, r (h, relative_buckets) with relative ones that all
     blocks share; T (n_token_types, d) and embedding_norm where the config has them; W_E (e, d) and b_E (d,)
-    where rows of E, P and T have another width e, which is then that of W_H's outputs and of W_U too;
-    blocks[l]; final_norm where no
-    sums are normed; W_H (d, d), b_H and head_norm of a head's transform; W_U (|V|, d) if untied; b_U (|V|,); W_C
+    where rows of E, P and T have another width e, which is then that of W_H's outputs and of W_U too (with plain_maps
+    of E alone, and without b_E); blocks[l]; final_norm where no sums are normed; W_H (d, d), b_H and head_norm of a
+    head's transform (with plain_maps W_H alone); W_U (|V|, d) if untied; b_U (|V|,); W_C
     (d, n_classes) and b_C with a classification head, and W_P (d, d), b_P where it has a transform. An
     encoder-decoder's `encoder` has a P or r, an embedding_norm, blocks and a final_norm of its own; E is shared.
     A new model's weights are zero: call `initialise`, or load a checkpoint. One model serves many threads at once: no
@@ -82,12 +82,13 @@ class Transformer(nn.Module):
         self.P, self.r = position_parameters(config)
         self.T = parameter(config.n_token_types, e)
         self.embedding_norm = Norm(config, e) if config.embedding_norm else None
-        self.W_E, self.b_E = (parameter(*shape, present=config.embedding_width > 0) for shape in ((e, d), (d,)))
+        self.W_E = parameter(e, d, present=config.embedding_width > 0)
+        self.b_E = parameter(d, present=config.embedding_width > 0 and not config.plain_maps)
         self.blocks = nn.ModuleList(Block(config, layer, crossed) for layer in range(config.n_layers))
         self.final_norm = None if config.norms_sums else Norm(config)
         self.W_H = parameter(d, e, present=config.head_transform)
         self.b_H = parameter(e, present=config.head_transform and config.head_bias)
-        self.head_norm = Norm(config, e) if config.head_transform else None
+        self.head_norm = Norm(config, e) if config.head_curves else None
         self.W_U = parameter(config.vocab_size, e, present=not config.tied_embeddings)
         self.b_U = parameter(config.vocab_size, present=config.unembedding_bias)
         self.W_P, self.b_P = (parameter(*shape, present=config.classifies_alone) for shape in ((d, d), (d,)))
@@ -356,9 +357,12 @@ class Transformer(nn.Module):
         return None
 
     def embed(self, token_ids: Tensor) -> Tensor:
-        """(N, d) what the tokens put into the stream: their rows of E, times embedding_scale."""
+        """(N, d) what the tokens put into the stream: their rows of E, times embedding_scale, and through W_E where
+        that maps them alone.
+        """
         rows = self.E[token_ids]
-        return rows if self.config.embedding_scale == 1 else self.config.embedding_scale * rows
+        rows = rows if self.config.embedding_scale == 1 else self.config.embedding_scale * rows
+        return F.linear(rows, self.W_E.T) if self.config.plain_maps else rows
 
     def _added_types(self, token_ids: Tensor, token_types: Tensor | None) -> Tensor | None:
         """(N, d) the vector of the text that each token belongs to; None where the model tells no texts apart."""
@@ -375,12 +379,14 @@ class Transformer(nn.Module):
         x = x if token_type is None else x + token_type
         norm = (stack or self).embedding_norm
         x = x if norm is None else norm(x, settings.norm)
-        return x if self.W_E is None else F.linear(x, self.W_E.T, self.b_E)
+        return x if self.W_E is None or self.config.plain_maps else F.linear(x, self.W_E.T, self.b_E)
 
     def _transformed(self, h_final: Tensor, norm: str) -> Tensor | None:
         """(N, d) what the head's transform makes of h_final; None in a model without one."""
-        return (None if self.W_H is None
-                else self.head_norm(activate(self.config.activation, F.linear(h_final, self.W_H.T, self.b_H)), norm))
+        if self.W_H is None:
+            return None
+        z = F.linear(h_final, self.W_H.T, self.b_H)
+        return self.head_norm(activate(self.config.activation, z), norm) if self.config.head_curves else z
 
     def uncapped_logits(self, h: Tensor) -> Tensor:
         """(..., |V|) what vectors (..., d), h_head or else h_final, give before any cap on the logits."""
@@ -399,7 +405,7 @@ class Transformer(nn.Module):
         if positions == "learned":
             return (stack or self).P[start:start + n]
         if positions == "sinusoidal":
-            waves = positional.sinusoidal(start + n, self.config.d_embedding, halves=self.config.sinusoidal_halves)
+            waves = positional.sinusoidal(start + n, self.config.d_entering, halves=self.config.sinusoidal_halves)
             return waves[start:].to(self.E.dtype).to(self.device)
         return None
 

@@ -224,7 +224,7 @@ class Diagram:
         items = [self._box("E", name, 0 if reads_memory else embedded + mapped, "vocab_size", "d_model")]
         if config.positions in ("sinusoidal", "learned"):
             rows = config.n_context if config.positions == "learned" else 0
-            items.append(self._box("P", page.label(f"box_{config.positions}"), rows * config.d_embedding, "positions",
+            items.append(self._box("P", page.label(f"box_{config.positions}"), rows * config.d_entering, "positions",
                                    "n_context"))
         parts = ["attention", *["cross"] * reads_memory, *["mlp"] * (config.d_ff is not None)]
         items.append({"times": page.label("times", n=config.n_encoder_layers if encoder else config.n_layers),

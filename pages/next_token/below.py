@@ -111,9 +111,11 @@ def vectors(run: Run, position: int, target: int) -> tuple[np.ndarray, np.ndarra
 
 
 def last_vector(run: Run) -> str:
-    """The last operation on the unembedding's input: "transformed" by the head, "normed" at the end, or "plain" in a
-    model whose blocks norm their sums.
+    """The last operation on the unembedding's input: "transformed" by the head, "mapped" by its one matrix, "normed" at
+    the end, or "plain" in a model whose blocks norm their sums.
     """
+    if run.model.config.plain_maps:
+        return "mapped"
     return "transformed" if run.model.W_H is not None else "normed" if run.model.final_norm is not None else "plain"
 
 

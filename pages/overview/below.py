@@ -88,7 +88,8 @@ def embedding_lines(page: Lesson, run: Run, position: int, token: str) -> list[t
     """The first number of what enters the blocks, where it is more than an entry of E."""
     trace, model, token_id = run.trace, run.model, run.token_ids[position]
     if trace.position is not None:
-        parts = {f"E_{{{token_id},0}}": trace.embedding, f"P_{{{position},0}}": trace.position,
+        row = "(E W_E)" if model.config.plain_maps else "E"
+        parts = {f"{row}_{{{token_id},0}}": trace.embedding, f"P_{{{position},0}}": trace.position,
                  "T_{0,0}": trace.token_type}
         values = {symbol: float(part[position, 0]) for symbol, part in parts.items() if part is not None}
         first, *others = map(latex_number, values.values())
@@ -144,7 +145,8 @@ def _parts(page: Lesson, run: Run) -> list[tuple[str, str, int]]:
             ("P", vectors, counts["P"]), ("token_types", vectors, counts["token_types"]),
             ("attention", f"{config.n_layers} × [{config.n_heads} × {n} × {n}]", counts["attention"]),
             ("mlp", _feed_forward_shape(config, n), counts["mlp"]),
-            ("norms", vectors, counts["norms"]), ("head", vectors, counts["head"]),
+            ("norms", vectors, counts["norms"]),
+            ("head_plain" if config.plain_maps else "head", f"{n} × {config.d_embedding}", counts["head"]),
             ("unembedding_bias" if model.b_U is not None else "unembedding", logits, counts["unembedding"]),
             ("classes", f"{config.n_classes}", counts["classes"]),
             *([("logits", logits, 0)] if run.has_head else []), ("total", "", model.n_parameters)]

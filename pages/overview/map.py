@@ -117,11 +117,12 @@ def of_position(run: Run, position: int) -> dict:
 def own_words(page: Lesson, run: Run) -> dict[str, str]:
     """The map's words that are otherwise for this model.
 
-    They are so where it adds no P, scales E, norms its sums, has experts or an unembedding of its own, or does more to
-    the logits than to multiply.
+    They are so where it adds no P, scales E, norms its sums, has experts, an unembedding of its own or a map before it,
+    or does more to the logits than to multiply.
     """
     config = run.model.config
     normed, untied = "plain" if config.norms_sums else "", "" if config.tied_embeddings else "untied"
+    untied = f"mapped{untied and '_untied'}" if config.plain_maps else untied
     holds = {"stage_position": "" if run.trace.position is not None else config.positions,
              "stage_embed": scaling(config), "stage_norm": normed, "shape_h": normed}
     holds |= {name: "parallel" if config.parallel_residual else "" for name in ("head_blocks", "stage_feed_forward")}

@@ -161,7 +161,9 @@ def _lines(page: Lesson, run: Run, logits: np.ndarray, target: int) -> list[tupl
     shifted, largest, logit = np.exp(logits - logits.max()), latex_operand(logits.max()), latex_operand(logits[target])
     token, bias = code(run.tokenizer.visible(target)), "" if run.model.b_U is None else " + b_t"
     plain = run.model.final_norm is None
-    read = r"\text{norm}(\text{act}(x W_H + b_H))" if run.model.W_H is not None else "x" if plain else r"\text{norm}(x)"
+    read = "x" if plain else r"\text{norm}(x)"
+    if run.model.W_H is not None:
+        read = f"{read} W_H" if run.model.config.plain_maps else r"\text{norm}(\text{act}(x W_H + b_H))"
     return [(page.label("numbers_lens_plain" if plain else "numbers_lens", token=token, E=unembedding_name(run)),
              rf"u_t = {read} \cdot e_t{bias} = {latex_number(logits[target])}"),
             (page.label("numbers_lens_p", E=unembedding_name(run)),

@@ -119,7 +119,7 @@ def _is_whole(typed: str, run: Run) -> bool:
 
 def numbers(page: Lesson, run: Run, done: dict) -> Step:
     """A list of numbers: how long it is, and the word's own list beside its nearest neighbour's."""
-    token, d = looked_up(page.words, run, done), run.model.config.d_model
+    token, d = looked_up(page.words, run, done), run.model.config.d_embedding
     if token is None:
         token = looked_up(page.words, run, {})
     name = run.tokenizer.visible(token)

@@ -9,7 +9,7 @@ import torch
 import transformers as hf
 from torch import Tensor
 
-from tests.helpers import models_encoders, models_experts, models_newer
+from tests.helpers import models_encoders, models_experts, models_newer, models_pictures
 from tests.helpers.model_sizes import BERT, GPT2, GROUPED, LLAMA3, N_SOURCE, N_TOKENS, OPT, SIZES, T5
 from tests.helpers.models_older import CASES as OLDER
 from tests.helpers.models_older import add_alibi_once
@@ -24,6 +24,9 @@ CASES: dict[str, tuple[type, dict]] = {
     "gpt2 untied, relu": (hf.GPT2Config,
                           GPT2 | dict(tie_word_embeddings=False, activation_function="relu", n_inner=50)),
     "opt": (hf.OPTConfig, OPT), "opt post-norm": (hf.OPTConfig, OPT | dict(do_layer_norm_before=False)),
+    "opt narrow post-norm": (hf.OPTConfig, OPT | dict(word_embed_proj_dim=12, do_layer_norm_before=False)),
+    "opt narrow untied": (hf.OPTConfig, OPT | dict(word_embed_proj_dim=12, tie_word_embeddings=False)),
+    "opt without gains": (hf.OPTConfig, OPT | dict(layer_norm_elementwise_affine=False)),
     "opt without biases": (hf.OPTConfig, OPT | dict(enable_bias=False, tie_word_embeddings=False)),
     "pythia": (hf.GPTNeoXConfig, SIZES | dict(hidden_size=32, rotary_pct=0.25)),
     "gpt-neox in sequence": (hf.GPTNeoXConfig,
@@ -56,7 +59,7 @@ CASES: dict[str, tuple[type, dict]] = {
     "t5 v1.1": (hf.T5Config, T5 | dict(feed_forward_proj="gated-gelu", tie_word_embeddings=False)),
     **OLDER,
 }
-CASES |= models_newer.CASES | models_encoders.CASES | models_experts.CASES
+CASES |= models_newer.CASES | models_encoders.CASES | models_experts.CASES | models_pictures.CASES
 ENCODER_CONFIGS = (hf.BertConfig, hf.RobertaConfig, hf.DistilBertConfig, *models_encoders.ENCODER_CONFIGS)
 ENCODERS = tuple(name for name, (config, _) in CASES.items() if config in ENCODER_CONFIGS)
 
@@ -67,7 +70,8 @@ def randomised(model: hf.PreTrainedModel, seed: int = 1) -> hf.PreTrainedModel:
     """
     generator = torch.Generator().manual_seed(seed)
     # whose embeddings come in √d times as long; whose logits go out 1/√d times
-    gains = {"gemma": 24 ** -0.5, "t5": 2.0, **models_newer.GAINS, **models_encoders.GAINS}
+    gains = {"gemma": 24 ** -0.5, "t5": 2.0, **models_newer.GAINS, **models_encoders.GAINS,
+             **models_pictures.GAINS}
     gain = gains.get(model.config.model_type, 1.0)
     with torch.no_grad():
         for name, p in model.named_parameters():

@@ -53,6 +53,8 @@ KINDS = {
     "qwen3-shaped": Kind("qwen3", "qwen", (TIED, CENTRED, UNGATED)),
     # windows and rotary bases by block, norms on both sides of each part, embeddings times √d, E tied
     "gemma3-shaped": Kind("gemma3", "llama", (UNTIED, CENTRED, UNGATED)),
+    # rows of E narrower than the stream, mapped into it and back by a matrix each; norms after each part
+    "opt-350m-shaped": Kind("opt narrow post-norm", "gpt2", (UNTIED, TURNED, GATED)),
     # experts in the place of the feed-forward part
     "mixtral-shaped": Kind("mixtral", "llama", (TIED, CENTRED, UNGATED)),
 }

@@ -22,7 +22,7 @@ def facts(config: ModelConfig, tokenizer: Tokenizer) -> dict[str, bool]:
         "unturned": config.positions == "rotary" and 0 in config.block_rotary_bases,
         "mixed_windows": "sliding-window" in config.block_masks, "own_divisor": config.score_divisor > 0,
         "undivided": config.score == "dot" and not config.scale_scores, "normed_embedding": config.embedding_norm,
-        "mapped_embedding": config.embedding_width > 0,
+        "mapped_embedding": config.embedding_width > 0 and not config.plain_maps, "plain_maps": config.plain_maps,
         "capped_scores": config.score_cap > 0, "capped_logits": config.logit_cap > 0, "sinks": config.attention_sinks,
         "joint_norm": config.qk_norm_joint, "output_norm": config.norm_placement == "output",
         "sandwich": config.norm_placement == "sandwich",
@@ -35,7 +35,7 @@ def facts(config: ModelConfig, tokenizer: Tokenizer) -> dict[str, bool]:
         "parallel": config.parallel_residual, "postnorm": config.norms_sums, "rmsnorm": config.norm == "rmsnorm",
         "unshifted": config.norm == "layernorm" and not config.norm_bias, "ungained": not config.norm_gain,
         "scaled_logits": config.logit_scale != 1,
-        "experts": config.n_experts > 0,
+        "experts": config.n_experts > 0, "text_alone": config.text_alone,
         "gated": config.gated, "untied": not config.tied_embeddings, "unembedding_bias": config.unembedding_bias}
 
 

@@ -5,7 +5,7 @@ lesson shows it.
 import streamlit as st
 
 from core.app.base import catalogue, devices, prose
-from core.app.base.markdown import escaped
+from core.app.base.markdown import code, escaped
 from core.app.compute import cache
 from core.app.compute.library import loading, names
 from core.app.compute.library.loading import Task, readable_bytes, words
@@ -177,6 +177,10 @@ def _described(name: str, preview: Preview, load: Task | None) -> None:
                            free=readable_bytes(room.free), bound=readable_bytes(room.bound), device=device)]
     lines += ([words().label("preview_download", download=readable_bytes(preview.download_bytes))]
               if preview.download_bytes else [])
+    if preview.config.text_alone:
+        parts = " and ".join(words().label("preview_part", name=code(part), tensors=tensors, numbers=numbers)
+                             for part, tensors, numbers in preview.left_out)
+        lines.append(words().label("preview_text_alone", parts=f" ({parts})" if parts else ""))
     lines += [] if preview.tokenizer else [words().label("preview_no_tokenizer")]
     if config.output_head != "language":
         lines.append(words().label("preview_bare", head=head_words(config)))

@@ -21,6 +21,7 @@ DESIGNS = ([dict(kind=kind, norm_placement=placement, activation=activation)
                              dict(mlp_bias=False, norm_bias=False, tied_embeddings=False), dict(n_classes=3))
             ] + [dict(positions="relative", relative_buckets=8, kind=kind) for kind in KINDS]
            + [dict(embedding_norm=True, head_transform=True, unembedding_bias=True, n_token_types=2),
+              dict(embedding_width=10, head_transform=True, head_bias=False, plain_maps=True),
               dict(qk_norm=True, d_k=8), dict(qk_norm=True, qk_norm_heads=True, n_kv_heads=2, d_k=8),
               dict(qk_norm=True, qk_norm_heads=True, norm_bias=False),
               dict(parallel_residual=True, shared_norm=True), dict(output_bias=False)]

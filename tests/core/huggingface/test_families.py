@@ -20,8 +20,9 @@ from core.model.generation import context_window, generate, translations
 from core.model.intervention import HeadEdit, Intervention, SublayerEdit
 from core.model.sampling import SamplingConfig
 from core.model.tokenizer import END_OF_TEXT, Tokenizer
+from core.model.trace import Trace
 from core.model.transformer import Transformer
-from tests.helpers import models_encoders
+from tests.helpers import models_encoders, models_pictures
 from tests.helpers.huggingface_models import CASES, N_SOURCE, N_TOKENS, hf, ids, saved
 
 TOLERANCE = 1e-5
@@ -53,7 +54,8 @@ def run(theirs, ours, token_ids, **more):
 def compared(trace, expected):
     """(ours, theirs) of everything that transformers gives. Its last hidden state is the one after the final norm."""
     def stream(part):
-        return [block.resid_pre for block in part.blocks] + [part.h_final]
+        plain = isinstance(part, Trace) and part.config.plain_maps      # transformers' last one is mapped back
+        return [block.resid_pre for block in part.blocks] + [part.h_head if plain else part.h_final]
 
     yield trace.logits, expected.logits
     if trace.encoder is None:
@@ -81,7 +83,7 @@ def test_the_plan_says_what_the_model_is(pair):
     unused = {"opt": 2 * 24, "roberta": 2 * 24}.get(theirs.config.model_type, 0)
     # the bias of the other head
     unused += 61 if "bert" in theirs.config.model_type and not theirs.config.tie_word_embeddings else 0
-    unused += models_encoders.unused(theirs.config)
+    unused += models_encoders.unused(theirs.config) + models_pictures.unused(theirs)
     assert (told.config.vocab_size == 61 and told.n_parameters == ours.n_parameters == theirs.num_parameters() - unused
             and told.n_bytes == 4 * ours.n_parameters)
     assert (told.dtype, told.tokenizer, told.download_bytes, told.name) == ("float32", "", 0, str(folder))
@@ -135,8 +137,11 @@ def test_every_field_of_the_trace_is_what_it_says(pair):
                               made.attn_out) < 1e-5
     entering = sum(part for part in (trace.embedding, trace.position, trace.token_type) if part is not None)
     entered = entering if ours.embedding_norm is None else ours.embedding_norm(entering, config.norm)
+    if config.plain_maps:
+        assert torch.equal(trace.embedding, ours.E[trace.token_ids] @ ours.W_E)
+        assert torch.equal(trace.h_head, trace.h_final @ ours.W_H)
     assert torch.equal(trace.blocks[0].resid_pre,
-                       entered if ours.W_E is None else entered @ ours.W_E + ours.b_E)
+                       entered if ours.W_E is None or config.plain_maps else entered @ ours.W_E + ours.b_E)
     h = trace.h_final if trace.h_head is None else trace.h_head
     logits = h @ ours.unembedding.T + (0 if ours.b_U is None else ours.b_U)
     assert relative_error(capped(logits, config.logit_cap), trace.logits) < 1e-5
@@ -167,7 +172,9 @@ def their_output_map(theirs, folder, layer):
     """The parameter of theirs that holds W_O of a block, and how to take it apart."""
     plan = families.plan_of(hub.read_config(folder / hub.CONFIG), headers(folder))
     entry = next(entry for entry in plan.entries if entry.ours == (f"blocks.{layer}.W_O",))
-    return entry, dict(theirs.named_parameters())[entry.theirs]
+    # which has other names in memory than in files, where it reads pictures too
+    name = entry.theirs.replace("language_model.model.", "model.language_model.")
+    return entry, dict(theirs.named_parameters())[name]
 
 
 def test_a_head_that_is_off_equals_theirs_without_its_weights(pair):

@@ -51,12 +51,6 @@ def plan(name: str, **changes):
     return plan_of({key: value for key, value in values.items() if value is not None}, ()).config
 
 
-def test_a_gemma_3_that_sees_is_refused_by_a_sentence_that_names_one_that_reads():
-    with pytest.raises(PretrainedError, match="reads pictures as well as text.*gemma3_text") as error:
-        plan_of(dict(model_type="gemma3", text_config=PUBLISHED["gemma-3-1b"], vision_config={}), ())
-    assert error.value.reason == "family"
-
-
 def test_gemma_3_by_its_keys():
     config = plan("gemma-3-1b")
     assert config.block_masks == ("sliding-window",) * 2 + ("causal",) + ("sliding-window",) * 2 and config.window == 6

@@ -302,7 +302,7 @@ def test_weights_cut_short(folder, keep):
 
 
 @pytest.mark.parametrize("fields, reason, said", [
-    (dict(model_type="gemma3"), "family", "'gemma3'"), (dict(model_type="gone"), "family", "None"),
+    (dict(model_type="gemma3n"), "family", "'gemma3n'"), (dict(model_type="gone"), "family", "None"),
     (dict(hidden_size="gone"), "config", "hidden_size"), (dict(hidden_size="wide"), "config", "hidden_size"),
     (dict(num_attention_heads=0), "config", "n_heads"),
     (dict(num_key_value_heads=3), "config", "multiple of n_kv_heads"),
@@ -324,7 +324,7 @@ def test_a_config_that_cannot_be_had(folder, fields, reason, said):
 
 
 @pytest.mark.parametrize("name, fields", [
-    ("gpt2", dict(scale_attn_by_inverse_layer_idx=True)), ("opt", dict(word_embed_proj_dim=12)),
+    ("gpt2", dict(scale_attn_by_inverse_layer_idx=True)), ("opt", dict(_remove_final_layer_norm=True)),
     ("phi", dict(qk_layernorm=True)), ("bert", dict(is_decoder=True)),
     ("bert", dict(position_embedding_type="relative_key")),
     ("qwen2 with window", dict(layer_types=["full_attention", "chunked_attention"])),

@@ -95,6 +95,30 @@ def test_the_order_of_the_streams_dimensions_is_free_where_embeddings_are_narrow
     torch.testing.assert_close(symmetries.relabelled(model, order)(IDS).logits, model(IDS).logits)
 
 
+PLAIN = dict(embedding_width=6, head_transform=True, head_bias=False, plain_maps=True, norm_placement="post")
+
+
+def test_plain_maps_lead_rows_of_E_into_the_stream_before_positions_and_back_at_the_end():
+    model = model_of(**PLAIN)
+    trace = model(IDS)
+    assert model.P.shape[-1] == 16 and model.b_E is model.b_H is model.head_norm is None
+    torch.testing.assert_close(trace.embedding, model.E[IDS] @ model.W_E)
+    torch.testing.assert_close(trace.blocks[0].resid_pre, model.E[IDS] @ model.W_E + model.P[:13])
+    torch.testing.assert_close(trace.logits, trace.h_final @ model.W_H @ model.E.T)
+    torch.testing.assert_close(model.logits_of_embeddings(trace.embedding), trace.logits[-1])
+    found = contributions.logit_contributions(model, trace, 4, 7)
+    assert found.total == pytest.approx(found.logit, abs=1e-10)
+    assert not {"embedding map bias", "head bias", "head norm bias"} & {part.kind for part in found.parts}
+    torch.testing.assert_close(symmetries.relabelled(model, torch.randperm(16))(IDS).logits, trace.logits)
+
+
+@pytest.mark.parametrize("broken", [dict(embedding_width=0), dict(head_bias=True), dict(embedding_norm=True),
+                                    dict(head_transform=False, output_head="replaced")], ids=str)
+def test_plain_maps_belong_to_narrow_embeddings_and_a_head_of_one_matrix(broken):
+    with pytest.raises(ValueError, match="plain_maps"):
+        ModelConfig(**SIZES | PLAIN | broken)
+
+
 def test_narrow_embeddings_without_a_head_are_of_no_model_of_words():
     model = model_of(**NARROW, output_head="replaced")
     assert model(IDS).logits.shape == (13, 40)
