@@ -33,9 +33,9 @@ import torch
 
 from core.cost import counting
 from core.huggingface import hub, tokenizer_forms, tokenizer_settings, tokens, weights
-from core.huggingface.errors import PretrainedError, Stopped, read_table
+from core.huggingface.errors import PretrainedError, Stopped, read_table, short
 from core.huggingface.families import TITLES, plan_of
-from core.huggingface.fields import token_ids
+from core.huggingface.fields import token_ids, unsupported
 from core.huggingface.plan import Plan
 from core.huggingface.refusals import refuse_other_head
 from core.huggingface.saving import save_pretrained
@@ -127,7 +127,9 @@ def from_pretrained(name: str | Path,
     values, stored = hub.read_config(folder / hub.CONFIG), weights.headers(folder)
     plan = _planned(values, stored, folder)     # before reading the tokenizer, which takes a second if it is large
     tokenizer = tokens.load(folder, plan.config.vocab_size, plan.config.end_of_text)
-    config = _with_tokens(_with_ends(plan.config, folder, tokenizer), tokenizer)
+    generation = read_table(path, "damaged") if (path := folder / hub.GENERATION).is_file() else {}
+    config = _with_tokens(_with_ends(plan.config, generation, tokenizer), tokenizer)
+    config = _with_forbidden(config, generation.get("bad_words_ids", values.get("bad_words_ids")))
     plan = dataclasses.replace(plan, config=config)
     return _built(plan, weights.parameters(folder, plan, stored, progress)), tokenizer
 
@@ -149,19 +151,31 @@ def _folder(name: str | Path) -> Path:
     return folder
 
 
-def _with_ends(config: ModelConfig, folder: Path, tokenizer: Tokenizer) -> ModelConfig:
+def _with_ends(config: ModelConfig, generation: dict, tokenizer: Tokenizer) -> ModelConfig:
     """The config with every token that ends a text: the config's, those of generation_config.json, the tokenizer's.
 
     A model that was taught to answer ends its turn with another token than its texts.
     """
     if config.kind == "encoder":
         return config
-    path = folder / hub.GENERATION
-    listed = read_table(path, "damaged").get("eos_token_id") if path.is_file() else None
-    ends = dict.fromkeys((config.end_of_text, *config.end_tokens, *token_ids(listed, config.vocab_size),
-                          tokenizer.end_of_text))
+    ends = dict.fromkeys((config.end_of_text, *config.end_tokens,
+                          *token_ids(generation.get("eos_token_id"), config.vocab_size), tokenizer.end_of_text))
     first, *others = [i for i in ends if i is not None] or [None]
     return dataclasses.replace(config, end_of_text=first, end_tokens=tuple(others))
+
+
+def _with_forbidden(config: ModelConfig, bad_words: object) -> ModelConfig:
+    """The config of an encoder-decoder with the tokens that its files forbid it to write: Marian's padding, whose logit
+    is always 0, and above that of many a word. bad_words: a list of lists of ids.
+
+    Raises PretrainedError where words of several tokens are forbidden.
+    """
+    if config.kind != "encoder-decoder" or not bad_words:
+        return config
+    forbidden = [token_ids(word, config.vocab_size) for word in bad_words] if isinstance(bad_words, list) else [()]
+    if any(len(word) != 1 for word in forbidden):
+        raise unsupported(f"bad_words_ids = {short(bad_words)}")
+    return dataclasses.replace(config, never_written=tuple(word[0] for word in forbidden))
 
 
 def _with_tokens(config: ModelConfig, tokenizer: Tokenizer) -> ModelConfig:

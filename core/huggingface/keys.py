@@ -35,11 +35,13 @@ BY_REASON: dict[str, tuple[str, ...]] = {
     "belongs to a head for another task": (
         "id2label", "label2id", "num_labels", "_num_labels", "summary_type", "summary_use_proj", "summary_activation",
         "summary_proj_to_labels"),
+    "forbids tokens, which no translation has (read with the tokenizer); what a reader samples is the reader's": (
+        "bad_words_ids",),
     "is a habit of writing, which a reader sets in the app": (
         "task_specific_params", "max_length", "max_new_tokens", "min_length", "do_sample", "early_stopping",
         "num_beams", "num_beam_groups", "diversity_penalty", "temperature", "top_k", "top_p", "typical_p",
         "epsilon_cutoff", "eta_cutoff", "repetition_penalty", "encoder_repetition_penalty", "length_penalty",
-        "no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "bad_words_ids", "num_return_sequences",
+        "no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "num_return_sequences",
         "return_dict_in_generate", "output_scores", "remove_invalid_values", "exponential_decay_length_penalty",
         "suppress_tokens", "begin_suppress_tokens", "prefix"),
 }

@@ -23,7 +23,7 @@ from core.model.transformer import Transformer
 THEIR_NAMES = {"gelu": "gelu", "gelu_tanh": "gelu_new", "relu": "relu", "swish": "silu", "geglu": "gelu",
                "geglu_tanh": "gelu_pytorch_tanh", "swiglu": "silu",
                "swiglu_clamped": "silu"}
-SPECIAL_TOKENS = ("end_of_text", "end_tokens", "begin_of_text", "mask_token")
+SPECIAL_TOKENS = ("end_of_text", "end_tokens", "begin_of_text", "mask_token", "never_written")
 
 
 def save_pretrained(model: Transformer, tokenizer: Tokenizer, folder: str | Path) -> str:

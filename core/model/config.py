@@ -160,6 +160,7 @@ class ModelConfig:
     end_tokens: tuple[int, ...] = ()      # further tokens that end a text, such as the one that ends a turn
     begin_of_text: int | None = None      # the token every sequence begins with, where it is not end_of_text
     mask_token: int | None = None         # the token that stands for a blank to fill in; None: the model knows none
+    never_written: tuple[int, ...] = ()   # tokens that no translation has, however probable they are
 
     def __post_init__(self) -> None:
         per_head = self.d_model // max(self.n_heads, 1)
@@ -171,7 +172,8 @@ class ModelConfig:
             "block_experts": tuple(bool(of_experts) for of_experts in self.block_experts),
             # lists where they were read from JSON
             **{name: tuple(getattr(self, name)) for name in ("rotary_scaling", "rotary_factors", "block_rotary_bases",
-                                                             "block_masks", "end_tokens", "class_names")},
+                                                             "block_masks", "end_tokens", "class_names",
+                                                             "never_written")},
             "n_encoder_layers": self.n_encoder_layers or (self.n_layers if self.kind == "encoder-decoder" else 0),
             "mask": self.mask or ("bidirectional" if self.kind == "encoder" else "causal"),
         }
@@ -191,7 +193,8 @@ class ModelConfig:
         for kind in self.block_masks:
             check_choice("Each of block_masks", kind, MASKS)
         named = [(name, getattr(self, name)) for name in ("end_of_text", "begin_of_text", "mask_token")]
-        for name, token_id in (*named, *(("end_tokens", token_id) for token_id in self.end_tokens)):
+        for name, token_id in (*named, *(("end_tokens", token_id) for token_id in self.end_tokens),
+                               *(("never_written", token_id) for token_id in self.never_written)):
             if token_id is not None and not 0 <= token_id < self.vocab_size:
                 raise ValueError(f"{name} ({token_id}) is no id of a vocabulary of {self.vocab_size} tokens.")
         for broken, complaint in self._rules():

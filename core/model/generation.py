@@ -186,8 +186,8 @@ def _side_by_side(model: Transformer, texts: dict[int, tuple[int, ...]], config:
 
 def translations(model: Transformer, sources: Sequence[Sequence[int]], max_new_tokens: int = 100,
                  batch_size: int = 100) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Translate many texts, always taking the most probable token, up to batch_size of one length side by side: gives
-    (i, the tokens for sources[i]).
+    """Translate many texts, always taking the most probable token of those that the config does not forbid, up to
+    batch_size of one length side by side: gives (i, the tokens for sources[i]).
 
     The tokens end with the end-of-text token, or are max_new_tokens. Raises ValueError for a model that does
     not translate.
@@ -201,11 +201,12 @@ def _translated(model: Transformer, sources: list[Sequence[int]], max_new_tokens
 
     Texts that have ended stay in the batch unread.
     """
-    memory, cache = _encoded(model, sources), KVCache()
+    memory, cache, never = _encoded(model, sources), KVCache(), list(model.config.never_written)
     texts = [(model.config.first_token,) for _ in sources]
     for _ in range(max_new_tokens):
-        new = next_logits(model, texts, cache, memory).argmax(-1).tolist()
-        texts = [text + (token_id,) for text, token_id in zip(texts, new)]
+        logits = next_logits(model, texts, cache, memory)
+        logits[:, never] = -math.inf
+        texts = [text + (token_id,) for text, token_id in zip(texts, logits.argmax(-1).tolist())]
         if all(model.config.ends.intersection(text[1:]) for text in texts):
             break
     return [text[1:_place_of_end(text, model.config.ends) + 1] for text in texts]

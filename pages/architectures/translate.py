@@ -297,7 +297,9 @@ def _verdict_text(page: Lesson, pair: Translation, judged: str | None, measures:
     if measures:
         return page.label(f"translate_verdict_{judged}", least=probability(measures.least), **values)
     stopped = "" if pair.ends else " " + page.label("translate_stopped", n=len(pair.target))
-    return f"{about(page, pair.model)} {page.label('translate_loaded_verdict', **values)}{stopped}"
+    forbidden = ", ".join(map(pair.model.tokenizer.visible, pair.model.model.config.never_written))
+    barred = " " + page.label("translate_forbidden", tokens=forbidden) if forbidden else ""
+    return f"{about(page, pair.model)} {page.label('translate_loaded_verdict', **values)}{stopped}{barred}"
 
 
 def _settled(settings: dict) -> None:

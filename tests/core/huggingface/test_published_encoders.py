@@ -2,6 +2,7 @@
 have (from memory, the sizes made small) loads as what transformers reads of it.
 """
 import json
+import re
 
 import pytest
 import torch
@@ -146,3 +147,24 @@ def test_a_marian_in_its_published_files_translates_a_text(tmp_path):
     (_, found), = translations(ours, [source], max_new_tokens=12)
     assert (ours.config.first_token, ours.config.end_of_text, tokenizer.end) == (size - 1, 0, (0,))
     assert [ours.config.first_token, *found] == expected and tokenizer.decode(found).strip()
+
+
+@pytest.mark.parametrize("file", ["config.json", "generation_config.json"])
+def test_a_marian_never_writes_what_its_files_forbid(tmp_path, file):
+    size = sentencepiece_files.write_marian(tmp_path)
+    theirs = made("marian", vocab_size=size, pad_token_id=size - 1, decoder_start_token_id=size - 1)
+    theirs.final_logits_bias[0, size - 1] = 50.0        # padding is the most probable token everywhere
+    theirs.save_pretrained(tmp_path)
+    source = [5, 7, 6, 0]
+    (_, free), = translations(huggingface.from_pretrained(tmp_path)[0], [source], max_new_tokens=6)
+    assert set(free) == {size - 1}
+    values = json.loads((tmp_path / file).read_text())
+    (tmp_path / file).write_text(json.dumps(values | dict(bad_words_ids=[[size - 1]])))
+    ours, _ = huggingface.from_pretrained(tmp_path)
+    (_, found), = translations(ours, [source], max_new_tokens=6)
+    expected = theirs.generate(torch.tensor([source]), max_new_tokens=6, do_sample=False, num_beams=1,
+                               bad_words_ids=[[size - 1]])[0].tolist()
+    assert [ours.config.first_token, *found] == expected and size - 1 not in found
+    (tmp_path / file).write_text(json.dumps(values | dict(bad_words_ids=[[1, 2]])))
+    with pytest.raises(PretrainedError, match=re.escape("bad_words_ids = [[1, 2]]")):
+        huggingface.from_pretrained(tmp_path)
