@@ -91,13 +91,6 @@ PUBLISHED: dict[str, dict] = {
         num_hidden_layers=2, num_key_value_heads=4, partial_rotary_factor=0.25, qk_layernorm=False, rope_scaling=None,
         rope_theta=10000, tie_word_embeddings=False, torch_dtype="float16", transformers_version="4.38.0",
         use_cache=True, use_parallel_residual=False, use_qkv_bias=True, vocab_size=61),
-    "StableLM 2 12B": dict(
-        architectures=["StableLmForCausalLM"], attention_dropout=0.0, bos_token_id=60, eos_token_id=60,
-        hidden_act="silu", hidden_dropout=0.0, hidden_size=32, initializer_range=0.02, intermediate_size=40,
-        layer_norm_eps=1e-05, max_position_embeddings=40, model_type="stablelm", num_attention_heads=4,
-        num_hidden_layers=2, num_key_value_heads=2, partial_rotary_factor=0.25, qk_layernorm=True, rope_scaling=None,
-        rope_theta=10000, tie_word_embeddings=False, torch_dtype="bfloat16", transformers_version="4.40.0",
-        use_cache=True, use_parallel_residual=True, use_qkv_bias=False, vocab_size=61),
     "GPT-J": dict(
         activation_function="gelu_new", architectures=["GPTJForCausalLM"], attn_pdrop=0.0, bos_token_id=60,
         embd_pdrop=0.0, eos_token_id=60, gradient_checkpointing=False, initializer_range=0.02,
@@ -165,6 +158,9 @@ PUBLISHED: dict[str, dict] = {
         tie_word_embeddings=False, tokenizer_class="GPT2Tokenizer", torch_dtype="float16",
         transformers_version="4.21.0.dev0", use_cache=True, vocab_size=61),
 }
+PUBLISHED["StableLM 2 12B"] = PUBLISHED["StableLM 2"] | dict(
+    num_key_value_heads=2, qk_layernorm=True, torch_dtype="bfloat16", transformers_version="4.40.0",
+    use_parallel_residual=True, use_qkv_bias=False)
 
 
 def add_alibi_once(model: hf.PreTrainedModel) -> None:

@@ -26,13 +26,6 @@ PUBLISHED: dict[str, dict] = {
         layerdrop=0.0, max_position_embeddings=40, num_attention_heads=3, num_hidden_layers=2, pad_token_id=1,
         prefix="</s>", torch_dtype="float16", transformers_version="4.21.0.dev0", use_cache=True, vocab_size=61,
         word_embed_proj_dim=24),
-    "opt-350m": dict(
-        model_type="opt", _name_or_path="opt-350m", _remove_final_layer_norm=False, activation_dropout=0.0,
-        activation_function="relu", architectures=["OPTForCausalLM"], attention_dropout=0.0, bos_token_id=2,
-        do_layer_norm_before=False, dropout=0.1, eos_token_id=2, ffn_dim=40, hidden_size=24, init_std=0.02,
-        layerdrop=0.0, max_position_embeddings=40, num_attention_heads=4, num_hidden_layers=2, pad_token_id=1,
-        prefix="</s>", torch_dtype="float16", transformers_version="4.20.0.dev0", use_cache=True, vocab_size=61,
-        word_embed_proj_dim=12),
     "pythia": COMMON | dict(
         model_type="gpt_neox", architectures=["GPTNeoXForCausalLM"], bos_token_id=0, eos_token_id=0, hidden_act="gelu",
         hidden_size=32, intermediate_size=40, layer_norm_eps=1e-5, max_position_embeddings=40, num_attention_heads=4,
@@ -85,3 +78,6 @@ PUBLISHED: dict[str, dict] = {
     "flan-t5": T5 | dict(architectures=["T5ForConditionalGeneration"], feed_forward_proj="gated-gelu",
                          dense_act_fn="gelu_new", is_gated_act=True, tie_word_embeddings=False),
 }
+PUBLISHED["opt-350m"] = PUBLISHED["opt"] | dict(
+    _name_or_path="opt-350m", do_layer_norm_before=False, num_attention_heads=4, transformers_version="4.20.0.dev0",
+    word_embed_proj_dim=12)
