@@ -150,6 +150,15 @@ def test_a_seed_that_is_typed_while_the_panel_draws_stays(open_page):
     })""") == "7"
 
 
+@pytest.mark.parametrize("present", ["false", "true"])
+def test_the_two_probabilities_of_a_candidate_stand_apart(open_page, present):
+    page = open_page(f"next_token?present={present}&{WHOLE}", width=1440)
+    panel_of(page)
+    cells = page.locator(".sampling-panel .candidate :is(.y, .after)")
+    assert any(len(said) > 7 for said in cells.all_text_contents())
+    assert cells.evaluate_all("(cells) => cells.filter((c) => c.scrollWidth > c.clientWidth).length") == 0
+
+
 def test_an_experiment_moves_a_panel_that_is_in_use(open_page):
     page = open_page(f"next_token?{WHOLE}")
     panel_of(page)
