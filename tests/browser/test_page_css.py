@@ -34,6 +34,7 @@ def test_every_element_that_a_rule_names_exists(open_page, server):
     for address in PAGES:
         go_to(page, f"{server.url}/{address}")
         settle(page)
+        rest(page)
     assert len(named) > 15 and named - set(page.evaluate("[...window.seen]")) - HIDDEN == set()
 
 
