@@ -7,7 +7,7 @@ from torch import nn
 
 from core.model.config import ModelConfig
 from core.model.transformer import Transformer
-from core.training.muon import Muon, as_matrix, from_matrix
+from core.training.muon import MatrixSteps, Muon, as_matrix, from_matrix
 from core.training.recipes import TrainingConfig
 from core.training.run import TrainingRun, make_optimizer
 from tests.core.training.test_run import losses
@@ -46,11 +46,27 @@ def test_a_step_changes_all_directions_alike():
     assert values.min() > 0.4 and values.max() < 1.4
 
 
+@pytest.mark.parametrize("shape", [(16, 40), (40, 16), (16, 16)])
+def test_three_steps_are_those_of_torch(shape):
+    """torch.optim.Muon orthogonalises in bfloat16, which has three digits."""
+    torch.manual_seed(0)
+    start, gradients = torch.randn(shape), torch.randn(3, *shape)
+    ours, theirs = nn.Parameter(start.clone()), nn.Parameter(start.clone())
+    optimizers = (MatrixSteps([("W_1", ours)], 0.01, 0.2),
+                  torch.optim.Muon([theirs], 0.01, 0.2, adjust_lr_fn="match_rms_adamw"))
+    for gradient in gradients:
+        for p, optimizer in zip((ours, theirs), optimizers):
+            p.grad = gradient.clone()
+            optimizer.step()
+    moved = float((theirs.detach() - start).norm())
+    assert float((ours - theirs).detach().norm()) < 0.02 * moved and moved > 0.1
+
+
 def test_maps_are_for_muon_and_all_else_for_adamw():
     model = Transformer(MODEL).initialise(torch.Generator().manual_seed(0))
     optimizer = make_optimizer(model, CONFIG)
-    assert {name.rsplit(".", 1)[-1] for name, _ in optimizer.maps} == {"W_Q", "W_K", "W_V", "W_O", "W_1", "W_2"}
     muon, adamw = optimizer.param_groups
+    assert {name.rsplit(".", 1)[-1] for name in muon["names"]} == {"W_Q", "W_K", "W_V", "W_O", "W_1", "W_2"}
     assert (muon["weight_decay"], adamw["weight_decay"]) == (CONFIG.weight_decay, 0)
     assert len(muon["params"]) + len(adamw["params"]) == len(list(model.parameters()))
 
