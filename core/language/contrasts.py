@@ -3,6 +3,7 @@ texts show the same change.
 """
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +14,8 @@ from core.analysis import text_probability
 from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
 from core.training.teaching_text import DATA
+
+MOST_WORDS = 60         # of a text, from its end, of which one may be exchanged
 
 
 @dataclass(frozen=True)
@@ -91,10 +94,63 @@ class Spread:
 
 @cache
 def sets() -> dict:
-    """assets/teaching/word_pairs.json: sentences with a slot {w}, and pairs {a, b, neutral, counted} by name, controls
-    included.
+    """assets/teaching/word_pairs.json: sentences with a slot {w}; pairs {a, b, neutral, counted} by name, controls
+    included; swaps, the usual counterparts of words; exchanges by name, a text, the number of a word, and another word.
     """
     return json.loads((DATA / "word_pairs.json").read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A text and one of its words, text[start:end], with the word that stands in its place in the other text."""
+
+    text: str
+    start: int
+    end: int
+    swap: str
+
+    @property
+    def word(self) -> str:
+        return self.text[self.start:self.end]
+
+    @property
+    def changed(self) -> str:
+        """The other text."""
+        return self.text[:self.start] + self.swap + self.text[self.end:]
+
+    @property
+    def without(self) -> str:
+        """The text with neither word."""
+        return self.text[:self.start].rstrip() + self.text[self.end:]
+
+
+def words_of(text: str) -> list[re.Match]:
+    """The last MOST_WORDS words of a text as matches, which have their positions."""
+    return list(re.finditer(r"[^\W\d_]+(?:'[^\W\d_]+)?", text))[-MOST_WORDS:]
+
+
+def swapped(word: str) -> str:
+    """The word's counterpart in the project's list of swaps, else the list's first word, with the word's capital.
+
+    >>> swapped("She"), swapped("dog")
+    ('He', 'cat')
+    """
+    swaps = {a: b for pair in sets()["swaps"] for a, b in (pair, pair[::-1])}
+    swap = swaps.get(word) or swaps.get(word.lower()) or sets()["swaps"][0][0]
+    return swap[:1].upper() + swap[1:] if word[:1].isupper() else swap
+
+
+def exchange(text: str, place: int, typed: str) -> Exchange | None:
+    """`text` with `typed`, or where that is empty the usual counterpart, in the place of one word: that of this number
+    among words_of, else the first with a counterpart, else the last. None for a text without words.
+    """
+    words = words_of(text)
+    if not words:
+        return None
+    known = {word for pair in sets()["swaps"] for word in pair}
+    usual = next((i for i, match in enumerate(words) if match.group() in known), len(words) - 1)
+    match = words[place if 0 <= place < len(words) else usual]
+    return Exchange(text, match.start(), match.end(), " ".join(typed.split()) or swapped(match.group()))
 
 
 def fitted(sentence: str, word: str) -> str:

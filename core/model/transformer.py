@@ -210,6 +210,16 @@ class Transformer(nn.Module):
             x = block(x, settings, lambda X: dict(attn_out=torch.zeros_like(X)), NO_EDITS)["resid_post"]
         return self.logits_of(self._final(x, settings))
 
+    def logits_from(self, x: Tensor, layer: int) -> Tensor:
+        """(B, |V|) the last token's logits where stream vectors x (B, N, d) enter block number `layer` of a decoder;
+        after the last block where that is n_layers.
+        """
+        n = x.shape[-2]
+        own = self._of_blocks(self._settings(n, 0, NOTHING), n, 0, NOTHING)
+        for block, settings in list(zip(self.blocks, own))[layer:]:
+            x = fused(block, x, settings)
+        return self.logits_of(self._final(x[..., -1, :], own[-1]))
+
     def final_vectors(self, token_ids: Tensor, cache: KVCache | None = None, dropout: float = 0.0,
                       last_only: bool = False, memory: Tensor | None = None) -> Tensor:
         """(N, d) h_final, of which `logits_of` makes the logits, by the faster road: for the logits of a few positions

@@ -12,7 +12,7 @@ import streamlit as st
 
 from core.app.base.markdown import code
 from core.app.compute import growing_results
-from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth
+from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, word_exchange
 from core.app.frame.charts import look
 from core.app.state import Run, prompts, reader
 from core.figures.numbers import bracketed, latex_number, latex_operand, percent, plain_number, readable
@@ -20,14 +20,14 @@ from core.language import contrasts
 from core.language.contrasts import Contrast, Spread, fitted
 from pages.limits import charts as figures
 from pages.limits import tone
-from pages.limits.shared import PREFIX, attached, choice, read, show
+from pages.limits.shared import PREFIX, SETTINGS, attached, choice, read, show
 
 N_PRESENT = 6                   # counted words that a projector has room for
 K, K_PRESENT = 7, 4             # tokens that gain most, and as many that lose most
 LEAST = 1e-4                    # least probability, in one of the two texts, of a token that is drawn as a point
 LEAST_RATIO = 1e-3              # and of one that is listed by its ratio
 CLOSE = 5                       # percent: a guess so far from what moves is close enough
-MOST_COUNTED, MOST_CHARACTERS, MOST_WORDS = 10, 300, 60
+MOST_COUNTED, MOST_CHARACTERS = 10, 300
 CHART = {"height": 310, "presenting": 267}     # px
 
 
@@ -52,47 +52,14 @@ def listed(name: str, places: Sequence[int]) -> Pair:
     return Pair(pair["a"], pair["b"], tuple(zip(a, b)), pair["neutral"], neutral, tuple(pair["counted"]))
 
 
-def words_of(text: str) -> list[re.Match]:
-    """The last MOST_WORDS words of a text as matches, which have their positions."""
-    return list(re.finditer(r"[^\W\d_]+(?:'[^\W\d_]+)?", text))[-MOST_WORDS:]
-
-
-def swapped(word: str) -> str:
-    """The word's counterpart in the project's list of swaps, else the list's first word, with the word's capital.
-
-    >>> swapped("She"), swapped("dog")
-    ('He', 'cat')
-    """
-    swaps = {a: b for pair in contrasts.sets()["swaps"] for a, b in (pair, pair[::-1])}
-    swap = swaps.get(word) or swaps.get(word.lower()) or contrasts.sets()["swaps"][0][0]
-    return swap[:1].upper() + swap[1:] if word[:1].isupper() else swap
-
-
-def _default_place(matches: list[re.Match]) -> int:
-    known = {word for pair in contrasts.sets()["swaps"] for word in pair}
-    return next((i for i, match in enumerate(matches) if match.group() in known), len(matches) - 1)
-
-
 def _typed(page: Lesson, run: Run) -> Pair | None:
     """The reader's prompt with the reader's word in one place; None for a prompt without words."""
-    text = prompts.clean_prompt(run.text)
-    matches = words_of(text)
-    if not matches:
+    chosen = word_exchange.draw(page, prompts.clean_prompt(run.text), SETTINGS)
+    if chosen is None:
         st.info(page.label("own_none"))
         return None
-    place = read("place") if 0 <= read("place") < len(matches) else _default_place(matches)
-    match = matches[place]
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        controls = attached("place")
-        st.session_state[controls["key"]] = place
-        st.selectbox(page.label("place"), range(len(matches)), width=230, **controls,
-                     format_func=lambda i: f"{matches[i].group()} ({i + 1})")
-        typed = st.text_input(page.label("other"), placeholder=swapped(match.group()), max_chars=40, width=230,
-                              **attached("other"))
-    swap = " ".join(typed[:40].split()) or swapped(match.group())
-    before, after = text[:match.start()], text[match.end():]
-    return Pair(match.group(), swap, ((text, before + swap + after),), page.label("own_without"),
-                (before.rstrip() + after,), tuple(contrasts.sets()["pairs"]["girl"]["counted"]))
+    return Pair(chosen.word, chosen.swap, ((chosen.text, chosen.changed),), page.label("own_without"),
+                (chosen.without,), tuple(contrasts.sets()["pairs"]["girl"]["counted"]))
 
 
 def counted_words(pair: Pair) -> tuple[str, ...]:

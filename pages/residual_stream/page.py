@@ -7,11 +7,12 @@ from pages.residual_stream import (
     lens,
     norms,
     one_block,
+    patching,
     placement,
     without_path,
 )
 from pages.residual_stream.shared import SETTINGS
 
 views.draw(lesson.open_lesson("residual_stream"), SETTINGS,
-           {"lens": lens, "contributions": contributions, "block": one_block, "mlp": feed_forward, "norms": norms,
-            "norm": layer_norm, "placement": placement, "cut": without_path})
+           {"lens": lens, "contributions": contributions, "patching": patching, "block": one_block, "mlp": feed_forward,
+            "norms": norms, "norm": layer_norm, "placement": placement, "cut": without_path})

@@ -29,6 +29,11 @@ SETTINGS = Settings("residual_stream", {
     "beside": Setting(-1, low=-1),                # the other token; −1: that which is looked at most
     "exchange": Setting("none", options=("none", "attention", "mlp")),
     "placement_warmup": Setting("0", options=("0", "60")),      # steps
+    "patch_pair": Setting("give", options=("give", "copy", "opposite", "pronoun", "agreement", "own")),
+    "patch_place": Setting(-1, low=-1),           # the word of the reader's prompt; −1: one with a usual counterpart
+    "patch_other": Setting(""),                   # what stands in its place; empty: that counterpart
+    "patch_depth": Setting(-1, low=-1),           # blocks passed; −1: half of them
+    "patch_position": Setting(-1, low=-1),        # −1: the changed word
     "cut_measure": Setting("likeness", options=("likeness", "length")),
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached

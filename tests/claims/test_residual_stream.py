@@ -1,7 +1,9 @@
 """What the text of Residual stream says of `stories`, and of `blanks` where it speaks of encoders."""
+import numpy as np
 import torch
 
-from core.analysis import contributions, stream_and_heads
+from core.analysis import contributions, patching, stream_and_heads
+from core.language import contrasts
 from core.model.intervention import Intervention
 from tests.claims import claims
 from tests.claims.passes import experiment, prompt_of, run, says
@@ -74,3 +76,24 @@ def test_what_feed_forward_holds_and_the_path_keeps():
     assert 0.62 < fed / sum(p.numel() for block in model.blocks for p in block.parameters()) < 0.7
     without = run("The cat sat on the mat. The dog sat on the").trace_with(Intervention(residual=False))
     assert float(stream_and_heads.mean_pairwise_cosine(without.resid_final)) > 0.95
+
+
+def patched(name: str) -> np.ndarray:
+    """(L + 1, 2) how far the vector of the changed word, and that of the last token, move the answer at each depth."""
+    exchange = contrasts.exchange(*contrasts.sets()["exchanges"][name])
+    here, there = run(exchange.text), run(exchange.changed)
+    *_, found = patching.patched(here.model, here.trace, there.trace)
+    return found.shares[:, [patching.first_difference(here.token_ids, there.token_ids), -1]].numpy()
+
+
+@claims("residual_stream.md", "*Boys* asks for *were*, *boy* for *was*. Through block 2 only the noun's own vector "
+        "moves the answer; after block 3 that of the last word does, so attention of block 3 has carried the number of "
+        "the noun across. Then take *Opposites*: there the answer comes over in two steps, in blocks 3 and 4.")
+def test_where_the_answer_stands():
+    exchange = contrasts.exchange(*contrasts.sets()["exchanges"]["agreement"])
+    assert says(run(exchange.text))[0] == "·were" and says(run(exchange.changed))[0] == "·was"
+    number, opposite = patched("agreement"), patched("opposite")
+    assert (number[:4, 0] > 0.9).all() and (number[:4, 1] < 0.1).all()
+    assert (abs(number[4:, 0]) < 0.1).all() and (number[4:, 1] > 0.9).all()
+    steps = np.diff(opposite[:, 1])
+    assert opposite[3, 1] < 0.1 and (steps[[3, 4]] > 0.3).all() and opposite[5, 1] > 0.8

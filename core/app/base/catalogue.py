@@ -99,7 +99,7 @@ _ALL = (
     Entry("heads", "block", ("attention",),
           ("wall", "head", "roles", "change"), ("write", "prompts", "rollout"), picks="panel"),
     Entry("residual_stream", "block", ("stream", "mlp"),
-          ("lens", "contributions", "block", "mlp"), ("norms", "norm", "placement", "cut")),
+          ("lens", "contributions", "patching", "block", "mlp"), ("norms", "norm", "placement", "cut")),
     Entry("next_token", "output", ("unembedding", "softmax", "sample")),
     Entry("generation", "output", ("sample",), ("writing", "strategies", "futures", "beam", "cache")),
     Entry("language_models", "use", ("softmax",),

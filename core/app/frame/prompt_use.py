@@ -19,7 +19,7 @@ UNREAD = {
     "attention": {"three": NEVER, "worksheet": NEVER},
     "language_models": {"sentences": ("after", "true"), "tasks": NEVER, "correct": NEVER, "decipher": NEVER,
                         "toy": NEVER, "table": NEVER},
-    "residual_stream": {"placement": NEVER},
+    "residual_stream": {"placement": NEVER, "patching": ("patch_pair", "own")},
     "training": {"backprop": NEVER, "live": ("task", "text"), "instructions": NEVER, "tuning": ("asked", "prompt"),
                  "rlhf": NEVER, "schedules": NEVER},
     "architectures": dict.fromkeys(("blank", "translate", "cost", "record"), NEVER),

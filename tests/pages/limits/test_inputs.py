@@ -152,8 +152,8 @@ def test_the_readers_own_prompt_and_word():
     run = run_of("")
     p, q = (np.exp(after(run, f"The old dog saw {rest} girl and")) for rest in ("a", "cat"))
     assert numbers_in(formulas(at)[2])[-1] == pytest.approx(0.5 * np.abs(q - p).sum(), abs=1e-4)
-    assert ([match.group() for match in words.words_of("Don't stop, 3 times!")] == ["Don't", "stop", "times"]
-            and words.swapped("Girl") == "Boy")
+    assert ([match.group() for match in contrasts.words_of("Don't stop, 3 times!")] == ["Don't", "stop", "times"]
+            and contrasts.swapped("Girl") == "Boy")
 
 
 def test_the_mean_over_twelve_sentences():
