@@ -16,8 +16,9 @@ from torch import Tensor
 
 from core.model.block import KVCache
 from core.model.config import ModelConfig
+from core.model.passes import NEEDS_SOURCE, NO_SOURCE
 from core.model.sampling import SamplingConfig, Truncation, draw, drawn, truncate
-from core.model.transformer import NEEDS_SOURCE, NO_SOURCE, Transformer
+from core.model.transformer import Transformer
 
 MOST_TEXTS = 10_000     # that exhaustive search compares
 
