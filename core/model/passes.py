@@ -1,70 +1,123 @@
-"""How one pass is set up: its masks, angles and biases, for the whole model and for each block, and the checks of its
-inputs.
+"""How one pass is set up, as pure functions: which keys each token sees and what positions turn or add, for the whole
+pass and for each block; and the checks of what a pass is given.
+
+Symbols: n tokens that the pass reads, and `total` keys: those of the tokens before, which a cache holds, and their own.
 """
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from core.model import attention, positional
 from core.model.block import PassSettings
+from core.model.config import ModelConfig
 from core.model.intervention import NOTHING, Intervention
 
-NEEDS_SOURCE = "This model translates: give it a source text as well."
-NO_SOURCE = "This model has no encoder: give it one text only."
+
+@dataclass(frozen=True, eq=False)
+class Span:
+    """The tokens that one stack reads in one pass, and what their places take from that stack's weights."""
+
+    config: ModelConfig
+    E: Tensor                   # on whose device, and in whose format of numbers, all else is made
+    n: int                      # tokens read
+    start: int = 0              # tokens before them, whose keys and values a cache holds
+    P: Tensor | None = None     # (n_context, d) the stack's learned positions
+    r: Tensor | None = None     # (h, relative_buckets) the relative biases that its blocks share
+    encoder: bool = False       # whether the stack is an encoder-decoder's encoder
+
+    @property
+    def total(self) -> int:
+        return self.start + self.n
 
 
-def settings(model: nn.Module, n: int, start: int, change: Intervention, dropout: float = 0.0,
-             stack: nn.Module | None = None) -> PassSettings:
-    """The settings of a pass over n new tokens that follow `start` cached ones; `stack` is the encoder, if it is an
-    encoder-decoder's.
+def added_positions(span: Span, change: Intervention = NOTHING) -> Tensor | None:
+    """(n, d) what is added to the embeddings of positions start … start + n − 1; None where the scheme adds nothing."""
+    config = span.config
+    positions = change.positions or config.positions
+    if positions == "learned":
+        return span.P[span.start:span.total]
+    if positions == "sinusoidal":
+        waves = positional.sinusoidal(span.total, config.d_entering, halves=config.sinusoidal_halves)
+        return waves[span.start:].to(span.E.dtype).to(span.E.device)
+    return None
+
+
+def _angles(span: Span, base: float) -> Tensor:
+    """(n, rotary_width/2) the angles of positions start … start + n − 1; only rotary_base's are slowed."""
+    config, slowed = span.config, base == span.config.rotary_base
+    return positional.rotary_angles(span.n, config.rotary_width, base, start=span.start,
+                                    scaling=config.rotary_scaling if slowed else (),
+                                    factors=config.rotary_factors if slowed else ())
+
+
+def _score_bias(span: Span, positions: str) -> Tensor | None:
+    """(h, n, total) what positions add to the scores of all blocks of a stack alike; None where they add nothing, or to
+    each block something of its own.
     """
-    config, device, total = model.config, model.device, start + n
-    positions, mask = change.positions or config.positions, change.mask or config.mask
+    config, n, total = span.config, span.n, span.total
+    if positions == "alibi":
+        bias = (positional.rounded_alibi_bias(n, total, config.n_heads, config.divisor) if config.rounded_alibi
+                else positional.alibi_bias(n, total, config.n_heads))
+        return bias.to(span.E.dtype).to(span.E.device)
+    if positions == "relative" and config.relative_buckets:
+        both_sides = config.kind == "encoder" or span.encoder
+        return span.r[:, positional.relative_buckets(n, total, config.relative_buckets, config.relative_max_distance,
+                                                     both_sides=both_sides, device=span.E.device)]
+    return None
+
+
+def _allowed(span: Span, mask: str, window: int | None) -> Tensor:
+    """(n, total) bool where a query may look under this mask; its window is the model's own unless one is given."""
+    return attention.mask(mask, span.n, span.total, window or span.config.window, device=span.E.device)
+
+
+def _mask(span: Span, change: Intervention) -> tuple[str, Tensor]:
+    """The mask's name, "" for one that is given key by key; and (n, total) bool, where a query may look."""
     if change.allowed is None:
-        allowed = attention.mask(mask, n, total, change.window or config.window, device=device)
-    else:
-        mask, allowed = "", torch.tensor(change.allowed, dtype=torch.bool, device=device)
-        if allowed.shape != (n, n):
-            raise ValueError(f"The mask given is {tuple(allowed.shape)}, but the prompt has {n} tokens: it must "
-                             f"be ({n}, {n}).")
+        mask = change.mask or span.config.mask
+        return mask, _allowed(span, mask, change.window)
+    allowed = torch.tensor(change.allowed, dtype=torch.bool, device=span.E.device)
+    if allowed.shape != (span.n, span.n):
+        raise ValueError(f"The mask given is {tuple(allowed.shape)}, but the prompt has {span.n} tokens: it must "
+                         f"be ({span.n}, {span.n}).")
+    return "", allowed
+
+
+def settings(span: Span, change: Intervention = NOTHING, dropout: float = 0.0) -> PassSettings:
+    """The settings of a pass: the model's own choices, or those of the change. Raises ValueError for a mask given that
+    is not (n, n).
+    """
+    config, positions = span.config, change.positions or span.config.positions
+    mask, allowed = _mask(span, change)
     return PassSettings(
         norm=change.norm or config.norm, activation=change.activation,
         scale_scores=config.scale_scores if change.scale_scores is None else change.scale_scores,
         score=change.score or config.score, score_seed=change.score_seed, residual=change.residual,
         allowed=allowed, mask=mask, dropout=dropout,
-        angles=angles(model, config.rotary_base, n, start) if positions == "rotary" else None,
-        bias=score_bias(model, positions, n, total, stack or model),
-        relative=positional.relative_index(n, total, config.relative_max_distance, device=device)
+        angles=_angles(span, config.rotary_base) if positions == "rotary" else None,
+        bias=_score_bias(span, positions),
+        relative=positional.relative_index(span.n, span.total, config.relative_max_distance, device=span.E.device)
                  if positions == "relative" and not config.relative_buckets else None)
 
 
-def of_encoder(model: nn.Module, decoder: PassSettings, n: int) -> PassSettings:
-    """The decoder's settings, for n source tokens that all see each other."""
-    own = settings(model, n, 0, Intervention(mask="bidirectional"), stack=model.encoder)
-    return replace(decoder, mask=own.mask, allowed=own.allowed, angles=own.angles, bias=own.bias,
-                   relative=own.relative)
-
-
-def of_blocks(model: nn.Module, settings: PassSettings, n: int, start: int,
-              change: Intervention) -> tuple[PassSettings, ...]:
-    """The settings of each block: those of the pass, with the block's own mask and angles where blocks differ and
-    the intervention asks for no others. Blocks that are alike share theirs.
+def block_settings(span: Span, common: PassSettings, change: Intervention = NOTHING) -> tuple[PassSettings, ...]:
+    """The settings of each block: `common`, those of the pass, with the block's own mask and angles where blocks differ
+    and the change asks for no others. Blocks that are alike share theirs.
     """
-    config = model.config
+    config = span.config
     own_masks = bool(config.block_masks) and change.mask is None and change.allowed is None
     own_bases = bool(config.block_rotary_bases) and change.positions is None
 
     def own(mask: str | None, base: float | None) -> PassSettings:
         changes = {}
         if mask is not None:
-            changes |= dict(mask=mask, allowed=attention.mask(mask, n, start + n, change.window or config.window,
-                                                              device=model.device))
+            changes |= dict(mask=mask, allowed=_allowed(span, mask, change.window))
         if base is not None:
-            changes |= dict(angles=angles(model, base, n, start) if base else None)
-        return replace(settings, **changes)
+            changes |= dict(angles=_angles(span, base) if base else None)
+        return replace(common, **changes)
 
     kinds = [(config.mask_of(layer) if own_masks else None, config.rotary_base_of(layer) if own_bases else None)
              for layer in range(config.n_layers)]
@@ -72,71 +125,49 @@ def of_blocks(model: nn.Module, settings: PassSettings, n: int, start: int,
     return tuple(made[kind] for kind in kinds)
 
 
-def angles(model: nn.Module, base: float, n: int, start: int) -> Tensor:
-    """(n, rotary_width/2) the angles of positions start … start + n − 1; only rotary_base's are slowed."""
-    slowed = base == model.config.rotary_base
-    return positional.rotary_angles(n, model.config.rotary_width, base, start=start,
-                                    scaling=model.config.rotary_scaling if slowed else (),
-                                    factors=model.config.rotary_factors if slowed else ())
-
-
-def score_bias(model: nn.Module, positions: str, n: int, total: int, stack: nn.Module) -> Tensor | None:
-    """(h, n, total) what positions add to the scores of all blocks of a stack alike; None where they add nothing,
-    or to each block something of its own.
+def in_encoder(change: Intervention = NOTHING) -> Intervention:
+    """What of a change to an encoder-decoder holds in its encoder: all but masks and positions. Its tokens all see each
+    other.
     """
-    config = model.config
-    if positions == "alibi":
-        bias = (positional.rounded_alibi_bias(n, total, config.n_heads, config.divisor) if config.rounded_alibi
-                else positional.alibi_bias(n, total, config.n_heads))
-        return bias.to(model.E.dtype).to(model.device)
-    if positions == "relative" and config.relative_buckets:
-        both_sides = config.kind == "encoder" or stack is not model
-        return stack.r[:, positional.relative_buckets(n, total, config.relative_buckets,
-                                                      config.relative_max_distance, both_sides=both_sides,
-                                                      device=model.device)]
-    return None
+    return replace(change, mask="bidirectional", window=None, allowed=None, positions=None)
 
 
-def added_positions(model: nn.Module, n: int, start: int, change: Intervention,
-                    stack: nn.Module | None = None) -> Tensor | None:
-    """(n, d) what is added to the embeddings of positions start … start + n − 1; None where the
-    scheme adds nothing.
+# ---- plain messages for what would otherwise fail deep inside --------------------------------------------------------
+
+
+def check_tokens(config: ModelConfig, token_ids: Tensor, start: int = 0, change: Intervention = NOTHING) -> None:
+    """Raises ValueError for no tokens in token_ids (N,) or (B, N), for more than the model learned positions, with the
+    `start` ones before them, and for an id outside the vocabulary, which a compiled pass does not look for.
     """
-    positions = change.positions or model.config.positions
-    if positions == "learned":
-        return (stack or model).P[start:start + n]
-    if positions == "sinusoidal":
-        waves = positional.sinusoidal(start + n, model.config.d_entering, halves=model.config.sinusoidal_halves)
-        return waves[start:].to(model.E.dtype).to(model.device)
-    return None
-
-
-def check(model: nn.Module, token_ids: Tensor, intervention: Intervention, start: int = 0) -> None:
-    """Plain messages for what would otherwise fail deep inside."""
-    config, n = model.config, start + token_ids.shape[-1]
+    n = start + token_ids.shape[-1]
     if token_ids.shape[-1] == 0:
         raise ValueError("There is no token to read: give the model at least one.")
-    if (config.positions == "learned" and (intervention.positions or "learned") == "learned"
-            and n > config.n_context):
-        raise ValueError(f"This model learned {config.n_context} positions, and the text has {n} "
-                         f"tokens: shorten it.")
+    if (change.positions or config.positions) == "learned" and n > config.n_context:
+        raise ValueError(f"This model learned {config.n_context} positions, and the text has {n} tokens: shorten it.")
     if not torch.compiler.is_compiling() and not bool(((token_ids >= 0) & (token_ids < config.vocab_size)).all()):
         raise ValueError(f"A token id lies outside the vocabulary of {config.vocab_size} tokens.")
-    edits = intervention.heads + intervention.sublayers
-    for what, index, count in ([("layer", edit.layer, config.n_layers) for edit in edits]
-                               + [("head", edit.head, config.n_heads) for edit in intervention.heads]):
+
+
+def check_change(config: ModelConfig, change: Intervention, n: int) -> None:
+    """Raises ValueError for a change, in a pass over n tokens, to a layer, a head, a sublayer or a position that is not
+    there, or for a permutation of another number of tokens.
+    """
+    if change.permutation is not None and len(change.permutation) != n:
+        raise ValueError(f"The permutation is of {len(change.permutation)} tokens, but the prompt has {n}.")
+    for what, index, count in ([("layer", edit.layer, config.n_layers) for edit in change.heads + change.sublayers]
+                               + [("head", edit.head, config.n_heads) for edit in change.heads]):
         if not 0 <= index < count:
             raise ValueError(f"There is no {what} {index}: this model has {what}s 0 to {count - 1}.")
-    if config.d_ff is None and any(edit.sublayer == "mlp" for edit in intervention.sublayers):
+    if config.d_ff is None and any(edit.sublayer == "mlp" for edit in change.sublayers):
         raise ValueError("This model has no feed-forward part to change.")
-    for patch in intervention.patches:
+    for patch in change.patches:
         if not (0 <= patch.layer <= config.n_layers and 0 <= patch.position < n
                 and 0 <= patch.source_position < len(patch.source_ids)):
             raise ValueError("A patch names a layer or a position that is not there.")
 
 
-def checked_source(model: nn.Module, source_ids: Tensor | None) -> Tensor:
-    if model.encoder is None or source_ids is None:
-        raise ValueError(NO_SOURCE if model.encoder is None else NEEDS_SOURCE)
-    check(model, source_ids, NOTHING)
-    return source_ids
+def check_source(config: ModelConfig, given: bool) -> None:
+    """Raises ValueError unless a source is given to a model that translates, and to no other."""
+    if given != (config.kind == "encoder-decoder"):
+        raise ValueError("This model has no encoder: give it one text only." if given
+                         else "This model translates: give it a source text as well.")

@@ -16,7 +16,8 @@ the vocabulary.
                                                                               first, and adds b_U
 
 `forward` returns all of it as a Trace and stores nothing. `logits` takes the faster road (fused attention, a cache of
-keys and values) for training and generation; a test holds the two equal.
+keys and values) for training and generation; a test holds the two equal. The mask, what positions turn or add, and the
+checks of what a pass is given are core.model.passes.
 """
 from __future__ import annotations
 
@@ -34,7 +35,6 @@ from core.model.feed_forward import parameter
 from core.model.intervention import NOTHING, Intervention
 from core.model.normalisation import deepnorm_constants
 from core.model.norms import Norm
-from core.model.passes import NEEDS_SOURCE, NO_SOURCE
 from core.model.trace import StackTrace, Trace
 
 
@@ -149,23 +149,22 @@ class Transformer(nn.Module):
         learned positions, an edit of a head or layer that is not there, or source tokens where the model needs none or
         none where it needs them.
         """
-        n = token_ids.shape[-1]
+        passes.check_tokens(self.config, token_ids, change=intervention)
+        passes.check_change(self.config, intervention, token_ids.shape[-1])
+        passes.check_source(self.config, source_ids is not None)
         if (order := intervention.permutation) is not None:
-            if len(order) != n:
-                raise ValueError(f"The permutation is of {len(order)} tokens, but the prompt has {n}.")
             token_ids = token_ids[..., list(order)]
             token_types = None if token_types is None else token_types[..., list(order)]
-        passes.check(self, token_ids, intervention)
-        settings = passes.settings(self, n, 0, intervention)
-        of_blocks = passes.of_blocks(self, settings, n, 0, intervention)
-        encoder = (self._encode_traced(passes.checked_source(self, source_ids), settings)
-                   if self.encoder or source_ids is not None else None)
+        span = self._span(token_ids.shape[-1])
+        settings = passes.settings(span, intervention)
+        of_blocks = passes.block_settings(span, settings, intervention)
+        encoder = None if source_ids is None else self._encode_traced(source_ids, intervention)
         # the plain run on the reference text, whose means replace outputs
         reference = (self(torch.tensor(intervention.reference_ids, device=self.device))
                      if intervention.needs_reference else None)
         edits = HeadEdits(intervention, reference)
         embedding, token_type = self.embed(token_ids), self._added_types(token_ids, token_types)
-        position = passes.added_positions(self, n, 0, intervention)
+        position = passes.added_positions(span, intervention)
         x = self._entering(embedding, position, token_type, settings)
         patches, blocks = self._patch_vectors(intervention), []
         for layer, block in enumerate(self.blocks):
@@ -202,7 +201,7 @@ class Transformer(nn.Module):
         Each token then goes its way alone, so the vectors may be those of any tokens: the same as a pass in which every
         attn_out is set to zero, at the cost of B tokens.
         """
-        settings = passes.settings(self, 1, 0, NOTHING)        # no block's mask or positions matter to a token alone
+        settings = passes.settings(self._span(1))  # no block's mask or positions matter to a token alone
         for block in self.blocks:
             x = block(x, settings, lambda X: dict(attn_out=torch.zeros_like(X)), NO_EDITS)["resid_post"]
         return self.logits_of(self._final(x, settings))
@@ -212,7 +211,7 @@ class Transformer(nn.Module):
         """(N, d) h_final, of which `logits_of` makes the logits, by the faster road: for the logits of a few positions
         alone. All arguments are those of `logits`.
         """
-        passes.check(self, token_ids, NOTHING, cache.n_tokens if cache is not None else 0)
+        passes.check_tokens(self.config, token_ids, cache.n_tokens if cache is not None else 0)
         return self._final_vectors_of(self.embed(token_ids), cache, dropout, last_only, memory)
 
     def class_logits(self, token_ids: Tensor, dropout: float = 0.0) -> Tensor:
@@ -223,9 +222,10 @@ class Transformer(nn.Module):
 
     def encode(self, source_ids: Tensor, dropout: float = 0.0) -> Tensor:
         """(M, d) the final vectors of an encoder-decoder's encoder, by the faster road."""
-        source_ids = passes.checked_source(self, source_ids)
-        settings = passes.of_encoder(self, passes.settings(self, 1, 0, NOTHING, dropout), source_ids.shape[-1])
-        position = passes.added_positions(self, source_ids.shape[-1], 0, NOTHING, self.encoder)
+        passes.check_source(self.config, source_ids is not None)
+        passes.check_tokens(self.config, source_ids)
+        span = self._span(source_ids.shape[-1], stack=self.encoder)
+        settings, position = passes.settings(span, passes.in_encoder(), dropout), passes.added_positions(span)
         x = F.dropout(self._entering(self.embed(source_ids), position, None, settings, self.encoder), dropout)
         for block in self.encoder.blocks:
             x = fused(block, x, settings)
@@ -239,26 +239,28 @@ class Transformer(nn.Module):
 
     def _final_vectors_of(self, embedding: Tensor, cache: KVCache | None = None, dropout: float = 0.0,
                           last_only: bool = False, memory: Tensor | None = None) -> Tensor:
-        if (memory is None) != (self.encoder is None):
-            raise ValueError(NEEDS_SOURCE if memory is None else NO_SOURCE)
-        n, start = embedding.shape[-2], cache.n_tokens if cache is not None else 0
-        settings = passes.settings(self, n, start, NOTHING, dropout)
-        x = F.dropout(self._entering(embedding, passes.added_positions(self, n, start, NOTHING),
-                                     None if self.T is None else self.T[0], settings), dropout)
-        for block, own in zip(self.blocks, passes.of_blocks(self, settings, n, start, NOTHING)):
+        passes.check_source(self.config, memory is not None)
+        span = self._span(embedding.shape[-2], cache.n_tokens if cache is not None else 0)
+        settings, token_type = passes.settings(span, dropout=dropout), None if self.T is None else self.T[0]
+        x = F.dropout(self._entering(embedding, passes.added_positions(span), token_type, settings), dropout)
+        for block, own in zip(self.blocks, passes.block_settings(span, settings)):
             x = fused(block, x, own, cache, memory)
         return self._final(x[..., -1:, :] if last_only else x, settings)
 
-    def _encode_traced(self, source_ids: Tensor, decoder: PassSettings) -> StackTrace:
-        """The encoder's pass with everything kept."""
-        n, embedding = source_ids.shape[-1], self.embed(source_ids)
-        settings = passes.of_encoder(self, decoder, n)
-        position = passes.added_positions(self, n, 0, NOTHING, self.encoder)
+    def _encode_traced(self, source_ids: Tensor, intervention: Intervention) -> StackTrace:
+        """The encoder's pass over source_ids (M,) or (B, M) with everything kept."""
+        passes.check_tokens(self.config, source_ids)
+        span, embedding = self._span(source_ids.shape[-1], stack=self.encoder), self.embed(source_ids)
+        settings, position = passes.settings(span, passes.in_encoder(intervention)), passes.added_positions(span)
         x, blocks = self._entering(embedding, position, None, settings, self.encoder), []
         for block in self.encoder.blocks:
             blocks.append(traced(block, x, settings, NO_EDITS))
             x = blocks[-1].resid_post
         return StackTrace(source_ids, embedding, position, tuple(blocks), x, self._final(x, settings, self.encoder))
+
+    def _span(self, n: int, start: int = 0, stack: Encoder | None = None) -> passes.Span:
+        """The n tokens that follow `start` others, as the decoder reads them, or the encoder if that is the stack."""
+        return passes.Span(self.config, self.E, n, start, (stack or self).P, (stack or self).r, stack is not None)
 
     def _classify(self, h_final: Tensor) -> Tensor | None:
         """(n_classes,) from the first of vectors (N, d), or their mean; None in a model without a classification
