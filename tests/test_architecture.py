@@ -34,7 +34,7 @@ LAYERS = [
     ["core.model"],
     ["core.files"],
 ]
-HEAVY = {"torch", "streamlit", "core.model.transformer", "core.model.block", "core.model.trace"}
+HEAVY = {"torch", "streamlit", "core.model.transformer", "core.model.passes", "core.model.block", "core.model.trace"}
 
 
 def module_name(path: Path) -> str:

@@ -8,70 +8,127 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from core.model.block import Block
 from core.model.config import ModelConfig
 from core.model.trace import BlockTrace
 from core.model.transformer import Transformer
 
 PLACEMENTS = ("pre", "post")
+# the rows of a block's two parts, of which a model has some, and those of the sums that they end in
+ATTENTION, FEED_FORWARD = ("norm", "attention", "added"), ("norm2", "hidden", "mlp", "added2")
 
 
 @dataclass(frozen=True)
 class Row:
-    """What one part gives for every token. name: "X" (what enters the block), "norm", "attention", "sum" (a sum that a
-    norm follows), "O" (what leaves the attention's half), "hidden", "mlp", "H" (what leaves the block).
-    """
+    """What one part gives for every token; `of` names the rows that it is computed of, the nearest last."""
 
     name: str
+    of: tuple[str, ...]
     values: Tensor      # (N, d); of "hidden" (N, d_ff)
 
 
-def obstacle(config: ModelConfig) -> str:
-    """What keeps a block from being shown as two parts, one after the other, each with one sum and one norm before or
-    after it: "crossed", "experts", "one_part", "parallel", or the placement of norms that is another; "" for nothing.
-    """
-    has = {"crossed": config.kind == "encoder-decoder", "experts": config.n_experts > 0,
-           "one_part": config.d_ff is None, "parallel": config.parallel_residual,
-           config.norm_placement: config.norm_placement not in PLACEMENTS}
-    return next((name for name, holds in has.items() if holds), "")
-
-
 def can_be_shown(config: ModelConfig) -> bool:
-    """Whether nothing keeps a block of this model from being shown."""
-    return not obstacle(config)
-
-
-def rows(model: Transformer, block: BlockTrace, layer: int) -> tuple[Row, ...]:
-    """The eight rows of a block, from what enters to what leaves.
-
-    Pre-norm: X, norm, attention, O = X + attention, norm, hidden, mlp, H = O + mlp. Post-norm: X, attention, sum,
-    O = norm(sum), hidden, mlp, sum, H = norm(sum). For models that `can_be_shown`.
+    """Whether a block of this model has no more than an attention and a feed-forward part: a decoder behind an encoder
+    has another attention between them.
     """
-    if model.config.norm_placement == "pre":
-        read = model.blocks[layer].mlp_norm(block.resid_mid, model.config.norm)
-        return (Row("X", block.resid_pre), Row("norm", block.X), Row("attention", block.attn_out),
-                Row("O", block.resid_mid), Row("norm", read), Row("hidden", block.mlp_post),
-                Row("mlp", block.mlp_out), Row("H", block.resid_post))
-    return (Row("X", block.resid_pre), Row("attention", block.attn_out), Row("sum", block.resid_pre + block.attn_out),
-            Row("O", block.resid_mid), Row("hidden", block.mlp_post), Row("mlp", block.mlp_out),
-            Row("sum", block.resid_mid + block.mlp_out), Row("H", block.resid_post))
+    return config.kind != "encoder-decoder"
 
 
-def exchanged(model: Transformer, block: BlockTrace, layer: int, position: int, source: int) -> BlockTrace:
-    """The block with O of `position` replaced by O of `source` before the feed-forward part reads it; with position =
-    source the block itself, by the very same operations. For models that `can_be_shown`.
+def can_be_rewired(config: ModelConfig) -> bool:
+    """Whether its norms can stand at the other one of PLACEMENTS: each part has one norm, before it or on its sum."""
+    return config.norm_placement in PLACEMENTS and config.first_norm and not config.parallel_residual
+
+
+def wiring(config: ModelConfig, layer: int) -> dict[str, tuple[str, ...]]:
+    """The rows of a block in their order, from what enters it to what leaves it, each with the rows it is computed of.
+
+    X enters; norm is what attention reads, attention what it writes, added what is added of that, where it differs;
+    sum is a sum that a norm follows; O leaves attention's half; norm2, hidden, mlp, added2 and sum2 are the same of the
+    feed-forward part, hidden its neurons; H leaves the block. A pre-norm block has X, norm, attention, O, norm2,
+    hidden, mlp, H. A parallel one has no O: H is computed of X, attention and mlp.
     """
-    weights, norm, before = model.blocks[layer], model.config.norm, model.config.reads_normed
-    middle = block.resid_mid.clone()
-    middle[..., position, :] = block.resid_mid[..., source, :]
-    fed = weights.feed_forward(weights.mlp_norm(middle, norm) if before else middle)
-    total = middle + fed["mlp_out"]
-    return replace(block, resid_mid=middle, **fed, mlp_added=fed["mlp_out"],
-                   resid_post=total if before else weights.mlp_norm(total, norm))
+    absent = _absent(config, layer)
+    first, second = (tuple(name for name in part if name not in absent) for part in (ATTENTION, FEED_FORWARD))
+    if config.d_ff is None:
+        return {"X": (), **_chain("X", first), **_summed(config, "X", first[-1], "sum", "H")}
+    if config.parallel_residual:
+        return {"X": (), **_chain("X", first), **_chain("norm" if config.shared_norm else "X", second),
+                "H": ("X", first[-1], second[-1])}
+    return {"X": (), **_chain("X", first), **_summed(config, "X", first[-1], "sum", "O"),
+            **_chain("O", second), **_summed(config, "O", second[-1], "sum2", "H")}
+
+
+def _absent(config: ModelConfig, layer: int) -> set[str]:
+    """The rows of ATTENTION and FEED_FORWARD that this block does not have."""
+    has = {"norm": config.reads_normed and (layer > 0 or config.first_norm),
+           "norm2": config.reads_normed and not config.shared_norm, "hidden": not config.has_experts(layer),
+           **dict.fromkeys(("added", "added2"), config.norms_output or config.residual_scale != 1)}
+    return {name for name, holds in has.items() if not holds}
+
+
+def _chain(start: str, names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Each of the rows computed of the one before it, the first of `start`."""
+    return {name: (before,) for before, name in zip((start, *names), names)}
+
+
+def _summed(config: ModelConfig, stream: str, added: str, total: str, end: str) -> dict[str, tuple[str, ...]]:
+    """The sum of the stream and what is added to it: the row `end`, or where sums are normed `total` and its norm."""
+    return {total: (stream, added), end: (total,)} if config.norms_sums else {end: (stream, added)}
+
+
+def rows(model: Transformer, block: BlockTrace, layer: int,
+         exchange: tuple[int, int] | None = None) -> tuple[Row, ...]:
+    """The rows of a block's `wiring` with their numbers; for models that `can_be_shown`.
+
+    exchange: the position at which the feed-forward part reads another token's vector, and that token's; with one
+    position twice the block itself, by the very same operations.
+    """
+    weights, config = model.blocks[layer], model.config
+    read = None
+    if config.d_ff is not None:
+        block, read = ((block, weights.read_by_feed_forward(block, config.norm)) if exchange is None
+                       else exchanged(model, block, layer, *exchange))
+    values = {"X": block.resid_pre, "norm": block.X, "attention": block.attn_out, "added": block.attn_added,
+              "sum": weights.kept(block.resid_pre) + block.attn_added, "O": block.resid_mid,
+              "norm2": read, "hidden": block.mlp_post, "mlp": block.mlp_out, "added2": block.mlp_added,
+              "sum2": None if read is None else weights.kept(block.resid_mid) + block.mlp_added,
+              "H": block.resid_post}
+    return tuple(Row(name, of, values[name]) for name, of in wiring(config, layer).items())
+
+
+def exchanged(model: Transformer, block: BlockTrace, layer: int, position: int,
+              source: int) -> tuple[BlockTrace, Tensor]:
+    """The block with O of `position` replaced by O of `source` before the feed-forward part reads it, and what that
+    reads (N, d). In a parallel block, which has no O, it reads X so, and X and its sum stay.
+    """
+    weights, config = model.blocks[layer], model.config
+    stream = "resid_pre" if config.parallel_residual else "resid_mid"
+    vectors = getattr(block, stream).clone()
+    vectors[..., position, :] = getattr(block, stream)[..., source, :]
+    swapped = replace(block, **{stream: vectors})
+    read = weights.read_by_feed_forward(swapped, config.norm)
+    fed = _fed(weights, read)
+    added = fed["mlp_out"] if weights.mlp_out_norm is None else weights.mlp_out_norm(fed["mlp_out"], config.norm)
+    added = added if config.residual_scale == 1 else config.residual_scale * added
+    total = weights.kept(swapped.resid_mid) + added
+    after = weights.mlp_norm(total, config.norm) if config.norms_sums else total
+    return replace(swapped, resid_pre=block.resid_pre, **fed, mlp_added=added, resid_post=after), read
+
+
+def _fed(weights: Block, read: Tensor) -> dict[str, Tensor]:
+    """What the feed-forward part makes of `read` (N, d). Experts read each token by itself: beside others a product's
+    last bit depends on how many go to the same expert, and a token would seem to see them.
+    """
+    if weights.mixture is None:
+        return weights.feed_forward(read)
+    each = [weights.feed_forward(vector[None]) for vector in read]
+    return {name: torch.cat([fed[name] for fed in each]) for name in each[0]}
 
 
 def rewired(model: Transformer, placement: str) -> Transformer:
-    """A model of the very same weights whose norms stand at `placement`, "pre" or "post". A final norm that the model
-    does not have begins with gain 1. It was not trained like this: what it predicts makes no sense.
+    """A model of the very same weights whose norms stand at `placement`, "pre" or "post"; for one that
+    `can_be_rewired`. A final norm that the model does not have begins with gain 1. It was not trained like this: what
+    it predicts makes no sense.
     """
     with torch.device("meta"):
         made = Transformer(replace(model.config, norm_placement=placement))

@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from core.model import passes
 from core.model.block import KVCache
 from core.model.config import ModelConfig
 from core.model.sampling import SamplingConfig, Truncation, draw, drawn, truncate
-from core.model.transformer import NEEDS_SOURCE, NO_SOURCE, Transformer
+from core.model.transformer import Transformer
 
 MOST_TEXTS = 10_000     # that exhaustive search compares
 
@@ -315,8 +316,7 @@ def _extensions(beams: tuple[Hypothesis, ...], live: list[int], log_probs: Tenso
 
 def _checked_prompt(model: Transformer, token_ids: Sequence[int], max_new_tokens: int,
                     has_source: bool = False) -> tuple[int, ...]:
-    if has_source != (model.encoder is not None):
-        raise ValueError(NO_SOURCE if has_source else NEEDS_SOURCE)
+    passes.check_source(model.config, has_source)
     if model.config.mask.startswith("bidirectional"):
         raise ValueError("This model sees the tokens that follow, so it cannot continue a text; choose a model that "
                          "reads from left to right.")

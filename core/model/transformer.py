@@ -16,18 +16,18 @@ the vocabulary.
                                                                               first, and adds b_U
 
 `forward` returns all of it as a Trace and stores nothing. `logits` takes the faster road (fused attention, a cache of
-keys and values) for training and generation; a test holds the two equal.
+keys and values) for training and generation; a test holds the two equal. The mask, what positions turn or add, and the
+checks of what a pass is given are core.model.passes.
 """
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.model import attention, positional
+from core.model import attention, passes
 from core.model.activation import CURVES, activate
 from core.model.block import NO_EDITS, Block, HeadEdits, KVCache, PassSettings, fused, traced
 from core.model.config import ModelConfig
@@ -36,9 +36,6 @@ from core.model.intervention import NOTHING, Intervention
 from core.model.normalisation import deepnorm_constants
 from core.model.norms import Norm
 from core.model.trace import StackTrace, Trace
-
-NEEDS_SOURCE = "This model translates: give it a source text as well."
-NO_SOURCE = "This model has no encoder: give it one text only."
 
 
 def position_parameters(config: ModelConfig) -> tuple[nn.Parameter | None, nn.Parameter | None]:
@@ -152,23 +149,22 @@ class Transformer(nn.Module):
         learned positions, an edit of a head or layer that is not there, or source tokens where the model needs none or
         none where it needs them.
         """
-        n = token_ids.shape[-1]
+        passes.check_tokens(self.config, token_ids, change=intervention)
+        passes.check_change(self.config, intervention, token_ids.shape[-1])
+        passes.check_source(self.config, source_ids is not None)
         if (order := intervention.permutation) is not None:
-            if len(order) != n:
-                raise ValueError(f"The permutation is of {len(order)} tokens, but the prompt has {n}.")
             token_ids = token_ids[..., list(order)]
             token_types = None if token_types is None else token_types[..., list(order)]
-        self._check(token_ids, intervention)
-        settings = self._settings(n, 0, intervention)
-        of_blocks = self._of_blocks(settings, n, 0, intervention)
-        encoder = (self._encode_traced(self._checked_source(source_ids), settings)
-                   if self.encoder or source_ids is not None else None)
+        span = self._span(token_ids.shape[-1])
+        settings = passes.settings(span, intervention)
+        of_blocks = passes.block_settings(span, settings, intervention)
+        encoder = None if source_ids is None else self._encode_traced(source_ids, intervention)
         # the plain run on the reference text, whose means replace outputs
         reference = (self(torch.tensor(intervention.reference_ids, device=self.device))
                      if intervention.needs_reference else None)
         edits = HeadEdits(intervention, reference)
         embedding, token_type = self.embed(token_ids), self._added_types(token_ids, token_types)
-        position = self._added_positions(n, 0, intervention)
+        position = passes.added_positions(span, intervention)
         x = self._entering(embedding, position, token_type, settings)
         patches, blocks = self._patch_vectors(intervention), []
         for layer, block in enumerate(self.blocks):
@@ -205,7 +201,7 @@ class Transformer(nn.Module):
         Each token then goes its way alone, so the vectors may be those of any tokens: the same as a pass in which every
         attn_out is set to zero, at the cost of B tokens.
         """
-        settings = self._settings(1, 0, NOTHING)        # no block's mask or positions matter to a token alone
+        settings = passes.settings(self._span(1))  # no block's mask or positions matter to a token alone
         for block in self.blocks:
             x = block(x, settings, lambda X: dict(attn_out=torch.zeros_like(X)), NO_EDITS)["resid_post"]
         return self.logits_of(self._final(x, settings))
@@ -225,7 +221,7 @@ class Transformer(nn.Module):
         """(N, d) h_final, of which `logits_of` makes the logits, by the faster road: for the logits of a few positions
         alone. All arguments are those of `logits`.
         """
-        self._check(token_ids, NOTHING, cache.n_tokens if cache is not None else 0)
+        passes.check_tokens(self.config, token_ids, cache.n_tokens if cache is not None else 0)
         return self._final_vectors_of(self.embed(token_ids), cache, dropout, last_only, memory)
 
     def class_logits(self, token_ids: Tensor, dropout: float = 0.0) -> Tensor:
@@ -236,9 +232,10 @@ class Transformer(nn.Module):
 
     def encode(self, source_ids: Tensor, dropout: float = 0.0) -> Tensor:
         """(M, d) the final vectors of an encoder-decoder's encoder, by the faster road."""
-        source_ids = self._checked_source(source_ids)
-        settings = self._encoder_settings(self._settings(1, 0, NOTHING, dropout), source_ids.shape[-1])
-        position = self._added_positions(source_ids.shape[-1], 0, NOTHING, self.encoder)
+        passes.check_source(self.config, source_ids is not None)
+        passes.check_tokens(self.config, source_ids)
+        span = self._span(source_ids.shape[-1], stack=self.encoder)
+        settings, position = passes.settings(span, passes.in_encoder(), dropout), passes.added_positions(span)
         x = F.dropout(self._entering(self.embed(source_ids), position, None, settings, self.encoder), dropout)
         for block in self.encoder.blocks:
             x = fused(block, x, settings)
@@ -252,31 +249,28 @@ class Transformer(nn.Module):
 
     def _final_vectors_of(self, embedding: Tensor, cache: KVCache | None = None, dropout: float = 0.0,
                           last_only: bool = False, memory: Tensor | None = None) -> Tensor:
-        if (memory is None) != (self.encoder is None):
-            raise ValueError(NEEDS_SOURCE if memory is None else NO_SOURCE)
-        n, start = embedding.shape[-2], cache.n_tokens if cache is not None else 0
-        settings = self._settings(n, start, NOTHING, dropout)
-        x = F.dropout(self._entering(embedding, self._added_positions(n, start, NOTHING),
-                                     None if self.T is None else self.T[0], settings), dropout)
-        for block, own in zip(self.blocks, self._of_blocks(settings, n, start, NOTHING)):
+        passes.check_source(self.config, memory is not None)
+        span = self._span(embedding.shape[-2], cache.n_tokens if cache is not None else 0)
+        settings, token_type = passes.settings(span, dropout=dropout), None if self.T is None else self.T[0]
+        x = F.dropout(self._entering(embedding, passes.added_positions(span), token_type, settings), dropout)
+        for block, own in zip(self.blocks, passes.block_settings(span, settings)):
             x = fused(block, x, own, cache, memory)
         return self._final(x[..., -1:, :] if last_only else x, settings)
 
-    def _encode_traced(self, source_ids: Tensor, decoder: PassSettings) -> StackTrace:
-        """The encoder's pass with everything kept."""
-        n, embedding = source_ids.shape[-1], self.embed(source_ids)
-        settings, position = self._encoder_settings(decoder, n), self._added_positions(n, 0, NOTHING, self.encoder)
+    def _encode_traced(self, source_ids: Tensor, intervention: Intervention) -> StackTrace:
+        """The encoder's pass over source_ids (M,) or (B, M) with everything kept."""
+        passes.check_tokens(self.config, source_ids)
+        span, embedding = self._span(source_ids.shape[-1], stack=self.encoder), self.embed(source_ids)
+        settings, position = passes.settings(span, passes.in_encoder(intervention)), passes.added_positions(span)
         x, blocks = self._entering(embedding, position, None, settings, self.encoder), []
         for block in self.encoder.blocks:
             blocks.append(traced(block, x, settings, NO_EDITS))
             x = blocks[-1].resid_post
         return StackTrace(source_ids, embedding, position, tuple(blocks), x, self._final(x, settings, self.encoder))
 
-    def _encoder_settings(self, decoder: PassSettings, n: int) -> PassSettings:
-        """The decoder's settings, for n source tokens that all see each other."""
-        own = self._settings(n, 0, Intervention(mask="bidirectional"), stack=self.encoder)
-        return replace(decoder, mask=own.mask, allowed=own.allowed, angles=own.angles, bias=own.bias,
-                       relative=own.relative)
+    def _span(self, n: int, start: int = 0, stack: Encoder | None = None) -> passes.Span:
+        """The n tokens that follow `start` others, as the decoder reads them, or the encoder if that is the stack."""
+        return passes.Span(self.config, self.E, n, start, (stack or self).P, (stack or self).r, stack is not None)
 
     def _classify(self, h_final: Tensor) -> Tensor | None:
         """(n_classes,) from the first of vectors (N, d), or their mean; None in a model without a classification
@@ -290,81 +284,6 @@ class Transformer(nn.Module):
         elif self.W_P is not None:
             h = CURVES[self.config.class_transform](h @ self.W_P + self.b_P)
         return h @ self.W_C + self.b_C
-
-    def _checked_source(self, source_ids: Tensor | None) -> Tensor:
-        if self.encoder is None or source_ids is None:
-            raise ValueError(NO_SOURCE if self.encoder is None else NEEDS_SOURCE)
-        self._check(source_ids, NOTHING)
-        return source_ids
-
-    def _settings(self, n: int, start: int, change: Intervention, dropout: float = 0.0,
-                  stack: Transformer | Encoder | None = None) -> PassSettings:
-        """The settings of a pass over n new tokens that follow `start` cached ones; `stack` is the encoder, if it is an
-        encoder-decoder's.
-        """
-        config, device, total = self.config, self.device, start + n
-        positions, mask = change.positions or config.positions, change.mask or config.mask
-        if change.allowed is None:
-            allowed = attention.mask(mask, n, total, change.window or config.window, device=device)
-        else:
-            mask, allowed = "", torch.tensor(change.allowed, dtype=torch.bool, device=device)
-            if allowed.shape != (n, n):
-                raise ValueError(f"The mask given is {tuple(allowed.shape)}, but the prompt has {n} tokens: it must "
-                                 f"be ({n}, {n}).")
-        return PassSettings(
-            norm=change.norm or config.norm, activation=change.activation,
-            scale_scores=config.scale_scores if change.scale_scores is None else change.scale_scores,
-            score=change.score or config.score, score_seed=change.score_seed, residual=change.residual,
-            allowed=allowed, mask=mask, dropout=dropout,
-            angles=self._angles(config.rotary_base, n, start) if positions == "rotary" else None,
-            bias=self._score_bias(positions, n, total, stack or self),
-            relative=positional.relative_index(n, total, config.relative_max_distance, device=device)
-                     if positions == "relative" and not config.relative_buckets else None)
-
-    def _of_blocks(self, settings: PassSettings, n: int, start: int, change: Intervention) -> tuple[PassSettings, ...]:
-        """The settings of each block: those of the pass, with the block's own mask and angles where blocks differ and
-        the intervention asks for no others. Blocks that are alike share theirs.
-        """
-        config = self.config
-        own_masks = bool(config.block_masks) and change.mask is None and change.allowed is None
-        own_bases = bool(config.block_rotary_bases) and change.positions is None
-
-        def own(mask: str | None, base: float | None) -> PassSettings:
-            changes = {}
-            if mask is not None:
-                changes |= dict(mask=mask, allowed=attention.mask(mask, n, start + n, change.window or config.window,
-                                                                  device=self.device))
-            if base is not None:
-                changes |= dict(angles=self._angles(base, n, start) if base else None)
-            return replace(settings, **changes)
-
-        kinds = [(config.mask_of(layer) if own_masks else None, config.rotary_base_of(layer) if own_bases else None)
-                 for layer in range(config.n_layers)]
-        made = {kind: own(*kind) for kind in set(kinds)}
-        return tuple(made[kind] for kind in kinds)
-
-    def _angles(self, base: float, n: int, start: int) -> Tensor:
-        """(n, rotary_width/2) the angles of positions start … start + n − 1; only rotary_base's are slowed."""
-        slowed = base == self.config.rotary_base
-        return positional.rotary_angles(n, self.config.rotary_width, base, start=start,
-                                        scaling=self.config.rotary_scaling if slowed else (),
-                                        factors=self.config.rotary_factors if slowed else ())
-
-    def _score_bias(self, positions: str, n: int, total: int, stack: Transformer | Encoder) -> Tensor | None:
-        """(h, n, total) what positions add to the scores of all blocks of a stack alike; None where they add nothing,
-        or to each block something of its own.
-        """
-        config = self.config
-        if positions == "alibi":
-            bias = (positional.rounded_alibi_bias(n, total, config.n_heads, config.divisor) if config.rounded_alibi
-                    else positional.alibi_bias(n, total, config.n_heads))
-            return bias.to(self.E.dtype).to(self.device)
-        if positions == "relative" and config.relative_buckets:
-            both_sides = config.kind == "encoder" or stack is not self
-            return stack.r[:, positional.relative_buckets(n, total, config.relative_buckets,
-                                                          config.relative_max_distance, both_sides=both_sides,
-                                                          device=self.device)]
-        return None
 
     def embed(self, token_ids: Tensor) -> Tensor:
         """(N, d) what the tokens put into the stream: their rows of E, times embedding_scale, and through W_E where
@@ -406,19 +325,6 @@ class Transformer(nn.Module):
     def _unembedded(self, h: Tensor) -> Tensor:
         return attention.capped(self.uncapped_logits(h), self.config.logit_cap)
 
-    def _added_positions(self, n: int, start: int, change: Intervention,
-                         stack: Transformer | Encoder | None = None) -> Tensor | None:
-        """(n, d) what is added to the embeddings of positions start … start + n − 1; None where the
-        scheme adds nothing.
-        """
-        positions = change.positions or self.config.positions
-        if positions == "learned":
-            return (stack or self).P[start:start + n]
-        if positions == "sinusoidal":
-            waves = positional.sinusoidal(start + n, self.config.d_entering, halves=self.config.sinusoidal_halves)
-            return waves[start:].to(self.E.dtype).to(self.device)
-        return None
-
     def _final(self, x: Tensor, settings: PassSettings, stack: Transformer | Encoder | None = None) -> Tensor:
         """(N, d) the stream after the last block of a stack through its final norm; x itself where there is none."""
         norm = (stack or self).final_norm
@@ -442,26 +348,3 @@ class Transformer(nn.Module):
             for position, vector in patches[layer]:
                 x[..., position, :] = vector
         return x
-
-    def _check(self, token_ids: Tensor, intervention: Intervention, start: int = 0) -> None:
-        """Plain messages for what would otherwise fail deep inside."""
-        config, n = self.config, start + token_ids.shape[-1]
-        if token_ids.shape[-1] == 0:
-            raise ValueError("There is no token to read: give the model at least one.")
-        if (config.positions == "learned" and (intervention.positions or "learned") == "learned"
-                and n > config.n_context):
-            raise ValueError(f"This model learned {config.n_context} positions, and the text has {n} "
-                             f"tokens: shorten it.")
-        if not torch.compiler.is_compiling() and not bool(((token_ids >= 0) & (token_ids < config.vocab_size)).all()):
-            raise ValueError(f"A token id lies outside the vocabulary of {config.vocab_size} tokens.")
-        edits = intervention.heads + intervention.sublayers
-        for what, index, count in ([("layer", edit.layer, config.n_layers) for edit in edits]
-                                   + [("head", edit.head, config.n_heads) for edit in intervention.heads]):
-            if not 0 <= index < count:
-                raise ValueError(f"There is no {what} {index}: this model has {what}s 0 to {count - 1}.")
-        if config.d_ff is None and any(edit.sublayer == "mlp" for edit in intervention.sublayers):
-            raise ValueError("This model has no feed-forward part to change.")
-        for patch in intervention.patches:
-            if not (0 <= patch.layer <= config.n_layers and 0 <= patch.position < n
-                    and 0 <= patch.source_position < len(patch.source_ids)):
-                raise ValueError("A patch names a layer or a position that is not there.")

@@ -1,7 +1,8 @@
-// header: order ("pre" or "post"); tokens [text], one or two; rows [{name, shape, kind, lengths [text], changed (text,
-// or "")}] of a block from what enters to what leaves; widths [n], the numbers of each row. Array values:
-// row by row, and in it token by token. All strips are as wide as the vectors of the stream; the hidden row takes as
-// many lines of it as it needs. The pointer reads one dimension of all rows.
+// header: tokens [text], one or two; rows [{name, shape, kind, of [index], read, lengths [text], changed (text, or
+// "")}] of a block from what enters to what leaves, each computed of the rows `of`; read: the label, less its read_,
+// that says the row's number under the pointer, or ""; widths [n], the numbers of each row. Array values: row by row,
+// and in it token by token. All strips are as wide as the vectors of the stream; the hidden row takes as many lines of
+// it as it needs. The pointer reads one dimension of all rows.
 import { matrixPicture } from "../../core/components/lib/canvas.js";
 import { draw, fill, make, marked } from "../../core/components/lib/dom.js";
 import { byKeys } from "../../core/components/lib/keys.js";
@@ -9,8 +10,11 @@ import { readable } from "../../core/components/lib/numbers.js";
 import { readTheme } from "../../core/components/lib/theme.js";
 import { mounted, onWidth } from "../../core/components/lib/view.js";
 
-const PATHS = { pre: [[0, 3], [3, 7]], post: [[0, 2], [3, 6]] };      // a residual path: where it leaves and is added
-const LINE = 9;                                                       // px of a line of the hidden row
+const LINE = 9;                     // px of a line of the hidden row
+const X = 24;                       // px from the left: the line that goes through the rows
+// px from the left where a path passes the rows between: one of the stream, of what both parts of a parallel block
+// read through one norm, of what attention adds to the sum of such a block
+const LANES = { X: 6, O: 6, norm: 15, attention: 37, added: 37 };
 
 class OneBlock {
   constructor(root) {
@@ -35,6 +39,7 @@ class OneBlock {
   build() {
     const { head, place, text, tokens } = this;
     this.root.classList.toggle("two", tokens.length > 1);
+    this.root.classList.toggle("many", this.rows.length > 8);
     head.replaceChildren();
     make("span", "part", head);
     for (const token of tokens) make("code", "token", head, token).dir = "auto";
@@ -81,42 +86,37 @@ class OneBlock {
       mark.hidden = at === null;
       mark.style.left = `${(100 * ((at ?? 0) + 0.5)) / this.d}%`;
     }
-    const own = this.kindsOf(at);
-    this.reading.textContent = at === null ? this.text.hint : fill(this.text[`read_${this.order}`], { at, ...own });
+    this.reading.textContent = at === null ? this.text.hint
+      : fill(this.text.read, { at: String(at), rows: this.numbers(at).join("").trim() });
   }
 
-  /** The first token's numbers of a dimension by the rows' kinds, the sums in their order. */
-  kindsOf(at) {
-    const found = {};
+  /** What is said of the first token's number of a dimension, row by row. */
+  numbers(at) {
     let from = 0;
-    this.rows.forEach((row, index) => {
-      const key = row.kind === "sum" && "sum" in found ? "sum2" : row.kind === "norm" && "norm" in found ? "norm2"
-        : row.kind;
-      found[key] = readable(this.values[from + (at ?? 0)]);
+    return this.rows.map(({ read }, index) => {
+      const value = readable(this.values[from + at]);
       from += this.widths[index] * this.tokens.length;
+      return read && fill(this.text[`read_${read}`], { value }).replace(/^(?![,;])/, " ");
     });
-    return found;
   }
 
-  /** The residual paths, beside the rows, from where they leave to where they are added. */
+  /** The lines beside the rows: from each row to the one below that is computed of it, and the paths that pass rows. */
   drawPaths() {
-    const nodes = [...this.place.querySelectorAll(".row")];
+    const nodes = [...this.place.querySelectorAll(".row")], { paths, rows } = this;
     if (!nodes.length || !this.place.clientWidth) return;
-    const middle = (node) => node.offsetTop + node.offsetHeight / 2, { paths } = this;
+    const heights = nodes.map((node) => node.offsetTop + node.offsetHeight / 2), height = this.place.clientHeight;
     paths.replaceChildren();
-    const height = this.place.clientHeight, x = 26;
-    paths.setAttribute("viewBox", `0 0 34 ${height}`);
+    paths.setAttribute("viewBox", `0 0 40 ${height}`);
     paths.setAttribute("height", String(height));
-    draw("path", { class: "way", d: `M${x} ${middle(nodes[0])}V${middle(nodes.at(-1))}` }, paths);
-    for (const [from, to] of PATHS[this.order]) {
-      const [top, bottom] = [middle(nodes[from]), middle(nodes[to])];
-      draw("path", { class: "path", d: `M${x} ${top}H6V${bottom}H${x - 9}` }, paths);
-      draw("circle", { class: "plus", cx: x, cy: bottom, r: 8 }, paths);
-      draw("path", { class: "plus", d: `M${x - 4.5} ${bottom}h9M${x} ${bottom - 4.5}v9` }, paths);
-    }
-    const sums = PATHS[this.order].map(([, to]) => to);
-    nodes.forEach((node, index) => {
-      if (!sums.includes(index)) draw("circle", { class: "stop", cx: x, cy: middle(node), r: 4 }, paths);
+    rows.forEach(({ of }, to) => of.filter((from) => from === to - 1).forEach((from) =>
+      draw("path", { class: "way", d: `M${X} ${heights[from]}V${heights[to]}` }, paths)));
+    rows.forEach(({ of }, to) => of.filter((from) => from < to - 1).forEach((from) =>
+      draw("path", { class: `path ${rows[from].kind}`, "data-from": rows[from].kind, "data-to": rows[to].kind,
+        d: `M${X} ${heights[from]}H${LANES[rows[from].kind]}V${heights[to]}H${X}` }, paths)));
+    rows.forEach(({ of }, to) => {
+      const y = heights[to], isSum = of.length > 1;
+      draw("circle", { class: isSum ? "plus" : "stop", cx: X, cy: y, r: isSum ? 8 : 4 }, paths);
+      if (isSum) draw("path", { class: "plus", d: `M${X - 4.5} ${y}h9M${X} ${y - 4.5}v9` }, paths);
     });
   }
 }

@@ -1,5 +1,5 @@
-"""One block, part by part: what enters, what each part makes of it, the two sums and the two norms, for two tokens side
-by side. One of them can be exchanged before either part, and the norms can stand where they first stood.
+"""One block, part by part: what enters, what each part makes of it, the sums and the norms, for two tokens side by
+side. One of them can be exchanged before either part, and the norms can stand where they first stood.
 """
 from dataclasses import dataclass
 
@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 import torch
+from torch import Tensor
 
 from core.analysis import one_block
 from core.analysis.arrays import to_numpy
@@ -19,11 +20,11 @@ from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import grouped, latex_number, readable
 from core.model.block import Block
-from core.model.config import ModelConfig
 from core.model.intervention import Intervention, Patch
 from core.model.normalisation import normalise
 from core.model.trace import BlockTrace, Trace
 from core.model.transformer import Transformer
+from pages.residual_stream import block_words
 from pages.residual_stream.feed_forward import layer_of
 from pages.residual_stream.shared import PREFIX, attached, read
 
@@ -52,6 +53,11 @@ class Scene:
         others = (i for i in range(len(self.run.tokens)) if i not in (self.position, self.beside))
         return next(others, self.position)
 
+    @property
+    def shown(self) -> list[int]:
+        """The positions of the token and of the other one."""
+        return [self.position] + ([] if self.beside is None else [self.beside])
+
     def rows(self, exchange: str) -> tuple[one_block.Row, ...]:
         """The block's rows with the other token's vector exchanged there, or nowhere ("none")."""
         if self.beside is None:
@@ -59,9 +65,8 @@ class Scene:
         block = _block(self.run, self.model, self.layer,
                        (self.beside, self.source) if exchange == "attention" else None)
         # by the same operations with and without the exchange
-        block = one_block.exchanged(self.model, block, self.layer, self.beside,
-                                    self.source if exchange == "mlp" else self.beside)
-        return one_block.rows(self.model, block, self.layer)
+        return one_block.rows(self.model, block, self.layer,
+                              (self.beside, self.source if exchange == "mlp" else self.beside))
 
     def changes(self, exchange: str) -> list[float]:
         """By how much the numbers of the token's own rows change at most, row by row."""
@@ -95,17 +100,24 @@ def _rewired(run: Run, placement: str) -> Transformer:
 def scene_of(run: Run, exchange: str | None = None) -> Scene:
     """The scene of today's settings."""
     own, order = run.model.config.norm_placement, read("block_order")
-    model = run.model if order in ("own", own) else _rewired(run, order)
+    rewires = order not in ("own", own) and one_block.can_be_rewired(run.model.config)
+    model = _rewired(run, order) if rewires else run.model
     position, layer, n = reader.selection().position, layer_of(run), len(run.tokens)
     beside = read("beside")
     if not 0 <= beside < n or beside == position:
         beside = looked_at(run.trace.blocks[layer].pattern[:, position].mean(0), position) if n > 1 else None
-    return Scene(run, model, layer, position, beside, exchange or read("exchange"))
+    exchange = exchange or read("exchange")
+    return Scene(run, model, layer, position, beside, exchange if exchange in exchanges(run) else "none")
+
+
+def exchanges(run: Run) -> tuple[str, ...]:
+    """Before which parts a token can be exchanged: those that the model's blocks have."""
+    return EXCHANGES if run.model.config.d_ff is not None else EXCHANGES[:2]
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
     """Before which part another token must be exchanged, for this token's vector to change."""
-    if not one_block.can_be_shown(run.model.config) or not run.own_ids:
+    if not one_block.can_be_shown(run.model.config) or run.model.config.d_ff is None or not run.own_ids:
         return None
     scene = scene_of(run, "none")
     if scene.beside is None or scene.beside > scene.position:
@@ -122,21 +134,17 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """Draw the controls, the two lines of the block, and the picture; a sentence for a block of another kind."""
-    if obstacle := one_block.obstacle(run.model.config):
-        return cannot(page.label("block_other", why=page.label(f"block_{obstacle}", model=escaped(run.title))))
+    """Draw the controls, the lines of the block, and the picture; a sentence for a block of another kind."""
+    if not one_block.can_be_shown(run.model.config):
+        return cannot(page.label("block_other", model=escaped(run.title)))
     scene = _controls(page, run)
-    config = scene.model.config
-    st.markdown(page.label(f"block_formula_{config.norm_placement}", norm=page.label(f"block_norm_{config.norm}")))
-    rows, names = scene.rows(scene.exchange), _names(page, scene)
+    st.markdown(block_words.formula(page, scene.model, scene.layer))
+    rows, names = scene.rows(scene.exchange), block_words.names(page, scene.model, scene.layer)
     changes = [] if scene.exchange == "none" or scene.beside is None else scene.changes(scene.exchange)
     title = _title(page, scene, rows, changes)
-    values, shown = _columns(scene, rows)
-    _picture({"rows": [{"name": name, "shape": page.label("block_shape", n=row.values.shape[-1]), "kind": row.name,
-                        "lengths": [readable(float(row.values[i].norm())) for i in shown],
-                        "changed": change}
-                       for row, name, change in zip(rows, names, _changed(page, changes))],
-              "order": scene.model.config.norm_placement, "tokens": [run.tokens[i] for i in shown],
+    # row by row, and in it token by token
+    values = np.concatenate([to_numpy(row.values[i]) for row in rows for i in scene.shown]).astype(np.float32)
+    _picture({"rows": _rows(page, scene, rows, changes), "tokens": [run.tokens[i] for i in scene.shown],
               "text": page.labels("blocks"), "scale": reader.scale(),
               "widths": [row.values.shape[-1] for row in rows]},
              key=f"{PREFIX}block", on_settings=lambda _: None, arrays={"values": values})
@@ -153,27 +161,26 @@ def _controls(page: Lesson, run: Run) -> Scene:
             st.session_state[f"{PREFIX}beside"] = scene.beside
             short_list(page.label("beside"), others, lambda i: page.label("beside_token", token=run.tokens[i], n=i),
                        WIDTH, **attached("beside"))
-            st.segmented_control(page.label("exchange"), EXCHANGES, required=True, wrap=True,
+            st.session_state[f"{PREFIX}exchange"] = scene.exchange
+            st.segmented_control(page.label("exchange"), exchanges(run), required=True, wrap=True,
                                  label_visibility="collapsed", format_func=lambda name: page.label(f"exchange_{name}"),
                                  **attached("exchange"))
-        st.session_state[f"{PREFIX}block_order"] = scene.model.config.norm_placement
-        st.segmented_control(page.label("block_order"), one_block.PLACEMENTS, required=True, wrap=True,
-                             label_visibility="collapsed", format_func=lambda name: page.label(f"block_order_{name}"),
-                             **attached("block_order"))
+        if one_block.can_be_rewired(run.model.config):
+            st.session_state[f"{PREFIX}block_order"] = scene.model.config.norm_placement
+            st.segmented_control(page.label("block_order"), one_block.PLACEMENTS, required=True, wrap=True,
+                                 label_visibility="collapsed",
+                                 format_func=lambda name: page.label(f"block_order_{name}"), **attached("block_order"))
     return scene_of(run)
 
 
-def _names(page: Lesson, scene: Scene) -> list[str]:
-    """The rows' names, which say what is computed of what."""
-    config = scene.model.config
-    hidden = page.label(f"block_hidden{_form(config)}", z="z" if config.norm_placement == "pre" else "O")
-    return [page.label(f"block_{config.norm_placement}_{k}", norm=page.label(f"block_norm_{config.norm}"),
-                       hidden=hidden) for k in range(8)]
-
-
-def _form(config: ModelConfig) -> str:
-    """How the labels of a feed-forward part end: whether it is gated, and whether it has no biases."""
-    return ("_gated" if config.gated else "") + ("" if config.mlp_bias else "_bare")
+def _rows(page: Lesson, scene: Scene, rows: tuple[one_block.Row, ...], changes: list[float]) -> list[dict]:
+    """What the picture is told of each row; `of` are the rows that it is computed of, by their places."""
+    place = {row.name: index for index, row in enumerate(rows)}
+    words = zip(block_words.names(page, scene.model, scene.layer), block_words.readings(scene.model, scene.layer))
+    return [{"name": name, "shape": page.label("block_shape", n=row.values.shape[-1]), "kind": row.name,
+             "of": [place[each] for each in row.of], "read": reading, "changed": change,
+             "lengths": [readable(float(row.values[i].norm())) for i in scene.shown]}
+            for row, (name, reading), change in zip(rows, words, _changed(page, changes) or [""] * len(rows))]
 
 
 def _title(page: Lesson, scene: Scene, rows: tuple[one_block.Row, ...], changes: list[float]) -> str:
@@ -181,10 +188,11 @@ def _title(page: Lesson, scene: Scene, rows: tuple[one_block.Row, ...], changes:
     token = code(tokens[scene.position])
     if changes:
         return page.label(f"block_title_{scene.exchange}", token=token, other=code(tokens[scene.beside]),
-                          source=code(tokens[scene.source]), n=sum(change > 0 for change in changes))
-    sizes = {row.name: readable(float(row.values[scene.position].norm())) for row in rows if row.name not in
-             ("norm", "sum", "hidden")}
-    return page.label("block_title", token=token, block=scene.layer, **sizes)
+                          source=code(tokens[scene.source]), n=sum(change > 0 for change in changes), rows=len(rows))
+    sizes = {row.name: readable(float(row.values[scene.position].norm())) for row in rows}
+    return page.label("block_title" if "mlp" in sizes else "block_title_one_part", token=token, block=scene.layer,
+                      X=sizes["X"], attention=sizes.get("added", sizes["attention"]),
+                      mlp=sizes.get("added2", sizes.get("mlp")), H=sizes["H"])
 
 
 def _changed(page: Lesson, changes: list[float]) -> list[str]:
@@ -192,41 +200,72 @@ def _changed(page: Lesson, changes: list[float]) -> list[str]:
     numbers have changed at most.
     """
     return [page.label("block_same") if change == 0 else page.label("block_changed", change=readable(change, 2))
-            for change in changes] or [""] * 8
-
-
-def _columns(scene: Scene, rows: tuple[one_block.Row, ...]) -> tuple[np.ndarray, list[int]]:
-    """The rows' numbers of the tokens shown, row by row and in it token by token, and the tokens' positions."""
-    shown = [scene.position] + ([] if scene.beside is None else [scene.beside])
-    return np.concatenate([to_numpy(row.values[i]) for row in rows for i in shown]).astype(np.float32), shown
+            for change in changes]
 
 
 def _table(scene: Scene, rows: tuple[one_block.Row, ...], names: list[str]) -> pd.DataFrame:
     return pd.DataFrame([(name, i, scene.run.tokens[i], k, value) for row, name in zip(rows, names)
-                         for i in ([scene.position] if scene.beside is None else [scene.position, scene.beside])
-                         for k, value in enumerate(row.values[i].tolist())],
+                         for i in scene.shown for k, value in enumerate(row.values[i].tolist())],
                         columns=["row", "position", "token", "dimension", "value"])
 
 
 def _lines(page: Lesson, scene: Scene, rows: tuple[one_block.Row, ...]) -> list[tuple[str, str]]:
-    """The first number of the first sum, and the first output of the feed-forward part as a whole."""
-    by_name = {row.name: row.values[scene.position].double() for row in rows}
-    weights = scene.model.blocks[scene.layer]
-    x, a, hidden = by_name["X"], by_name["attention"], by_name["hidden"]
-    products = hidden * weights.W_2[:, 0].double()
-    config, bare = scene.model.config, weights.b_2 is None
+    """The first number of the first sum, and the first output of the feed-forward part, if there is one."""
+    of_token = {row.name: row.values[scene.position].double() for row in rows}
+    lines = [_sum(page, scene, of_token)]
+    if "hidden" in of_token:
+        lines += _neurons(page, scene, of_token["hidden"])
+    elif "mlp" in of_token:
+        read = next(row.of[-1] for row in rows if row.name == "mlp")
+        lines.append(_experts(page, scene, of_token[read]))
+    return lines
+
+
+def _sum(page: Lesson, scene: Scene, of_token: dict[str, Tensor]) -> tuple[str, str]:
+    """The first number of the first sum: two terms, the stream α times under DeepNorm, or three in a parallel block."""
+    config, alpha = scene.model.config, scene.model.blocks[scene.layer].alpha
+    added = [of_token.get("added", of_token["attention"])]
+    if config.parallel_residual:
+        added.append(of_token.get("added2", of_token["mlp"]))
+    x, *others = (float(each[0]) for each in (of_token["X"], *added))
+    symbol, kept = (r"\alpha\, ", rf"{latex_number(alpha)} \cdot ({latex_number(x)})") if alpha != 1 else (
+        "", latex_number(x))
+    how = "_kept" if alpha != 1 else "_parallel" if config.parallel_residual else ""
+    return (page.label(f"numbers_block_sum{how}"),
+            rf"{symbol}x_0 + a_0{' + f_0' * (len(others) > 1)} = "
+            + " + ".join([kept, *(f"({latex_number(value)})" for value in others)])
+            + f" = {latex_number(alpha * x + sum(others))}")
+
+
+def _neurons(page: Lesson, scene: Scene, hidden: Tensor) -> list[tuple[str, str]]:
+    """The feed-forward part as a whole, and its first output from its neurons (d_ff,)."""
+    weights, config = scene.model.blocks[scene.layer], scene.model.config
+    products, bare = hidden * weights.W_2[:, 0].double(), weights.b_2 is None
     shift = 0.0 if bare else float(weights.b_2[0])
     largest = products.abs().topk(min(TERMS, len(products))).indices.tolist()
     rest = float(products.sum()) - float(products[largest].sum())
-    return [(page.label("numbers_block_sum"),
-             rf"x_0 + a_0 = {latex_number(float(x[0]))} + ({latex_number(float(a[0]))}) = "
-             rf"{latex_number(float(x[0] + a[0]))}"),
-            (page.label(f"numbers_block_ffn{_form(config)}", d=len(x), d_ff=len(hidden)),
+    return [(page.label(f"numbers_block_ffn{block_words.form(config)}", d=config.d_model, d_ff=len(hidden)),
              _whole(page.label("block_act"), config.gated, not bare)),
             (page.label("numbers_block_out_bare" if bare else "numbers_block_out", n=len(largest)),
              r"\operatorname{FFN}(z)_0 = " + " + ".join(f"({latex_number(float(products[k]))})" for k in largest)
              + rf" + ({latex_number(rest)}){'' if bare else f' + ({latex_number(shift)})'} = "
              rf"{latex_number(float(products.sum()) + shift)}")]
+
+
+def _experts(page: Lesson, scene: Scene, read: Tensor) -> tuple[str, str]:
+    """The first output of a block of experts from what it reads (d,): those of its experts, each times its weight."""
+    mixture = scene.model.blocks[scene.layer].mixture
+    read = read.to(mixture.W_R.dtype)[None]
+    weights, out = (each[0] for each in mixture(read)[1:])
+    chosen = weights.argsort(descending=True)[:mixture.n_active].tolist()
+    terms = [(float(weights[e]), float(mixture.experts[e](read)[0, 0])) for e in chosen]
+    if mixture.shared is not None:
+        terms.append((float(mixture.share(read)), float(mixture.shared(read)[0, 0])))
+    return (page.label("numbers_block_experts" + "_shared" * (mixture.shared is not None), n=mixture.n_active,
+                       all=len(mixture.experts), experts=", ".join(map(str, chosen))),
+            r"\operatorname{FFN}(z)_0 = " + " + ".join(
+                rf"{latex_number(weight)} \cdot ({latex_number(value)})" for weight, value in terms)
+            + f" = {latex_number(float(out[0]))}")
 
 
 def _whole(act: str, gated: bool, biased: bool) -> str:
@@ -243,17 +282,26 @@ def _question(page: Lesson, scene: Scene) -> Question | None:
     the feed-forward part is.
     """
     if scene.beside is None:
-        d, d_ff = scene.model.blocks[scene.layer].W_1.shape
-        sizes = sorted({d, d_ff, 2 * d, d * d_ff})
-        return page.question("block_alone", [grouped(size) for size in sizes], sizes.index(d_ff), d=d, d_ff=d_ff)
+        return _width(page, scene)
     block = _block(scene.run, scene.model, scene.layer, (scene.beside, scene.position))
     rows = one_block.rows(scene.model, block, scene.layer)
     apart = [float((row.values[scene.position] - row.values[scene.beside]).abs().max())
              > NOTHING * float(row.values[scene.position].abs().max()) for row in rows]
-    offered = ["X", "attention", "hidden", "never"]
+    inner = next(row.name for name in ("hidden", "mlp", "H") for row in rows if row.name == name)
+    offered = ["X", "attention", inner, "never"]
     first = next((row.name for row, differs in zip(rows, apart) if differs), "never")
     if first not in offered:
         return None
     tokens = scene.run.tokens
     return page.question("block", [page.label(f"block_twin_{name}") for name in offered], offered.index(first),
                          token=code(tokens[scene.position]), other=code(tokens[scene.beside]))
+
+
+def _width(page: Lesson, scene: Scene) -> Question | None:
+    """How many numbers come out of W₁, in a block that has one such matrix."""
+    config = scene.model.config
+    if config.d_ff is None or config.has_experts(scene.layer):
+        return None
+    d, d_ff = config.d_model, config.d_ff
+    sizes = sorted({d, d_ff, 2 * d, d * d_ff})
+    return page.question("block_alone", [grouped(size) for size in sizes], sizes.index(d_ff), d=d, d_ff=d_ff)

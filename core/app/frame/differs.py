@@ -25,7 +25,7 @@ def facts(config: ModelConfig, tokenizer: Tokenizer) -> dict[str, bool]:
         "mapped_embedding": config.embedding_width > 0 and not config.plain_maps, "plain_maps": config.plain_maps,
         "capped_scores": config.score_cap > 0, "capped_logits": config.logit_cap > 0, "sinks": config.attention_sinks,
         "joint_norm": config.qk_norm_joint, "output_norm": config.norm_placement == "output",
-        "sandwich": config.norm_placement == "sandwich",
+        "sandwich": config.norm_placement == "sandwich", "deepnorm": config.norm_placement == "deepnorm",
         "residual_scale": config.residual_scale != 1,
         "two_sided": "bidirectional-window" in config.block_masks, "first_unnormed": not config.first_norm,
         "one_kv_head": 1 == config.n_kv_heads < config.n_heads, "grouped": 1 < config.n_kv_heads < config.n_heads,

@@ -14,46 +14,173 @@ from core.model.transformer import Transformer
 from tests.core.analysis.test_stream_and_heads import run
 
 
-def named(rows) -> list[tuple[str, np.ndarray]]:
-    return [(row.name, row.values.detach().numpy()) for row in rows]
+# name of a wiring: its settings, and its rows
+SERIAL = "X norm attention O norm2 hidden mlp H"
+WIRINGS = {
+    "pre": ({}, SERIAL),
+    "post": ({"norm_placement": "post"}, "X attention sum O hidden mlp sum2 H"),
+    "sandwich": ({"norm_placement": "sandwich"}, "X norm attention added O norm2 hidden mlp added2 H"),
+    "output": ({"norm_placement": "output"}, "X attention added O hidden mlp added2 H"),
+    "deepnorm": ({"norm_placement": "deepnorm"}, "X attention sum O hidden mlp sum2 H"),
+    "parallel": ({"parallel_residual": True}, "X norm attention norm2 hidden mlp H"),
+    "parallel, one norm": ({"parallel_residual": True, "shared_norm": True}, "X norm attention hidden mlp H"),
+    "smaller shares": ({"residual_scale": 0.25}, "X norm attention added O norm2 hidden mlp added2 H"),
+    "attention alone": ({"d_ff": None}, "X norm attention H"),
+    "attention alone, post": ({"d_ff": None, "norm_placement": "post"}, "X attention sum H"),
+    "experts": ({"n_experts": 4, "n_active_experts": 2}, "X norm attention O norm2 mlp H"),
+    "experts in a sandwich": ({"n_experts": 4, "n_active_experts": 2, "norm_placement": "sandwich"},
+                              "X norm attention added O norm2 mlp added2 H"),
+}
+LAYER, EXACT = 1, {"rtol": 0, "atol": 1e-12}
+wirings = pytest.mark.parametrize("wiring", WIRINGS)
+
+
+def shaken(wiring: str):
+    """A random model of this wiring, gains and biases of its norms random too, and its trace."""
+    model, trace = run(**WIRINGS[wiring][0])
+    generator = torch.Generator().manual_seed(5)
+    with torch.no_grad():
+        for p in model.parameters():
+            if p.ndim == 1:
+                p.add_(0.3 * torch.randn(p.shape, generator=generator, dtype=p.dtype))
+        return model, model(trace.token_ids)
+
+
+def array(tensor: torch.Tensor) -> np.ndarray:
+    return tensor.detach().numpy()
 
 
 def layer_norm(x: np.ndarray, norm) -> np.ndarray:
     y = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + norm.epsilon)
-    return y * norm.weight.detach().numpy() + norm.bias.detach().numpy()
+    return y * array(norm.weight) + array(norm.bias)
 
 
-@pytest.mark.parametrize("placement", ["pre", "post"])
-def test_the_rows_follow_the_two_lines_of_the_block(placement):
-    model, trace = run(norm_placement=placement)
-    block, rows = model.blocks[1], named(one_block.rows(model, trace.blocks[1], 1))
-    W_1, b_1, W_2, b_2 = (w.detach().numpy() for w in (block.W_1, block.b_1, block.W_2, block.b_2))
-    values = dict(rows)
-    X, attention, O, H = (values[name] for name in ("X", "attention", "O", "H"))       # noqa: E741
-    if placement == "pre":
-        assert [name for name, _ in rows] == ["X", "norm", "attention", "O", "norm", "hidden", "mlp", "H"]
-        assert np.allclose(rows[1][1], layer_norm(X, block.attn_norm)) and np.allclose(O, X + attention)
-        z = layer_norm(O, block.mlp_norm)
-        assert np.allclose(rows[4][1], z) and np.allclose(H, O + values["mlp"])
-    else:
-        assert [name for name, _ in rows] == ["X", "attention", "sum", "O", "hidden", "mlp", "sum", "H"]
-        assert np.allclose(rows[2][1], X + attention) and np.allclose(O, layer_norm(X + attention, block.attn_norm))
-        z = O
-        assert np.allclose(H, layer_norm(O + values["mlp"], block.mlp_norm))
-    assert values["hidden"].shape[-1] == 4 * X.shape[-1]
-    up = torch.nn.functional.gelu(torch.from_numpy(z @ W_1 + b_1)).numpy()
-    assert np.allclose(values["hidden"], up) and np.allclose(values["mlp"], up @ W_2 + b_2)
+def attended(block, z: np.ndarray) -> np.ndarray:
+    """Causal attention by hand: softmax of q·k / √d_k times the values, head by head, and their sum through W_O."""
+    total, later = array(block.b_O).copy(), np.triu(np.ones((len(z), len(z)), dtype=bool), 1)
+    for head in range(block.config.n_heads):
+        q, k, v = (z @ array(W)[head] + array(b)[head]
+                   for W, b in ((block.W_Q, block.b_Q), (block.W_K, block.b_K), (block.W_V, block.b_V)))
+        scores = np.exp(np.where(later, -np.inf, q @ k.T / np.sqrt(block.config.d_k)))
+        total = total + scores / scores.sum(-1, keepdims=True) @ v @ array(block.W_O)[head]
+    return total
 
 
-@pytest.mark.parametrize("placement", ["pre", "post"])
-def test_a_token_that_is_exchanged_before_the_feed_forward_part_changes_its_own_row_alone(placement):
-    model, trace = run(norm_placement=placement)
-    block = trace.blocks[1]
-    same, other = (one_block.exchanged(model, block, 1, 2, source) for source in (2, 5))
-    assert torch.allclose(same.resid_post, block.resid_post)
-    apart = (other.resid_post != same.resid_post).any(-1)
-    assert apart.nonzero().flatten().tolist() == [2]
-    assert torch.equal(other.mlp_out[2], other.mlp_out[5])
+def inner(part, z: np.ndarray) -> np.ndarray:
+    return array(torch.nn.functional.gelu(torch.from_numpy(z @ array(part.W_1) + array(part.b_1))))
+
+
+def fed(block, z: np.ndarray) -> np.ndarray:
+    """What the feed-forward part writes, by hand; of experts the two likeliest, by their shares of their sum."""
+    if block.mixture is None:
+        return inner(block, z) @ array(block.W_2) + array(block.b_2)
+    out = np.zeros_like(z)
+    for token, p in enumerate(np.exp(z @ array(block.mixture.W_R))):
+        chosen = np.argsort(p)[-2:]
+        for expert in chosen:
+            part = block.mixture.experts[expert]
+            out[token] += p[expert] / p[chosen].sum() * (inner(part, z[token]) @ array(part.W_2) + array(part.b_2))
+    return out
+
+
+def by_hand(wiring: str, block, X: np.ndarray) -> dict[str, np.ndarray]:
+    """The rows of a block from its weights and from what enters it, each wiring written out."""
+    a, b = block.attn_norm, getattr(block, "mlp_norm", None)
+    if wiring in ("parallel", "parallel, one norm"):
+        one = layer_norm(X, a)
+        two = one if wiring == "parallel, one norm" else layer_norm(X, b)
+        attention, mlp = attended(block, one), fed(block, two)
+        return {"X": X, "norm": one, "attention": attention, "norm2": two, "mlp": mlp, "H": X + attention + mlp}
+    if wiring == "attention alone":
+        return {"X": X, "attention": attended(block, layer_norm(X, a)), "H": X + attended(block, layer_norm(X, a))}
+    if wiring == "attention alone, post":
+        return {"X": X, "sum": X + attended(block, X), "H": layer_norm(X + attended(block, X), a)}
+    if wiring in ("post", "deepnorm"):
+        alpha = 6 ** 0.25 if wiring == "deepnorm" else 1            # (2 L)^(1/4) of 3 blocks
+        attention = attended(block, X)
+        middle = layer_norm(alpha * X + attention, a)
+        total = alpha * middle + fed(block, middle)
+        return {"X": X, "attention": attention, "sum": alpha * X + attention, "O": middle, "mlp": fed(block, middle),
+                "sum2": total, "H": layer_norm(total, b)}
+    share = 0.25 if wiring == "smaller shares" else 1
+
+    def read(x: np.ndarray, norm) -> np.ndarray:
+        return x if wiring == "output" else layer_norm(x, norm)
+
+    def added(x: np.ndarray, norm) -> np.ndarray:
+        return share * x if norm is None else layer_norm(x, norm)
+
+    attention = attended(block, read(X, a))
+    middle = X + added(attention, block.attn_out_norm)
+    mlp = fed(block, read(middle, b))
+    return {"X": X, "norm": read(X, a), "attention": attention, "added": added(attention, block.attn_out_norm),
+            "O": middle, "norm2": read(middle, b), "mlp": mlp, "added2": added(mlp, block.mlp_out_norm),
+            "H": middle + added(mlp, block.mlp_out_norm)}
+
+
+@wirings
+def test_every_row_is_what_the_formula_of_the_block_makes_of_what_enters(wiring):
+    model, trace = shaken(wiring)
+    block, rows = model.blocks[LAYER], one_block.rows(model, trace.blocks[LAYER], LAYER)
+    assert " ".join(row.name for row in rows) == WIRINGS[wiring][1]
+    expected = by_hand(wiring, block, array(trace.blocks[LAYER].resid_pre))
+    assert {"X", "H"} <= expected.keys()
+    for row in rows:
+        assert row.name in expected or row.name in ("norm", "attention", "hidden")
+        assert row.name not in expected or np.allclose(array(row.values), expected[row.name], **EXACT), row.name
+    if hidden := [row.values for row in rows if row.name == "hidden"]:
+        assert hidden[0].shape == (7, 48)
+        assert np.allclose(array(hidden[0]) @ array(block.W_2) + array(block.b_2), expected["mlp"], **EXACT)
+    assert torch.equal(rows[-1].values, trace.blocks[LAYER].resid_post)
+    assert torch.equal(rows[-1].values, trace.blocks[LAYER + 1].resid_pre)
+
+
+@wirings
+def test_each_row_is_computed_of_rows_above_it_and_every_row_is_used(wiring):
+    names = WIRINGS[wiring][1].split()
+    found = one_block.wiring(run(**WIRINGS[wiring][0])[0].config, LAYER)
+    assert all(names.index(each) < names.index(name) for name, of in found.items() for each in of)
+    assert {each for of in found.values() for each in of} == set(names) - {"H"}
+    sums = [of for of in found.values() if len(of) > 1]
+    assert [of[0] for of in sums] == (["X"] if "O" not in names else ["X", "O"])
+
+
+def test_the_paths_of_a_parallel_block_all_arrive_at_its_one_sum():
+    config, one = (run(**WIRINGS[name][0])[0].config for name in ("parallel", "parallel, one norm"))
+    assert one_block.wiring(config, 1) == {
+        "X": (), "norm": ("X",), "attention": ("norm",), "norm2": ("X",), "hidden": ("norm2",), "mlp": ("hidden",),
+        "H": ("X", "attention", "mlp")}
+    of = one_block.wiring(one, 1)
+    assert of["hidden"] == ("norm",) and of["H"] == ("X", "attention", "mlp")
+
+
+def test_a_first_block_without_a_norm_has_no_row_of_it():
+    config = run(first_norm=False, embedding_norm=True)[0].config
+    assert list(one_block.wiring(config, 0)) == "X attention O norm2 hidden mlp H".split()
+    assert list(one_block.wiring(config, 1)) == SERIAL.split()
+
+
+def test_a_block_has_neurons_where_it_is_not_of_experts():
+    config = run(n_experts=4, n_active_experts=2, block_experts=(True, False, True))[0].config
+    assert ["hidden" in one_block.wiring(config, layer) for layer in range(3)] == [False, True, False]
+
+
+@wirings
+def test_a_token_that_is_exchanged_before_the_feed_forward_part_changes_its_own_rows_alone(wiring):
+    model, trace = shaken(wiring)
+    block, names = trace.blocks[LAYER], WIRINGS[wiring][1].split()
+    same, other = (one_block.rows(model, block, LAYER, (2, source)) for source in (2, 5))
+    plain = one_block.rows(model, block, LAYER)
+    assert all(torch.allclose(a.values, b.values, **EXACT) for a, b in zip(plain, same))
+    changed = {row.name: (row.values != before.values).any(-1).nonzero().flatten().tolist()
+               for row, before in zip(other, same)}
+    from_here = names.index("O") if "O" in names else names.index("norm2") if "norm2" in names else len(names)
+    if wiring == "parallel, one norm":
+        from_here = names.index("hidden")       # the norm is the one that attention reads, too
+    assert changed == {name: [2] * (k >= from_here) for k, name in enumerate(names)}
+    if "mlp" in names:
+        mlp = other[names.index("mlp")].values
+        assert torch.allclose(mlp[2], mlp[5], **EXACT)
 
 
 def test_the_norms_can_stand_at_their_other_place_with_the_very_same_weights():
@@ -67,20 +194,20 @@ def test_the_norms_can_stand_at_their_other_place_with_the_very_same_weights():
     assert float(back.final_norm.weight.sum()) == model.config.d_model and not back.final_norm.bias.any()
 
 
-@pytest.mark.parametrize(("settings", "can"), [({}, True), ({"norm_placement": "sandwich"}, False),
-                                               ({"parallel_residual": True}, False), ({"d_ff": None}, False)])
-def test_which_blocks_can_be_shown(settings, can):
+@pytest.mark.parametrize(("settings", "shown", "rewired"), [
+    ({}, True, True), ({"norm_placement": "post"}, True, True), ({"norm_placement": "sandwich"}, True, False),
+    ({"norm_placement": "output"}, True, False), ({"norm_placement": "deepnorm"}, True, False),
+    ({"parallel_residual": True}, True, False), ({"d_ff": None}, True, True),
+    ({"first_norm": False, "embedding_norm": True}, True, False),
+    ({"n_experts": 4, "n_active_experts": 2}, True, True),
+    ({"kind": "encoder-decoder", "n_encoder_layers": 1}, False, True)])
+def test_which_blocks_can_be_shown_and_which_wired_anew(settings, shown, rewired):
     config = ModelConfig(**{"vocab_size": 9, "d_model": 8, "n_layers": 1, "n_heads": 2, "n_context": 4} | settings)
-    assert one_block.can_be_shown(config) is can
+    assert (one_block.can_be_shown(config), one_block.can_be_rewired(config)) == (shown, rewired)
+    if shown and rewired:
+        for placement in one_block.PLACEMENTS:
+            assert one_block.rewired(Transformer(config), placement).config.norm_placement == placement
 
 
-@pytest.mark.parametrize(("settings", "obstacle"), [
-    ({}, ""), ({"norm_placement": "post"}, ""), ({"norm_placement": "sandwich"}, "sandwich"),
-    ({"norm_placement": "output"}, "output"), ({"norm_placement": "deepnorm"}, "deepnorm"),
-    ({"parallel_residual": True}, "parallel"), ({"d_ff": None}, "one_part"),
-    ({"n_experts": 4, "n_active_experts": 2, "norm_placement": "sandwich"}, "experts"),
-    ({"kind": "encoder-decoder", "n_encoder_layers": 1}, "crossed")])
-def test_what_keeps_a_block_from_being_shown_has_its_sentence(settings, obstacle):
-    config = ModelConfig(**{"vocab_size": 9, "d_model": 8, "n_layers": 1, "n_heads": 2, "n_context": 4} | settings)
-    assert one_block.obstacle(config) == obstacle
-    assert not obstacle or "{model}" in prose.load("residual_stream").labels[f"block_{obstacle}"]
+def test_what_is_not_shown_has_its_sentence():
+    assert "{model}" in prose.load("residual_stream").labels["block_other"]

@@ -31,3 +31,13 @@ def test_a_block_is_written_as_the_model_has_it(name: str, norm: str, whole: str
     *terms, total = numbers_in(out)
     assert sum(terms) == pytest.approx(total, abs=3e-4)
     assert inner in [row["name"] for row in given(at, "residual_block")["rows"]]
+
+
+@pytest.mark.parametrize("name, line", [
+    ("gemma3-shaped", r"H = O + \operatorname{RMSNorm}(\operatorname{FFN}(\operatorname{RMSNorm}(O)))"),
+    ("mixtral-shaped", r"H = O + \operatorname{FFN}(\operatorname{RMSNorm}(O))"),
+    ("opt-350m-shaped", r"H = \operatorname{LayerNorm}(O + \operatorname{FFN}(O))")])
+def test_a_block_of_another_wiring_is_drawn_as_the_model_has_it(name: str, line: str):
+    at = opened("residual_stream", {"view": "block"}, model=f"folder:{name}", prompt="the cat sat on the mat")
+    assert any(line in one.value for one in at.markdown if one.value.startswith("$O"))
+    assert ("experts" in " ".join(row["name"] for row in given(at, "residual_block")["rows"])) is ("mix" in name)

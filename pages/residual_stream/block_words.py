@@ -1,0 +1,105 @@
+"""How the wiring of a block is written: its formula, the names of its rows, and what the pointer says of each."""
+from core.analysis import one_block
+from core.app.frame import Lesson
+from core.figures.numbers import readable
+from core.model.config import ModelConfig
+from core.model.transformer import Transformer
+
+SECOND = {"norm2": "norm", "added2": "added", "sum2": "sum"}      # the feed-forward part's rows by the attention's
+
+
+def formula(page: Lesson, model: Transformer, layer: int) -> str:
+    """Markdown: an equation for each vector that the others are written with, and α of DeepNorm."""
+    config, rows = model.config, one_block.wiring(model.config, layer)
+    said, equations = {}, []
+    for name, of in rows.items():
+        said[name] = _latex(page, model, name, [said[each] for each in of])
+        shared = sum(name in read for read in rows.values()) > 1
+        symbol = name if name in ("O", "H") else "z" if name == "norm" and shared else ""
+        if symbol:
+            equations.append(f"{symbol} = {said[name]}")
+            said[name] = symbol
+    alpha = model.blocks[layer].alpha
+    equations += [rf"\alpha = {alpha:.4g}"] * (alpha != 1)
+    return "&nbsp;&nbsp;&nbsp; ".join(f"${equation}$" for equation in equations)
+
+
+def _latex(page: Lesson, model: Transformer, name: str, of: list[str]) -> str:
+    """LaTeX of a row, from that of the rows that it is computed of."""
+    config = model.config
+    norm = rf"\operatorname{{{page.label(f'block_norm_{config.norm}')}}}"
+    share = rf"{readable(config.residual_scale, 4)}\," if config.residual_scale != 1 else ""
+    kept = r"\alpha\, " if model.blocks[0].alpha != 1 else ""
+    if len(of) > 1:
+        return kept + " + ".join(of)
+    if name in ("norm", "norm2"):
+        return f"{norm}{_two_norms(config) * ('_1' if name == 'norm' else '_2')}({of[0]})"
+    if name in ("attention", "mlp"):
+        return rf"\operatorname{{{'SelfAttention' if name == 'attention' else 'FFN'}}}({of[0]})"
+    if name in ("added", "added2"):
+        return share + (f"{norm}({of[0]})" if config.norms_output else of[0])
+    return f"{norm}({of[0]})" if name in ("O", "H") else of[0] if of else "X"
+
+
+def _two_norms(config: ModelConfig) -> bool:
+    """Whether the two norms read the same vector, so that their names must tell them apart."""
+    return config.parallel_residual and not config.shared_norm
+
+
+def names(page: Lesson, model: Transformer, layer: int) -> list[str]:
+    """The rows' names, which say what is computed of what."""
+    config, rows = model.config, one_block.wiring(model.config, layer)
+    norm = page.label(f"block_norm_{config.norm}")
+    found = []
+    for name, of in rows.items():
+        # what the part reads, of which its neurons are made
+        read = rows["hidden"] if of == ("hidden",) else of
+        symbol = read[0] if read and read[0] in ("X", "O") else ""
+        label = "experts" if name == "mlp" and "hidden" not in rows else SECOND.get(name, name)
+        number = _two_norms(config) * ("_{1}" if name == "norm" else "_{2}")
+        found.append(page.label(
+            f"block_row_{label}", of=symbol or "…", norm=norm + number, plus="+ " * _is_summed(name, rows),
+            added=_added(config, rows, name, norm), total=_total(model, rows, of, norm),
+            hidden=page.label(f"block_hidden{form(config)}", z=symbol or "z"),
+            k=config.n_active_experts, n=config.n_experts))
+    return found
+
+
+def _total(model: Transformer, rows: dict[str, tuple[str, ...]], of: tuple[str, ...], norm: str) -> str:
+    """A row that is a sum of others, or else a norm of the row above it."""
+    kept = "α " if model.blocks[0].alpha != 1 else ""
+    return kept + " + ".join(_added(model.config, rows, each, norm) for each in of) if len(of) > 1 else f"{norm}(…)"
+
+
+def _added(config: ModelConfig, rows: dict[str, tuple[str, ...]], name: str, norm: str) -> str:
+    """How a sum calls a row: X, O, attention, FFN, or what is added of these."""
+    if name in ("added", "added2"):
+        share = f"{readable(config.residual_scale, 4)} · " if config.residual_scale != 1 else ""
+        written = _added(config, rows, rows[name][0], norm)
+        return share + (f"{norm}({written})" if config.norms_output else written)
+    return "FFN" if name == "mlp" else name
+
+
+def _is_summed(name: str, rows: dict[str, tuple[str, ...]]) -> bool:
+    """Whether a sum adds this row to the stream."""
+    return any(len(of) > 1 and name in of for of in rows.values())
+
+
+def form(config: ModelConfig) -> str:
+    """How the labels of a feed-forward part end: whether it is gated, and whether it has no biases."""
+    return ("_gated" if config.gated else "") + ("" if config.mlp_bias else "_bare")
+
+
+def readings(model: Transformer, layer: int) -> list[str]:
+    """For each row the label, less its `blocks_read_`, that says its number under the pointer; "" for the neurons."""
+    config, rows = model.config, one_block.wiring(model.config, layer)
+    kept, parallel = model.blocks[layer].alpha != 1, config.parallel_residual
+
+    def reading(name: str) -> str:
+        plain = _is_summed(name, rows) and not (kept or parallel)
+        return {"attention": "plus_attention" if plain else name, "mlp": "plus_mlp" if plain else name,
+                "sum": "kept_X" if kept else "sum", "sum2": "kept_O" if kept else "sum", "added2": "added",
+                "norm2": "again" if parallel else "norm", "O": "normed_O" if config.norms_sums else name,
+                "H": "both" if parallel else "normed_H" if config.norms_sums else name, "hidden": ""}.get(name, name)
+
+    return [reading(name) for name in rows]
