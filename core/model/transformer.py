@@ -210,11 +210,11 @@ class Transformer(nn.Module):
         """(B, |V|) the last token's logits where stream vectors x (B, N, d) enter block number `layer` of a decoder;
         after the last block where that is n_layers.
         """
-        n = x.shape[-2]
-        own = self._of_blocks(self._settings(n, 0, NOTHING), n, 0, NOTHING)
-        for block, settings in list(zip(self.blocks, own))[layer:]:
-            x = fused(block, x, settings)
-        return self.logits_of(self._final(x[..., -1, :], own[-1]))
+        span = self._span(x.shape[-2])
+        settings = passes.settings(span)
+        for block, own in list(zip(self.blocks, passes.block_settings(span, settings)))[layer:]:
+            x = fused(block, x, own)
+        return self.logits_of(self._final(x[..., -1, :], settings))
 
     def final_vectors(self, token_ids: Tensor, cache: KVCache | None = None, dropout: float = 0.0,
                       last_only: bool = False, memory: Tensor | None = None) -> Tensor:
