@@ -172,7 +172,7 @@ def _grid(page: Lesson, run: Run, pair: Pair, shares: np.ndarray, title: str, pi
                   reading=page.label("reading_patching"), twin=unmarked(title), theme=reader.theme(), signed=True,
                   limits=(-1.0, 1.0), picked=picked, row_band=True,
                   mine=None if guess is None else (round(guess), last, page.frame_words.label("before_mine")),
-                  least_column=round(40 * reader.scale()), height=280, most_height=520, fit=screen_taken(30),
+                  least_column=round(26 * reader.scale()), height=280, most_height=520, fit=screen_taken(30),
                   rows_scroll=n_layers > SEEN_WHOLE, present=reader.present())
 
 
@@ -192,7 +192,7 @@ def _answers(page: Lesson, pair: Pair, after: np.ndarray) -> None:
     names = (page.label("patch_as_it_is"), page.label("patch_exchanged"))
     st.caption(page.label("caption_patching"))
     show(figures.two_distributions([pair.here.tokenizer.visible(i) for i in ids], before[ids], after[ids], names,
-                                   page.label("axis_probability"), **look(20, presenting=-60)), "patching_tokens")
+                                   page.label("axis_probability"), **look(20, presenting=30)), "patching_tokens")
 
 
 def _lines(page: Lesson, pair: Pair, found: Patching, depth: int, position: int) -> list[tuple[str, str]]:

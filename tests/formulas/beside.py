@@ -30,6 +30,8 @@ _EACH = {
     "attention/averages": {ENTRY: "numbers_length", STEP: "numbers_bend_average numbers_bend_output"},
     "heads/change": {EDGE: "numbers_change numbers_change_part"},
     "residual_stream/lens": {ENTRY: "numbers_lens numbers_lens_p"},
+    "residual_stream/patching": {ENTRY: "numbers_patch_share",
+                                 STEP: "numbers_patch_here numbers_patch_there numbers_patch_exchanged"},
     "residual_stream/block": {ENTRY: "numbers_block_sum numbers_block_out"},
     "residual_stream/mlp": {ENTRY: "numbers_neuron"},
     "residual_stream/norms": {STEP: "numbers_added", EDGE: "numbers_norm numbers_change"},

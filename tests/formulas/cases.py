@@ -176,6 +176,14 @@ def lens(case: Case) -> Expected:
     return {"numbers_lens": [float(logits[target])], "numbers_lens_p": [float(logits.softmax(-1)[target])]}
 
 
+def patching(case: Case) -> Expected:
+    """The picked cell of the grid; none for a 0, which is no number to look for."""
+    sent = case.sent("residual_grid")
+    depth, position = sent["picked"]
+    share = float(sent["values"][depth * sent["columns"] + position])
+    return {"numbers_patch_share": [share]} if share else {}
+
+
 def neurons(case: Case) -> Expected:
     """The input and the activation of the neuron that is picked."""
     sent = case.sent("residual_neurons")
@@ -191,5 +199,5 @@ CASES: dict[str, Callable[[Case], Expected]] = {
     "overview": overview, "attention/steps": steps, "embeddings/product": product, "positions/learned": learned,
     "positions/symmetry": symmetry, "embeddings/arithmetic": arithmetic, "attention/averages": averages,
     "next_token": next_token, "residual_stream/block": sums, "residual_stream/lens": lens,
-    "residual_stream/mlp": neurons, "heads/rollout": heads_rollout,
+    "residual_stream/patching": patching, "residual_stream/mlp": neurons, "heads/rollout": heads_rollout,
     **{f"heads/{panel}": heads for panel in ("wall", "head", "roles", "change", "write", "prompts")}}
