@@ -10,7 +10,7 @@ SECOND = {"norm2": "norm", "added2": "added", "sum2": "sum"}      # the feed-for
 
 def formula(page: Lesson, model: Transformer, layer: int) -> str:
     """Markdown: an equation for each vector that the others are written with, and α of DeepNorm."""
-    config, rows = model.config, one_block.wiring(model.config, layer)
+    rows = one_block.wiring(model.config, layer)
     said, equations = {}, []
     for name, of in rows.items():
         said[name] = _latex(page, model, name, [said[each] for each in of])

@@ -19,7 +19,7 @@ from core.app.frame.prediction import guess_of
 from core.app.state import Run, prompts, reader
 from core.components.residual_grid import residual_grid
 from core.figures import residual_stream as figures
-from core.figures.numbers import latex_number, latex_operand, percent, readable
+from core.figures.numbers import bracketed, latex_number, latex_operand, percent
 from core.language import contrasts
 from core.language.contrasts import Exchange
 from core.model.intervention import Intervention, Patch
@@ -172,8 +172,9 @@ def _grid(page: Lesson, run: Run, pair: Pair, shares: np.ndarray, title: str, pi
                   reading=page.label("reading_patching"), twin=unmarked(title), theme=reader.theme(), signed=True,
                   limits=(-1.0, 1.0), picked=picked, row_band=True,
                   mine=None if guess is None else (round(guess), last, page.frame_words.label("before_mine")),
-                  least_column=round(26 * reader.scale()), height=280, most_height=520, fit=screen_taken(30),
-                  rows_scroll=n_layers > SEEN_WHOLE, present=reader.present())
+                  least_column=round(26 * reader.scale()), height=280, most_height=520,
+                  fit=screen_taken(0 if reader.present() else 50), rows_scroll=n_layers > SEEN_WHOLE,
+                  present=reader.present())
 
 
 def _column_names(pair: Pair) -> list[str]:
@@ -198,16 +199,18 @@ def _answers(page: Lesson, pair: Pair, after: np.ndarray) -> None:
 def _lines(page: Lesson, pair: Pair, found: Patching, depth: int, position: int) -> list[tuple[str, str]]:
     visible, gap = pair.here.tokenizer.visible, float(found.gaps[depth, position])
     ends = [float(logits.diff()) for logits in (found.here, found.there)]
+    logits = {"here": found.here, "there": found.there, "exchanged": found.logits[depth, position]}
     tokens = dict(own=code(visible(found.own)), other=code(visible(found.other)))
     lines = [(page.label(f"numbers_patch_{name}", **tokens),
               rf"\Delta_{{\text{{{name}}}}} = u_b - u_a = {latex_number(float(u[1]))} - "
               rf"({latex_number(float(u[0]))}) = {latex_number(float(u[1] - u[0]))}")
-             for name, u in (("here", found.here), ("there", found.there), ("exchanged", found.logits[depth, position]))]
-    here, there = (f"({latex_operand(end)})" if end < 0 else latex_operand(end) for end in ends)
+             for name, u in logits.items()]
+    here = bracketed(latex_operand(ends[0]))
     return [*lines, (page.label("numbers_patch_share"),
-                     rf"\frac{{\Delta_{{\text{{exchanged}}}} - \Delta_{{\text{{here}}}}}}{{\Delta_{{\text{{there}}}} - "
-                     rf"\Delta_{{\text{{here}}}}}} = \frac{{{latex_operand(gap)} - {here}}}{{{latex_operand(ends[1])} - "
-                     rf"{here}}} = {latex_number((gap - ends[0]) / (ends[1] - ends[0]))}")]
+                     rf"\frac{{\Delta_{{\text{{exchanged}}}} - \Delta_{{\text{{here}}}}}}"
+                     rf"{{\Delta_{{\text{{there}}}} - \Delta_{{\text{{here}}}}}} = "
+                     rf"\frac{{{latex_operand(gap)} - {here}}}{{{latex_operand(ends[1])} - {here}}} = "
+                     rf"{latex_number((gap - ends[0]) / (ends[1] - ends[0]))}")]
 
 
 def _question(page: Lesson, pair: Pair, found: Patching) -> Question | None:

@@ -13,7 +13,6 @@ from core.model.config import ModelConfig
 from core.model.transformer import Transformer
 from tests.core.analysis.test_stream_and_heads import run
 
-
 # name of a wiring: its settings, and its rows
 SERIAL = "X norm attention O norm2 hidden mlp H"
 WIRINGS = {
@@ -156,7 +155,7 @@ def test_the_paths_of_a_parallel_block_all_arrive_at_its_one_sum():
 
 def test_a_first_block_without_a_norm_has_no_row_of_it():
     config = run(first_norm=False, embedding_norm=True)[0].config
-    assert list(one_block.wiring(config, 0)) == "X attention O norm2 hidden mlp H".split()
+    assert list(one_block.wiring(config, 0)) == ["X", "attention", "O", "norm2", "hidden", "mlp", "H"]
     assert list(one_block.wiring(config, 1)) == SERIAL.split()
 
 

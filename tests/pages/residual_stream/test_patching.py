@@ -68,7 +68,7 @@ def test_the_readers_own_word():
     at = opened({"view": "patching", "patch_pair": "own", "patch_place": "1", "patch_other": "king"},
                 prompt="The cat sat on the mat. The dog sat on the")
     header, arrays = component(at, "residual_grid")
-    here, there = ids_of("The cat sat on the mat. The dog sat on the"), ids_of("The king sat on the mat. The dog sat on the")
+    here, there = (ids_of(f"The {word} sat on the mat. The dog sat on the") for word in ("cat", "king"))
     assert np.allclose(arrays["values"].reshape(header["rows"], -1), shares(here, there), atol=2e-3)
     assert "·cat/·king" in header["column_labels"]
 
@@ -91,7 +91,8 @@ def test_before_the_changed_word_nothing_moves_it():
 
 @pytest.mark.parametrize("name", EXCHANGES)
 def test_where_the_last_token_takes_over(name: str):
-    shown = commit(ask("residual_stream", "patching", residual_stream_patch_pair=name), "residual_stream", "patching", 0)
+    asked = ask("residual_stream", "patching", residual_stream_patch_pair=name)
+    shown = commit(asked, "residual_stream", "patching", 0)
     here, there = texts(name)
     values, first = shares(here, there), int((here != there).nonzero()[0, 0])
     depth = next(row for row in range(len(values)) if values[row, -1] > values[row, first])
