@@ -19,7 +19,7 @@ from core.app.frame.prediction import guess_of
 from core.app.state import Run, prompts, reader
 from core.components.residual_grid import residual_grid
 from core.figures import residual_stream as figures
-from core.figures.numbers import bracketed, latex_number, latex_operand, percent
+from core.figures.numbers import bracketed, latex_number, latex_operand, percent, written
 from core.language import contrasts
 from core.language.contrasts import Exchange
 from core.model.intervention import Intervention, Patch
@@ -90,6 +90,11 @@ def handover(shares: np.ndarray, first: int) -> int:
     return int(np.argmax(shares[:, -1] > shares[:, first]))
 
 
+def _percent(share: float) -> str:
+    """A share of the way in percent, with one decimal: more would be the rounding of the passes."""
+    return written(f"{round(100 * float(share), 1) + 0.0:.1f}") + "\u00a0%"
+
+
 def predict(page: Lesson, run: Run) -> Prediction | None:
     """After how many blocks the last token's vector decides, and no longer the changed word's."""
     pair = pair_of(run)
@@ -103,8 +108,8 @@ def predict(page: Lesson, run: Run) -> Prediction | None:
         depth = handover(shares, pair.first)
         between = shares[:, pair.first + 1:last]
         return Truth(depth, seen=int(between.size > 0 and np.abs(between).max() >= CARRIES), values={
-            "depth": depth, "before": percent(float(shares[max(depth - 1, 0), pair.first])),
-            "after": percent(float(shares[depth, last]))})
+            "depth": depth, "before": _percent(shares[max(depth - 1, 0), pair.first]),
+            "after": _percent(shares[depth, last])})
 
     return Prediction("patching", Number(0, run.model.config.n_layers, unit=page.label("unit_blocks"), near=0), truth,
                       {"text": pair.exchange.text, "word": pair.exchange.word, "swap": pair.exchange.swap,
@@ -161,7 +166,7 @@ def _title(page: Lesson, pair: Pair, found: Patching, depth: int, position: int)
     visible, n_layers = pair.here.tokenizer.visible, pair.here.model.config.n_layers
     return page.label("title_patching", token=code(pair.there.tokens[position]),
                       where=depth_names(page, n_layers)[depth], own=code(visible(found.own)),
-                      other=code(visible(found.other)), share=percent(float(found.shares[depth, position])))
+                      other=code(visible(found.other)), share=_percent(float(found.shares[depth, position])))
 
 
 def _grid(page: Lesson, run: Run, pair: Pair, shares: np.ndarray, title: str, picked: tuple[int, int]) -> None:
@@ -172,7 +177,7 @@ def _grid(page: Lesson, run: Run, pair: Pair, shares: np.ndarray, title: str, pi
                   reading=page.label("reading_patching"), twin=unmarked(title), theme=reader.theme(), signed=True,
                   limits=(-1.0, 1.0), picked=picked, row_band=True,
                   mine=None if guess is None else (round(guess), last, page.frame_words.label("before_mine")),
-                  least_column=round(26 * reader.scale()), height=280, most_height=520,
+                  least_column=round(18 * reader.scale()), height=280, most_height=520,
                   fit=screen_taken(0 if reader.present() else 50), rows_scroll=n_layers > SEEN_WHOLE,
                   present=reader.present())
 
@@ -227,7 +232,7 @@ def _question(page: Lesson, pair: Pair, found: Patching) -> Question | None:
     return page.question("patching", [percent(option) for option in options],
                          int(np.argmin([abs(moved - option) for option in options])),
                          token=code(pair.here.tokens[before]), word=code(pair.here.tokens[pair.first]),
-                         last=code(pair.here.tokens[last]), moved=percent(moved))
+                         last=code(pair.here.tokens[last]), moved=_percent(moved))
 
 
 def _table(pair: Pair, found: Patching) -> pd.DataFrame:
