@@ -22,7 +22,8 @@ token ids.
 
 Every key of a config.json and tokenizer_config.json is read, known to be without effect (keys, tokenizer_settings), or
 refused by name and value; other forms of weights and tokenizers are told as what they are (refusals, tokenizer_forms).
-Texts for Marian are cut by a SentencePiece model without its library (marian_files, pieces, piece_file).
+Files of SentencePiece are read without its library (piece_file): those of Llama, Gemma and T5 (piece_tokenizers), and
+Marian's (marian_files, pieces).
 """
 import dataclasses
 from collections.abc import Callable

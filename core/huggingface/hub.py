@@ -42,7 +42,10 @@ def cached(name: str) -> Path | None:
     """The folder of a model that is downloaded completely, else None; does not use the network."""
     hub = _client()
     try:
-        return Path(hub.snapshot_download(name, allow_patterns=PATTERNS, local_files_only=True))
+        folder = Path(hub.snapshot_download(name, allow_patterns=PATTERNS, local_files_only=True))
+        if not (folder / tokenizer_forms.WHOLE).exists():
+            hub.snapshot_download(name, allow_patterns=[*PATTERNS, *tokenizer_forms.PIECES], local_files_only=True)
+        return folder
     except (hub.errors.LocalEntryNotFoundError, hub.errors.HFValidationError):
         return None
 
@@ -54,7 +57,10 @@ def listed(name: str) -> dict[str, int]:
     """
     hub = _client()
     with _plain_errors(name):
-        files = hub.snapshot_download(name, allow_patterns=PATTERNS, dry_run=True, tqdm_class=_reporter(None, 0))
+        files = hub.snapshot_download(name, allow_patterns=[*PATTERNS, *tokenizer_forms.PIECES], dry_run=True,
+                                      tqdm_class=_reporter(None, 0))
+    if any(file.filename == tokenizer_forms.WHOLE for file in files):
+        files = [file for file in files if file.filename not in tokenizer_forms.PIECES]
     sizes = {file.filename: file.file_size or 0 for file in files}
     whole = weights.SINGLE in sizes or weights.INDEX in sizes
     everything = list(sizes) if whole and tokenizer_forms.tokenizer_file(sizes) else _all_files(name)
@@ -86,7 +92,7 @@ def fetched(name: str, progress: Callable[[int, int], None] | None = None) -> Pa
     hub = _client()
     folder = cached(name)
     try:
-        total = sum(listed(name).values())
+        files = listed(name)
     except PretrainedError as error:
         if folder is not None and error.reason in ("offline", "connection"):
             return folder
@@ -94,7 +100,8 @@ def fetched(name: str, progress: Callable[[int, int], None] | None = None) -> Pa
     before = _kept_files(name)
     try:
         with _plain_errors(name):
-            return Path(hub.snapshot_download(name, allow_patterns=PATTERNS, tqdm_class=_reporter(progress, total)))
+            return Path(hub.snapshot_download(name, allow_patterns=list(files),
+                                              tqdm_class=_reporter(progress, sum(files.values()))))
     except Stopped:
         for path in sorted(_kept_files(name) - before, reverse=True):       # the files of a folder before the folder
             path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()

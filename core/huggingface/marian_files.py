@@ -99,14 +99,10 @@ def _numbers(path: Path) -> dict[str, int]:
 
 def _refuse_options(model: PieceModel) -> None:
     """Raise PretrainedError, with its name, for what a SentencePiece model can ask for and is not done here."""
-    asked = {"user_defined_symbols": any(piece.kind == Kind.USER_DEFINED for piece in model.pieces),
-             "byte_fallback": model.byte_fallback or any(piece.kind == Kind.BYTE for piece in model.pieces),
-             "treat_whitespace_as_suffix": model.treat_whitespace_as_suffix,
-             "escape_whitespaces": not model.escape_whitespaces, "denormalizer_spec": model.denormalises}
     if model.method != "Unigram":
         raise _not_done(f"cuts by {model.method}")
-    if names := [name for name, is_set in asked.items() if is_set]:
-        raise _not_done(f"sets {names[0]}")
+    if model.options:
+        raise _not_done(f"sets {model.options[0]}")
 
 
 def _not_done(what: str) -> PretrainedError:

@@ -61,6 +61,16 @@ class PieceModel:
     byte_fallback: bool
     denormalises: bool
 
+    @property
+    def options(self) -> tuple[str, ...]:
+        """SentencePiece's names of the options that are set, of those that change how a text is cut."""
+        kinds = {piece.kind for piece in self.pieces}
+        asked = {"user_defined_symbols": Kind.USER_DEFINED in kinds,
+                 "byte_fallback": self.byte_fallback or Kind.BYTE in kinds,
+                 "treat_whitespace_as_suffix": self.treat_whitespace_as_suffix,
+                 "escape_whitespaces": not self.escape_whitespaces, "denormalizer_spec": self.denormalises}
+        return tuple(name for name, is_set in asked.items() if is_set)
+
 
 def read(path: Path) -> PieceModel:
     """The model in a file. Raises PretrainedError for one that is damaged or far too large."""
@@ -140,6 +150,8 @@ def _fields(data: bytes, known: dict[int, tuple[str, int]]) -> Iterator[tuple[st
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
     """A whole number, 7 bits a byte, the lowest first, and where it ends. Raises ValueError if it does not."""
+    if at < len(data) and data[at] < 128:           # most of the million in the file of an mT5
+        return data[at], at + 1
     value = 0
     for shift in range(0, 70, 7):
         if at >= len(data):

@@ -47,10 +47,11 @@ class Replacements:
 
     def _leads_out(self, i: int, unit: int) -> bool:
         """Whether a unit of the array leads to none, or to the middle of a character. Units lie in blocks of 256, and
-        no child outside its block.
+        no child outside its block. Bit 8: the text up to here is replaced, by what the first child says.
         """
         if not unit >> 31:
-            return (i ^ _offset(unit)) >= len(self._units)
+            child = i ^ _offset(unit)
+            return child >= len(self._units) or bool(unit >> 8 & 1) and not self._units[child] >> 31
         start = unit & 0x7FFFFFFF
         return start >= len(self._texts) or self._texts[start] & 0xC0 == 0x80
 

@@ -1,6 +1,7 @@
 """The files that a tokenizer comes in, made into a tokenizer of the `tokenizers` library: tokenizer.json; vocab.json
-with merges.txt, as GPT-2, RoBERTa and Qwen2 have them; vocab.txt, as BERT has it; source.spm with vocab.json, as
-Marian has them (core.huggingface.marian_files). Other forms are refused by name.
+with merges.txt, as GPT-2, RoBERTa and Qwen2 have them; vocab.txt, as BERT has it; tokenizer.model or spiece.model, as
+Llama, Gemma and T5 have it (core.huggingface.piece_tokenizers); source.spm with vocab.json, as Marian has them
+(core.huggingface.marian_files). Other forms are refused by name.
 
 tokenizer.json says how to cut a text. What tokenizer_config.json sets over it is done as transformers 5.23 does it for
 the class that is named there, or refused by name.
@@ -13,7 +14,7 @@ from pathlib import Path
 import tokenizers
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, processors
 
-from core.huggingface import marian_files, tokenizer_settings
+from core.huggingface import marian_files, piece_tokenizers, tokenizer_settings
 from core.huggingface.errors import PretrainedError, read_table
 from core.huggingface.marian_files import CUTS, MarianCutter
 from core.huggingface.tokenizer_settings import content
@@ -22,6 +23,7 @@ WHOLE, SETTINGS, SPECIAL, ADDED = ("tokenizer.json", "tokenizer_config.json", "s
                                    "added_tokens.json")
 VOCABULARY, MERGES, WORDS = "vocab.json", "merges.txt", "vocab.txt"
 FILES = (WHOLE, SETTINGS, SPECIAL, ADDED, VOCABULARY, MERGES, WORDS, CUTS)
+PIECES = piece_tokenizers.FILES         # read where there is no tokenizer.json
 # forms of a tokenizer that are not read
 OTHERS = re.compile(r"\.(model|spm)$|^tekken\.json$|\.tiktoken$|^(vocab\.json|merges\.txt|vocab\.bpe|encoder\.json)$")
 
@@ -32,6 +34,8 @@ WITHOUT_WHOLE = (marian_files.CLASS, "ByT5Tokenizer", "BertJapaneseTokenizer", "
 OF_FAMILY = {**dict.fromkeys(("gpt2", "gpt_neo", "gptj", "opt", "phi"), "GPT2Tokenizer"), "roberta": "RobertaTokenizer",
              **dict.fromkeys(("bert", "distilbert", "electra"), "BertTokenizer"), "gpt_neox": "GPTNeoXTokenizer",
              **dict.fromkeys(("qwen2", "qwen3", "qwen2_moe", "qwen3_moe"), "Qwen2Tokenizer"),
+             **dict.fromkeys(("t5", "mt5"), piece_tokenizers.T5),
+             **dict.fromkeys(("gemma", "gemma2", "gemma3", "gemma3_text"), piece_tokenizers.GEMMA),
              "marian": marian_files.CLASS}
 LIKE_GPT2 = ("GPT2Tokenizer", "CodeGenTokenizer")
 LIKE_BERT = ("BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer")
@@ -44,13 +48,13 @@ _BERT_NAMES = dict(unk_token="[UNK]", sep_token="[SEP]", pad_token="[PAD]", cls_
 # the special tokens of a class where the settings do not name them
 NAMES = {**dict.fromkeys(LIKE_GPT2, dict(unk_token=_END, bos_token=_END, eos_token=_END)),
          **dict.fromkeys(LIKE_BERT, _BERT_NAMES),
-         marian_files.CLASS: marian_files.NAMES,
+         marian_files.CLASS: marian_files.NAMES, **piece_tokenizers.NAMES,
          "Qwen2Tokenizer": dict(unk_token=_END, eos_token=_END, pad_token=_END),
          "RobertaTokenizer": dict(bos_token="<s>", eos_token="</s>", sep_token="</s>", cls_token="<s>",
                                   unk_token="<unk>", pad_token="<pad>", mask_token="<mask>")}
 # with which of them such a class begins and ends a text, whatever else is set
 AROUND = {**dict.fromkeys((*LIKE_BERT, "RobertaTokenizer"), ("cls_token", "sep_token")),
-          "T5Tokenizer": ("", "eos_token")}
+          piece_tokenizers.T5: ("", "eos_token")}
 
 
 def tokenizer_file(files: Collection[str], kind: str = "") -> str:
@@ -62,10 +66,14 @@ def tokenizer_file(files: Collection[str], kind: str = "") -> str:
         return CUTS                     # transformers reads no tokenizer.json for this class
     if WHOLE in files:
         return WHOLE
+    if (file := piece_tokenizers.FILE_OF.get(kind)) in files:
+        return file
     if {VOCABULARY, MERGES} <= set(files):
         return VOCABULARY
     if WORDS in files:
         return WORDS
+    if file := next((file for file in PIECES if file in files), ""):
+        return file
     if other := next((name for name in sorted(files) if OTHERS.search(name)), None):
         raise _other_form(other, kind)
     return ""
@@ -80,7 +88,7 @@ def _other_form(file: str, kind: str) -> PretrainedError:
         return PretrainedError("tokenizer", f"This model's tokenizer is in the form {file}, which this program does "
                                             f"not read, and of a {kind} transformers writes no {WHOLE} either. Choose "
                                             f"another model.")
-    needs = " (with the packages sentencepiece and protobuf beside it)" if file.endswith(".model") else ""
+    needs = " (with the packages sentencepiece and protobuf beside it)" if ".model" in file else ""
     return PretrainedError("tokenizer", f"This model's tokenizer is in the form {file}, which this program does not "
                                         f"read. Load it once with transformers' AutoTokenizer{needs} and save it into "
                                         f"the folder of the model with save_pretrained, which writes {WHOLE}.")
@@ -112,6 +120,8 @@ def check(file: str, kind: str) -> None:
         raise _other_form(CUTS, kind)
     if file == WORDS and kind not in LIKE_BERT:
         raise _other_form(f"{WORDS}, of the class {kind or 'that nothing names'}", kind)
+    if file in PIECES and piece_tokenizers.FILE_OF.get(kind) != file:
+        raise _other_form(f"{file}, of the class {kind or 'that nothing names'}", kind)
     if not file and kind == "ByT5Tokenizer":
         raise _other_form("of bytes, ByT5Tokenizer, without a file", kind)
 
@@ -136,6 +146,8 @@ def read(folder: Path, config: Mapping[str, object]) -> tuple[tokenizers.Tokeniz
             return backend, settings, cutter
         if file == WHOLE:
             backend = _whole(folder / WHOLE, kind, settings)
+        elif file in PIECES:
+            backend = _pieces(folder / file, kind, settings)
         else:
             backend = _words(folder, settings) if file == WORDS else _byte_level(folder, kind, settings)
         _add_tokens(backend, folder, settings, file)
@@ -232,6 +244,17 @@ def _words(folder: Path, settings: dict) -> tokenizers.Tokenizer:
         strip_accents=settings.get("strip_accents"), lowercase=settings.get("do_lower_case", True))
     backend.pre_tokenizer, backend.decoder = pre_tokenizers.BertPreTokenizer(), decoders.WordPiece(prefix="##")
     _set_around(backend, "BertTokenizer", settings)
+    return backend
+
+
+def _pieces(path: Path, kind: str, settings: dict) -> tokenizers.Tokenizer:
+    """The tokenizer from a file of SentencePiece. Where its class says itself what stands around a text, the settings
+    do not.
+    """
+    backend = piece_tokenizers.read(path, kind, settings)
+    if kind in AROUND:
+        settings.pop("add_bos_token", None), settings.pop("add_eos_token", None)
+        _set_around(backend, kind, settings)
     return backend
 
 

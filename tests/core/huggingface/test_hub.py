@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.core.huggingface.test_piece_tokenizers import LLAMA, llama_file, write
 from tests.core.huggingface.test_tokenizer_forms import two_files, vocab_txt
 from tests.core.huggingface.test_tokens import gpt2, written
 from tests.helpers import sentencepiece_files
@@ -75,7 +76,7 @@ def world(tmp_path_factory):
     """What was said online, then offline, then with nobody at the address; the models; and the requests."""
     root, cache = tmp_path_factory.mktemp("hub"), tmp_path_factory.mktemp("cache")
     for name in ("us/whole", "us/sharded", "us/gated", "us/pickled", "us/strange", "us/half", "us/cut", "us/lost",
-                 "us/pieces", "us/adapter", "us/words", "us/class", "us/marian"):
+                 "us/pieces", "us/adapter", "us/words", "us/class", "us/marian", "us/llama"):
         (root / name).mkdir(parents=True)
     size = written(*gpt2(), root / "us/whole")
     theirs = saved("gpt2", root / "us/whole", vocab_size=size)
@@ -90,7 +91,9 @@ def world(tmp_path_factory):
     next((root / "us/half").glob("model-00002-*")).unlink()
     for name in ("us/pieces", "us/class"):
         saved("gpt2", root / name)
-    (root / "us/pieces/tokenizer.model").write_bytes(b"x")
+    (root / "us/pieces/sentencepiece.bpe.model").write_bytes(b"x")
+    saved("llama", root / "us/llama", vocab_size=write(root / "us/llama", llama_file(), LLAMA, "llama"))
+    (root / "us/whole/tokenizer.model").write_bytes(b"beside tokenizer.json")
     (root / "us/adapter/adapter_config.json").write_text("{}")
     (root / "us/adapter/adapter_model.safetensors").write_bytes(b"x")
     saved("bert", root / "us/words", vocab_size=vocab_txt({"do_lower_case": False}, root / "us/words"))
@@ -107,13 +110,13 @@ def world(tmp_path_factory):
                       ("load", "us/half"), ("load", "us/cut"), ("load", "us/lost"), ("here", "us/lost"),
                       ("preview", "us/pieces"), ("load", "us/pieces"), ("preview", "us/adapter"),
                       ("preview", "us/class"), ("preview", "us/words"), ("load", "us/words"), ("preview", "us/marian"),
-                      ("load", "us/marian")],
+                      ("load", "us/marian"), ("preview", "us/llama"), ("load", "us/llama"), ("here", "us/llama")],
                      cache, HF_ENDPOINT=address)
         cuts.clear()
         again = run([("preview", "us/lost"), ("stop", "us/lost"), ("load", "us/lost"), ("here", "us/lost")], cache,
                     HF_ENDPOINT=address)
-    offline = run([("load", "us/whole"), ("preview", "us/whole"), ("load", "us/gated"), ("preview", "us/gated")], cache,
-                  HF_ENDPOINT=address, HF_HUB_OFFLINE="1")
+    offline = run([("load", "us/whole"), ("preview", "us/whole"), ("load", "us/gated"), ("preview", "us/gated"),
+                   ("load", "us/llama")], cache, HF_ENDPOINT=address, HF_HUB_OFFLINE="1")
     unreachable = run([("load", "us/whole"), ("load", "us/nothing"), ("preview", "us/nothing")], cache,
                       HF_ENDPOINT=address)
     return online, offline, unreachable, theirs, root, hub, again
@@ -157,7 +160,7 @@ def test_progress_is_told_of_the_download_then_of_the_reading(world):
 
 def test_nothing_but_config_tokenizer_and_safetensors_is_asked_for(world):
     asked = [one.rsplit("/", 1)[-1] for one in world[-2].asked if "/resolve/" in one]
-    read = (".json", ".safetensors", "merges.txt", "vocab.txt", "source.spm")
+    read = (".json", ".safetensors", "merges.txt", "vocab.txt", "source.spm", "tokenizer.model")
     assert asked and all(name.endswith(read) for name in asked)
     assert not any("telemetry" in one for one in world[-2].asked)
 
@@ -165,7 +168,7 @@ def test_nothing_but_config_tokenizer_and_safetensors_is_asked_for(world):
 @pytest.mark.parametrize("which, reason, said", [
     (8, "gated", "HF_TOKEN"), (9, "format", "its weights are in pytorch_model.bin"),
     (9, "format", "name, new = 'us/pickled', 'pickled-safetensors'; M.from_pretrained(name).save_pretrained(new)"),
-    (19, "tokenizer", "in the form tokenizer.model"), (20, "tokenizer", "in the form tokenizer.model"),
+    (19, "tokenizer", "in the form sentencepiece.bpe.model"), (20, "tokenizer", "form sentencepiece.bpe.model"),
     (21, "format", "us/adapter is an adapter"), (22, "tokenizer", "of the class BlenderbotTokenizer"),
     (10, "format", "no config.json"),
     (11, "unknown", "There is no model us/nothing"), (12, "unknown", "Look at the spelling"),
@@ -188,6 +191,15 @@ def test_the_two_files_of_a_marian_are_fetched_and_no_others(world):
                        "tokenizer_config.json"}
 
 
+def test_a_file_of_sentencepiece_is_fetched_where_there_is_no_tokenizer_json(world):
+    online, offline, *_, root, hub, _ = world
+    assert online[27][4] == "tokenizer.model" and online[28][1] == "BPE" and online[29] is True
+    assert online[27][5] == sum(path.stat().st_size for path in (root / "us/llama").iterdir())
+    assert offline[4][:3] == online[28][:3]
+    fetched = {one for one in hub.asked if one.startswith("GET") and one.endswith("tokenizer.model")}
+    assert fetched == {f"GET us/llama/resolve/{COMMIT}/tokenizer.model"}
+
+
 def test_what_is_refused_is_not_fetched(world):
     fetched = [one for one in world[-2].asked if one.startswith("GET") and "/resolve/" in one]
     assert not any(name in one and one.endswith((".model", ".bin", "adapter_model.safetensors"))
@@ -198,7 +210,7 @@ def test_what_is_refused_is_not_fetched(world):
 def test_offline_what_was_fetched_is_there(world):
     online, offline, unreachable, *_ = world
     assert offline[0][:3] == unreachable[0][:3] == online[2][:3] and offline[1] == online[4]
-    for said in offline[2:]:
+    for said in offline[2:4]:
         assert said[0] == "offline" and "HF_HUB_OFFLINE" in said[1]
 
 

@@ -186,7 +186,7 @@ PART = files.field(1, files.field(1, b"a") + files.field(2, 0.0))
     files.field(1, files.field(1, b"\xff")) + files.model(WHOLE), files.model(WHOLE) + b"\x0a",
     *(files.model(WHOLE) + files.field(3, files.field(2, table)) for table in (
         b"\x01", TABLE[:100], struct.pack("<I", 2**31) + TABLE[4:], TABLE[:-1], TABLE + b"\xff\0",
-        struct.pack("<257I", 1024, *[2**20 << 10] * 256) + b"a\0",
+        struct.pack("<257I", 1024, *[2**20 << 10] * 256) + b"a\0", struct.pack("<257I", 1024, *[1 << 8] * 256) + b"a\0",
         struct.pack("<257I", 1024, *[2**31 + 9] * 256) + b"a\0"))], ids=lambda v: v[:12].hex() + str(len(v)))
 def test_a_damaged_file_is_told(spm, tmp_path):
     read(tmp_path)

@@ -177,10 +177,10 @@ def test_merges_that_are_left_out_at_random_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("file, settings, said", [
-    ("tokenizer.model", {}, "in the form tokenizer.model, which this program does not read"),
-    ("spiece.model", {}, "in the form spiece.model"), ("tekken.json", {}, "in the form tekken.json"),
-    ("merges.txt", {}, "in the form merges.txt"), ("vocab.json", {}, "in the form vocab.json"),
-    ("qwen.tiktoken", {}, "in the form qwen.tiktoken"),
+    ("tokenizer.model", {}, "tokenizer.model, of the class GPT2Tokenizer, which this program does not read"),
+    ("sentencepiece.bpe.model", {}, "in the form sentencepiece.bpe.model"),
+    ("tekken.json", {}, "in the form tekken.json"), ("merges.txt", {}, "in the form merges.txt"),
+    ("vocab.json", {}, "in the form vocab.json"), ("qwen.tiktoken", {}, "in the form qwen.tiktoken"),
     ("vocab.txt", dict(tokenizer_class="BertJapaneseTokenizer"), "of the class BertJapaneseTokenizer"),
     ("tokenizer_config.json", dict(tokenizer_class="ByT5Tokenizer"), "ByT5Tokenizer, without a file")])
 def test_other_forms_are_told_as_what_they_are(file, settings, said, tmp_path):
