@@ -29,7 +29,8 @@ class Found:
 def answer(_question: dict) -> bytes:
     """All that the browser searches, as JSON."""
     return json.dumps([{"id": found.id, "kind": found.kind, "name": found.name, "where": found.where,
-                        "says": found.says} for found in everything()], ensure_ascii=False).encode()
+                        "says": found.says} for found in everything()], ensure_ascii=False,
+                      separators=(",", ":")).encode()
 
 
 def opening(name: str) -> tuple[str, dict] | None:
