@@ -11,9 +11,11 @@ from core.app.base import prose
 from core.app.compute import cache
 from tests.helpers import kinds
 from tests.helpers.lessons import fine, open_at
+from tests.helpers.messages import given
 
 FRAME, LIBRARY = prose.load("app"), prose.load("library")
 THEIRS = "gemma3-shaped"
+NORMED = ("norm", "added", "norm2", "added2")        # the rows of a block that a norm gives
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -62,9 +64,8 @@ def test_present_mode_names_no_main_model():
     assert fine(at) and not [said for said in captions(at) if said.startswith("**")]
 
 
-@pytest.mark.parametrize(("lesson", "view"), [("positions", "learned"), ("residual_stream", "block")])
-def test_below_a_view_without_a_picture_stand_no_empty_parts(lesson: str, view: str):
-    at = opened(lesson, **{f"{lesson}_view": view})
+def test_below_a_view_without_a_picture_stand_no_empty_parts():
+    at = opened("positions", positions_view="learned")
     assert len(at.info) == 1
     titles = {text.value.removeprefix("### ") for text in at.markdown if text.value.startswith("### ")}
     assert titles.isdisjoint({FRAME.label("numbers"), FRAME.label("code")})
@@ -73,8 +74,9 @@ def test_below_a_view_without_a_picture_stand_no_empty_parts(lesson: str, view: 
     assert any(button.label.startswith("Next") for button in at.button) or at.get("bidi_component")
 
 
-def test_a_block_of_four_norms_is_refused_for_what_it_is():
-    [said] = [info.value.replace("\\", "") for info in opened("residual_stream", residual_stream_view="block").info]
-    assert said.startswith(f"{THEIRS} norms what each part reads and what it writes")
+def test_a_block_of_four_norms_is_drawn_with_all_of_them():
+    at = opened("residual_stream", residual_stream_view="block")
+    rows = [row["kind"] for row in given(at, "residual_block")["rows"]]
+    assert not at.info and [kind for kind in rows if kind in NORMED] == list(NORMED)
     at = opened("attention", attention_view="averages", attention_average_part="bend")
     assert not at.info and any("the feed-forward part leaves the line" in text.value for text in at.markdown)
