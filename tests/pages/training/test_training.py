@@ -55,7 +55,7 @@ def test_forcing_prices_every_prompt(prompt: str):
     sent, run = columns(at), run_of(prompt)
     assert fine(at) and sent["tokens"] == run.tokens and len(sent["losses"]) == len(run.tokens) - 1
     # the logits are float32, so off by a share of their size: more where the price is high
-    assert sent["losses"] == pytest.approx(paid(run, run.token_ids), rel=3e-5, abs=1e-4)
+    assert sent["losses"] == pytest.approx(paid(run, run.token_ids), rel=3e-5, abs=3e-4)
     assert sent["right"] == [guess == true for guess, true in zip(sent["guesses"], sent["tokens"][1:])]
 
 
