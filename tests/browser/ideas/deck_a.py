@@ -57,7 +57,7 @@ def a_block_is_two_parts_two_sums_and_two_norms(page: Page) -> None:
     assert page.locator(".residual_block circle.plus").count() == 2
     assert "LayerNorm" in page.locator(".st-key-residual_stream_stage .katex").first.text_content()
     kinds = [row.get_attribute("class").removeprefix("row ") for row in page.locator(".residual_block .row").all()]
-    assert kinds == ["X", "attention", "sum", "O", "hidden", "mlp", "sum", "H"]
+    assert kinds == ["X", "attention", "sum", "O", "hidden", "mlp", "sum2", "H"]
     [before, _], [after], d = lengths(page, "sum"), lengths(page, "H"), opening().model.config.d_model
     assert before > 0 and 0.3 < after / d ** 0.5 < 3, "a norm brings every sum to about the root of d"
     page.get_by_role("radio", name="pre-norm", exact=True).click()
