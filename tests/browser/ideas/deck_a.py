@@ -47,9 +47,9 @@ def with_k_of_1_no_chance_is_left(page: Page) -> None:
 
 
 def lengths(page: Page, kind: str) -> list[float]:
-    """‖·‖ of the first token in the rows of a kind, in their order."""
+    """‖·‖ of the first token in the rows of a kind, in both parts, in their order."""
     return [value_of(said.removeprefix("‖·‖ ")) for said in
-            page.locator(f".residual_block .row.{kind} .cell:nth-child(2) .length").all_inner_texts()]
+            page.locator(f".residual_block .row:is(.{kind}, .{kind}2) .cell:nth-child(2) .length").all_inner_texts()]
 
 
 @seen("A8")
