@@ -21,16 +21,18 @@ WORDS = prose.load("app")
 
 
 @pytest.fixture
-def visit(browser: Browser, server: Server) -> Iterator[Callable[[str], Page]]:
+def visit(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
     """visit("heads?layer=2") -> a settled page of a new reader in a window of its own: the history of a tab that others
-    have used may be full.
+    have used may be full. without: the addresses of files that never come.
     """
     contexts = []
 
-    def open_(path: str) -> Page:
+    def open_(path: str, without: str = "") -> Page:
         contexts.append(browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 900}))
         prepare(contexts[-1])
         page = contexts[-1].new_page()
+        if without:
+            page.route(without, lambda route: route.abort())
         page.goto(f"{server.url}/{path}")
         settle(page)
         return page
@@ -281,10 +283,11 @@ def test_back_after_a_hasty_hand_finds_a_whole_step(visit):
 
 # ---- links -----------------------------------------------------------------------------------------------------------
 
-def test_a_link_that_says_defaults_makes_no_entry_and_loses_them(visit):
+@pytest.mark.parametrize("without", ["", "**/page/page.js"], ids=["whole", "before the helpers of the page"])
+def test_a_link_that_says_defaults_makes_no_entry_and_loses_them(visit, without):
     link = urllib.parse.urlencode({"prompt": prompts.default_prompt(), "model": "stories", "embeddings_view": "map",
                                    "embeddings_measure": "cosine", "unknown": "1"})
-    page = visit(f"embeddings?{link}")
+    page = visit(f"embeddings?{link}", without)
     page.wait_for_url("**/embeddings?embeddings_view=map")
     assert entries(page) == 2      # the empty window is the first
     expect(view(page, view_label("map"))).to_have_attribute("aria-checked", "true")

@@ -1,10 +1,16 @@
+import oneEntryADeed from "./history.js";
+
 // ms until the signal is sent again, then twice as long each time: it may have been lost with the connection
 const PATIENCE = 5000;
 
 // Mounted with the picture above it, or called again with another one. Sends the signal when the browser is idle, after
 // the picture's first painting, and is removed when Python has received it.
+//
+// Python then writes the address, and the entry that this makes must be counted: on a slow connection the page's other
+// helpers may still be on their way.
 export default function ({ parentElement, setTriggerValue }) {
   parentElement.end?.();
+  oneEntryADeed();
   let timer, wait = PATIENCE, done = false;
   const signal = () => {
     if (done) return;
