@@ -68,7 +68,8 @@ def test_greedy_repeats_itself_and_beam_search_is_likelier():
         assert Continuation(found.token_ids[len(small.token_ids):]).repeated() > 0.3
     *_, (own, *_) = beam_search(opening().model, opening().token_ids, 1, 12)
     *_, (wide, *_) = beam_search(opening().model, opening().token_ids, 4, 12)
-    assert wide.log_prob >= own.log_prob - 1e-4      # the same text, read in a batch, has other last digits
+    # the same text has other last digits where it was read in a batch
+    assert wide.token_ids == own.token_ids or wide.log_prob > own.log_prob
 
 
 @claims("glossary.tsv", "Doing a task from examples in the prompt, with no weight changed.")

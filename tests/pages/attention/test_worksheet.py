@@ -339,7 +339,9 @@ def test_relabelled_and_rebased_models_compute_the_same(changes: dict):
     scores = symmetries.scores_alone(queries.blocks[0], queries.config, 3)
     torch.testing.assert_close(scores, scores.T, rtol=0, atol=1e-12)
     own = double(IDS).blocks[0]
-    torch.testing.assert_close(queries.blocks[0].pattern[:3], own.pattern[:3], rtol=0, atol=1e-14)
+    # heads that shared their keys have one each now: a product of other shapes, so of other last digits
+    torch.testing.assert_close(queries.blocks[0].pattern[:3], own.pattern[:3], rtol=0,
+                               atol=1e-15 if "n_kv_heads" in changes else 0)
     assert (queries.logits - logits).abs().max() > 1e-9
     assert (all(torch.equal(values, before[name]) for name, values in model.named_parameters())
             and all(torch.equal(values, kept[name]) for name, values in double.named_parameters()))
