@@ -6,6 +6,7 @@ import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from core.app.base import catalogue, prose
 
@@ -85,12 +86,17 @@ def _trees(lesson: str, modules: list[str]) -> list[ast.AST]:
         if (name, names) in seen or not path.exists():
             continue
         seen.add((name, names))
-        tree = ast.parse(path.read_text())
+        tree = _parsed(path)
         trees += [tree] if names is None else [node for node in tree.body if getattr(node, "name", None) in names]
         if names is None:
             waiting += [found for node in tree.body if isinstance(node, ast.ImportFrom)
                         for found in _imported(lesson, node)]
     return trees
+
+
+@functools.cache
+def _parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
 
 
 def _imported(lesson: str, node: ast.ImportFrom) -> list[tuple[str, tuple[str, ...] | None]]:
@@ -101,6 +107,7 @@ def _imported(lesson: str, node: ast.ImportFrom) -> list[tuple[str, tuple[str, .
     return [] if module == node.module else [(module, names if module in SHARED else None)]
 
 
+@functools.cache
 def _strings(tree: ast.AST) -> list[str]:
     """The strings of a tree, its docstrings left out; a value that is put in is {}."""
     inner = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
@@ -122,10 +129,12 @@ def _named(text: str, labels: Mapping[str, str], strings: Sequence[str]) -> list
         return [text] if text in labels else []
     if not re.fullmatch(r"(\w|\{\})+", text) or not re.search(r"[a-z]{3}", text):
         return []
-    fitting = [(key, found) for key in labels if (found := re.fullmatch(text.replace("{}", "(.+)"), key))]
+    pattern = re.compile(text.replace("{}", "(.+)"))
+    fitting = [(key, found) for key in labels if (found := pattern.fullmatch(key))]
     return [key for key, found in fitting if set(found.groups()) <= set(strings)] or [key for key, _ in fitting]
 
 
+@functools.cache
 def _families(tree: ast.AST) -> list[str]:
     """The beginnings of labels that are read all at once: page.labels("columns")."""
     return [node.args[0].value for node in ast.walk(tree) if isinstance(node, ast.Call)
