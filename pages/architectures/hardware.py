@@ -50,8 +50,9 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 def _model_list(page: Lesson, run: Run, picture: str) -> None:
     name = f"{picture}_model"
-    st.selectbox(page.label("pass_model"), SETTINGS.each[name].options, label_visibility="collapsed", width=260,
-                 format_func=lambda option: _name(page, run, option), **attached(name))
+    names = {option: _name(page, run, option) for option in SETTINGS.each[name].options}
+    st.selectbox(page.label("pass_model"), list(names), label_visibility="collapsed", width=260,
+                 format_func=names.__getitem__, **attached(name, names=[*names.values()]))
 
 
 def _name(page: Lesson, run: Run, option: str) -> str:

@@ -33,9 +33,10 @@ def controls(page: Lesson, run: Run) -> None:
     pick(page, run, "layer", "position")
     if len(run.tokens) > 1:
         st.session_state[f"{PREFIX}bend_other"] = other(run)
-        others = [i for i in range(len(run.tokens)) if i != selection(run).position]
-        short_list(page.label("bend_other"), others, lambda i: page.label("bend_token", token=run.tokens[i], n=i), 170,
-                   **attached("bend_other"))
+        names = {i: page.label("bend_token", token=token, n=i) for i, token in enumerate(run.tokens)
+                 if i != selection(run).position}
+        short_list(page.label("bend_other"), list(names), names.__getitem__, 170,
+                   **attached("bend_other", names=[*names.values()]))
 
 
 def draw(page: Lesson, run: Run) -> Reading:

@@ -65,8 +65,8 @@ def listed(page: Lesson, name: str, default: str, width: int) -> str:
     """Draw a list tied to one setting and return its value. The labels are `<name>_<option>`, with the model's
     `default` as {own}.
     """
-    short_list(page.label(name), SETTINGS.each[name].options,
-               lambda option: page.label(f"{name}_{option}", own=default), width, **attached(name))
+    names = {option: page.label(f"{name}_{option}", own=default) for option in SETTINGS.each[name].options}
+    short_list(page.label(name), list(names), names.__getitem__, width, **attached(name, names=[*names.values()]))
     return read(name)
 
 

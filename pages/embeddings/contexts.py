@@ -11,6 +11,7 @@ from core.analysis import embeddings, stream_and_heads
 from core.app.base.markdown import code
 from core.app.frame import Lesson, Number, Prediction, Question, Reading, Truth, cannot, guess_of
 from core.app.state import Run
+from core.app.state.lesson_settings import list_key
 from core.figures.numbers import latex_number, readable
 from core.figures.positions import cosine_latex
 from core.figures.thinning import thinned
@@ -140,7 +141,7 @@ def _shared_word(page: Lesson, run: Run, other: Run) -> int | None:
     if not names:
         return None
     bare = {i: name.removeprefix("·") for i, name in names.items()}
-    key, now = f"{PREFIX}shared_widget", _picked(names)
+    key, now = list_key(f"{PREFIX}shared_widget", [*names.values()]), _picked(names)
     if st.session_state.get(key) != now:
         st.session_state[key] = now
     st.markdown(page.label("shared"), width="content")

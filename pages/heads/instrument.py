@@ -12,6 +12,7 @@ from core.app.frame.prediction import guess_of
 from core.app.frame.selection_controls import short_list
 from core.app.server import routes
 from core.app.state import Run, address, reader
+from core.app.state.lesson_settings import list_key
 from core.components.heads_wall import heads_wall
 from core.figures.heads import head_name
 from core.model.intervention import NOTHING
@@ -35,7 +36,6 @@ from pages.heads.shared import (
 )
 from pages.heads.words import summary, title, wall_words
 
-QUERY, KEY = (f"{PREFIX}{name}_widget" for name in ("query", "key"))
 PICTURES = {"wall": names.draw, "head": panels.one_head, "roles": panels.what_they_do, "write": output.draw,
             "change": panels.change, "prompts": panels.two_prompts, "rollout": panels.rollout}
 WITH_WALL = {"wall": [3, 2], "change": [2, 3]}      # in present mode: the width of the wall to that of the panel
@@ -85,21 +85,22 @@ def _controls(page: Lesson, run: Run) -> None:
 def _query_and_key(page: Lesson, run: Run) -> None:
     last, at, named = len(run.token_ids) - 1, reader.selection().position, read("key")
     named = named if named <= last else -1
-    _show(QUERY, at)
-    _show(KEY, named)
-
-    def token(i: int) -> str:
-        return (page.label("key_strongest") if i < 0
-                else page.frame_words.label("pick_position", n=i, token=run.tokens[i]))
+    called = [page.frame_words.label("pick_position", n=i, token=token) for i, token in enumerate(run.tokens)]
+    query, key = (list_key(f"{PREFIX}{name}_widget", called) for name in ("query", "key"))
+    _show(query, at)
+    _show(key, named)
 
     # a name and its list, in one line on a phone too
     beside = dict(horizontal=True, vertical_alignment="center", gap="small", width="content")
     with st.container(**beside):
         st.markdown(page.label("query_name"), width="content")
-        short_list(page.label("query_name"), range(last + 1), token, 130, key=QUERY, on_change=_pick_query)
+        short_list(page.label("query_name"), range(last + 1), called.__getitem__, 130, key=query,
+                   on_change=lambda: _pick_query(st.session_state[query]))
     with st.container(**beside):
         st.markdown(page.label("key_name"), width="content")
-        short_list(page.label("key_name"), range(-1, last + 1), token, 130, key=KEY, on_change=_pick_key)
+        short_list(page.label("key_name"), range(-1, last + 1),
+                   lambda i: page.label("key_strongest") if i < 0 else called[i], 130, key=key,
+                   on_change=lambda: _pick_key(st.session_state[key]))
 
 
 @functools.partial(fragment, key="heads_panel")
@@ -178,11 +179,11 @@ def _show(widget: str, value: int | str | None) -> None:
 
 
 
-def _pick_query() -> None:
-    reader.select(position=st.session_state[QUERY])
+def _pick_query(position: int) -> None:
+    reader.select(position=position)
     redraw("heads_controls")
 
 
-def _pick_key() -> None:
-    keep(key=st.session_state[KEY])
+def _pick_key(position: int) -> None:
+    keep(key=position)
     redraw("heads_controls")

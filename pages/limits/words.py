@@ -108,9 +108,9 @@ def _harms(page: Lesson) -> None:
 def _listed(page: Lesson, name: str) -> Pair:
     pair, sentences = contrasts.sets()["pairs"][name], contrasts.sets()["sentences"]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        st.selectbox(page.label("sentence_pick"), range(len(sentences)),
-                     format_func=lambda i: sentences[i].replace("{w}", f"{pair['a']} / {pair['b']}"), width=600,
-                     label_visibility="collapsed", **attached("sentence"))
+        names = [sentence.replace("{w}", f"{pair['a']} / {pair['b']}") for sentence in sentences]
+        st.selectbox(page.label("sentence_pick"), range(len(sentences)), format_func=names.__getitem__, width=600,
+                     label_visibility="collapsed", **attached("sentence", names=names))
         choice(page, "by")
     return listed(name, [read("sentence")])
 

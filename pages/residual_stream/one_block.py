@@ -157,10 +157,11 @@ def _controls(page: Lesson, run: Run) -> Scene:
         pick(page, run, "layer", "position", layer=layer_of(run))
         scene = scene_of(run)
         if scene.beside is not None:
-            others = [i for i in range(len(run.tokens)) if i != scene.position]
+            names = {i: page.label("beside_token", token=token, n=i) for i, token in enumerate(run.tokens)
+                     if i != scene.position}
             st.session_state[f"{PREFIX}beside"] = scene.beside
-            short_list(page.label("beside"), others, lambda i: page.label("beside_token", token=run.tokens[i], n=i),
-                       WIDTH, **attached("beside"))
+            short_list(page.label("beside"), list(names), names.__getitem__, WIDTH,
+                       **attached("beside", names=[*names.values()]))
             st.session_state[f"{PREFIX}exchange"] = scene.exchange
             st.segmented_control(page.label("exchange"), exchanges(run), required=True, wrap=True,
                                  label_visibility="collapsed", format_func=lambda name: page.label(f"exchange_{name}"),

@@ -44,18 +44,23 @@ def draw(lesson: str, question: Question, words: TextFile) -> None:
     """
     key, options = f"{lesson}_{question.key}", question.options
     asked = (question.question, tuple(options), question.about if callable(question.answer) else question.answer)
-    committed = st.session_state.get(f"{key}_committed")
     if live_class.is_open() and len(options) <= MOST_BUTTONS:
         _draw_for_class(key, question, asked, words)
         return
     st.markdown(question.question)
-    look = dict(format_func=options.__getitem__, index=None, label_visibility="collapsed", disabled=committed == asked)
+    committed, answered = st.session_state.get(f"{key}_committed", (None, None))
     many = len(options) > MOST_BUTTONS      # the blocks of a large model
-    given = (st.selectbox(question.question, range(len(options)), key=f"{key}_given_of_many", width=280, **look) if many
-             else st.radio(question.question, range(len(options)), key=f"{key}_given", **look))
+    widget = f"{key}_given_of_many" if many else f"{key}_given"
+    # the browser keeps the text of what was picked for another question, and of a page that was left nothing is kept
+    if st.session_state.get(f"{key}_asked") != asked or widget not in st.session_state:
+        st.session_state[f"{key}_asked"] = asked
+        st.session_state[widget] = answered if committed == asked else None
+    look = dict(format_func=options.__getitem__, index=None, label_visibility="collapsed", disabled=committed == asked)
+    given = (st.selectbox(question.question, range(len(options)), key=widget, width=280, **look) if many
+             else st.radio(question.question, range(len(options)), key=widget, **look))
     if committed != asked:
-        st.button(words.label("check_commit"), key=f"{key}_commit", disabled=given is None, on_click=_commit,
-                  args=(key, asked))
+        st.button(words.label("check_commit"), key=f"{key}_commit", disabled=given is None,
+                  on_click=lambda: _commit(key, asked, st.session_state[widget]))
         return
     answer, explanation = question.solved()
     st.markdown(_verdict(options, given, answer, words))
@@ -67,8 +72,8 @@ def _draw_for_class(key: str, question: Question, asked: tuple, words: TextFile)
     offer = Options([plain(option) for option in question.options]).offer()
     header = {"asked": live_class.asked(key, question.question, offer, asked), "inline": True}
     own = f"{key}_{live_class.code()}"          # what the reader has committed to alone does not count
-    if st.session_state.get(f"{own}_committed") != asked:
-        live_class.draw_wall(words, header | {"mode": "ask"}, {"reveal": lambda _: _commit(own, asked)},
+    if st.session_state.get(f"{own}_committed", (None,))[0] != asked:
+        live_class.draw_wall(words, header | {"mode": "ask"}, {"reveal": lambda _: _commit(own, asked, None)},
                              key=f"{key}_wall")
         return
     answer, explanation = question.solved()
@@ -77,11 +82,12 @@ def _draw_for_class(key: str, question: Question, asked: tuple, words: TextFile)
     st.markdown(explanation)
 
 
-def _commit(key: str, asked: tuple) -> None:
-    st.session_state[f"{key}_committed"] = asked
+def _commit(key: str, asked: tuple, given: int | None) -> None:
+    """Keep what was asked and which option the reader has given, None on a wall."""
+    st.session_state[f"{key}_committed"] = (asked, given)
 
 
-def _verdict(options: list[str], given: int | None, answer: int, words: TextFile) -> str:
+def _verdict(options: list[str], given: int, answer: int, words: TextFile) -> str:
     if given == answer:
         return words.label("check_right", answer=options[answer])
-    return words.label("check_wrong", given=options[given or 0], answer=options[answer])
+    return words.label("check_wrong", given=options[given], answer=options[answer])

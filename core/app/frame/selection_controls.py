@@ -9,7 +9,7 @@ from core.analysis.norm_inputs import norm_places
 from core.app.frame.lesson import Lesson
 from core.app.state import reader
 from core.app.state.fragments import redraw
-from core.app.state.lesson_settings import Settings
+from core.app.state.lesson_settings import Settings, list_key
 from core.app.state.run import Run, select, selection
 
 WIDTHS = {"layer": 112, "head": 112, "position": 170}      # px
@@ -22,17 +22,15 @@ def pick(page: Lesson, run: Run, *fields: str, **shown: int) -> None:
     config, words = run.model.config, page.frame_words
     sizes = {"layer": config.n_layers, "head": config.n_heads, "position": len(run.tokens)}
 
-    def name(field: str, i: int) -> str:
-        return words.label(f"pick_{field}", n=i, token=run.tokens[i] if field == "position" else "")
-
     for field in fields:
-        key = f"{page.id}_pick_{field}"
+        names = [words.label(f"pick_{field}", n=i, token=run.tokens[i] if field == "position" else "")
+                 for i in range(sizes[field])]
+        key = list_key(f"{page.id}_pick_{field}", names)
         at = shown.get(field, getattr(selection(run), field))
         # a value that is set goes to the browser, where it would undo what a quick hand did meanwhile
         if st.session_state.get(key) != at:
             st.session_state[key] = at
-        short_list(words.label(f"pick_{field}_name"), range(sizes[field]), lambda i, field=field: name(field, i),
-                   WIDTHS[field], key=key,
+        short_list(words.label(f"pick_{field}_name"), range(sizes[field]), names.__getitem__, WIDTHS[field], key=key,
                    on_change=lambda field=field, key=key: select(run, **{field: st.session_state[key]}))
 
 

@@ -25,10 +25,10 @@ def draw(page: Lesson, text: str, settings: Settings, place: str = "place", othe
         return None
     at = next(i for i, match in enumerate(words) if match.start() == chosen.start)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        controls = settings.attached(place)
+        names = [f"{match.group()} ({i})" for i, match in enumerate(words, 1)]
+        controls = settings.attached(place, names=names)
         st.session_state[controls["key"]] = at
-        st.selectbox(page.label(place), range(len(words)), width=230, **controls,
-                     format_func=lambda i: f"{words[i].group()} ({i + 1})")
+        st.selectbox(page.label(place), range(len(words)), width=230, format_func=names.__getitem__, **controls)
         st.text_input(page.label(other), placeholder=contrasts.swapped(chosen.word), max_chars=LONGEST, width=230,
                       **settings.attached(other))
     return chosen

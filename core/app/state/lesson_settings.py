@@ -5,6 +5,7 @@ Streamlit binds widgets to the URL, components not. A bound widget writes its la
 Python has set writes it a run late: `attached` gives a widget the same roots as a component. Keys begin with the
 lesson's id, so that links, experiments and pins treat them like any widget's.
 """
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -91,11 +92,22 @@ def keep(prefix: str, settings: Mapping[str, Setting], values: Mapping) -> None:
         address.write_url()
 
 
-def attached(prefix: str, settings: Mapping[str, Setting], name: str, then: Callable[[], None] = redraw) -> dict:
+def list_key(key: str, names: Sequence[str]) -> str:
+    """The key of a list that calls its options so, another one for other names.
+
+    The browser keeps the name of what was picked. Where the prompt or the model has given it another, it would show the
+    old one, and Streamlit would take that text for the value.
+    """
+    return f"{key}_{zlib.crc32(chr(10).join(names).encode()):08x}"
+
+
+def attached(prefix: str, settings: Mapping[str, Setting], name: str, then: Callable[[], None] = redraw,
+             names: Sequence[str] = ()) -> dict:
     """The arguments key and on_change that make a widget show and keep one of the settings, and do what is to be done
-    `then`. Read the settings first.
+    `then`. Read the settings first. names: what a list calls its options, if prompt or model decide that.
     """
     key, widget = f"{prefix}_{name}", f"{prefix}_{name}_widget"
+    widget = list_key(widget, names) if names else widget
     # a value that is set goes to the browser and would undo what a quick hand did meanwhile
     if st.session_state.get(widget) != st.session_state[key]:
         st.session_state[widget] = st.session_state[key]
@@ -138,7 +150,7 @@ class Settings:
         """Sets some of them, in the session and in the URL; for callbacks."""
         keep(self.lesson, {name: self.each[name] for name in values}, values)
 
-    def attached(self, name: str, then: Callable[[], None] = redraw) -> dict:
+    def attached(self, name: str, then: Callable[[], None] = redraw, names: Sequence[str] = ()) -> dict:
         """The arguments key and on_change that tie a widget to one setting, as the function `attached` has them."""
         self.read(name)
-        return attached(self.lesson, self.each, name, then)
+        return attached(self.lesson, self.each, name, then, names)

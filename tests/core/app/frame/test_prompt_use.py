@@ -1,5 +1,9 @@
-"""Where the prompt bar says that the prompt is not used, another one changes nothing; elsewhere it changes the view."""
+"""Where the prompt bar says that the prompt is not used, another one changes nothing; elsewhere it changes the view. A
+list that names its tokens is another list.
+"""
 from __future__ import annotations
+
+import functools
 
 import pytest
 
@@ -17,21 +21,34 @@ WITH = [(lesson, view, setting) for lesson, views in prompt_use.UNREAD.items()
 
 def shown(lesson: str, prompt: str, **settings: str) -> list[bytes]:
     """All that a page in present mode draws for a prompt but its field and links."""
-    at = open_at(lesson, prompt=prompt, present="true", **settings)
+    return [proto.SerializeToString() for name, proto in drawn(lesson, prompt, tuple(settings.items()))
+            if name not in ("TextArea", "DownloadButton") and getattr(proto, "component_name", "") not in AROUND]
+
+
+def lists(lesson: str, prompt: str, **settings: str) -> dict[str, list[str]]:
+    """The names that each list of a page in present mode offers, by the list's id; but for answers to a question, which
+    are taken back with it.
+    """
+    return {proto.id: list(proto.options) for name, proto in drawn(lesson, prompt, tuple(settings.items()))
+            if name in ("Selectbox", "SelectSlider", "Radio") and not proto.id.endswith(("_given", "_given_of_many"))}
+
+
+@functools.cache
+def drawn(lesson: str, prompt: str, settings: tuple[tuple[str, str], ...]) -> list[tuple]:
+    """The elements that a page in present mode draws for a prompt, each with the name of its kind."""
+    at = open_at(lesson, prompt=prompt, present="true", **dict(settings))
     assert fine(at), [e.value for e in (*at.exception, *at.error)]
-    drawn: list[bytes] = []
+    found: list[tuple] = []
 
     def gather(node) -> None:
         for child in getattr(node, "children", {}).values():
             gather(child)
         proto = getattr(node, "proto", None)
-        if (proto is not None and not getattr(node, "children", None)
-                and type(node).__name__ not in ("TextArea", "DownloadButton")
-                and getattr(proto, "component_name", "") not in AROUND):
-            drawn.append(proto.SerializeToString())
+        if proto is not None and not getattr(node, "children", None):
+            found.append((type(node).__name__, proto))
 
     gather(at._tree)
-    return drawn
+    return found
 
 
 def unread(at) -> bool:
@@ -46,6 +63,15 @@ def test_the_bar_says_of_every_view_whether_the_prompt_counts(lesson):
             continue
         first, second = (shown(lesson, prompt, **entry.opening(view)) for prompt in PROMPTS)
         assert (first == second) == (view in prompt_use.UNREAD.get(lesson, {})), view
+
+
+@pytest.mark.parametrize("lesson", [entry.id for entry in catalogue.existing()])
+def test_a_list_that_names_its_options_otherwise_is_another_one(lesson):
+    """A browser keeps the name of what was picked, and sends it where it may mean nothing any more."""
+    entry = catalogue.entry(lesson)
+    for view in entry.views or ("",):
+        first, second = (lists(lesson, prompt, **entry.opening(view)) for prompt in PROMPTS)
+        assert all(first[key] == second[key] for key in first.keys() & second.keys()), view
 
 
 @pytest.mark.parametrize(("lesson", "view", "setting"), WITH)
