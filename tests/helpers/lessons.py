@@ -18,7 +18,7 @@ def open_at(lesson: str, seen: bool = True, **query: str | None) -> AppTest:
     """The page of `lesson` after its first run, at an address with these parameters; None leaves one out. seen: as a
     browser that has shown a picture; there is none here to say so.
     """
-    at = AppTest.from_file(str(SCRIPT), default_timeout=120)
+    at = AppTest.from_file(str(SCRIPT), default_timeout=600)
     at.session_state[PICTURE_SEEN] = seen
     for key, value in query.items():
         if value is not None:

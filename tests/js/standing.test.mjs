@@ -6,10 +6,14 @@ import signalWhenItStands from "../../core/components/page/standing.js";
 test("each picture that is drawn is told of once, the last one again while nobody hears of it", (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   globalThis.window = {};
+  const heard = new Set();
+  globalThis.addEventListener = (kind) => heard.add(kind);
+  globalThis.history = { pushState() {}, replaceState() {} };
   const parentElement = {}, sent = [];
   const draw = (picture) =>
     signalWhenItStands({ parentElement, setTriggerValue: (name, value) => sent.push([picture, name, value]) });
   draw(1);
+  assert.ok(heard.has("pointerdown"), "an entry of the history that Python makes next must be counted");
   draw(2);
   context.mock.timers.tick(1000);
   assert.deepEqual(sent, [[2, "stands", true]]);
