@@ -60,7 +60,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch):
 
 
 def page() -> AppTest:
-    return AppTest.from_function(script, default_timeout=60).run()
+    return AppTest.from_function(script, default_timeout=600).run()
 
 
 def said(at: AppTest) -> list[str]:

@@ -93,7 +93,7 @@ def framed_app():
 
 
 def framed(**query: str) -> AppTest:
-    at = AppTest.from_function(framed_app, default_timeout=60)
+    at = AppTest.from_function(framed_app, default_timeout=600)
     at.session_state["demo_source"] = LESSON
     for key, value in query.items():
         at.query_params[key] = value
