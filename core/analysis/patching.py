@@ -42,7 +42,9 @@ class Patching:
 
     @property
     def shares(self) -> Tensor:
-        """(rows, columns) how far each exchange moves the gap of the two logits, from this run's (0) to the other's (1)."""
+        """(rows, columns) how far each exchange moves the gap of the two logits, from this run's (0) to the other's
+        (1).
+        """
         return (self.gaps - _gap(self.here)) / (_gap(self.there) - _gap(self.here))
 
 
