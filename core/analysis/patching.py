@@ -98,9 +98,12 @@ def patched_outputs(model: Transformer, here: Trace, there: Trace) -> Iterator[P
     The output is exchanged at all positions at once; all that comes after it is computed anew.
     """
     n_layers, n_heads, has_mlp = model.config.n_layers, model.config.n_heads, model.config.d_ff is not None
-    rows = (torch.cat([with_heads(model, here, there, layer, range(n_heads)),
-                       *[with_feed_forward(model, here, there, layer)[None]] * has_mlp]) for layer in range(n_layers))
-    yield from _row_by_row(here, there, rows, (n_layers, n_heads + has_mlp))
+
+    def row(layer: int) -> Tensor:
+        of_heads = with_heads(model, here, there, layer, range(n_heads))
+        return torch.cat([of_heads, with_feed_forward(model, here, there, layer)[None]]) if has_mlp else of_heads
+
+    yield from _row_by_row(here, there, map(row, range(n_layers)), (n_layers, n_heads + has_mlp))
 
 
 @torch.inference_mode()

@@ -2,6 +2,7 @@
 moves: where in the model it stands, and when attention carries it on. And the same with what single heads write: which
 of them carry it.
 """
+from dataclasses import dataclass
 from types import ModuleType
 
 import numpy as np
@@ -27,6 +28,28 @@ EXCHANGED = {"stream": patch_vectors, "heads": patch_heads}     # by the setting
 LEAST_GAP = 1e-3        # nats between the two texts' answers: below, there is no way to measure
 
 
+@dataclass(frozen=True)
+class Exchanges:
+    """What the picture shows: of what the exchanges are, a module of EXCHANGED, between which runs, and what they do as
+    far as it is known.
+    """
+
+    of: ModuleType
+    pair: Pair
+    found: Patching
+
+    @property
+    def shares(self) -> np.ndarray:
+        return to_numpy(self.found.shares)
+
+    @property
+    def cell(self) -> tuple[int, int]:
+        """The picked cell, or the last one of its column that is computed yet."""
+        row, column = self.of.picked(self.pair, self.found)
+        missing = np.isnan(self.shares[:, column])
+        return (int(missing.argmax()) - 1 if missing[row] else row), column
+
+
 def predict(page: Lesson, run: Run) -> Prediction | None:
     """What is asked of the exchanges that are shown."""
     pair = pair_of(run)
@@ -49,40 +72,34 @@ def draw(page: Lesson, run: Run) -> Reading:
     found, whole = measured(page, pair, of.PATCHED)
     if abs(float(found.there.diff() - found.here.diff())) < LEAST_GAP:
         return cannot(page.label("patch_alike", word=code(pair.exchange.word), swap=code(pair.exchange.swap)))
-    cell = _picked(of, pair, found)
-    title = page.label("title_patching", what=of.what(page, pair, *cell), share=share_text(float(found.shares[cell])),
-                       **ends(pair, found))
+    shown = Exchanges(of, pair, found)
+    title = page.label("title_patching", what=of.what(page, pair, *shown.cell),
+                       share=share_text(shown.shares[shown.cell]), **ends(pair, found))
     page.note(page.label("patch_texts", text=code(pair.exchange.text), other=code(pair.exchange.changed)))
     st.markdown(f"**{title}**")
     grid, beside = st.columns([7, 4], gap="medium")
     with grid:
-        _grid(page, run, of, pair, found, title)
+        _grid(page, run, shown, title)
     with beside:
-        _answers(page, pair, of.logits(pair, *cell))
-    return Reading(_lines(page, pair, found, cell), of.question(page, pair, found) if whole else None,
+        _answers(page, pair, of.logits(pair, *shown.cell))
+    return Reading(_lines(page, shown), of.question(page, pair, found) if whole else None,
                    [of.PATCHED, Patching.shares, Transformer.logits_from],
                    {f"{of.NAME}.csv": lambda: of.table(pair, found)}, f".st-key-{PREFIX}{of.NAME} canvas", title,
                    explanation=of.NAME)
 
 
-def _picked(of: ModuleType, pair: Pair, found: Patching) -> tuple[int, int]:
-    """The picked cell, or the last one of its column that is computed yet."""
-    row, column = of.picked(pair, found)
-    missing = np.isnan(to_numpy(found.shares)[:, column])
-    return (int(missing.argmax()) - 1 if missing[row] else row), column
-
-
-def _grid(page: Lesson, run: Run, of: ModuleType, pair: Pair, found: Patching, title: str) -> None:
+def _grid(page: Lesson, run: Run, shown: Exchanges, title: str) -> None:
+    of, pair = shown.of, shown.pair
     guess = guess_of(page, of.NAME, run, pair.texts)
     rows, columns = of.names(page, pair)
-    residual_grid(to_numpy(found.shares), key=f"{PREFIX}{of.NAME}", on_pick=lambda *cell: of.pick(pair, *cell),
-                  row_labels=rows, column_labels=columns, legend=page.label("legend_patching"),
+    residual_grid(shown.shares, key=f"{PREFIX}{of.NAME}", on_pick=lambda *cell: of.pick(pair, *cell), row_labels=rows,
+                  column_labels=columns, legend=page.label("legend_patching"),
                   reading=page.label(f"reading_{of.NAME}"), twin=unmarked(title), theme=reader.theme(), signed=True,
-                  limits=(-1.0, 1.0), picked=_picked(of, pair, found), row_band=True,
+                  limits=(-1.0, 1.0), picked=shown.cell, row_band=True,
                   mine=None if guess is None else (*of.mark(pair, guess), page.frame_words.label("before_mine")),
                   least_column=round(18 * reader.scale()), height=280, most_height=520,
-                  fit=screen_taken(0 if reader.present() else 50), rows_scroll=len(rows) > SEEN_WHOLE + 1,
-                  present=reader.present())
+                  fit=screen_taken(0 if reader.present() else 50),
+                  rows_scroll=pair.here.model.config.n_layers > SEEN_WHOLE, present=reader.present())
 
 
 def _answers(page: Lesson, pair: Pair, logits: np.ndarray) -> None:
@@ -100,10 +117,11 @@ def _probabilities(logits: np.ndarray) -> np.ndarray:
     return shifted / shifted.sum()
 
 
-def _lines(page: Lesson, pair: Pair, found: Patching, cell: tuple[int, int]) -> list[tuple[str, str]]:
+def _lines(page: Lesson, shown: Exchanges) -> list[tuple[str, str]]:
+    found, cell = shown.found, shown.cell
     gap, (here, there) = float(found.gaps[cell]), (float(logits.diff()) for logits in (found.here, found.there))
     logits = {"here": found.here, "there": found.there, "exchanged": found.logits[cell]}
-    lines = [(page.label(f"numbers_patch_{name}", **ends(pair, found)),
+    lines = [(page.label(f"numbers_patch_{name}", **ends(shown.pair, found)),
               rf"\Delta_{{\text{{{name}}}}} = u_b - u_a = {latex_number(float(u[1]))} - "
               rf"({latex_number(float(u[0]))}) = {latex_number(float(u[1] - u[0]))}")
              for name, u in logits.items()]
