@@ -1,12 +1,12 @@
 """Activation patching: one vector of another text's run put into this text's run, place by place, and how far that
-moves what the model says next.
+moves what the model says next; and the same with what one head writes, or one feed-forward part.
 
 Source: Vig et al. 2020, "Investigating Gender Bias in Language Models Using Causal Mediation Analysis"; Meng et al.
 2022, "Locating and Editing Factual Associations in GPT".
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -20,12 +20,13 @@ MOST_TOKENS = 4096          # that go through the blocks at once
 
 @dataclass(frozen=True)
 class Patching:
-    """What each vector of the other run does in this one.
+    """What each vector, or each part's output, of the other run does in this one.
 
-    logits (L + 1, N, 2): u of the tokens `own` and `other` after the last position, where the vector at this depth
-    (after that many blocks) and position is the other run's; NaN where that is not computed yet. here, there (2,): the
-    same logits in the two runs as they are. own: the token whose probability is higher in this run by most; other: that
-    whose probability is higher in the other run by most.
+    logits (rows, columns, 2): u of the tokens `own` and `other` after the last position with one exchange; NaN where
+    that is not computed yet. Of vectors of the stream a row is a depth (after that many blocks), a column a position:
+    (L + 1, N, 2). Of outputs a row is a block, a column a head, and the last one its feed-forward part, if it has one:
+    (L, h + 1, 2). here, there (2,): the same logits in the two runs as they are. own: the token whose probability is
+    higher in this run by most; other: that whose probability is higher in the other run by most.
     """
 
     own: int
@@ -36,12 +37,14 @@ class Patching:
 
     @property
     def gaps(self) -> Tensor:
-        """(L + 1, N) u_other − u_own under each exchange."""
+        """(rows, columns) u_other − u_own under each exchange."""
         return _gap(self.logits)
 
     @property
     def shares(self) -> Tensor:
-        """(L + 1, N) how far each exchange moves the gap of the two logits, from this run's (0) to the other's (1)."""
+        """(rows, columns) how far each exchange moves the gap of the two logits, from this run's (0) to the other's
+        (1).
+        """
         return (self.gaps - _gap(self.here)) / (_gap(self.there) - _gap(self.here))
 
 
@@ -80,15 +83,65 @@ def patched(model: Transformer, here: Trace, there: Trace) -> Iterator[Patching]
     The texts have as many tokens each and the model is a decoder. Before the first place where they differ the two runs
     are the same, so nothing is exchanged there: the logits are this run's own.
     """
+    first = first_difference(here.token_ids.tolist(), there.token_ids.tolist())
+    same = here.logits[-1].expand(first, -1)
+    rows = (torch.cat([same, _exchanged(model, x, source, first, depth)])
+            for depth, (x, source) in enumerate(zip(streams(here), streams(there))))
+    yield from _row_by_row(here, there, rows, (model.config.n_layers + 1, len(here.token_ids)))
+
+
+@torch.inference_mode()
+def patched_outputs(model: Transformer, here: Trace, there: Trace) -> Iterator[Patching]:
+    """Yield what the output of each head, and of each feed-forward part, of the run `there` does in the run `here`,
+    after each block, the last of them whole. Texts and model are as for `patched`.
+
+    The output is exchanged at all positions at once; all that comes after it is computed anew.
+    """
+    n_layers, n_heads, has_mlp = model.config.n_layers, model.config.n_heads, model.config.d_ff is not None
+
+    def row(layer: int) -> Tensor:
+        of_heads = with_heads(model, here, there, layer, range(n_heads))
+        return torch.cat([of_heads, with_feed_forward(model, here, there, layer)[None]]) if has_mlp else of_heads
+
+    yield from _row_by_row(here, there, map(row, range(n_layers)), (n_layers, n_heads + has_mlp))
+
+
+@torch.inference_mode()
+def with_heads(model: Transformer, here: Trace, there: Trace, layer: int, heads: Sequence[int]) -> Tensor:
+    """(len(heads), |V|) the last token's logits of the run `here`, where head_out of one of these heads is that of the
+    run `there`.
+    """
+    block, n, parts = here.blocks[layer], len(here.token_ids), []
+    for some in torch.tensor(list(heads), device=block.head_out.device).split(max(1, MOST_TOKENS // n)):
+        head_out = block.head_out.repeat(len(some), 1, 1, 1)
+        head_out[torch.arange(len(some)), some] = there.blocks[layer].head_out[some]
+        attn_out = model.blocks[layer].write(head_out)
+        parts.append(model.logits_from(block.resid_pre, layer, {(layer, "attention"): attn_out}))
+    return torch.cat(parts)
+
+
+@torch.inference_mode()
+def with_feed_forward(model: Transformer, here: Trace, there: Trace, layer: int) -> Tensor:
+    """(|V|,) the last token's logits of the run `here`, where mlp_out of one block is that of the run `there`."""
+    return model.logits_from(here.blocks[layer].resid_pre, layer, {(layer, "mlp"): there.blocks[layer].mlp_out})
+
+
+@torch.inference_mode()
+def with_all_heads(model: Transformer, here: Trace, there: Trace) -> Tensor:
+    """(|V|,) the last token's logits of the run `here`, where the outputs of all heads are those of the run `there`."""
+    return model.logits_from(here.blocks[0].resid_pre, 0,
+                             {(layer, "attention"): block.attn_out for layer, block in enumerate(there.blocks)})
+
+
+def _row_by_row(here: Trace, there: Trace, rows: Iterable[Tensor], shape: tuple[int, int]) -> Iterator[Patching]:
+    """A Patching after each of the rows, (columns, |V|) the logits of its exchanges."""
     own, other = answers(here, there)
-    pair, n_layers = [own, other], model.config.n_layers
-    first, n = first_difference(here.token_ids.tolist(), there.token_ids.tolist()), len(here.token_ids)
-    stream, source = streams(here), streams(there)
-    logits = torch.full((n_layers + 1, n, 2), torch.nan, dtype=torch.float64)
-    for depth in range(n_layers + 1):
-        logits[depth, :first] = here.logits[-1, pair].double().cpu()
-        logits[depth, first:] = _exchanged(model, stream[depth], source[depth], first, depth)[:, pair].double().cpu()
-        yield Patching(own, other, *(trace.logits[-1, pair].double().cpu() for trace in (here, there)), logits.clone())
+    pair = [own, other]
+    ends = [trace.logits[-1, pair].double().cpu() for trace in (here, there)]
+    logits = torch.full((*shape, 2), torch.nan, dtype=torch.float64)
+    for number, row in enumerate(rows):
+        logits[number] = row[:, pair].double().cpu()
+        yield Patching(own, other, *ends, logits.clone())
 
 
 def _exchanged(model: Transformer, x: Tensor, source: Tensor, first: int, depth: int) -> Tensor:

@@ -6,7 +6,7 @@ values of their own).
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -343,6 +343,20 @@ class HeadEdits:
 NO_EDITS = HeadEdits(NOTHING, None)
 
 
+class GivenOutputs(HeadEdits):
+    """Puts outputs that are given, (layer, "attention" or "mlp") -> (..., N, d), in the places of the sublayers' own.
+
+    They are vectors, which no Intervention can hold.
+    """
+
+    def __init__(self, outputs: Mapping[tuple[int, str], Tensor]) -> None:
+        super().__init__(NOTHING, None)
+        self.outputs = outputs
+
+    def on_sublayer(self, out: Tensor, layer: int, sublayer: str) -> Tensor:
+        return self.outputs.get((layer, sublayer), out)
+
+
 def cross_settings(settings: PassSettings, n_source: int) -> PassSettings:
     """For cross-attention: every query sees all n_source source tokens, and positions add nothing."""
     allowed = attention.mask("bidirectional", settings.allowed.shape[-2], n_source, device=settings.allowed.device)
@@ -364,10 +378,15 @@ def traced(block: Block, x: Tensor, settings: PassSettings, edits: HeadEdits,
 
 
 def fused(block: Block, x: Tensor, settings: PassSettings, cache: KVCache | None = None,
-          memory: Tensor | None = None) -> Tensor:
-    """(N, d) resid_post of one block over x (N, d) by the faster road; `cache` and `memory` as in `logits`."""
+          memory: Tensor | None = None, edits: HeadEdits = NO_EDITS) -> Tensor:
+    """(N, d) resid_post of one block over x (N, d) by the faster road; `cache` and `memory` as in `logits`. Of edits,
+    those of whole sublayers are made.
+    """
+    def attend(X: Tensor) -> dict[str, Tensor]:
+        attn_out = block.attend_fused(X, X, settings, cache)["attn_out"]
+        return dict(attn_out=edits.on_sublayer(attn_out, block.layer, "attention"))
+
     def across(X: Tensor) -> dict[str, Tensor]:
         return block.cross.attend_fused(X, memory, cross_settings(settings, memory.shape[-2]))
 
-    return block(x, settings, lambda X: block.attend_fused(X, X, settings, cache), NO_EDITS,
-                 None if memory is None else across)["resid_post"]
+    return block(x, settings, attend, edits, None if memory is None else across)["resid_post"]

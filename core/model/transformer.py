@@ -22,6 +22,7 @@ checks of what a pass is given are core.model.passes.
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 
 import torch
 import torch.nn.functional as F
@@ -29,7 +30,7 @@ from torch import Tensor, nn
 
 from core.model import attention, passes
 from core.model.activation import CURVES, activate
-from core.model.block import NO_EDITS, Block, HeadEdits, KVCache, PassSettings, fused, traced
+from core.model.block import NO_EDITS, Block, GivenOutputs, HeadEdits, KVCache, PassSettings, fused, traced
 from core.model.config import ModelConfig
 from core.model.feed_forward import parameter
 from core.model.intervention import NOTHING, Intervention
@@ -206,14 +207,16 @@ class Transformer(nn.Module):
             x = block(x, settings, lambda X: dict(attn_out=torch.zeros_like(X)), NO_EDITS)["resid_post"]
         return self.logits_of(self._final(x, settings))
 
-    def logits_from(self, x: Tensor, layer: int) -> Tensor:
+    def logits_from(self, x: Tensor, layer: int, given: Mapping[tuple[int, str], Tensor] | None = None) -> Tensor:
         """(B, |V|) the last token's logits where stream vectors x (B, N, d) enter block number `layer` of a decoder;
         after the last block where that is n_layers.
+
+        given: (block, "attention" or "mlp") -> (B, N, d) what that part writes in place of its own output.
         """
         span = self._span(x.shape[-2])
-        settings = passes.settings(span)
+        settings, edits = passes.settings(span), GivenOutputs(given or {})
         for block, own in list(zip(self.blocks, passes.block_settings(span, settings)))[layer:]:
-            x = fused(block, x, own)
+            x = fused(block, x, own, edits=edits)
         return self.logits_of(self._final(x[..., -1, :], settings))
 
     def final_vectors(self, token_ids: Tensor, cache: KVCache | None = None, dropout: float = 0.0,

@@ -34,6 +34,9 @@ SETTINGS = Settings("residual_stream", {
     "patch_other": Setting(""),                   # what stands in its place; empty: that counterpart
     "patch_depth": Setting(-1, low=-1),           # blocks passed; −1: half of them
     "patch_position": Setting(-1, low=-1),        # −1: the changed word
+    "patch_what": Setting("stream", options=("stream", "heads")),
+    "patch_block": Setting(-1, low=-1),           # of the exchanged output; −1: of the head that moves the answer most
+    "patch_part": Setting(-1, low=-1),            # its head, or the number of heads: the feed-forward part
     "cut_measure": Setting("likeness", options=("likeness", "length")),
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached

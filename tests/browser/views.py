@@ -69,6 +69,7 @@ LESSONS = {
     "residual_stream": {
         "norms": View(".residual-norms .profile"), "norms, turn": View(".residual-grid canvas", (("measure", "turn"),)),
         "lens": View(".residual-grid canvas"), "patching": View(".residual-grid canvas"),
+        "patching, heads": View(".residual-grid canvas", (("patch_what", "heads"),)),
         "contributions": View(".st-key-residual_stream_waterfall"),
         "norm, vector": View(".st-key-residual_stream_vector_after", first_screen=False),
         "norm, batch": View(".st-key-residual_stream_matrix_tokens", (("norm_view", "batch"),), first_screen=False),

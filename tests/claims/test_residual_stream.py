@@ -97,3 +97,28 @@ def test_where_the_answer_stands():
     assert (abs(number[4:, 0]) < 0.1).all() and (number[4:, 1] > 0.9).all()
     steps = np.diff(opposite[:, 1])
     assert opposite[3, 1] < 0.1 and (steps[[3, 4]] > 0.3).all() and opposite[5, 1] > 0.8
+
+
+def share_of_outputs(name: str) -> np.ndarray:
+    """(L, h + 1) how far what each head, and each feed-forward part, writes moves the answer."""
+    exchange = contrasts.exchange(*contrasts.sets()["exchanges"][name])
+    here, there = run(exchange.text), run(exchange.changed)
+    *_, found = patching.patched_outputs(here.model, here.trace, there.trace)
+    return found.shares.numpy()
+
+
+@claims("residual_stream.md", "One head does nearly all of it: with what head 3.7 writes for *boy*, the answer moves "
+        "more than 80 % of the way from *were* to *was*; no other head moves it by 5 %. Take *Who gets it*: the same "
+        "head carries another answer. Then take *Opposites*: no head moves that one by 20 %, the work is shared.",
+        "So its share may be large too, first at the changed word and then where the answer has come to.")
+def test_which_head_carries_the_answer():
+    one = experiment("residual_stream", "patch_heads")
+    assert (one.settings["residual_stream_patch_pair"], one.settings["residual_stream_patch_what"]) == ("agreement",
+                                                                                                         "heads")
+    number, opposite, gets = (share_of_outputs(name)[:, :-1] for name in ("agreement", "opposite", "give"))
+    others = np.delete(number.ravel(), 3 * 8 + 7)
+    assert number.shape == (6, 8) and number[3, 7] > 0.8 and np.abs(others).max() < 0.05
+    assert gets.argmax() == 3 * 8 + 7 and gets[3, 7] > 0.8
+    assert 0.1 < opposite.max() < 0.2 and (opposite > 0.05).sum() >= 5
+    fed = share_of_outputs("agreement")[:, -1]
+    assert fed[0] > 0.5 and fed[4] > 0.5

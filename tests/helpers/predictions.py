@@ -15,7 +15,8 @@ VIEW_KEY = {"heads": "heads_panel"}      # the setting that picks a view, where 
 WHOLE = {"overview", "next_token"}       # lessons of one view
 # the questions of further pictures of a view: the view, and the setting that leads to the picture
 PICTURES = {("architectures", "hardware_roofline"): ("hardware", {"architectures_machine": "roofline"}),
-            ("architectures", "hardware_array"): ("hardware", {"architectures_machine": "array"})}
+            ("architectures", "hardware_array"): ("hardware", {"architectures_machine": "array"}),
+            ("residual_stream", "patching_heads"): ("patching", {"residual_stream_patch_what": "heads"})}
 
 
 def all_asked() -> list[tuple[str, str]]:
@@ -57,8 +58,8 @@ def commit(at: AppTest, lesson: str, name: str, guess: Any, sure: int | None = N
 
 def reads_prompt(at: AppTest, lesson: str, view: str) -> bool:
     """Whether the view reads the prompt, as its settings stand."""
-    _, settings = PICTURES.get((lesson, view), (view, {}))
-    name, *values = prompt_use.UNREAD_WITH.get((lesson, PICTURES.get((lesson, view), (view,))[0]), ("",))
+    view, settings = PICTURES.get((lesson, view), (view, {}))
+    name, *values = prompt_use.UNREAD_WITH.get((lesson, view), ("",))
     if settings.get(f"{lesson}_{name}") in values:
         return False
     name, value = prompt_use.UNREAD.get(lesson, {}).get(view, ("", None))

@@ -1,14 +1,19 @@
-"""Activation patching: each cell is a pass of its own with that one vector exchanged, for shapes in which N, h and L
-differ and for models of several wirings.
+"""Activation patching: each cell is a pass of its own with that one vector, or that one head's output, exchanged, for
+shapes in which N, h and L differ and for models of several wirings.
 """
+from unittest import mock
+
 import numpy as np
 import pytest
 import torch
 
 from core.analysis import patching
+from core.model.block import HeadEdits
 from core.model.config import ModelConfig
 from core.model.intervention import Intervention, Patch
+from core.model.trace import Trace
 from core.model.transformer import Transformer
+from tests.helpers.parity import randomised
 
 SIZES = dict(vocab_size=23, d_model=12, n_layers=3, n_heads=2, n_context=16)
 HERE, THERE = torch.tensor([0, 4, 5, 6, 7, 8, 4]), torch.tensor([0, 4, 9, 6, 7, 3, 4])       # they differ at 2 and 5
@@ -19,7 +24,7 @@ KINDS = {"plain": {}, "rotary, post-norm": dict(positions="rotary", norm_placeme
 
 
 def model_of(**changes) -> Transformer:
-    model = Transformer(ModelConfig(**SIZES, **changes)).initialise(torch.Generator().manual_seed(1))
+    model = Transformer(ModelConfig(**SIZES | changes)).initialise(torch.Generator().manual_seed(1))
     with torch.no_grad():
         model.E.mul_(20)        # so that two tokens differ by more than rounding
     return model
@@ -82,3 +87,76 @@ def test_it_grows_row_by_row():
 def test_texts_of_other_lengths_are_refused(there):
     with pytest.raises(ValueError, match="only places of equal number can be"):
         patching.first_difference([1, 2, 3], there)
+
+
+# ---- outputs of heads and of feed-forward parts ----------------------------------------------------------------------
+
+WIRINGS = {"pre-norm": {}, "post-norm, rotary": dict(positions="rotary", norm_placement="post"),
+           "parallel": dict(parallel_residual=True, positions="rotary", tied_embeddings=False),
+           "sandwich, heads that share keys": dict(norm_placement="sandwich", n_heads=4, n_kv_heads=2, norm="rmsnorm"),
+           "norms on outputs, no biases": dict(norm_placement="output", attention_bias=False, mlp_bias=False),
+           "DeepNorm, ALiBi": dict(norm_placement="deepnorm", positions="alibi"),
+           "experts": dict(n_experts=3, n_active_experts=2), "without a feed-forward part": dict(d_ff=None)}
+
+
+def plain_pass(model: Transformer, there: Trace, layer: int, head: int | None) -> torch.Tensor:
+    """(|V|,) a whole traced pass over HERE in which this head (None: the feed-forward part) writes what it writes in
+    the run `there`.
+    """
+    def on_head_out(_, head_out: torch.Tensor, at: int) -> torch.Tensor:
+        head_out = head_out.clone()
+        if at == layer and head is not None:
+            head_out[head] = there.blocks[layer].head_out[head]
+        return head_out
+
+    def on_sublayer(_, out: torch.Tensor, at: int, sublayer: str) -> torch.Tensor:
+        return there.blocks[layer].mlp_out if (at, sublayer, head) == (layer, "mlp", None) else out
+
+    with mock.patch.object(HeadEdits, "on_head_out", on_head_out), \
+            mock.patch.object(HeadEdits, "on_sublayer", on_sublayer):
+        return model(HERE).logits[-1]
+
+
+def outputs(model: Transformer, here: torch.Tensor = HERE, there: torch.Tensor = THERE) -> patching.Patching:
+    *_, last = patching.patched_outputs(model, model(here), model(there))
+    return last
+
+
+@pytest.mark.parametrize("changes", WIRINGS.values(), ids=WIRINGS)
+def test_each_cell_is_a_pass_with_that_output_exchanged(changes):
+    model = randomised(model_of(**changes)).double()
+    found, there = outputs(model), model(THERE)
+    n_heads, has_mlp = model.config.n_heads, model.config.d_ff is not None
+    assert found.logits.shape == (3, n_heads + has_mlp, 2)
+    for layer in range(3):
+        for column in range(n_heads + has_mlp):
+            logits = plain_pass(model, there, layer, column if column < n_heads else None)
+            assert torch.allclose(found.logits[layer, column], logits[[found.own, found.other]], atol=1e-9), (layer,
+                                                                                                              column)
+    assert found.shares.abs().max() > 0.01, "outputs that move nothing hold nothing"
+
+
+def test_one_cell_is_the_same_as_in_the_whole():
+    model = model_of()
+    here, there, found = model(HERE), model(THERE), outputs(model)
+    pair = [found.own, found.other]
+    assert torch.allclose(patching.with_heads(model, here, there, 1, [1])[0, pair].double(), found.logits[1, 1],
+                          atol=1e-5)
+    assert torch.allclose(patching.with_feed_forward(model, here, there, 2)[pair].double(), found.logits[2, 2],
+                          atol=1e-5)
+
+
+@pytest.mark.parametrize("changes", WIRINGS.values(), ids=WIRINGS)
+def test_all_heads_together_carry_all_of_it_where_the_last_token_is_the_same(changes):
+    model = randomised(model_of(**changes)).double()
+    here, there = model(HERE), model(THERE)
+    assert torch.allclose(patching.with_all_heads(model, here, there), there.logits[-1], atol=1e-9)
+
+
+def test_the_outputs_of_many_heads_go_through_in_parts_and_block_by_block(monkeypatch):
+    model = model_of(n_heads=3)
+    at_once = outputs(model)
+    monkeypatch.setattr(patching, "MOST_TOKENS", 14)        # two heads at a time
+    assert torch.allclose(outputs(model).logits, at_once.logits, atol=1e-5)
+    parts = patching.patched_outputs(model, model(HERE), model(THERE))
+    assert [int((~part.logits[:, 0, 0].isnan()).sum()) for part in parts] == [1, 2, 3]

@@ -1,7 +1,10 @@
-"""Patching in the lesson Residual stream: what the picture is given, against passes of the model; what is asked; texts
-that cannot be compared.
+"""Patching in the lesson Residual stream: what the pictures of vectors and of heads are given, against passes of the
+model; what is asked; texts that cannot be compared.
 """
 from __future__ import annotations
+
+import functools
+from unittest import mock
 
 import numpy as np
 import pyarrow
@@ -10,6 +13,7 @@ import torch
 
 from core.app.base import prose
 from core.language import contrasts
+from core.model.block import HeadEdits
 from core.model.intervention import Intervention, Patch
 from tests.helpers.lessons import fine, open_at
 from tests.helpers.messages import formulas, numbers_in
@@ -25,18 +29,26 @@ def texts(name: str) -> tuple[torch.Tensor, torch.Tensor]:
     return ids_of(one.text), ids_of(one.changed)
 
 
-def shares(here: torch.Tensor, there: torch.Tensor) -> np.ndarray:
-    """(L + 1, N) by one pass for every cell, of the two tokens whose probability moves most."""
-    model, ids = loaded().model, tuple(there.tolist())
+def share(here: torch.Tensor, there: torch.Tensor, logits: torch.Tensor) -> float:
+    """How far these logits (|V|,) are on the way from one text's answer to the other's, by the two tokens whose
+    probability moves most.
+    """
+    model = loaded().model
     moved = model(there).probs[-1] - model(here).probs[-1]
     a, b = int(moved.argmin()), int(moved.argmax())
 
-    def gap(logits: torch.Tensor) -> float:
-        return float(logits[-1, b].double() - logits[-1, a].double())
+    def gap(u: torch.Tensor) -> float:
+        return float(u[b].double() - u[a].double())
 
-    start, end = gap(model(here).logits), gap(model(there).logits)
-    return np.array([[(gap(model(here, Intervention(patches=(Patch(depth, i, ids, i),))).logits) - start)
-                      / (end - start) for i in range(len(here))] for depth in range(model.config.n_layers + 1)])
+    start, end = gap(model(here).logits[-1]), gap(model(there).logits[-1])
+    return (gap(logits) - start) / (end - start)
+
+
+def shares(here: torch.Tensor, there: torch.Tensor) -> np.ndarray:
+    """(L + 1, N) by one pass for every cell."""
+    model, ids = loaded().model, tuple(there.tolist())
+    return np.array([[share(here, there, model(here, Intervention(patches=(Patch(depth, i, ids, i),))).logits[-1])
+                      for i in range(len(here))] for depth in range(model.config.n_layers + 1)])
 
 
 @pytest.mark.parametrize("name", EXCHANGES)
@@ -105,3 +117,98 @@ def test_nothing_is_asked_where_the_last_word_is_the_changed_one():
     at = open_at("residual_stream", ask="true", residual_stream_view="patching", residual_stream_patch_pair="own",
                  prompt="Once upon a time, there was a little", residual_stream_patch_other="big")
     assert fine(at) and "ask" not in modes(at)
+
+
+# ---- single heads ----------------------------------------------------------------------------------------------------
+
+HEADS = {"view": "patching", "patch_what": "heads"}
+
+
+def pass_with(here: torch.Tensor, there: torch.Tensor, layer: int, column: int) -> torch.Tensor:
+    """(|V|,) the last token's logits of a whole pass in which one head (column 8: the feed-forward part) writes what it
+    writes for the other text.
+    """
+    other = loaded().model(there).blocks[layer]
+
+    def on_head_out(_, head_out: torch.Tensor, at: int) -> torch.Tensor:
+        return head_out if at != layer or column == 8 else torch.cat(
+            [head_out[:column], other.head_out[column:column + 1], head_out[column + 1:]])
+
+    def on_sublayer(_, out: torch.Tensor, at: int, sublayer: str) -> torch.Tensor:
+        return other.mlp_out if (at, sublayer, column) == (layer, "mlp", 8) else out
+
+    with (mock.patch.object(HeadEdits, "on_head_out", on_head_out),
+          mock.patch.object(HeadEdits, "on_sublayer", on_sublayer)):
+        return loaded().model(here).logits[-1]
+
+
+@functools.cache
+def shares_of_outputs(name: str) -> np.ndarray:
+    """(L, h + 1) by one pass for every cell."""
+    config, (here, there) = loaded().model.config, texts(name)
+    return np.array([[share(here, there, pass_with(here, there, layer, column)) for column in range(config.n_heads + 1)]
+                     for layer in range(config.n_layers)])
+
+
+@pytest.mark.parametrize("name", EXCHANGES)
+def test_each_text_has_its_picture_of_heads(name: str):
+    at = opened(HEADS | {"patch_pair": name})
+    header, arrays = component(at, "residual_grid")
+    expected = shares_of_outputs(name)
+    assert np.allclose(arrays["values"].reshape(header["rows"], header["columns"]), expected, atol=2e-3)
+    assert header["row_labels"] == [f"block {layer}" for layer in range(6)]
+    assert header["column_labels"] == [f"head {head}" for head in range(8)] + ["FFN"]
+    layer, head = np.unravel_index(expected[:, :-1].argmax(), (6, 8))
+    assert header["picked"] == [layer, head] and f"head {layer}.{head}" in header["twin"]
+    assert numbers_in(formulas(at)[3])[-1] == pytest.approx(expected[layer, head], abs=2e-3)
+
+
+@pytest.mark.parametrize("layer, column, said", [(2, 6, "What head 2.6 writes"),
+                                                 (0, 8, "What the feed-forward part of block 0 writes")])
+def test_a_picked_output_is_worked_out_and_changes_the_distribution(layer: int, column: int, said: str):
+    at = opened(HEADS | {"patch_block": str(layer), "patch_part": str(column)})
+    here, there = texts("give")
+    logits = pass_with(here, there, layer, column)
+    assert numbers_in(formulas(at)[3])[-1] == pytest.approx(share(here, there, logits), abs=2e-3)
+    assert component(at, "residual_grid")[0]["twin"].startswith(said)
+    [chart] = at.get("vega_lite_chart")
+    shown = pyarrow.ipc.open_stream(chart.proto.datasets[0].data.data).read_all().to_pandas()
+    best = loaded().tokenizer.visible(int(logits.argmax()))
+    p = shown[(shown["token"] == best) & (shown["which"] == "after")]["p"].item()
+    assert p == pytest.approx(float(logits.softmax(-1).max()), abs=1e-4)
+
+
+def test_a_head_that_is_not_there_is_the_one_that_moves_the_answer_most():
+    header, _ = component(opened(HEADS | {"patch_block": "3", "patch_part": "9"}), "residual_grid")
+    assert header["picked"] == [3, 7]
+
+
+def test_all_heads_together_move_the_answer_all_of_the_way():
+    at = opened(HEADS | {"patch_pair": "agreement"})
+    total = round(100 * shares_of_outputs("agreement")[:, :-1].sum(), 1)
+    [options] = [radio.options for radio in at.radio]
+    assert options == ["0\u00a0%", f"{total}\u00a0%", "100\u00a0%"]
+    answered(at, "patching_heads", 2)
+
+
+@pytest.mark.parametrize("name", EXCHANGES)
+def test_in_which_block_the_head_is_that_moves_the_answer_most(name: str):
+    shown = commit(ask("residual_stream", "patching_heads", residual_stream_patch_pair=name), "residual_stream",
+                   "patching_heads", 0)
+    values = np.sort(shares_of_outputs(name)[:, :-1].ravel())[::-1]
+    layer, head = np.unravel_index(shares_of_outputs(name)[:, :-1].argmax(), (6, 8))
+    assert shown["answer"] == layer and f"It is head {layer}.{head}:" in shown["reason"]
+    assert statements("residual_stream", "patching_heads").index(shown["true"]) == int(values[0] < 2 * values[1])
+
+
+def test_the_guess_of_a_block_marks_its_row():
+    asked = ask("residual_stream", "patching_heads")
+    commit(asked, "residual_stream", "patching_heads", 2)
+    assert component(asked, "residual_grid")[0]["mine"][:2] == [2, None]
+
+
+def test_nothing_is_asked_after_a_picture_whose_last_token_is_the_changed_one():
+    at = open_at("residual_stream", residual_stream_view="patching", residual_stream_patch_what="heads",
+                 residual_stream_patch_pair="own", prompt="Once upon a time, there was a little",
+                 residual_stream_patch_other="big")
+    assert fine(at) and not at.radio and component(at, "residual_grid")[0]["columns"] == 9

@@ -37,7 +37,8 @@ VIEWS = {
     "placement": {"view": "placement"},
     "block": {"view": "block"}, "block, exchanged": {"view": "block", "exchange": "attention", "beside": "0"},
     "block, the other order": {"view": "block", "exchange": "mlp", "block_order": "post"},
-    "patching": {"view": "patching"}, "mlp": {"view": "mlp"}, "cut": {"view": "cut"},
+    "patching": {"view": "patching"}, "patching, heads": {"view": "patching", "patch_what": "heads"},
+    "mlp": {"view": "mlp"}, "cut": {"view": "cut"},
     "cut, length": {"view": "cut", "cut_measure": "length"},
 }
 WORDS, FRAME = prose.load("residual_stream"), prose.load("app")
