@@ -13,7 +13,7 @@ SIGNS = {"alpha": "α", "beta": "β", "gamma": "γ", "theta": "θ", "lambda": "�
 # symbol -> a word that names the meaning -> how it looks where it is used; the first that fits a use counts. The word
 # stands in the glossary's list of letters, and in the sentence of a page on which the symbol has another meaning too.
 MEANINGS = {
-    "α": {"DeepNorm": r"α x \+ |number α above|^α = \{(alpha)?\}$|α (=|is) \(2L\)|α [XO]|α times|by α before|^α $",
+    "α": {"DeepNorm": r"α x \+ |number α above|^α = \{(alpha)?\}$|α (=|is) \(2L\)|α [XOC]|α times|by α before|^α $",
           "exponent": r"\{α\}|α_N|exponent α",
           "gain": r"α \\odot|α_\{\} \\frac|(gain|learned|factors|norm’s|with|after:) α|α (and β|\(and β|\(x −|\[d\])",
           "attention": r"α_|[Ww]eights?\)? α|α = (softmax|\\frac)|α [vx]|: α|gets α|together, α|^α$|"

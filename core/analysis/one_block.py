@@ -8,14 +8,31 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from core.model.block import Block
+from core.model import attention
+from core.model.block import NO_EDITS, Block, PassSettings
 from core.model.config import ModelConfig
-from core.model.trace import BlockTrace
+from core.model.norms import Norm
+from core.model.trace import BlockTrace, CrossTrace
 from core.model.transformer import Transformer
 
 PLACEMENTS = ("pre", "post")
-# the rows of a block's two parts, of which a model has some, and those of the sums that they end in
-ATTENTION, FEED_FORWARD = ("norm", "attention", "added"), ("norm2", "hidden", "mlp", "added2")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of a block: its name, the rows up to what is added of it, of which a model has some, the sum that a norm
+    follows, and the row of the stream after it.
+    """
+
+    name: str
+    rows: tuple[str, ...]
+    sum: str
+    end: str
+
+
+ATTENTION = Part("attention", ("norm", "attention", "added"), "sum", "O")
+CROSS = Part("cross", ("cross_norm", "cross", "cross_added"), "cross_sum", "C")
+FEED_FORWARD = Part("mlp", ("norm2", "hidden", "mlp", "added2"), "sum2", "H")
 
 
 @dataclass(frozen=True)
@@ -27,92 +44,153 @@ class Row:
     values: Tensor      # (N, d); of "hidden" (N, d_ff)
 
 
-def can_be_shown(config: ModelConfig) -> bool:
-    """Whether a block of this model has no more than an attention and a feed-forward part: a decoder behind an encoder
-    has another attention between them.
+@dataclass(frozen=True)
+class Exchange:
+    """At `position`, the part `before` which it is done and all later ones read the vector of the token at `source`;
+    with one position twice the block itself, by the very same operations.
     """
-    return config.kind != "encoder-decoder"
+
+    before: str         # "cross" or "mlp"
+    position: int
+    source: int
+
+
+def parts(config: ModelConfig) -> tuple[Part, ...]:
+    """The parts of a model's blocks in their order; the decoder behind an encoder has cross-attention, too."""
+    has = {CROSS: config.kind == "encoder-decoder", FEED_FORWARD: config.d_ff is not None}
+    return tuple(part for part in (ATTENTION, CROSS, FEED_FORWARD) if has.get(part, True))
 
 
 def can_be_rewired(config: ModelConfig) -> bool:
-    """Whether its norms can stand at the other one of PLACEMENTS: each part has one norm, before it or on its sum."""
-    return config.norm_placement in PLACEMENTS and config.first_norm and not config.parallel_residual
+    """Whether its norms can stand at the other one of PLACEMENTS: each part has one norm, before it or on its sum, and
+    there is one stack; an encoder before it would give another memory.
+    """
+    return (config.norm_placement in PLACEMENTS and config.first_norm and not config.parallel_residual
+            and config.kind != "encoder-decoder")
 
 
 def wiring(config: ModelConfig, layer: int) -> dict[str, tuple[str, ...]]:
     """The rows of a block in their order, from what enters it to what leaves it, each with the rows it is computed of.
 
     X enters; norm is what attention reads, attention what it writes, added what is added of that, where it differs;
-    sum is a sum that a norm follows; O leaves attention's half; norm2, hidden, mlp, added2 and sum2 are the same of the
-    feed-forward part, hidden its neurons; H leaves the block. A pre-norm block has X, norm, attention, O, norm2,
-    hidden, mlp, H. A parallel one has no O: H is computed of X, attention and mlp.
+    sum is a sum that a norm follows; O is the stream after it. cross_norm, cross, cross_added, cross_sum and C are the
+    same of cross-attention, which reads the encoder's final vectors, the memory, too; norm2, hidden, mlp, added2 and
+    sum2 of the feed-forward part, hidden its neurons. H leaves the block, after whichever part is its last. A pre-norm
+    block has X, norm, attention, O, norm2, hidden, mlp, H. A parallel one has no O: H is computed of X, attention and
+    mlp.
     """
-    absent = _absent(config, layer)
-    first, second = (tuple(name for name in part if name not in absent) for part in (ATTENTION, FEED_FORWARD))
-    if config.d_ff is None:
-        return {"X": (), **_chain("X", first), **_summed(config, "X", first[-1], "sum", "H")}
-    if config.parallel_residual:
-        return {"X": (), **_chain("X", first), **_chain("norm" if config.shared_norm else "X", second),
-                "H": ("X", first[-1], second[-1])}
-    return {"X": (), **_chain("X", first), **_summed(config, "X", first[-1], "sum", "O"),
-            **_chain("O", second), **_summed(config, "O", second[-1], "sum2", "H")}
+    absent, found = _absent(config, layer), {"X": ()}
+    stream, added = "X", []
+    for part in parts(config):
+        names = [name for name in part.rows if name not in absent]
+        found |= _chain("norm" if config.shared_norm and part == FEED_FORWARD else stream, names)
+        added.append(names[-1])
+        if config.parallel_residual and part == ATTENTION:
+            continue
+        end = "H" if part == parts(config)[-1] else part.end
+        found |= {part.sum: (stream, *added), end: (part.sum,)} if config.norms_sums else {end: (stream, *added)}
+        stream, added = end, []
+    return found
 
 
 def _absent(config: ModelConfig, layer: int) -> set[str]:
-    """The rows of ATTENTION and FEED_FORWARD that this block does not have."""
-    has = {"norm": config.reads_normed and (layer > 0 or config.first_norm),
+    """The rows of parts that this block does not have."""
+    has = {"norm": config.reads_normed and (layer > 0 or config.first_norm), "cross_norm": config.reads_normed,
            "norm2": config.reads_normed and not config.shared_norm, "hidden": not config.has_experts(layer),
-           **dict.fromkeys(("added", "added2"), config.norms_output or config.residual_scale != 1)}
+           **dict.fromkeys(("added", "cross_added", "added2"), config.norms_output or config.residual_scale != 1)}
     return {name for name, holds in has.items() if not holds}
 
 
-def _chain(start: str, names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+def _chain(start: str, names: list[str]) -> dict[str, tuple[str, ...]]:
     """Each of the rows computed of the one before it, the first of `start`."""
     return {name: (before,) for before, name in zip((start, *names), names)}
 
 
-def _summed(config: ModelConfig, stream: str, added: str, total: str, end: str) -> dict[str, tuple[str, ...]]:
-    """The sum of the stream and what is added to it: the row `end`, or where sums are normed `total` and its norm."""
-    return {total: (stream, added), end: (total,)} if config.norms_sums else {end: (stream, added)}
-
-
-def rows(model: Transformer, block: BlockTrace, layer: int,
-         exchange: tuple[int, int] | None = None) -> tuple[Row, ...]:
-    """The rows of a block's `wiring` with their numbers; for models that `can_be_shown`.
-
-    exchange: the position at which the feed-forward part reads another token's vector, and that token's; with one
-    position twice the block itself, by the very same operations.
+def rows(model: Transformer, block: BlockTrace, layer: int, exchange: Exchange | None = None,
+         memory: Tensor | None = None) -> tuple[Row, ...]:
+    """The rows of a block's `wiring` with their numbers. memory (M, d): of an encoder-decoder, its encoder's final
+    vectors, which an exchange needs.
     """
     weights, config = model.blocks[layer], model.config
     read = None
-    if config.d_ff is not None:
-        block, read = ((block, weights.read_by_feed_forward(block, config.norm)) if exchange is None
-                       else exchanged(model, block, layer, *exchange))
-    values = {"X": block.resid_pre, "norm": block.X, "attention": block.attn_out, "added": block.attn_added,
-              "sum": weights.kept(block.resid_pre) + block.attn_added, "O": block.resid_mid,
-              "norm2": read, "hidden": block.mlp_post, "mlp": block.mlp_out, "added2": block.mlp_added,
-              "sum2": None if read is None else weights.kept(block.resid_mid) + block.mlp_added,
-              "H": block.resid_post}
+    if exchange is not None:
+        block, read = exchanged(model, block, layer, exchange, memory)
+    elif config.d_ff is not None:
+        read = weights.read_by_feed_forward(block, config.norm)
+    values = _values(weights, block, read)
     return tuple(Row(name, of, values[name]) for name, of in wiring(config, layer).items())
 
 
-def exchanged(model: Transformer, block: BlockTrace, layer: int, position: int,
-              source: int) -> tuple[BlockTrace, Tensor]:
-    """The block with O of `position` replaced by O of `source` before the feed-forward part reads it, and what that
-    reads (N, d). In a parallel block, which has no O, it reads X so, and X and its sum stay.
+def _values(weights: Block, block: BlockTrace, read: Tensor | None) -> dict[str, Tensor | None]:
+    """Every row that a block of any wiring may have, with its numbers; read (N, d): what its feed-forward part reads.
+    """
+    cross, stream = block.cross, block.resid_mid
+    values = {"X": block.resid_pre, "norm": block.X, "attention": block.attn_out, "added": block.attn_added,
+              "sum": weights.kept(block.resid_pre) + block.attn_added, "O": stream, "norm2": read,
+              "hidden": block.mlp_post, "mlp": block.mlp_out, "added2": block.mlp_added, "H": block.resid_post}
+    if cross is not None:
+        values |= {"cross_norm": cross.X, "cross": cross.attn_out, "cross_added": cross.attn_added,
+                   "cross_sum": weights.kept(stream) + cross.attn_added, "C": cross.resid_post}
+        stream = cross.resid_post
+    return values if read is None else values | {"sum2": weights.kept(stream) + block.mlp_added}
+
+
+def exchanged(model: Transformer, block: BlockTrace, layer: int, exchange: Exchange,
+              memory: Tensor | None = None) -> tuple[BlockTrace, Tensor | None]:
+    """The block as it goes on from the exchange, and what its feed-forward part then reads (N, d), if it has one. That
+    is of the stream before the part; in a parallel block, which has none there, it reads X so, and X and its sum stay.
     """
     weights, config = model.blocks[layer], model.config
-    stream = "resid_pre" if config.parallel_residual else "resid_mid"
-    vectors = getattr(block, stream).clone()
-    vectors[..., position, :] = getattr(block, stream)[..., source, :]
-    swapped = replace(block, **{stream: vectors})
-    read = weights.read_by_feed_forward(swapped, config.norm)
+    if block.cross is not None:
+        block = _crossed(weights, _swapped(block.resid_mid, exchange, "cross"), block, memory)
+    if config.d_ff is None:
+        return block, None
+    if config.parallel_residual:
+        changed = replace(block, resid_pre=_swapped(block.resid_pre, exchange, "mlp"))
+    elif block.cross is not None:
+        stream = _swapped(block.cross.resid_post, exchange, "mlp")
+        changed = replace(block, cross=replace(block.cross, resid_post=stream))
+    else:
+        changed = replace(block, resid_mid=_swapped(block.resid_mid, exchange, "mlp"))
+    read = weights.read_by_feed_forward(changed, config.norm)
     fed = _fed(weights, read)
-    added = fed["mlp_out"] if weights.mlp_out_norm is None else weights.mlp_out_norm(fed["mlp_out"], config.norm)
+    stream = changed.resid_mid if changed.cross is None else changed.cross.resid_post
+    added, after = _summed(weights, stream, fed["mlp_out"], weights.mlp_norm, weights.mlp_out_norm)
+    return replace(changed, resid_pre=block.resid_pre, **fed, mlp_added=added, resid_post=after), read
+
+
+def _swapped(stream: Tensor, exchange: Exchange, before: str) -> Tensor:
+    """The stream (N, d) that a part reads: with the other token's vector, if it is exchanged before that part."""
+    if exchange.before != before:
+        return stream
+    vectors = stream.clone()
+    vectors[..., exchange.position, :] = stream[..., exchange.source, :]
+    return vectors
+
+
+def _crossed(weights: Block, stream: Tensor, block: BlockTrace, memory: Tensor) -> BlockTrace:
+    """The block with `stream` (N, d) as O and what cross-attention makes of it; it ends there, if it has no other part.
+    """
+    config, cross = weights.config, weights.cross
+    X = cross.norm(stream, config.norm) if config.reads_normed else stream
+    every = attention.mask("bidirectional", stream.shape[-2], memory.shape[-2], device=memory.device)
+    settings = PassSettings(norm=config.norm, scale_scores=config.scale_scores, residual=True, allowed=every,
+                            mask="bidirectional", score=config.score)
+    steps = cross.attend_traced(X, memory, settings, NO_EDITS)
+    added, after = _summed(weights, stream, steps["attn_out"], cross.norm, cross.out_norm)
+    kept = {name: step for name, step in steps.items() if name in vars(block.cross)}
+    return replace(block, resid_mid=stream, resid_post=after,
+                   cross=CrossTrace(**kept, X=X, attn_added=added, resid_post=after, W_O=cross.W_O))
+
+
+def _summed(weights: Block, stream: Tensor, written: Tensor, norm: Norm | None,
+            out_norm: Norm | None) -> tuple[Tensor, Tensor]:
+    """What is added of what a part has written (N, d), and the stream after it."""
+    config = weights.config
+    added = written if out_norm is None else out_norm(written, config.norm)
     added = added if config.residual_scale == 1 else config.residual_scale * added
-    total = weights.kept(swapped.resid_mid) + added
-    after = weights.mlp_norm(total, config.norm) if config.norms_sums else total
-    return replace(swapped, resid_pre=block.resid_pre, **fed, mlp_added=added, resid_post=after), read
+    total = weights.kept(stream) + added
+    return added, norm(total, config.norm) if config.norms_sums else total
 
 
 def _fed(weights: Block, read: Tensor) -> dict[str, Tensor]:

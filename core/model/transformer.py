@@ -167,7 +167,7 @@ class Transformer(nn.Module):
         embedding, token_type = self.embed(token_ids), self._added_types(token_ids, token_types)
         position = passes.added_positions(span, intervention)
         x = self._entering(embedding, position, token_type, settings)
-        patches, blocks = self._patch_vectors(intervention), []
+        patches, blocks = self._patch_vectors(intervention, source_ids), []
         for layer, block in enumerate(self.blocks):
             x = self._patched(x, layer, patches)
             blocks.append(traced(block, x, of_blocks[layer], edits, None if encoder is None else encoder.h_final))
@@ -333,9 +333,12 @@ class Transformer(nn.Module):
         norm = (stack or self).final_norm
         return x if norm is None else norm(x, settings.norm)
 
-    def _patch_vectors(self, intervention: Intervention) -> dict[int, list[tuple[int, Tensor]]]:
-        """layer -> [(position, the stream vector (d,) of the source run)], one source run for each source text."""
-        runs = {ids: self(torch.tensor(ids, device=self.device))
+    def _patch_vectors(self, intervention: Intervention,
+                       source_ids: Tensor | None) -> dict[int, list[tuple[int, Tensor]]]:
+        """layer -> [(position, the stream vector (d,) of the source run)], one source run for each source text; in an
+        encoder-decoder all runs read the same source_ids.
+        """
+        runs = {ids: self(torch.tensor(ids, device=self.device), source_ids=source_ids)
                 for ids in {patch.source_ids for patch in intervention.patches}}
         vectors: dict[int, list[tuple[int, Tensor]]] = {}
         for patch in intervention.patches:

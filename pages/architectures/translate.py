@@ -16,12 +16,12 @@ from core.app.base.markdown import code
 from core.app.compute import cache
 from core.app.frame import Lesson, Place, Prediction, Question, Reading, Truth, guess_of
 from core.app.state import Run
+from core.app.state.run import greedy
 from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, percent, plain_number, probability
 from core.model.block import KVCache
-from core.model.generation import next_logits, translations
+from core.model.generation import next_logits
 from core.model.trace import BlockTrace, CrossTrace, Trace
-from core.model.transformer import Transformer
 from core.training import dates, translation
 from core.training.dates import Phrase
 from core.training.translation import Alignment
@@ -31,7 +31,6 @@ from pages.architectures.shared import PREFIX, SHARED_CSS, keep, most_probable, 
 CANDIDATES = 5
 MOST_CHARACTERS = 200       # of the source
 MOST_READ = 64              # source tokens: the bundled model's context, and the most columns that are legible
-MOST_WRITTEN = 40           # target tokens; the longest date has 16
 MEASURED = 50               # held-out dates in each direction
 MOST_FACTORS = 16           # of a written-out product; the table has all probabilities
 LEAST_ASKED = 3             # tokens of a source that is asked about
@@ -204,12 +203,6 @@ def source_of(model: cache.LoadedModel, ids: Sequence[int]) -> tuple[int, ...]:
     begin, end = model.tokenizer.begin if not is_bundled(model) else (), model.tokenizer.end
     room = min(MOST_READ, model.model.config.n_context) - len(begin) - len(end)
     return (*begin, *ids[:max(1, room)], *end)
-
-
-def greedy(model: Transformer, source: tuple[int, ...]) -> tuple[int, ...]:
-    """The greedy target tokens, up to end of text or MOST_WRITTEN tokens."""
-    with torch.inference_mode():
-        return dict(translations(model, [source], MOST_WRITTEN))[0]
 
 
 def forward(model: cache.LoadedModel, source: tuple[int, ...], target: tuple[int, ...]) -> Trace:

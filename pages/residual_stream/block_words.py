@@ -5,7 +5,12 @@ from core.figures.numbers import readable
 from core.model.config import ModelConfig
 from core.model.transformer import Transformer
 
-SECOND = {"norm2": "norm", "added2": "added", "sum2": "sum"}      # the feed-forward part's rows by the attention's
+# the later parts' rows by the attention's
+LIKE = {"cross_norm": "norm", "cross_added": "added", "cross_sum": "sum", "norm2": "norm", "added2": "added",
+        "sum2": "sum"}
+STREAMS = ("X", "O", "C", "H")          # rows that have a letter
+OPERATORS = {"attention": "SelfAttention", "cross": "CrossAttention", "mlp": "FFN"}
+CALLED = {"cross": "cross-attention", "mlp": "FFN"}         # in a sum
 
 
 def formula(page: Lesson, model: Transformer, layer: int) -> str:
@@ -15,7 +20,7 @@ def formula(page: Lesson, model: Transformer, layer: int) -> str:
     for name, of in rows.items():
         said[name] = _latex(page, model, name, [said[each] for each in of])
         shared = sum(name in read for read in rows.values()) > 1
-        symbol = name if name in ("O", "H") else "z" if name == "norm" and shared else ""
+        symbol = name if name in STREAMS[1:] else "z" if name == "norm" and shared else ""
         if symbol:
             equations.append(f"{symbol} = {said[name]}")
             said[name] = symbol
@@ -32,13 +37,14 @@ def _latex(page: Lesson, model: Transformer, name: str, of: list[str]) -> str:
     kept = r"\alpha\, " if model.blocks[0].alpha != 1 else ""
     if len(of) > 1:
         return kept + " + ".join(of)
-    if name in ("norm", "norm2"):
+    if LIKE.get(name, name) == "norm":
         return f"{norm}{_two_norms(config) * ('_1' if name == 'norm' else '_2')}({of[0]})"
-    if name in ("attention", "mlp"):
-        return rf"\operatorname{{{'SelfAttention' if name == 'attention' else 'FFN'}}}({of[0]})"
-    if name in ("added", "added2"):
+    if name in OPERATORS:
+        memory = rf", \text{{{page.label('block_memory')}}}" if name == "cross" else ""
+        return rf"\operatorname{{{OPERATORS[name]}}}({of[0]}{memory})"
+    if LIKE.get(name, name) == "added":
         return share + (f"{norm}({of[0]})" if config.norms_output else of[0])
-    return f"{norm}({of[0]})" if name in ("O", "H") else of[0] if of else "X"
+    return f"{norm}({of[0]})" if name in STREAMS and of else of[0] if of else "X"
 
 
 def _two_norms(config: ModelConfig) -> bool:
@@ -54,13 +60,13 @@ def names(page: Lesson, model: Transformer, layer: int) -> list[str]:
     for name, of in rows.items():
         # what the part reads, of which its neurons are made
         read = rows["hidden"] if of == ("hidden",) else of
-        symbol = read[0] if read and read[0] in ("X", "O") else ""
-        label = "experts" if name == "mlp" and "hidden" not in rows else SECOND.get(name, name)
+        symbol = read[0] if read and read[0] in STREAMS else ""
+        label = "experts" if name == "mlp" and "hidden" not in rows else LIKE.get(name, name)
         number = _two_norms(config) * ("_{1}" if name == "norm" else "_{2}")
         found.append(page.label(
             f"block_row_{label}", of=symbol or "…", norm=norm + number, plus="+ " * _is_summed(name, rows),
             added=_added(config, rows, name, norm), total=_total(model, rows, of, norm),
-            hidden=page.label(f"block_hidden{form(config)}", z=symbol or "z"),
+            memory=page.label("block_memory"), hidden=page.label(f"block_hidden{form(config)}", z=symbol or "z"),
             k=config.n_active_experts, n=config.n_experts))
     return found
 
@@ -73,11 +79,11 @@ def _total(model: Transformer, rows: dict[str, tuple[str, ...]], of: tuple[str, 
 
 def _added(config: ModelConfig, rows: dict[str, tuple[str, ...]], name: str, norm: str) -> str:
     """How a sum calls a row: X, O, attention, FFN, or what is added of these."""
-    if name in ("added", "added2"):
+    if LIKE.get(name, name) == "added":
         share = f"{readable(config.residual_scale, 4)} · " if config.residual_scale != 1 else ""
         written = _added(config, rows, rows[name][0], norm)
         return share + (f"{norm}({written})" if config.norms_output else written)
-    return "FFN" if name == "mlp" else name
+    return CALLED.get(name, name)
 
 
 def _is_summed(name: str, rows: dict[str, tuple[str, ...]]) -> bool:
@@ -96,10 +102,13 @@ def readings(model: Transformer, layer: int) -> list[str]:
     kept, parallel = model.blocks[layer].alpha != 1, config.parallel_residual
 
     def reading(name: str) -> str:
-        plain = _is_summed(name, rows) and not (kept or parallel)
-        return {"attention": "plus_attention" if plain else name, "mlp": "plus_mlp" if plain else name,
-                "sum": "kept_X" if kept else "sum", "sum2": "kept_O" if kept else "sum", "added2": "added",
-                "norm2": "again" if parallel else "norm", "O": "normed_O" if config.norms_sums else name,
-                "H": "both" if parallel else "normed_H" if config.norms_sums else name, "hidden": ""}.get(name, name)
+        kind, of = LIKE.get(name, name), rows[name]
+        if name in OPERATORS:
+            return f"plus_{name}" if _is_summed(name, rows) and not (kept or parallel) else name
+        if kind == "sum":
+            return f"kept_{of[0]}" if kept else kind
+        if name in STREAMS[1:]:
+            return "both" if len(of) > 2 else f"normed_{name}" if config.norms_sums else name
+        return {"norm2": "again" if parallel else kind, "hidden": ""}.get(name, kind)
 
     return [reading(name) for name in rows]

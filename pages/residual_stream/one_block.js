@@ -1,8 +1,9 @@
 // header: tokens [text], one or two; rows [{name, shape, kind, of [index], read, lengths [text], changed (text, or
 // "")}] of a block from what enters to what leaves, each computed of the rows `of`; read: the label, less its read_,
-// that says the row's number under the pointer, or ""; widths [n], the numbers of each row. Array values: row by row,
-// and in it token by token. All strips are as wide as the vectors of the stream; the hidden row takes as many lines of
-// it as it needs. The pointer reads one dimension of all rows.
+// that says the row's number under the pointer, or ""; reads_memory: whether an encoder's vectors enter it from the
+// side; widths [n], the numbers of each row. Array values: row by row, and in it token by token. All strips are as wide
+// as the vectors of the stream; the hidden row takes as many lines of it as it needs. The pointer reads one dimension of
+// all rows.
 import { matrixPicture } from "../../core/components/lib/canvas.js";
 import { draw, fill, make, marked } from "../../core/components/lib/dom.js";
 import { byKeys } from "../../core/components/lib/keys.js";
@@ -14,7 +15,7 @@ const LINE = 9;                     // px of a line of the hidden row
 const X = 24;                       // px from the left: the line that goes through the rows
 // px from the left where a path passes the rows between: one of the stream, of what both parts of a parallel block
 // read through one norm, of what attention adds to the sum of such a block
-const LANES = { X: 6, O: 6, norm: 15, attention: 37, added: 37 };
+const LANES = { X: 6, O: 6, C: 6, norm: 15, attention: 37, added: 37 };
 
 class OneBlock {
   constructor(root) {
@@ -40,6 +41,7 @@ class OneBlock {
     const { head, place, text, tokens } = this;
     this.root.classList.toggle("two", tokens.length > 1);
     this.root.classList.toggle("many", this.rows.length > 8);
+    this.root.classList.toggle("most", this.rows.length > 10);
     head.replaceChildren();
     make("span", "part", head);
     for (const token of tokens) make("code", "token", head, token).dir = "auto";
@@ -117,6 +119,7 @@ class OneBlock {
       const y = heights[to], isSum = of.length > 1;
       draw("circle", { class: isSum ? "plus" : "stop", cx: X, cy: y, r: isSum ? 8 : 4 }, paths);
       if (isSum) draw("path", { class: "plus", d: `M${X - 4.5} ${y}h9M${X} ${y - 4.5}v9` }, paths);
+      if (rows[to].reads_memory) draw("path", { class: "memory", d: `M43 ${y}H${X + 6}m5 -4l-5 4l5 4` }, paths);
     });
   }
 }

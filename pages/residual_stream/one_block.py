@@ -1,5 +1,6 @@
 """One block, part by part: what enters, what each part makes of it, the sums and the norms, for two tokens side by
-side. One of them can be exchanged before either part, and the norms can stand where they first stood.
+side. One of them can be exchanged before any part, and the norms can stand where they first stood. Of an
+encoder-decoder it is a block of the decoder, while that writes what it makes of the prompt.
 """
 from dataclasses import dataclass
 
@@ -12,11 +13,12 @@ from torch import Tensor
 from core.analysis import one_block
 from core.analysis.arrays import to_numpy
 from core.analysis.stream_and_heads import looked_at
-from core.app.base.markdown import code, escaped
+from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth, cannot
+from core.app.frame import Lesson, Options, Prediction, Question, Reading, Truth
 from core.app.frame.selection_controls import pick, short_list
 from core.app.state import Run, reader
+from core.app.state.run import bounds_of, decoded
 from core.components.lib.token_view import token_view
 from core.figures.numbers import grouped, latex_number, readable
 from core.model.block import Block
@@ -28,7 +30,6 @@ from pages.residual_stream import block_words
 from pages.residual_stream.feed_forward import layer_of
 from pages.residual_stream.shared import PREFIX, attached, read
 
-EXCHANGES = ("none", "attention", "mlp")
 NOTHING = 1e-4         # of a row's largest number: differences below are rounding
 TERMS = 3              # of a sum that are written out
 WIDTH = 150            # px of the list of tokens
@@ -58,15 +59,22 @@ class Scene:
         """The positions of the token and of the other one."""
         return [self.position] + ([] if self.beside is None else [self.beside])
 
+    @property
+    def memory(self) -> Tensor | None:
+        """What cross-attention reads, (M, d); None in a model without an encoder in front."""
+        encoder = self.run.trace.encoder
+        return None if encoder is None else encoder.h_final
+
     def rows(self, exchange: str) -> tuple[one_block.Row, ...]:
         """The block's rows with the other token's vector exchanged there, or nowhere ("none")."""
         if self.beside is None:
             return one_block.rows(self.model, _block(self.run, self.model, self.layer), self.layer)
         block = _block(self.run, self.model, self.layer,
                        (self.beside, self.source) if exchange == "attention" else None)
+        later = exchange in ("cross", "mlp")
         # by the same operations with and without the exchange
-        return one_block.rows(self.model, block, self.layer,
-                              (self.beside, self.source if exchange == "mlp" else self.beside))
+        change = one_block.Exchange(exchange if later else "mlp", self.beside, self.source if later else self.beside)
+        return one_block.rows(self.model, block, self.layer, change, self.memory)
 
     def changes(self, exchange: str) -> list[float]:
         """By how much the numbers of the token's own rows change at most, row by row."""
@@ -112,31 +120,39 @@ def scene_of(run: Run, exchange: str | None = None) -> Scene:
 
 def exchanges(run: Run) -> tuple[str, ...]:
     """Before which parts a token can be exchanged: those that the model's blocks have."""
-    return EXCHANGES if run.model.config.d_ff is not None else EXCHANGES[:2]
+    return "none", *(part.name for part in one_block.parts(run.model.config))
+
+
+def _shown(run: Run) -> Run:
+    """The run whose blocks are drawn; a picked token is one of its tokens from here on."""
+    run = decoded(run)
+    reader.set_bounds(bounds_of(run))
+    return run
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
     """Before which part another token must be exchanged, for this token's vector to change."""
-    if not one_block.can_be_shown(run.model.config) or run.model.config.d_ff is None or not run.own_ids:
+    if run.model.config.d_ff is None or not run.own_ids:
         return None
-    scene = scene_of(run, "none")
+    run = _shown(run)
+    scene, parts = scene_of(run, "none"), exchanges(run)[1:]
     if scene.beside is None or scene.beside > scene.position:
         return None
 
     def truth(_: int) -> Truth:
-        moved = [max(scene.changes(exchange)) > 0 for exchange in ("attention", "mlp")]
+        moved = [place for place, exchange in enumerate(parts) if max(scene.changes(exchange)) > 0]
         change = max(scene.changes("attention"))
-        return Truth([[3, 1], [0, 2]][moved[0]][moved[1]], seen=0, values={"change": readable(change)})
+        answer = moved[0] if len(moved) == 1 else len(parts) + (not moved)
+        return Truth(answer, seen=0, values={"change": readable(change)})
 
-    texts = [page.label(f"before_block_{name}") for name in ("attention", "mlp", "both", "none")]
+    texts = [page.label(f"before_block_{name}") for name in (*parts, "both", "none")]
     return Prediction("block", Options(texts), truth,
                       {"token": run.tokens[scene.position], "other": run.tokens[scene.beside], "block": scene.layer})
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """Draw the controls, the lines of the block, and the picture; a sentence for a block of another kind."""
-    if not one_block.can_be_shown(run.model.config):
-        return cannot(page.label("block_other", model=escaped(run.title)))
+    """Draw the controls, the lines of the block, and the picture."""
+    run = _shown(run)
     scene = _controls(page, run)
     st.markdown(block_words.formula(page, scene.model, scene.layer))
     rows, names = scene.rows(scene.exchange), block_words.names(page, scene.model, scene.layer)
@@ -148,8 +164,15 @@ def draw(page: Lesson, run: Run) -> Reading:
               "text": page.labels("blocks"), "scale": reader.scale(),
               "widths": [row.values.shape[-1] for row in rows]},
              key=f"{PREFIX}block", on_settings=lambda _: None, arrays={"values": values})
+    if run.source_ids:
+        page.note(page.label("block_source", n=len(run.source_ids), text=code(_written(run))))
     return Reading(_lines(page, scene, rows), _question(page, scene), [Block.forward, normalise, Block.feed_forward],
                    {"block.csv": lambda: _table(scene, rows, names)}, f".st-key-{PREFIX}block", title)
+
+
+def _written(run: Run) -> str:
+    """What the decoder has written, as text: its tokens but for the one that every text begins with."""
+    return run.tokenizer.decode(run.token_ids[1:]) or " ".join(run.tokens)
 
 
 def _controls(page: Lesson, run: Run) -> Scene:
@@ -180,6 +203,7 @@ def _rows(page: Lesson, scene: Scene, rows: tuple[one_block.Row, ...], changes: 
     words = zip(block_words.names(page, scene.model, scene.layer), block_words.readings(scene.model, scene.layer))
     return [{"name": name, "shape": page.label("block_shape", n=row.values.shape[-1]), "kind": row.name,
              "of": [place[each] for each in row.of], "read": reading, "changed": change,
+             "reads_memory": row.name == "cross",
              "lengths": [readable(float(row.values[i].norm())) for i in scene.shown]}
             for row, (name, reading), change in zip(rows, words, _changed(page, changes) or [""] * len(rows))]
 
@@ -191,9 +215,9 @@ def _title(page: Lesson, scene: Scene, rows: tuple[one_block.Row, ...], changes:
         return page.label(f"block_title_{scene.exchange}", token=token, other=code(tokens[scene.beside]),
                           source=code(tokens[scene.source]), n=sum(change > 0 for change in changes), rows=len(rows))
     sizes = {row.name: readable(float(row.values[scene.position].norm())) for row in rows}
-    return page.label("block_title" if "mlp" in sizes else "block_title_one_part", token=token, block=scene.layer,
-                      X=sizes["X"], attention=sizes.get("added", sizes["attention"]),
-                      mlp=sizes.get("added2", sizes.get("mlp")), H=sizes["H"])
+    added = [page.label(f"block_adds_{part.name}", length=sizes.get(part.rows[-1], sizes[part.name]))
+             for part in one_block.parts(scene.model.config)]
+    return page.label("block_title", token=token, block=scene.layer, X=sizes["X"], added=", ".join(added), H=sizes["H"])
 
 
 def _changed(page: Lesson, changes: list[float]) -> list[str]:
@@ -211,9 +235,13 @@ def _table(scene: Scene, rows: tuple[one_block.Row, ...], names: list[str]) -> p
 
 
 def _lines(page: Lesson, scene: Scene, rows: tuple[one_block.Row, ...]) -> list[tuple[str, str]]:
-    """The first number of the first sum, and the first output of the feed-forward part, if there is one."""
+    """The first number of the first sum, and of that of cross-attention, and the first output of the feed-forward part,
+    of those that the block has.
+    """
     of_token = {row.name: row.values[scene.position].double() for row in rows}
     lines = [_sum(page, scene, of_token)]
+    if "cross" in of_token:
+        lines.append(_cross_sum(page, scene, of_token))
     if "hidden" in of_token:
         lines += _neurons(page, scene, of_token["hidden"])
     elif "mlp" in of_token:
@@ -229,13 +257,27 @@ def _sum(page: Lesson, scene: Scene, of_token: dict[str, Tensor]) -> tuple[str, 
     if config.parallel_residual:
         added.append(of_token.get("added2", of_token["mlp"]))
     x, *others = (float(each[0]) for each in (of_token["X"], *added))
-    symbol, kept = (r"\alpha\, ", rf"{latex_number(alpha)} \cdot ({latex_number(x)})") if alpha != 1 else (
-        "", latex_number(x))
+    symbol, kept = _kept(alpha, x)
     how = "_kept" if alpha != 1 else "_parallel" if config.parallel_residual else ""
     return (page.label(f"numbers_block_sum{how}"),
             rf"{symbol}x_0 + a_0{' + f_0' * (len(others) > 1)} = "
             + " + ".join([kept, *(f"({latex_number(value)})" for value in others)])
             + f" = {latex_number(alpha * x + sum(others))}")
+
+
+def _cross_sum(page: Lesson, scene: Scene, of_token: dict[str, Tensor]) -> tuple[str, str]:
+    """The first number of the sum of cross-attention: two terms, the stream α times under DeepNorm."""
+    alpha = scene.model.blocks[scene.layer].alpha
+    stream, added = (float(each[0]) for each in (of_token["O"], of_token.get("cross_added", of_token["cross"])))
+    symbol, kept = _kept(alpha, stream)
+    return (page.label("numbers_block_sum_cross" + "_kept" * (alpha != 1)),
+            rf"{symbol}o_0 + c_0 = {kept} + ({latex_number(added)}) = {latex_number(alpha * stream + added)}")
+
+
+def _kept(alpha: float, value: float) -> tuple[str, str]:
+    """LaTeX of how a number of the stream enters a sum: what stands before its symbol, and the number itself."""
+    return (r"\alpha\, ", rf"{latex_number(alpha)} \cdot ({latex_number(value)})") if alpha != 1 else (
+        "", latex_number(value))
 
 
 def _neurons(page: Lesson, scene: Scene, hidden: Tensor) -> list[tuple[str, str]]:

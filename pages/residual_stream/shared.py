@@ -27,7 +27,7 @@ SETTINGS = Settings("residual_stream", {
     "random_seed": Setting(0, low=0, high=9),
     "block_order": Setting("own", options=("own", "pre", "post")),      # where the norms stand
     "beside": Setting(-1, low=-1),                # the other token; −1: that which is looked at most
-    "exchange": Setting("none", options=("none", "attention", "mlp")),
+    "exchange": Setting("none", options=("none", "attention", "cross", "mlp")),
     "placement_warmup": Setting("0", options=("0", "60")),      # steps
     "patch_pair": Setting("give", options=("give", "copy", "opposite", "pronoun", "agreement", "own")),
     "patch_place": Setting(-1, low=-1),           # the word of the reader's prompt; −1: one with a usual counterpart

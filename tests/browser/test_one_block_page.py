@@ -1,4 +1,4 @@
-"""The paths of one block in a real Chromium, of models that are wired otherwise than the bundled ones: where each
+"""The paths of one block in a real Chromium, of models that are wired otherwise than the main one: where each
 leaves and where it arrives, and that the numbers under the pointer add up along them.
 """
 from __future__ import annotations
@@ -85,4 +85,34 @@ def test_the_paths_leave_and_arrive_at_their_rows_and_the_numbers_add_up(browser
     expect(read).to_have_text(re.compile("^Dimension"))
     *terms, total = map(value_of, re.fullmatch(rf"Dimension \d+: {reading}", read.inner_text()).groups())
     assert sum(terms) == pytest.approx(total, abs=0.02) and errors == []
+    page.close()
+
+
+@pytest.mark.parametrize(("width", "height", "present"), [(1280, 720, "true"), (1440, 900, "false"),
+                                                          (390, 844, "false")])
+def test_the_memory_enters_a_decoders_block_from_the_side(browser: Browser, server: Server, width: int, height: int,
+                                                          present: str):
+    page, errors = browser.new_page(bypass_csp=True, viewport={"width": width, "height": height}), []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    prepare(page)
+    page.goto(f"{server.url}/residual_stream?residual_stream_view=block&model=translator&layer=1&present={present}"
+              "&prompt=the%20twenty-first%20of%20march%20nineteen%20eighty-four")
+    settle(page)
+    expect(page.locator(".residual_block .paths circle.plus")).to_have_count(3)
+    drawn = page.locator(".residual_block .paths").evaluate(DRAWN)
+    assert [(path["from"], path["to"]) for path in drawn] == [("X", "sum"), ("O", "cross_sum"), ("C", "sum2")]
+    arrow, row = (page.locator(f".residual_block {what}") for what in (".paths .memory", ".row.cross"))
+    expect(arrow).to_have_count(1)
+    start, end = (arrow.evaluate(f"(path) => path.getPointAtLength({part}).x") for part in ("0", "13"))
+    box, of_row = arrow.bounding_box(), row.bounding_box()
+    assert start > end > drawn[0]["x"] and abs(box["y"] + box["height"] / 2 - of_row["y"] - of_row["height"] / 2) < 2
+    if present == "true":           # all of it stands above the bar at the foot
+        reading = page.locator(".residual_block .reading").bounding_box()
+        assert reading["y"] + reading["height"] < height - 50
+    page.locator(".residual_block .row.H .strip").first.hover()
+    read = page.locator(".residual_block .reading")
+    expect(read).to_have_text(re.compile("^Dimension"))
+    sums = re.search(r"normed O (\S+); plus cross-attention to memory (\S+) is (\S+), normed C", read.inner_text())
+    stream, added, total = map(value_of, sums.groups())
+    assert stream + added == pytest.approx(total, abs=0.02) and errors == []
     page.close()

@@ -1,10 +1,12 @@
-"""What the text of Residual stream says of `stories`, and of `blanks` where it speaks of encoders."""
+"""What the text of Residual stream says of `stories`, of `blanks` where it speaks of encoders, and of `translator`.
+"""
 import numpy as np
 import torch
 
-from core.analysis import contributions, patching, stream_and_heads
+from core.analysis import contributions, one_block, patching, stream_and_heads
+from core.app.state.run import decoded
 from core.language import contrasts
-from core.model.intervention import Intervention
+from core.model.intervention import Intervention, Patch
 from tests.claims import claims
 from tests.claims.passes import experiment, prompt_of, run, says
 
@@ -16,6 +18,25 @@ def test_the_token_that_is_not_a_word_grows_longest():
     norms = stream_and_heads.stream_norms(run("The cat sat on the mat. The dog sat on the").trace)
     first, longest = norms[:, 0], norms[:, 1:].max(-1).values
     assert (first[-4:] > 1.3 * longest[-4:]).all() and (first / longest).max() > 2
+
+
+@claims("residual_stream.md", "The encoder of *translator* has read the date in words, and the decoder writes it in "
+        "digits.", "The other token was exchanged before cross-attention, and every row here says *the same*: that "
+        "part looks at the tokens of the source alone. Only self-attention, above it, looks at what the decoder has "
+        "written.")
+def test_a_part_that_reads_another_text():
+    there = decoded(prompt_of(experiment("residual_stream", "decoder_block")))
+    assert there.model_name == "translator" and there.tokenizer.decode(there.token_ids[1:]) == "1984-03-21"
+    last, layer, trace = len(there.token_ids) - 1, 0, there.trace
+
+    def of_last(place: one_block.Exchange) -> list[torch.Tensor]:
+        rows = one_block.rows(there.model, trace.blocks[layer], layer, place, trace.encoder.h_final)
+        return [row.values[last] for row in rows]
+
+    plain = of_last(one_block.Exchange("mlp", 1, 1))
+    assert all(map(torch.equal, of_last(one_block.Exchange("cross", 1, 2)), plain))
+    patched = there.trace_with(Intervention(patches=(Patch(layer, 1, there.token_ids, 2),))).blocks[layer]
+    assert not torch.equal(patched.attn_out[last], trace.blocks[layer].attn_out[last])
 
 
 @claims("residual_stream.md", "In the first row the guess is, almost everywhere, the input token itself: E reads out "

@@ -58,7 +58,7 @@ def _view(lesson: str, view: str, modules: list[str]) -> ViewWords:
     paragraphs, rest = [], [text for text in strings if "\\" in text]
     for heading, body in sections.items():
         kind, _, name = heading.rpartition(": ")
-        if kind in ("", "encoder") and (name == own or name.startswith(parts)):
+        if kind in ("", "encoder", "encoder-decoder") and (name == own or name.startswith(parts)):
             paragraphs.append(body)
         elif name == "labels":
             rest += _labels(prose.parse(lesson, f"# labels\n{body}").labels, view, trees, strings)

@@ -45,6 +45,18 @@ def test_every_view_that_is_shown_with_one_stands_and_says_what_is_true_of_it(na
         assert (lesson, view) in OWN or [line for text in kinds.said(at) for line in told(text)] == [], (lesson, view)
 
 
+@pytest.mark.parametrize("name", ["blanks", "translator"])
+def test_a_bundled_one_that_a_link_asks_for_is_shown_where_its_kind_is(name: str):
+    assert name not in cache.model_names() and cache.exists(name)
+    for lesson, view in places(cache.kind(name)):
+        at = lessons.open_at(lesson, model=name, **catalogue.entry(lesson).opening(view))
+        assert lessons.fine(at), (lesson, view, [e.value for e in (*at.exception, *at.error)])
+        assert at.session_state["model"] == at.query_params["model"] == name, (lesson, view)
+        assert lesson == LIVE or any(c.value.startswith(f"**{name}** is a small") for c in at.caption), (lesson, view)
+    at = lessons.open_at("generation", model=name)
+    assert lessons.fine(at) and any("The page shows **stories** in its place" in m.value for m in at.markdown)
+
+
 @pytest.mark.parametrize("file", FILES)
 def test_a_file_names_the_model_of_which_alone_a_sentence_about_encoders_is_true(file: str):
     words = prose.load(file).of_kind(prose.PUBLISHED)

@@ -82,7 +82,8 @@ SHOWN = {   # by the kind of a model, as ModelConfig has it; a decoder is shown 
                 predicts=frozenset({("residual_stream", "lens"), ("residual_stream", "contributions"),
                                     ("residual_stream", "cut")})),
     "encoder-decoder": Showing("translate", {"tokens": ("vocabulary", "methods", "merges", "bpe", "unigram",
-                                                                     "train")}),
+                                                                     "train"),
+                                                "residual_stream": ("block",)}),
 }
 STAGES = ("text", "tokens", "embedding", "position", "attention", "stream", "mlp", "unembedding", "softmax", "sample")
 REPEATED = ("attention", "stream", "mlp")   # the stages that a model has once in each of its L blocks

@@ -11,7 +11,7 @@ A file is Markdown with headings of one `#`:
                              for (other kinds of entry, such as the course's `# step: id`, are written alike)
     # anything_else          a Markdown section, read by its name
     # encoder: name          the same section as it is read where the model is an encoder: labels replace those of the
-                             same key, an empty experiment is left out
+                             same key, an empty experiment is left out; encoder-decoder: name where it is that
     # published: name        as it is read where others have published the model, and what it has read is not known
 
 A setting's value is JSON where it parses as JSON (numbers, true, "text with \\n"), plain text otherwise.

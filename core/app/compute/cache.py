@@ -223,15 +223,35 @@ def exists(name: str) -> bool:
     one of the library that is loaded.
     """
     base, step = name_and_step(name)
-    return (name in model_names() or name in _own or name in shelf
+    return (is_bundled(name) or name in _own or name in shelf
             or name == f"{base}{MOMENT}{step}" and any(moment.step == step for moment in moments(base)))
 
 
+def is_bundled(name: str) -> bool:
+    """Whether a model comes with the app, as it is in the end of its training."""
+    return name in model_names() or _is_other(name)
+
+
 def kind(name: str) -> str:
-    """The kind of a model that exists, as ModelConfig has it: only those of the library are ever anything but decoders.
+    """The kind of a model that exists, as ModelConfig has it."""
+    if names.is_library_name(name):
+        kept = shelf.get(name)
+        return "decoder" if kept is None else kept[devices.CPU].model.config.kind
+    if own := _own.get(name):
+        return own.model.config.kind
+    return _bundled_kind(checkpoints.BUNDLED, name) if _is_other(name) else "decoder"
+
+
+def _is_other(name: str) -> bool:
+    """Whether it is a bundled model that continues no text: no list offers it, a link or an experiment may ask for it.
     """
-    kept = shelf.get(name) if names.is_library_name(name) else None
-    return "decoder" if kept is None else kept[devices.CPU].model.config.kind
+    return name in checkpoints.bundled_names() and not deployment.continues_text(checkpoints.BUNDLED, name)
+
+
+@functools.lru_cache(maxsize=64)
+def _bundled_kind(folder: Path, name: str) -> str:
+    """The kind of a bundled model, which lies in `folder`."""
+    return checkpoints.bundled_config(name).kind
 
 
 def keep_own(model: Transformer, tokenizer: Tokenizer, title: str) -> str:
@@ -317,16 +337,20 @@ def _copied(model: Transformer, device: str) -> Transformer:
     return made.eval().requires_grad_(False)
 
 
-def trace(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention = NOTHING) -> Trace:
-    """The Trace of one forward pass, on the CPU, computed once for each (model, device, intervention, token ids)."""
-    key = (loaded.name, loaded.device, intervention, token_ids)
-    return _traces().get_or_make(key, lambda: _in_turn(loaded, token_ids, intervention),
+def trace(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention = NOTHING,
+          source_ids: tuple[int, ...] = ()) -> Trace:
+    """The Trace of one forward pass, on the CPU, computed once for each (model, device, intervention, token ids);
+    source_ids: what an encoder-decoder's encoder reads.
+    """
+    key = (loaded.name, loaded.device, intervention, token_ids, source_ids)
+    return _traces().get_or_make(key, lambda: _in_turn(loaded, token_ids, intervention, source_ids),
                                  lambda made: _weight(loaded, made.n_bytes))
 
 
-def kept_trace(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention) -> Trace | None:
+def kept_trace(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention,
+               source_ids: tuple[int, ...] = ()) -> Trace | None:
     """The Trace where it is computed already, else None."""
-    return _traces().get((loaded.name, loaded.device, intervention, token_ids))
+    return _traces().get((loaded.name, loaded.device, intervention, token_ids, source_ids))
 
 
 def _weight(loaded: LoadedModel, n_bytes: int) -> int:
@@ -336,14 +360,16 @@ def _weight(loaded: LoadedModel, n_bytes: int) -> int:
     return TRACE_BYTES + 1 if names.is_library_name(loaded.name) and loaded.name not in shelf else n_bytes
 
 
-def _in_turn(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention) -> Trace:
+def _in_turn(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention,
+             source_ids: tuple[int, ...] = ()) -> Trace:
     """The pass: of a bundled model by the replicas, if there are any; of any other, and while they do not answer, here,
     when the reader's turn on the device has come.
     """
-    if (made := _elsewhere(loaded, token_ids, intervention)) is not None:
+    # the replicas' protocol knows no second text
+    if not source_ids and (made := _elsewhere(loaded, token_ids, intervention)) is not None:
         return made
     with turns.line(loaded.device).turn(_reader(), _look):
-        return _forward(loaded, token_ids, intervention)
+        return _forward(loaded, token_ids, intervention, source_ids)
 
 
 def in_turns(loaded: LoadedModel, steps: Iterator[T]) -> Iterator[T]:
@@ -383,10 +409,11 @@ def _look() -> None:
         st.session_state.get("page")
 
 
-def _forward(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention) -> Trace:
+def _forward(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention,
+             source_ids: tuple[int, ...] = ()) -> Trace:
+    ids, source = (torch.tensor(each, dtype=torch.int64, device=loaded.device) for each in (token_ids, source_ids))
     with torch.inference_mode():
-        return loaded.runner(torch.tensor(token_ids, dtype=torch.int64, device=loaded.device), intervention).to(
-            devices.CPU)
+        return loaded.runner(ids, intervention, source if source_ids else None).to(devices.CPU)
 
 
 def result(key: Hashable, make: Callable[[], object], size: Callable[[object], int]):

@@ -24,10 +24,9 @@ LIVE = "architectures"      # the lesson in which a model that is no decoder is 
 def draw() -> None:
     """The offer, where one is due."""
     name = model_choice.wanted()
-    if not names.is_library_name(name):
-        return
     if cache.exists(name):
         _where(name)
+    if cache.exists(name) or not names.is_library_name(name):
         return
     with st.container(key="model_offer", border=True, gap="xsmall"):
         st.markdown(words().label("wanted", name=title(name), shown=escaped(model_choice.shown())))
@@ -57,12 +56,12 @@ def _where(name: str) -> None:
             if prompt_use.now().model != name and (here == LIVE or _works(config)):
                 open_in(name, "tertiary")
         if here == LIVE:
-            st.caption(model_notes.whose(cache.shared_model(name, devices.CPU)))
+            _whose(name)
         return
     with st.container(key="model_offer", border=True, gap="xsmall"):
         st.markdown(words().label(f"{kind}_not", **values))
         if not reader.present():
-            st.caption(model_notes.whose(cache.shared_model(name, devices.CPU)))
+            _whose(name)
         with _buttons():
             open_in(name, "primary")
             for lesson, views in catalogue.SHOWN[kind].runs.items():
@@ -71,6 +70,12 @@ def _where(name: str) -> None:
                 _open(name, lesson, views[0] if views else None, "", "secondary",
                       prose.load("app").label(f"lesson_{lesson}"))
             _stay()
+
+
+def _whose(name: str) -> None:
+    """Say whose a model of the library is."""
+    if names.is_library_name(name):
+        st.caption(model_notes.whose(cache.shared_model(name, devices.CPU)))
 
 
 def _live_view(kind: str) -> str:

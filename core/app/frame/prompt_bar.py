@@ -224,7 +224,7 @@ def model_note(name: str) -> str:
     part of its name before the first hyphen.
     """
     notes, (base, step) = prose.load("models").labels, cache.name_and_step(name)
-    note = (notes["moment"] if step is not None else notes["own"] if name not in cache.model_names()
+    note = (notes["moment"] if step is not None else notes["own"] if not cache.is_bundled(name)
             else notes.get(name) or notes.get(name.partition("-")[0], ""))
     return note.format(name=name, base=base, step=step)
 

@@ -11,9 +11,11 @@ from core.analysis.stream_and_heads import telling_head
 from core.app.base import deployment, devices
 from core.app.base.deployment import LEAST_TOKENS
 from core.app.compute import cache, growing_results
+from core.app.compute.library import names
 from core.app.state import model_choice, prompts, reader
 from core.cost.counting import trace_bytes
 from core.model.config import ModelConfig
+from core.model.generation import translations
 from core.model.intervention import NOTHING, Intervention
 from core.model.tokenizer import Tokenizer
 from core.model.trace import Trace
@@ -22,6 +24,7 @@ from core.model.transformer import Transformer
 # Parameters × tokens of a pass that a hand may ask for: some 2 s of one core, which is gpt2 on 256 tokens.
 MOST_LIVE = 40_000_000_000
 LARGE = 50_000_000      # parameters of a model whose passes may take seconds
+MOST_WRITTEN = 40       # tokens that an encoder-decoder writes for a source; the longest date has 16
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class Run:
     token_ids: tuple[int, ...]
     tokens: list[str]            # their visible forms
     n_cut: int                   # tokens of the text that did not fit and were left out, from its start
+    source_ids: tuple[int, ...] = ()    # what the encoder read, where token_ids are those of the decoder behind it
 
     @property
     def model_name(self) -> str:
@@ -63,15 +67,15 @@ class Run:
 
     def trace_with(self, intervention: Intervention) -> Trace:
         """The forward pass under an Intervention."""
-        return _traced(self.loaded, self.token_ids, intervention)
+        return _traced(self.loaded, self.token_ids, intervention, self.source_ids)
 
     def trace_of(self, token_ids: tuple[int, ...]) -> Trace:
         """The forward pass of the same model on other token ids (a second prompt, a permuted one)."""
-        return _traced(self.loaded, tuple(token_ids), NOTHING)
+        return _traced(self.loaded, tuple(token_ids), NOTHING, self.source_ids)
 
     def key(self, what: str, *inputs: Hashable) -> Hashable:
         """The key of a cached result `what` that is computed from this Run and these inputs."""
-        return self.loaded.key(what, self.token_ids, *inputs)
+        return self.loaded.key(what, self.token_ids, self.source_ids, *inputs)
 
     def named(self) -> dict:
         """What a question from outside a session says of this Run; `of_tokens` reads it."""
@@ -120,15 +124,16 @@ class Run:
         return self.trace.logits[position].to("cpu", torch.float64).numpy()
 
 
-def _traced(loaded: cache.LoadedModel, token_ids: tuple[int, ...], intervention: Intervention) -> Trace:
+def _traced(loaded: cache.LoadedModel, token_ids: tuple[int, ...], intervention: Intervention,
+            source_ids: tuple[int, ...]) -> Trace:
     """The Trace of a pass; of a large model, which may take seconds, a view waits for it as for any long computation.
     """
-    if loaded.model.n_parameters <= LARGE or cache.kept_trace(loaded, token_ids, intervention) is not None:
-        return cache.trace(loaded, token_ids, intervention)
-    key = loaded.key("trace", token_ids, intervention)
+    asked = loaded, token_ids, intervention, source_ids
+    if loaded.model.n_parameters <= LARGE or cache.kept_trace(*asked) is not None:
+        return cache.trace(*asked)
+    key = loaded.key("trace", token_ids, source_ids, intervention)
     # a trace has a cache of its own
-    made = growing_results.made(key, lambda: cache.trace(loaded, token_ids, intervention),
-                                lambda _: cache.RESULT_BYTES + 1)
+    made = growing_results.made(key, lambda: cache.trace(*asked), lambda _: cache.RESULT_BYTES + 1)
     growing_results.forget(key)
     return made
 
@@ -190,6 +195,30 @@ def current() -> Run:
     run = read(cache.shared_model(model_choice.shown(), reader.device()), reader.prompt())
     reader.set_bounds(bounds_of(run))
     return run
+
+
+def decoded(run: Run) -> Run:
+    """The Run of the stack that writes: of an encoder-decoder that of its decoder, while it writes what it makes of the
+    prompt, which its encoder reads; of any other model the run itself.
+    """
+    if run.model.config.kind != "encoder-decoder":
+        return run
+    # the bundled one has learned from sources that begin with no token of their own
+    source = run.token_ids if names.is_library_name(run.model_name) else run.own_ids or run.token_ids
+    ids = (run.model.config.first_token, *written(run.loaded, source)[:-1])
+    return replace(run, token_ids=ids, tokens=[run.tokenizer.visible(i) for i in ids], source_ids=source)
+
+
+def written(loaded: cache.LoadedModel, source_ids: tuple[int, ...]) -> tuple[int, ...]:
+    """What an encoder-decoder writes for a source, as `greedy` does."""
+    return cache.result(loaded.key("written", source_ids), lambda: greedy(loaded.runner, source_ids),
+                        lambda ids: 8 * len(ids))
+
+
+def greedy(model: Transformer, source: tuple[int, ...]) -> tuple[int, ...]:
+    """The greedy target tokens, up to end of text or MOST_WRITTEN tokens."""
+    with torch.inference_mode():
+        return dict(translations(model, [source], min(MOST_WRITTEN, model.config.n_context)))[0]
 
 
 def selection(run: Run) -> reader.Selection:

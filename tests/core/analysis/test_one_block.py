@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from core.analysis import one_block
-from core.app.base import prose
 from core.model.config import ModelConfig
 from core.model.transformer import Transformer
 from tests.core.analysis.test_stream_and_heads import run
@@ -168,7 +167,7 @@ def test_a_block_has_neurons_where_it_is_not_of_experts():
 def test_a_token_that_is_exchanged_before_the_feed_forward_part_changes_its_own_rows_alone(wiring):
     model, trace = shaken(wiring)
     block, names = trace.blocks[LAYER], WIRINGS[wiring][1].split()
-    same, other = (one_block.rows(model, block, LAYER, (2, source)) for source in (2, 5))
+    same, other = (one_block.rows(model, block, LAYER, one_block.Exchange("mlp", 2, source)) for source in (2, 5))
     plain = one_block.rows(model, block, LAYER)
     assert all(torch.allclose(a.values, b.values, **EXACT) for a, b in zip(plain, same))
     changed = {row.name: (row.values != before.values).any(-1).nonzero().flatten().tolist()
@@ -193,20 +192,126 @@ def test_the_norms_can_stand_at_their_other_place_with_the_very_same_weights():
     assert float(back.final_norm.weight.sum()) == model.config.d_model and not back.final_norm.bias.any()
 
 
-@pytest.mark.parametrize(("settings", "shown", "rewired"), [
-    ({}, True, True), ({"norm_placement": "post"}, True, True), ({"norm_placement": "sandwich"}, True, False),
-    ({"norm_placement": "output"}, True, False), ({"norm_placement": "deepnorm"}, True, False),
-    ({"parallel_residual": True}, True, False), ({"d_ff": None}, True, True),
-    ({"first_norm": False, "embedding_norm": True}, True, False),
-    ({"n_experts": 4, "n_active_experts": 2}, True, True),
-    ({"kind": "encoder-decoder", "n_encoder_layers": 1}, False, True)])
-def test_which_blocks_can_be_shown_and_which_wired_anew(settings, shown, rewired):
+@pytest.mark.parametrize(("settings", "rewired"), [
+    ({}, True), ({"norm_placement": "post"}, True), ({"norm_placement": "sandwich"}, False),
+    ({"norm_placement": "output"}, False), ({"norm_placement": "deepnorm"}, False),
+    ({"parallel_residual": True}, False), ({"d_ff": None}, True),
+    ({"first_norm": False, "embedding_norm": True}, False),
+    ({"n_experts": 4, "n_active_experts": 2}, True),
+    ({"kind": "encoder-decoder", "n_encoder_layers": 1}, False)])
+def test_which_blocks_can_be_wired_anew(settings, rewired):
     config = ModelConfig(**{"vocab_size": 9, "d_model": 8, "n_layers": 1, "n_heads": 2, "n_context": 4} | settings)
-    assert (one_block.can_be_shown(config), one_block.can_be_rewired(config)) == (shown, rewired)
-    if shown and rewired:
+    assert one_block.can_be_rewired(config) == rewired
+    if rewired:
         for placement in one_block.PLACEMENTS:
             assert one_block.rewired(Transformer(config), placement).config.norm_placement == placement
 
 
-def test_what_is_not_shown_has_its_sentence():
-    assert "{model}" in prose.load("residual_stream").labels["block_other"]
+# ---- the decoder behind an encoder -----------------------------------------------------------------------------------
+
+T5 = {"norm": "rmsnorm", "norm_bias": False, "attention_bias": False, "mlp_bias": False, "positions": "relative",
+      "relative_buckets": 8, "relative_max_distance": 16, "scale_scores": False}
+# name of a decoder's block: its settings, its rows, and the fields of the trace that they are, where they are one
+CROSSED = {
+    "crossed pre": ({}, "X norm attention O cross_norm cross C norm2 hidden mlp H"),
+    "crossed post": ({"norm_placement": "post"}, "X attention sum O cross cross_sum C hidden mlp sum2 H"),
+    "T5": (T5 | {"activation": "relu"}, "X norm attention O cross_norm cross C norm2 hidden mlp H"),
+    "T5, gated": (T5 | {"activation": "geglu"}, "X norm attention O cross_norm cross C norm2 hidden mlp H"),
+    "Marian": ({"norm_placement": "post", "positions": "sinusoidal", "sinusoidal_halves": True, "activation": "swish",
+                "embedding_scale": 12 ** 0.5}, "X attention sum O cross cross_sum C hidden mlp sum2 H"),
+    "crossed sandwich": ({"norm_placement": "sandwich"},
+                         "X norm attention added O cross_norm cross cross_added C norm2 hidden mlp added2 H"),
+    "crossed deepnorm": ({"norm_placement": "deepnorm"}, "X attention sum O cross cross_sum C hidden mlp sum2 H"),
+    "crossed attention alone": ({"d_ff": None}, "X norm attention O cross_norm cross H"),
+}
+FIELDS = {"X": "resid_pre", "norm": "X", "attention": "attn_out", "added": "attn_added", "O": "resid_mid",
+          "hidden": "mlp_post", "mlp": "mlp_out", "added2": "mlp_added", "H": "resid_post", "cross_norm": "cross.X",
+          "cross": "cross.attn_out", "cross_added": "cross.attn_added", "C": "cross.resid_post"}
+N, M = 5, 8                 # beside 3 blocks of 4 heads, behind an encoder of 2
+crossings = pytest.mark.parametrize("crossing", CROSSED)
+
+
+def crossed(crossing: str):
+    """A random encoder-decoder in float64 with such a block, all its weights shaken, and its trace."""
+    config = ModelConfig(**{"kind": "encoder-decoder", "n_encoder_layers": 2, "vocab_size": 23, "d_model": 12,
+                            "n_layers": 3, "n_heads": 4, "n_context": 16} | CROSSED[crossing][0])
+    model, generator = Transformer(config).double(), torch.Generator().manual_seed(11)
+    model.initialise(generator)
+    with torch.no_grad():
+        for p in model.parameters():
+            p.add_(0.3 * torch.randn(p.shape, generator=generator, dtype=p.dtype))
+        ids, source = (torch.randint(0, 23, (n,), generator=generator) for n in (N, M))
+        return model, model(ids, source_ids=source)
+
+
+def cross_attended(cross, z: np.ndarray, memory: np.ndarray) -> np.ndarray:
+    """Cross-attention by hand: queries of z, keys and values of the memory, no mask and no positions."""
+    config, total = cross.config, 0.0 if cross.b_O is None else array(cross.b_O)
+    for head in range(config.n_heads):
+        q, k, v = (x @ array(W)[head] + (0.0 if b is None else array(b)[head]) for x, W, b in (
+            (z, cross.W_Q, cross.b_Q), (memory, cross.W_K, cross.b_K), (memory, cross.W_V, cross.b_V)))
+        scores = np.exp(q @ k.T / (np.sqrt(config.d_k) if config.scale_scores else 1.0))
+        total = total + scores / scores.sum(-1, keepdims=True) @ v @ array(cross.W_O)[head]
+    return total
+
+
+@crossings
+def test_the_rows_of_a_decoder_are_those_of_the_trace_to_the_bit(crossing):
+    model, trace = crossed(crossing)
+    block = trace.blocks[LAYER]
+    rows = {row.name: row.values for row in one_block.rows(model, block, LAYER)}
+    assert " ".join(rows) == CROSSED[crossing][1]
+    for name, values in rows.items():
+        place, _, field = FIELDS.get(name, "").rpartition(".")
+        if field:
+            assert torch.equal(values, getattr(block.cross if place else block, field)), name
+    if "norm2" in rows:
+        assert torch.equal(rows["norm2"], model.blocks[LAYER].mlp_norm(rows["C"], model.config.norm))
+    assert torch.equal(rows["H"], trace.blocks[LAYER + 1].resid_pre)
+
+
+@crossings
+def test_what_cross_attention_adds_and_each_sum_are_those_of_the_formula(crossing):
+    model, trace = crossed(crossing)
+    weights, config = model.blocks[LAYER], model.config
+    rows = {row.name: row for row in one_block.rows(model, trace.blocks[LAYER], LAYER)}
+    read = rows[rows["cross"].of[0]].values
+    by_hand = cross_attended(weights.cross, array(read), array(trace.encoder.h_final))
+    assert by_hand.shape == (N, 12) and np.allclose(array(rows["cross"].values), by_hand, **EXACT)
+    alpha = (3 * 3) ** 0.25 if crossing == "crossed deepnorm" else 1            # (3 L)^(1/4) of a decoder
+    sums = [row for row in rows.values() if len(row.of) > 1]
+    assert [row.of[0] for row in sums] == ["X", "O", "C"][:len(one_block.parts(config))]
+    for row in sums:
+        stream, added = (rows[name].values for name in row.of)
+        assert torch.allclose(row.values, alpha * stream + added, **EXACT), row.name
+    if config.norms_sums:
+        norms = {"sum": weights.attn_norm, "cross_sum": weights.cross.norm, "sum2": weights.mlp_norm}
+        ends = {row.of[0]: row for row in rows.values() if row.of and row.of[0] in norms}
+        assert list(ends) == list(norms)
+        assert all(torch.equal(row.values, norms[name](rows[name].values, config.norm)) for name, row in ends.items())
+
+
+@crossings
+def test_each_row_of_a_decoder_is_computed_of_rows_above_it_and_every_row_is_used(crossing):
+    names = CROSSED[crossing][1].split()
+    found = one_block.wiring(crossed(crossing)[0].config, LAYER)
+    assert all(names.index(each) < names.index(name) for name, of in found.items() for each in of)
+    assert {each for of in found.values() for each in of} == set(names) - {"H"}
+
+
+@crossings
+@pytest.mark.parametrize("before", ["cross", "mlp"])
+def test_a_token_exchanged_in_a_decoder_changes_its_own_rows_alone(crossing, before):
+    model, trace = crossed(crossing)
+    block, memory, names = trace.blocks[LAYER], trace.encoder.h_final, CROSSED[crossing][1].split()
+    plain = one_block.rows(model, block, LAYER)
+    same, other = (one_block.rows(model, block, LAYER, one_block.Exchange(before, 1, source), memory)
+                   for source in (1, 3))
+    assert all(torch.allclose(a.values, b.values, **EXACT) for a, b in zip(plain, same))
+    changed = {row.name: (row.values != again.values).any(-1).nonzero().flatten().tolist()
+               for row, again in zip(other, same)}
+    stream = {"cross": "O", "mlp": "C" if "C" in names else ""}[before]
+    from_here = names.index(stream) if stream else len(names)
+    assert changed == {name: [1] * (place >= from_here) for place, name in enumerate(names)}
+    for row in other[from_here + 1:]:                   # as the other token's own
+        assert torch.allclose(row.values[1], row.values[3], **EXACT), row.name

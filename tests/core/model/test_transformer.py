@@ -205,6 +205,16 @@ def test_patching_a_stream_from_another_run():
     assert torch.equal(model(ids, Intervention(patches=everything)).logits, model(source).logits)
 
 
+def test_a_patch_of_a_decoder_comes_from_a_run_behind_the_same_source():
+    model = small(kind="encoder-decoder", n_encoder_layers=1)
+    ids, other, source = tokens(), tokens(seed=9), tokens(6, seed=4)
+    patched = model(ids, Intervention(patches=(Patch(1, 4, tuple(other.tolist()), 7),)), source_ids=source)
+    from_there = model(other, source_ids=source)
+    assert torch.equal(patched.blocks[1].resid_pre[4], from_there.blocks[1].resid_pre[7])
+    everything = tuple(Patch(1, i, tuple(other.tolist()), i) for i in range(10))
+    assert torch.equal(model(ids, Intervention(patches=everything), source_ids=source).logits, from_there.logits)
+
+
 def test_arguments_that_cannot_be_run_are_refused_with_a_sentence():
     model, ids = small(), tokens()
     for bad, message in [(dict(heads=(HeadEdit(2, 0),)), "no layer 2"), (dict(heads=(HeadEdit(0, 4),)), "no head 4"),

@@ -6,8 +6,7 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.analysis import one_block
-from core.app.base import deployment, prose, tables
+from core.app.base import catalogue, deployment, prose, tables
 from core.cost.counting import n_parameters
 from core.huggingface import PretrainedError, families
 from tests.core.huggingface import test_families
@@ -117,4 +116,5 @@ def test_no_family_is_led_to_a_block_that_is_not_drawn():
     for kind, settings in huggingface_models.CASES.values():
         config = kind(**settings)
         if config.model_type in led:
-            assert one_block.can_be_shown(families.plan_of(config.to_dict(), ()).config), config.model_type
+            own = families.plan_of(config.to_dict(), ()).config.kind
+            assert catalogue.is_shown("residual_stream", "block", own), config.model_type

@@ -122,7 +122,7 @@ def test_a_text_is_written_and_attended_to_as_transformers_does(theirs):
     found = translate.translate(model, tuple(model.tokenizer.encode("the cat ate the rat")))
     backend = hf.AutoTokenizer.from_pretrained(names.source("folder:t5"))
     assert found.source == tuple(backend("the cat ate the rat").input_ids) and found.source[-1] == backend.eos_token_id
-    made = theirs["t5"].generate(torch.tensor([found.source]), max_new_tokens=translate.MOST_WRITTEN,
+    made = theirs["t5"].generate(torch.tensor([found.source]), max_new_tokens=run.MOST_WRITTEN,
                                  do_sample=False)[0].tolist()
     assert ([int(found.trace.token_ids[0]), *found.target] == made
             and made[0] == theirs["t5"].config.decoder_start_token_id)
