@@ -1,10 +1,12 @@
 """A lesson as a link opens it, through AppTest."""
 from __future__ import annotations
 
+import re
 import tempfile
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Selectbox
 
 from core.app.base import catalogue
 from core.app.frame.lesson import PICTURE_SEEN
@@ -37,6 +39,11 @@ def file_named(page: str) -> str:
 def go(at: AppTest, page: str) -> AppTest:
     """The same session on another page, not run yet."""
     return at.switch_page(str(catalogue.page_path(page)))
+
+
+def listed(at: AppTest, key: str) -> Selectbox:
+    """The list whose key begins so and ends with the mark of the names that it offers."""
+    return next(box for box in at.selectbox if re.fullmatch(rf"{key}_[0-9a-f]{{8}}", box.key))
 
 
 def fine(at: AppTest) -> bool:

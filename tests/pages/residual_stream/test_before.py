@@ -12,7 +12,7 @@ from core.app.base import prose
 from core.app.frame.lesson import Lesson
 from pages.residual_stream import lens
 from tests.claims.passes import run
-from tests.helpers.lessons import fine, open_at
+from tests.helpers.lessons import fine, listed, open_at
 from tests.helpers.messages import given
 from tests.helpers.predictions import ask, commit, modes, statements
 from tests.pages.residual_stream.test_residual_stream import ids_of, loaded, logits_of, opened, streams
@@ -145,10 +145,10 @@ def test_the_lesson_opens_on_the_lens_at_its_beginning():
 
 def test_feed_forward_opens_on_the_last_block_but_one_until_another_is_picked():
     at = opened({"view": "mlp"})
-    assert at.selectbox("residual_stream_pick_layer").value == 4
-    at.selectbox("residual_stream_pick_layer").set_value(1).run()
-    assert fine(at) and at.selectbox("residual_stream_pick_layer").value == 1
-    assert opened({"view": "mlp"}, layer="0").selectbox("residual_stream_pick_layer").value == 0
+    assert listed(at, "residual_stream_pick_layer").value == 4
+    listed(at, "residual_stream_pick_layer").set_value(1).run()
+    assert fine(at) and listed(at, "residual_stream_pick_layer").value == 1
+    assert listed(opened({"view": "mlp"}, layer="0"), "residual_stream_pick_layer").value == 0
 
 
 def test_where_a_neuron_fires_is_shown_for_all_that_are_listed():

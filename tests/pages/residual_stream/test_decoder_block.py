@@ -122,7 +122,7 @@ def test_the_translator_writes_the_date_while_its_block_is_shown():
     assert any(WRITTEN in caption.value and "10 tokens" in caption.value for caption in at.caption)
     assert at.session_state["model"] == "translator" and at.query_params["model"] == "translator"
     assert "".join(kept("translator").tokenizer.decode([int(i)]) for i in traced("translator").token_ids[1:]) == WRITTEN
-    places = at.selectbox(key="residual_stream_pick_position").options
+    places = lessons.listed(at, "residual_stream_pick_position").options
     assert len(places) == len(traced("translator").token_ids) and places[-1].endswith("1")
 
 
