@@ -2,8 +2,8 @@
 // "")}] of a block from what enters to what leaves, each computed of the rows `of`; read: the label, less its read_,
 // that says the row's number under the pointer, or ""; reads_memory: whether an encoder's vectors enter it from the
 // side; widths [n], the numbers of each row. Array values: row by row, and in it token by token. All strips are as wide
-// as the vectors of the stream; the hidden row takes as many lines of it as it needs. The pointer reads one dimension of
-// all rows.
+// as the vectors of the stream; the hidden row takes as many lines of it as it needs. The pointer reads one dimension
+// of all rows.
 import { matrixPicture } from "../../core/components/lib/canvas.js";
 import { draw, fill, make, marked } from "../../core/components/lib/dom.js";
 import { byKeys } from "../../core/components/lib/keys.js";
