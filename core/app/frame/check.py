@@ -59,8 +59,8 @@ def draw(lesson: str, question: Question, words: TextFile) -> None:
     given = (st.selectbox(question.question, range(len(options)), key=widget, width=280, **look) if many
              else st.radio(question.question, range(len(options)), key=widget, **look))
     if committed != asked:
-        st.button(words.label("check_commit"), key=f"{key}_commit", disabled=given is None,
-                  on_click=lambda: _commit(key, asked, st.session_state[widget]))
+        st.button(words.label("check_commit"), key=f"{key}_commit", disabled=given is None, on_click=_lock_in,
+                  args=(key, asked, widget))
         return
     answer, explanation = question.solved()
     st.markdown(_verdict(options, given, answer, words))
@@ -80,6 +80,14 @@ def _draw_for_class(key: str, question: Question, asked: tuple, words: TextFile)
     told = {"mode": "told", "model": {"answer": answer}, "statements": [], "seen": -1, "reason": ""}
     live_class.draw_wall(words, header | told, {}, key=f"{key}_told")
     st.markdown(explanation)
+
+
+def _lock_in(key: str, asked: tuple, widget: str) -> None:
+    """Commit to what is picked; a quick hand may press before its browser knows that the question has changed, when
+    nothing is picked, or the text of an option of the one before.
+    """
+    if (given := st.session_state[widget]) in range(len(asked[1])):
+        _commit(key, asked, given)
 
 
 def _commit(key: str, asked: tuple, given: int | None) -> None:

@@ -223,6 +223,15 @@ def test_the_answer_is_hidden_until_the_reader_commits():
     assert at.radio(key="demo_which_given").disabled
 
 
+def test_an_answer_that_was_taken_back_meanwhile_is_not_locked_in():
+    at = framed()
+    at.radio(key="demo_which_given").set_value(0).run()
+    at.radio(key="demo_which_given").set_value(None)
+    at.button("demo_which_commit").click().run()
+    assert not at.exception and not at.error and "Because it is." not in whole(at)
+    assert at.button("demo_which_commit").disabled
+
+
 def test_the_source_shown_is_the_source_that_runs():
     at = framed()
     assert not at.code
