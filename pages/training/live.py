@@ -108,7 +108,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 def _knobs(page: Lesson, key: Hashable, learner: Learner) -> None:
     """Draw the controls that change the training while it runs."""
-    if learner.step or job_controls.running(page, key):
+    if job_controls.running(page, key) or learner.step:
         reset_button(page, LEARNERS, key)
     choice(page, "optimizer")
     pick_power(page, "rate", 4, format_func=lambda power: readable(10 ** power, 2), width=190,
@@ -130,7 +130,7 @@ def recorded_run() -> LiveRun | None:
 
 def shown_of(page: Lesson, key: Hashable, learner: Learner) -> Learner | Replay:
     """The learner, or the recorded run as long as it has not begun."""
-    kept = None if learner.step or job_controls.running(page, key) else recorded_run()
+    kept = None if job_controls.running(page, key) or learner.step else recorded_run()
     if kept is None:
         return learner
     return Replay(learner.task, learner.model, knobs(), learner.tokens, kept.history, kept.pattern)

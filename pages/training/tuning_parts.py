@@ -96,7 +96,7 @@ class Stage:
     @property
     def replay(self) -> TuningRun | None:
         """The recorded run, as long as the reader has not begun one."""
-        begun = self.tuner.step or job_controls.running(self.page, self.key)
+        begun = job_controls.running(self.page, self.key) or self.tuner.step     # in this order: it may end meanwhile
         return None if begun else self.recorded
 
     @property

@@ -46,6 +46,21 @@ class NotYet(BaseException):
     """Leaves a view whose result is not there yet: a signal, and no failure that a part of the page could show."""
 
 
+@dataclass(frozen=True)
+class Look:
+    """A computation at one moment: its latest part, whether it has ended, and whether it grows for this session, which
+    may have turned away; seconds since it was asked for.
+
+    It may end at any moment, so whoever draws it decides everything by one look: by two of them it may both grow and
+    have ended, and is then neither followed nor drawn as the whole.
+    """
+
+    part: Part = field(default_factory=Part)
+    ended: bool = True
+    grows: bool = False
+    seconds: float = 0.0
+
+
 class _Shared:
     """One computation and the sessions that wait for it; it is stopped when the last of them turns away."""
 
@@ -54,15 +69,16 @@ class _Shared:
         self._key, self._steps, self._size = key, steps, size
         self.job = queue.queue(self._parts, lambda: any(is_there() for is_there in list(self.readers.values())))
 
-    @property
-    def part(self) -> Part:
-        return self.job.records[-1] if self.job.records else Part()
-
-    @property
-    def whole(self) -> bool:
-        return not self.job.running and not self.job.stopped and not self.job.failed
+    def look(self) -> Look:
+        """How it is now. Whether it runs is asked first: the part of one that has ended is then its last."""
+        runs = self.job.running
+        part = self.job.records[-1] if self.job.records else Part()
+        return Look(part, not runs, runs and _reader() in self.readers, self.job.seconds)
 
     def _parts(self) -> Iterator[Part]:
+        if (known := cache.kept(self._key)) is not None:    # made by another's job since this one was asked for
+            yield Part(known, 1, 1)
+            return
         part = Part()
         for part in self._steps():
             yield part
@@ -75,9 +91,11 @@ _lock = threading.Lock()
 
 @dataclass
 class Frame:
-    """A view that is being drawn: what it shows unfinished, and how that is called."""
+    """A view that is being drawn: what it shows unfinished, how that was when it was asked for, and how it is called.
+    """
 
     shared: _Shared | None = None
+    look: Look = field(default_factory=Look)
     key: Hashable = None
     said: str = ""
     shows_parts: bool = False   # and not the whole alone
@@ -86,14 +104,9 @@ class Frame:
     waited: float = 0.0         # seconds of the time since then
 
     @property
-    def grows(self) -> bool:
-        """Whether it goes on, and this session has not turned away."""
-        return self.shared is not None and self.shared.job.running and _reader() in self.shared.readers
-
-    @property
     def awaits(self) -> bool:
-        """Whether there is nothing to show yet, but will be."""
-        return self.left and self.grows and not (self.shows_parts and self.shared.part.value is not None)
+        """Whether there was nothing to show yet, but will be."""
+        return self.left and self.look.grows and not (self.shows_parts and self.look.part.value is not None)
 
 
 _frame: ContextVar[Frame | None] = ContextVar("frame", default=None)
@@ -139,15 +152,16 @@ def _so_far(here: Frame | None, key: Hashable, steps: Callable[[], Iterator[Part
     before = time.monotonic()
     shared = _asked(key, steps, size)
     here.waited += time.monotonic() - before
-    if shared.job.failed:
+    look = shared.look()
+    if look.ended and shared.job.failed:
         forget(key)
         raise shared.job.error
-    if shared.whole:
+    if look.ended and not shared.job.stopped:
         if cache.kept(key) is not None:
             forget(key)                   # else this session alone holds it, so that it is not made at every run
-        return shared.part.value, True
-    here.shared, here.key, here.said = shared, key, said
-    return shared.part.value, False
+        return look.part.value, True
+    here.shared, here.look, here.key, here.said = shared, look, key, said
+    return look.part.value, False
 
 
 def result(key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[object], int], said: str = ""):
@@ -179,9 +193,10 @@ def follow(here: Frame, place, frame_words: prose.TextFile) -> None:
     if here.shared is not None:
         with place:
             (_await if here.awaits else _told)(here, frame_words)
-    if here.grows and not here.awaits and every() is None:
+    grows = here.look.grows and not here.awaits
+    if grows and every() is None:
         _begin(max(EVERY, IDLE * (time.monotonic() - here.began - here.waited)))
-    elif (here.awaits or not here.grows) and every() is not None:
+    elif not grows and every() is not None:
         st.session_state[GROWS] = None
         st.rerun()
 
@@ -193,13 +208,15 @@ def _await(here: Frame, words: prose.TextFile) -> None:
     """
     drawn = []
 
-    def look() -> None:
-        if drawn and not here.awaits:
-            st.rerun()
+    def tell() -> None:
+        if drawn:
+            here.look = here.shared.look()
+            if not here.awaits:
+                st.rerun()
         _told(here, words)
         drawn.append(True)
 
-    st.fragment(look, run_every=EVERY)()
+    st.fragment(tell, run_every=EVERY)()
 
 
 def _begin(seconds: float) -> None:
@@ -219,12 +236,12 @@ def _begin(seconds: float) -> None:
 
 
 def _told(here: Frame, words: prose.TextFile) -> None:
-    part, job = here.shared.part, here.shared.job
+    part = here.look.part
     known = bool(here.said and part.done)
     said = (here.said.format(done=part.done, total=part.total) if known
-            else words.label("working_begins", seconds=f"{job.seconds:.0f}"))
+            else words.label("working_begins", seconds=f"{here.look.seconds:.0f}"))
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="working"):
-        if here.grows:
+        if here.look.grows:
             st.progress(min(1.0, part.done / part.total) if part.total else 0.0, text=said)
             st.button(words.label("working_stop"), key="working_stop", icon=":material/stop:",
                       on_click=_leave, args=(here.key,))

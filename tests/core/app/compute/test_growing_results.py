@@ -6,10 +6,11 @@ from __future__ import annotations
 import threading
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.app.base import prose
-from core.app.compute import cache, growing_results, queue
+from core.app.compute import growing_results, queue
 from core.app.compute.growing_results import Part
 from tests.benchmarks.reader import GROWS, Answer, Reader, key_of, query_of
 from tests.browser.serving import serve
@@ -47,13 +48,13 @@ def script():
 
 
 @pytest.fixture(autouse=True)
-def fresh(monkeypatch: pytest.MonkeyPatch):
+def fresh(monkeypatch: pytest.MonkeyPatch, empty_caches: None):
     global broken
     broken = False
     begun.clear()
     gates[:] = [threading.Event() for _ in range(3)]
-    cache.clear()
     monkeypatch.setattr(growing_results, "PATIENCE", 0.3)
+    monkeypatch.setattr(growing_results, "_running", {})        # of another test's readers
     yield
     for gate in gates:
         gate.set()
@@ -109,6 +110,53 @@ def test_what_fails_is_raised_in_the_page_and_tried_again():
         gate.set()
     at.run()
     assert fine(at) and said(at)[-1] == "abc True" and len(begun) == 2
+
+
+def ends_after_look(nth: int, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Let a job end right after the nth time that a page asks whether it runs; what the page was told each time."""
+    told, here, running = [], threading.current_thread(), queue.Job.running.fget
+
+    def asked(job: queue.Job) -> bool:
+        runs = running(job)
+        if threading.current_thread().name != queue.NAME and threading.current_thread() is not here:
+            told.append(runs)
+            if len(told) == nth:
+                for gate in gates:
+                    gate.set()
+                while running(job):
+                    job.wait(0.01)
+        return runs
+
+    monkeypatch.setattr(queue.Job, "running", property(asked))
+    return told
+
+
+@pytest.mark.parametrize("parts", [0, 1], ids=["nothing yet", "a part"])
+@pytest.mark.parametrize("nth", range(1, 7))
+def test_a_job_that_ends_between_two_looks_is_drawn_whole_or_drawn_again(nth, parts, monkeypatch):
+    followed, fragment = [], st.fragment
+
+    def noted(draw, *, run_every=None, **others):
+        followed.append(run_every)
+        return fragment(draw, run_every=run_every, **others)
+
+    monkeypatch.setattr(st, "fragment", noted)
+    for gate in gates[:parts]:
+        gate.set()
+    told = ends_after_look(nth, monkeypatch)
+    at = page()
+    words = prose.load("app")
+    assert fine(at) and told[:1] == [True]
+    assert words.label("working_again") not in [button.label for button in at.button], "nobody has stopped it"
+    if len(told) >= nth and not at.button:
+        assert said(at)[-1] == "abc True"
+    else:
+        assert at.button(key="working_stop") and any(followed), "what is unfinished is drawn again"
+    for gate in gates:
+        gate.set()
+    for shared in at.session_state[growing_results.JOBS].values():
+        shared.job.wait(30)
+    assert said(at.run()) == ["controls", "abc True"] and not at.button
 
 
 def test_without_a_view_a_result_is_simply_computed():
