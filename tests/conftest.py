@@ -1,9 +1,14 @@
 """Shared by all tests: the project root importable, one thread to compute in, as the app runs, one search for
-components instead of one for every page that a test opens, and the order of the files.
+components instead of one for every page that a test opens, one server for all workers; which worker gets which tests,
+and what is told at the end of a run.
 """
+import collections
 import functools
 import os
+import shutil
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,7 +23,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")       # before torch and numpy are
 os.environ.setdefault("TRANSFORMER_ASK_FIRST", "off")      # pictures stand as soon as a page is opened
 
 from core import files  # noqa: E402  (found through the path above)
-from core.app.compute import growing_results  # noqa: E402
+from core.app.compute import cache, growing_results  # noqa: E402
+from tests.helpers import one_server  # noqa: E402
 
 growing_results.PATIENCE = 300      # seconds: a page that is read after one run is whole, however slow the machine
 files.LOOKS = 0           # what a test writes is read at once
@@ -27,11 +33,76 @@ files.LOOKS = 0           # what a test writes is read at once
 # itself; they stay the same while the tests run.
 manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
 
-# A minute or more each, the longest first. xdist hands files out in the order of their tests: so none of these is begun
-# when the others have ended, and all that is short stands at the end and fills what is left.
-LONG = ("test_views.py", "test_views_present.py")
+# The longest first: what is begun last is then short, and no worker works on while the others have ended.
+LONGEST = ("test_walk.py",)
+TOLD = 10               # of the slowest files, at the end of a run of more files than that
+FOLDER = pytest.StashKey[str]()     # of what the workers of a run share
 
 
+@pytest.hookimpl(tryfirst=True)         # before xdist reads the groups and pytest the markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: (LONG.index(item.path.name) if item.path.name in LONG
-                                 else len(LONG) + ("browser" not in item.path.parts)))
+    """Hand out a file as one piece, and the cases of a walk one by one; what is neither a walk nor in a browser is
+    quick.
+    """
+    for item in items:
+        if item.get_closest_marker("walk") is None:
+            item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(ROOT))))
+            if "browser" not in item.path.parts:
+                item.add_marker("quick")
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    """When an item is handed out: the longest files, the others that need a browser, walks, all the rest."""
+    if item.path.name in LONGEST:
+        return LONGEST.index(item.path.name) - len(LONGEST)
+    return 0 if "browser" in item.path.parts else 1 if item.get_closest_marker("walk") else 2
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    shared = getattr(config, "workerinput", {}).get("folder")
+    config.stash[FOLDER] = shared or tempfile.mkdtemp(prefix="live-transformer-tests-")
+
+
+@pytest.hookimpl(optionalhook=True)     # xdist's
+def pytest_configure_node(node) -> None:
+    node.workerinput["folder"] = node.config.stash[FOLDER]
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        one_server.close(Path(config.stash[FOLDER]))
+        shutil.rmtree(config.stash[FOLDER])
+
+
+@pytest.fixture(scope="session")
+def server(pytestconfig: pytest.Config) -> one_server.Server:
+    """The server of the app that all workers share, for tests that change nothing of it."""
+    return one_server.join(Path(pytestconfig.stash[FOLDER]))
+
+
+@pytest.fixture
+def empty_caches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Traces and results as a new process keeps them: none. What others have made is there again afterwards: to make
+    all of it anew takes a minute.
+    """
+    for name in ("_traces", "_results"):
+        empty = cache.ByteBoundedCache(getattr(cache, name)().capacity)
+        monkeypatch.setattr(cache, name, lambda empty=empty: empty)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tell the slowest files, and what was passed over and why."""
+    seconds: collections.Counter[str] = collections.Counter()
+    for outcome in ("passed", "failed", "skipped", ""):
+        for report in terminalreporter.stats.get(outcome, ()):
+            if hasattr(report, "duration"):
+                seconds[report.nodeid.partition("::")[0]] += report.duration
+    if len(seconds) > TOLD:
+        terminalreporter.section(f"the {TOLD} slowest of {len(seconds)} files")
+        for name, took in seconds.most_common(TOLD):
+            terminalreporter.line(f"{took:7.1f} s  {name}")
+    passed_over = {str(report.longrepr[2]).removeprefix("Skipped: ") for report in
+                   terminalreporter.stats.get("skipped", ())}
+    for reason in sorted(passed_over):
+        terminalreporter.line(f"passed over: {reason}")

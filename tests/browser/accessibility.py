@@ -2,7 +2,7 @@
 once a theme) in both themes, and what it finds of serious or critical impact.
 
 With `--pictures FOLDER` every view is kept as a PNG, as three kinds of colour-blind readers see it. The tests run the
-same check on one view a lesson (test_views.py); all of them take some twenty minutes.
+same check on one view a lesson (test_walk.py); all of them take some twenty minutes.
 """
 from __future__ import annotations
 

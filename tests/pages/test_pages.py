@@ -10,7 +10,6 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from core.app.base import catalogue, devices, prose
-from core.app.compute import cache
 from core.app.frame.lesson import PICTURE_SEEN
 from core.model.transformer import Transformer
 from tests.helpers import lessons
@@ -121,14 +120,13 @@ def test_full_memory_is_known_by_its_many_names():
                          ids=["full memory", "a broken pass"])
 @pytest.mark.parametrize("page", PAGES)
 def test_a_pass_that_fails_is_said_in_plain_words_and_costs_the_reader_nothing(
-        page: str, error: Exception, label: str, monkeypatch: pytest.MonkeyPatch):
+        page: str, error: Exception, label: str, monkeypatch: pytest.MonkeyPatch, empty_caches: None):
     passes = []
 
     def forward(*_args, **_kwargs):
         passes.append(page)
         raise error
 
-    cache.clear()
     with monkeypatch.context() as broken:
         broken.setattr(Transformer, "forward", forward)
         at = opened(page, "The cat sat on")

@@ -1,6 +1,6 @@
 """The ideas of the lectures, assets/teaching/ideas.tsv: each once, in order, and each at a place that exists.
 
-Whether its element stands on the page: tests/browser/test_ideas_page.py.
+Whether its element stands on the page: tests/browser/test_walk.py.
 """
 from __future__ import annotations
 

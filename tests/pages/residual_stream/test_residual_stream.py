@@ -171,14 +171,13 @@ def test_the_rows_of_a_block_are_given_for_two_tokens_and_say_what_an_exchange_c
     assert same == {"none": [False] * 8, "mlp": [True] * 8, "attention": [k < before for k in range(8)]}[exchange]
 
 
-def test_a_block_wired_anew_is_built_and_run_once_for_all_readers(monkeypatch):
+def test_a_block_wired_anew_is_built_and_run_once_for_all_readers(monkeypatch, empty_caches):
     ran, forward = [], Transformer.forward
 
     def counted(model: Transformer, *inputs, **more):
         ran.append((id(model), model.config.norm_placement))
         return forward(model, *inputs, **more)
 
-    cache.clear()
     monkeypatch.setattr(Transformer, "forward", counted)
     passes = []
     for _ in range(2):

@@ -183,7 +183,8 @@ def test_a_cache_makes_a_value_once_also_where_that_is_none():
     assert len(made) == 1 and len(kept) == 1
 
 
-def test_equal_passes_of_many_readers_are_one_and_its_failure_reaches_them_all(monkeypatch: pytest.MonkeyPatch):
+def test_equal_passes_of_many_readers_are_one_and_its_failure_reaches_them_all(
+        monkeypatch: pytest.MonkeyPatch, empty_caches: None):
     loaded, go, passed = cache.shared_model("stories-small", "cpu"), threading.Event(), []
     forward, line = cache._forward, turns.line("cpu")
 
@@ -195,7 +196,6 @@ def test_equal_passes_of_many_readers_are_one_and_its_failure_reaches_them_all(m
             raise torch.OutOfMemoryError("out of memory")
         return forward(*asked)
 
-    cache.clear()
     monkeypatch.setattr(cache, "_forward", slow)
     ids = [(0, 5, 6), (0, 5, 6), (0, 7), (0, 7)]
     threads = [started(lambda ids=ids: cache.trace(loaded, ids, Intervention())) for ids in ids]
