@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from tests.benchmarks.controls import Recorded
+from core.app.base import catalogue
+from tests.benchmarks.controls import Recorded, latency, place_of
+from tests.browser.views import LESSONS
 
 
 def sent(*path: int, column: float = 0, words: str | None = None, chart: str | None = None) -> bytes:
@@ -67,3 +69,10 @@ def test_a_message_that_the_browser_knows_is_looked_up_for_the_place_that_is_nam
 
 def test_a_picture_that_hangs_elsewhere_than_on_the_page_is_left_out():
     assert page(sent(1, 0, chart="a")).alone() == []
+
+
+def test_every_lesson_that_can_be_named_has_a_place_in_which_its_pictures_are_watched():
+    for entry in catalogue.existing():
+        place = place_of(entry.id)
+        assert place == (f".st-key-{entry.id}_stage" if entry.id in LESSONS else f"[class*='st-key-{entry.id}_']")
+        assert f'closest("{place}")' in latency(place)

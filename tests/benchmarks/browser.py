@@ -3,11 +3,12 @@ an empty Streamlit app in the same run.
 """
 from __future__ import annotations
 
+import contextlib
 import random
 import re
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,6 +25,7 @@ WORDS = ["the", "a", "dog", "girl", "boy", "king", "tree", "boat", "red", "big",
          "school", "saw", "liked", "lost", "found", "made", "ate", "and", "then", "one", "day"]
 # nothing has changed for so long: the picture stands, and Overview has written its words for a print, 400 ms after
 QUIET_MILLISECONDS = 500
+WARM_UP = 2             # presses
 
 
 @dataclass(frozen=True)
@@ -44,17 +46,13 @@ class Case:
 
 
 EMPTY = Case("empty app", "", "[data-testid=stSlider] input", "[data-testid=stMarkdown]", canvas=False)
+WINDOW = {"width": 1280, "height": 900}
+# The training beside which others are answered: from a seed of which no run is recorded, so that what the page tells of
+# steps is of this one.
+TRAINED = "training?training_view=live&training_task=grammar&training_seed=5"
+STEPS = re.compile(r"After step [1-9].* ([\d.]+) steps a second")
 FIELD = "[data-testid=stTextArea] textarea"
 PROMPT = ".st-key-prompt textarea"
-
-
-def opened(browser: Browser, url: str, case: Case) -> Page:
-    page = browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 900}).new_page()
-    page.add_init_script(LATENCY)
-    page.goto(f"{url}/{case.path}")
-    settle(page)
-    page.locator(case.control).first.focus()
-    return page
 
 
 @dataclass(frozen=True)
@@ -76,34 +74,69 @@ def press(page: Page, case: Case, key: str) -> Press:
     return Press(*page.evaluate("() => { const l = window.__latency; return [l.first - l.start, l.last - l.start]; }"))
 
 
-def alternate_presses(cases: list[tuple[Case, str]], browser: Browser, repeats: int) -> list[list[Press]]:
-    """Each case's presses; the cases take turns, so that all see the same machine. Two presses of each warm up."""
-    pages = [(opened(browser, url, case), case) for case, url in cases]
-    times: list[list[Press]] = [[] for _ in cases]
-    for i in range(repeats + 2):
-        for (page, case), into in zip(pages, times):
-            page.bring_to_front()
-            if case.texts:
-                page.locator(case.control).first.fill(case.texts[i % len(case.texts)])
-            into.append(press(page, case, case.keys[i % len(case.keys)]))
-    for page, _ in pages:
+@dataclass(frozen=True)
+class Opened:
+    """A case and the page on which it is pressed."""
+
+    page: Page
+    case: Case
+
+
+@contextlib.contextmanager
+def opened(browser: Browser, *cases: tuple[Case, str]) -> Iterator[list[Opened]]:
+    """The pages of cases, each at the server of its address, as long as the block runs. All are asked for before the
+    first is waited for: servers that are new load their packages side by side.
+    """
+    pages = []
+    for case, url in cases:
+        pages.append(page := browser.new_context(bypass_csp=True, viewport=WINDOW).new_page())
+        page.add_init_script(LATENCY)
+        page.goto(f"{url}/{case.path}")
+    for page, (case, _) in zip(pages, cases):
+        page.bring_to_front()
+        settle(page)
+        page.locator(case.control).first.focus()
+    yield [Opened(page, case) for page, (case, _) in zip(pages, cases)]
+    for page in pages:
         page.context.close()
-    return [values[2:] for values in times]
+
+
+def alternate_presses(pages: Sequence[Opened], repeats: int) -> list[list[Press]]:
+    """Each page's presses; the pages take turns, so that all see the same machine. Before them WARM_UP presses of each
+    that do not count; before a single one none.
+    """
+    times: list[list[Press]] = [[] for _ in pages]
+    before = min(WARM_UP, repeats - 1)
+    for i in range(before + repeats):
+        for on, into in zip(pages, times):
+            on.page.bring_to_front()
+            if on.case.texts:
+                on.page.locator(on.case.control).first.fill(on.case.texts[i % len(on.case.texts)])
+            into.append(press(on.page, on.case, on.case.keys[i % len(on.case.keys)]))
+    return [values[before:] for values in times]
 
 
 def slider_figures(lessons: list[Case], repeats: int) -> list[Figure]:
-    with serve() as app, serve(HERE / "apps" / "empty.py", *TUNED, cwd=HERE / "apps") as empty, chromium() as browser:
-        figures = []
+    figures = []
+    with (serve() as app, serve(HERE / "apps" / "empty.py", *TUNED, cwd=HERE / "apps") as empty, chromium() as browser,
+          opened(browser, (EMPTY, empty.url)) as beside):
         for case in lessons:
-            ours, reference = alternate_presses([(case, app.url), (EMPTY, empty.url)], browser, repeats)
+            with opened(browser, (case, app.url)) as pages:
+                ours, reference = alternate_presses(pages + beside, repeats)
             figures += press_figures(case.name, ours, reference, "reference: an empty Streamlit app")
             if case.alone:
-                with serve(HERE / "apps" / case.alone, *TUNED, cwd=HERE / "apps") as alone:
-                    ours, reference = alternate_presses(
-                        [(case, app.url), (replace(case, path="", control=EMPTY.control), alone.url)], browser, repeats)
-                figures += press_figures(f"{case.name}, the same picture", ours, reference,
-                                         "reference: the same picture and bytes in an empty app")
-        return figures
+                figures += _same_picture(browser, app, case, repeats)
+    return figures
+
+
+def _same_picture(browser: Browser, app: Server, case: Case, repeats: int) -> list[Figure]:
+    """The case against the same picture alone."""
+    alone = replace(case, path="", control=EMPTY.control)
+    with (serve(HERE / "apps" / case.alone, *TUNED, cwd=HERE / "apps") as empty,
+          opened(browser, (case, app.url), (alone, empty.url)) as pages):
+        ours, reference = alternate_presses(pages, repeats)
+    return press_figures(f"{case.name}, the same picture", ours, reference,
+                         "reference: the same picture and bytes in an empty app")
 
 
 def press_figures(name: str, ours: list[Press], reference: list[Press], note: str) -> list[Figure]:
@@ -128,8 +161,8 @@ def wall_figures(wall: Case, alone_control: str, repeats: int) -> list[Figure]:
                      (HERE / "apps" / "pictures.py", *TUNED))
     with (serve() as app, serve(*script, cwd=HERE / "apps", env={"PAGE": "wall.py"}) as empty,
           serve(*script, cwd=HERE / "apps", env={"PAGE": "wall.py", "WITH_TRACE": "1"}) as tracing,
-          chromium() as browser):
-        presses = alternate_presses([(wall, app.url), (alone, empty.url), (alone, tracing.url)], browser, repeats)
+          chromium() as browser, opened(browser, (wall, app.url), (alone, empty.url), (alone, tracing.url)) as pages):
+        presses = alternate_presses(pages, repeats)
     ours, reference, traced = ([p.first for p in case] for case in presses)
     trace = max(0.0, statistics.median(traced) - statistics.median(reference))
     note = "reference: the same component and bytes in an empty app"
@@ -140,37 +173,41 @@ def wall_figures(wall: Case, alone_control: str, repeats: int) -> list[Figure]:
 
 def prompt_figures(pages: list[Case], n_tokens: int, repeats: int) -> list[Figure]:
     """A prompt that nobody had before, typed and sent on each page, against a text of the same length in an empty app
-    with one field of text.
+    with one field of text. Each page has texts of its own: the server knows the Trace of none.
 
     The Trace is what the empty app takes longer when it makes it too, as in `wall_figures`: after a pause, as a
     reader's prompt comes, it takes two to three times as long as many in a row.
     """
     _, tokenizer = load_bundled("stories")
-    texts = tuple(new_prompts(tokenizer, n_tokens, repeats + 2))
-    alone = Case("text alone", "", FIELD, "[data-testid=stMarkdown]", canvas=False,
-                 keys=("Control+Enter",), texts=texts)
+    alone = Case("text alone", "", FIELD, "[data-testid=stMarkdown]", canvas=False, keys=("Control+Enter",))
     script, figures = (HERE / "apps" / "text.py", *TUNED), []
-    with (serve(*script, cwd=HERE / "apps") as empty,
+    with (serve() as app, serve(*script, cwd=HERE / "apps") as empty,
           serve(*script, cwd=HERE / "apps", env={"WITH_TRACE": "1", "OMP_NUM_THREADS": "1"}) as tracing,
-          chromium() as browser):
-        for page in pages:
-            with serve() as app:            # a server of its own, which has no text's Trace yet
-                ours = replace(page, control=PROMPT, keys=("Control+Enter",), texts=texts)
-                presses, reference, traced = alternate_presses(
-                    [(ours, app.url), (alone, empty.url), (alone, tracing.url)], browser, repeats)
-            floor, first = [p.last for p in reference], [p.first for p in presses]
-            trace = max(0.0, statistics.median(p.last for p in traced) - statistics.median(floor))
-            name = f"{page.name}, new prompt of {n_tokens} tokens"
-            note = f"reference: a field of text in an empty app; the Trace: {trace:.1f} ms"
-            figures += [figure(f"{name}: repainted", first, floor, "ms", note),
-                        figure(f"{name}: repainted, less its Trace", [one - trace for one in first], floor, "ms", note),
-                        figure(f"{name}: settled", [p.last for p in presses], floor, "ms", note)]
+          chromium() as browser, opened(browser, (alone, empty.url), (alone, tracing.url)) as beside):
+        for seed, case in enumerate(pages):
+            texts = tuple(new_prompts(tokenizer, n_tokens, WARM_UP + repeats, seed))
+            with opened(browser, (replace(case, control=PROMPT, keys=alone.keys), app.url)) as ours:
+                presses = alternate_presses([replace(on, case=replace(on.case, texts=texts)) for on in ours + beside],
+                                            repeats)
+            figures += _of_a_prompt(f"{case.name}, new prompt of {n_tokens} tokens", *presses)
     return figures
 
 
-def new_prompts(tokenizer: Tokenizer, n_tokens: int, count: int) -> Iterator[str]:
-    """So many texts that are each read as n_tokens tokens, the one before the text included, and all differ."""
-    dice = random.Random(0)
+def _of_a_prompt(name: str, presses: list[Press], reference: list[Press], traced: list[Press]) -> list[Figure]:
+    """Three lines: the picture's first change, the same less the Trace, and the page settled."""
+    floor, first = [p.last for p in reference], [p.first for p in presses]
+    trace = max(0.0, statistics.median(p.last for p in traced) - statistics.median(floor))
+    note = f"reference: a field of text in an empty app; the Trace: {trace:.1f} ms"
+    return [figure(f"{name}: repainted", first, floor, "ms", note),
+            figure(f"{name}: repainted, less its Trace", [one - trace for one in first], floor, "ms", note),
+            figure(f"{name}: settled", [p.last for p in presses], floor, "ms", note)]
+
+
+def new_prompts(tokenizer: Tokenizer, n_tokens: int, count: int, seed: int) -> Iterator[str]:
+    """So many texts that are each read as n_tokens tokens, the one before the text included; all differ, those of
+    another seed too.
+    """
+    dice = random.Random(seed)
     while count:
         text = " ".join(dice.choice(WORDS) for _ in range(n_tokens))
         text = tokenizer.decode(tokenizer.encode(text)[:n_tokens - len(tokenizer.begin)])
@@ -184,18 +221,18 @@ def training_figures(case: Case, repeats: int) -> list[Figure]:
     where nobody does.
     """
     with serve() as busy, serve() as idle, chromium() as browser:
-        trainer = browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 900}).new_page()
-        trainer.goto(f"{busy.url}/training?training_view=live&training_task=grammar")
+        trainer = browser.new_context(bypass_csp=True, viewport=WINDOW).new_page()
+        trainer.goto(f"{busy.url}/{TRAINED}")
         settle(trainer, 120_000)
         trainer.locator(".st-key-training_run button").click()
-        trainer.wait_for_function("/Step [1-9]/.test(document.querySelector('.st-key-training_stage').innerText)",
-                                  timeout=60_000)
-        ours, reference = alternate_presses([(case, busy.url), (case, idle.url)], browser, repeats)
+        told = trainer.locator(".st-key-training_stage", has_text=STEPS)
+        told.wait_for(timeout=60_000)
+        with opened(browser, (case, busy.url), (case, idle.url)) as pages:
+            ours, reference = alternate_presses(pages, repeats)
         trainer.bring_to_front()
-        trained = trainer.locator(".st-key-training_stage").inner_text()
-    steps = re.search(r"[\d.]+ steps a second", trained)
+        steps = STEPS.search(told.inner_text())
     return press_figures(f"{case.name}, while another reader trains", ours, reference,
-                         f"reference: the same beside no training; meanwhile {steps[0] if steps else 'no step'}")
+                         f"reference: the same beside no training; meanwhile {steps[1]} steps a second")
 
 
 def setting_figures(case: Case, repeats: int) -> list[Figure]:
@@ -204,17 +241,18 @@ def setting_figures(case: Case, repeats: int) -> list[Figure]:
     """
     no_uvloop = {"PYTHONPATH": str(HERE / "apps" / "without_uvloop")}
     with (serve() as tuned, serve(ROOT / "app.py", "--runner.postScriptGC", "true") as collecting,
-          serve(env=no_uvloop) as plain, chromium() as browser):
-        servers = {"as it is": tuned, "with a full collection after every rerun": collecting, "without uvloop": plain}
-        times = alternate_presses([(case, server.url) for server in servers.values()], browser, repeats)
-    settled = {name: [p.last for p in presses] for name, presses in zip(servers, times)}
+          serve(env=no_uvloop) as plain, chromium() as browser,
+          opened(browser, *((case, server.url) for server in (tuned, collecting, plain))) as pages):
+        times = alternate_presses(pages, repeats)
+    settled = {name: [p.last for p in presses] for name, presses in zip(
+        ("as it is", "with a full collection after every rerun", "without uvloop"), times)}
     return [figure(f"{case.name}, {name}", values, settled["as it is"], "ms", "reference: as it is")
             for name, values in settled.items()]
 
 
 def first_picture(browser: Browser, app: Server, path: str, picture: str) -> float:
     """Milliseconds from the address to the first frame in which the picture stands, in a fresh context."""
-    page = browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 900}).new_page()
+    page = browser.new_context(bypass_csp=True, viewport=WINDOW).new_page()
     start = time.perf_counter()
     page.goto(f"{app.url}/{path}")
     page.wait_for_selector(picture, timeout=120_000)

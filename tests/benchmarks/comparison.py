@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
@@ -19,11 +20,11 @@ from torch import Tensor
 
 from tests.benchmarks import compared
 from tests.benchmarks.compared import BertViz, Compared, Ours, TransformerLens, Transformers
+from tests.benchmarks.sizes import GPT2_SMALL
 from tests.benchmarks.timing import Figure, figure, in_turn
 from tests.browser.serving import ROOT
 from tests.helpers import huggingface_models, library_models
 
-SMALL = dict(vocab_size=50257, n_embd=768, n_layer=12, n_head=12, n_positions=1024)
 LENGTHS = (16, 64, 256)
 AGREE = 1e-4        # the most that two programs may lie apart
 MISSING = """The comparison needs TransformerLens and bertviz, in an environment of their own:
@@ -39,10 +40,10 @@ def figures(repeats: int) -> list[Figure]:
     and the most memory taken.
     """
     if not compared.installed():
-        raise SystemExit(MISSING)
+        raise RuntimeError(MISSING)
     compared.quiet()
     with tempfile.TemporaryDirectory() as name:
-        folder = saved(Path(name) / "gpt2-small")
+        folder = saved(Path(name) / "gpt2-small", GPT2_SMALL)
         made = _alone_figures(folder)
         tools = [tool(folder) for tool in (Ours, Transformers, TransformerLens, BertViz)]
         for n in LENGTHS:
@@ -52,15 +53,15 @@ def figures(repeats: int) -> list[Figure]:
     return made
 
 
-def saved(folder: Path) -> Path:
+def saved(folder: Path, shape: Mapping[str, int]) -> Path:
     """The random model and a tokenizer of some of its tokens, as transformers saves them."""
-    huggingface_models.saved("gpt2", folder, **SMALL)
+    huggingface_models.saved("gpt2", folder, **shape)
     library_models.save_tokenizer(folder, 700, begins=False)
     return folder
 
 
 def tokens(n: int) -> Tensor:
-    return torch.randint(4, SMALL["vocab_size"], (n,), generator=torch.Generator().manual_seed(n))
+    return torch.randint(4, GPT2_SMALL["vocab_size"], (n,), generator=torch.Generator().manual_seed(n))
 
 
 def _agreement(tools: list[Compared], ids: Tensor) -> list[Figure]:
@@ -77,8 +78,8 @@ def _agreement(tools: list[Compared], ids: Tensor) -> list[Figure]:
             apart["logits"] = _apart(tool.logits(seen), theirs.logits(kept))
         for what, distance in apart.items():
             if not distance <= AGREE:
-                raise SystemExit(f"{tool.name} and transformers do not agree on the {what} of {len(ids)} tokens: "
-                                 f"{distance:.2g} apart. Nothing was measured.")
+                raise RuntimeError(f"{tool.name} and transformers do not agree on the {what} of {len(ids)} tokens: "
+                                   f"{distance:.2g} apart. Nothing was measured.")
             made.append(figure(f"{len(ids)} tokens, {what} of {tool.name} off", [distance], None, "",
                                "largest distance from transformers, in parts of its largest number"))
     return made

@@ -6,10 +6,11 @@ components among it again, each in the containers that it stands in, for a pictu
 """
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,8 +18,11 @@ from playwright.sync_api import Browser, Page, WebSocket
 from streamlit.proto.Delta_pb2 import Delta
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from core.app.base import catalogue
 from tests.benchmarks.browser import HERE, LATENCY, TUNED, Press
-from tests.benchmarks.reader import STANDING, key_in
+from tests.benchmarks.lessons import views
+from tests.benchmarks.reader import STANDING, key_in, query_of
+from tests.benchmarks.sizes import Sizes
 from tests.benchmarks.timing import Figure, figure
 from tests.browser.serving import Server, chromium, serve, settle
 from tests.browser.views import LESSONS
@@ -27,31 +31,38 @@ KINDS = ("vega_lite_chart", "plotly_chart", "bidi_component")
 PICTURES = ", ".join(f"[data-testid={name}]" for name in ("stVegaLiteChart", "stPlotlyChart", "stBidiComponentIsolated",
                                                           "stBidiComponentRegular"))
 MAIN = 0        # where the paths of all that stands on the page begin, but for menus and what is fixed to its foot
-REPLAYED = ".st-key-replayed"
+REPLAYED, REPLAY = ".st-key-replayed", ".st-key-replay"      # of the empty app: its control, and where it draws
 QUIET_MILLISECONDS = 500
 MOST_MILLISECONDS = 8_000       # from a press to rest
-# (key, kind) of what is on the stage and can be pressed; a view's own switch draws another view.
-FIND = """(lesson) => {
+# (key, kind) of what is in the place and can be pressed; a view's own switch draws another view.
+FIND = """([place, views]) => {
     const names = ["stCheckbox", "stButtonGroup", "stSelectbox", "stSlider", "stNumberInput"];
     const kinds = names.map((name) => `[data-testid=${name}]`);
     const disabled = "input:disabled, button:disabled:not([data-testid^=stNumberInputStep])";
-    return [...document.querySelectorAll(`.st-key-${lesson}_stage :is(${kinds.join()})`)]
-        .filter((node) => node.checkVisibility() && !node.closest("[data-testid=stExpander]"))
+    return [...document.querySelectorAll(`:is(${place}) :is(${kinds.join()})`)]
+        .filter((node) => node.checkVisibility() && !node.closest(`[data-testid=stExpander], ${views}`))
         .filter((node) => !node.querySelector(disabled))
         .map((node) => [node.closest("[class*=st-key-]").className.match(/st-key-\\S+/)[0], node.dataset.testid]);
 }"""
 # Of what is moved by keys: those for one step up and down.
 STEPS = {"stSlider": ("ArrowRight", "ArrowLeft"), "stNumberInput": ("ArrowUp", "ArrowDown")}
-# Where the view draws, and not the strip or the bar above it.
+# In PLACE, and not in the strip or the bar above it.
 WITHIN = """const box = (node) => { for (let at = node; at; at = at.getRootNode().host) {
     const found = (at.closest ? at : at.parentElement)?.closest(PICTURES); if (found) return found; } };
-    return Boolean(box(node)?.closest("[class*=_stage], .st-key-replay"));""".replace("PICTURES", json.dumps(PICTURES))
+    return Boolean(box(node)?.closest(PLACE));""".replace("PICTURES", json.dumps(PICTURES))
 
 
-def latency() -> str:
-    """latency.js for every picture of a view, from a click or a key."""
+def place_of(lesson: str) -> str:
+    """CSS of where a lesson's view draws: on its stage; in a lesson of one picture, which has none, whatever has a key
+    of the lesson's.
+    """
+    return f".st-key-{lesson}_stage" if lesson in LESSONS else f"[class*='st-key-{lesson}_']"
+
+
+def latency(place: str) -> str:
+    """latency.js for every picture in the place, from a click or a key."""
     begin, end = LATENCY.index("state.box = state.box"), LATENCY.index("  }\n\n  const watch")
-    script = LATENCY[:begin] + WITHIN + "\n" + LATENCY[end:]
+    script = LATENCY[:begin] + WITHIN.replace("PLACE", json.dumps(place)) + "\n" + LATENCY[end:]
     begin = script.index("  addEventListener(\"keydown\"")
     listen = """for (const deed of ["click", "keydown"]) addEventListener(deed, (e) => {
         if (e.isTrusted) Object.assign(state, {start: e.timeStamp, first: null, last: null});
@@ -122,6 +133,7 @@ def press(page: Page, key: str, kind: str) -> Press | None:
         page.locator(f"{key} input").first.click()
         page.get_by_role("option", selected=False).first.click()
     page.wait_for_timeout(QUIET_MILLISECONDS)
+    settle(page)
     page.wait_for_function(f"() => performance.now() - (window.__latency.last ?? window.__latency.start) > "
                            f"{QUIET_MILLISECONDS}", timeout=MOST_MILLISECONDS)
     first, last = page.evaluate("() => { const l = window.__latency; return l.first === null ? [null, null] : [l.first "
@@ -140,10 +152,10 @@ def _step(page: Page, key: str, up: str, down: str) -> None:
     page.keyboard.press(up if is_up else down)
 
 
-def opened(browser: Browser, url: str, recorded: Recorded | None = None) -> Page:
+def opened(browser: Browser, url: str, place: str, recorded: Recorded | None = None) -> Page:
     page = browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 900}).new_page()
     page.set_default_timeout(MOST_MILLISECONDS)
-    page.add_init_script(latency())
+    page.add_init_script(latency(place))
     if recorded is not None:
         page.on("websocket", recorded.listen)
     page.goto(url, timeout=60_000)
@@ -152,38 +164,46 @@ def opened(browser: Browser, url: str, recorded: Recorded | None = None) -> Page
     return page
 
 
-def control_figures(repeats: int, only: tuple[str, ...] = tuple(LESSONS)) -> list[Figure]:
-    figures = []
+@dataclass(frozen=True)
+class Control:
+    """A control of a view. place: CSS of where the view draws; key: of the control, and its kind."""
+
+    name: str
+    url: str
+    place: str
+    key: str
+    kind: str
+
+
+def control_figures(sizes: Sizes) -> list[Figure]:
     with serve() as app, chromium() as browser:
-        for lesson in only:
-            for name, view in LESSONS[lesson].items():
-                address = f"{lesson}?" + "&".join(f"{lesson}_{setting}={option}"
-                                                  for setting, option in view.address(name))
-                for key, kind in _found(browser, app, lesson, address):
-                    figures += _compared(
-                        browser, app,
-                        f"{lesson}, {name}: {key.removeprefix(f'st-key-{lesson}_').removesuffix('_widget')}", address,
-                        f".{key}", kind, repeats)
-    return figures
+        measured = (_compared(browser, control, sizes.repeats) for control in _controls(browser, app, sizes.lessons))
+        return [*itertools.chain(*itertools.islice(filter(None, measured), sizes.cases))]
 
 
-def _found(browser: Browser, app: Server, lesson: str, address: str) -> list[tuple[str, str]]:
-    page = opened(browser, f"{app.url}/{address}")
-    found = page.evaluate(FIND, lesson)
-    page.context.close()
-    return list(dict.fromkeys(map(tuple, found)))
+def _controls(browser: Browser, app: Server, lessons: Collection[str]) -> Iterator[Control]:
+    """Every control of every view of these lessons; none named: of all."""
+    for lesson, view, settings in views(lessons):
+        url, place = f"{app.url}/{catalogue.url_path(lesson)}?{query_of(**settings)}", place_of(lesson)
+        page = opened(browser, url, place)
+        found = page.evaluate(FIND, [place, f".st-key-{lesson}_{catalogue.entry(lesson).picks}_widget"])
+        page.context.close()
+        for key, kind in dict.fromkeys(map(tuple, found)):
+            name = key.removeprefix(f"st-key-{lesson}_").removesuffix("_widget")
+            yield Control(f"{', '.join(filter(None, (lesson, view)))}: {name}", url, place, f".{key}", kind)
 
 
-def _compared(browser: Browser, app: Server, name: str, address: str, key: str, kind: str,
-              repeats: int) -> Iterator[Figure]:
-    recorded = Recorded()
-    page = opened(browser, f"{app.url}/{address}", recorded)
+def _compared(browser: Browser, control: Control, repeats: int) -> list[Figure]:
+    """Two lines: the first and the last change of a picture; none of a control that leaves the pictures as they were.
+    """
+    recorded, name, key, kind = Recorded(), control.name, control.key, control.kind
+    page = opened(browser, control.url, control.place, recorded)
     states = []
     for _ in range(2):
         recorded.pictures.clear()
         if press(page, key, kind) is None or page.locator(key).count() == 0:
             page.context.close()
-            return
+            return []
         settle(page)
         states.append([message.SerializeToString() for message in recorded.alone()])
     with tempfile.TemporaryDirectory() as folder:
@@ -192,7 +212,7 @@ def _compared(browser: Browser, app: Server, name: str, address: str, key: str, 
                 (Path(folder) / f"{k}_{i:03}").write_bytes(message)
         with serve(HERE / "apps" / "pictures.py", *TUNED, cwd=HERE / "apps",
                    env={"PAGE": "replay.py", "REPLAYED": folder, "CONTROL": kind}) as empty:
-            alone = opened(browser, empty.url)
+            alone = opened(browser, empty.url, REPLAY)
             ours, reference = [], []
             for _ in range(repeats + 1):
                 for tab, into, pressed in ((page, ours, (key, kind)), (alone, reference, (REPLAYED, kind))):
@@ -203,7 +223,7 @@ def _compared(browser: Browser, app: Server, name: str, address: str, key: str, 
     page.context.close()
     if None in ours[1:] + reference[1:]:
         print(f"{name}: no figure, a press left the pictures as they were", file=sys.stderr)
-    else:
-        note = f"reference: the same {len(recorded.pictures)} charts and components in an empty app"
-        yield figure(f"{name}: first change", [p.first for p in ours[1:]], [p.first for p in reference[1:]], "ms", note)
-        yield figure(f"{name}: last change", [p.last for p in ours[1:]], [p.last for p in reference[1:]], "ms", note)
+        return []
+    note = f"reference: the same {len(recorded.pictures)} charts and components in an empty app"
+    return [figure(f"{name}: first change", [p.first for p in ours[1:]], [p.first for p in reference[1:]], "ms", note),
+            figure(f"{name}: last change", [p.last for p in ours[1:]], [p.last for p in reference[1:]], "ms", note)]

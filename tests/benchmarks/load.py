@@ -10,7 +10,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from assets.deploy import replicas
-from tests.benchmarks.reader import Answer, Reader, Shown, key_of, query_of
+from core.app.base import catalogue
+from tests.benchmarks.reader import MOST_SECONDS, Answer, Reader, Shown, key_of, query_of
+from tests.benchmarks.sizes import Sizes
 from tests.benchmarks.timing import Figure, figure, processor_seconds, resident_megabytes
 from tests.browser.serving import Server, serve
 
@@ -128,38 +130,38 @@ def served(n_replicas: int) -> Iterator[tuple[str, list[int]]]:
             yield here.url, [process.pid for process in here.processes.values()]
 
 
-def load_figures(n_readers: int = 30, seconds: float = 300, seed: int = 0, n_replicas: int = 1) -> list[Figure]:
-    """How quickly a server answers n readers, each of whom changes something every EVERY seconds, and what it takes.
+def load_figures(sizes: Sizes) -> list[Figure]:
+    """How quickly a server answers the readers, each of whom changes something every EVERY seconds, and what it takes.
 
     Its clients run on the same machine.
     """
-    with served(n_replicas) as (url, pids):
+    n_pages = sizes.cases or len(catalogue.pages())
+    with served(sizes.replicas) as (url, pids):
         def taken() -> float:
             return sum(map(processor_seconds, pids))
 
         def held() -> float:
             return sum(map(resident_megabytes, pids))
 
-        # a server that has been in use: every lesson was opened once
-        asyncio.run(visits(url, range(4 * len(CLASS) * 4 * n_replicas)))
+        # a server that has been in use: every page was opened once
+        asyncio.run(visits(url, range(len(CLASS) * n_pages * sizes.replicas)))
         before, began = held(), taken()
-        alone = asyncio.run(class_at_work(url, 1, min(seconds, 60), seed + 1))
+        alone = asyncio.run(class_at_work(url, 1, min(sizes.seconds, 60), sizes.seed + 1))
         of_one, start = taken(), time.perf_counter()
-        answers = asyncio.run(class_at_work(url, n_readers, seconds, seed))
+        answers = asyncio.run(class_at_work(url, sizes.readers, sizes.seconds, sizes.seed))
         of_all, passed, after = taken() - of_one, time.perf_counter() - start, held()
-    return [*answer_figures(answers, alone, n_readers),
+    return [*answer_figures(answers, alone, sizes.readers),
             figure("processor time of the server for an answer", [1e3 * of_all / len(answers)],
-                   [1e3 * (of_one - began) / len(alone)], "ms", f"all its threads together, {n_replicas} processes"),
+                   [1e3 * (of_one - began) / len(alone)], "ms",
+                   f"all its threads together, {sizes.replicas} processes"),
             figure("processor that the server takes", [100 * of_all / passed], None, "%", "of one core"),
             figure("memory of the server after it", [after], [before], "MB", "reference: before the class")]
 
 
 def answer_figures(answers: list[Answer], alone: list[Answer], n_readers: int) -> list[Figure]:
     """The figures of a class, the reference being one reader alone."""
-    wrong = Counter(answer.error for answer in answers if answer.error)
     note = f"{len(answers)} answers to {n_readers} readers; reference: one reader alone, {len(alone)} answers"
-    lines = [figure("answers that failed", [float(sum(wrong.values()))], None, "",
-                    "; ".join(f"{n} × {what}" for what, n in wrong.most_common(5)))]
+    lines = unfinished_figures(answers)
     for name, of in (("answered", lambda answer: answer.answered), ("whole", lambda answer: answer.milliseconds)):
         times, reference = sorted(map(of, answers)), sorted(map(of, alone))
         lines.append(figure(f"{name} within a second", [100 * share_within(times, WITHIN)],
@@ -177,6 +179,22 @@ def answer_figures(answers: list[Answer], alone: list[Answer], n_readers: int) -
                    None, "kB", "mean, before compression"),
             figure("sent by a reader with a question", [statistics.mean(answer.sent for answer in answers) / 1e3],
                    None, "kB", "mean")]
+
+
+def unfinished_figures(answers: list[Answer]) -> list[Figure]:
+    """How many answers failed, and how many pictures were not whole when their readers waited no longer; with the
+    commonest of each. RuntimeError where none was answered.
+    """
+    if all(answer.error for answer in answers):
+        raise RuntimeError(f"No answer came: {', '.join({answer.error for answer in answers})}")
+
+    def counted(name: str, told: list[str]) -> Figure:
+        common = Counter(filter(None, told))
+        return figure(name, [float(common.total())], None, "",
+                      "; ".join([f"of {len(answers)}", *(f"{n} × {what}" for what, n in common.most_common(5))]))
+
+    return [counted("answers that failed", [answer.error for answer in answers]),
+            counted(f"still growing after {MOST_SECONDS} s", [answer.growing for answer in answers])]
 
 
 def share_within(times: list[float], most: float) -> float:
@@ -215,25 +233,25 @@ async def visits(url: str, numbers: Sequence[int], at_once: int = 4) -> list[Ans
     return answers
 
 
-def visit_figures(count: int = 1_000, n_warm: int = 250, forgotten: float = SESSION_SECONDS) -> list[Figure]:
-    """What `count` readers who came and went leave behind in the server, after n_warm others have filled the caches
+def visit_figures(sizes: Sizes) -> list[Figure]:
+    """What readers who came and went leave behind in the server, after a quarter as many others have filled the caches
     with what they all ask for.
     """
+    quarter = sizes.count // 4
+
     async def all_of_them(server: Server) -> tuple[list[Answer], list[float]]:
-        answers, sizes = [], []
-        for numbers in (range(n_warm),
-                        *(range(n_warm + i * count // 4, n_warm + (i + 1) * count // 4) for i in range(4))):
-            answers += await visits(server.url, numbers)
-            await asyncio.sleep(forgotten)
+        answers, megabytes = [], []
+        for i in range(5):
+            answers += await visits(server.url, range(i * quarter, (i + 1) * quarter))
+            await asyncio.sleep(sizes.share * SESSION_SECONDS)
             # whoever comes next makes the server forget those whose time is over
             await visits(server.url, range(1))
-            sizes.append(resident_megabytes(server.process.pid))
-        return answers, sizes
+            megabytes.append(resident_megabytes(server.process.pid))
+        return answers, megabytes
 
     with serve() as server:
-        answers, sizes = asyncio.run(all_of_them(server))
-    wrong = Counter(answer.error for answer in answers if answer.error)
-    return [figure(f"memory of the server after {count} sessions", sizes[-1:], sizes[:1], "MB",
-                   f"reference: after the first {n_warm}; in quarters: {', '.join(f'{size:.0f}' for size in sizes)}"),
-            figure("answers that failed", [float(sum(wrong.values()))], None, "",
-                   f"of {len(answers)}; " + "; ".join(f"{n} × {what}" for what, n in wrong.most_common(5)))]
+        answers, megabytes = asyncio.run(all_of_them(server))
+    return [figure(f"memory of the server after {4 * quarter} sessions", megabytes[-1:], megabytes[:1], "MB",
+                   f"reference: after the first {quarter}; in quarters: "
+                   f"{', '.join(f'{size:.0f}' for size in megabytes)}"),
+            *unfinished_figures(answers)]

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from playwright.sync_api import Page
@@ -19,7 +20,7 @@ from tests.helpers import library_models
 HERE = Path(__file__).parent
 
 
-def start_figures(picture: str, repeats: int = 3) -> list[Figure]:
+def start_figures(picture: str, starts: int) -> list[Figure]:
     """The overview's first picture in a browser, from starting the process and for a second reader, each against a page
     that only imports the same packages.
     """
@@ -28,19 +29,19 @@ def start_figures(picture: str, repeats: int = 3) -> list[Figure]:
     cold: dict[str, list[float]] = {name: [] for name in apps}
     second: dict[str, list[float]] = {name: [] for name in apps}
     with chromium() as browser:
-        for _ in range(repeats):
+        for _ in range(starts):
             for name, (script, cwd, what) in apps.items():
                 start = time.perf_counter()
                 with serve(script, cwd=cwd) as server:
                     first_picture(browser, server, "", what)
                     cold[name].append(time.perf_counter() - start)
-                    second[name] += [first_picture(browser, server, "", what) for _ in range(3)]
+                    second[name] += [first_picture(browser, server, "", what) for _ in range(starts)]
     note = "reference: a page that only imports streamlit, torch, plotly and altair"
     return [figure("cold start to first picture", cold["ours"], cold["imports"], "s", note),
             figure("first picture of another reader", second["ours"], second["imports"], "ms", note)]
 
 
-def session_figures(n_sessions: int = 20) -> list[Figure]:
+def session_figures(n_sessions: int) -> list[Figure]:
     """Resident memory of the server, and what each of n_sessions readers with a prompt of their own adds."""
     with serve() as server, chromium() as browser:
         def reader(i: int):
@@ -62,12 +63,12 @@ def session_figures(n_sessions: int = 20) -> list[Figure]:
                    f"mean of {n_sessions}; traces are bounded at 512 MiB for all")]
 
 
-def model_figures() -> list[Figure]:
-    """Resident memory of the server before a GPT-2 of the small size is loaded, with it and its pass on Heads, and when
-    it has given its place to a tiny model.
+def model_figures(shape: Mapping[str, int]) -> list[Figure]:
+    """Resident memory of the server before a GPT-2 of that shape is loaded, with it and its pass on Heads, and when it
+    has given its place to a tiny model.
     """
     with tempfile.TemporaryDirectory() as root:
-        comparison.saved(Path(root) / "small")
+        comparison.saved(Path(root) / "small", shape)
         library_models.folder(Path(root), "neox")
         n_bytes = huggingface.preview(Path(root) / "small").n_bytes
         # for the one or the other, not for both
@@ -87,7 +88,7 @@ def model_figures() -> list[Figure]:
             _load(page, "neox")
             after = resident_megabytes(server.process.pid)
     return [figure("server before a model is loaded", [before], None, "MB"),
-            figure("with a GPT-2 of the small size", [held], [before], "MB",
+            figure(f"with a GPT-2 of {shape['n_layer']} blocks", [held], [before], "MB",
                    f"its weights are {n_bytes / 1e6:.0f} MB; reference: before"),
             figure("when it has given its place to a tiny model", [after], [before], "MB", "reference: before")]
 
@@ -95,5 +96,5 @@ def model_figures() -> list[Figure]:
 def _load(page: Page, name: str) -> None:
     """A reader who has asked for a model loads it, and sees a page with it."""
     page.locator(".st-key-model_load button").click(timeout=120_000)
-    page.locator(".st-key-model_drawer", has_text=names.IN_FOLDER + name).wait_for(timeout=120_000)
+    page.locator(".st-key-model_drawer", has_text=f"{name} ·").wait_for(timeout=60_000)
     settle(page)

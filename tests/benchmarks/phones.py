@@ -8,21 +8,23 @@ from contextlib import AsyncExitStack
 
 from playwright.sync_api import expect
 
+from tests.benchmarks.sizes import Sizes
 from tests.benchmarks.timing import Figure, figure, resident_megabytes
 from tests.browser.serving import chromium, prepare, serve, settle
 from tests.helpers.class_phones import Phone, Teacher, request, stream
 from tests.helpers.coroutines import finished
 
 QUESTION = {"ask": "Which?", "guess": {"kind": "options", "texts": ["ball", "dog", "cat", "tree"]}}
-JOINING, VOTING = 20, 10        # seconds over which the phones come, and over which they answer
+JOINING, VOTING = 0.1, 0.05     # seconds from one phone to the next that joins, and that answers
 AFTER = 65                      # seconds after which a class that is over has left what it took
 
 
-def phone_figures(n_phones: int = 200, held: float = 60) -> list[Figure]:
-    """What n_phones wait for and what they cost. held: for how many seconds their connections are then left alone.
+def phone_figures(sizes: Sizes) -> list[Figure]:
+    """What the phones wait for and what they cost.
 
     The reference of a vote is a request for the phone's page, which the server answers from memory.
     """
+    n_phones, after = sizes.phones, sizes.share * AFTER
     with serve() as server, chromium() as browser:
         page = browser.new_context(bypass_csp=True).new_page()
         prepare(page)
@@ -34,10 +36,10 @@ def phone_figures(n_phones: int = 200, held: float = 60) -> list[Figure]:
         page.reload()
         settle(page)
         expect(page.locator(".class-desk .opener")).to_contain_text(teacher.code, timeout=30_000)
-        measured = finished(_class(teacher, n_phones, held, lambda: resident_megabytes(server.process.pid)))
+        measured = finished(_class(teacher, n_phones, sizes.seconds, lambda: resident_megabytes(server.process.pid)))
         teacher.act("end")
-        time.sleep(AFTER)
-        after = resident_megabytes(server.process.pid)
+        time.sleep(after)
+        left = resident_megabytes(server.process.pid)
     votes, pages, reveals, kept, most = measured
     note = f"{n_phones} phones at one address, a teacher's page open"
     return [figure("vote, 95 % are answered within", [_share(votes, 0.95)], [_share(pages, 0.95)], "ms",
@@ -45,21 +47,23 @@ def phone_figures(n_phones: int = 200, held: float = 60) -> list[Figure]:
             figure("reveal to the last phone", reveals, None, "ms", note),
             figure("votes that were confirmed and counted", [kept], None, "", f"of {n_phones}"),
             figure("memory that the class adds", [most - before], None, "MB", note),
-            figure("memory after the class, of before", [after / before], None, "", f"{AFTER} s later")]
+            figure("memory after the class, of before", [left / before], None, "", f"{after:g} s later")]
 
 
 async def _class(teacher: Teacher, n: int, held: float, memory) -> tuple[list[float], list[float], list[float], int,
                                                                        float]:
-    """Milliseconds of votes, of pages and of reveals, the votes that are counted, and the most memory."""
+    """Milliseconds of votes, of pages and of reveals, the votes that are counted, and the most memory. held: for how
+    many seconds the connections are left alone once all have answered.
+    """
     phones = [Phone(teacher.url, teacher.code) for _ in range(n)]
     async with AsyncExitStack() as left:
-        shown = await asyncio.gather(*(_joined(phone, left, JOINING * i / n) for i, phone in enumerate(phones)))
+        shown = await asyncio.gather(*(_joined(phone, left, JOINING * i) for i, phone in enumerate(phones)))
         await asyncio.to_thread(teacher.act, "ask", asked=QUESTION)
         await asyncio.gather(*(_until(events, "open") for events in shown))
         most = memory()
-        votes = await asyncio.gather(*(_timed(VOTING * i / n, phone.answer(1, i % 4))
+        votes = await asyncio.gather(*(_timed(VOTING * i, phone.answer(1, i % 4))
                                        for i, phone in enumerate(phones)))
-        pages = await asyncio.gather(*(_timed(VOTING * i / n, _page(phone)) for i, phone in enumerate(phones)))
+        pages = await asyncio.gather(*(_timed(VOTING * i, _page(phone)) for i, phone in enumerate(phones)))
         await asyncio.sleep(held)
         most = max(most, memory())
         began = time.perf_counter()

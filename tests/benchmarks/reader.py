@@ -12,6 +12,7 @@ import contextlib
 import itertools
 import json
 import time
+import tomllib
 import urllib.parse
 import urllib.request
 from collections.abc import Callable
@@ -24,11 +25,16 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
 
+from core.app.base import catalogue
+from core.files import ASSETS
+
 MOST_BYTES = 64 * 2**20
 GROWS = "working_stop"  # the key of the button that stands on the page while what it shows is not whole yet
 STANDING = "standing"   # the key of the component that says when a picture is seen
 TRIGGERS = "$$STREAMLIT_INTERNAL_KEY_{}__events"     # the id under which the component of an id says what it triggers
-KEPT_RUNS = 2           # runs that a browser keeps a message for, once it is on the page no longer
+# runs that a browser keeps a message for, once it is on the page no longer: as the server tells it
+KEPT_RUNS = tomllib.loads((ASSETS.parent / ".streamlit" / "config.toml").read_text())["global"]["maxCachedMessageAge"]
+MOST_SECONDS = 60       # that an answer is waited for
 FINISHED = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
 VALUES = {"text_area": "string_value", "text_input": "string_value", "selectbox": "string_value",
           "radio": "string_value", "number_input": "double_value",
@@ -58,7 +64,8 @@ class Shown:
 class Answer:
     """What came of one action. answered: milliseconds from sending to the end of the script's run, which may show a
     part and say how far it is; milliseconds: to the end of the last of those that follow by themselves while a picture
-    grows. Bytes of both directions. error: what went wrong, "" if nothing did.
+    grows. Bytes of both directions. error: what went wrong, "" if nothing did. growing: the page and what it said of a
+    picture that was answered but not whole when the wait for it ended, "" of a whole one.
     """
 
     action: str
@@ -67,6 +74,7 @@ class Answer:
     sent: int
     received: int
     error: str = ""
+    growing: str = ""
 
 
 class Reader:
@@ -99,12 +107,12 @@ class Reader:
             task.cancel()
         await self._socket.close()
 
-    async def open(self, page: str = "", query: str = "", seconds: float = 60) -> Answer:
+    async def open(self, page: str = "", query: str = "", seconds: float = MOST_SECONDS) -> Answer:
         """Goes to a page by its address relative to the app, as a link does; `query` without its question mark."""
         self.page_name, self.query, self._values = page, query, {}
         return await self._ask("page", seconds, page_hash=self.pages.get(page, ""))
 
-    async def set(self, action: str, shown: Shown, value, seconds: float = 60) -> Answer:
+    async def set(self, action: str, shown: Shown, value, seconds: float = MOST_SECONDS) -> Answer:
         """Gives a widget a value: of a slider or a choice a list, of a component its state as a dict.
 
         Of a button nothing counts but that it is pressed.
@@ -151,16 +159,24 @@ class Reader:
             async with asyncio.timeout(seconds):
                 await self._finished.wait()
                 answered = 1e3 * (time.perf_counter() - began)
-                while not self.error and self.find(lambda shown: key_of(shown) in (GROWS, STANDING)):
+                while not self.error and self._growing():
                     self._finished.clear()
                     await self._finished.wait()
         except TimeoutError:
-            self.error = f"no answer within {seconds:g} s"
+            if answered is None:
+                self.error = f"no answer within {seconds:g} s"
         except Exception as error:           # whatever breaks a connection is one error of one reader
             self.error = f"{type(error).__name__}: {error}"
         whole = 1e3 * (time.perf_counter() - began)
         return Answer(action, whole if answered is None else answered, whole, self.sent - sent,
-                      self.received - received, self.error)
+                      self.received - received, self.error, "" if self.error else self._growing())
+
+    def _growing(self) -> str:
+        """The page and what it says of its picture, where that is not whole yet; "" where it is."""
+        if not self.find(lambda shown: key_of(shown) in (GROWS, STANDING)):
+            return ""
+        said = [shown.widget.text for shown in self.find(lambda shown: shown.kind == "progress")]
+        return f"{self.page_name or catalogue.HOME}: {', '.join(said) or 'not said yet to be seen'}"
 
     async def _say_that_it_stands(self, standing: Shown) -> None:
         """As a browser does that has shown the picture: what is said of it then follows."""
