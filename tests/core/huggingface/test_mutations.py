@@ -139,9 +139,12 @@ def mutated_weights(weights: dict, how: str) -> dict:
 
 def compared(folder: Path, values: dict) -> str:
     """What became of it: "equal", "refused" or "failed"; AssertionError where both load and differ."""
-    expected, found = theirs(folder, values), ours(folder)
-    if found is None or expected is None:
-        return "refused" if found is None else "failed"
+    found = ours(folder)
+    if found is None:
+        return "refused"        # whatever transformers makes of it: some of these it builds in full size
+    expected = theirs(folder, values)
+    if expected is None:
+        return "failed"
     assert found.shape == expected.shape and relative_error(found, expected) < 1e-4, (
         relative_error(found, expected), values)
     return "equal"

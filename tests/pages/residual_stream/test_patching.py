@@ -15,6 +15,7 @@ from core.app.base import prose
 from core.language import contrasts
 from core.model.block import HeadEdits
 from core.model.intervention import Intervention, Patch
+from core.model.trace import Trace
 from tests.helpers.lessons import fine, open_at
 from tests.helpers.messages import formulas, numbers_in
 from tests.helpers.predictions import ask, commit, modes, statements
@@ -29,24 +30,35 @@ def texts(name: str) -> tuple[torch.Tensor, torch.Tensor]:
     return ids_of(one.text), ids_of(one.changed)
 
 
+@functools.cache
+def plain(ids: tuple[int, ...]) -> Trace:
+    """The pass of a text as it is."""
+    return loaded().model(torch.tensor(ids))
+
+
 def share(here: torch.Tensor, there: torch.Tensor, logits: torch.Tensor) -> float:
     """How far these logits (|V|,) are on the way from one text's answer to the other's, by the two tokens whose
     probability moves most.
     """
-    model = loaded().model
-    moved = model(there).probs[-1] - model(here).probs[-1]
+    one, other = (plain(tuple(ids.tolist())) for ids in (here, there))
+    moved = other.probs[-1] - one.probs[-1]
     a, b = int(moved.argmin()), int(moved.argmax())
 
     def gap(u: torch.Tensor) -> float:
         return float(u[b].double() - u[a].double())
 
-    start, end = gap(model(here).logits[-1]), gap(model(there).logits[-1])
+    start, end = gap(one.logits[-1]), gap(other.logits[-1])
     return (gap(logits) - start) / (end - start)
 
 
 def shares(here: torch.Tensor, there: torch.Tensor) -> np.ndarray:
     """(L + 1, N) by one pass for every cell."""
-    model, ids = loaded().model, tuple(there.tolist())
+    return _shares(tuple(here.tolist()), tuple(there.tolist()))
+
+
+@functools.cache
+def _shares(one: tuple[int, ...], ids: tuple[int, ...]) -> np.ndarray:
+    model, here, there = loaded().model, torch.tensor(one), torch.tensor(ids)
     return np.array([[share(here, there, model(here, Intervention(patches=(Patch(depth, i, ids, i),))).logits[-1])
                       for i in range(len(here))] for depth in range(model.config.n_layers + 1)])
 
@@ -128,7 +140,7 @@ def pass_with(here: torch.Tensor, there: torch.Tensor, layer: int, column: int) 
     """(|V|,) the last token's logits of a whole pass in which one head (column 8: the feed-forward part) writes what it
     writes for the other text.
     """
-    other = loaded().model(there).blocks[layer]
+    other = plain(tuple(there.tolist())).blocks[layer]
 
     def on_head_out(_, head_out: torch.Tensor, at: int) -> torch.Tensor:
         return head_out if at != layer or column == 8 else torch.cat(
