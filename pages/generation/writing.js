@@ -104,7 +104,7 @@ class Writing extends TitledView {
         p: probability(step.p), surprisal: plain(step.surprisal), place: step.place + 1 }) }));
     const { height, groups } = drawWritten(this.svg, items, 2, 2, width - 4, em);
     groups.slice(before).forEach((group, i) => { group.style.cursor = "pointer"; group.onclick = () => this.pick(i); });
-    sized(this.svg, width, Math.max(height, em) + 4, this.steps.slice(0, this.n).map((step) => step.token).join(""));
+    sized(this.svg, width, Math.max(height, em) + 4, items.map((item) => item.text).join(""));
   }
 
   say() {

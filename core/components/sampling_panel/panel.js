@@ -322,16 +322,20 @@ class Panel {
     }
   }
 
-  /** Sets the sentence for screen readers once the hand rests, so that it is not spoken sixty times a second. */
+  /** Sets the sentence for screen readers, the first at once, a later one when the hand rests, so that it is not spoken
+   * sixty times a second.
+   */
   _speak({ truncation }) {
-    clearTimeout(this.speaking);
-    this.speaking = setTimeout(() => {
+    const speak = () => {
       const sentence = fill(this.labels.twin, this._values(truncation));
       setText(this.spoken, sentence);
       this.picture.canvas.ariaLabel = sentence;
       for (const { picture, lines } of this.small)
         picture.canvas.ariaLabel = lines.map((line) => line.textContent).join(" ");
-    }, SPEAK_DELAY);
+    };
+    if (!this.picture.canvas.ariaLabel) speak();
+    clearTimeout(this.speaking);
+    this.speaking = setTimeout(speak, SPEAK_DELAY);
   }
 
   _pin() {
