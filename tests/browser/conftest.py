@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request
 
-from tests.browser.serving import Server, chromium, prepare, settle
+from tests.browser.serving import LIGHT_FLAGS, Server, chromium, prepare, settle
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    with chromium() as running:
+    with chromium(*LIGHT_FLAGS) as running:
         yield running
 
 

@@ -19,7 +19,6 @@ from types import MappingProxyType
 from typing import IO
 
 import psutil
-
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
 
 from assets.deploy.replicas import START_SECONDS, end, free_ports
@@ -29,6 +28,8 @@ ASK_FIRST = "TRANSFORMER_ASK_FIRST"
 ROOT = Path(__file__).parent.parent.parent
 CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
                   "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+# No script is compiled a second time, for a run that ends before it would pay; not for what is timed.
+LIGHT_FLAGS = ["--js-flags=--no-turbofan --no-concurrent-recompilation"]
 READY = ("html:not([data-asked]) [data-testid=stApp]"
          "[data-test-script-state=notRunning][data-test-connection-state=CONNECTED]")
 # Told by the page's own changes: to ask at every frame, as playwright's waits do, keeps a browser without a GPU drawing
@@ -155,10 +156,11 @@ def chromium_path(own: str) -> str:
 
 
 @contextlib.contextmanager
-def chromium() -> Iterator[Browser]:
+def chromium(*flags: str) -> Iterator[Browser]:
+    """Chromium without a window, with further flags of its command line."""
     with sync_playwright() as playwright:
         path = chromium_path(playwright.chromium.executable_path)
-        browser = playwright.chromium.launch(executable_path=path, headless=True, args=CHROMIUM_FLAGS)
+        browser = playwright.chromium.launch(executable_path=path, headless=True, args=[*CHROMIUM_FLAGS, *flags])
         try:
             yield browser
         finally:
