@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page
 
+from tests.browser.serving import rest
+
 WALK = """
 const walk = (root, found) => {
   for (const element of root.querySelectorAll("*")) {
@@ -122,6 +124,8 @@ SMALL = "(least) => {" + WALK + """
   return small;
 }"""
 
+LOOKS = 100     # at pictures, each after a rest of a quarter of a second, until they are taken to change for ever
+
 
 def pictures(page: Page) -> list[str]:
     """Every canvas as a data URL and every larger svg as its marks, in document order; tables, which Streamlit draws on
@@ -152,27 +156,29 @@ def clipped_below(page: Page) -> list[str]:
     return page.evaluate(BELOW)
 
 
-def pictures_at_rest(page: Page, milliseconds: int = 20_000) -> list[str]:
-    """`pictures` once they have stopped changing: motion has come to rest, and Python's answer to a click
-    has been drawn.
+def pictures_at_rest(page: Page) -> list[str]:
+    """`pictures` that stay the same while the page is at rest: motion has come to its end, and Python's answer to a
+    click has been drawn. What is painted on a canvas changes nothing in the page, so that `rest` alone does not tell.
     """
     last = pictures(page)
-    for _ in range(0, milliseconds, 300):
-        page.wait_for_timeout(300)
+    for _ in range(LOOKS):
+        rest(page)
         now = pictures(page)
         if now == last:
             return now
         last = now
-    raise AssertionError(f"The pictures still change after {milliseconds / 1000:.0f} seconds.")
+    raise AssertionError(f"The pictures still change after {LOOKS} looks.")
 
 
-def come_alike(page: Page, other: Page, milliseconds: int = 20_000) -> bool:
+def come_alike(page: Page, other: Page) -> bool:
     """Whether two pages come to show the same `pictures`; on a busy machine the last frame of one may be late."""
-    return any(pictures_at_rest(page) == pictures_at_rest(other) for _ in range(0, milliseconds, 600))
+    return any(pictures_at_rest(page) == pictures_at_rest(other) for _ in range(LOOKS))
 
 
-def comes(page: Page, condition: Callable[[], bool], milliseconds: int = 20_000) -> bool:
-    """Whether a condition becomes true, where playwright's own expectations cannot ask for it."""
+def comes(page: Page, condition: Callable[[], bool], milliseconds: int = 60_000) -> bool:
+    """Whether a condition of Python becomes true, where playwright's own expectations cannot ask for it. Only looks can
+    tell; while this waits for the next one, the events of the page are heard.
+    """
     for _ in range(0, milliseconds, 50):
         if condition():
             return True

@@ -12,8 +12,8 @@ from playwright.sync_api import Page, expect
 
 from core.app.base import catalogue, deployment, prose
 from tests.browser.conftest import is_error
-from tests.browser.pictures import clipped_below, cut_off, pictures, pictures_at_rest
-from tests.browser.serving import CHROMIUM_FLAGS, Server, chromium_path, rest, settle, try_menu
+from tests.browser.pictures import clipped_below, comes, cut_off, pictures, pictures_at_rest
+from tests.browser.serving import CHROMIUM_FLAGS, Server, chromium_path, prepare, rest, settle, try_menu
 from tests.helpers.prompts import PROMPTS
 from tests.pages.test_pages import PAGES
 
@@ -138,10 +138,10 @@ def test_a_broken_address_is_explained_and_everything_else_works(open_page):
 
 def test_html_in_a_prompt_stays_text_and_what_is_pasted_is_cut_before_it_is_sent(open_page):
     page = open_page(f"{catalogue.HOME}?prompt=<img src=x onerror=document.title='broken'><b>bold</b>")
-    page.wait_for_timeout(300)
     # the first page's own name leads to the root
-    assert (page.title() != "broken" and page.errors == [] and f"/{catalogue.HOME}" not in page.url
-            and "prompt=" in page.url)
+    page.wait_for_url(lambda url: f"/{catalogue.HOME}" not in url and "prompt=" in url)
+    expect(page.locator("img[src='x']")).to_have_count(0)           # there is nothing that could fail now or later
+    assert page.title() != "broken" and page.errors == []
     sent, kept = [], deployment.MOST_CHARACTERS
     page.on("websocket", lambda _: sent.append("anew"))
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -160,17 +160,19 @@ def test_html_in_a_prompt_stays_text_and_what_is_pasted_is_cut_before_it_is_sent
 
 def test_what_a_page_has_drawn_is_not_sent_again_when_the_reader_comes_back(browser, server):
     """Nor later: what the browser keeps is not lost before an answer on its way has spoken of it."""
-    received = [0]
+    received, sent = [0], []
     page = browser.new_context(bypass_csp=True, viewport={"width": 1440, "height": 900}).new_page()
+    prepare(page)
     page.on("websocket",
             lambda socket: socket.on("framereceived", lambda data: received.append(received.pop() + len(data))))
+    page.on("websocket", lambda socket: socket.on("framesent", lambda data: sent.append(data)))
     page.goto(f"{server.url}/heads")
     settle(page)
-    page.wait_for_timeout(1000)
     whole = received[0]
     for _ in range(4):
+        asked = len(sent)
         page.locator("a[href$='/course']").first.click()
-        page.wait_for_timeout(500)
+        assert comes(page, lambda asked=asked: len(sent) > asked)
         settle(page)
     received[0] = 0
     page.go_back()

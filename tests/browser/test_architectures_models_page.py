@@ -57,7 +57,7 @@ def test_playing_writes_to_the_last_token(open_page):
     page = opened(open_page, "architectures", "translate",
                   "&architectures_translate_text=1066-10-14&architectures_translate_step=9")
     page.get_by_role("button", name=WORDS.label("translate_step_play"), exact=True).click()
-    page.locator(".written.later").first.wait_for(state="detached", timeout=10_000)
+    page.locator(".written.later").first.wait_for(state="detached")
     expect(page.locator(".verdict")).to_be_visible()
     expect(page.locator(".written.now")).to_have_text(starting("‹end›"))
     assert page.errors == []

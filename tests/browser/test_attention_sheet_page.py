@@ -18,6 +18,14 @@ from tests.browser.serving import settle
 from tests.browser.views import opened
 
 WORDS = prose.load("attention")
+TOLD = """() => {
+  const { send } = WebSocket.prototype;
+  window.told = "";
+  WebSocket.prototype.send = function (data) {
+    window.told = new TextDecoder("latin1").decode(data);
+    return send.call(this, data);
+  };
+}"""
 
 
 def test_cells_are_judged_as_they_are_typed_and_nobody_else_sees_them(open_page):
@@ -48,10 +56,11 @@ def test_cells_are_judged_as_they_are_typed_and_nobody_else_sees_them(open_page)
         cell(key).fill(typed)
         expect(verdict, f"{key} {typed}").to_contain_text(plain(name))
     cell("K.1.0").click()
+    page.evaluate(TOLD)
     page.locator("button.show").click()
     expect(cell("K.1.0")).to_have_value(f"{steps['K'][1, 0]:.0f}".replace("-", "−"))
     expect(page.locator(".bar .title")).to_contain_text("1 shown")
-    page.wait_for_timeout(800)
+    page.wait_for_function("told.includes('K.1.0')")          # half a second after the last cell, all go to Python
     settle(page)
     (page.get_by_role("radio", name=WORDS.label("view_scaling"))
      .or_(page.get_by_role("button", name=WORDS.label("view_scaling"))).first.click())

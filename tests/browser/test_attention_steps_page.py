@@ -85,8 +85,8 @@ def test_a_number_opens_the_sum_that_it_came_from(open_page):
     assert len(seen) > 1
     box = page.locator(LESSONS["attention"]["steps"].end).bounding_box()
     page.mouse.click(box["x"] + 0.2 * box["width"], box["y"] + 0.5 * box["height"])      # a component of an x
-    settle(page)
-    page.wait_for_timeout(400)      # Python has answered, and what was opened stays open
+    page.wait_for_url(re.compile("attention_component="))
+    settle(page)                    # Python has answered, and what was opened stays open
     expect(page.locator(".detail .formula")).to_have_text(starting("x"))
     page.get_by_role("slider", name=WORDS.label("steps_slider")).press("End")
     page.get_by_role("button", name=WORDS.label("steps_back")).click()

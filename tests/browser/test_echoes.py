@@ -4,7 +4,6 @@ by itself does.
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -12,6 +11,7 @@ from playwright.sync_api import Browser, Locator, Page, WebSocketRoute
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from core.app.base import prose
+from tests.browser.pictures import comes
 from tests.browser.serving import Server, go_to, prepare, rest, settle
 from tests.browser.views import LESSONS, stand
 
@@ -63,6 +63,11 @@ TWICE = {
 LATER = "{ const now = Date.now; Date.now = () => now() + 60_000; }"       # a minute goes by
 
 
+def kind_of(message: bytes) -> str | None:
+    """Which type of Streamlit's messages a server has sent."""
+    return ForwardMsg.FromString(message).WhichOneof("type")
+
+
 class Line:
     """The websocket between a page and its server, whose answers can be held back."""
 
@@ -72,8 +77,12 @@ class Line:
 
     def _connect(self, socket: WebSocketRoute) -> None:
         self._socket, self._held, server = socket, None, socket.connect_to_server()
-        socket.on_message(server.send)
+        self._server = server
+        socket.on_message(self._asked)
         server.on_message(self._answered)
+
+    def _asked(self, message: bytes) -> None:
+        self._server.send(message)
 
     def _answered(self, message: bytes) -> None:
         if self._held is None:
@@ -84,13 +93,9 @@ class Line:
     def hold(self) -> None:
         self._held = []
 
-    def await_answer(self) -> list[bytes]:
-        """All that came since, up to the end of the next run."""
-        until = time.monotonic() + 60
-        while not any(ForwardMsg.FromString(message).WhichOneof("type") == "script_finished"
-                      for message in self._held):
-            assert time.monotonic() < until, "no answer came"
-            self._page.wait_for_timeout(20)
+    def await_answer(self, until: str = "script_finished") -> list[bytes]:
+        """All that came since, up to the next message of that type: by default to the end of the next run."""
+        assert comes(self._page, lambda: any(kind_of(message) == until for message in self._held)), "no answer came"
         answer, self._held = self._held, []
         return answer
 

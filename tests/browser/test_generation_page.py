@@ -39,7 +39,7 @@ def test_writing_steps_plays_and_the_link_says_where_it_stands(open_page):
     texts = [tab.locator(".written-text") for tab in (page, other)]
     assert comes(page, lambda: texts[0].inner_html() == texts[1].inner_html())
     page.get_by_role("button", name=WORDS.label("writing_play")).click()
-    tokens.nth(39).wait_for(timeout=20_000)
+    tokens.nth(39).wait_for()
     page.get_by_role("button", name=WORDS.label("writing_play")).wait_for()
     assert page.errors == [] and other.errors == []
 

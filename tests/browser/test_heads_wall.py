@@ -18,7 +18,8 @@ from core.app.state.run import Run, read
 from core.figures import style
 from core.figures.heads import head_name
 from tests.browser.pictures import comes, cut_off, pictures
-from tests.browser.serving import go_to, rest, settle
+from tests.browser.serving import go_to, prepare, rest, settle
+from tests.browser.test_echoes import Line
 from tests.helpers.messages import value_of
 
 WORDS = prose.load("heads")
@@ -247,16 +248,27 @@ def test_every_panel_stands_whole_on_a_phone(open_page, server):
         assert page.evaluate("document.scrollingElement.scrollWidth") <= 390, panel
 
 
-def test_no_press_of_a_quick_hand_is_lost(open_page):
-    page = heads_page(open_page, heads_panel="change", heads_changed="0.*", heads_action="scale")
+def test_no_press_of_a_quick_hand_is_lost(browser, server):
+    """Half of them come while Python's answer to the others is on its way."""
+    page = browser.new_context(bypass_csp=True, viewport={"width": 1440, "height": 900}).new_page()
+    prepare(page)
+    line = Line(page)
+    page.goto(f"{server.url}/heads?heads_panel=change&heads_changed=0.*&heads_action=scale")
+    settle(page)
     page.get_by_role("slider").last.focus()
-    for _ in range(6):
+    line.hold()
+    for _ in range(3):
         page.keyboard.press("ArrowRight")
-        page.wait_for_timeout(60)
+    answer = line.await_answer()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    line.let(answer)
+    line.release()
     expect(page.locator(".wall button.head").first).to_have_attribute(
         "aria-label", re.compile(r"^0\.0 ×1\.1"))
     # The address is written only after the wall has its numbers.
     expect(page).to_have_url(re.compile("heads_factor=1.1"))
+    page.context.close()
 
 
 def test_a_new_prompt_draws_the_wall_once_and_then_what_is_said_of_it(open_page):
@@ -269,7 +281,7 @@ def test_a_new_prompt_draws_the_wall_once_and_then_what_is_said_of_it(open_page)
     field.press("Control+Enter")
     page.wait_for_url("**box*")
     settle(page)
-    page.wait_for_timeout(600)          # the wall would ask 200 ms after it stands
+    rest(page)
     assert page.evaluate("window.sent") == 2
 
 

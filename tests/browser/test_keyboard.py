@@ -32,6 +32,12 @@ SHOWN = """() => {
     while (e?.shadowRoot?.activeElement) e = e.shadowRoot.activeElement;
     return {outline: getComputedStyle(e).outlineStyle, labelled: Boolean(e.getAttribute("aria-label"))};
 }"""
+# Whether a button has been switched off since, or taken out.
+WATCH_AWAY = """(button) => {
+    window.away = false;
+    new MutationObserver(() => { window.away ||= button.disabled || !button.isConnected; })
+        .observe(document, {subtree: true, childList: true, attributes: true, attributeFilter: ["disabled"]});
+}"""
 
 
 @pytest.mark.parametrize("address, picture", [("positions?positions_view=waves", "canvas.canvas-heat"),
@@ -64,8 +70,9 @@ def test_the_focus_stays_where_a_pressed_button_is_switched_off_or_goes(open_pag
     page = open_page(address)
     button = page.locator(pressed).first
     button.focus()
+    button.evaluate(WATCH_AWAY)
     page.keyboard.press("Enter")
-    page.wait_for_timeout(500)
+    page.wait_for_function("away")
     settle(page)
     page.wait_for_function("() => document.activeElement !== document.body")
     assert page.evaluate("document.activeElement.textContent") == then and page.errors == []

@@ -43,9 +43,10 @@ def test_pictures_wait_for_a_style_that_comes_late(browser, server, open_page, l
     expected = mean_colours(open_page(path))
     page = browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 900}).new_page()
     page.add_init_script(LATE_STYLE)
+    page.clock.install()
     page.goto(f"{server.url}/{path}")
     settle(page)
-    page.wait_for_timeout(2500)
+    page.clock.run_for(2_500)           # pictures are fitted once more 0.4 and 1.5 s after they came
     page.evaluate("styleArrives()")
     page.wait_for_function(ARE_LIKE, arg=expected.tolist())
     page.context.close()

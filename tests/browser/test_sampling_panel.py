@@ -17,7 +17,7 @@ from core.app.state.run import Run, read
 from core.components.sampling_panel import PanelSettings
 from core.model.sampling import SamplingConfig, draw, truncate
 from tests.browser.pictures import comes, starting
-from tests.browser.serving import settle, try_menu
+from tests.browser.serving import rest, settle, try_menu
 from tests.helpers.messages import value_of
 
 FIND = """() => { const seek = (root) => { for (const node of root.querySelectorAll('*')) {
@@ -32,7 +32,7 @@ RULES = ("temperature", "top_k", "top_p", "min_p", "typical_p")
 
 def panel_of(page):
     page.locator(".sampling-panel canvas").first.wait_for()
-    page.wait_for_timeout(200)
+    rest(page)
     return page.evaluate_handle(FIND)
 
 

@@ -4,11 +4,11 @@ picture has them.
 from __future__ import annotations
 
 import re
-import time
 
 from playwright.sync_api import Browser
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from tests.browser.pictures import comes
 from tests.browser.serving import settle
 
 # The passage's name and its number of tokens: neither is the first of its list, which an empty field would show.
@@ -33,10 +33,7 @@ def opened(browser: Browser, url: str, late: bool = False) -> list[str]:
         page.route(FIELDS, lambda route: held.append(route))
     page.goto(url)
     if late:
-        until = time.monotonic() + 60
-        while heard.count("script_finished") < 2 and time.monotonic() < until:
-            page.wait_for_timeout(20)
-        assert len(held) == 2 and heard.count("script_finished") == 2
+        assert comes(page, lambda: len(held) >= 2 and heard.count("script_finished") >= 2), (len(held), heard)
         for route in held:
             route.continue_()
     settle(page)

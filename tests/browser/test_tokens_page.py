@@ -54,7 +54,7 @@ def test_play_goes_on_by_itself_to_the_last_merge(open_page):
     page.wait_for_function("document.querySelector('.token_merges .title')?.textContent.startsWith('Merge 1')"
                            " || [...document.querySelectorAll('*')].some((e) => "
                            "e.shadowRoot?.querySelector('.token_merges .title')?.textContent.startsWith('Merge 1'))")
-    page.get_by_text("no more pairs can be joined").first.wait_for(timeout=20_000)
+    page.get_by_text("no more pairs can be joined").first.wait_for()
     expect(page.get_by_role("button", name=WORDS.label("merges_play"))).to_be_visible()
     assert page.errors == []
 

@@ -35,8 +35,7 @@ def test_a_model_learns_while_the_page_answers_and_pauses(open_page):
                            "(document.querySelector('.st-key-training_stage').innerText)",
                            arg=WORDS.label("recorded"), timeout=60_000)
     button(page, "pause").wait_for(timeout=60_000)
-    # nothing moves under the hand any more
-    page.wait_for_timeout(1000)
+    button(page, "reset").wait_for(timeout=60_000)          # the last that comes to stand among the controls
     # turned while it runs
     page.locator(".st-key-training_optimizer_widget").get_by_text(WORDS.label("optimizer_sgd"), exact=True).click()
     page.get_by_text(WORDS.label("numbers_sgd")).wait_for(timeout=60_000)
@@ -45,7 +44,10 @@ def test_a_model_learns_while_the_page_answers_and_pauses(open_page):
     button(page, "resume").wait_for(timeout=60_000)
     settle(page)
     stopped = steps(page)
-    page.wait_for_timeout(1500)
+    # the stage is drawn anew, as far as the model has learned by then
+    page.locator(".st-key-training_optimizer_widget").get_by_text(WORDS.label("optimizer_momentum"), exact=True).click()
+    page.get_by_text(WORDS.label("numbers_momentum")).wait_for(timeout=60_000)
+    settle(page)
     assert stopped > 0 and steps(page) == stopped and page.errors == []
     button(page, "more").click()
     with page.expect_download() as download:
@@ -53,7 +55,7 @@ def test_a_model_learns_while_the_page_answers_and_pauses(open_page):
     assert download.value.suggested_filename == "copying-tiny.zip"
     page.keyboard.press("Escape")
     button(page, "reset").click()
-    button(page, "train").wait_for(timeout=60_000)          # of plain gradient descent there is no recorded run
+    button(page, "train").wait_for(timeout=60_000)          # of momentum there is no recorded run
     settle(page)
     assert steps(page) == 0 and page.errors == []
 

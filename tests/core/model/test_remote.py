@@ -98,14 +98,14 @@ def test_what_several_ask_for_at_once_is_asked_for_once(replicas: Service):
     loaded, go = cache.shared_model("stories-small", "cpu"), threading.Barrier(6)
 
     def ask() -> None:
-        go.wait(20)
+        go.wait(60)
         cache.trace(loaded, IDS)
 
     threads = [threading.Thread(target=ask) for _ in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
     assert len(replicas.asked) == 1
 
 

@@ -200,7 +200,7 @@ def test_where_all_places_are_taken_the_reader_waits_in_line_and_begins_by_itsel
     finally:
         go.set()
         for job in held:
-            job.wait(10)
+            job.wait(60)
     assert until(lambda: learner_in(at).step > 0) and not mine.waiting
     mine.stop()
     mine.wait(60)

@@ -67,7 +67,7 @@ def in_class(trial, bounds=None):
 
 async def until(condition):
     """As soon as it holds."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not condition():
             await asyncio.sleep(0.01)
 

@@ -66,16 +66,21 @@ def test_turns_come_at_an_even_pace_to_each_that_is_told_apart(clock):
     async def go(who):
         came.append((who, await line.turn(who)))
 
+    async def in_line(n):
+        async with asyncio.timeout(60):
+            while len(line) < n:
+                await asyncio.sleep(0)
+
     async def trial():
         tasks = [asyncio.ensure_future(go(who)) for who in ("a1", "b1")]
         tasks += [asyncio.ensure_future(go("a1")) for _ in range(3)]
-        await asyncio.sleep(0.01)
+        await in_line(4)
         assert came == [("a1", False)] and len(line) == 4        # the fourth of one is one too many
         assert [clock() for _ in range(4)] == [1_001, 1_001, 1_002, 1_003]
         await asyncio.gather(*tasks)
         assert sorted(came[1:]) == [("a1", True)] * 3 + [("b1", True)] and len(line) == 0
         last = asyncio.ensure_future(go("a1"))
-        await asyncio.sleep(0.01)
+        await in_line(1)
         assert clock() == 1_004                                 # who comes alone waits as long
         await last
     finished(trial())

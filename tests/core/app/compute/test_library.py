@@ -312,7 +312,7 @@ def test_what_goes_wrong_is_a_plain_sentence_and_can_be_tried_again(error: Excep
         assert task.problem.sentence == str(error)
     assert loading.look("hub:a/b") is task, "a failure is kept until someone asks again"
     again = loading.look("hub:a/b", again=True)
-    again.wait(10)
+    again.wait(60)
     assert again.result == "a preview" and again.problem is None
 
 
