@@ -19,6 +19,10 @@ if str(ROOT) not in sys.path:
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")       # before torch and numpy are loaded
 
+# What is compiled once need not be again, by every worker and every server: half of a worker's start.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 os.environ.setdefault("TRANSFORMER_ASK_FIRST", "off")      # pictures stand as soon as a page is opened
 
 from core import files  # noqa: E402  (found through the path above)
@@ -32,30 +36,28 @@ files.LOOKS = 0           # what a test writes is read at once
 # itself; they stay the same while the tests run.
 manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
 
-# The longest first: what is begun last is then short, and no worker works on while the others have ended.
-LONGEST = ("test_walk.py",)
 TOLD = 10               # of the slowest files, at the end of a run of more files than that
 FOLDER = pytest.StashKey[str]()     # of what the workers of a run share
 
 
 @pytest.hookimpl(tryfirst=True)         # before xdist reads the groups and pytest the markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Hand out a file as one piece, and the cases of a walk one by one; what is neither a walk nor in a browser is
-    quick.
+    """Hand out a file as one piece, and the cases of a walk one by one; what is no walk, needs no browser and is not
+    long is quick.
     """
     for item in items:
-        if item.get_closest_marker("walk") is None:
+        walk, long = (item.get_closest_marker(name) is not None for name in ("walk", "long"))
+        if not walk:
             item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(ROOT))))
-            if "browser" not in item.path.parts:
-                item.add_marker("quick")
-    items.sort(key=_turn)
+        if not walk and not long and "browser" not in item.path.parts:
+            item.add_marker("quick")
+    items.sort(key=_turn)       # what is begun last is short, and no worker works on while the others have ended
 
 
-def _turn(item: pytest.Item) -> int:
-    """When an item is handed out: the longest files, the others that need a browser, walks, all the rest."""
-    if item.path.name in LONGEST:
-        return LONGEST.index(item.path.name) - len(LONGEST)
-    return 0 if "browser" in item.path.parts else 1 if item.get_closest_marker("walk") else 2
+def _turn(item: pytest.Item) -> tuple[bool, bool, bool]:
+    """When an item is handed out: walks first, then files that need a browser, then the other long ones."""
+    walk, long = (item.get_closest_marker(name) is not None for name in ("walk", "long"))
+    return "browser" not in item.path.parts, not walk, not long
 
 
 def pytest_configure(config: pytest.Config) -> None:

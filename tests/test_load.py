@@ -20,6 +20,8 @@ from tests.benchmarks.timing import figure
 from tests.browser.serving import serve
 from tests.helpers.coroutines import finished
 
+pytestmark = pytest.mark.long
+
 
 async def three_readers(url: str) -> tuple[list[Answer], list[str]]:
     async with Reader(url) as one, Reader(url) as other:

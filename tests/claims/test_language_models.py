@@ -12,6 +12,8 @@ from pages.language_models import correct, decipher, exercises, guess, shared, t
 from tests.claims import claims, shows
 from tests.claims.passes import experiment, opening, probability, prompt_of, run
 
+pytestmark = pytest.mark.long
+
 WORDS = prose.load("language_models")
 PAGE = Lesson("language_models", WORDS, prose.load("app"))
 

@@ -20,6 +20,8 @@ from pages.limits import calibration, facts, inputs, memory, words
 from tests.claims import claims, shows
 from tests.claims.passes import experiment, opening, prompt_of, run
 
+pytestmark = pytest.mark.long
+
 
 @cache
 def answers(phrasing: str) -> dict[str, list[Claim]]:

@@ -14,6 +14,8 @@ from tests.helpers import kinds, lessons, library_models
 from tests.helpers.stories_only import told
 from tests.pages.test_other_models import FILES, OWN, TAUGHT
 
+pytestmark = pytest.mark.long
+
 LIVE = "architectures"
 
 

@@ -15,6 +15,8 @@ from core.model.transformer import Transformer
 from tests.helpers import lessons
 from tests.helpers.prompts import PROMPTS
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(entry.id for entry in catalogue.existing())      # the lessons; pages/ has others beside them
 

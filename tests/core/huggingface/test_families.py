@@ -25,6 +25,8 @@ from core.model.transformer import Transformer
 from tests.helpers import models_encoders, models_pictures
 from tests.helpers.huggingface_models import CASES, N_SOURCE, N_TOKENS, hf, ids, saved
 
+pytestmark = pytest.mark.long
+
 TOLERANCE = 1e-5
 SOURCE = ids(2, N_SOURCE, seed=5)
 

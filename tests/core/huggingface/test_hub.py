@@ -17,6 +17,8 @@ from tests.helpers import sentencepiece_files
 from tests.helpers.hub_server import COMMIT, served
 from tests.helpers.huggingface_models import made, saved
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[3]
 RUN = """
 import dataclasses, json, sys, torch

@@ -17,6 +17,8 @@ from tests.helpers import models_older, models_published
 from tests.helpers.huggingface_models import hf, ids, randomised
 from tests.helpers.published_configs import PUBLISHED
 
+pytestmark = pytest.mark.long
+
 EXAMPLES = 24
 # whose heads have a norm each, stored in a tensor each or in one
 NORMED = {"stablelm 2 12b": models_older.PUBLISHED["StableLM 2 12B"],

@@ -17,6 +17,8 @@ from tests.helpers import sentencepiece_files
 from tests.helpers.huggingface_models import N_SOURCE, N_TOKENS, hf, ids, made
 from tests.helpers.models_encoders import PUBLISHED
 
+pytestmark = pytest.mark.long
+
 
 def written(name: str, folder) -> hf.PreTrainedModel:
     """The random model of the case under the published config.json, as transformers reads both."""

@@ -24,6 +24,8 @@ from tests.core.huggingface.test_tokens import written
 from tests.helpers.huggingface_models import hf, ids, made, saved
 from tests.helpers.ids import named
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[3]
 
 

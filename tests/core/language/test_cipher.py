@@ -17,6 +17,8 @@ from tests.helpers import lessons, messages
 from tests.helpers.lessons import fine
 from tests.helpers.messages import formulas
 
+pytestmark = pytest.mark.long
+
 WORDS = prose.load("language_models")
 SECRET = WORDS.section("secret").strip()
 HOSTILE = "<img src=x onerror=alert(1)>"

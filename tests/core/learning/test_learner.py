@@ -32,6 +32,8 @@ from core.model.tokenizer import END_OF_TEXT
 from core.training.corpus import IGNORE
 from core.training.loss import next_token_loss
 
+pytestmark = pytest.mark.long
+
 TEXT = "The fox met the crow, and the crow met the fox. " * 12
 COIN = Grammar("a", {"a": (("x", 0.5, "a"), ("y", 0.5, "b")), "b": (("x", 1.0, "a"),)})
 

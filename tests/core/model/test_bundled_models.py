@@ -16,6 +16,8 @@ from core.training import teaching_text
 from core.training.blanks import held_out_sentiment
 from core.training.recipes import MILESTONES, RECIPES
 
+pytestmark = pytest.mark.long
+
 FAMILIES = {"positions": ("none", "sinusoidal", "learned", "rotary", "alibi", "relative"),
             "scores": ("multiplicative", "additive")}
 DECODERS_OF_TEXT = ("stories", "stories-small",

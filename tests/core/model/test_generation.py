@@ -16,6 +16,8 @@ from core.model.sampling import SamplingConfig, draw, truncate
 from core.model.transformer import Transformer
 from tests.helpers import parity
 
+pytestmark = pytest.mark.long
+
 GREEDY = SamplingConfig(temperature=0)
 POSITIONS = ("learned", "sinusoidal", "rotary", "alibi", "relative", "none")
 

@@ -12,6 +12,8 @@ from core.training.language_modelling import TaskContext
 from core.training.recipes import stories_tokenizer
 from core.training.repetition import RepeatedPassages, TwoBack, random_tokens, repeated, running_text, small_tokenizer
 
+pytestmark = pytest.mark.long
+
 RANDOM, TEXT = RepeatedPassages(text_share=0.0), RepeatedPassages(text_share=1.0)
 
 

@@ -30,6 +30,8 @@ from core.training.recipes import RECIPES, Recipe, Stage, TrainingConfig, storie
 from core.training.run import TrainingRun, TrainingStep, make_optimizer, train
 from tests.helpers import two_processes
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[3]
 
 MODEL = ModelConfig(vocab_size=12, d_model=16, n_layers=2, n_heads=2, n_context=8)

@@ -6,6 +6,8 @@ import pytest
 from core.training import teaching_text
 from core.training.teaching_text import fact_questions, held_out, relations
 
+pytestmark = pytest.mark.long
+
 STEPS = re.compile(r"Step by step: (\d+) ([+-]) (\d+) =((?: \d+ [+-] \d+ =)*) (\d+)")
 
 

@@ -27,6 +27,8 @@ from tests.helpers.lessons import fine
 from tests.helpers.messages import formulas, unpacked
 from tests.helpers.prompts import PROMPTS
 
+pytestmark = pytest.mark.long
+
 WORDS = prose.load("architectures")
 
 

@@ -26,6 +26,8 @@ from tests.helpers.predictions import ask, commit, modes, question, statements
 from tests.pages.architectures.test_architectures import chart
 from tests.pages.architectures.test_live_models import filled
 
+pytestmark = pytest.mark.long
+
 
 def told(name: str, guess: object, **query: str) -> dict:
     return commit(ask("architectures", name, **query), "architectures", name, guess)

@@ -28,6 +28,8 @@ from tests.helpers import lessons, messages
 from tests.helpers.messages import formulas
 from tests.helpers.prompts import PROMPTS
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[3]
 COMPONENT = {"blank": "architecture_blank", "translate": "architecture_translate", "norms": "architecture_norms",
              "activations": "architecture_curves"}

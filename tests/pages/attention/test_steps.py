@@ -31,6 +31,8 @@ from tests.helpers.messages import formulas
 from tests.helpers.parity import randomised
 from tests.helpers.prompts import PROMPTS
 
+pytestmark = pytest.mark.long
+
 VIEWS = {"steps": {}, "simple": {"step": "softmax", "variant": "simple"},
          "switches": {"view": "switches", "score": "additive", "mask": "sliding-window"},
          "averages": {"view": "averages"}}

@@ -29,6 +29,8 @@ from tests.helpers.lessons import fine
 from tests.helpers.messages import formulas, unpacked
 from tests.helpers.prompts import PROMPTS
 
+pytestmark = pytest.mark.long
+
 COMPONENT = {"worksheet": "attention_worksheet", "scaling": "attention_scaling", "roles": "attention_matrices",
              "roles symmetric": "attention_view"}
 PARTS = ("symmetric", "change", "relabel")

@@ -27,6 +27,8 @@ from tests.helpers.messages import formulas, unpacked
 from tests.helpers.predictions import ask, commit, question
 from tests.helpers.prompts import PROMPTS
 
+pytestmark = pytest.mark.long
+
 WORDS = prose.load("embeddings")
 VIEWS = ("product", "neighbours", "map", "contexts", "arithmetic")
 

@@ -32,6 +32,8 @@ from tests.helpers.lessons import fine
 from tests.helpers.messages import formulas
 from tests.helpers.prompts import PROMPTS
 
+pytestmark = pytest.mark.long
+
 VIEWS = ("writing", "strategies", "futures", "beam", "cache")
 SMALL = "stories-small"         # for what every model does alike
 USUAL = SamplingConfig(top_k=40, top_p=0.9)

@@ -21,6 +21,8 @@ from tests.helpers.messages import given
 from tests.helpers.predictions import ask, commit, modes, question, statements
 from tests.pages.language_models.test_language_models import COMPONENT, SHORT, WORDS, conditionals
 
+pytestmark = pytest.mark.long
+
 
 def asked(name: str, **query: str | None):
     """The page whose question waits, and its Run."""

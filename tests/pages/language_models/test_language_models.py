@@ -27,6 +27,8 @@ from tests.helpers.lessons import answer, fine
 from tests.helpers.messages import formulas, numbers_in
 from tests.helpers.prompts import PROMPTS
 
+pytestmark = pytest.mark.long
+
 COMPONENT = {"sentences": "lm_sentences", "continuations": "lm_sentences", "guess": "lm_game", "compress": "lm_coder",
              "correct": "lm_sentences", "decipher": "lm_cipher", "tasks": "lm_tasks", "table": "lm_table"}
 WORDS = prose.load("language_models")

@@ -23,6 +23,8 @@ from tests.helpers.lessons import answer, fine
 from tests.helpers.messages import formulas, numbers_in, value_of
 from tests.helpers.prompts import PROMPTS
 
+pytestmark = pytest.mark.long
+
 SMALL = "stories-small"
 WORDS = prose.load("limits")
 PROMPT = "Lily had a red ball. One day, Lily lost her"

@@ -31,6 +31,8 @@ from tests.helpers.lessons import answer, fine
 from tests.helpers.messages import formulas, given
 from tests.helpers.prompts import PROMPTS
 
+pytestmark = pytest.mark.long
+
 WORDS = prose.load("limits")
 VIEWS = ("facts", "memory", "calibration")
 GREEDY = SamplingConfig(temperature=0)

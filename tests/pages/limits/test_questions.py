@@ -23,6 +23,8 @@ from tests.helpers.predictions import ask, commit, modes, question, statements
 from tests.pages.limits.test_inputs import log_probs
 from tests.pages.limits.test_limits import greedy
 
+pytestmark = pytest.mark.long
+
 WORDS = prose.load("limits")
 BALL = "Once upon a time, there was a little girl named Lily. She had a red ball. One day, Lily lost her"
 

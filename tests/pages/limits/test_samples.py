@@ -16,6 +16,8 @@ from tests.helpers.messages import given
 from tests.pages.limits.test_limits import open_at
 from tests.pages.limits.test_questions import run_of
 
+pytestmark = pytest.mark.long
+
 GPT2, LLAMA, STORIES = 124_439_808, 1_235_814_400, 12_000_000
 
 

@@ -26,6 +26,8 @@ from pages.positions import biases, rotary, symmetry, waves
 from tests.helpers import lessons, predictions
 from tests.helpers.messages import formulas, unpacked
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[3]
 # settings that no range shows: the table is bent by its own, a mode and a case are buttons of other names
 WITHOUT_WORDS = {"r", "mode", "case"}

@@ -31,6 +31,8 @@ from tests.helpers.lessons import fine
 from tests.helpers.messages import formulas, unpacked
 from tests.helpers.prompts import PROMPTS
 
+pytestmark = pytest.mark.long
+
 VIEWS = ("unrolled", "gates", "gradient", "serial", "copy", "bottleneck")
 WORDS = prose.load("recurrence")
 TORCH = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}

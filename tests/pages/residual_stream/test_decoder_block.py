@@ -25,6 +25,8 @@ from tests.helpers.messages import formulas, given, numbers_in
 from tests.pages.residual_stream.test_residual_stream import answered
 from tests.pages.residual_stream.test_wirings import strips
 
+pytestmark = pytest.mark.long
+
 WORDS = prose.load("residual_stream").of_kind("encoder-decoder")
 DATE, WRITTEN, BESIDE = "the twenty-first of march nineteen eighty-four", "1984-03-21", 3
 OPERATORS = {"A": r"\operatorname{SelfAttention}", "C": r"\operatorname{CrossAttention}",

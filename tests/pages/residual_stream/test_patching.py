@@ -21,6 +21,8 @@ from tests.helpers.messages import formulas, numbers_in
 from tests.helpers.predictions import ask, commit, modes, statements
 from tests.pages.residual_stream.test_residual_stream import answered, component, ids_of, loaded, opened
 
+pytestmark = pytest.mark.long
+
 WORDS = prose.load("residual_stream")
 EXCHANGES = contrasts.sets()["exchanges"]
 

@@ -26,6 +26,8 @@ from tests.helpers import lessons
 from tests.helpers.messages import formulas, numbers_in, unpacked, value_of
 from tests.helpers.prompts import PROMPTS
 
+pytestmark = pytest.mark.long
+
 VIEWS = {
     "norms": {"view": "norms"}, "norms, moved": {"view": "norms", "measure": "change"},
     "norms, turned": {"view": "norms", "measure": "turn"},

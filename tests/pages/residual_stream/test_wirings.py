@@ -22,6 +22,8 @@ from tests.helpers import lessons, predictions
 from tests.helpers.messages import formulas, given, numbers_in
 from tests.pages.residual_stream.test_residual_stream import answered
 
+pytestmark = pytest.mark.long
+
 WORDS, PROMPT, LAYER, BESIDE = prose.load("residual_stream"), "The cat sat on the mat.", 1, 3
 OPERATORS = {"A": r"\operatorname{SelfAttention}", "N": r"\operatorname{LayerNorm}", "F": r"\operatorname{FFN}"}
 # of each wiring the line above the picture, its operators by their letters

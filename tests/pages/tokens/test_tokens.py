@@ -26,6 +26,8 @@ from tests.helpers.messages import formulas
 from tests.helpers.predictions import ask, commit, question
 from tests.helpers.prompts import PROMPTS
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[3]
 COMPONENT = {"merges": "token_merges", "methods": "token_methods", "bpe": "token_bpe",
              "unigram": "token_unigram", "train": "token_training",

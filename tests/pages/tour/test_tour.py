@@ -22,6 +22,8 @@ from tests.helpers.lessons import fine, open_at
 from tests.helpers.messages import given
 from tests.helpers.prompts import PROMPTS
 
+pytestmark = pytest.mark.long
+
 TEXT = prose.load("tour")
 PAGE = Lesson("tour", TEXT, prose.load("app"))
 # an act for each step that has one

@@ -21,6 +21,8 @@ from tests.helpers.lessons import fine, open_at
 from tests.helpers.predictions import ask, commit, modes, question, statements
 from tests.pages.training.test_training import WORDS, paid, run_of, until
 
+pytestmark = pytest.mark.long
+
 TALE = "Tom had a dog. The dog ran to the park and barked at a cat. The cat sat in a tree."
 
 

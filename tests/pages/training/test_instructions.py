@@ -18,6 +18,8 @@ from tests.helpers.messages import formulas, given
 from tests.helpers.predictions import ask, commit, statements
 from tests.pages.training.test_training import question, verdict
 
+pytestmark = pytest.mark.long
+
 WORDS = prose.load("training")
 
 

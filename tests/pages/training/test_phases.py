@@ -24,6 +24,8 @@ from tests.helpers.messages import formulas, unpacked
 from tests.helpers.prompts import PROMPTS
 from tests.pages.training.test_training import WORDS, question, verdict
 
+pytestmark = pytest.mark.long
+
 VIEWS = ("packing", "schedules", "kepler")
 
 

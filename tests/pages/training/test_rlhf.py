@@ -19,6 +19,8 @@ from tests.helpers.messages import formulas, given
 from tests.helpers.predictions import ask, commit, statements
 from tests.pages.training.test_training import question, until, verdict
 
+pytestmark = pytest.mark.long
+
 WORDS = prose.load("training")
 KEPT = json.loads(rlhf.FILE.read_text())
 

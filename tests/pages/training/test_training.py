@@ -26,6 +26,8 @@ from tests.helpers.lessons import fine
 from tests.helpers.messages import formulas
 from tests.helpers.prompts import PROMPTS
 
+pytestmark = pytest.mark.long
+
 WORDS = prose.load("training")
 VIEWS = ("forcing", "live", "childhood")
 MOMENTS = checkpoints.history("stories-small")

@@ -23,6 +23,8 @@ from tests.helpers.messages import formulas
 from tests.helpers.prompts import PROMPTS
 from tests.pages.training.test_training import question, until, verdict
 
+pytestmark = pytest.mark.long
+
 STAGES = ("pretrained", "tuned", "aligned")
 WORDS = prose.load("training")
 

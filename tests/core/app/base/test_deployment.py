@@ -24,6 +24,8 @@ from pages.attention import weights_route as attention
 from pages.heads import route as heads
 from tests.helpers.lessons import ROOT, opened
 
+pytestmark = pytest.mark.long
+
 WRONG = [("TRANSFORMER_MODELS", "stories,nothing"), ("TRANSFORMER_MODELS", "blanks"),
          ("TRANSFORMER_MODEL_ROOTS", "/no/such/folder"),
          ("TRANSFORMER_HUB", "maybe"), ("TRANSFORMER_HUB_MODELS", "gpt2,../x"),

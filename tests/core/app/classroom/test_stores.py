@@ -18,6 +18,8 @@ from core.app.classroom.store import ANSWERS, HEAD, Bounds, Unreachable
 from tests.helpers.coroutines import finished
 from tests.helpers.redis_server import program, redis_server
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[4]
 CODE, OTHER = "KXM4T", "CDFHJ"
 BOUNDS = Bounds(classes=2, phones=3, answers=7)

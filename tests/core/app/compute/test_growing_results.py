@@ -17,6 +17,8 @@ from tests.browser.serving import serve
 from tests.helpers.coroutines import finished
 from tests.helpers.lessons import fine
 
+pytestmark = pytest.mark.long
+
 gates: list[threading.Event] = []
 begun: list[int] = []
 broken = False

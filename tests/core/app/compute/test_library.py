@@ -38,6 +38,8 @@ from tests.helpers import hostile, huggingface_models, library_models
 from tests.helpers.lessons import fine, go, open_at
 from tests.helpers.messages import formulas
 
+pytestmark = pytest.mark.long
+
 WORDS = prose.load("library")
 
 

@@ -33,6 +33,8 @@ from tests.helpers.lessons import answer, fine, go, open_at, opened
 from tests.helpers.messages import formulas, given, numbers_in, unpacked
 from tests.pages.attention import test_steps
 
+pytestmark = pytest.mark.long
+
 CLASS_NAMES = ("<b>bad", "so so", "good")
 BLANKED = "the cat sat on the ____ and ate"
 # what an encoder has nothing to say of, but where it is said to have nothing

@@ -13,6 +13,8 @@ from tests.helpers.lessons import fine, open_at
 from tests.helpers.messages import given
 from tests.helpers.predictions import all_asked, place_of, reads_prompt, some_guess, told
 
+pytestmark = pytest.mark.long
+
 CLASS = ("KXM4TR", "0" * 32)
 
 

@@ -22,6 +22,8 @@ from tests.helpers.predictions import (
     words_on,
 )
 
+pytestmark = pytest.mark.long
+
 HOSTILE = (None, True, -1, 99, 2.5, "1", "x" * 10**6, [], {}, math.nan, math.inf)
 
 

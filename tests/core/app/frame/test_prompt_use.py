@@ -11,6 +11,8 @@ from core.app.base import catalogue, prose
 from core.app.frame import prompt_use
 from tests.helpers.lessons import fine, open_at
 
+pytestmark = pytest.mark.long
+
 PROMPTS = ("The cat sat on the mat. The dog sat on the", "Tom and Mia went to the park. Tom gave the ball to")
 AROUND = {"strip", "palette", "next_view", "page", "standing"}      # components with links, or with no picture
 # views that read the prompt at a press, among other texts, and in a table that present mode leaves out

@@ -15,6 +15,8 @@ from tests.browser.accessibility import OTHERS
 from tests.browser.views import LESSONS
 from tests.helpers.lessons import fine, open_at
 
+pytestmark = pytest.mark.long
+
 PLACES = [(lesson, view.address(name)) for lesson, views in LESSONS.items() for name, view in views.items()]
 PLACES = [(lesson, {f"{lesson}_{setting}": option for setting, option in address}) for lesson, address in PLACES]
 PLACES += [("overview", {}), ("next_token", {}), *(("heads", dict([place.split("=")])) for place in OTHERS["heads"])]

@@ -21,6 +21,8 @@ from tests.helpers import hostile, random_pages
 from tests.helpers.addresses import SETTINGS, SHARED
 from tests.helpers.sessions import Query, stand_in
 
+pytestmark = pytest.mark.long
+
 N_DRAWN = 250             # each is put to every group of settings, of which there are 22
 OFTEN = settings(max_examples=N_DRAWN, deadline=None, derandomize=True, database=None,
                  suppress_health_check=list(HealthCheck))
