@@ -16,7 +16,7 @@ from tests.formulas.cases import CASES, Case
 from tests.helpers import latex
 from tests.helpers.view_states import ALIKE, VIEWS, Shown, opened, shown, states
 
-pytestmark = pytest.mark.walk
+pytestmark = pytest.mark.long
 
 N_STATES = 5
 FEW = {"meaning": 2, "calibration": 2, "facts": 2, "strategies": 2, **dict.fromkeys(      # those that take seconds
