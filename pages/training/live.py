@@ -210,7 +210,8 @@ def _picture(page: Lesson, learner: Learner | Replay, guess: float | None) -> No
                 _curve(page, (name,), records, Axis("", (0, most), format=form),
                        chart_height(120 if reader.present() else 250), levels=levels)
         with pattern:
-            fragment(lambda: _pattern(page, learner))()        # another head redraws nothing else
+            # another head redraws nothing else
+            fragment(lambda: _pattern(page, learner), key="training_pattern")()
 
 
 def _curve(page: Lesson, lines: Sequence[str], records: list[Progress], y: Axis, height: int, **options) -> None:

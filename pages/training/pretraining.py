@@ -8,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core.app.base.markdown import code, escaped
 from core.app.compute import cache
 from core.app.compute.cache import LoadedModel
-from core.app.frame import Lesson, Question, Reading
+from core.app.frame import Lesson, Question, Reading, job_controls
 from core.app.frame.guard import fragment
 from core.app.state import Run
 from core.figures.numbers import grouped, latex_number, latex_operand, probability, readable
@@ -41,9 +41,9 @@ def draw(page: Lesson, run: Run, loaded: LoadedModel, place: DeltaGenerator) -> 
     title, above = _title(page, loaded, record), (page.label("caption_given"), one_line(given))
     # a fragment, as in the other stages, whose picture follows a training: Streamlit then updates the elements in place
     # and does not build them anew
-    fragment(parts.picture)(title, lambda: _curve(page, loaded, record),
-                            lambda: _texts(page, len(held_out), above, output),
-                            lambda: _next_tokens(page, loaded, output))
+    fragment(parts.picture, key=job_controls.JOB)(
+        title, lambda: _curve(page, loaded, record), lambda: _texts(page, len(held_out), above, output),
+        lambda: _next_tokens(page, loaded, output))
     return Reading(_lines(page, loaded, example, record), _question(page, loaded, example),
                    [tuning.token_log_probs, tuning.answers], {"pretraining.csv": lambda: record},
                    f".st-key-{PICTURES}", title)

@@ -9,7 +9,7 @@ from core.components.tour_invitation import invitation
 def draw() -> None:
     """Draw the invitation, a fragment; not where a class looks on, nor for who only looks on."""
     if not (reader.present() or reader.looks_on() or live_class.is_open()):
-        fragment(_draw)()
+        fragment(_draw, key="invitation")()
 
 
 def _draw() -> None:

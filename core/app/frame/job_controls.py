@@ -14,6 +14,7 @@ from core.app.frame.lesson import Lesson
 MOST_KEPT = 12                 # finished ones that a session can look at again
 LONGEST_END = 10               # seconds that a stopped one is waited for
 EVERY = 0.8                    # seconds between two pictures
+JOB = "job"                    # key of the fragment that follows one
 
 
 def _jobs(page: Lesson) -> dict[Hashable, Job]:
@@ -112,4 +113,4 @@ def follow(page: Lesson, key: Hashable, was_running: bool, draw: Callable[[list]
             st.rerun()
 
     # at rest too: what stands at the same place is updated, not drawn a second time
-    fragment(picture, run_every=EVERY if was_running else None)()
+    fragment(picture, run_every=EVERY if was_running else None, key=JOB)()

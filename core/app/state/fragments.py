@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
 
 # keys: the prompt bar, the strip, the picture, what the browser says of that, what speaks of it above and below the
 # experiments, and those
@@ -12,6 +13,7 @@ BAR, STRIP, PICTURE, STANDING = "bar", "strip", "picture", "standing"
 NUMBERS, QUESTION, EXPERIMENTS = "numbers", "question", "experiments"
 LATER = "drawn_later"           # in the session: the fragments to draw once the browser shows the run that follows
 ASKED = "fragments_asked"       # in the session: the fragments that callbacks asked for and no run has begun to draw
+KEYS = "fragment_keys"          # in the session: the key of each fragment that was drawn, by its id
 
 
 def rerun(*keys: str) -> None:
@@ -23,19 +25,24 @@ def rerun(*keys: str) -> None:
 
     What callbacks asked for before and no run has begun to draw is asked for again: where an event waits already,
     Streamlit makes one run of both, and ends it, nothing drawn, when the event's callback asks for a run of its own.
+    So are the fragments of the other event, whose callback may ask for nothing since its own fragment shows all of it.
     """
-    if not get_script_run_ctx().fragment_ids_this_run:
+    if not (here := get_script_run_ctx().fragment_ids_this_run):
         return
     if keys:
-        asked = st.session_state[ASKED] = dict.fromkeys((*keys, *st.session_state.get(ASKED, ())))
+        drawn = st.session_state.get(KEYS, {})
+        both = [drawn[name] for name in here if name in drawn] if len(here) > 1 else ()
+        asked = st.session_state[ASKED] = dict.fromkeys((*keys, *both, *st.session_state.get(ASKED, ())))
         with contextlib.suppress(StreamlitAPIException):
             st.rerun(tuple(asked))
     st.rerun()
 
 
 def begin(key: str | None) -> None:
-    """A run draws the fragment of this key."""
-    st.session_state.get(ASKED, {}).pop(key, None)
+    """A run draws the fragment of this key, and this is called in it."""
+    if key is not None:
+        st.session_state.setdefault(KEYS, {})[ThreadState.get().fragment_id] = key
+        st.session_state.get(ASKED, {}).pop(key, None)
 
 
 def begin_all() -> None:

@@ -1,5 +1,5 @@
-"""Two events, each in a fragment of its own, whose callbacks ask for other fragments; the second comes while the first
-one's callback runs.
+"""Events, each in a fragment of its own: the callbacks of two ask for other fragments, that of the third for nothing,
+since its own fragment shows what it has kept. The callback of the first takes so long that others come meanwhile.
 """
 import sys
 import time
@@ -26,8 +26,20 @@ def second() -> None:
     fragments.rerun("second")
 
 
+def wait() -> None:
+    time.sleep(CALLBACK)
+
+
+def kept() -> None:
+    """A fragment whose event is seen in itself."""
+    st.button("Keep", on_click=lambda: st.session_state.update(kept=True))
+    st.text(f"It is {'kept' if 'kept' in st.session_state else 'not kept'}.")
+
+
 def draw() -> None:
     fragments.begin_all()
+    fragment(lambda: st.button("Wait", on_click=wait))()
+    fragment(kept, key="kept")()
     for name, call in (("first", first), ("second", second)):
         fragment(lambda name=name, call=call: st.button(f"The {name}", on_click=call))()
         fragment(lambda name=name: st.text(f"The {name} is {'asked for' if name in st.session_state else 'at rest'}."),
