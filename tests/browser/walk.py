@@ -16,7 +16,15 @@ from core.app.base.tables import Idea
 from core.app.state.reader import PRESENT_SCALE
 from tests.browser import accessibility
 from tests.browser.ideas import CHECKS as SEEN
-from tests.browser.ideas import deck_a, deck_b, deck_c, deck_d, landscape, learning, writing  # noqa: F401  (their checks)
+from tests.browser.ideas import (  # noqa: F401  (their checks)
+    deck_a,
+    deck_b,
+    deck_c,
+    deck_d,
+    landscape,
+    learning,
+    writing,
+)
 from tests.browser.pictures import cut_off, small_type, unpainted
 from tests.browser.serving import go_to, rest, settle
 from tests.browser.views import LESSONS, View, end_of, stand
