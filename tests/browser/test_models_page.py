@@ -5,7 +5,7 @@ import re
 import urllib.parse
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, TimeoutError, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from core.app.base import catalogue, deployment, prose
 from core.app.compute.library import names
@@ -89,20 +89,12 @@ def test_a_model_from_a_folder_is_looked_at_loaded_and_run_by_every_lesson(brows
 
 
 def load(page: Page, there: Locator) -> None:
-    """Press Load until what stands there of a loaded model does: a press that comes as a run of the page ends is
-    carried out, but the offer is not always drawn anew after it.
-    """
+    """Press Load, where the model is not loaded yet, and wait for what stands there of a loaded model."""
     button = page.get_by_role("button", name=WORDS.label("load"), exact=True)
     expect(button.or_(there).first).to_be_visible(timeout=60_000)
-    for _ in range(6):          # not settled: the offer looks every 0.6 s, and where an answer takes longer it never is
-        if button.count():
-            button.click()
-        try:
-            there.wait_for(timeout=10_000)
-            break
-        except TimeoutError:
-            continue
-    expect(there).to_be_visible()
+    if button.count():
+        button.click()
+    expect(there).to_be_visible(timeout=60_000)
     settle(page)
 
 

@@ -24,17 +24,16 @@ LIVE = "architectures"      # the lesson in which a model that is no decoder is 
 def draw() -> None:
     """The offer, where one is due."""
     name = model_choice.wanted()
-    if cache.exists(name):
+    if model_choice.loaded() is not None:
         _where(name)
-    if cache.exists(name) or not names.is_library_name(name):
+        return
+    if not names.is_library_name(name):
         return
     with st.container(key="model_offer", border=True, gap="xsmall"):
         st.markdown(words().label("wanted", name=title(name), shown=escaped(model_choice.shown())))
         look, load = loading.look(name), loading.loading_of(name)
         waits = look.running or load is not None and load.running
-        # Also while nothing runs: Streamlit may call what a click asks for and not draw the fragment anew, where the
-        # click comes as a run of the page ends.
-        fragment(lambda: _offer(name, waits), run_every=EVERY)()
+        fragment(lambda: _offer(name, waits), run_every=EVERY if waits else None)()
 
 
 def _where(name: str) -> None:

@@ -1,4 +1,4 @@
-"""Three mends of faults in Streamlit 1.67, in one place.
+"""Four mends of faults in Streamlit 1.67, in one place.
 
 `apply` puts them in; with another version it leaves Streamlit as it is.
 
@@ -12,6 +12,9 @@
 3. `SessionState`: Streamlit reports a value that is not the widget's default once. A browser that hears of another run
    before it has drawn the first keeps only the last message, and the widget stands at its default beside the picture of
    the real value. Browser test: tests/browser/test_slow_page.py.
+4. `request_rerun`: where a run has ended, an event is given to a new ScriptRunner, and from then on Streamlit ignores
+   what the old one has drawn and the event loop has not taken up yet. A part of the page then stays as it was for good:
+   the bar names the new model above the picture of the old one. Browser test: tests/browser/test_last_messages.py.
 """
 import dataclasses
 import logging
@@ -21,6 +24,7 @@ import streamlit
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime import state
 from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
 from streamlit.runtime.state import session_state
 from streamlit.runtime.state.common import RegisterWidgetResult, WidgetMetadata
 
@@ -36,7 +40,7 @@ _clear_queue = getattr(AppSession, "_clear_queue", None)
 def apply() -> bool:
     """Put the mends in the place of Streamlit's own functions; False, with a line in the log, for another version."""
     if streamlit.__version__ != VERSION:
-        LOG.warning("Streamlit is %s, not %s: its three mended faults are left as they are. A fast hand may blank a "
+        LOG.warning("Streamlit is %s, not %s: its four mended faults are left as they are. A fast hand may blank a "
                     "page, and a slow one may show sliders at their least values.", streamlit.__version__, VERSION)
         return False
     AppSession.request_rerun, AppSession._clear_queue = request_rerun, clear_queue
@@ -69,6 +73,15 @@ class SessionState(session_state.SessionState):
 
 
 def request_rerun(session: AppSession, client_state: ClientState | None) -> None:
+    """`AppSession.request_rerun`; where the last run has ended, after the event loop has taken up all that it drew."""
+    runner = session._scriptrunner
+    if runner is not None and runner._requests._state is ScriptRequestType.STOP:
+        session._event_loop.call_soon(take_up, session, client_state)
+    else:
+        take_up(session, client_state)
+
+
+def take_up(session: AppSession, client_state: ClientState | None) -> None:
     """`AppSession.request_rerun` without fragments of a page that its reader has left; keeps which widgets
     the page reports.
     """

@@ -7,10 +7,13 @@ from core.app.base import catalogue, prose
 from core.app.compute import cache
 from core.app.compute.library import names
 
+AWAITED = "model_awaited"       # in the session: the wanted model, where this run of the page found it not loaded
+
 
 def enter(page: str) -> None:
     """Says which page is open, by its address relative to the app."""
     st.session_state["page"] = page or catalogue.HOME
+    st.session_state.pop(AWAITED, None)
 
 
 def page() -> str:
@@ -27,9 +30,15 @@ def shown() -> str:
 
 
 def loaded() -> str | None:
-    """The wanted model, of whatever kind, where it is loaded; else None."""
+    """The wanted model, of whatever kind, where it is loaded; else None.
+
+    One that comes while a page is drawn waits for the next run of all of it: what was drawn before would speak of
+    another model than what is drawn after.
+    """
     name = wanted()
-    return name if cache.exists(name) else None
+    if not cache.exists(name):
+        st.session_state[AWAITED] = name
+    return None if st.session_state.get(AWAITED) == name else name
 
 
 def wanted() -> str:

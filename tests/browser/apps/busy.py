@@ -1,9 +1,13 @@
-"""The event loop of an app under test, which a page keeps from sending anything while it draws."""
+"""The event loop of an app under test, which a page keeps from sending anything while it draws, and a page's run that
+waits for the next event.
+"""
 import asyncio
 import contextlib
+import threading
 import time
 from collections.abc import AsyncIterator
 
+WAITS = threading.Event()
 _loops: list[asyncio.AbstractEventLoop] = []
 
 

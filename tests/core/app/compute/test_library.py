@@ -23,7 +23,7 @@ from core.analysis import contributions, embeddings
 from core.app.base import catalogue, deployment, devices, prose
 from core.app.compute import cache
 from core.app.compute.library import loading, names, shelf
-from core.app.frame import differs
+from core.app.frame import differs, model_offer
 from core.app.state import run
 from core.cost import counting
 from core.huggingface import PretrainedError, families
@@ -392,6 +392,22 @@ def test_a_link_to_a_model_that_is_not_loaded_offers_it_and_loading_it_keeps_pro
     assert fine(other) and "is not loaded" in said(other) and other.session_state["model"] == "folder:llama"
     other.button(key="model_stay").click().run()
     assert fine(other) and other.session_state["model"] == "stories" and "is not loaded" not in said(other)
+
+
+def test_a_model_that_comes_while_the_page_is_drawn_is_shown_by_all_of_it(monkeypatch: pytest.MonkeyPatch):
+    """It comes when the bar has been drawn, and before what offers it is."""
+    loading.load("folder:llama").wait(60)
+    exists, draw, is_here = cache.exists, model_offer.draw, []
+
+    def drawn() -> None:
+        is_here.append(True)
+        draw()
+
+    monkeypatch.setattr(cache, "exists", lambda name: exists(name) and (bool(is_here) or name != "folder:llama"))
+    monkeypatch.setattr(model_offer, "draw", drawn)
+    at = open_at("tokens", model="folder:llama")
+    [bar] = [drawer.proto.popover.label for drawer in at.get("popover") if "model_drawer" in drawer.proto.id]
+    assert fine(at) and bar.startswith("llama") and "no better than chance" in said(at)
 
 
 @pytest.mark.parametrize("name", ["folder:../../etc", "folder:nothing", "hub:a/b/c", "hub:<b>x</b>", "folder:"])

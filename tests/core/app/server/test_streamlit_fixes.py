@@ -1,6 +1,7 @@
 """The mends of Streamlit: left out with another version, and a value is sent until the page reports that it has it.
 
-What the other two mend is seen in a browser alone: tests/browser/test_fast_hands.py and test_asked_again.py.
+What the other three mend is seen in a browser alone: tests/browser/test_fast_hands.py, test_asked_again.py and
+test_last_messages.py.
 """
 from __future__ import annotations
 
