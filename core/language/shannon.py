@@ -4,12 +4,12 @@ Source: Shannon, "Prediction and entropy of printed English", Bell System Techni
 """
 import math
 import string
-from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from core.analysis.text_probability import next_log_probs
+from core.analysis.text_probability import next_log_probs, token_log_probs
 from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
 
@@ -45,19 +45,19 @@ def next_symbols(model: Transformer, tokenizer: Tokenizer, text: str) -> np.ndar
     to j, then each longer token that begins with the rest of the word. Only the characters before are used. Raises
     ValueError for a text that does not fit the model's context.
     """
-    states = [_hypotheses(tokenizer, text[:i]) for i in range(len(text))]
+    extensions = _extensions(tokenizer)
+    states = [_hypotheses(tokenizer, text[:i], extensions) for i in range(len(text))]
     # in alphabetical order, since neighbours then share what they begin with
     contexts = sorted({ids for state in states for ids, _, _ in state})
-    scores = dict(zip(contexts, next_log_probs(model, contexts)))
-    extensions = _extensions(tokenizer)
+    following = dict(zip(contexts, next_log_probs(model, contexts)))
+    read = dict(zip(contexts, token_log_probs(model, contexts)))
     probabilities = np.zeros((len(text), len(SYMBOLS)))
     for row, state in zip(probabilities, states):
         continued = []
         for ids, n_before, rest in state:
-            before = sum(scores[ids[:k]][ids[k]] for k in range(n_before, len(ids)))
-            tokens, symbols = extensions.get(rest, ([], []))
-            if tokens:
-                continued.append((symbols, before + scores[ids][tokens]))
+            before = read[ids][n_before - 1:].sum()
+            tokens, symbols = extensions[rest]
+            continued.append((symbols, before + following[ids][tokens]))
         # against the largest, since a model that holds the text for impossible has all of them below the least float
         most = max((float(logs.max()) for _, logs in continued), default=0.0)
         for symbols, logs in continued:
@@ -65,25 +65,30 @@ def next_symbols(model: Transformer, tokenizer: Tokenizer, text: str) -> np.ndar
     return probabilities / probabilities.sum(axis=1, keepdims=True)
 
 
-def _hypotheses(tokenizer: Tokenizer, before: str) -> list[tuple[tuple[int, ...], int, bytes]]:
-    """For each position j in the last word of `before`: the tokens up to j, how many of them precede that word (the
-    first token included), and the rest of the word.
+def _hypotheses(tokenizer: Tokenizer, before: str,
+                extensions: Mapping[bytes, object]) -> list[tuple[tuple[int, ...], int, bytes]]:
+    """For each position j in the last word of `before` from which a longer token may go on: the tokens up to j, how
+    many of them precede that word (the first token included), and the rest of the word.
+
+    A tokenizer that does not split a text into words has one word, of which only the last characters count: a rest
+    longer than any token begins none.
     """
     words = tokenizer.words(before)
     word = words[-1] if words else b""
     base = (tokenizer.first, *tokenizer.encode(before[:len(before) - len(word)]))
-    return [((*base, *tokenizer.encode(word[:j].decode())), len(base), word[j:]) for j in range(len(word) + 1)]
+    return [((*base, *tokenizer.encode(word[:j].decode())), len(base), word[j:]) for j in range(len(word) + 1)
+            if word[j:] in extensions]
 
 
 def _extensions(tokenizer: Tokenizer) -> dict[bytes, tuple[list[int], list[int]]]:
     """prefix -> the longer tokens that begin with it, and the symbol that follows the prefix in each; tokens beyond
     ASCII, which no game contains, are left out.
     """
-    extensions: dict[bytes, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    extensions: dict[bytes, tuple[list[int], list[int]]] = {}
     for token_id in range(tokenizer.vocab_size):
         token = tokenizer.token_bytes(token_id)
         for k in range(len(token) if token.isascii() else 0):
-            tokens, symbols = extensions[token[:k]]
+            tokens, symbols = extensions.setdefault(token[:k], ([], []))
             tokens.append(token_id)
             symbols.append(symbol(chr(token[k])))
     return extensions
