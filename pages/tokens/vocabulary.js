@@ -4,7 +4,7 @@
 import { button, chip, draw, fill, make, rich, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { focusNext } from "../../core/components/lib/keys.js";
 import { grouped } from "../../core/components/lib/numbers.js";
-import { emOf, monoFont, onFont } from "../../core/components/lib/text.js";
+import { emOf, monoFont } from "../../core/components/lib/text.js";
 import { drawTree, measureTree, treeHeight } from "../../core/components/lib/tokens.js";
 import { mounted } from "../../core/components/lib/view.js";
 
@@ -31,7 +31,6 @@ class Vocabulary {
     this.svg = draw("svg", { class: "token-tree", role: "img" }, this.place);
     this.behind = make("div", "title", right);
     this.characters = make("div", "scroll characters", right);
-    onFont(() => { if (this.names) this.open(); });
   }
 
   receive(header) {

@@ -26,8 +26,8 @@ ASK_FIRST = "TRANSFORMER_ASK_FIRST"
 ROOT = Path(__file__).parent.parent.parent
 CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
                   "--disable-background-networking", "--disable-component-update", "--disable-sync"]
-# Scripts are compiled a second time late or not at all, for a run that ends before it would pay, and memory is collected
-# seldom: a sixth less of the processor for each page. Not for what is timed.
+# Scripts are compiled a second time late or not at all, for a run that ends before it would pay, and memory is
+# collected seldom: a sixth less of the processor for each page. Not for what is timed.
 LIGHT_FLAGS = ["--js-flags=--no-turbofan --no-concurrent-recompilation --invocation-count-for-maglev=4000 "
                "--interrupt-budget-for-maglev=400000 --single-threaded-gc --min-semi-space-size=32 "
                "--max-semi-space-size=64"]
@@ -75,18 +75,43 @@ expect.set_options(timeout=30_000)      # on a busy machine an answer or a frame
 STILL = """document.addEventListener("DOMContentLoaded", () =>
     document.head.append(Object.assign(document.createElement("style"),
         {textContent: "[data-testid=stSkeleton] {animation: none !important}"})))"""
-# data-asked: the server has not answered what was sent last. On a busy machine that takes a while, and until then
-# Streamlit calls its script finished. It never answers a word of a page that was left.
+# data-asked: the page has asked for a run of the script, and none has begun since. On a busy machine that takes a
+# while, and until then Streamlit calls its script finished. A run for a page that was left never begins. The numbers
+# are those of Streamlit's protocol buffers: BackMsg.rerun_script and ForwardMsg.new_session.
 ASKED = """(() => {
-    const send = WebSocket.prototype.send;
+    const ASKS = 11, BEGINS = 4, { send } = WebSocket.prototype;
+    const has = (bytes, field) => {
+        let at = 0;
+        const number = () => {
+            let value = 0;
+            for (let scale = 1; ; scale *= 128) {
+                const byte = bytes[at++];
+                value += (byte & 127) * scale;
+                if (byte < 128) return value;
+            }
+        };
+        while (at < bytes.length) {
+            const tag = number(), kind = tag & 7;
+            if (Math.floor(tag / 8) === field) return true;
+            const length = { 0: () => number() * 0, 1: () => 8, 2: number, 5: () => 4 }[kind]();
+            at += length;
+        }
+        return false;
+    };
     let latest;
     WebSocket.prototype.send = function (message) {
-        const {dataset} = document.documentElement;
-        dataset.asked = "";
-        const answered = () => { delete dataset.asked; };
-        for (const answer of ["message", "close"]) this.addEventListener(answer, answered, {once: true});
-        clearTimeout(latest);
-        latest = setTimeout(answered, 10_000);
+        if (message instanceof Uint8Array && has(message, ASKS)) {
+            document.documentElement.dataset.asked = "";
+            const told = ({ data }) => { if (has(new Uint8Array(data), BEGINS)) answered(); };
+            const answered = () => {
+                delete document.documentElement.dataset.asked;
+                this.removeEventListener("message", told);
+            };
+            this.addEventListener("message", told);
+            this.addEventListener("close", answered, {once: true});
+            clearTimeout(latest);
+            latest = setTimeout(answered, 10_000);
+        }
         return send.call(this, message);
     };
 })()"""

@@ -1,5 +1,5 @@
 // Measuring texts, for drawings that place them.
-import { readTheme } from "./theme.js";
+import { isLettered, readTheme } from "./theme.js";
 
 const MOST_WIDTHS = 20000;
 
@@ -10,21 +10,21 @@ export function emOf(root) {
   return parseFloat(getComputedStyle(root).fontSize);
 }
 
-/** The width of a text in pixels, measured once for each text and font. */
+/** The width of a text in pixels, measured once for each text and font; until the page's fonts are there, anew. */
 export function textWidth(text, font) {
+  if (!isLettered()) return measured(text, font);
   const key = `${font} ${text}`;
   if (!widths.has(key)) {
-    measurer ??= document.createElement("canvas").getContext("2d");
-    measurer.font = font;
     if (widths.size > MOST_WIDTHS) widths.clear();
-    widths.set(key, measurer.measureText(text).width);
+    widths.set(key, measured(text, font));
   }
   return widths.get(key);
 }
 
-/** Calls again once the code font is there: on a first visit texts may have been measured in another one. */
-export function onFont(again) {
-  document.fonts.load(monoFont(16)).then(() => { widths.clear(); again(); });
+function measured(text, font) {
+  measurer ??= document.createElement("canvas").getContext("2d");
+  measurer.font = font;
+  return measurer.measureText(text).width;
 }
 
 export function monoFont(size) {

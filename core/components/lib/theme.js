@@ -37,10 +37,25 @@ export function pageScale() {
   return Number(variable("scale")) || 1;
 }
 
-/** Call draw() once the page's colours are there: on a first visit they may be late, and a canvas would stay black. */
+let fonts = null, lettered = false;
+
+/** Whether the page's fonts are there, or will not come. */
+export const isLettered = () => lettered;
+
+/** When they are. */
+function letters() {
+  const came = () => { lettered = true; };
+  return fonts ??= Promise.all(["font", "mono"].map((name) => document.fonts.load(`16px ${variable(name)}`)))
+    .then(came, came);
+}
+
+/** Call draw() once the page's colours are there, and again once its fonts are: on a first visit both may be late, and
+    a canvas would stay black, or in letters of another font. */
 export function whenStyled(node, draw) {
-  if (variable("page")) draw();
-  else if (node.isConnected) requestAnimationFrame(() => whenStyled(node, draw));
+  if (variable("page")) {
+    draw();
+    if (!lettered) letters().then(() => node.isConnected && draw());
+  } else if (node.isConnected) requestAnimationFrame(() => whenStyled(node, draw));
 }
 
 /** The pixels at the foot of the window that present mode keeps for a step of a class or of "Try this"; else 0. */

@@ -4,7 +4,6 @@ import { spokenLine } from "./dom.js";
 import { Echoes } from "./echo.js";
 import { keepFocus } from "./focus.js";
 import { marksByKeys } from "./keys.js";
-import { onFont } from "./text.js";
 import { pageFoot, whenStyled } from "./theme.js";
 
 const SETTLED = [400, 1500];      // ms after which the layout around has settled, even on a first visit
@@ -17,7 +16,9 @@ const SETTLED = [400, 1500];      // ms after which the layout around has settle
  */
 export function mount({ parentElement, data, setStateValue, setTriggerValue }, View) {
   const root = parentElement.querySelector(".component");
+  root.latest = data;
   whenStyled(root, () => {
+    if (root.latest !== data) return;       // drawn again when the fonts came, after a later message
     const isNew = !root.view;
     if (isNew) {
       root.view = new View(root);
@@ -87,10 +88,9 @@ export function onWidth(node, again) {
   }).observe(node);
 }
 
-/** Calls draw() when a place has another width, and once the code font is there. */
+/** Calls draw() when a place has another width. */
 export function redrawn(draw, ...places) {
   for (const place of places) onWidth(place, draw);
-  onFont(draw);
 }
 
 const hostOf = (node) => node.getRootNode().host ?? node;
