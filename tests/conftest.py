@@ -1,11 +1,13 @@
 """Shared by all tests: the project root importable, one thread to compute in, as the app runs, one search for
-components instead of one for every page that a test opens; which worker gets which tests, and what is told at the end
-of a run.
+components instead of one for every page that a test opens, one server for all workers; which worker gets which tests,
+and what is told at the end of a run.
 """
 import collections
 import functools
 import os
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,7 @@ os.environ.setdefault("TRANSFORMER_ASK_FIRST", "off")      # pictures stand as s
 
 from core import files  # noqa: E402  (found through the path above)
 from core.app.compute import cache, growing_results  # noqa: E402
+from tests.helpers import one_server  # noqa: E402
 
 growing_results.PATIENCE = 300      # seconds: a page that is read after one run is whole, however slow the machine
 files.LOOKS = 0           # what a test writes is read at once
@@ -34,6 +37,7 @@ files.LOOKS = 0           # what a test writes is read at once
 manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
 
 TOLD = 10               # of the slowest files, at the end of a run of more files than that
+FOLDER = pytest.StashKey[str]()     # of what the workers of a run share
 
 
 @pytest.hookimpl(tryfirst=True)         # before xdist reads the groups and pytest the markers
@@ -54,6 +58,28 @@ def _turn(item: pytest.Item) -> tuple[bool, bool, bool]:
     """When an item is handed out: walks first, then files that need a browser, then the other long ones."""
     walk, long = (item.get_closest_marker(name) is not None for name in ("walk", "long"))
     return "browser" not in item.path.parts, not walk, not long
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    shared = getattr(config, "workerinput", {}).get("folder")
+    config.stash[FOLDER] = shared or tempfile.mkdtemp(prefix="live-transformer-tests-")
+
+
+@pytest.hookimpl(optionalhook=True)     # xdist's
+def pytest_configure_node(node) -> None:
+    node.workerinput["folder"] = node.config.stash[FOLDER]
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        one_server.close(Path(config.stash[FOLDER]))
+        shutil.rmtree(config.stash[FOLDER])
+
+
+@pytest.fixture(scope="session")
+def server(pytestconfig: pytest.Config) -> one_server.Server:
+    """The server of the app that all workers share, for tests that change nothing of it."""
+    return one_server.join(Path(pytestconfig.stash[FOLDER]))
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""One app server and one Chromium for all browser tests of a worker; a new reader for each test."""
+"""One Chromium for all browser tests of a worker; a new reader for each test."""
 from __future__ import annotations
 
 import contextlib
@@ -7,13 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request
 
-from tests.browser.serving import LIGHT_FLAGS, Server, chromium, prepare, serve, settle
-
-
-@pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
-    with serve() as running:
-        yield running
+from tests.browser.serving import LIGHT_FLAGS, Server, chromium, prepare, settle
 
 
 @pytest.fixture(scope="session")

@@ -12,11 +12,13 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO
 
+import psutil
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
 
 from assets.deploy.replicas import START_SECONDS, end, free_ports
@@ -120,7 +122,7 @@ ASKED = """(() => {
 @dataclass(frozen=True)
 class Server:
     url: str
-    process: subprocess.Popen
+    process: subprocess.Popen | psutil.Process
     log: IO[str] = field(repr=False)
 
     def said(self) -> str:
@@ -132,17 +134,28 @@ class Server:
 def serve(script: Path = ROOT / "app.py", *flags: str, cwd: Path = ROOT,
           env: dict[str, str] | None = None) -> Iterator[Server]:
     """The Streamlit app `script` on a free local port, stopped at the end."""
-    port = free_ports(1)[0]
     with tempfile.TemporaryFile("w+") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port), "--server.address",
-             "127.0.0.1", "--server.headless", "true", *flags],
-            cwd=cwd, env={ASK_FIRST: "off"} | os.environ | (env or {}), stdout=log, stderr=subprocess.STDOUT)
+        server = start(script, flags, log, cwd, env or {})
         try:
-            _wait_until_healthy(f"http://127.0.0.1:{port}/_stcore/health", process, log)
-            yield Server(f"http://127.0.0.1:{port}", process, log)
+            yield server
         finally:
-            end(process)
+            end(server.process)
+
+
+def start(script: Path, flags: Sequence[str], log: IO[str], cwd: Path = ROOT,
+          env: Mapping[str, str] = MappingProxyType({})) -> Server:
+    """The same, running until somebody ends it; RuntimeError, with its log, where it does not start."""
+    port = free_ports(1)[0]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port), "--server.address",
+         "127.0.0.1", "--server.headless", "true", *flags],
+        cwd=cwd, env={ASK_FIRST: "off", **os.environ, **env}, stdout=log, stderr=subprocess.STDOUT)
+    try:
+        _wait_until_healthy(f"http://127.0.0.1:{port}/_stcore/health", process, log)
+    except BaseException:
+        end(process)
+        raise
+    return Server(f"http://127.0.0.1:{port}", process, log)
 
 
 def _wait_until_healthy(url: str, process: subprocess.Popen, log: IO[str]) -> None:

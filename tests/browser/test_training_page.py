@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import expect
 
 from core.app.base import prose
+from tests.browser.own_server import server  # noqa: F401 (a fixture)
 from tests.browser.serving import settle
 from tests.browser.views import opened
 

@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 from core.app.base import prose
 from core.learning import kepler
+from tests.browser.own_server import server  # noqa: F401 (a fixture)
 from tests.browser.pictures import starting
 from tests.browser.serving import settle
 from tests.browser.views import opened
