@@ -42,16 +42,21 @@ FOLDER = pytest.StashKey[str]()     # of what the workers of a run share
 
 @pytest.hookimpl(tryfirst=True)         # before xdist reads the groups and pytest the markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Hand out a file as one piece, and the cases of a walk one by one; what is no walk, needs no browser and is not
-    long is quick.
+    """Hand out a lesson's folder or another file as one piece, and the cases of a walk one by one; what is no walk, needs
+    no browser and is not long is quick.
     """
     for item in items:
         walk, long = (item.get_closest_marker(name) is not None for name in ("walk", "long"))
         if not walk:
-            item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(ROOT))))
+            item.add_marker(pytest.mark.xdist_group(str(_piece(item.path.relative_to(ROOT)))))
         if not walk and not long and "browser" not in item.path.parts:
             item.add_marker("quick")
     items.sort(key=_turn)       # what is begun last is short, and no worker works on while the others have ended
+
+
+def _piece(path: Path) -> Path:
+    """What is handed out with a file: its whole folder where that is a lesson's, whose tests open the same pages."""
+    return path.parent if path.parts[:2] == ("tests", "pages") and len(path.parts) == 4 else path
 
 
 def _turn(item: pytest.Item) -> tuple[bool, bool, bool]:
