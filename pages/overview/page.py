@@ -1,6 +1,5 @@
 """Overview: the whole forward pass on one screen, from the prompt to the next token and round again."""
-from core.app.frame import invitation, lesson, views
+from core.app.frame import lesson, views
 from pages.overview import map as pass_map
 
-invitation.draw()
 views.draw_one(lesson.open_lesson("overview"), pass_map)

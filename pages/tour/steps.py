@@ -5,7 +5,7 @@ import streamlit as st
 
 from core.app.base import catalogue, prose
 from core.app.compute import growing_results
-from core.app.frame import lesson
+from core.app.frame import lesson, prediction
 from core.app.state import Run, reader
 from core.components import declare
 from core.components.lib.bytes import pack
@@ -27,7 +27,9 @@ def draw() -> None:
     def body() -> None:
         run, named = page.run(), is_named()
         if asked := st.session_state.pop(OPEN, None):
-            reader.open_lesson(*ending.place(page, run, asked))
+            lesson_id, settings = ending.place(page, run, asked)
+            prediction.look(lesson_id)
+            reader.open_lesson(lesson_id, settings)
         at, progress = number(), st.container()
         with growing_results.frame() as frame:
             _draw(page, run, at, named)

@@ -5,11 +5,11 @@ import { button, make, setText } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { isShortcut } from "../../core/components/lib/keys.js";
 import { keepFree, mounted } from "../../core/components/lib/view.js";
-import { remember, remembered } from "../../core/components/tour_invitation/memory.js";
 import { Near, Numbers, Pieces } from "./cut.js";
 import { Dice, Learn, Whole } from "./ending.js";
 import { Change, Finish, Write } from "./first.js";
 import { Heads, Layers, Look } from "./looking.js";
+import { remember, remembered } from "./memory.js";
 import { say, spoken } from "./said.js";
 
 const VIEWS = { finish: Finish, write: Write, change: Change, pieces: Pieces, near: Near, numbers: Numbers, look: Look,
@@ -73,7 +73,7 @@ class Tour {
     this.back = button(this.foot, text.back, "", () => this.go(this.at - 1), "step");
     const middle = make("span", "middle", this.foot);
     this.count = make("span", "count", middle);
-    this.skip = button(middle, text.skip, "", () => this.leave(), "quiet");
+    this.skip = button(middle, "", "", () => this.open("home"), "quiet");
     this.next = button(this.foot, text.next, "", () => this.go(this.at % this.steps.length + 1), "step next");
   }
 
@@ -95,7 +95,7 @@ class Tour {
     this.at = at;
     this.view = null;
     this.acted = false;
-    remember(at < this.steps.length ? { step: at } : { step: at, ended: true });
+    remember({ step: at });
     this.stage.className = `stage of-${this.name}`;
     this.stage.replaceChildren();
     for (const node of [this.heading.parentElement, this.stage, this.answer]) {
@@ -183,11 +183,6 @@ class Tour {
 
   open(entrance) { this.trigger("open", entrance); }
 
-  leave() {
-    remember({ skipped: true });
-    this.open("home");
-  }
-
   mark() {
     const { at, steps, done } = this, told = done.has(this.name);
     this.marks.forEach((node, i) => {
@@ -198,6 +193,7 @@ class Tour {
     });
     this.back.disabled = at === 1;
     this.skip.hidden = at === steps.length;
+    setText(this.skip, at === 1 ? this.text.known : this.text.skip);
     setText(this.next, at === steps.length ? this.text.again : this.text.next);
     this.next.classList.toggle("ready", told);
     setText(this.count, spoken(this.text.step_of, { i: at, n: steps.length }));

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.pictures import comes
 from tests.browser.serving import go_to, rest, settle
 
 CSS = Path(__file__).parents[2] / "core" / "app" / "frame" / "page.css"
@@ -53,3 +54,35 @@ def test_the_prompt_and_what_stands_beside_it_take_one_row(open_page, width: int
         assert abs(prompt["y"] + prompt["height"] / 2 - box["y"] - box["height"] / 2) < 6
         expect(page.get_by_text("It is for comparing")).to_have_count(0)
     assert page.errors == []
+
+
+# how many pixels of the text are left of the field, and how many pixels right of its end the text's end is
+ENDS = """(field) => {
+  const context = document.createElement("canvas").getContext("2d"), style = getComputedStyle(field);
+  context.font = style.font;
+  const width = parseFloat(style.paddingLeft) + context.measureText(field.value.split("\\n").at(-1)).width;
+  return [field.scrollLeft, width - field.scrollLeft - field.clientWidth, field.hasAttribute("data-cut")];
+}"""
+LINE = "A text that is longer than its field: the cat sat on the mat, the dog sat on the log, and the last word is "
+
+
+@pytest.mark.parametrize(("width", "query"), [(1440, ""), (1280, "&present=true"), (390, "")])
+def test_the_prompt_shows_the_end_of_its_text_where_nobody_writes(open_page, width: int, query: str):
+    page = open_page(f"tokens?prompt={LINE}her{query}", width=width, height=800)
+    field = page.locator(".st-key-prompt textarea")
+
+    def ends(cut: bool) -> bool:
+        left, right, is_cut = field.evaluate(ENDS)
+        return right < 1 and is_cut is cut is (left > 0)
+
+    assert comes(page, lambda: ends(cut=True))
+    for text, cut in ((f"Short.\n{LINE}his", True), (f"{LINE}\nShort.", False)):
+        field.fill(text)
+        field.press("Control+Enter")
+        field.blur()
+        assert comes(page, lambda cut=cut: ends(cut)), text
+        assert comes(page, lambda: field.evaluate("(f) => f.scrollTop + f.clientHeight > f.scrollHeight - 2"))
+    page.set_viewport_size({"width": 640, "height": 800})
+    field.fill(f"{LINE}their")
+    field.blur()
+    assert comes(page, lambda: ends(cut=True)) and page.errors == []

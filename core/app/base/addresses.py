@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import psutil
 import streamlit as st
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import RedirectResponse
 from starlette.routing import Route
 from starlette.types import Scope
@@ -19,6 +19,7 @@ from streamlit.web.server import server_util
 
 from core.app.base import catalogue, deployment
 
+BEEN_HERE, A_YEAR = "been_here", 365 * 24 * 3600        # a cookie that says no more than that, and its seconds
 EVERYWHERE = ("0.0.0.0", "::")          # addresses at which a server is reached through any of its machine's
 
 
@@ -96,12 +97,19 @@ async def _to_the_root(request: Request) -> RedirectResponse:
 HOME_ROUTE = Route(below(catalogue.HOME), _to_the_root)
 
 
-def to_the_tour(scope: Scope) -> RedirectResponse | None:
-    """The answer to a request for the home address that names a step of the tour (/?tour=3); None for any other.
+def to_the_tour(scope: Scope, first_visits: bool = True) -> RedirectResponse | None:
+    """The answer to a request for the home address that names a step of the tour (/?tour=3), or is a browser's first
+    visit and asks for nothing (`first_visits`: whether that leads to the tour); None for any other.
 
-    The page itself would have to lead on, and the browser's history would then have the home page before the step.
+    The page itself would have to lead on, and the browser's history would then have the home page before the tour.
     """
     if scope.get("path") != f"{below()}/" or scope.get("method") not in ("GET", "HEAD"):
         return None
     query = scope.get("query_string", b"").decode("latin-1")
-    return RedirectResponse(f"./{catalogue.TOUR}?{query}") if catalogue.TOUR in parse_qs(query) else None
+    if catalogue.TOUR in parse_qs(query):
+        return RedirectResponse(f"./{catalogue.TOUR}?{query}")
+    if query or not first_visits or BEEN_HERE in HTTPConnection(scope).cookies:
+        return None
+    answer = RedirectResponse(f"./{catalogue.TOUR}")
+    answer.set_cookie(BEEN_HERE, "1", max_age=A_YEAR, path=f"{below()}/", httponly=True)
+    return answer

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 MADE = "predictions_made"       # in the session: "<lesson>/<name>" -> Made
 AGAIN = "predictions_again"     # in the session: the questions that the reader wants to be asked once more
+LOOKS = "predictions_look"      # in the session: the lesson whose question gives way to its picture once
 STANDS = "predictions_stand"    # in the session: the lesson and view whose picture stood when a class was opened
 
 
@@ -104,6 +105,8 @@ def draw(page: Lesson, view: object, run: Run) -> bool:
     if prediction is None:
         st.session_state[STANDS] = place
         return False
+    if st.session_state.pop(LOOKS, None) == page.id:
+        st.session_state.setdefault(MADE, {}).setdefault(_key(page, prediction.name), Made())
     made = _made(_key(page, prediction.name))
     if live_class.is_open() and (made is not None or _stands(page, prediction)) and not _is_of_class(made):
         _offer(page, prediction, run)
@@ -138,6 +141,11 @@ def _offer(page: Lesson, prediction: Prediction, run: Run) -> None:
 
     live_class.draw_wall(page.frame_words, {"mode": "offer", "asked": _for_class(page, prediction, run)},
                          {"asked": lambda _: ask()}, key="class_offer")
+
+
+def look(lesson: str) -> None:
+    """Show the picture of the lesson that is opened next, and not its question: the reader was asked elsewhere."""
+    st.session_state[LOOKS] = lesson
 
 
 def offer(page: Lesson, view: object, run: Run) -> None:

@@ -40,13 +40,14 @@ class Door:
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self._headers = headers(deployment.current().frame_ancestors)
+        served = deployment.current()
+        self._headers, self._first_visits = headers(served.frame_ancestors), served.ask_first
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
             await self._open(scope, receive, send)
         elif scope["type"] == "http":
-            answer = refusal(scope) or addresses.to_the_tour(scope) or self.app
+            answer = refusal(scope) or addresses.to_the_tour(scope, self._first_visits) or self.app
             await answer(scope, receive, self._headed(send))
         else:
             await self.app(scope, receive, send)

@@ -21,6 +21,8 @@ character makes a message that the server cannot read.
 reconnect.js: the page runs when a lost connection is back. Streamlit asks for a run only if one was cut off. A server
 that has started anew, or another replica, knows nothing of the reader until then: what the reader did first would be
 lost, since the session begins with it and takes its state from the address.
+
+text_end.js: where nobody writes in the prompt's field, it shows the end of the text, from which the model goes on.
 """
 from collections.abc import Callable
 from pathlib import Path

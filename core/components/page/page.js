@@ -5,6 +5,7 @@ import oneEntryADeed from "./history.js";
 import keepFocus from "./kept_focus.js";
 import cutWhatIsPasted from "./pasted.js";
 import runAfterReconnection from "./reconnect.js";
+import showTheEnd from "./text_end.js";
 
 // data: hint (about the keys of charts); field and most (the selector and the most characters of a field with pastes).
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -12,7 +13,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   copyOverHttp();
   oneEntryADeed();
   const ends = [readChartsByKeys({ data: data.hint }), keepFocus(), cutWhatIsPasted({ data, setTriggerValue }),
-    runAfterReconnection({ setTriggerValue })];
+    runAfterReconnection({ setTriggerValue }), showTheEnd({ data })];
   parentElement.end = () => { for (const end of ends) end?.(); };
   return parentElement.end;
 }

@@ -17,7 +17,7 @@ from core.app.state.run import Run, read
 from core.model.intervention import HeadEdit, Intervention
 from pages.tour import ending, looking, pieces, words
 from pages.tour.shared import STEPS, plain
-from pages.tour.steps import COMPUTE
+from pages.tour.steps import COMPUTE, OPEN
 from tests.helpers.lessons import fine, open_at
 from tests.helpers.messages import given
 from tests.helpers.prompts import PROMPTS
@@ -70,22 +70,33 @@ def test_an_address_that_makes_no_sense_opens_a_step_all_the_same(written: str |
     assert fine(at) and header(at)["at"] == opened and header(at)["named"] == (written is not None)
 
 
-def test_the_home_address_with_a_step_leads_to_the_tour_and_no_other_does():
-    def leads(path: str, query: str, method: str = "GET") -> str | None:
-        answer = addresses.to_the_tour({"path": path, "query_string": query.encode(), "method": method})
+def test_a_first_visit_and_an_address_with_a_step_lead_from_the_home_page_to_the_tour_and_no_other_does():
+    def leads(path: str, query: str, cookie: str = "", method: str = "GET", first_visits: bool = True) -> str | None:
+        asked = {"type": "http", "path": path, "query_string": query.encode(), "method": method,
+                 "headers": [(b"cookie", cookie.encode())]}
+        answer = addresses.to_the_tour(asked, first_visits)
         return answer and answer.headers["location"]
 
-    assert leads("/", "prompt=a%20b&tour=3") == "./tour?prompt=a%20b&tour=3"
-    assert [leads("/", ""), leads("/", "prompt=tour"), leads("/heads", "tour=3"), leads("/", "tour=3", "POST")] == (
-        [None] * 4)
+    assert leads("/", "prompt=a%20b&tour=3") == leads("/", "prompt=a%20b&tour=3", "been_here=1") == (
+        "./tour?prompt=a%20b&tour=3")
+    assert leads("/", "") == "./tour"
+    assert [leads("/", "", "been_here=1"), leads("/", "", first_visits=False), leads("/", "prompt=tour"),
+            leads("/heads", ""), leads("/heads", "tour=3"), leads("/", "tour=3", method="POST")] == [None] * 6
 
 
-def test_the_home_page_carries_the_invitation_but_not_before_a_class():
-    def invited(at: AppTest) -> bool:
-        return any(c.proto.component_name == "tour_invitation" for c in at.get("bidi_component"))
+@pytest.mark.parametrize(("entrance", "lesson"), [("home", "overview"), ("write", "generation"), ("trust", "limits")])
+def test_who_leaves_the_tour_sees_the_picture_and_not_its_question(entrance: str, lesson: str):
+    at = open_at("tour", ask="true")
+    at.session_state[OPEN] = entrance
+    at.run()
+    assert fine(at) and at.session_state["page"] == lesson and not is_asked(at)
+    assert is_asked(open_at(lesson, ask="true"))
 
-    assert invited(open_at("overview")) and not invited(open_at("overview", present="true"))
-    assert not invited(open_at("heads"))
+
+def is_asked(at: AppTest) -> bool:
+    """Whether the question stands in place of the picture."""
+    return any(given(at, "prediction")["mode"] == "ask" for element in at.get("bidi_component")
+               if element.proto.component_name == "prediction")
 
 
 @pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS.keys())

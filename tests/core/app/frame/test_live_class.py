@@ -130,7 +130,7 @@ def test_who_looks_on_has_the_picture_and_its_title_and_nothing_to_set():
     assert fine(at) and stands(at) and not drawn(at) & around and not at.text_area
     assert any(m.value == prose.load("training").label("view_forcing") for m in at.markdown)
     at = open_at("overview", look="true", ask="0")
-    assert fine(at) and not drawn(at) & (around | {"tour_invitation"})
+    assert fine(at) and not drawn(at) & around
     assert at.query_params["look"] == "true" and drawn(at)
     assert around - {"class_wall"} <= drawn(open_at("training", training_view="forcing", ask="0"))
 
