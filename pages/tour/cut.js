@@ -75,7 +75,7 @@ export class Near {
 
   act() {
     const word = this.word.input.value.trim(), guess = this.guess.input.value.trim();
-    if (!word || !guess) { (word ? this.guess : this.word).input.focus(); return; }
+    if (!word || !guess) { this.tour.asksFor((word ? this.guess : this.word).input); return; }
     this.tour.act({ word, guess });
   }
 

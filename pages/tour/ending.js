@@ -90,8 +90,8 @@ export class Learn {
   }
 }
 
-// the parts of the map in their order, with the step in which each was met; 0: in none
-const PARTS = { text: 1, pieces: 4, numbers: 6, look: 7, alone: 0, dice: 10, word: 2 };
+// the parts of the map in their order, with the step in which each was met
+const PARTS = { text: 1, pieces: 4, numbers: 6, look: 7, alone: 9, dice: 10, word: 2 };
 const REPEATED = new Set(["look", "alone"]);
 
 /** The whole map, and four ways on. */
@@ -118,16 +118,16 @@ export class Whole {
         make("span", "where", times, ` · ${text.map_step.replace("{i}", "9")}`);
         inner = make("ol", "", box);
       }
-      this.part(make("li", step ? "part" : "part unmet", inner ?? this.map), name, step, values);
+      this.part(make("li", "part", inner ?? this.map), name, step, values);
     }
     this.ways.replaceChildren();
     for (const way of asks.ways) this.way(way);
   }
 
   part(box, name, step, values) {
-    const { text } = this.tour, node = step ? button(box, "", "", () => this.tour.go(step)) : make("span", "", box);
+    const { text } = this.tour, node = button(box, "", "", () => this.tour.go(step));
     say(make("b", "", node), text[`map_${name}`], values);
-    make("span", "where", node, step ? text.map_step.replace("{i}", String(step)) : text.map_new);
+    make("span", "where", node, text.map_step.replace("{i}", String(step)));
   }
 
   way({ id, title, about, href }) {

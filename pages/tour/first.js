@@ -24,7 +24,7 @@ export class Finish {
 
   act() {
     const word = this.field.input.value.trim();
-    if (!word) { this.field.input.focus(); return; }
+    if (!word) { this.tour.asksFor(this.field.input); return; }
     this.tour.act({ word, sure: this.sure.value });
   }
 
@@ -92,7 +92,7 @@ export class Change {
 
   act() {
     const word = this.field.input.value.trim();
-    if (!word) { this.field.input.focus(); return; }
+    if (!word) { this.tour.asksFor(this.field.input); return; }
     this.tour.act({ word, place: this.place });
   }
 

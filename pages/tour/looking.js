@@ -75,6 +75,7 @@ export class Heads {
     const side = make("div", "beside", both);
     this.bars = new Bars(side, text);
     this.again = button(side, text.again_heads, "", () => this.tour.act({ off: [] }), "quiet");
+    make("p", "note", stage, text.note_heads);
     this.begin = walked(this.wall, text.wall_heads, () => this.asks.heads);
   }
 
@@ -129,6 +130,7 @@ export class Layers {
     this.tour = tour;
     this.row = make("div", "acts", stage);
     this.way = make("div", "columns", stage);
+    this.note = make("p", "note", stage);
   }
 
   show({ asks, tells }) {
@@ -139,6 +141,8 @@ export class Layers {
       actButton(this.row, text.act_layers, () => this.tour.act({ guess: this.guess.value }));
     }
     this.way.replaceChildren();
+    this.note.replaceChildren();
+    if (tells) say(this.note, text.note_layers, { top: { word: asks.top } });
     const rungs = tells?.rungs ?? Array.from({ length: Math.min(asks.n + 1, 9) }, (_, i) =>
       ({ after: Math.round((i * asks.n) / Math.min(asks.n, 8)) }));
     for (const rung of rungs) this.column(rung, asks.top);

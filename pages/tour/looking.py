@@ -102,25 +102,27 @@ def wall_of(run: Run) -> tuple[int, np.ndarray]:
 def layers(_page: Lesson, run: Run, done: dict) -> Step:
     """Layer by layer: from which block on the likeliest next token leads."""
     n = run.model.config.n_layers
-    _, top, _ = first_word(run)
+    top_id, top, _ = first_word(run)
     asks, values = {"n": n, "top": top}, {"n": n, "top": word(top)}
     guess = Setting(0, low=0, high=n).accept(done["layers"].get("guess")) if "layers" in done else None
     if guess is None:
         return Step(asks, values=values)
-    best = lens_of(run)
-    ids = [token for token, _ in best]
+    ids, chances = lens_of(run, top_id)
     first = max((k + 1 for k in range(n + 1) if ids[k] != ids[-1]), default=0)
     changes = sum(a != b for a, b in zip(ids, ids[1:]))
     at = sorted({*np.linspace(0, n, min(n + 1, MOST_RUNGS)).round().astype(int).tolist(), first, guess})
     names = next_words(run, ids, run.text)
-    rungs = [{"after": k, "word": names[k], "p": best[k][1], "mine": k == guess, "first": k == first} for k in at]
-    told = values | {"guess": guess, "first": first, "changes": changes}
+    rungs = [{"after": k, "word": names[k], "p": chances[k], "mine": k == guess, "first": k == first} for k in at]
+    told = values | {"guess": guess, "first": first, "changes": changes, "last": word(names[0])}
     verdict = "told_layers_start" if not first else "told_layers_same" if guess == first else "told_layers"
-    return Step(asks, {"rungs": rungs}, [(verdict, told), ("told_layers_changes" if changes > 1 else "told_layers_once",
-                                                           told)], values)
+    said = [verdict, *["told_layers_repeats"] * (ids[0] == run.token_ids[-1]),
+            "told_layers_changes" if changes > 1 else "told_layers_once"]
+    return Step(asks, {"rungs": rungs}, [(label, told) for label in said], values)
 
 
-def lens_of(run: Run) -> list[tuple[int, float]]:
-    """The token that would be likeliest next, and its probability, if the model stopped after 0, 1, … L blocks."""
-    best = [logit_lens(run.model, resid[-1]).softmax(-1).max(-1) for resid in run.trace.depths]
-    return [(int(token), float(p)) for p, token in best]
+def lens_of(run: Run, top: int) -> tuple[list[int], list[float]]:
+    """If the model stopped after 0, 1, … L blocks: the token that would be likeliest next, and the probability of the
+    token `top`.
+    """
+    probs = [logit_lens(run.model, resid[-1]).softmax(-1) for resid in run.trace.depths]
+    return [int(row.argmax()) for row in probs], [float(row[top]) for row in probs]

@@ -1,5 +1,6 @@
-// What this browser remembers of the tour, and nobody else: {step}, the one that was open last.
-const KEY = "tour";
+// What this browser remembers of the tour, and nobody else: {step}, the one that was open last; and as long as the tab is
+// open, what the reader has done in each step with a prompt.
+const KEY = "tour", ACTS = "tour-acts";
 
 /** What was kept last; {} in a browser that keeps nothing. */
 export function remembered() {
@@ -10,4 +11,16 @@ export function remember(what) {
   try {
     localStorage.setItem(KEY, JSON.stringify({ ...remembered(), ...what }));
   } catch { /* a browser that keeps nothing: the tour begins at its first step next time */ }
+}
+
+/** The acts by step, as Python takes them, with this prompt under this model. */
+export function actsOf(of) {
+  try {
+    const kept = JSON.parse(sessionStorage.getItem(ACTS));
+    return kept.of === of ? kept.acts : {};
+  } catch { return {}; }
+}
+
+export function keepActs(of, acts) {
+  try { sessionStorage.setItem(ACTS, JSON.stringify({ of, acts })); } catch { /* a reload begins anew */ }
 }

@@ -20,7 +20,7 @@ SIZES = (2, 32, 10_000)     # what may stand beside the true length of a list
 
 
 def pieces(_page: Lesson, run: Run, done: dict) -> Step:
-    """Cut into pieces: from single signs to tokens, rule by rule."""
+    """Cut into pieces: from single characters to tokens, rule by rule."""
     frames, n_rules = frames_of(run)
     if not frames:
         return Step(None)
@@ -70,7 +70,7 @@ def near(page: Lesson, run: Run, done: dict) -> Step:
     mine, values = _piece(guess, run), {"word": word(name), "first": word(names[0]), "n": len(order)}
     tells = {"centre": name, "around": around, "far": float(scores.median())}
     if mine is None or mine == token:
-        return Step(asks, tells, [("told_near_itself", values)], {"value": around[0]["near"]})
+        return Step(asks, tells, [("told_near_itself", values)], {"value": f"{around[0]['near']:.2f}"})
     rank = embeddings.rank(scores, mine, [token])
     values |= {"guess": word(run.tokenizer.visible(mine)), "rank": rank}
     if rank <= len(around):

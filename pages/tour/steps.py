@@ -1,4 +1,5 @@
 """The page: the open step computed, and drawn by one component. Each act of the reader draws it again, a fragment."""
+from dataclasses import replace
 from pathlib import Path
 
 import streamlit as st
@@ -16,6 +17,7 @@ COMPUTE = {"finish": words.finish, "write": words.write, "change": words.change,
            "near": pieces.near, "numbers": pieces.numbers, "look": looking.look, "heads": looking.heads,
            "layers": looking.layers, "dice": ending.dice, "learn": ending.learn, "map": ending.whole}
 OPEN = "tour_open"          # in the session: the entrance that a press asks for
+GUESSED = ("finish", "pieces", "near", "numbers", "look", "layers", "dice")     # steps with a right guess
 HERE = Path(__file__).parent
 _tour = declare("tour", HERE / "tour.js", html='<div class="component tour"></div>', styles=(HERE / "tour.css",))
 
@@ -42,14 +44,29 @@ def _draw(page: lesson.Lesson, run: Run, at: int, named: bool) -> None:
     """The step `at`, with what the reader has done in it."""
     done = acts(run)
     step = COMPUTE[STEPS[at - 1]](page, run, done)
+    if STEPS[at - 1] == "map":
+        step = replace(step, said=right_guesses(page, run, done))
     header = {"text": page.words.labels | _symbols(page, run),
               "steps": STEPS, "at": at, "named": named, "scale": reader.scale(),
-              "of": f"{run.model_name} {run.token_ids}", "title": page.text("title"), "done": list(done),
+              "of": f"{run.model_name} {run.token_ids}", "title": page.text("title"), "done": done,
               "asks": step.asks, "tells": step.tells, "said": list(step.said), "values": dict(step.values)}
     _tour(key="tour_picture", data=pack(header, dict(step.arrays)),
           on_settings=lambda settings: keep(settings["at"]),
-          events={"act": lambda act: _act(done, act),
+          events={"act": lambda act: _act(done, act), "again": lambda acts: take_up(done, acts),
                   "open": lambda entrance: st.session_state.update({OPEN: entrance})})
+
+
+def right_guesses(page: lesson.Lesson, run: Run, done: dict) -> list[tuple[str, dict]]:
+    """How many of the reader's guesses were right, and how sure the first one was; nothing of who has guessed nothing.
+    """
+    verdicts = {name: COMPUTE[name](page, run, done).said for name in GUESSED if name in done}
+    told = {name: said[0] for name, said in verdicts.items() if said}
+    if not told:
+        return []
+    right = sum(label.endswith(("_same", "_right")) or label == "told_layers_start" and not values["guess"]
+                for label, values in told.values())
+    values = {"right": right, "n": len(told)} | told.get("finish", ("", {}))[1]
+    return [("told_map" if "finish" in told else "told_map_unsure", values)]
 
 
 def _symbols(page: lesson.Lesson, run: Run) -> dict[str, str]:
@@ -58,6 +75,12 @@ def _symbols(page: lesson.Lesson, run: Run) -> dict[str, str]:
     changed = ([] if config.tied_embeddings else [("layers", "untied"), ("map", "untied")])
     changed += [] if config.scale_scores else [("look", "unscaled")]
     return {f"symbol_{step}": page.label(f"symbol_{step}_{how}") for step, how in changed}
+
+
+def take_up(done: dict, acts: object) -> None:
+    """Callback: what the browser remembers of the reader's acts with this prompt, after it has loaded the page anew."""
+    if isinstance(acts, dict):
+        done |= {step: act for step, act in acts.items() if step in STEPS and isinstance(act, dict)} | done
 
 
 def _act(done: dict, act: dict) -> None:

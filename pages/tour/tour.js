@@ -1,6 +1,6 @@
 // header: text, the labels; steps, their names; at, the open step's number; named: whether anybody asked for it;
-// of: the prompt under the model; asks, tells, said, values as pages/tour/shared.py has them; done: the steps that
-// were acted in. The hand goes from step to step by itself; Python follows, and sends what the step shows.
+// of: the prompt under the model; asks, tells, said, values as pages/tour/shared.py has them; done: the reader's acts
+// by step. The hand goes from step to step by itself; Python follows, and sends what the step shows.
 import { button, make, setText } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { isShortcut } from "../../core/components/lib/keys.js";
@@ -9,7 +9,7 @@ import { Near, Numbers, Pieces } from "./cut.js";
 import { Dice, Learn, Whole } from "./ending.js";
 import { Change, Finish, Write } from "./first.js";
 import { Heads, Layers, Look } from "./looking.js";
-import { remember, remembered } from "./memory.js";
+import { actsOf, keepActs, remember, remembered } from "./memory.js";
 import { say, spoken } from "./said.js";
 
 const VIEWS = { finish: Finish, write: Write, change: Change, pieces: Pieces, near: Near, numbers: Numbers, look: Look,
@@ -48,7 +48,8 @@ class Tour {
     const isNew = !this.at;
     if (header.of !== this.of) this.known.clear();
     Object.assign(this, { text: header.text, steps: header.steps, of: header.of, title: header.title });
-    this.done = new Set(header.done);
+    this.done = new Set(Object.keys(header.done));
+    this.hold(header);
     this.known.set(header.at, header);
     if (isNew) this.frame();
     const goes = this.echoes.moves(header.at);
@@ -57,6 +58,14 @@ class Tour {
     else if (isNew || goes && header.at !== this.at) this.enter(header.at);
     else if (header.at === this.at) this.fill();
     this.mark();
+  }
+
+  /** The acts live as long as the tab: a page that is loaded anew tells Python of them. */
+  hold({ of, done }) {
+    const kept = actsOf(of);
+    if (this.done.size) keepActs(of, done);
+    else if (Object.keys(kept).length && !this.isTold) this.trigger("again", kept);
+    this.isTold = true;
   }
 
   /** What is the same in every step. */
@@ -130,6 +139,7 @@ class Tour {
     this.words(shown.values);
     if (!shown.asks) {
       this.view = null;
+      this.sentence.replaceChildren();
       this.stage.replaceChildren();
       make("p", "waiting", this.stage, name === "learn" ? text.needs_learn : text.needs);
       this.told.replaceChildren();
@@ -179,6 +189,13 @@ class Tour {
   act(act) {
     this.acted = true;
     this.trigger("act", { step: this.name, ...act });
+  }
+
+  /** Nothing is typed yet: say so, and let the reader type. */
+  asksFor(input) {
+    input.placeholder = this.text.empty;
+    setText(this.spoken, this.text.empty);
+    input.focus();
   }
 
   open(entrance) { this.trigger("open", entrance); }

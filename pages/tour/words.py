@@ -25,6 +25,8 @@ SURE = Setting(50, low=0, high=100)      # percent
 MOST_WRITTEN = 60                        # tokens
 SEED = 1
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+UNKNOWN = 1e-5                           # the probability of a word that the model has hardly ever read
+ENGLISH_STORIES = ("stories", "stories-small")      # the models that have read nothing else
 MOVED = 0.1                              # of all probability: so much has to move for a word to count
 
 
@@ -35,7 +37,8 @@ def finish(_page: Lesson, run: Run, done: dict) -> Step:
     if not typed:
         return Step(asks)
     sure = SURE.accept(act.get("sure")) or 0
-    probs, (_, top, p_top), p = run.trace.probs[-1], first_word(run), probability_of(run, typed)
+    typed, p, about = _counted(run, typed)
+    probs, (_, top, p_top) = run.trace.probs[-1], first_word(run)
     ids = likeliest(probs)
     rows = [{"word": name, "p": float(probs[i])} for name, i in zip(next_words(run, ids, run.text), ids)]
     own = next((row for row in rows if row["word"] == typed), None)
@@ -45,7 +48,18 @@ def finish(_page: Lesson, run: Run, done: dict) -> Step:
     same = own is rows[0]
     return Step(asks, {"rows": rows}, [("told_finish_same" if same else "told_finish",
                                         {"word": word(typed), "sure": share(sure / 100), "p": share(own["p"]),
-                                         "top": word(top), "p_top": share(p_top)})])
+                                         "top": word(top), "p_top": share(p_top)}), *about])
+
+
+def _counted(run: Run, typed: str) -> tuple[str, float, list[tuple[str, dict]]]:
+    """The word that counts, its probability, and what is said of it: the typed one with a small letter, where that fits
+    better.
+    """
+    p, small = probability_of(run, typed), typed.lower()
+    if small != typed and (p_small := probability_of(run, small)) > max(p, UNKNOWN):
+        return small, p_small, [("told_finish_small", {"typed": word(typed), "small": word(small)})]
+    is_foreign = p < UNKNOWN and run.model_name in ENGLISH_STORIES
+    return typed, p, [("told_finish_foreign", {})] if is_foreign else []
 
 
 def spelling(text: str, typed: str) -> str:
@@ -125,7 +139,8 @@ def _compared(run: Run, after: Run, old: str, new: str, place: int) -> tuple[dic
     p, q = run.trace.probs[-1], after.trace.probs[-1]
     ids = list(dict.fromkeys([*likeliest(q, N_BARS - 2), *likeliest(p, N_BARS - 2)]))
     names = next_words(run, ids, run.text)
-    rows = [{"word": name, "p": float(q[i]), "before": float(p[i])} for name, i in zip(names, ids)]
+    rows = sorted(({"word": name, "p": float(q[i]), "before": float(p[i])} for name, i in zip(names, ids)),
+                  key=lambda row: -row["p"])
     (first, before, p_before), (second, now, p_now) = first_word(run), first_word(after)
     values = {"old": word(old), "new": word(new), "before": word(before), "p_before": share(p_before),
               "top": word(now), "p": share(p_now), "p_same": share(float(q[first]))}

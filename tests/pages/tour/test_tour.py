@@ -15,7 +15,7 @@ from core.app.frame.lesson import Lesson
 from core.app.state.prompts import example_prompts
 from core.app.state.run import Run, read
 from core.model.intervention import HeadEdit, Intervention
-from pages.tour import ending, looking, pieces, words
+from pages.tour import ending, looking, pieces, steps, words
 from pages.tour.shared import STEPS, plain
 from pages.tour.steps import COMPUTE, OPEN
 from tests.helpers.lessons import fine, open_at
@@ -225,6 +225,24 @@ def test_the_list_of_numbers_is_the_words_own_row():
     assert labels(step)[0] == "told_numbers_same" and step.asks["options"].count(256) == 1
 
 
+def test_a_word_with_a_capital_letter_counts_as_the_piece_that_fits():
+    small, large = (words.finish(PAGE, run(), {"finish": {"word": word, "sure": 50}}) for word in ("ball", "Ball"))
+    assert large.tells == small.tells and labels(large) == [*labels(small), "told_finish_small"]
+    name = words.finish(PAGE, run("Tom and"), {"finish": {"word": "Mia", "sure": 50}})
+    assert "told_finish_small" not in labels(name)
+
+
+@pytest.mark.parametrize("word", ["Puppe", "мяч", "球", "ball", "way"])
+def test_a_word_of_no_english_story_is_told_why(word: str):
+    step = words.finish(PAGE, run(), {"finish": {"word": word, "sure": 50}})
+    assert ("told_finish_foreign" in labels(step)) is (word not in ("ball", "way"))
+
+
+def test_the_bars_of_a_changed_word_stand_in_falling_order():
+    rows = words.change(PAGE, run(), {"change": {"word": "hat", "place": 12}}).tells["rows"]
+    assert [row["p"] for row in rows] == sorted((row["p"] for row in rows), reverse=True)
+
+
 # ---- steps 7 to 9 ----------------------------------------------------------------------------------------------------
 
 
@@ -255,13 +273,14 @@ def test_the_wall_holds_every_heads_pattern():
 
 
 def test_the_layers_are_the_lenss_and_end_at_the_models_own_word():
-    lens = looking.lens_of(run())
     top = run().trace.probs[-1].max(-1)
-    assert len(lens) == 7 and lens[-1][0] == int(top.indices)
-    assert math.isclose(lens[-1][1], float(top.values), rel_tol=1e-4)
-    told = dict(looking.layers(PAGE, run(), {"layers": {"guess": 0}}).said)["told_layers"]
-    first = told["first"]
-    assert all(token == lens[-1][0] for token, _ in lens[first:]) and (first == 0 or lens[first - 1][0] != lens[-1][0])
+    leaders, chances = looking.lens_of(run(), int(top.indices))
+    assert len(leaders) == len(chances) == 7 and leaders[-1] == int(top.indices)
+    assert math.isclose(chances[-1], float(top.values), rel_tol=1e-4) and max(chances[:3]) < 0.05
+    step = looking.layers(PAGE, run(), {"layers": {"guess": 0}})
+    first = dict(step.said)["told_layers"]["first"]
+    assert set(leaders[first:]) == {leaders[-1]} and (first == 0 or leaders[first - 1] != leaders[-1])
+    assert "told_layers_repeats" in labels(step) and leaders[0] == run().token_ids[-1]
 
 
 # ---- steps 10 to 12 --------------------------------------------------------------------------------------------------
@@ -280,6 +299,25 @@ def test_the_moments_are_a_models_own_at_its_steps():
     past = read(cache.shared_model("stories-small@256", "cpu"), run().text)
     [shown] = [moment for moment in moments if moment["step"] == 256]
     assert math.isclose(shown["rows"][0]["p"], float(past.trace.probs[-1].max()), rel_tol=1e-5)
+
+
+def test_at_the_end_the_right_guesses_are_counted():
+    said = steps.right_guesses(PAGE, run(), {})
+    assert said == []
+    d, top = run().model.config.d_model, plain(run().tokenizer.visible(int(run().trace.probs[-1].argmax())), "")
+    done = {"finish": {"word": top, "sure": 70}, "numbers": {"guess": d}, "dice": {"guess": "more"}}
+    [(label, told)] = steps.right_guesses(PAGE, run(), done)
+    assert label == "told_map" and (told["right"], told["n"], told["sure"]) == (2, 3, {"share": 0.7})
+    [(label, told)] = steps.right_guesses(PAGE, run(), {"dice": {"guess": "less"}})
+    assert label == "told_map_unsure" and (told["right"], told["n"]) == (1, 1)
+
+
+def test_what_the_browser_remembers_is_taken_up_once_and_hostile_acts_are_not():
+    done = {"dice": {"guess": "less"}}
+    steps.take_up(done, {"dice": {"guess": "more"}, "numbers": {"guess": 256}, "none": {}, "near": 3})
+    assert done == {"dice": {"guess": "less"}, "numbers": {"guess": 256}}
+    steps.take_up(done, ["near"])
+    assert len(done) == 2
 
 
 def test_an_entrance_that_does_not_exist_leads_home():
