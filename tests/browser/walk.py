@@ -38,6 +38,11 @@ MORE_WIDTHS = (1024, 640)
 AIR = 12
 IMAGES = """Promise.all([...document.images].filter((image) => !image.complete).map((image) => new Promise((ended) => {
     image.onload = image.onerror = ended; })))"""
+COVERED = """() => [...document.querySelectorAll("[class*=st-key-try_menu_] button")].some((button) => {
+    const { left, right, top, bottom } = button.getBoundingClientRect();
+    return [left + 3, right - 3].some((x) => [top + 3, bottom - 2].some((y) =>
+        !button.contains(document.elementFromPoint(x, y))));
+})"""
 SMALLEST = 9            # px, of the page's smallest type outside present mode
 
 
@@ -141,6 +146,11 @@ def first_screen(page: Page, stop: Stop) -> list[str]:
     return [f"ends at {ends:.0f} px"] * (ends > WIDE["height"])
 
 
+def uncovered(page: Page, _: Stop) -> list[str]:
+    """The menu of experiments, where what stands below lies over it."""
+    return ["what is below lies over the menu of experiments"] * page.evaluate(COVERED)
+
+
 def keys(page: Page, _: Stop) -> list[str]:
     """Pictures that answer the pointer alone."""
     return accessibility.unreachable(page)
@@ -181,7 +191,7 @@ def ideas(page: Page, stop: Stop) -> list[str]:
     return found
 
 
-READ = (no_errors, painted, first_screen, keys, axe, whole, ideas, no_errors)
+READ = (no_errors, painted, first_screen, uncovered, keys, axe, whole, ideas, no_errors)
 
 
 def above_the_bar(page: Page, stop: Stop) -> list[str]:
