@@ -42,8 +42,8 @@ FOLDER = pytest.StashKey[str]()     # of what the workers of a run share
 
 @pytest.hookimpl(tryfirst=True)         # before xdist reads the groups and pytest the markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Hand out a lesson's folder or another file as one piece, and the cases of a walk one by one; what is no walk, needs
-    no browser and is not long is quick.
+    """Hand out a lesson's folder or another file as one piece, and the cases of a walk one by one; what is no walk,
+    needs no browser and is not long is quick.
     """
     for item in items:
         walk, long = (item.get_closest_marker(name) is not None for name in ("walk", "long"))

@@ -3,11 +3,10 @@ was picked in a list, and sends it with whatever the reader does next.
 """
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from core.app.base import prose
-from tests.browser.serving import settle
+from tests.browser.serving import go_to, settle
 
 CAT, GIRL = "The cat sat on the mat", "A girl ran to the park"      # of seven tokens each
 
@@ -19,32 +18,42 @@ def write(page: Page, prompt: str) -> None:
     settle(page)
 
 
-@pytest.mark.parametrize(("address", "key", "cat", "girl"), [
-    ("heads", "heads_query_widget", "6 ·mat", "6 ·park"),
+# address, key of the list, and the name that the same choice has in either prompt
+LISTS = [
     ("heads?position=3&heads_key=2", "heads_key_widget", "2 ·cat", "2 ·girl"),
     ("residual_stream?residual_stream_view=block&position=3", "residual_stream_pick_position", "3 ·sat", "3 ·ran"),
     ("residual_stream?residual_stream_view=block&residual_stream_beside=2", "residual_stream_beside", "2 ·cat",
      "2 ·girl"),
     ("attention?attention_view=averages&attention_average_part=bend&attention_bend_other=2", "attention_bend_other",
      "·cat (2)", "·girl (2)"),
-    ("limits?limits_view=words&limits_pair=own&limits_place=1", "limits_place", "cat (2)", "girl (2)")])
-def test_a_list_names_the_tokens_of_the_prompt_that_is_read(open_page, address, key, cat, girl):
-    page = open_page(f"{address}{'&' if '?' in address else '?'}prompt={CAT}")
+    ("limits?limits_view=words&limits_pair=own&limits_place=1", "limits_place", "cat (2)", "girl (2)")]
+
+
+def test_what_names_the_tokens_of_a_prompt_names_those_of_the_one_that_is_read(open_page, server):
+    page = open_page(f"heads?prompt={CAT}")
+    a_list_names_the_tokens_of_the_prompt(page, "heads_query_widget", "6 ·mat", "6 ·park")
+    a_question_about_another_prompt_is_answered_anew_and_the_old_answer_stands(page)
+    for address, *listed in LISTS:
+        go_to(page, f"{server.url}/{address}&prompt={CAT}")
+        settle(page)
+        a_list_names_the_tokens_of_the_prompt(page, *listed)
+
+
+def a_list_names_the_tokens_of_the_prompt(page: Page, key: str, cat: str, girl: str) -> None:
     listed = page.locator(f"[class*='st-key-{key}']").get_by_role("combobox")
-    expect(listed).to_have_value(cat)
+    expect(listed, key).to_have_value(cat)
     for prompt, name in ((GIRL, girl), (CAT, cat)):
         write(page, prompt)
-        expect(listed).to_have_value(name)
+        expect(listed, key).to_have_value(name)
         # and still does after what the reader does next
         page.get_by_role("button", name=prose.load("app").label("share"), exact=True).click()
         settle(page)
         page.keyboard.press("Escape")
-        expect(listed).to_have_value(name)
-        expect(page.get_by_test_id("stAlertContentError")).to_have_count(0)
+        expect(listed, key).to_have_value(name)
+        expect(page.get_by_test_id("stAlertContentError"), key).to_have_count(0)
 
 
-def test_a_question_about_another_prompt_is_answered_anew_and_the_old_answer_stands(open_page):
-    page = open_page(f"heads?prompt={CAT}")
+def a_question_about_another_prompt_is_answered_anew_and_the_old_answer_stands(page: Page) -> None:
     answers = page.get_by_test_id("stRadio").locator("input")
     commit = page.locator("[class*=st-key-heads_][class*=_commit] button")
     page.get_by_test_id("stRadio").locator("label").nth(2).click()

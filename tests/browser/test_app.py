@@ -7,13 +7,12 @@ import contextlib
 import re
 from urllib.parse import urlsplit
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from core.app.base import catalogue, deployment, prose
 from tests.browser.conftest import is_error
-from tests.browser.pictures import clipped_below, come_alike, comes, cut_off, pictures, pictures_at_rest
-from tests.browser.serving import CHROMIUM_FLAGS, Server, chromium_path, prepare, rest, settle, try_menu
+from tests.browser.pictures import clipped_below, comes, cut_off, pictures, pictures_at_rest
+from tests.browser.serving import CHROMIUM_FLAGS, Server, chromium_path, go_to, prepare, rest, settle, try_menu
 from tests.helpers.prompts import PROMPTS
 from tests.pages.test_pages import PAGES
 
@@ -22,14 +21,15 @@ LONG = PROMPTS["256 tokens"].strip()
 
 def assert_whole(page: Page, name: str, hosts: set[str], server: Server) -> None:
     """The page has its title and a picture, nothing failed on it or is cut off, and it has asked the server alone."""
-    assert page.errors == []
-    expect(page.get_by_test_id("stAlertContentError")).to_have_count(0)
-    expect(page.get_by_test_id("stException")).to_have_count(0)
-    expect(page.get_by_role("heading", name=prose.load(name).section("title"), exact=True)).to_have_count(1)
-    assert pictures(page), "no picture stands on the page"
-    assert hosts == {urlsplit(server.url).netloc}
-    assert (page.evaluate("document.scrollingElement.scrollWidth") <= page.viewport_size["width"]
-            and cut_off(page) == [] and clipped_below(page) == [])
+    expect(page.get_by_role("heading", name=prose.load(name).section("title"), exact=True), name).to_have_count(1)
+    settle(page)
+    assert page.errors == [], name
+    expect(page.get_by_test_id("stAlertContentError"), name).to_have_count(0)
+    expect(page.get_by_test_id("stException"), name).to_have_count(0)
+    assert pictures(page), f"{name}: no picture stands on the page"
+    assert hosts == {urlsplit(server.url).netloc}, name
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= page.viewport_size["width"], name
+    assert cut_off(page) == [] and clipped_below(page) == [], name
 
 
 # At the first painting of the page's picture: whether what is said below it stands already.
@@ -42,19 +42,20 @@ FIRST_PAINTED = """(() => {
 })()"""
 
 
-@pytest.mark.parametrize("path", ["", "heads"])
-def test_the_first_picture_of_a_visit_stands_before_what_is_said_of_it(browser, server, path):
+def test_the_first_picture_of_a_visit_stands_before_what_is_said_of_it(browser, server):
     page = browser.new_context(bypass_csp=True).new_page()
     page.add_init_script(FIRST_PAINTED)
-    page.goto(f"{server.url}/{path}")
-    settle(page)
-    assert page.evaluate("below") is False
-    expect(page.locator(".st-key-lesson_numbers")).to_have_count(1)
+    for path in ("", "heads"):
+        page.goto(f"{server.url}/{path}")
+        settle(page)
+        assert page.evaluate("below") is False, path
+        expect(page.locator(".st-key-lesson_numbers"), path).to_have_count(1)
     page.context.close()
 
 
 # At the next painting of a picture: what is said in numbers.
 NEXT_PAINTED = """() => {
+  delete window.saidThen;
   const paint = CanvasRenderingContext2D.prototype.putImageData;
   CanvasRenderingContext2D.prototype.putImageData = function (...image) {
     window.saidThen ??= document.querySelector(".st-key-lesson_numbers").textContent;
@@ -63,9 +64,16 @@ NEXT_PAINTED = """() => {
 }"""
 
 
-@pytest.mark.parametrize("path", ["", "heads"])
-def test_a_new_prompt_is_painted_before_what_is_said_of_it_and_all_of_the_page_follows(open_page, path):
-    page = open_page(f"{path}?prompt=The%20cat")
+def test_a_new_prompt_is_painted_before_what_is_said_of_it_and_all_of_the_page_follows(open_page, server):
+    page = open_page("?prompt=The%20cat")
+    a_new_prompt_is_painted_first(page)
+    go_to(page, f"{server.url}/heads?prompt=The%20cat")
+    page.locator(".wall button.head").first.wait_for()
+    settle(page)
+    a_new_prompt_is_painted_first(page)
+
+
+def a_new_prompt_is_painted_first(page: Page) -> None:
     rest(page)      # a table writes its cells a moment after it stands
     said, bar = page.locator(".st-key-lesson_numbers"), page.locator(".st-key-model_drawer button").first
     before, counted = said.text_content(), bar.text_content()
@@ -84,32 +92,45 @@ def test_a_new_prompt_is_painted_before_what_is_said_of_it_and_all_of_the_page_f
     assert page.errors == []
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_long_prompt_in_the_dark_on_a_phone_leaves_the_page_whole(open_page, server, name):
+def hosts_of(open_page, path: str, **options) -> tuple[Page, set[str]]:
+    """A page, and the hosts that are asked for something while it is open."""
     hosts = set()
-    page = open_page(f"{catalogue.url_path(name)}?prompt={LONG}", width=390, height=844, dark=True,
-                     watch=lambda request: hosts.add(urlsplit(request.url).netloc)
-                                           if request.url.startswith("http") else None)
-    assert_whole(page, name, hosts, server)
+    return open_page(path, watch=lambda request: hosts.add(urlsplit(request.url).netloc)
+                     if request.url.startswith("http") else None, **options), hosts
 
 
-# one page of each kind; that the others open whole, the walk through all views says
-@pytest.mark.parametrize("name", ["overview", "heads", "next_token", "positions", "training"])
-def test_page_opens_whole_and_the_link_of_an_experiment_gives_the_same_picture(open_page, server, name):
-    hosts, experiment = set(), prose.load(name).experiments[0]
-    page = open_page(catalogue.url_path(name), watch=lambda request: hosts.add(urlsplit(request.url).netloc)
-                                                                     if request.url.startswith("http") else None)
-    assert_whole(page, name, hosts, server)
-    before = pictures_at_rest(page)
-    try_menu(page).get_by_role("button", name=experiment.title, exact=True).click()
-    page.locator(".st-key-tried").wait_for()
-    page.locator(".st-key-try_close button").click()
-    page.locator(".st-key-tried").wait_for(state="detached")
-    settle(page)
-    assert pictures_at_rest(page) != before
-    copied = page.url
-    other = open_page(urlsplit(copied).path.lstrip("/") + "?" + urlsplit(copied).query)
-    assert come_alike(page, other)
+def test_a_long_prompt_in_the_dark_on_a_phone_leaves_every_page_whole(open_page, server):
+    first, *others = PAGES
+    page, hosts = hosts_of(open_page, f"{catalogue.url_path(first)}?prompt={LONG}", width=390, height=844, dark=True)
+    assert_whole(page, first, hosts, server)
+    for name in others:
+        go_to(page, f"{server.url}/{catalogue.url_path(name)}?prompt={LONG}")
+        assert_whole(page, name, hosts, server)
+
+
+# One page of each kind; that the others open whole, the walk through all views says. Two links are opened by a new
+# reader, the others by one who is there already.
+def test_pages_open_whole_and_the_link_of_an_experiment_gives_the_same_picture(open_page, server):
+    (page, hosts), other = hosts_of(open_page, ""), None
+    for name in ("overview", "heads", "next_token", "positions", "training"):
+        if name != "overview":
+            go_to(page, f"{server.url}/{catalogue.url_path(name)}")
+        assert_whole(page, name, hosts, server)
+        before = pictures_at_rest(page)
+        experiment = prose.load(name).experiments[0]
+        try_menu(page).get_by_role("button", name=experiment.title, exact=True).click()
+        page.locator(".st-key-tried").wait_for()
+        page.locator(".st-key-try_close button").click()
+        page.locator(".st-key-tried").wait_for(state="detached")
+        settle(page)
+        after = pictures_at_rest(page)
+        assert after != before, name
+        if other is None or name == "heads":
+            other = open_page(page.url.removeprefix(f"{server.url}/"))
+        else:
+            go_to(other, page.url)
+            settle(other)
+        assert comes(other, lambda other=other, after=after: pictures(other) == after), name
 
 
 def test_present_mode_hides_the_rest_and_its_arrow_keys_step_through_the_experiments(open_page):

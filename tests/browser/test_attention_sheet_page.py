@@ -4,18 +4,17 @@ redraws at once, the printed file has two pages.
 from __future__ import annotations
 
 import re
-from urllib.parse import urlsplit
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from core.app.base import prose
 from core.app.frame.lesson import Lesson
 from core.app.state.reader import PRESENT_SCALE
 from core.sheets import attention_by_hand
 from pages.attention import worksheet as worksheet_view
-from tests.browser.pictures import come_alike, starting
-from tests.browser.serving import settle
-from tests.browser.views import opened
+from tests.browser.pictures import comes, pictures_at_rest, starting
+from tests.browser.serving import Server, go_to, settle
+from tests.browser.views import LESSONS, opened, stand
 
 WORDS = prose.load("attention")
 TOLD = """() => {
@@ -25,6 +24,13 @@ TOLD = """() => {
     window.told = new TextDecoder("latin1").decode(data);
     return send.call(this, data);
   };
+}"""
+# What is typed into every cell of a sheet, without a hand that goes from one to the next.
+TYPED = """(cells, typed) => {
+  for (const cell of cells) {
+    cell.value = typed[cell.dataset.key];
+    cell.dispatchEvent(new InputEvent("input", { bubbles: true, composed: true }));
+  }
 }"""
 
 
@@ -75,29 +81,65 @@ def test_cells_are_judged_as_they_are_typed_and_nobody_else_sees_them(open_page)
     assert page.errors == other.errors == []
 
 
-def test_a_sheet_that_is_filled_from_the_solution_is_full(open_page):
-    page = opened(open_page, "attention", "worksheet", "&attention_sheet_width=4&attention_sheet_seed=3")
-    steps = attention_by_hand.solve(attention_by_hand.worksheet(3, 4))
-    for step, values in steps.items():
-        for i, row in enumerate(values.tolist()):
-            for j, value in enumerate(row):
-                page.locator(f"input[data-key='{step}.{i}.{j}']").fill(
-                    "-inf" if value == float("-inf") else f"{value:.4f}")
-    expect(page.locator(".bar .title")).to_have_text(WORDS.label("sheet_finished", done=128, all=128, shown=0))
-    page.locator("button.reset").click()
-    expect(page.locator(".bar .title")).to_have_text(starting("0 of 128"))
+def go(page: Page, server: Server, name: str, query: str) -> None:
+    """To a view of the lesson by its address, its picture standing, once the hand's last deed is answered."""
+    settle(page)
+    go_to(page, f"{server.url}/attention?attention_view={name}{query}")
+    settle(page)
+    stand(page, LESSONS["attention"][name])
+
+
+def test_a_sheet_is_filled_and_projected_and_the_slider_of_scaling_redraws(open_page, server):
+    page = opened(open_page, "attention", "worksheet", "&attention_sheet_width=4&attention_sheet_seed=3", height=720)
+    a_sheet_that_is_filled_from_the_solution_is_full(page)
+    on_a_projector_the_sheet_has_two_parts_in_type_as_large_as_all_other(page, server)
+    go(page, server, "scaling", "&attention_scaling_d=64")
+    the_slider_redraws_in_the_browser_and_the_link_says_so(page, server)
     assert page.errors == []
 
 
-def test_on_a_projector_the_sheet_has_two_parts_in_type_as_large_as_all_other(open_page):
-    usual, page = (opened(open_page, "attention", "worksheet", query, height=720) for query in ("", "&present=true"))
-    sizes = [each.locator("td.given").first.evaluate("(cell) => parseFloat(getComputedStyle(cell).fontSize)")
-             for each in (usual, page)]
+def a_sheet_that_is_filled_from_the_solution_is_full(page: Page) -> None:
+    steps = attention_by_hand.solve(attention_by_hand.worksheet(3, 4))
+    solution = {f"{step}.{i}.{j}": "-inf" if value == float("-inf") else f"{value:.4f}"
+                for step, values in steps.items()
+                for i, row in enumerate(values.tolist()) for j, value in enumerate(row)}
+    page.locator("input[data-key]").evaluate_all(TYPED, solution)
+    expect(page.locator(".bar .title")).to_have_text(WORDS.label("sheet_finished", done=128, all=128, shown=0))
+    page.locator("button.reset").click()
+    expect(page.locator(".bar .title")).to_have_text(starting("0 of 128"))
+
+
+def on_a_projector_the_sheet_has_two_parts_in_type_as_large_as_all_other(page: Page, server: Server) -> None:
+    sizes = []
+    for query in ("", "&present=true"):
+        go(page, server, "worksheet", query)
+        sizes.append(page.locator("td.given").first.evaluate("(cell) => parseFloat(getComputedStyle(cell).fontSize)"))
     assert sizes[1] >= PRESENT_SCALE * sizes[0] - 0.1
     page.locator("input[data-key='products.3.3']").click()
     page.keyboard.press("Enter")
     expect(page.locator("input[data-key='scaled.0.0']")).to_be_focused()
     expect(page.locator("td.given").first).to_be_hidden()
+
+
+def the_slider_redraws_in_the_browser_and_the_link_says_so(page: Page, server: Server) -> None:
+    slider = page.get_by_role("slider", name=WORDS.label("scaling_slider"))
+    before = page.locator(".chart-softmax").get_attribute("aria-label")
+    slider.press("End")
+    expect(page.locator(".chart-softmax")).not_to_have_attribute("aria-label", before)
+    expect(page.locator(".chart-variance")).to_have_attribute("aria-label", re.compile("512"))
+    page.wait_for_url(re.compile("attention_scaling_d=512"))
+    settle(page)
+    link, drawn = page.url, pictures_at_rest(page)
+    go(page, server, "scaling", "&attention_scaling_d=64")
+    expect(page.locator(".chart-softmax")).to_have_attribute("aria-label", before)
+    go_to(page, link)
+    settle(page)
+    assert comes(page, lambda: pictures_at_rest(page) == drawn)
+    page.locator(".chart-variance path.head").first.dispatch_event("click")
+    page.wait_for_url(re.compile("head="))
+    settle(page)
+    name = page.locator(".chart-variance .head-name").text_content()
+    expect(page.get_by_text("on your prompt").first).to_contain_text(name)
 
 
 def test_the_printed_file_fills_two_pages_of_either_paper(browser):
@@ -108,22 +150,3 @@ def test_the_printed_file_fills_two_pages_of_either_paper(browser):
         for paper in ("A4", "Letter"):
             assert len(re.findall(rb"/Type\s*/Page[^s]", page.pdf(format=paper))) == 2, (width, paper)
     page.close()
-
-
-def test_the_slider_redraws_in_the_browser_and_the_link_says_so(open_page):
-    page = opened(open_page, "attention", "scaling", "&attention_scaling_d=64")
-    slider = page.get_by_role("slider", name=WORDS.label("scaling_slider"))
-    before = page.locator(".chart-softmax").get_attribute("aria-label")
-    slider.press("End")
-    expect(page.locator(".chart-softmax")).not_to_have_attribute("aria-label", before)
-    expect(page.locator(".chart-variance")).to_have_attribute("aria-label", re.compile("512"))
-    page.wait_for_url(re.compile("attention_scaling_d=512"))
-    settle(page)
-    other = open_page("attention?" + urlsplit(page.url).query)
-    other.locator(".chart-softmax rect").first.wait_for()
-    assert come_alike(page, other) and page.errors == other.errors == []
-    page.locator(".chart-variance path.head").first.dispatch_event("click")
-    page.wait_for_url(re.compile("head="))
-    settle(page)
-    name = page.locator(".chart-variance .head-name").text_content()
-    expect(page.get_by_text("on your prompt").first).to_contain_text(name)

@@ -7,16 +7,18 @@ import itertools
 import json
 import re
 import urllib.parse
+from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from core.app.base import prose
 from core.app.frame import class_plan, own_class
 from core.app.frame.class_plan import Plan
 from core.app.state import prompts
+from tests.browser.conftest import Tab
 from tests.browser.pictures import comes
-from tests.browser.serving import settle
+from tests.browser.serving import Server, go_to, settle
 
 COURSE, APP, PLANS = prose.load("course"), prose.load("app"), class_plan.plans()
 HOUR, DIGITS = PLANS[class_plan.USUAL], "1234567890"
@@ -49,21 +51,31 @@ def to_walk(plan: Plan) -> list[int]:
             if step.title not in known or number == len(plan.steps) or number >= len(DIGITS)]
 
 
+@pytest.fixture(scope="module")
+def projected(browser: Browser, server: Server, tabs: list[Tab]) -> Iterator[Page]:
+    """A page as wide as a projector, which is led through one plan after the other."""
+    tab = tabs.pop() if tabs else Tab(browser)
+    tab.open(f"{server.url}/course?course_view=class", tuple(PROJECTOR.values()), dark=False, still=False, watch=None)
+    yield tab.page
+    tab.leave(server)
+    tabs.append(tab)
+
+
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
-def test_a_class_is_led_by_keys_alone_from_its_first_question_to_its_last_picture(open_page, plan):
+def test_a_class_is_led_by_keys_alone_from_its_first_question_to_its_last_picture(projected, server, plan):
     """Each step is covered by its question; revealed, it shows its own prompt and model, and the bar says all that it
     has to say. A digit leads past the steps that another plan has shown.
     """
-    page = open_page(f"course?course_view=class&course_plan={plan.name}", **PROJECTOR)
+    page, walked = projected, to_walk(plan)
+    page.errors.clear()
+    go_to(page, f"{server.url}/course?course_view=class&course_plan={plan.name}")
+    settle(page)
     page.locator("a.start").press("Enter")
-    walked = to_walk(plan)
-    for before, number in itertools.pairwise((0, *walked)):
-        if number > before + 1:
-            bar_says(page, before + 1, look=False, plan=plan)
-            page.keyboard.press(DIGITS[number - 1])
+    bar_says(page, 1, look=False, plan=plan)
+    for before, number in itertools.pairwise((1, *walked)):
+        if number > before:
+            page.keyboard.press("PageDown" if number == before + 1 else DIGITS[number - 1])
         covered_and_revealed(page, plan, number)
-        if number < len(plan.steps):
-            page.keyboard.press("PageDown")
     assert page.errors == []
 
 
@@ -84,35 +96,39 @@ def covered_and_revealed(page: Page, plan: Plan, number: int) -> None:
         "(node) => node.scrollHeight - node.clientHeight") <= 1
 
 
-def test_keys_lead_back_to_the_question_and_to_a_step_by_its_number(open_page):
+def test_reload_opens_the_same_step_and_its_keys_lead_on_and_back(open_page):
     page = open_page("tokens?tokens_merged=0&present=true&class=2&class_revealed=2", **PROJECTOR)
+    page.reload()
+    settle(page)
     bar_says(page, 2, look=True)
+    arrows_stay_with_a_slider_and_a_field(page)
+    page.locator(".stMain").click(position={"x": 640, "y": 600})
+    assert page.evaluate("getComputedStyle(document.querySelector('.stMain')).outlineStyle") == "none"
+    the_screen_goes_black_the_pen_writes_and_fades_and_escape_takes_all_away(page)
+    page.locator(".st-key-class_next button").focus()
+    page.keyboard.press("ArrowRight")           # leads on from a button
+    bar_says(page, 3, look=False)
     page.keyboard.press("ArrowLeft")
+    bar_says(page, 2, look=True)
+    page.keyboard.press("ArrowLeft")            # back to the question
     bar_says(page, 2, look=False)
+    a_minute_to_think_runs_and_stands_still(page)
     page.keyboard.press("3")
     bar_says(page, 3, look=False)
     expect(page).not_to_have_url(re.compile("class_revealed"))
+    assert page.errors == []
 
 
-def test_arrows_lead_on_from_a_button_and_stay_with_a_slider_and_a_field(open_page):
-    page = open_page("tokens?tokens_merged=0&present=true&class=2&class_revealed=2", **PROJECTOR)
-    bar_says(page, 2, look=True)
+def arrows_stay_with_a_slider_and_a_field(page: Page) -> None:
     page.locator("input[type=range]").first.focus()
     page.keyboard.press("ArrowRight")
     page.locator(".st-key-prompt textarea").focus()
     page.keyboard.press("ArrowRight")
     settle(page)
     bar_says(page, 2, look=True)
-    page.locator(".stMain").click(position={"x": 640, "y": 600})
-    assert page.evaluate("getComputedStyle(document.querySelector('.stMain')).outlineStyle") == "none"
-    page.locator(".st-key-class_next button").focus()
-    page.keyboard.press("ArrowRight")
-    bar_says(page, 3, look=False)
 
 
-def test_the_screen_goes_black_the_pen_writes_and_fades_and_escape_takes_all_away(open_page):
-    page = open_page("tokens?present=true&class=2&class_revealed=2", **PROJECTOR)
-    bar_says(page, 2, look=True)
+def the_screen_goes_black_the_pen_writes_and_fades_and_escape_takes_all_away(page: Page) -> None:
     dark, pen, dot, sheet = (page.locator(name) for name in (".dark", "canvas.pen", ".dot", ".sheet"))
     page.keyboard.press("b")
     expect(dark).to_be_visible()
@@ -143,11 +159,9 @@ def test_the_screen_goes_black_the_pen_writes_and_fades_and_escape_takes_all_awa
     expect(page.locator(".st-key-prompt_bar")).to_be_hidden()
     page.keyboard.press("Escape")
     expect(page.locator(".st-key-prompt_bar")).to_be_visible()
-    assert page.errors == []
 
 
-def test_a_minute_to_think_runs_and_stands_still(open_page):
-    page = open_page("tokens?present=true&class=2", **PROJECTOR)
+def a_minute_to_think_runs_and_stands_still(page: Page) -> None:
     clock = page.locator(".clock")
     page.evaluate(OUR_TIME)
     expect(clock).to_have_text("▶ 1:00")
@@ -162,13 +176,6 @@ def test_a_minute_to_think_runs_and_stands_still(open_page):
     expect(clock).to_have_text("❚❚ 0:59")
     page.evaluate("passed += 1_000")
     expect(clock).to_have_text("❚❚ 0:58")
-
-
-def test_reload_opens_the_same_step_and_a_link_too(open_page):
-    page = open_page("tokens?tokens_merged=0&present=true&class=2&class_revealed=2", **PROJECTOR)
-    page.reload()
-    settle(page)
-    bar_says(page, 2, look=True)
 
 
 def added(page: Page, lesson: str, ask: str) -> None:
@@ -218,7 +225,7 @@ def test_a_class_of_ones_own_is_put_together_kept_taught_and_undone(open_page):
     assert page.errors == [] and other.errors == []
 
 
-def test_a_class_goes_elsewhere_as_a_file_and_as_a_link(open_page, tmp_path):
+def test_a_class_goes_elsewhere_as_a_file_as_a_link_and_on_paper(open_page, server, tmp_path):
     steps = class_plan.plans()["quarter"].steps[:2]
     (file := tmp_path / "class.json").write_text(own_class.file(steps), encoding="utf-8")
     page = open_page("course?course_view=class", width=1280, height=900)
@@ -235,16 +242,17 @@ def test_a_class_goes_elsewhere_as_a_file_and_as_a_link(open_page, tmp_path):
     (file := tmp_path / "other.json").write_text("{}", encoding="utf-8")
     other.locator("input[type=file]").set_input_files(file)
     other.get_by_text(COURSE.label("class_no_file")).wait_for()
+    go_to(other, f"{server.url}/course?course_view=class&course_plan=quarter&course_handout=true")
+    settle(other)
+    a_handout_is_one_page_with_a_picture_for_every_question(other, "quarter")
     assert page.errors == [] and other.errors == []
 
 
-@pytest.mark.parametrize("name", ["quarter"])
-def test_a_handout_is_one_page_with_a_picture_for_every_question(open_page, name):
-    page = open_page(f"course?course_view=class&course_plan={name}&course_handout=true", width=1280, height=900)
+def a_handout_is_one_page_with_a_picture_for_every_question(page: Page, plan: str) -> None:
     page.frame_locator("iframe.paper").locator("figure").first.wait_for(state="attached")
     page.get_by_role("button", name=COURSE.label("handout_fetch")).click()
     figures = page.frame_locator("iframe.paper").locator("figure img")
-    expect(figures).to_have_count(len(class_plan.plans()[name].steps), timeout=120_000)
+    expect(figures).to_have_count(len(PLANS[plan].steps), timeout=120_000)
     with page.expect_download() as waiting:
         page.get_by_role("button", name=COURSE.label("handout_file")).click()
     paper = page.context.new_page()

@@ -10,18 +10,28 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.accessibility import violations
 from tests.browser.pictures import starting
-from tests.browser.serving import settle
+from tests.browser.serving import go_to, settle
 
 ASK, DESK, STRIP = ".class-wall[data-mode=ask]", ".desk", ".class-wall .strip"
 PHONE = {"width": 390, "height": 780}
 
 
-@pytest.fixture
-def phones(browser: Browser) -> Iterator[list[BrowserContext]]:
-    """Three phones, each with a browser of its own."""
+@pytest.fixture(scope="module")
+def three(browser: Browser) -> Iterator[list[BrowserContext]]:
+    """Three phones, each with a browser of its own, that come to one class after the other."""
     with contextlib.ExitStack() as left:
         yield [left.enter_context(contextlib.closing(browser.new_context(viewport=PHONE, bypass_csp=True)))
                for _ in range(3)]
+
+
+@pytest.fixture
+def phones(three: list[BrowserContext]) -> Iterator[list[BrowserContext]]:
+    """The phones, which leave the class at the end."""
+    yield three
+    for phone in three:
+        phone.set_offline(False)
+        for page in phone.pages:
+            page.close()
 
 
 def opened(teacher: Page) -> str:
@@ -38,6 +48,13 @@ def joined(phone: BrowserContext, url: str, code: str) -> Page:
     return page
 
 
+def second_device(teacher: Page, phone: BrowserContext) -> Page:
+    """What the teacher leads the class with, away from the wall."""
+    lead = phone.new_page()
+    lead.goto(teacher.get_by_role("link", name="Open the view for your own second device").get_attribute("href"))
+    return lead
+
+
 def vote(phone: Page, option: int) -> None:
     phone.locator(".option, .token:has(input)").nth(option).click()
     phone.locator(".commit").click()
@@ -50,6 +67,27 @@ def asked(teacher: Page, phones: list[Page]) -> None:
         expect(phone.locator("h1.question")).to_be_visible()
 
 
+SMALLEST = """(root) => Math.min(...[...root.querySelectorAll("*")].filter((node) => [...node.childNodes].some(
+    (child) => child.nodeType === 3 && child.data.trim())).map((one) => parseFloat(getComputedStyle(one).fontSize)))"""
+
+
+def in_sight(teacher: Page, *names: str) -> None:
+    for name in names:
+        expect(teacher.locator(ASK).get_by_role("button", name=name, exact=True)).to_be_in_viewport(ratio=1)
+
+
+def the_question_fits_a_projector(teacher: Page) -> None:
+    in_sight(teacher, "Close", "Reveal", "Show it without the class")
+    expect(teacher.locator(f"{ASK} .count")).to_be_in_viewport(ratio=1)
+    expect(teacher.locator(f"{ASK} .choices li").last).to_be_in_viewport(ratio=1)
+
+
+def the_answers_can_be_read_on_a_projector(teacher: Page) -> None:
+    tracks = {round(box["width"]) for box in (row.bounding_box() for row in teacher.locator(f"{STRIP} .track").all())}
+    assert len(tracks) == 1                                                 # a bar's length means the same in each row
+    assert teacher.locator(".class-wall").first.evaluate(SMALLEST) >= 14.4
+
+
 def test_a_class_votes_changes_its_mind_and_sees_itself_beside_the_model(open_page, server, phones):
     teacher = open_page("tokens?ask=1&tokens_view=merges&present=1", width=1280, height=720)
     code = opened(teacher)
@@ -58,8 +96,11 @@ def test_a_class_votes_changes_its_mind_and_sees_itself_beside_the_model(open_pa
     expect(teacher.locator(f"{DESK} .qr")).to_have_attribute("src", starting("data:image/png"))
     teacher.keyboard.press("Escape")
     expect(teacher.locator(".class-desk .opener")).to_have_text(f"{code} · 3")
+    expect(teacher.locator(DESK)).to_be_hidden()
 
+    in_sight(teacher, "Ask the phones")
     asked(teacher, pages)
+    the_question_fits_a_projector(teacher)
     for page, option in zip(pages, (0, 0, 1), strict=True):
         vote(page, option)
     vote(pages[0], 1)                                   # changed
@@ -80,7 +121,12 @@ def test_a_class_votes_changes_its_mind_and_sees_itself_beside_the_model(open_pa
     expect(teacher.locator(f"{STRIP} .tally .row.right .name span").first).to_have_text(right, use_inner_text=True)
     expect(pages[1].locator(".row:has(.note.mine) .share")).to_have_text("33\u00a0%", use_inner_text=True)
     expect(teacher.locator(".st-key-tokens_stage :is(canvas, svg)").first).to_be_attached()
+    the_answers_can_be_read_on_a_projector(teacher)
+    what_happened_is_voted_on_and_printed(teacher, pages)
+    assert teacher.errors == []
 
+
+def what_happened_is_voted_on_and_printed(teacher: Page, pages: list[Page]) -> None:
     teacher.locator(f"{STRIP}[data-kept]").wait_for()
     teacher.get_by_role("button", name="Vote: what happened?").click()
     for page in pages:
@@ -96,12 +142,17 @@ def test_a_class_votes_changes_its_mind_and_sees_itself_beside_the_model(open_pa
     expect(printed.value.locator("section")).to_have_count(2)           # the question and what happened
     expect(printed.value.locator("section img")).to_have_count(1)
     assert printed.value.locator("section img").evaluate("(image) => image.naturalWidth") > 100
-    assert teacher.errors == []
 
 
-def test_the_numbers_are_a_file_and_nothing_is_left_of_an_ended_class(open_page, server, phones):
+def test_a_teacher_who_loads_the_page_anew_still_has_the_class(open_page, server, phones):
+    """Its numbers are a file, and nothing is left of it once it has ended."""
     teacher = open_page("tokens", width=1280, height=720)
     code = opened(teacher)
+    teacher.keyboard.press("Escape")
+    teacher.reload()
+    settle(teacher)
+    expect(teacher.locator(".class-desk .opener")).to_have_text(re.compile(code))
+    teacher.locator(".class-desk .opener").click()
     page = joined(phones[0], server.url, code)
     teacher.get_by_label("A question of your own").fill("Is a token a word?")
     teacher.get_by_label("Two to six answers, one a line").fill("Yes\nNo\n=1+1")
@@ -125,9 +176,11 @@ def test_the_numbers_are_a_file_and_nothing_is_left_of_an_ended_class(open_page,
     assert teacher.errors == []
 
 
-def test_a_phone_joins_by_code_comes_back_and_finds_its_answer(open_page, server, phones):
+def test_a_phone_joins_by_code_comes_back_and_loses_nothing_and_the_second_device_counts(open_page, server, phones):
     teacher = open_page("tokens?ask=1&tokens_view=merges", width=1280, height=720)
     code = opened(teacher)
+    lead = second_device(teacher, phones[2])
+    expect(lead.locator(".net")).to_have_text("0 here")
     teacher.keyboard.press("Escape")
     page = phones[0].new_page()
     page.goto(f"{server.url}/j")
@@ -135,7 +188,13 @@ def test_a_phone_joins_by_code_comes_back_and_finds_its_answer(open_page, server
     page.keyboard.press("Enter")
     expect(page.locator(".net")).to_have_text("You are in")
     asked(teacher, [page])
-    vote(page, 1)
+    phones[0].set_offline(True)
+    page.locator(".option").nth(1).click()
+    page.locator(".commit").click()
+    expect(page.locator(".said")).to_contain_text("Not sent yet")
+    phones[0].set_offline(False)
+    expect(page.locator(".said")).to_contain_text("✓")
+    expect(teacher.locator(f"{ASK} .count")).to_have_text("1 of 1 have answered")
     page.close()
     again = joined(phones[0], server.url, code)
     expect(again.locator(".said")).to_contain_text("✓")
@@ -143,43 +202,24 @@ def test_a_phone_joins_by_code_comes_back_and_finds_its_answer(open_page, server
     other_tab = joined(phones[0], server.url, code)
     vote(other_tab, 0)
     expect(teacher.locator(f"{ASK} .count")).to_have_text("1 of 1 have answered")
+    expect(lead.locator(".card .count")).to_have_text("1 of 1 have answered")
+    lead.get_by_role("button", name="Reveal").click()
+    expect(teacher.locator(f"{STRIP} .tally")).to_be_visible()
+    expect(other_tab.locator(".tally .note.answer")).to_be_visible()
+    assert teacher.errors == []
 
 
-def test_offline_for_a_while_loses_nothing(open_page, server, phones):
-    teacher = open_page("tokens?ask=1&tokens_view=merges", width=1280, height=720)
-    code = opened(teacher)
-    teacher.keyboard.press("Escape")
-    page = joined(phones[0], server.url, code)
-    asked(teacher, [page])
-    phones[0].set_offline(True)
-    page.locator(".option").first.click()
-    page.locator(".commit").click()
-    expect(page.locator(".said")).to_contain_text("Not sent yet")
-    phones[0].set_offline(False)
-    expect(page.locator(".said")).to_contain_text("✓")
-    expect(teacher.locator(f"{ASK} .count")).to_have_text("1 of 1 have answered")
-
-
-def test_a_teacher_who_loads_the_page_anew_still_has_the_class(open_page, server):
-    teacher = open_page("tokens", width=1280, height=720)
-    code = opened(teacher)
-    teacher.keyboard.press("Escape")
-    teacher.reload()
-    settle(teacher)
-    expect(teacher.locator(".class-desk .opener")).to_have_text(re.compile(code))
-
-
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_free_words_stand_on_the_wall_only_once_the_teacher_has_ticked_them(open_page, server, phones, dark):
-    teacher = open_page("tokens", width=1024, height=720, dark=dark)
-    code = opened(teacher)
-    pages = [joined(phone, server.url, code) for phone in phones]
+def ask_in_words(teacher: Page) -> None:
     teacher.get_by_label("A question of your own").fill("What comes next?")
     teacher.locator(DESK).get_by_role("button", name="Ask the phones").click()
-    for page, word in zip(pages, ("Ball", "ball ", "<b>bad</b>"), strict=True):
-        page.locator("input.text").fill(word)
-        page.locator(".commit").click()
-        expect(page.locator(".said")).to_contain_text("✓")
+
+
+def test_free_words_stand_on_the_wall_only_once_the_teacher_has_ticked_them(open_page, server, phones):
+    teacher = open_page("tokens", width=1024, height=720, dark=True)
+    code = opened(teacher)
+    pages = [joined(phone, server.url, code) for phone in phones]
+    ask_in_words(teacher)
+    says(pages, "Ball", "ball ", "<b>bad</b>")
     teacher.locator(f"{DESK} .words summary").click()
     teacher.locator(f"{DESK} .words label", has_text="ball").locator("input").check()
     teacher.locator(DESK).get_by_role("button", name="Reveal").click()
@@ -187,6 +227,26 @@ def test_free_words_stand_on_the_wall_only_once_the_teacher_has_ticked_them(open
     expect(pages[0].locator(".tally")).not_to_contain_text("bad", use_inner_text=True)
     expect(pages[0].locator(".tally")).to_contain_text("1", use_inner_text=True)
     expect(teacher.locator(f"{DESK} .tally")).not_to_contain_text("bad", use_inner_text=True)
+    assert teacher.errors == []
+
+
+def test_the_second_device_looks_at_free_words_before_the_wall_shows_them(open_page, server, phones):
+    teacher = open_page("tokens", width=1280, height=720)
+    code = opened(teacher)
+    lead = second_device(teacher, phones[2])
+    pages = [joined(phone, server.url, code) for phone in phones[:2]]
+    ask_in_words(teacher)
+    says(pages, "ball", "shit")
+    lead.locator(".words summary").click()
+    expect(lead.locator(".words label")).to_have_text(["ball · 1", "shit · 1"])
+    lead.get_by_role("button", name="Tick all").click()
+    teacher.locator(f"{DESK} .words summary").click()
+    expect(teacher.locator(f"{DESK} .words label")).to_have_text(["ball · 1", "s••• · 1"])
+    expect(teacher.locator(f"{DESK} .words input").nth(0)).to_be_checked()          # as the other device has ticked it
+    expect(teacher.locator(f"{DESK} .words input").nth(1)).not_to_be_checked()
+    lead.get_by_role("button", name="Reveal").click()
+    expect(pages[0].locator(".tally .name").first).to_contain_text("ball")
+    expect(pages[0].locator(".tally")).not_to_contain_text("shit", use_inner_text=True)
     assert teacher.errors == []
 
 
@@ -218,20 +278,6 @@ def test_phones_show_the_picture_on_the_wall_and_go_with_it_until_they_let_go(op
     expect(page.locator(".follow iframe")).to_have_count(0)
 
 
-def test_a_phone_that_follows_sees_no_picture_before_its_question_is_revealed(open_page, server, phones):
-    teacher = open_page("tokens?ask=1&tokens_view=merges", width=1280, height=720)
-    code = opened(teacher)
-    page = joined(phones[0], server.url, code)
-    teacher.get_by_label("Phones may show the picture on the wall").check()
-    teacher.keyboard.press("Escape")
-    asked(teacher, [page])
-    vote(page, 0)
-    expect(page.locator(".follow a, .follow button")).to_have_count(0)
-    teacher.locator(ASK).get_by_role("button", name="Reveal").click()
-    expect(page.locator(".follow a")).to_be_visible()
-    assert teacher.errors == []
-
-
 def test_a_picture_that_stands_stays_until_the_teacher_asks(open_page, server, phones):
     teacher = open_page("tokens?tokens_view=merges&present=1", width=1280, height=720)
     stage = ".st-key-tokens_stage"
@@ -253,80 +299,10 @@ def test_a_picture_that_stands_stays_until_the_teacher_asks(open_page, server, p
     assert teacher.errors == []
 
 
-def test_the_wall_of_a_projector_fits_and_can_be_read_in_every_phase(open_page, server, phones):
-    teacher = open_page("tokens?ask=1&tokens_view=merges&present=1", width=1280, height=720)
-    code = opened(teacher)
-    page = joined(phones[0], server.url, code)
-    teacher.keyboard.press("Escape")
-    expect(teacher.locator(DESK)).to_be_hidden()
-    in_sight(teacher, "Ask the phones")
-    asked(teacher, [page])
-    in_sight(teacher, "Close", "Reveal", "Show it without the class")
-    expect(teacher.locator(f"{ASK} .count")).to_be_in_viewport(ratio=1)
-    expect(teacher.locator(f"{ASK} .choices li").last).to_be_in_viewport(ratio=1)
-    vote(page, 0)
-    teacher.locator(ASK).get_by_role("button", name="Reveal").click()
-    expect(teacher.locator(f"{STRIP} .tally")).to_be_visible()
-    tracks = {round(box["width"]) for box in (row.bounding_box() for row in teacher.locator(f"{STRIP} .track").all())}
-    assert len(tracks) == 1                                                 # a bar's length means the same in each row
-    assert teacher.locator(".class-wall").first.evaluate(SMALLEST) >= 14.4
-    assert teacher.errors == []
-
-
-SMALLEST = """(root) => Math.min(...[...root.querySelectorAll("*")].filter((node) => [...node.childNodes].some(
-    (child) => child.nodeType === 3 && child.data.trim())).map((one) => parseFloat(getComputedStyle(one).fontSize)))"""
-
-
-def in_sight(teacher: Page, *names: str) -> None:
-    for name in names:
-        expect(teacher.locator(ASK).get_by_role("button", name=name, exact=True)).to_be_in_viewport(ratio=1)
-
-
-def test_the_second_device_looks_at_free_words_before_the_wall_shows_them(open_page, server, phones):
-    teacher = open_page("tokens", width=1280, height=720)
-    code = opened(teacher)
-    lead = phones[2].new_page()
-    lead.goto(teacher.get_by_role("link", name="Open the view for your own second device").get_attribute("href"))
-    pages = [joined(phone, server.url, code) for phone in phones[:2]]
-    teacher.get_by_label("A question of your own").fill("What comes next?")
-    teacher.locator(DESK).get_by_role("button", name="Ask the phones").click()
-    says(pages, "ball", "shit")
-    lead.locator(".words summary").click()
-    expect(lead.locator(".words label")).to_have_text(["ball · 1", "shit · 1"])
-    lead.get_by_role("button", name="Tick all").click()
-    teacher.locator(f"{DESK} .words summary").click()
-    expect(teacher.locator(f"{DESK} .words label")).to_have_text(["ball · 1", "s••• · 1"])
-    expect(teacher.locator(f"{DESK} .words input").nth(0)).to_be_checked()          # as the other device has ticked it
-    expect(teacher.locator(f"{DESK} .words input").nth(1)).not_to_be_checked()
-    lead.get_by_role("button", name="Reveal").click()
-    expect(pages[0].locator(".tally .name").first).to_contain_text("ball")
-    expect(pages[0].locator(".tally")).not_to_contain_text("shit", use_inner_text=True)
-    assert teacher.errors == []
-
-
-def test_the_second_device_counts_and_reveals(open_page, server, phones, browser):
-    teacher = open_page("tokens?ask=1&tokens_view=merges", width=1280, height=720)
-    code = opened(teacher)
-    lead = phones[2].new_page()
-    lead.goto(teacher.get_by_role("link", name="Open the view for your own second device").get_attribute("href"))
-    expect(lead.locator(".net")).to_have_text("0 here")
-    teacher.keyboard.press("Escape")
-    page = joined(phones[0], server.url, code)
-    asked(teacher, [page])
-    vote(page, 0)
-    expect(lead.locator(".card .count")).to_have_text("1 of 1 have answered")
-    lead.get_by_role("button", name="Reveal").click()
-    expect(teacher.locator(f"{STRIP} .tally")).to_be_visible()
-    expect(page.locator(".tally .note.answer")).to_be_visible()
-    assert teacher.errors == []
-
-
 def test_a_class_plan_asks_in_words_and_the_second_device_leads_it(open_page, server, phones):
     teacher = open_page("course?course_view=class", width=1280, height=720)
     code = opened(teacher)
-    href = teacher.get_by_role("link", name="Open the view for your own second device").get_attribute("href")
-    lead, page = phones[2].new_page(), joined(phones[0], server.url, code)
-    lead.goto(href)
+    lead, page = second_device(teacher, phones[2]), joined(phones[0], server.url, code)
     teacher.keyboard.press("Escape")
     teacher.locator("a.start").click()
     expect(teacher.locator(".question .ask")).to_be_visible()
@@ -342,7 +318,7 @@ def test_a_class_plan_asks_in_words_and_the_second_device_leads_it(open_page, se
     assert teacher.errors == []
 
 
-def test_check_yourself_is_asked_of_the_class(open_page, server, phones):
+def test_check_yourself_is_asked_of_the_class_and_which_head_matters_most(open_page, server, phones):
     teacher = open_page("attention", width=1280, height=720)
     code = opened(teacher)
     teacher.keyboard.press("Escape")
@@ -355,14 +331,31 @@ def test_check_yourself_is_asked_of_the_class(open_page, server, phones):
     expect(page.locator(".tally .note.answer")).to_be_visible()
     right = page.locator(".tally .row.right .name span").first.inner_text()
     expect(check.locator(".tally .row.right .name span").first).to_have_text(right, use_inner_text=True)
+    go_to(teacher, f"{server.url}/heads")
+    settle(teacher)
+    teacher.locator(".class-desk .opener").click()
+    a_head_is_switched_off(teacher, page)
     assert teacher.errors == []
 
 
+def a_head_is_switched_off(teacher: Page, page: Page) -> None:
+    teacher.get_by_role("button", name="Play: which head").click()
+    teacher.locator(f"{DESK} .game").get_by_role("button", name="Ask the phones").click()
+    page.locator(".cell").nth(3).click()
+    page.locator(".commit").click()
+    expect(page.locator(".said")).to_contain_text("✓")
+    teacher.locator(f"{DESK} .game").get_by_role("button", name="Reveal").click()
+    expect(teacher.locator(f"{DESK} .truth")).to_contain_text("changes the next token most")
+    expect(teacher.locator(f"{DESK} .truth")).to_contain_text("Head 0.3", use_inner_text=True)
+    expect(page.locator(".tally td.right")).to_have_count(1)
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_phones_and_the_desk_can_be_read_and_reached_by_all(open_page, server, browser, dark):
+def test_phones_and_the_desk_can_be_read_and_reached_by_all_in_every_phase(open_page, server, browser, dark):
     teacher = open_page("tokens?ask=1&tokens_view=merges", width=1280, height=720, dark=dark)
     code = opened(teacher)
     assert violations(teacher) == []
+    teacher.get_by_label("Phones may show the picture on the wall").check()
     teacher.keyboard.press("Escape")
     with contextlib.closing(browser.new_context(viewport=PHONE, bypass_csp=True,
                                                 color_scheme="dark" if dark else "light")) as phone:
@@ -375,9 +368,12 @@ def test_phones_and_the_desk_can_be_read_and_reached_by_all(open_page, server, b
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")
         expect(page.locator(".said")).to_contain_text("✓")
+        # no picture before its question is revealed
+        expect(page.locator(".follow a, .follow button")).to_have_count(0)
         teacher.locator(ASK).get_by_role("button", name="Reveal").click()
         expect(page.locator(".tally .note.answer")).to_be_visible()
-        assert violations(page) == []
+        expect(page.locator(".follow a")).to_be_visible()
+        assert violations(page) == teacher.errors == []
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
@@ -397,10 +393,31 @@ def shown(teacher: Page, n: int) -> None:
     expect(teacher.locator(f"{DESK} .tally .p", has_text="model").first).to_be_visible()
 
 
-def test_a_class_writes_a_story_as_a_model_does(open_page, server, phones):
+def test_a_class_guesses_a_text_and_writes_a_story_as_a_model_does(open_page, server, phones):
     teacher = open_page("tokens?prompt=Once upon a time, there was a", width=1280, height=720)
     code = opened(teacher)
-    pages = [joined(phone, server.url, code) for phone in phones]
+    pages = [joined(phone, server.url, code) for phone in phones[:2]]
+    a_text_is_guessed_and_its_bits_stand_beside_the_models(teacher, pages)
+    teacher.get_by_role("button", name="End the game").click()
+    a_story_is_written(teacher, [*pages, joined(phones[2], server.url, code)])
+    assert teacher.errors == []
+
+
+def a_text_is_guessed_and_its_bits_stand_beside_the_models(teacher: Page, pages: list[Page]) -> None:
+    teacher.get_by_role("button", name="Play: guess the next word").click()
+    teacher.locator(f"{DESK} textarea").fill("Once upon a time there")
+    teacher.get_by_role("button", name="Start", exact=True).click()
+    says(pages, "time", "day")
+    shown(teacher, 2)
+    expect(teacher.locator(f"{DESK} .truth")).to_have_text("The text goes on with “time”.")
+    expect(teacher.locator(f"{DESK} .game")).to_contain_text("the class needs 1 bits")      # one half had it
+    expect(teacher.locator(f"{DESK} .game")).to_contain_text("the class 1 bits, the model")         # two words, evenly
+    teacher.get_by_role("button", name="Next word").click()
+    expect(teacher.locator(f"{DESK} .story")).to_have_text("Once upon a time …")
+    expect(teacher.locator(f"{DESK} .kicker")).to_contain_text("the class 1 bits a word")
+
+
+def a_story_is_written(teacher: Page, pages: list[Page]) -> None:
     teacher.get_by_role("button", name="Play: the class writes").click()
     teacher.get_by_role("button", name="Start", exact=True).click()
     says(pages, "little", "Little", "dog")
@@ -414,38 +431,3 @@ def test_a_class_writes_a_story_as_a_model_does(open_page, server, phones):
     expect(teacher.locator(f"{DESK} .story")).to_contain_text("there was a little …")
     for page in pages:
         expect(page.locator(".prompt")).to_have_text("Once upon a time, there was a little")
-    assert teacher.errors == []
-
-
-def test_a_class_guesses_a_text_and_its_bits_stand_beside_the_models(open_page, server, phones):
-    teacher = open_page("tokens", width=1280, height=720)
-    code = opened(teacher)
-    pages = [joined(phone, server.url, code) for phone in phones[:2]]
-    teacher.get_by_role("button", name="Play: guess the next word").click()
-    teacher.locator(f"{DESK} textarea").fill("Once upon a time there")
-    teacher.get_by_role("button", name="Start", exact=True).click()
-    says(pages, "time", "day")
-    shown(teacher, 2)
-    expect(teacher.locator(f"{DESK} .truth")).to_have_text("The text goes on with “time”.")
-    expect(teacher.locator(f"{DESK} .game")).to_contain_text("the class needs 1 bits")      # one half had it
-    expect(teacher.locator(f"{DESK} .game")).to_contain_text("the class 1 bits, the model")         # two words, evenly
-    teacher.get_by_role("button", name="Next word").click()
-    expect(teacher.locator(f"{DESK} .story")).to_have_text("Once upon a time …")
-    expect(teacher.locator(f"{DESK} .kicker")).to_contain_text("the class 1 bits a word")
-    assert teacher.errors == []
-
-
-def test_a_class_switches_off_a_head(open_page, server, phones):
-    teacher = open_page("heads", width=1280, height=720)
-    code = opened(teacher)
-    page = joined(phones[0], server.url, code)
-    teacher.get_by_role("button", name="Play: which head").click()
-    teacher.locator(f"{DESK} .game").get_by_role("button", name="Ask the phones").click()
-    page.locator(".cell").nth(3).click()
-    page.locator(".commit").click()
-    expect(page.locator(".said")).to_contain_text("✓")
-    teacher.locator(f"{DESK} .game").get_by_role("button", name="Reveal").click()
-    expect(teacher.locator(f"{DESK} .truth")).to_contain_text("changes the next token most")
-    expect(teacher.locator(f"{DESK} .truth")).to_contain_text("Head 0.3", use_inner_text=True)
-    expect(page.locator(".tally td.right")).to_have_count(1)
-    assert teacher.errors == []

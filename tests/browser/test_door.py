@@ -79,8 +79,7 @@ def test_a_page_loads_nothing_that_its_policy_forbids(watched: Page, server: Ser
     assert watched.evaluate("violations.splice(0)") == []
 
 
-def test_a_page_may_not_load_from_elsewhere_nor_run_text_as_code(watched: Page, server: Server):
-    watched.goto(server.url)
+def test_a_page_may_not_load_from_elsewhere_nor_run_text_as_code(watched: Page):
     watched.evaluate("() => { document.body.append(Object.assign(new Image(), {src: "
                      "'http://elsewhere.example/x.png'})); }")
     watched.wait_for_function("violations.some((said) => said.startsWith('img-src'))")
@@ -134,9 +133,9 @@ async def opened_after(server: Server) -> tuple[int, int]:
         return before, misses(server)
 
 
-def test_no_page_clears_the_caches_of_all_readers():
-    with serve() as server:             # of which nobody else opens a page
-        before, after = finished(opened_after(server))
+def no_page_clears_the_caches_of_all_readers(server: Server) -> None:
+    """On a server of which nobody else opens a page."""
+    before, after = finished(opened_after(server))
     assert before == after > 0
 
 
@@ -148,8 +147,10 @@ async def is_let_in(server: Server, origin: str) -> bool:
         return False
 
 
-def test_a_server_asks_nobody_on_the_internet(tmp_path: Path):
-    """Neither when it starts as in the container nor when pages of other addresses call, allowed ones among them."""
+def test_a_server_asks_nobody_on_the_internet_and_lets_no_page_clear_its_caches(tmp_path: Path):
+    """Neither when it starts as in the container nor when pages of other addresses call, allowed ones among them, nor
+    when its own pages are read.
+    """
     (tmp_path / "sitecustomize.py").write_text(TELLS_ITS_CALLS)
     calls, allowed = tmp_path / "calls", "http://allowed.example"
     watching = {"PYTHONPATH": str(tmp_path), "CALLS": str(calls), "STREAMLIT_SERVER_CORS_ALLOWED_ORIGINS": allowed}
@@ -157,5 +158,6 @@ def test_a_server_asks_nobody_on_the_internet(tmp_path: Path):
         assert finished(is_let_in(server, allowed)) and not finished(is_let_in(server, "http://other.example"))
         port = server.url.rpartition(":")[2]
         assert f"The app is at http://localhost:{port} and http://" in server.said()
+        no_page_clears_the_caches_of_all_readers(server)
     assert {"watching"} <= set(calls.read_text().split()) <= {"watching", "None", "0.0.0.0", "127.0.0.1",
                                                               "localhost", "::1"}

@@ -109,19 +109,27 @@ class Line:
 
 
 @pytest.fixture(scope="module")
-def reader(browser: Browser) -> Iterator[tuple[Page, Line]]:
+def reader(browser: Browser, server: Server) -> Iterator[tuple[Page, Line]]:
     page = browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 900}).new_page()
     prepare(page)
-    yield page, Line(page)
+    line = Line(page)
+    page.goto(f"{server.url}/map")
+    settle(page)
+    yield page, line
     page.context.close()
+
+
+def arrive(page: Page, server: Server, lesson: str, view: str) -> None:
+    """At the view, as its bare address has it."""
+    go_to(page, f"{server.url}/{lesson}?{lesson}_view={view}")
+    settle(page)
+    stand(page, LESSONS[lesson][view])
 
 
 @pytest.mark.parametrize(("lesson", "view"), HANDS)
 def test_a_late_echo_does_not_undo_the_hand(reader, server: Server, lesson: str, view: str):
     (page, line), (hand, shown) = reader, HANDS[lesson, view]
-    page.goto(f"{server.url}/{lesson}?{lesson}_view={view}")
-    settle(page)
-    stand(page, LESSONS[lesson][view])
+    arrive(page, server, lesson, view)
     opened = page.url
     hand(page, 1)
     page.wait_for_url(lambda url: url != opened)
@@ -149,9 +157,7 @@ def test_a_late_echo_does_not_undo_the_hand(reader, server: Server, lesson: str,
 def test_a_hand_that_went_there_twice_stays_there_however_late_the_answers_come(reader, server: Server, lesson: str,
                                                                                 view: str):
     (page, line), (hand, shown), answers = reader, TWICE[lesson, view], []
-    page.goto(f"{server.url}/{lesson}?{lesson}_view={view}")
-    settle(page)
-    stand(page, LESSONS[lesson][view])
+    arrive(page, server, lesson, view)
     line.hold()
     for k in (2, 0, 2):
         hand(page, k)

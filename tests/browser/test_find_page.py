@@ -9,8 +9,8 @@ from playwright.sync_api import Page, expect
 from core.app.base import catalogue, finder, prose
 from tests.browser.accessibility import violations
 from tests.browser.pictures import cut_off
-from tests.browser.serving import rest, settle
-from tests.browser.views import LESSONS, opened, pick
+from tests.browser.serving import go_to, rest, settle
+from tests.browser.views import LESSONS, opened, pick, stand
 
 APP = prose.load("app")
 N_VIEWS = sum(len(entry.views) or 1 for entry in catalogue.existing())
@@ -34,28 +34,34 @@ def search(page: Page, keys: str, typed: str) -> None:
 # ---- the field -------------------------------------------------------------------------------------------------------
 
 
-def test_a_place_is_found_by_the_keys_alone_and_opens_in_the_same_session(open_page):
+def test_the_field_finds_a_place_by_keys_alone_is_heard_and_leaves_a_typed_slash_alone(open_page):
     asked: list[str] = []
     page = open_page("tokens?tokens_view=vocabulary", watch=lambda request: asked.append(request.url))
     assert not any("/live/places" in url or "finder.js" in url for url in asked), "nothing of it before it is opened"
     page.evaluate("window.kept = true")             # gone after a load of the page
     search(page, "/", "")
     expect(options(page)).to_have_count(sum(found.kind in ("lesson", "page") for found in finder.everything()))
+    page.keyboard.press("Escape")
+    expect(field(page)).to_be_hidden()
+    a_screen_reader_hears_the_field_its_options_and_how_many_there_are(page)
+    expect(page).to_have_url(re.compile("/tokens"))
+    search(page, "/", "")
     page.keyboard.type("learned pos")
     expect(options(page).first).to_contain_text("Learned positions")
     expect(options(page).first).to_have_attribute("aria-selected", "true")
     page.keyboard.press("Enter")
     page.wait_for_url("**/positions?*positions_view=learned*")
     settle(page)
-    assert page.evaluate("window.kept") and page.errors == []
     search(page, "Control+k", "kv cache")
     page.keyboard.press("Enter")
     page.wait_for_url("**/generation?*generation_view=cache*")
+    settle(page)
     assert sum("/live/places" in url for url in asked) == 1
+    a_slash_that_is_typed_into_a_field_opens_nothing(page)
+    assert page.evaluate("window.kept") and page.errors == []
 
 
-def test_a_screen_reader_hears_the_field_its_options_and_how_many_there_are(open_page):
-    page = open_page("tokens")
+def a_screen_reader_hears_the_field_its_options_and_how_many_there_are(page: Page) -> None:
     search(page, "/", "softmax")
     expect(page.locator(".said")).to_have_text(APP.label("find_count", n=options(page).count()))
     for key, at in (("ArrowDown", 1), ("ArrowDown", 2), ("ArrowUp", 1), ("ArrowUp", 0), ("ArrowUp", -1)):
@@ -70,78 +76,80 @@ def test_a_screen_reader_hears_the_field_its_options_and_how_many_there_are(open
     expect(field(page)).to_be_visible()
     page.keyboard.press("Escape")
     expect(field(page)).to_be_hidden()
-    expect(page).to_have_url(re.compile("/tokens"))
 
 
-def test_a_slash_that_is_typed_into_a_field_opens_nothing(open_page):
-    page = open_page("tokens")
+def a_slash_that_is_typed_into_a_field_opens_nothing(page: Page) -> None:
     page.locator(".st-key-prompt textarea").click()
     page.keyboard.type("/")
-    expect(page.locator("dialog.finder")).to_have_count(0)
     expect(page.locator(".st-key-prompt textarea")).to_have_value(re.compile("/"))
+    expect(field(page)).to_be_hidden()
 
 
-@pytest.mark.parametrize("kind", ["term", "try", "idea"])
-def test_terms_experiments_and_ideas_open_with_their_settings(open_page, kind):
-    found = next(found for found in finder.everything() if found.kind == kind and len(found.settings) > 1
-                 and found.lesson != catalogue.HOME)
+def test_terms_experiments_and_ideas_open_with_their_settings(open_page):
     page = open_page("limits")
-    search(page, "/", found.name)
-    page.get_by_role("option").filter(has=page.get_by_text(APP.label(f"find_{kind}"), exact=True)).first.click()
-    page.wait_for_url(f"**/{found.lesson}*")
-    settle(page)
-    for name, value in found.settings.items():
-        if name.startswith(f"{found.lesson}_view"):
-            assert f"{name}={value}" in page.url or value == catalogue.entry(found.lesson).views[0]
-    assert page.errors == []
-
-
-def test_every_lesson_can_be_reached_in_present_mode(open_page):
-    page = open_page("tokens?present=true", width=1280, height=720)
-    page.get_by_role("button", name=APP.label("find_title")).click()
-    expect(options(page).first).to_be_visible()
-    for entry in catalogue.existing():
-        expect(options(page).filter(has_text=APP.label(f"lesson_{entry.id}")).first).to_be_attached()
-    field(page).fill(APP.label("lesson_recurrence"))
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/recurrence?*present=true*")
-    settle(page)
+    for kind in ("term", "try", "idea"):
+        found = next(found for found in finder.everything() if found.kind == kind and len(found.settings) > 1
+                     and found.lesson != catalogue.HOME)
+        assert f"/{found.lesson}" not in page.url, "it is on another page"
+        search(page, "/", found.name)
+        page.get_by_role("option").filter(has=page.get_by_text(APP.label(f"find_{kind}"), exact=True)).first.click()
+        page.wait_for_url(f"**/{found.lesson}*")
+        settle(page)
+        for name, value in found.settings.items():
+            if name.startswith(f"{found.lesson}_view"):
+                assert f"{name}={value}" in page.url or value == catalogue.entry(found.lesson).views[0], kind
     assert page.errors == []
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_nothing_that_finds_is_hard_to_read_or_to_reach(open_page, dark):
+def test_nothing_that_finds_is_hard_to_read_or_to_reach(open_page, server, dark):
     """The open field, the map, and the open menu of More, by axe-core."""
     page = open_page("map", dark=dark)
     page.locator(".model_map .card").first.wait_for()
     assert violations(page) == []
     search(page, "/", "attention")
     assert violations(page) == []
-    page = open_page("positions?positions_view=learned", dark=dark)
+    page.keyboard.press("Escape")
+    expect(field(page)).to_be_hidden()
+    go_to(page, f"{server.url}/positions?positions_view=learned")
+    page.locator(".st-key-more_views button").wait_for()
+    settle(page)
     page.locator(".st-key-more_views button").click()
     page.get_by_role("menuitem").first.wait_for()
     assert violations(page) == []
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_the_field_fits_a_phone(open_page, dark):
-    page = open_page("heads", width=390, height=844, dark=dark)
-    page.get_by_role("button", name=APP.label("find_title")).click()
-    expect(options(page).first).to_be_visible()
-    field(page).fill("attention")
-    box = page.locator("dialog.finder").bounding_box()
-    assert box["x"] >= 0 and box["x"] + box["width"] <= 390 and box["y"] + box["height"] <= 844
-    page.get_by_role("button", name=APP.label("find_close")).click()
-    expect(field(page)).to_be_hidden()
-    assert page.evaluate("document.scrollingElement.scrollWidth") <= 390
+def in_theme(page: Page, theme: str) -> None:
+    page.emulate_media(color_scheme=theme)
+    page.wait_for_function("(theme) => getComputedStyle(document.querySelector('.stApp')).colorScheme === theme",
+                           arg=theme)
+    rest(page)
+
+
+def test_the_field_fits_a_phone(open_page):
+    page = open_page("heads", width=390, height=844)
+    for theme in ("light", "dark"):
+        in_theme(page, theme)
+        page.get_by_role("button", name=APP.label("find_title")).click()
+        expect(options(page).first).to_be_visible()
+        field(page).fill("attention")
+        box = page.locator("dialog.finder").bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= 390 and box["y"] + box["height"] <= 844, theme
+        page.get_by_role("button", name=APP.label("find_close")).click()
+        expect(field(page)).to_be_hidden()
+        assert page.evaluate("document.scrollingElement.scrollWidth") <= 390, theme
 
 
 # ---- the map ---------------------------------------------------------------------------------------------------------
 
 
-def test_every_view_hangs_on_the_map_and_opens_from_it(open_page):
-    page = open_page("map", width=1440)
+def test_the_map_is_whole_at_every_width_and_every_view_hangs_on_it_and_opens_from_it(open_page):
+    page = open_page("map", width=390)
     page.locator(".model_map .card").first.wait_for()
+    for width in (390, 1024, 1440):
+        page.set_viewport_size({"width": width, "height": 900})
+        rest(page)
+        assert page.evaluate("document.scrollingElement.scrollWidth") <= width and cut_off(page) == [], width
     expect(page.locator(".model_map :is(li .go, .card > .says)")).to_have_count(N_VIEWS)
     expect(page.locator(".model_map li.core")).to_have_count(sum(len(entry.core) for entry in catalogue.existing()))
     expect(page.locator(".model_map .tie")).to_have_count(10)            # the lessons beside the drawing
@@ -154,25 +162,24 @@ def test_every_view_hangs_on_the_map_and_opens_from_it(open_page):
     page.wait_for_url("**/map*")
 
 
-@pytest.mark.parametrize("width", [1440, 1024, 390])
-def test_the_map_is_whole_at_every_width(open_page, width):
-    page = open_page("map", width=width, dark=width == 1024)
-    page.locator(".model_map .card").first.wait_for()
-    rest(page)
-    assert page.evaluate("document.scrollingElement.scrollWidth") <= width and cut_off(page) == []
-
-
 # ---- More ------------------------------------------------------------------------------------------------------------
 
 
 # one whose views are panels, and one of the others, which are alike
-@pytest.mark.parametrize("lesson", ["heads", "positions"])
-def test_the_views_behind_more_are_those_of_the_catalogue_and_the_open_one_stands_in_the_bar(open_page, lesson):
+def test_the_views_behind_more_are_those_of_the_catalogue_and_the_open_one_stands_in_the_bar(open_page, server):
+    page = open_page("heads")
+    are_behind_more(page, "heads")
+    go_to(page, f"{server.url}/positions")
+    are_behind_more(page, "positions")
+    assert page.errors == []
+
+
+def are_behind_more(page: Page, lesson: str) -> None:
     entry, words = catalogue.entry(lesson), prose.load(lesson)
-    page = open_page(lesson)
     bar = page.locator(f".st-key-{lesson}_{entry.picks}_widget")
     names = {view: words.label(entry.label(view)) for view in entry.views}
     expect(bar.get_by_role("radio")).to_have_text([names[view] for view in entry.core], use_inner_text=True)
+    settle(page)
     page.locator(".st-key-more_views button").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("menuitem")).to_have_text([names[view] for view in entry.deeper])
@@ -183,7 +190,6 @@ def test_the_views_behind_more_are_those_of_the_catalogue_and_the_open_one_stand
     expect(opened_view).to_have_text(names[entry.deeper[1]])
     settle(page)
     expect(page).to_have_url(re.compile(f"{lesson}_{entry.picks}={entry.deeper[1]}"))
-    assert page.errors == []
     bar.get_by_text(names[entry.core[0]], exact=True).click()
     expect(bar.get_by_role("radio")).to_have_count(len(entry.core))
 
@@ -196,9 +202,31 @@ def test_the_views_that_the_browser_tests_know_are_those_of_the_catalogue():
 # ---- what comes next, and the prompt ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("present", ["", "&present=true"])
-def test_a_view_ends_with_the_next_one_and_its_link_leads_to_the_top_of_it(open_page, present):
-    page = opened(open_page, "positions", "measured", present)
+def test_a_view_ends_with_the_next_one_and_in_present_mode_every_lesson_can_be_reached(open_page, server):
+    page = opened(open_page, "positions", "measured")
+    the_next_one_follows(page)
+    page.set_viewport_size({"width": 1280, "height": 720})
+    go_to(page, f"{server.url}/positions?positions_view=measured&present=true")
+    expect(page.locator("[class*=st-key-try_menu_]")).to_have_count(0)
+    stand(page, LESSONS["positions"]["measured"])
+    the_next_one_follows(page)
+    every_lesson_is_reached_and_present_mode_stays(page)
+    assert page.errors == []
+
+
+def every_lesson_is_reached_and_present_mode_stays(page: Page) -> None:
+    page.get_by_role("button", name=APP.label("find_title")).click()
+    expect(options(page).first).to_be_visible()
+    for entry in catalogue.existing():
+        expect(options(page).filter(has_text=APP.label(f"lesson_{entry.id}")).first).to_be_attached()
+    field(page).fill(APP.label("lesson_recurrence"))
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/recurrence?*present=true*")
+    settle(page)
+
+
+def the_next_one_follows(page: Page) -> None:
+    """Its link leads to the top of it."""
     entry, view = catalogue.after("positions", "measured", "decoder")
     link = page.locator(".st-key-next_view a")
     expect(link).to_contain_text(prose.load(entry.id).label(entry.label(view)))
@@ -210,7 +238,7 @@ def test_a_view_ends_with_the_next_one_and_its_link_leads_to_the_top_of_it(open_
     expect(page.locator(".st-key-next_view a")).to_contain_text(prose.load(entry.id).label(entry.label(following)))
     page.locator(".st-key-next_view a").click()
     page.wait_for_url(f"**/{entry.id}?*{entry.id}_{entry.picks}={following}*")
-    assert page.errors == []
+    settle(page)
 
 
 def test_the_field_of_the_prompt_says_where_it_is_not_used(open_page):

@@ -32,6 +32,7 @@ SWITCH = """async ([heads, milliseconds]) => {
     await new Promise((go) => setTimeout(go, milliseconds));
   }
 }"""
+BUTTERFLY = "Once upon a time there was a beautiful butterfly"
 HOSTILE = "<img src=x onerror=alert(1)> <b>bold</b> שלום"
 
 
@@ -77,8 +78,26 @@ def four_digits(weight: float) -> float:
     return float(f"{weight:.4g}")
 
 
-def test_hover_reads_the_query_the_key_and_the_exact_weight(open_page):
-    page, run = heads_page(open_page), run_on()
+def go_there(page: Page, prompt: str | None = None, **query) -> None:
+    """To the lesson with other settings, until it stands."""
+    settings = query | ({} if prompt is None else {"prompt": prompt})
+    go_to(page, f"{page.url.partition('?')[0]}?{urllib.parse.urlencode(settings)}")
+    if prompt is not None:
+        expect(page.locator(".st-key-prompt textarea")).to_have_value(prompt)
+    settle(page)
+    rest(page)
+
+
+def test_hover_reads_weights_arrow_keys_move_between_heads_and_a_click_opens_one(open_page):
+    page = heads_page(open_page)
+    hover_reads_the_query_the_key_and_the_exact_weight(page)
+    arrow_keys_move_between_heads_and_enter_opens_one(page)
+    a_click_opens_a_head_and_the_address_says_so(page)
+    assert page.errors == []
+
+
+def hover_reads_the_query_the_key_and_the_exact_weight(page: Page) -> None:
+    run = run_on()
     weights, n = patterns(run), len(run.token_ids)
     for layer, head, query, key in ((0, 0, n - 1, 0), (3, 5, n - 2, n - 3), (5, 7, n // 2, 1)):
         point_at(page, layer, head, query, key, n)
@@ -89,12 +108,10 @@ def test_hover_reads_the_query_the_key_and_the_exact_weight(open_page):
         assert comes(page, lambda shown=shown: value_of(reading.locator("output").inner_text()) == shown)
     point_at(page, 2, 2, 1, n - 1, n)
     expect(page.locator(".wall .tip output")).to_have_text("masked")
-    assert page.errors == []
 
 
-def test_on_a_long_prompt_the_exact_weight_of_any_head_is_fetched(open_page):
-    page, run = heads_page(open_page, LONG), run_on(LONG)
-    weights = patterns(run)
+def on_a_long_prompt_the_exact_weight_of_any_head_is_fetched(page: Page) -> None:
+    weights = patterns(run_on(LONG))
     box = tile(page, 4, 3)
     page.mouse.move(box["x"] + 0.3 * box["side"], box["y"] + 0.8 * box["side"])
     expect(page.locator(".wall .tip output")).to_have_text(re.compile(r"\d"))
@@ -119,8 +136,15 @@ def on_the_scale(weight: float) -> np.ndarray:
     return np.array([np.interp(np.sqrt(weight) * 8, range(9), stops[:, channel]) for channel in range(3)])
 
 
-def test_tiles_are_painted_on_the_scale_and_the_masked_part_is_empty_with_a_hatch(open_page):
-    page, run = heads_page(open_page, "Tom has a ball"), run_on("Tom has a ball")
+def test_tiles_are_painted_on_the_scale_and_on_a_long_prompt_any_weight_is_fetched(open_page):
+    page = heads_page(open_page, "Tom has a ball")
+    tiles_are_painted_on_the_scale_and_the_masked_part_is_empty_with_a_hatch(page, run_on("Tom has a ball"))
+    go_there(page, LONG)
+    on_a_long_prompt_the_exact_weight_of_any_head_is_fetched(page)
+    assert page.errors == []
+
+
+def tiles_are_painted_on_the_scale_and_the_masked_part_is_empty_with_a_hatch(page: Page, run: Run) -> None:
     weights, n = patterns(run), len(run.token_ids)
     for layer, head, query, key in ((0, 0, 0, 0), (1, 2, n - 1, 0), (4, 6, n - 1, n - 1)):
         assert np.abs(np.array(pixel(page, layer, head, query, key, n))
@@ -130,19 +154,17 @@ def test_tiles_are_painted_on_the_scale_and_the_masked_part_is_empty_with_a_hatc
     assert masked == allowed
 
 
-def test_a_click_opens_a_head_and_the_link_says_so(open_page, server):
-    page, run = heads_page(open_page), run_on()
+def a_click_opens_a_head_and_the_address_says_so(page: Page) -> None:
+    """That an address which says so opens the head, the next test holds."""
+    run = run_on()
     page.locator(".wall button.head").nth(2 * run.model.config.n_heads + 3).click()
     settle(page)
     expect(page.locator(".view .title")).to_contain_text("Head 2.3")
-    expect(page).to_have_url(re.compile("(?=.*layer=2)(?=.*head=3)"))
+    expect(page).to_have_url(re.compile("(?=.*heads_panel=head)(?=.*layer=2)(?=.*head=3)"))
     expect(page.locator(".wall button.selected")).to_have_attribute("aria-label", re.compile("^2.3"))
-    other = open_page("heads?" + urllib.parse.urlsplit(page.url).query, width=1440, height=900)
-    expect(other.locator(".view .title")).to_contain_text("Head 2.3")
 
 
-def test_arrow_keys_move_between_heads_and_enter_opens_one(open_page):
-    page = heads_page(open_page)
+def arrow_keys_move_between_heads_and_enter_opens_one(page: Page) -> None:
     page.locator(".wall button.head").first.focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp", "ArrowDown"):
         page.keyboard.press(key)
@@ -155,8 +177,23 @@ def test_arrow_keys_move_between_heads_and_enter_opens_one(open_page):
     expect(page.locator(".view .title")).to_contain_text("Head 1.2")
 
 
-def test_the_opened_head_answers_keys_zoom_and_click(open_page):
-    page, run = heads_page(open_page, heads_panel="head", layer=1, head=4, position=5, heads_key=2), run_on()
+def test_the_opened_head_answers_keys_zoom_click_and_a_hand_on_its_lines_and_tokens_stay_text(open_page):
+    page = heads_page(open_page, heads_panel="head", layer=1, head=4, position=5, heads_key=2)
+    expect(page.locator(".view .title")).to_contain_text("Head 1.4")
+    the_opened_head_answers_keys_zoom_and_click(page)
+    go_there(page, heads_panel="head", heads_shows="lines", layer=1, head=4)
+    lines_say_the_weights_of_the_query_under_the_hand(page)
+    go_there(page, HOSTILE, heads_panel="head", heads_shows="lines")
+    tokens_are_text_and_never_markup(page)
+    page.set_viewport_size({"width": 1280, "height": 720})
+    go_there(page, BUTTERFLY, heads_panel="head", present="true")
+    expect(page.locator("[class*=st-key-try_menu_]")).to_have_count(0)
+    a_long_last_token_is_written_whole_over_its_column(page)
+    assert page.errors == []
+
+
+def the_opened_head_answers_keys_zoom_and_click(page: Page) -> None:
+    run = run_on()
     weights = patterns(run)[1, 4]
     cells = page.locator(".view canvas.cells")
     cells.focus()
@@ -183,9 +220,8 @@ def test_the_opened_head_answers_keys_zoom_and_click(open_page):
     assert comes(page, lambda: pictures(page) == whole)
 
 
-def test_lines_say_the_weights_of_the_query_under_the_hand(open_page):
-    page, run = heads_page(open_page, heads_panel="head", heads_shows="lines", layer=1, head=4), run_on()
-    weights = patterns(run)[1, 4]
+def lines_say_the_weights_of_the_query_under_the_hand(page: Page) -> None:
+    weights = patterns(run_on())[1, 4]
     page.locator(".queries button").nth(6).hover()
     amounts = page.locator(".keys .amount")
     for place, weight in enumerate(weights[6]):
@@ -194,8 +230,22 @@ def test_lines_say_the_weights_of_the_query_under_the_hand(open_page):
     assert shown == pytest.approx([four_digits(w) for w in weights[6] if w >= 0.01], rel=1e-9)
 
 
-def test_a_click_switches_a_head_off_and_undo_brings_it_back(open_page):
+def a_long_last_token_is_written_whole_over_its_column(page: Page) -> None:
+    assert len(run_on(BUTTERFLY).tokens[-1]) > 8
+    ink = page.locator(".matrix canvas.cells").evaluate(
+        "(canvas) => canvas.getContext('2d').getImageData(canvas.width - 2, 0, 2, canvas.height).data"
+        ".some((value, at) => at % 4 === 3 && value)")
+    assert not ink
+
+
+def test_heads_are_switched_off_and_on_and_undo_takes_it_back(open_page):
     page = heads_page(open_page, heads_panel="change", heads_changed="none")
+    a_click_switches_a_head_off_and_undo_brings_it_back(page)
+    every_head_is_switched_that_is_clicked_while_another_is_drawn(page)
+    assert page.errors == []
+
+
+def a_click_switches_a_head_off_and_undo_brings_it_back(page: Page) -> None:
     before = pictures(page)[0]
     page.locator(".wall button.head").nth(9).click()
     settle(page)
@@ -205,6 +255,17 @@ def test_a_click_switches_a_head_off_and_undo_brings_it_back(open_page):
     page.get_by_role("button", name="Undo").click()
     settle(page)
     expect(page).to_have_url(re.compile("heads_changed=none"))
+
+
+def every_head_is_switched_that_is_clicked_while_another_is_drawn(page: Page) -> None:
+    """No click takes the place of another."""
+    off, names = set(), page.get_by_label(WORDS.label("changed"), exact=True)
+    for milliseconds, switched in ((10, (3, 9, 14, 20)), (30, (9, 2, 20, 5)), (80, (3, 4, 14, 7)), (150, (1, 2, 4))):
+        page.evaluate(SWITCH, [switched, milliseconds])
+        off ^= set(switched)
+        expect(names).to_have_value(named(off))
+    page.get_by_role("button", name=WORDS.label("undo"), exact=True).click()
+    expect(names).to_have_value(named(off ^ {4}))
 
 
 def test_while_a_question_waits_another_panel_can_be_picked_and_asks_its_own(open_page):
@@ -230,11 +291,9 @@ def test_while_a_question_waits_another_panel_can_be_picked_and_asks_its_own(ope
     assert page.errors == []
 
 
-def test_tokens_are_text_and_never_markup(open_page):
-    page = heads_page(open_page, HOSTILE, heads_panel="head", heads_shows="lines")
+def tokens_are_text_and_never_markup(page: Page) -> None:
     expect(page.locator(".queries .chip")).to_have_text(run_on(HOSTILE).tokens)
     expect(page.locator(".view img, .view .chip *")).to_have_count(0)
-    assert page.errors == []
 
 
 def test_every_panel_stands_whole_on_a_phone(open_page, server):
@@ -271,7 +330,7 @@ def test_no_press_of_a_quick_hand_is_lost(browser, server):
     page.context.close()
 
 
-def test_a_new_prompt_draws_the_wall_once_and_then_what_is_said_of_it(open_page):
+def test_a_new_prompt_draws_the_wall_once_and_leaves_no_hand_on_a_token_that_is_gone(open_page):
     """The wall asks for the rest of the page where it was drawn alone; with a new prompt the frame does."""
     page = open_page("heads?prompt=The%20cat%20sat")
     page.evaluate("() => { const send = WebSocket.prototype.send; WebSocket.prototype.send = function (...data) { "
@@ -283,10 +342,11 @@ def test_a_new_prompt_draws_the_wall_once_and_then_what_is_said_of_it(open_page)
     settle(page)
     rest(page)
     assert page.evaluate("window.sent") == 2
+    a_shorter_text_leaves_no_hand_on_a_token_that_is_gone(page)
+    assert page.errors == []
 
 
-def test_a_shorter_text_leaves_no_hand_on_a_token_that_is_gone(open_page):
-    page = open_page("heads")
+def a_shorter_text_leaves_no_hand_on_a_token_that_is_gone(page: Page) -> None:
     box = page.locator(".wall button.head").first.bounding_box()
     page.mouse.move(box["x"] + 0.95 * box["width"], box["y"] + 0.97 * box["height"])
     page.locator(".wall .tip").wait_for()
@@ -295,29 +355,3 @@ def test_a_shorter_text_leaves_no_hand_on_a_token_that_is_gone(open_page):
     page.wait_for_url("**prompt=Mia**")
     settle(page)
     expect(page.locator(".wall .tip")).to_be_hidden()
-    assert page.errors == []
-
-
-def test_every_head_is_switched_that_is_clicked_while_another_is_drawn(open_page):
-    """No click takes the place of another."""
-    page, off = heads_page(open_page, heads_panel="change", heads_changed="none"), set()
-    names = page.get_by_label(WORDS.label("changed"), exact=True)
-    for milliseconds, switched in ((10, (3, 9, 14, 20)), (30, (9, 2, 20, 5)), (80, (3, 4, 14, 7)), (150, (1, 2, 4))):
-        page.evaluate(SWITCH, [switched, milliseconds])
-        off ^= set(switched)
-        expect(names).to_have_value(named(off))
-    page.get_by_role("button", name=WORDS.label("undo"), exact=True).click()
-    expect(names).to_have_value(named(off ^ {4}))
-    assert page.errors == []
-
-
-def test_a_long_last_token_is_written_whole_over_its_column(open_page):
-    prompt = "Once upon a time there was a beautiful butterfly"
-    page = open_page("heads?" + urllib.parse.urlencode({"prompt": prompt, "heads_panel": "head", "present": "true"}),
-                     height=720)
-    rest(page)
-    assert len(run_on(prompt).tokens[-1]) > 8
-    ink = page.locator(".matrix canvas.cells").evaluate(
-        "(canvas) => canvas.getContext('2d').getImageData(canvas.width - 2, 0, 2, canvas.height).data"
-        ".some((value, at) => at % 4 === 3 && value)")
-    assert not ink and page.errors == []

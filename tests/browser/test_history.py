@@ -5,41 +5,18 @@ from __future__ import annotations
 
 import re
 import urllib.parse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from core.app.base import catalogue, prose
 from core.app.frame import class_plan
 from core.app.state import prompts
 from tests.browser.pictures import comes
-from tests.browser.serving import Server, pick, prepare, settle, try_menu
+from tests.browser.serving import go_to, pick, settle, try_menu
 
 CAT, DOG = "The cat sat on the", "A dog ran to the"
 WORDS = prose.load("app")
-
-
-@pytest.fixture
-def visit(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
-    """visit("heads?layer=2") -> a settled page of a new reader in a window of its own: the history of a tab that others
-    have used may be full. without: the addresses of files that never come.
-    """
-    contexts = []
-
-    def open_(path: str, without: str = "") -> Page:
-        contexts.append(browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 900}))
-        prepare(contexts[-1])
-        page = contexts[-1].new_page()
-        if without:
-            page.route(without, lambda route: route.abort())
-        page.goto(f"{server.url}/{path}")
-        settle(page)
-        return page
-
-    yield open_
-    for context in contexts:
-        context.close()
 
 
 def place(page: Page) -> tuple[str, dict[str, str]]:
@@ -49,16 +26,24 @@ def place(page: Page) -> tuple[str, dict[str, str]]:
 
 
 def entries(page: Page) -> int:
-    return page.evaluate("history.length")
+    """How many entries the app has in the tab's history, ahead of the one that stands too: history.length counts what
+    other tests have left in the tab as well.
+    """
+    return page.evaluate("navigation.entries().length")
+
+
+def at(page: Page) -> int:
+    """The place of the entry that stands among those, from 0."""
+    return page.evaluate("navigation.currentEntry.index")
 
 
 def entries_of(page: Page, deed: Callable[[], object], address: Callable[[str], bool]) -> int:
     """How many entries a deed makes that leads to an address."""
-    before = entries(page)
+    before = at(page)
     deed()
     page.wait_for_url(address)
     settle(page)
-    return entries(page) - before
+    return at(page) - before
 
 
 def saying(*said: str, without: tuple[str, ...] = ()) -> Callable[[str], bool]:
@@ -92,25 +77,38 @@ def type_prompt(page: Page, text: str) -> None:
 
 # ---- views, prompts, settings ----------------------------------------------------------------------------------------
 
-def test_back_leads_through_the_views_to_the_default_of_a_bare_address(visit):
-    page = visit("embeddings")
+def test_back_leads_through_views_prompts_and_an_experiment(open_page):
+    page = open_page("embeddings")
+    through_the_views_to_the_default_of_a_bare_address(page)
+    through_the_prompts(page)
+    out_of_an_experiment_at_once_whatever_it_sets(page)
+
+
+def through_the_views_to_the_default_of_a_bare_address(page: Page) -> None:
     first = page.locator(".st-key-embeddings_bar [role=radio][aria-checked=true]").inner_text()
-    for name in ("contexts", "map"):
+    for name in ("arithmetic", "product"):
         assert entries_of(page, view(page, view_label(name)).click, saying(f"embeddings_view={name}")) == 1
     length = entries(page)
-    go_back(page, "embeddings_view=contexts")
-    expect(view(page, view_label("contexts"))).to_have_attribute("aria-checked", "true")
-    go_back(page, without=("embeddings_view",))
-    expect(view(page, first)).to_have_attribute("aria-checked", "true")
-    assert comes(page, lambda: place(page) == ("embeddings", {}))
-    for name in ("contexts", "map"):
+    back_to_the_first_view(page, first)
+    for name in ("arithmetic", "product"):
         go_back(page, f"embeddings_view={name}", forward=True)
         expect(view(page, view_label(name))).to_have_attribute("aria-checked", "true")
     assert entries(page) == length, "the way forward was cut off"
+    page.reload()
+    settle(page)
+    expect(view(page, view_label("product"))).to_have_attribute("aria-checked", "true")
+    back_to_the_first_view(page, first)
 
 
-def test_back_leads_through_the_prompts(visit):
-    page = visit("embeddings")
+def back_to_the_first_view(page: Page, first: str) -> None:
+    go_back(page, "embeddings_view=arithmetic")
+    expect(view(page, view_label("arithmetic"))).to_have_attribute("aria-checked", "true")
+    go_back(page, without=("embeddings_view",))
+    expect(view(page, first)).to_have_attribute("aria-checked", "true")
+    assert comes(page, lambda: place(page) == ("embeddings", {}))
+
+
+def through_the_prompts(page: Page) -> None:
     for text in (CAT, DOG):
         assert entries_of(page, lambda text=text: type_prompt(page, text), saying(text.replace(" ", "+"))) == 1
     go_back(page, CAT.replace(" ", "+"))
@@ -119,10 +117,34 @@ def test_back_leads_through_the_prompts(visit):
     expect(prompt(page)).to_have_value(prompts.default_prompt())
     go_back(page, CAT.replace(" ", "+"), forward=True)
     expect(prompt(page)).to_have_value(CAT)
+    go_back(page, without=("prompt",))
 
 
-def test_back_leads_from_another_model_to_the_one_before(visit):
-    page = visit("tokens")
+def out_of_an_experiment_at_once_whatever_it_sets(page: Page) -> None:
+    experiment = next(e for e in prose.load("embeddings").experiments if len(e.settings) > 2)
+    button = try_menu(page).locator(f".st-key-do_embeddings_{experiment.id} button")
+    assert entries_of(page, button.click, saying("embeddings_")) == 1
+    go_back(page, without=("embeddings_",))
+    assert comes(page, lambda: place(page) == ("embeddings", {}))
+    expect(prompt(page)).to_have_value(prompts.default_prompt())
+
+
+def test_back_leads_out_of_what_other_lessons_set(open_page, server):
+    """Another model, a picked position, a slider under keys and under the pointer, a term of the glossary."""
+    page = open_page("tokens")
+    from_another_model_to_the_one_before(page)
+    go_to(page, f"{server.url}/residual_stream?residual_stream_view=contributions")
+    settle(page)
+    from_a_picked_position_to_none(page)
+    go_to(page, f"{server.url}/next_token")
+    settle(page)
+    a_key_that_is_held_and_a_slider_that_is_released_are_one_deed(page)
+    go_to(page, f"{server.url}/course?term=softmax")
+    settle(page)
+    to_the_term_of_a_link(page)
+
+
+def from_another_model_to_the_one_before(page: Page) -> None:
     page.locator(".st-key-model_drawer button").click()
     picker = page.locator("[class*=st-key-model_picked_]").get_by_role("combobox")
     picker.click()
@@ -134,18 +156,7 @@ def test_back_leads_from_another_model_to_the_one_before(visit):
     expect(page.locator(".st-key-model_drawer button")).to_contain_text("stories-small")
 
 
-def test_back_leads_out_of_present_mode_and_in_again(visit):
-    page = visit("embeddings?embeddings_view=map")
-    toggle = page.locator(".st-key-present [role=switch], .st-key-present input")
-    assert entries_of(page, page.locator(".st-key-present label").first.click, saying("present=true")) == 1
-    go_back(page, "embeddings_view=map", without=("present",))
-    expect(toggle).not_to_be_checked()
-    go_back(page, "present=true", forward=True)
-    expect(toggle).to_be_checked()
-
-
-def test_back_leads_from_a_picked_position_to_none(visit):
-    page = visit("residual_stream?residual_stream_view=contributions")
+def from_a_picked_position_to_none(page: Page) -> None:
     picked = page.locator("[class*=residual_stream_pick_position]")
     shown = picked.get_by_role("combobox")
     last = shown.input_value()
@@ -155,8 +166,7 @@ def test_back_leads_from_a_picked_position_to_none(visit):
     expect(shown).to_have_value(last)
 
 
-def test_a_key_that_is_held_and_a_slider_that_is_released_are_one_deed(visit):
-    page = visit("next_token")
+def a_key_that_is_held_and_a_slider_that_is_released_are_one_deed(page: Page) -> None:
     panel = page.locator(".sampling-panel").get_by_label(re.compile("Temperature")).first
     panel.focus()
 
@@ -167,14 +177,14 @@ def test_a_key_that_is_held_and_a_slider_that_is_released_are_one_deed(visit):
 
     assert entries_of(page, hold, saying("next_token_panel=T")) == 1
     box, address = panel.bounding_box(), page.url
-    before = entries(page)
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] * 0.8, box["y"] + box["height"] / 2, steps=8)
-    page.mouse.up()
-    page.wait_for_url(lambda url: url != address)
-    settle(page)
-    assert entries(page) == before + 1
+
+    def drag() -> None:
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.mouse.down()
+        page.mouse.move(box["x"] + box["width"] * 0.8, box["y"] + box["height"] / 2, steps=8)
+        page.mouse.up()
+
+    assert entries_of(page, drag, lambda url: url != address) == 1
     value = panel.input_value()
     go_back(page, address)
     page.wait_for_function("([value, input]) => input.value !== value", arg=[value, panel.element_handle()])
@@ -182,20 +192,43 @@ def test_a_key_that_is_held_and_a_slider_that_is_released_are_one_deed(visit):
     assert comes(page, lambda: place(page) == ("next_token", {}))
 
 
-def test_an_experiment_is_one_deed_whatever_it_sets(visit):
-    page = visit("embeddings")
-    experiment = next(e for e in prose.load("embeddings").experiments if len(e.settings) > 2)
-    button = try_menu(page).locator(f".st-key-do_embeddings_{experiment.id} button")
-    assert entries_of(page, button.click, saying("embeddings_")) == 1
-    go_back(page, without=("embeddings_",))
-    assert comes(page, lambda: place(page) == ("embeddings", {}))
-    expect(prompt(page)).to_have_value(prompts.default_prompt())
+def to_the_term_of_a_link(page: Page) -> None:
+    expect(page.locator(".term.named b")).to_have_text("softmax")
+    sheets = prose.load("course").label("view_sheets")
+    assert entries_of(page, page.locator(".st-key-course_bar").get_by_role("radio", name=sheets).click,
+                      saying("course_view=sheets")) == 1
+    go_back(page, "softmax")
+    expect(page.locator(".term.named b")).to_have_text("softmax")
 
 
-# ---- pages -----------------------------------------------------------------------------------------------------------
+# ---- present mode, pages ---------------------------------------------------------------------------------------------
 
-def test_another_page_by_the_menu_is_one_deed_and_takes_its_settings_along(visit):
-    page = visit("embeddings?embeddings_view=map")
+def test_present_mode_and_another_page_are_one_deed_each_and_back_leads_out_of_them(open_page):
+    page = open_page("embeddings?embeddings_view=product&layer=2")
+    out_of_present_mode_and_in_again(page)
+    from_another_page_by_the_strip(page)
+    from_another_page_by_the_menu_which_takes_the_settings_along(page)
+
+
+def out_of_present_mode_and_in_again(page: Page) -> None:
+    toggle = page.locator(".st-key-present [role=switch], .st-key-present input")
+    assert entries_of(page, page.locator(".st-key-present label").first.click, saying("present=true")) == 1
+    go_back(page, "embeddings_view=product", without=("present",))
+    expect(toggle).not_to_be_checked()
+    go_back(page, "present=true", forward=True)
+    expect(toggle).to_be_checked()
+    go_back(page, "embeddings_view=product", without=("present",))
+
+
+def from_another_page_by_the_strip(page: Page) -> None:
+    stage = page.locator(".st-key-strip_embeddings").get_by_role("link").filter(has_text="attention").first
+    assert entries_of(page, stage.click, saying("/attention", without=("embeddings_",))) == 1
+    assert comes(page, lambda: place(page) == ("attention", {"layer": "2"}))
+    go_back(page, "/embeddings", "embeddings_view=product", "layer=2")
+    expect(view(page, view_label("product"))).to_have_attribute("aria-checked", "true")
+
+
+def from_another_page_by_the_menu_which_takes_the_settings_along(page: Page) -> None:
     type_prompt(page, CAT)
     page.wait_for_url(saying("prompt="))
     settle(page)
@@ -205,26 +238,17 @@ def test_another_page_by_the_menu_is_one_deed_and_takes_its_settings_along(visit
         page.get_by_test_id("stTopNavSection").filter(has_text=WORDS.label("section_input")).click()
         link.click()
 
-    shared = {"prompt": CAT}
+    shared = {"prompt": CAT, "layer": "2"}
     assert entries_of(page, lambda: open_by_menu("tokens"), saying("/tokens", "prompt=")) == 1
     assert comes(page, lambda: place(page) == ("tokens", shared))
     # back again by the menu: with the view that it was left with
-    assert entries_of(page, lambda: open_by_menu("embeddings"), saying("/embeddings", "embeddings_view=map")) == 1
+    assert entries_of(page, lambda: open_by_menu("embeddings"), saying("/embeddings", "embeddings_view=product")) == 1
     go_back(page, "/tokens")
     expect(page.locator(".st-key-tokens_bar")).to_be_visible()
     assert comes(page, lambda: place(page) == ("tokens", shared))
     go_back(page, "/embeddings")
-    expect(view(page, view_label("map"))).to_have_attribute("aria-checked", "true")
+    expect(view(page, view_label("product"))).to_have_attribute("aria-checked", "true")
     expect(prompt(page)).to_have_value(CAT)
-
-
-def test_another_page_by_the_strip_is_one_deed(visit):
-    page = visit("embeddings?embeddings_view=map&layer=2")
-    stage = page.locator(".st-key-strip_embeddings").get_by_role("link").filter(has_text="attention").first
-    assert entries_of(page, stage.click, saying("/attention", without=("embeddings_",))) == 1
-    assert comes(page, lambda: place(page) == ("attention", {"layer": "2"}))
-    go_back(page, "/embeddings", "embeddings_view=map", "layer=2")
-    expect(view(page, view_label("map"))).to_have_attribute("aria-checked", "true")
 
 
 # ---- a class ---------------------------------------------------------------------------------------------------------
@@ -243,9 +267,11 @@ def assert_at_step(page: Page, number: int, prompts: dict[int, str], revealed: b
         f"{lesson}_" for lesson in catalogue.pages()), key)), parameters
 
 
-def test_a_step_of_a_class_is_one_deed_and_its_picture_another_and_back_leads_to_the_whole_step_before(visit):
-    page, prompts, places = visit("?present=true&class=1"), {}, [(1, False)]
+def test_a_step_of_a_class_is_one_deed_and_its_picture_another_and_back_leads_to_the_whole_step_before(open_page):
+    page, prompts = open_page("?present=true&class=1"), {}
     assert_at_step(page, 1, prompts)
+    back_after_a_hasty_hand_finds_whole_steps(page, prompts)
+    places = [(1, False)]
     for number, revealed in [(1, True), (2, False), (2, True), (3, False), (4, False)]:
         key = "ArrowRight" if len(places) < 4 else str(number)
         made = entries_of(page, lambda: page.locator("body").press(key), at_step(number, revealed))
@@ -262,55 +288,44 @@ def test_a_step_of_a_class_is_one_deed_and_its_picture_another_and_back_leads_to
     assert entries(page) == length
 
 
+def back_after_a_hasty_hand_finds_whole_steps(page: Page, prompts: dict[int, str]) -> None:
+    address = page.url
+    for _ in range(3):
+        page.locator("body").press("ArrowRight")
+    page.wait_for_url(lambda url: url != address)
+    settle(page)
+    for _ in range(at(page)):
+        page.go_back()
+        settle(page)
+        parameters = place(page)[1]
+        assert_at_step(page, int(parameters.get("class", 0)), prompts, "class_revealed" in parameters)
+    assert at_step(1, revealed=False)(page.url)
+
+
 def at_step(number: int, revealed: bool) -> Callable[[str], bool]:
     """Whether an address is that of a step of the class, covered or not."""
     return (saying(f"class={number}", f"class_revealed={number}") if revealed
             else saying(f"class={number}", without=("class_revealed",)))
 
 
-def test_back_after_a_hasty_hand_finds_a_whole_step(visit):
-    page, prompts = visit("?present=true&class=1"), {}
-    for _ in range(3):
-        page.locator("body").press("ArrowRight")
-    page.wait_for_url(saying("class="))
-    settle(page)
-    for _ in range(entries(page) - 2):
-        page.go_back()
-        settle(page)
-        parameters = place(page)[1]
-        assert_at_step(page, int(parameters.get("class", 0)), prompts, "class_revealed" in parameters)
-
-
 # ---- links -----------------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("without", ["", "**/page/page.js"], ids=["whole", "before the helpers of the page"])
-def test_a_link_that_says_defaults_makes_no_entry_and_loses_them(visit, without):
-    link = urllib.parse.urlencode({"prompt": prompts.default_prompt(), "model": "stories", "embeddings_view": "map",
+def test_a_link_that_says_defaults_makes_no_entry_and_loses_them(open_page):
+    link = urllib.parse.urlencode({"prompt": prompts.default_prompt(), "model": "stories", "embeddings_view": "product",
                                    "embeddings_measure": "cosine", "unknown": "1"})
-    page = visit(f"embeddings?{link}", without)
-    page.wait_for_url("**/embeddings?embeddings_view=map")
-    assert entries(page) == 2      # the empty window is the first
-    expect(view(page, view_label("map"))).to_have_attribute("aria-checked", "true")
-
-
-def test_a_reload_keeps_the_state_and_back_still_leads_on(visit):
-    page = visit("embeddings")
-    assert entries_of(page, view(page, view_label("contexts")).click, saying("embeddings_view=contexts")) == 1
-    assert entries_of(page, view(page, view_label("map")).click, saying("embeddings_view=map")) == 1
-    page.reload()
+    page = open_page(f"embeddings?{link}")
+    its_defaults_are_gone(page)
+    address, missed = f"{page.url.partition('?')[0]}?{link}", []
+    page.goto("about:blank")
+    page.route("**/page/page.js", lambda route: (missed.append(route.request.url), route.abort()))
+    page.goto(address)          # before the helpers of the page come
     settle(page)
-    expect(view(page, view_label("map"))).to_have_attribute("aria-checked", "true")
-    go_back(page, "embeddings_view=contexts")
-    expect(view(page, view_label("contexts"))).to_have_attribute("aria-checked", "true")
-    go_back(page, without=("embeddings_view",))
-    assert comes(page, lambda: place(page) == ("embeddings", {}))
+    page.unroute_all()
+    assert missed
+    its_defaults_are_gone(page)
 
 
-def test_a_link_to_a_term_is_found_again_on_the_way_back(visit):
-    page = visit("course?term=softmax")
-    expect(page.locator(".term.named b")).to_have_text("softmax")
-    sheets = prose.load("course").label("view_sheets")
-    assert entries_of(page, page.locator(".st-key-course_bar").get_by_role("radio", name=sheets).click,
-                      saying("course_view=sheets")) == 1
-    go_back(page, "softmax")
-    expect(page.locator(".term.named b")).to_have_text("softmax")
+def its_defaults_are_gone(page: Page) -> None:
+    page.wait_for_url("**/embeddings?embeddings_view=product")
+    assert entries(page) == 1
+    expect(view(page, view_label("product"))).to_have_attribute("aria-checked", "true")

@@ -8,14 +8,14 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import numpy as np
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from core.app.compute import cache
 from core.app.state import reader
 from core.app.state.run import Run, read
 from tests.browser.accessibility import violations
 from tests.browser.pictures import comes
-from tests.browser.serving import rest, settle
+from tests.browser.serving import go_to, rest, settle
 from tests.helpers.messages import value_of
 from tests.helpers.prompts import PROMPTS
 
@@ -60,8 +60,18 @@ def number(shown: str) -> float:
     return value_of(re.match(r"\(?([^;]+)", shown)[1])
 
 
-def test_the_strip_the_sentence_and_the_whole_map_stand_on_the_first_screen(open_page):
+def test_the_map_is_whole_on_the_first_screen_in_the_pages_colours_and_says_what_the_model_does(open_page):
     page = opened(open_page, at(CATS), width=1280, height=720)
+    the_strip_the_sentence_and_the_whole_map_stand_on_the_first_screen(page)
+    is_painted_in_the_pages_own_colours(page)
+    the_bars_are_the_softmax_of_the_last_row(page)
+    # every formula is set
+    page.locator(".katex").nth(3).wait_for(state="attached")
+    expect(page.locator(".katex-error")).to_have_count(0)
+    hover_on_a_token_says_its_id(page)
+
+
+def the_strip_the_sentence_and_the_whole_map_stand_on_the_first_screen(page: Page) -> None:
     for width, height in ((1280, 720), (1440, 900)):
         page.set_viewport_size({"width": width, "height": height})
         rest(page)
@@ -73,37 +83,30 @@ def test_the_strip_the_sentence_and_the_whole_map_stand_on_the_first_screen(open
             assert part["y"] + part["height"] <= height, (name, width)
 
 
-def test_hover_on_a_token_says_its_id(open_page):
-    page, run = opened(open_page, at(CATS)), run_of(CATS)
+def hover_on_a_token_says_its_id(page: Page) -> None:
+    run = run_of(CATS)
     page.locator(".chips .chip").nth(3).hover()
     expect(page.locator(".tip b")).to_contain_text(str(run.token_ids[3]), use_inner_text=True)
     expect(page.locator(".tip span")).to_contain_text(run.tokens[3], use_inner_text=True)
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_the_map_is_painted_in_the_pages_own_colours(open_page, dark):
-    page = opened(open_page, at(CATS), dark=dark)
+def is_painted_in_the_pages_own_colours(page: Page) -> None:
     rest(page)
     most, panel = page.locator(".map canvas.base").evaluate(PAINTED)
     assert most == panel
 
 
-def test_the_map_and_its_source_have_nothing_that_axe_finds_in_the_dark(open_page):
+def test_in_the_dark_the_map_has_the_pages_own_colours_and_axe_finds_nothing_in_it_and_its_source(open_page):
     page = opened(open_page, at(CATS), dark=True, width=1024)         # narrower than the longest line of the source
+    is_painted_in_the_pages_own_colours(page)
     page.locator(".st-key-overview_source_open summary").click()
     page.get_by_test_id("stCode").wait_for()
     settle(page)
     assert violations(page) == []
 
 
-def test_every_formula_is_set(open_page):
-    page = opened(open_page, at(CATS))
-    page.locator(".katex").nth(3).wait_for(state="attached")
-    expect(page.locator(".katex-error")).to_have_count(0)
-
-
-def test_the_bars_are_the_softmax_of_the_last_row(open_page):
-    page, run = opened(open_page, at(CATS)), run_of(CATS)
+def the_bars_are_the_softmax_of_the_last_row(page: Page) -> None:
+    run = run_of(CATS)
     probs = np.exp(run.logits() - run.logits().max())
     probs /= probs.sum()
     best = np.argsort(-probs, kind="stable")
@@ -115,8 +118,16 @@ def test_the_bars_are_the_softmax_of_the_last_row(open_page):
         assert comes(page, lambda: float(bars.nth(place).locator("b").inner_text()) == shown)
 
 
-def test_a_clicked_token_and_the_arrow_keys_pick_a_row_and_the_link_keeps_it(open_page):
-    page, run = opened(open_page, at(CATS)), run_of(CATS)
+def test_the_dice_are_thrown_the_token_is_fed_back_and_taken_back_and_a_row_is_picked(open_page):
+    page = opened(open_page, at(CATS))
+    another_xi_is_thrown_and_stands_in_the_link(page)
+    the_drawn_token_is_fed_back_and_taken_back(page)
+    a_clicked_token_and_the_arrow_keys_pick_a_row_and_the_link_keeps_it(page)
+    assert page.errors == []
+
+
+def a_clicked_token_and_the_arrow_keys_pick_a_row_and_the_link_keeps_it(page: Page) -> None:
+    run = run_of(CATS)
     page.locator(".chips .chip").nth(5).click()
     page.wait_for_url("**position=5**")
     settle(page)
@@ -132,8 +143,8 @@ def test_a_clicked_token_and_the_arrow_keys_pick_a_row_and_the_link_keeps_it(ope
     expect(page.locator(".dice")).to_be_hidden()
 
 
-def test_the_drawn_token_is_fed_back_and_taken_back(open_page):
-    page, n = opened(open_page, at(CATS, seed=3)), len(run_of(CATS).tokens)
+def the_drawn_token_is_fed_back_and_taken_back(page: Page) -> None:
+    n = len(run_of(CATS).tokens)
     chips, said = page.locator(".chips .chip"), page.locator(".dice .said")
     drawn, token = said.inner_text(), said.locator(".chip").inner_text()
     page.locator(".do.append").click()
@@ -159,18 +170,39 @@ def xi(said: str) -> float:
     return float(re.search(r"ξ = ([\d.]+)", said)[1])
 
 
-def test_another_xi_is_thrown_and_stands_in_the_link(open_page):
-    page = opened(open_page, at(CATS))
+def another_xi_is_thrown_and_stands_in_the_link(page: Page) -> None:
     said = page.locator(".dice .said")
     before = said.inner_text()
     page.locator(".do.throw").click()
     page.wait_for_url(f"**seed={reader.FIRST_SEED + 1}**")
     expect(said).not_to_have_text(before)
     assert comes(page, lambda: xi(said.inner_text()) != xi(before))
+    settle(page)
 
 
-def test_the_pass_is_walked_stage_by_stage(open_page):
+# For how many ms the walk lets its first stage stand, as it asks for it; what is asked for meanwhile comes at once.
+STANDS = """(map) => new Promise((done) => {
+  const own = window.setTimeout, caption = map.querySelector(".caption"), at = () => caption.textContent[0];
+  window.setTimeout = (call, milliseconds, ...more) => own(() => {
+    const before = at();
+    call(...more);
+    if (before === "①" && at() === "②") { window.setTimeout = own; done(milliseconds); }
+  });
+  map.querySelector(".play").click();
+})"""
+
+
+def test_the_pass_is_walked_stage_by_stage_and_a_stage_stands_long_enough_to_be_read(open_page):
     page = opened(open_page, at(CATS), still=True)
+    whole = page.locator(".map .caption").inner_text()
+    assert page.locator(".map").evaluate(STANDS) >= 4000
+    page.locator(".map .play").press("Escape")
+    expect(page.locator(".map .caption")).to_have_text(whole, use_inner_text=True)
+    the_pass_is_walked_stage_by_stage(page)
+    assert page.errors == []
+
+
+def the_pass_is_walked_stage_by_stage(page: Page) -> None:
     caption, forth, play = (page.locator(f".map .{name}") for name in ("caption", "forth", "play"))
     whole, n = caption.inner_text(), 3 + 2 * len(run_of(CATS).trace.blocks) + 4
     captions = []
@@ -194,31 +226,12 @@ def test_the_pass_is_walked_stage_by_stage(open_page):
     expect(play).to_have_attribute("aria-pressed", "false")
     play.press("Escape")
     expect(caption).to_have_text(whole, use_inner_text=True)
-    assert page.errors == []
-
-
-# For how many ms the walk lets its first stage stand, as it asks for it; what is asked for meanwhile comes at once.
-STANDS = """(map) => new Promise((done) => {
-  const own = window.setTimeout, caption = map.querySelector(".caption"), at = () => caption.textContent[0];
-  window.setTimeout = (call, milliseconds, ...more) => own(() => {
-    const before = at();
-    call(...more);
-    if (before === "①" && at() === "②") { window.setTimeout = own; done(milliseconds); }
-  });
-  map.querySelector(".play").click();
-})"""
-
-
-def test_a_stage_stands_long_enough_to_be_read(open_page):
-    page = opened(open_page, at(CATS), still=True)
-    assert page.locator(".map").evaluate(STANDS) >= 4000
-    assert page.errors == []
 
 
 TWO_FRAMES = "() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))"
 
 
-def test_the_walk_ends_where_the_reader_goes_to_another_page(open_page):
+def test_a_part_opens_its_lesson_with_the_same_prompt_and_the_walk_ends_there(open_page):
     page = opened(open_page, at(CATS))
     page.locator(".map .play").click()
     for _ in range(3):
@@ -228,15 +241,12 @@ def test_the_walk_ends_where_the_reader_goes_to_another_page(open_page):
     page.locator(".labels .label.block").nth(2).click()
     page.locator(".map .play").wait_for(state="detached")      # the wall of heads has a map, too
     page.evaluate(TWO_FRAMES)                                   # the walk's next frame was asked for before
-    assert page.errors == []
-
-
-def test_a_part_opens_its_lesson_with_the_same_prompt(open_page):
-    page = opened(open_page, at(CATS))
-    page.locator(".labels .label.block").nth(2).click()
     page.wait_for_url("**/heads**")
     settle(page)
     assert parse_qs(urlsplit(page.url).query)["prompt"] == [CATS]
+    assert page.errors == []
+
+
 
 
 COVERED = """(map) => {
@@ -252,9 +262,24 @@ COVERED = """(map) => {
 }"""
 
 
-@pytest.mark.parametrize("prompt", [CATS, PROMPTS["256 tokens"].strip(), ""], ids=["short", "long", "empty"])
-def test_no_label_covers_another_and_every_row_has_its_place_at_any_width(open_page, prompt):
-    page, run = opened(open_page, at(prompt)), run_of(prompt)
+def test_no_label_covers_another_and_every_row_has_its_place_at_any_width(open_page, server):
+    page = opened(open_page, at(CATS))
+    labels_and_rows_have_their_places(page, CATS)
+    for prompt in (PROMPTS["256 tokens"].strip(), ""):
+        go_to(page, f"{server.url}/{at(prompt)}")
+        expect(page.locator(".st-key-prompt textarea")).to_have_value(prompt)
+        settle(page)
+        labels_and_rows_have_their_places(page, prompt)
+    page.set_viewport_size({"width": 1280, "height": 600})
+    go_to(page, f"{server.url}/?present=true")
+    expect(page.locator("[class*=st-key-try_menu_]")).to_have_count(0)
+    settle(page)
+    the_names_of_a_blocks_rows_are_whole_where_the_rows_are_low(page)
+    assert page.errors == []
+
+
+def labels_and_rows_have_their_places(page: Page, prompt: str) -> None:
+    run = run_of(prompt)
     n, stream = len(run.tokens), run.trace.blocks[0].resid_pre.norm(dim=-1).tolist()
     for width in (1440, 1280, 1024, 390):
         page.set_viewport_size({"width": width, "height": 800})
@@ -267,8 +292,7 @@ def test_no_label_covers_another_and_every_row_has_its_place_at_any_width(open_p
         assert [number(shown) for _, shown in lengths] == pytest.approx(stream, rel=1e-3), width
 
 
-def test_the_names_of_a_blocks_rows_are_whole_where_the_rows_are_low(open_page):
-    page = open_page("?present=true", height=600)
+def the_names_of_a_blocks_rows_are_whole_where_the_rows_are_low(page: Page) -> None:
     rest(page)
     names = page.locator(".label.row b")
     expect(names).to_have_count(3)
@@ -277,4 +301,4 @@ def test_the_names_of_a_blocks_rows_are_whole_where_the_rows_are_low(open_page):
         range.selectNodeContents(name);
         const ink = range.getBoundingClientRect();
         return ink.top < box.top - 1 || ink.bottom > box.bottom + 1;
-    }).map((name) => name.textContent)""") == [] and page.errors == []
+    }).map((name) => name.textContent)""") == []

@@ -181,6 +181,10 @@ PICTURES = {
         points=150, late=True,
         readings=(Reading(label("positions", "learned_tip"), lambda shown: shown.model.P, ("i", "dimension")),)),
 }
+# These have at most 9 × 9 entries, and of so many points some are in each.
+PICTURES |= {name: replace(PICTURES[name], points=250) for name in (
+    "weights of a head", "scores of a head", "lengths", "what attention adds", "what feed-forward adds", "cosines",
+    "lens", "neurons", "queries")}
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,11 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from core.app.base import prose
 from tests.browser.pictures import comes, pictures
-from tests.browser.serving import pick, rest, settle
+from tests.browser.serving import go_to, pick, rest, settle
 from tests.browser.views import LESSONS, opened, reach, stand
 
 WORDS = prose.load("residual_stream")
@@ -20,19 +19,16 @@ def drawings(page) -> list[str]:
     return page.locator(".grid canvas, .profile").evaluate_all("canvases => canvases.map(canvas => canvas.toDataURL())")
 
 
-def test_a_clicked_bar_of_the_waterfall_picks_its_head(open_page):
-    page = opened(open_page, "residual_stream", "contributions")
+def a_clicked_bar_of_the_waterfall_picks_its_head(page: Page) -> None:
     box = (page.locator(LESSONS["residual_stream"]["contributions"].end)
            .locator("canvas, svg.marks").first.bounding_box())
     # under the bars of block 4: a column is as high as the picture
     page.mouse.click(box["x"] + 0.72 * box["width"], box["y"] + 0.8 * box["height"])
     page.wait_for_url(re.compile(r"layer=4&head=\d"))
     settle(page)
-    assert page.errors == []
 
 
-def test_a_chart_whose_values_change_moves_its_marks_and_is_not_built_anew(open_page):
-    page = opened(open_page, "residual_stream", "norm, vector")
+def a_chart_whose_values_change_moves_its_marks_and_is_not_built_anew(page: Page) -> None:
     marks = page.locator(".st-key-residual_stream_vector_standard svg.marks")
     before = marks.evaluate("(svg) => (svg.mine = true, svg.innerHTML)")
     page.locator(".st-key-residual_stream_norm_where_widget input").click()
@@ -40,12 +36,34 @@ def test_a_chart_whose_values_change_moves_its_marks_and_is_not_built_anew(open_
     page.wait_for_url("**norm_where=*")
     settle(page)
     rest(page)
-    assert marks.evaluate("(svg) => svg.mine") and marks.inner_html() != before and page.errors == []
+    assert marks.evaluate("(svg) => svg.mine") and marks.inner_html() != before
 
 
-@pytest.mark.parametrize("widths, present", [((1440, 1024, 390), ""), ((1280,), "&present=true")])
-def test_the_names_at_the_lines_ends_are_whole(open_page, widths: tuple[int, ...], present: str):
-    page = opened(open_page, "residual_stream", "norms", present)
+def go_there(page: Page, name: str, query: str) -> None:
+    """To another of the lesson's views, or the same with other settings, until its picture stands."""
+    view = LESSONS["residual_stream"][name]
+    settings = "&".join(f"residual_stream_{setting}={option}" for setting, option in view.address(name))
+    go_to(page, f"{page.url.partition('?')[0]}?{settings}{query}")
+    if "present=true" in query:
+        expect(page.locator("[class*=st-key-try_menu_]")).to_have_count(0)
+    settle(page)
+    stand(page, view)
+
+
+def test_the_norms_answer_hand_and_keys_and_their_names_are_whole(open_page):
+    page = opened(open_page, "residual_stream", "norms")
+    hover_over_a_cell_or_the_lines_reads_the_cell(page)
+    arrow_keys_walk_the_grid(page)
+    the_names_at_the_lines_ends_are_whole(page, (1440, 1024, 390))
+    page.set_viewport_size({"width": 1280, "height": 900})
+    rest(page)
+    a_shorter_text_leaves_no_hand_on_a_token_that_is_gone(page)
+    go_there(page, "norms", "&present=true")
+    the_names_at_the_lines_ends_are_whole(page, (1280,))
+    assert page.errors == []
+
+
+def the_names_at_the_lines_ends_are_whole(page: Page, widths: tuple[int, ...]) -> None:
     for width in widths:
         page.set_viewport_size({"width": width, "height": 800})
         rest(page)
@@ -55,8 +73,7 @@ def test_the_names_at_the_lines_ends_are_whole(open_page, widths: tuple[int, ...
         assert not ink and page.errors == [], width
 
 
-def test_a_shorter_text_leaves_no_hand_on_a_token_that_is_gone(open_page):
-    page = opened(open_page, "residual_stream", "norms")
+def a_shorter_text_leaves_no_hand_on_a_token_that_is_gone(page: Page) -> None:
     box = page.locator(".residual-norms canvas").first.bounding_box()
     page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.6 * box["height"])
     page.locator(".residual-norms .tip").wait_for()
@@ -65,11 +82,9 @@ def test_a_shorter_text_leaves_no_hand_on_a_token_that_is_gone(open_page):
     page.wait_for_url(re.compile("prompt=Mia"))
     settle(page)
     expect(page.locator(".residual-norms .tip")).not_to_be_visible()
-    assert page.errors == []
 
 
-def test_hover_over_a_cell_or_the_lines_reads_the_cell(open_page):
-    page = opened(open_page, "residual_stream", "norms")
+def hover_over_a_cell_or_the_lines_reads_the_cell(page: Page) -> None:
     before = pictures(page)
     box = page.locator(".residual-norms canvas").first.bounding_box()
     page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.6 * box["height"])
@@ -85,10 +100,26 @@ def test_hover_over_a_cell_or_the_lines_reads_the_cell(open_page):
     tip.wait_for()
 
 
-@pytest.mark.parametrize("view", ["norms", "lens"])
-def test_a_click_picks_for_python_and_the_link_gives_the_same_picture(open_page, view):
-    # short: nothing to scroll sideways
-    page = opened(open_page, "residual_stream", view, "&prompt=The cat sat on the mat.")
+SHORT = "&prompt=The cat sat on the mat."        # nothing to scroll sideways
+
+
+def test_a_click_picks_for_python_and_the_link_gives_the_same_picture(open_page):
+    """A new reader, and one who is there already."""
+    page = opened(open_page, "residual_stream", "norms", SHORT)
+    a_click_picks(page, "norms")
+    other = open_page("residual_stream?" + urlsplit(page.url).query)
+    stand(other, LESSONS["residual_stream"]["norms"])
+    assert comes(page, lambda: drawings(other) == drawings(page))
+    go_there(page, "lens", SHORT)
+    a_click_picks(page, "lens")
+    go_to(other, page.url)
+    settle(other)
+    stand(other, LESSONS["residual_stream"]["lens"])
+    assert comes(page, lambda: drawings(other) == drawings(page))
+    assert page.errors == other.errors == []
+
+
+def a_click_picks(page: Page, view: str) -> None:
     box = page.locator(".grid canvas").bounding_box()
     page.mouse.click(box["x"] + 0.6 * box["width"], box["y"] + 0.5 * box["height"])
     page.wait_for_url("**position=*")
@@ -97,13 +128,9 @@ def test_a_click_picks_for_python_and_the_link_gives_the_same_picture(open_page,
     stand(page, LESSONS["residual_stream"][view])
     for name in ("layer=", {"norms": "stream_row=", "lens": "stream_depth="}[view]):
         expect(page).to_have_url(re.compile(name))
-    other = open_page("residual_stream?" + urlsplit(page.url).query)
-    stand(other, LESSONS["residual_stream"][view])
-    assert comes(page, lambda: drawings(other) == drawings(page))
 
 
-def test_arrow_keys_walk_the_grid(open_page):
-    page = opened(open_page, "residual_stream", "norms")
+def arrow_keys_walk_the_grid(page: Page) -> None:
     page.locator(".residual-norms .scroller").focus()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowUp")
@@ -145,7 +172,12 @@ STAYING = {"contributions": ".st-key-residual_stream_waterfall :is(canvas, svg.m
            "cut": ".st-key-residual_stream_cut_tokens :is(canvas, svg.marks)", "mlp": ".neurons-bars"}
 
 
-def test_another_token_changes_the_pictures_in_place(open_page):
+# what else is done in a view once another token is picked
+THERE = {"contributions": a_clicked_bar_of_the_waterfall_picks_its_head,
+         "norm, vector": a_chart_whose_values_change_moves_its_marks_and_is_not_built_anew}
+
+
+def test_another_token_changes_the_pictures_in_place_and_so_do_a_clicked_bar_and_another_norm(open_page):
     page = open_page("residual_stream")
     for position, (name, picture) in enumerate(STAYING.items(), 3):
         view, drawing, address = reach(page, "residual_stream", name), page.locator(picture).first, page.url
@@ -157,10 +189,23 @@ def test_another_token_changes_the_pictures_in_place(open_page):
         stand(page, view)
         assert comes(page, lambda before=before: pictures(page) != before) and page.errors == [], name
         assert drawing.evaluate("node => node.kept === true"), f"{name}: the picture was mounted anew"
+        if name in THERE:
+            THERE[name](page)
+    assert page.errors == []
 
 
-def test_the_hand_and_the_keys_read_a_neuron_in_both_pictures_and_a_click_keeps_it(open_page):
+def test_a_neuron_is_read_by_hand_and_keys_and_nothing_said_of_one_is_cut(open_page):
     page = opened(open_page, "residual_stream", "mlp")
+    the_hand_and_the_keys_read_a_neuron_in_both_pictures_and_a_click_keeps_it(page)
+    no_token_that_a_neuron_promotes_is_cut(page, (1440, 390), 12)
+    page.set_viewport_size({"width": 1280, "height": 720})
+    go_there(page, "mlp", "&present=true")
+    no_token_that_a_neuron_promotes_is_cut(page, (1280,), 4)
+    what_is_read_of_a_neuron_is_whole(page)
+    assert page.errors == []
+
+
+def the_hand_and_the_keys_read_a_neuron_in_both_pictures_and_a_click_keeps_it(page: Page) -> None:
     said, dot, bars = (page.locator(".residual_neurons .read"), page.locator(".neurons-curve .dot"),
                        page.locator(".neurons-bars"))
     strongest, place = said.inner_text(), dot.get_attribute("cx")
@@ -189,24 +234,19 @@ def test_the_hand_and_the_keys_read_a_neuron_in_both_pictures_and_a_click_keeps_
     page.wait_for_function("() => !location.search.includes('residual_stream_neuron')")
     settle(page)
     expect(said).to_have_text(strongest, use_inner_text=True)
-    assert page.errors == []
 
 
-@pytest.mark.parametrize("widths, present", [((1440, 390), ""), ((1280,), "&present=true")])
-def test_no_token_that_a_neuron_promotes_is_cut(open_page, widths: tuple[int, ...], present: str):
-    page = opened(open_page, "residual_stream", "mlp", present)
+def no_token_that_a_neuron_promotes_is_cut(page: Page, widths: tuple[int, ...], least: int) -> None:
     for width in widths:
         page.set_viewport_size({"width": width, "height": 720})
         rest(page)
         cut = page.locator(".neurons-table td").evaluate_all(
             "cells => cells.map(cell => [...cell.children].filter(one => !one.hidden && "
             "one.getBoundingClientRect().right > cell.getBoundingClientRect().right + 1).length)")
-        assert len(cut) >= (4 if present else 12) and not any(cut) and page.errors == [], width
+        assert len(cut) >= least and not any(cut), width
 
 
-def test_what_is_read_of_a_neuron_is_whole_on_a_projector(open_page):
-    page = open_page("residual_stream?residual_stream_view=mlp&present=true", height=720)
-    rest(page)
+def what_is_read_of_a_neuron_is_whole(page: Page) -> None:
     read = page.locator(".neurons .read, .read").first
     expect(read).to_have_text(re.compile(r"^Neuron \d+: input z = .*, activation a = [−\d.]+$"))
-    assert read.evaluate("(line) => line.scrollWidth <= line.clientWidth") and page.errors == []
+    assert read.evaluate("(line) => line.scrollWidth <= line.clientWidth")

@@ -17,7 +17,7 @@ from core.app.state.run import Run, read
 from core.components.sampling_panel import PanelSettings
 from core.model.sampling import SamplingConfig, draw, truncate
 from tests.browser.pictures import comes, starting
-from tests.browser.serving import rest, settle, try_menu
+from tests.browser.serving import go_to, rest, settle, try_menu
 from tests.helpers.messages import value_of
 
 FIND = """() => { const seek = (root) => { for (const node of root.querySelectorAll('*')) {
@@ -81,8 +81,29 @@ def grip_of_p(page: Page, box: dict) -> tuple[float, float]:
     pytest.fail("The line of p has no grip.")
 
 
-def test_everything_answers_while_the_hand_moves_and_the_page_follows_when_it_lets_go(open_page):
-    page = open_page(f"next_token?{WHOLE}")
+def go_there(page: Page, query: str) -> None:
+    """To the lesson with other settings, until the panel stands."""
+    go_to(page, f"{page.url.partition('?')[0]}?{query}")
+    settle(page)
+    page.locator(".sampling-panel").first.wait_for()
+    rest(page)
+
+
+def test_the_whole_panel_answers_the_hand_keeps_its_numbers_apart_and_is_saved(open_page):
+    page = open_page(f"next_token?{WHOLE}", width=1440)
+    panel_of(page)
+    the_two_probabilities_of_a_candidate_stand_apart(page)
+    everything_answers_while_the_hand_moves_and_the_page_follows_when_it_lets_go(page)
+    a_seed_that_is_typed_while_the_panel_draws_stays(page)
+    a_token_found_by_name_is_marked_and_explained(page)
+    the_picture_is_saved(page)
+    go_there(page, f"present=true&{WHOLE}")
+    expect(page.locator("[class*=st-key-try_menu_]")).to_have_count(0)
+    the_two_probabilities_of_a_candidate_stand_apart(page)
+    assert not page.errors
+
+
+def everything_answers_while_the_hand_moves_and_the_page_follows_when_it_lets_go(page: Page) -> None:
     panel = panel_of(page)
     panel.evaluate("(root) => { root.mine = true; }")
     before, twin, address = shown(page), page.locator(".st-key-lesson_code").text_content(), page.url
@@ -105,12 +126,18 @@ def test_everything_answers_while_the_hand_moves_and_the_page_follows_when_it_le
     assert settings_in(page.url).config.top_p == float(during["settings"]["top_p"])
     assert panel.evaluate("(root) => root.isConnected && root.mine"), "the panel was mounted anew"
     assert shown(page)["settings"] == during["settings"]
+
+
+def test_the_keyboard_reaches_every_setting_and_an_experiment_moves_a_panel_that_is_in_use(open_page):
+    page = open_page(f"next_token?{WHOLE}")
+    panel_of(page)
+    the_keyboard_reaches_every_setting(page)
+    go_there(page, WHOLE)
+    an_experiment_moves_a_panel_that_is_in_use(page)
     assert not page.errors
 
 
-def test_the_keyboard_reaches_every_setting(open_page):
-    page = open_page("next_token?next_token_panel=T1_k40_p0.9_x0.6_s1")
-    panel_of(page)
+def the_keyboard_reaches_every_setting(page: Page) -> None:
     for label, key, name in (("Temperature", "ArrowRight", "temperature"), ("Top-k", "ArrowLeft", "top_k"),
                              ("Top-p", "ArrowLeft", "top_p"), ("Min-p", "ArrowRight", "min_p"),
                              ("Typical", "ArrowLeft", "typical_p"), ("Draw", "ArrowRight", "xi")):
@@ -138,9 +165,7 @@ def test_a_copied_link_shows_the_same_panel(open_page):
     assert settings_in(page.url).pinned.typical_p == 0.9
 
 
-def test_a_seed_that_is_typed_while_the_panel_draws_stays(open_page):
-    page = open_page(f"next_token?{WHOLE}")
-    panel_of(page)
+def a_seed_that_is_typed_while_the_panel_draws_stays(page: Page) -> None:
     seed = page.get_by_label("Seed", exact=True)
     seed.focus()
     assert seed.evaluate("""(field) => new Promise((drawn) => {
@@ -150,18 +175,13 @@ def test_a_seed_that_is_typed_while_the_panel_draws_stays(open_page):
     })""") == "7"
 
 
-@pytest.mark.parametrize("present", ["false", "true"])
-def test_the_two_probabilities_of_a_candidate_stand_apart(open_page, present):
-    page = open_page(f"next_token?present={present}&{WHOLE}", width=1440)
-    panel_of(page)
+def the_two_probabilities_of_a_candidate_stand_apart(page: Page) -> None:
     cells = page.locator(".sampling-panel .candidate :is(.y, .after)")
     assert any(len(said) > 7 for said in cells.all_text_contents())
     assert cells.evaluate_all("(cells) => cells.filter((c) => c.scrollWidth > c.clientWidth).length") == 0
 
 
-def test_an_experiment_moves_a_panel_that_is_in_use(open_page):
-    page = open_page(f"next_token?{WHOLE}")
-    panel_of(page)
+def an_experiment_moves_a_panel_that_is_in_use(page: Page) -> None:
     page.get_by_role("button", name="Random", exact=True).click()
     page.wait_for_url("**next_token_panel=s1_all")
     try_menu(page).locator(".st-key-do_next_token_greedy button").click()
@@ -174,18 +194,35 @@ def test_an_experiment_moves_a_panel_that_is_in_use(open_page):
     assert settings_in(page.url).config == SamplingConfig(top_p=0.9) and comes(page, lambda: shown(page)["kept"] > 1)
 
 
-def test_a_candidate_that_is_clicked_continues_the_prompt(open_page):
+def test_a_candidate_that_is_clicked_and_a_bar_that_is_pressed_continue_the_prompt(open_page):
     page = open_page(f"next_token?prompt=Once%20upon%20a&{WHOLE}")
     panel_of(page)
+    a_candidate_that_is_clicked_continues_the_prompt(page)
+    settle(page)
+    go_there(page, "prompt=Once%20upon%20a")
+    expect(page.locator(".st-key-prompt textarea")).to_have_value("Once upon a")
+    a_bar_that_is_pressed_continues_the_prompt(page)
+    assert not page.errors
+
+
+def a_candidate_that_is_clicked_continues_the_prompt(page: Page) -> None:
     first = shown(page)["candidates"][0]
     page.locator(".sampling-panel .candidate").first.click()
     page.wait_for_function("() => document.querySelector('.st-key-prompt textarea').value !== 'Once upon a'")
     expect(page.locator(".st-key-prompt textarea")).to_have_value("Once upon a" + first.replace("·", " "))
 
 
-def test_a_token_found_by_name_is_marked_and_explained(open_page):
-    page = open_page(f"next_token?{WHOLE}")
-    panel_of(page)
+def a_bar_that_is_pressed_continues_the_prompt(page: Page) -> None:
+    row = page.locator(".sampling-panel .brief-row").first
+    row.wait_for()
+    token = row.locator("text").first.text_content()
+    row.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelector('.st-key-prompt textarea').value !== 'Once upon a'")
+    expect(page.locator(".st-key-prompt textarea")).to_have_value("Once upon a" + token.replace("·", " "))
+
+
+def a_token_found_by_name_is_marked_and_explained(page: Page) -> None:
     run = present_run()
     token = run.tokenizer.visible(int(np.argsort(-run.logits(), kind="stable")[60]))
     page.locator(".sampling-panel .find").fill(token.replace("·", " "))
@@ -196,23 +233,29 @@ def test_a_token_found_by_name_is_marked_and_explained(open_page):
     expect(page.locator(".st-key-lesson_numbers")).to_contain_text(token)
 
 
-@pytest.mark.parametrize(("address", "dark"), [(f"next_token?{WHOLE}", False), (f"next_token?{WHOLE}", True),
-                                               ("next_token", False)])
-def test_nothing_is_cut_off_on_a_phone(open_page, address, dark):
-    page = open_page(address, width=390, height=844, dark=dark)
-    page.locator(".sampling-panel .headline").wait_for()
-    settle(page)
+def test_nothing_is_cut_off_on_a_phone(open_page):
+    page = open_page(f"next_token?{WHOLE}", width=390, height=844)
+    panel_of(page)
+    nothing_is_cut_off(page)
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function("getComputedStyle(document.querySelector('.stApp')).colorScheme === 'dark'")
+    rest(page)
+    nothing_is_cut_off(page)
+    go_there(page, "")
+    page.locator(".sampling-panel .brief-row").first.wait_for()
+    nothing_is_cut_off(page)
+    assert not page.errors, json.dumps(page.errors)
+
+
+def nothing_is_cut_off(page: Page) -> None:
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
     over = page.evaluate(f"() => {{ const root = ({FIND})(); return [...root.querySelectorAll('*')].filter((e) => "
                          "e.checkVisibility() && !e.closest('.twin, .candidates')"
                          " && e.getBoundingClientRect().right > 391).map((e) => e.className); }")
     assert over == []
-    assert not page.errors, json.dumps(page.errors)
 
 
-def test_the_picture_is_saved(open_page):
-    page = open_page(f"next_token?{WHOLE}")
-    panel_of(page)
+def the_picture_is_saved(page: Page) -> None:
     with page.expect_download() as download:
         page.get_by_role("button", name="PNG", exact=True).click()
     with open(download.value.path(), "rb") as file:
@@ -247,14 +290,3 @@ def test_temperature_and_ten_bars_come_first_and_one_switch_opens_the_rest(open_
     page.wait_for_function("() => !location.search.includes('p0.9')")
     expect(rows.first).to_be_visible()
     assert settings_in(page.url).is_brief and not page.errors
-
-
-def test_a_bar_that_is_pressed_continues_the_prompt(open_page):
-    page = open_page("next_token?prompt=Once%20upon%20a")
-    row = page.locator(".sampling-panel .brief-row").first
-    row.wait_for()
-    token = row.locator("text").first.text_content()
-    row.focus()
-    page.keyboard.press("Enter")
-    page.wait_for_function("() => document.querySelector('.st-key-prompt textarea').value !== 'Once upon a'")
-    expect(page.locator(".st-key-prompt textarea")).to_have_value("Once upon a" + token.replace("·", " "))

@@ -74,7 +74,14 @@ def acted(page: Page, number: int) -> None:
         press(page, ".act")
 
 
-def test_from_the_first_step_to_the_last_by_keys_alone(open_page):
+def nothing_moves(page: Page) -> None:
+    """The arcs from the token that is looked from stand at once."""
+    assert page.evaluate("document.getAnimations().length") == 0
+    expect(page.locator(".looks path").first).to_be_attached()
+    expect(page.locator(".looks path.drawn")).to_have_count(0)
+
+
+def test_from_the_first_step_to_the_last_by_keys_alone_for_a_reader_who_wants_no_motion(open_page):
     """Nothing is told before the act; the arrow keys go on, the focus goes to the heading, and a line says the step."""
     page = open_page("tour", still=True)
     for number in range(1, N):
@@ -82,6 +89,8 @@ def test_from_the_first_step_to_the_last_by_keys_alone(open_page):
         expect(page.locator(".tour .told")).to_be_empty()
         acted(page, number)
         is_told(page)
+        if STEPS[number - 1] == "look":
+            nothing_moves(page)
         settle(page)
         page.locator(".tour h3").focus()
         page.keyboard.press("ArrowRight" if number % 2 else "PageDown")
@@ -100,13 +109,13 @@ def test_from_the_first_step_to_the_last_by_keys_alone(open_page):
     assert page.errors == []
 
 
-def test_arrow_keys_belong_to_fields_sliders_and_rows_while_these_have_the_focus(open_page):
+def test_arrow_keys_belong_to_what_has_the_focus_and_a_new_sentence_begins_every_step_anew(open_page):
     page = open_page("tour?tour=7")
     at_step(page, 7)
     press(page, ".token.query", "ArrowLeft")
     expect(page.locator(".tour .token:focus")).to_have_text("·lost", use_inner_text=True)
-    page.goto(page.url.split("?")[0] + "?tour=1")
-    settle(page)
+    page.locator(".tour .dot").first.click()
+    at_step(page, 1)
     page.locator(".tour input[type=range]").press("ArrowRight")
     expect(page.locator(".tour output")).to_have_text("55 %")
     page.locator(".tour .field input").press("ArrowLeft")
@@ -114,6 +123,17 @@ def test_arrow_keys_belong_to_fields_sliders_and_rows_while_these_have_the_focus
     page.locator(".tour h3").focus()
     page.keyboard.press("ArrowRight")
     at_step(page, 2)
+    page.keyboard.press("ArrowLeft")
+    at_step(page, 1)
+    typed(page, "doll")
+    is_told(page)
+    field = page.locator(".st-key-prompt textarea")
+    field.fill("The cat sat on the mat. The dog sat on the")
+    field.press("Control+Enter")
+    expect(page.locator(".tour .line")).to_contain_text("The dog sat on the")
+    expect(page.locator(".tour .told")).to_be_empty()
+    typed(page, "mat")
+    expect(page.locator(".tour .told")).to_contain_text("So does the model")
 
 
 def swipe(page: Page, by: int) -> None:
@@ -174,11 +194,13 @@ def test_each_step_is_a_link_and_back_leads_through_the_steps(open_page):
     assert page.errors == []
 
 
-def test_a_step_takes_the_entry_of_the_home_address_that_named_it(open_page):
+def test_a_link_into_a_lesson_offers_nothing_and_a_step_takes_the_entry_of_the_home_address_that_named_it(open_page):
     """One entry of the browser's history: back leads to where the reader was before, and not into the tour again."""
-    page = open_page("models")
+    page = open_page("heads")
+    expect(page.locator(".invitation")).to_have_count(0)
+    expect(page).to_have_url(re.compile("/heads"))
     before = page.url
-    page.goto(before.partition("/models")[0] + "/?tour=3")
+    page.goto(before.partition("/heads")[0] + "/?tour=3")
     at_step(page, 3)
     expect(page).to_have_url(re.compile("/tour\\?"))
     page.go_back()      # not by the number of entries: a browser keeps no more than fifty
@@ -188,7 +210,7 @@ def test_a_step_takes_the_entry_of_the_home_address_that_named_it(open_page):
 INVITATION = ".invitation .way"
 
 
-def test_a_first_visit_offers_the_tour_and_a_second_does_not(open_page):
+def test_a_first_visit_offers_the_tour_until_it_is_waved_away_and_a_second_does_not(open_page):
     page = open_page("")
     expect(page.locator(INVITATION)).to_be_visible()
     page.reload()
@@ -200,17 +222,7 @@ def test_a_first_visit_offers_the_tour_and_a_second_does_not(open_page):
     second.locator(".overview_map, .st-key-overview_below").first.wait_for()
     expect(second.locator(INVITATION)).to_have_count(0)
     expect(second.get_by_role("link", name=prose.load("app").label("page_tour"), exact=True)).to_be_visible()
-    assert page.errors == []
-
-
-def test_a_link_into_a_lesson_offers_nothing(open_page):
-    page = open_page("heads")
-    expect(page.locator(".invitation")).to_have_count(0)
-    expect(page).to_have_url(re.compile("/heads"))
-
-
-def test_it_is_waved_away_for_good(open_page):
-    page = open_page("")
+    second.close()
     before = page.locator(".st-key-lesson_head").bounding_box()["y"]
     page.locator(".invitation .skip").click()
     expect(page.locator(".invitation .skip")).to_be_hidden()
@@ -218,6 +230,7 @@ def test_it_is_waved_away_for_good(open_page):
     page.reload()
     settle(page)
     expect(page.locator(INVITATION)).to_have_count(0)
+    assert page.errors == []
 
 
 def test_the_tour_is_skipped_and_taken_up_where_it_was_left(open_page):
@@ -237,38 +250,35 @@ def test_the_tour_is_skipped_and_taken_up_where_it_was_left(open_page):
     expect(later.locator(INVITATION)).to_have_count(0)
 
 
-@pytest.mark.parametrize("written", ["<img src=x onerror=window.zq=1>", "🐶" * 40, "שלום", "a\u0000b", "{word}", "  "])
-def test_whatever_is_typed_is_shown_as_text_and_breaks_nothing(open_page, written):
+TYPED = ("<img src=x onerror=window.zq=1>", "🐶" * 40, "שלום", "a\u0000b", "{word}", "  ")
+
+
+def test_whatever_is_typed_is_shown_as_text_and_breaks_nothing(open_page, server):
     page = open_page("tour?tour=1")
-    for number in (1, 3, 5):
-        page.locator(".tour .dot").nth(number - 1).click()
-        at_step(page, number)
-        for field in page.locator(".tour .field input").all():
-            field.fill(written)
-        page.locator(".tour .act").first.click()
-        settle(page)
-        expect(page.get_by_test_id("stAlertContentError")).to_have_count(0)
-        assert comes(page, lambda: bool(page.locator(".tour .told").inner_text().strip()) == bool(written.strip()))
+    for k, written in enumerate(TYPED):
+        # with a new sentence nothing is told yet
+        go_to(page, f"{server.url}/tour?tour=1&prompt=The%20cat%20sat%20on%20mat%20{k}.%20The%20dog")
+        expect(page.locator(".tour .line")).to_contain_text(f"{k}")
+        for number in (1, 3, 5):
+            page.locator(".tour .dot").nth(number - 1).click()
+            at_step(page, number)
+            told = page.locator(".tour .told")
+            expect(told).to_be_empty()
+            for field in page.locator(".tour .field input").all():
+                field.fill(written)
+            page.locator(".tour .act").first.click()
+            settle(page)
+            expect(page.get_by_test_id("stAlertContentError"), written).to_have_count(0)
+            assert comes(page, lambda told=told, written=written:
+                         bool(told.inner_text().strip()) == bool(written.strip())), (number, written)
     assert page.evaluate("window.zq") is None and page.errors == []
 
 
-def test_a_new_sentence_begins_every_step_anew(open_page):
-    page = open_page("tour?tour=1")
-    typed(page, "doll")
-    is_told(page)
-    field = page.locator(".st-key-prompt textarea")
-    field.fill("The cat sat on the mat. The dog sat on the")
-    field.press("Control+Enter")
-    expect(page.locator(".tour .line")).to_contain_text("The dog sat on the")
-    expect(page.locator(".tour .told")).to_be_empty()
-    typed(page, "mat")
-    expect(page.locator(".tour .told")).to_contain_text("So does the model")
-
-
 @pytest.mark.parametrize("dark", [False, True])
-def test_axe_finds_nothing_in_any_step_before_and_after_its_act(open_page, dark):
+def test_axe_finds_nothing_in_every_second_step_before_and_after_its_act(open_page, dark):
+    """The others in the other theme; `python -m tests.browser.accessibility` looks at every step in both."""
     page = open_page("tour", dark=dark, still=True)
-    for number in range(1, N + 1):
+    for number in range(1 + dark, N + 1, 2):
         page.locator(".tour .dot").nth(number - 1).click()
         at_step(page, number)
         rest(page)
@@ -279,12 +289,3 @@ def test_axe_finds_nothing_in_any_step_before_and_after_its_act(open_page, dark)
             settle(page)
             rest(page)
             assert found_on(page, IMPACTS, AXE) == [], number
-
-
-def test_a_reader_who_wants_no_motion_gets_none(open_page):
-    page = open_page("tour?tour=7", still=True)
-    at_step(page, 7)
-    acted(page, 7)
-    is_told(page)
-    assert page.evaluate("document.getAnimations().length") == 0
-    expect(page.locator(".looks path.drawn")).to_have_count(0)

@@ -4,17 +4,16 @@ computes, hands and keys move it, and a link gives the same picture.
 from __future__ import annotations
 
 import re
-from urllib.parse import urlsplit
 
 import torch
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from core.app.base import prose
 from core.learning import kepler
 from tests.browser.own_server import server  # noqa: F401 (a fixture)
 from tests.browser.pictures import starting
-from tests.browser.serving import settle
-from tests.browser.views import opened
+from tests.browser.serving import Server, go_to, settle
+from tests.browser.views import LESSONS, opened, stand
 from tests.helpers.messages import value_of
 from tests.helpers.orbits import error_at
 
@@ -28,11 +27,20 @@ def reading(page) -> list[float]:
     return list(map(value_of, found.groups()))
 
 
-def test_the_browser_finds_mars_where_python_does(open_page):
+def go(page: Page, app: Server, name: str, query: str) -> None:
+    """To a view of the lesson by its address, its picture standing, once the hand's last deed is answered."""
+    settle(page)
+    go_to(page, f"{app.url}/training?training_view={name}{query}")
+    settle(page)
+    stand(page, LESSONS["training"][name])
+
+
+def test_the_browser_finds_mars_where_python_does_and_a_fit_plays(open_page, server):  # noqa: F811 (the fixture)
+    page = opened(open_page, "training", "kepler")
+    the_fit_plays_from_its_start_to_its_end_and_a_step_is_in_the_link(page, server)
     for structure in ("ellipse", "equant", "circle"):
-        page = opened(open_page, "training", "kepler",
-                      f"&training_structure={structure}&training_day=20000&training_noise=8.0"
-                      "&training_fit_step=-1")
+        go(page, server, "kepler", f"&training_structure={structure}&training_day=20000&training_noise=8.0"
+                                   "&training_fit_step=-1")
         made = kepler.fit(structure, "lm", *kepler.measure(24, 8.0, 0)).last
         when = torch.tensor([20000 / 365.25], dtype=torch.float64)
         x, y, _ = (position := kepler.STRUCTURES[structure].place(made, when)[0]).tolist()
@@ -41,17 +49,17 @@ def test_the_browser_finds_mars_where_python_does(open_page):
                 and abs(longitude - float(torch.atan2(torch.tensor(y), torch.tensor(x)).rad2deg() % 360))
                     < 0.006), structure
         assert abs(off / float(error_at(structure, made, when)) - 1) < 0.006 and page.errors == [], structure
-    page = opened(open_page, "training", "kepler",
-                  "&training_structure=polynomial&training_day=700&training_fit_step=-1")
+    go(page, server, "kepler", "&training_structure=polynomial&training_day=700&training_fit_step=-1")
     made = kepler.fit("polynomial", "lm", *kepler.measure(24, 1.0, 0)).last
     assert abs(reading(page)[0]
                - float(kepler.on_polynomial(made, torch.tensor([700 / 365.25], dtype=torch.float64)).norm())) < 6e-4
 
 
-def test_the_fit_plays_from_its_start_to_its_end_and_a_step_is_in_the_link(open_page):
-    page = opened(open_page, "training", "kepler")
+def the_fit_plays_from_its_start_to_its_end_and_a_step_is_in_the_link(page: Page, app: Server) -> None:
     play, step = page.locator(".instrument .controls button"), page.locator(".range.fit_step input")
+    loss = page.locator(".panel.loss .caption")
     expect(step).to_have_value("0")
+    at_first = loss.text_content()
     play.click()
     play.get_by_text(WORDS.label("orbit_pause")).wait_for()
     play.get_by_text(WORDS.label("orbit_play")).wait_for(timeout=30_000)
@@ -61,12 +69,17 @@ def test_the_fit_plays_from_its_start_to_its_end_and_a_step_is_in_the_link(open_
     step.press("ArrowRight")
     page.wait_for_url(re.compile("training_fit_step=1"))
     settle(page)
-    other = open_page("training?" + urlsplit(page.url).query)
-    expect(other.locator(".panel.loss .caption")).to_have_text(page.locator(".panel.loss .caption").text_content())
-    expect(other.locator(".range.fit_step input")).to_have_value("1")
+    link, after_a_step = page.url, loss.text_content()
+    go(page, app, "kepler", "")
+    expect(step).to_have_value("0")
+    expect(loss).to_have_text(at_first)
+    go_to(page, link)
+    settle(page)
+    expect(loss).to_have_text(after_a_step)
+    expect(step).to_have_value("1")
 
 
-def test_keys_walk_through_the_packed_rows_and_a_schedule_goes_along_into_the_live_run(open_page):
+def test_keys_walk_through_the_packed_rows_and_a_schedule_goes_along_into_the_live_run(open_page, server):  # noqa: F811
     page = opened(open_page, "training", "packing", "&training_row_length=8")
     page.locator(".packing_rows .rows").press("ArrowDown")
     page.locator(".packing_rows .rows").press("ArrowRight")
@@ -74,7 +87,7 @@ def test_keys_walk_through_the_packed_rows_and_a_schedule_goes_along_into_the_li
     expect(page.locator(".packing_rows .title")).to_have_text(starting("Row 2, place 2"), use_inner_text=True)
     for kind in ("picked", "target"):
         expect(page.locator(f".packing_rows .cell.{kind}")).to_have_count(1)
-    page = opened(open_page, "training", "schedules", "&training_schedule=cosine")
+    go(page, server, "schedules", "&training_schedule=cosine")
     page.get_by_role("button", name=WORDS.label("train_with")).click()
     page.get_by_text("Learning rate now").wait_for(timeout=60_000)
     page.wait_for_url(re.compile("training_view=live"))
