@@ -1,5 +1,5 @@
-"""The tour in a real Chromium: from the first step to the last by keys, by touch and by link; offered once, skipped and
-resumed; read by a screen reader; with whatever is typed into it.
+"""The tour in a real Chromium: from the first step to the last by keys, by touch and by link; met at a first visit,
+skipped and resumed; read by a screen reader; with whatever is typed into it.
 """
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.app.base import prose
 from pages.tour.shared import STEPS
 from tests.browser.accessibility import AXE, IMPACTS, found_on
 from tests.browser.pictures import comes, cut_off
-from tests.browser.serving import go_to, prepare, rest, settle
+from tests.browser.serving import ASK_FIRST, go_to, prepare, rest, serve, settle
 
 TOUR = prose.load("tour")
 FOCUSED = "() => { let e = document.activeElement; while (e?.shadowRoot?.activeElement) e = " \
@@ -194,10 +194,9 @@ def test_each_step_is_a_link_and_back_leads_through_the_steps(open_page):
     assert page.errors == []
 
 
-def test_a_link_into_a_lesson_offers_nothing_and_a_step_takes_the_entry_of_the_home_address_that_named_it(open_page):
+def test_a_link_into_a_lesson_leads_there_and_a_step_takes_the_entry_of_the_home_address_that_named_it(open_page):
     """One entry of the browser's history: back leads to where the reader was before, and not into the tour again."""
     page = open_page("heads")
-    expect(page.locator(".invitation")).to_have_count(0)
     expect(page).to_have_url(re.compile("/heads"))
     before = page.url
     page.goto(before.partition("/heads")[0] + "/?tour=3")
@@ -207,47 +206,42 @@ def test_a_link_into_a_lesson_offers_nothing_and_a_step_takes_the_entry_of_the_h
     expect(page).to_have_url(before)
 
 
-INVITATION = ".invitation .way"
-
-
-def test_a_first_visit_offers_the_tour_until_it_is_waved_away_and_a_second_does_not(open_page):
-    page = open_page("")
-    expect(page.locator(INVITATION)).to_be_visible()
-    page.reload()
-    settle(page)
-    expect(page.locator(INVITATION)).to_be_visible()          # the same visit
-    second = page.context.new_page()
-    second.goto(page.url)
-    settle(second)
-    second.locator(".overview_map, .st-key-overview_below").first.wait_for()
-    expect(second.locator(INVITATION)).to_have_count(0)
-    expect(second.get_by_role("link", name=prose.load("app").label("page_tour"), exact=True)).to_be_visible()
-    second.close()
-    before = page.locator(".st-key-lesson_head").bounding_box()["y"]
-    page.locator(".invitation .skip").click()
-    expect(page.locator(".invitation .skip")).to_be_hidden()
-    assert comes(page, lambda: page.locator(".st-key-lesson_head").bounding_box()["y"] < before)
-    page.reload()
-    settle(page)
-    expect(page.locator(INVITATION)).to_have_count(0)
-    assert page.errors == []
-
-
-def test_the_tour_is_skipped_and_taken_up_where_it_was_left(open_page):
-    page = open_page("")
-    page.locator(INVITATION).click()
-    at_step(page, 1)
-    page.locator(".tour .dot").nth(4).click()
-    at_step(page, 5)
-    go_to(page, page.url.partition("/tour")[0] + "/")
-    expect(page.locator(INVITATION)).to_have_text(TOUR.label("invite_resume", i=5))
-    later = page.context.new_page()                            # another day: the menu alone, and the step is known
-    later.goto(page.url.partition("?")[0] + "tour")
-    at_step(later, 5)
-    later.locator(".tour .middle button").click()
-    later.get_by_role("heading", name=prose.load("overview").section("title"), exact=True).wait_for()
-    settle(later)
-    expect(later.locator(INVITATION)).to_have_count(0)
+def test_a_first_visit_of_the_home_page_is_the_tours_first_step_and_who_leaves_it_sees_the_picture(browser):
+    overview, question = prose.load("overview").section("title"), ".prediction .card"
+    with serve(env={ASK_FIRST: "on"}) as server:
+        context = browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 800})
+        prepare(context)
+        page, errors = context.new_page(), []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(f"{server.url}/")
+        at_step(page, 1)
+        expect(page).to_have_url(re.compile("/tour$"))
+        page.locator(".tour .act").first.click()
+        expect(page.locator(".tour .field input")).to_have_attribute("placeholder", TOUR.label("empty"))
+        acted(page, 1)
+        is_told(page)
+        page.locator(".tour .dot").nth(4).click()
+        at_step(page, 5)
+        page.reload()                                   # the step is known, and so is what was said in another
+        at_step(page, 5)
+        page.locator(".tour .dot").first.click()
+        at_step(page, 1)
+        is_told(page)
+        expect(page.locator(".tour .field input")).to_have_value("doll")
+        leave = page.locator(".tour .middle button")
+        expect(leave).to_have_text(TOUR.label("known"))
+        leave.click()
+        page.get_by_role("heading", name=overview, exact=True).wait_for()
+        settle(page)
+        expect(page.locator(".st-key-overview_map")).to_be_visible()
+        expect(page.locator(question)).to_have_count(0)
+        second = context.new_page()
+        second.goto(f"{server.url}/")
+        second.get_by_role("heading", name=overview, exact=True).wait_for()
+        expect(second.locator(question)).to_be_visible()
+        expect(second.get_by_role("link", name=prose.load("app").label("page_tour"), exact=True)).to_be_visible()
+        assert errors == []
+        context.close()
 
 
 TYPED = ("<img src=x onerror=window.zq=1>", "🐶" * 40, "שלום", "a\u0000b", "{word}", "  ")
