@@ -120,3 +120,20 @@ def test_who_wants_no_questions_is_asked_none_until_the_switch_is_on_again(open_
     switch.check()
     settle(page)
     expect(page.locator(QUESTION)).to_be_visible()
+
+
+def test_while_a_question_stands_a_presenter_has_the_keys_and_the_way_on_is_the_picture(open_page):
+    page = open_page("tokens?tokens_view=merges&present=true&ask=true", width=1280, height=720)
+    card, dark, sheet = (page.locator(css) for css in (".prediction .card", ".presenter .dark", ".presenter .sheet"))
+    expect(card).to_be_visible()
+    for key, shown, is_shown in (("b", dark, True), ("b", dark, False), ("?", sheet, True), ("Escape", sheet, False)):
+        page.keyboard.press(key)
+        expect(shown).to_be_visible(visible=is_shown)
+    page.keyboard.press("ArrowRight")
+    expect(card).to_have_count(0)
+    line = page.locator(".st-key-try_step")
+    expect(line).to_contain_text("0 / ")
+    settle(page)
+    page.keyboard.press("PageDown")
+    expect(line).to_contain_text("1 / ")
+    assert page.errors == []

@@ -67,6 +67,13 @@ def _close() -> None:
     redraw()
 
 
+def is_moved_on(experiments: Sequence[Experiment], words: TextFile, lesson: str) -> bool:
+    """Hear a presenter's keys while a question stands in place of the picture; return whether one asked for the way on.
+    """
+    moved = presenters_keys([experiment.title for experiment in experiments], 0, words, key=f"{lesson}_keys")
+    return moved.by > 0
+
+
 def draw_one(experiments: Sequence[Experiment], words: TextFile, lesson: str) -> None:
     """The present step alone, in a line at the foot of the screen; the arrow keys go through the steps.
 

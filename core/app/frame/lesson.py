@@ -162,6 +162,10 @@ class Lesson:
         else:
             experiments.draw_all(self.words.experiments, self.frame_words, self.id)
 
+    def is_moved_on(self) -> bool:
+        """Hear a presenter's keys while a question stands; return whether one asked for the way on."""
+        return experiments.is_moved_on(self.words.experiments, self.frame_words, self.id)
+
     def check(self, question: check.Question) -> None:
         """Check yourself: the reader commits to one of the options, then sees whether it is the answer, and why."""
         with self._part("check"):

@@ -148,6 +148,12 @@ def look(lesson: str) -> None:
     st.session_state[LOOKS] = lesson
 
 
+def show(page: Lesson, view: object, run: Run) -> None:
+    """Show the picture whose question stands, as *Show me* does."""
+    if (prediction := _asked(page, view, run)) is not None:
+        _keep(_key(page, prediction.name), Made())
+
+
 def offer(page: Lesson, view: object, run: Run) -> None:
     """Draw the switch with which a reader wants to be asked or not, and the way to be asked once more."""
     if reader.class_step() or not hasattr(view, "predict"):

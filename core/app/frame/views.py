@@ -17,7 +17,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core.app.base import catalogue
 from core.app.base.markdown import unmarked
 from core.app.compute import growing_results
-from core.app.frame import class_add, class_bar, experiments, next_view, prediction, prompt_bar
+from core.app.frame import class_add, class_bar, experiments, live_class, next_view, prediction, prompt_bar
 from core.app.frame.check import Question
 from core.app.frame.guard import fragment, guard
 from core.app.frame.lesson import Lesson
@@ -259,10 +259,14 @@ def _question(page: Lesson, drawn: Drawn) -> None:
 
 
 def _experiments(page: Lesson, drawn: Drawn) -> None:
-    """Draw the experiments: they speak of a picture that stands, but for the steps of a class."""
+    """Draw the experiments: they speak of a picture that stands, but for the steps of a class. While a question stands,
+    a presenter's keys are heard, and the way on is to the picture.
+    """
     drawn.hides = drawn.reading is COVERED
     if not drawn.hides or reader.class_step():
         page.experiments()
+    elif reader.present() and not live_class.is_open() and page.is_moved_on():
+        prediction.show(page, drawn.shown, page.run())
 
 
 def _name(page: Lesson, drawn: Drawn) -> str:
