@@ -25,7 +25,7 @@ import streamlit as st
 from core.app.base.prose import TextFile, filled
 from core.app.classroom.guesses import Guess
 from core.app.frame import live_class, prompt_use
-from core.app.state import reader
+from core.app.state import address, reader
 from core.app.state.fragments import EXPERIMENTS, PICTURE, rerun_in_turn
 from core.app.state.run import Run
 from core.components.prediction import prediction_picture
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 MADE = "predictions_made"       # in the session: "<lesson>/<name>" -> Made
 AGAIN = "predictions_again"     # in the session: the questions that the reader wants to be asked once more
-LOOKS = "predictions_look"      # in the session: the lesson whose question gives way to its picture once
 STANDS = "predictions_stand"    # in the session: the lesson and view whose picture stood when a class was opened
 
 
@@ -105,7 +104,7 @@ def draw(page: Lesson, view: object, run: Run) -> bool:
     if prediction is None:
         st.session_state[STANDS] = place
         return False
-    if st.session_state.pop(LOOKS, None) == page.id:
+    if st.session_state.pop(address.LOOKS, None) == page.id:
         st.session_state.setdefault(MADE, {}).setdefault(_key(page, prediction.name), Made())
     made = _made(_key(page, prediction.name))
     if live_class.is_open() and (made is not None or _stands(page, prediction)) and not _is_of_class(made):
@@ -145,7 +144,7 @@ def _offer(page: Lesson, prediction: Prediction, run: Run) -> None:
 
 def look(lesson: str) -> None:
     """Show the picture of the lesson that is opened next, and not its question: the reader was asked elsewhere."""
-    st.session_state[LOOKS] = lesson
+    st.session_state[address.LOOKS] = lesson
 
 
 def show(page: Lesson, view: object, run: Run) -> None:

@@ -162,7 +162,8 @@ def _share(words: prose.TextFile) -> None:
     with st.popover(words.label("share"), key="share", on_change="rerun") as drawer:
         if not drawer.open:
             return
-        page = urllib.parse.urljoin(st.context.url or "", address.link())
+        shown = {} if st.session_state.get(address.COVERED) else {address.SHOWN: True}
+        page = urllib.parse.urljoin(st.context.url or "", address.link(shown))
         st.caption(words.label("share_text"))
         origins = addresses.reachable(page)
         origin = origins[0] if len(origins) == 1 else st.selectbox(words.label("share_address"), origins,

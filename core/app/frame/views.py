@@ -168,6 +168,7 @@ def _lesson(page: Lesson, drawn: Drawn, instrument: Callable[[], None]) -> None:
                 drawn.reading = COVERED
             else:
                 instrument()
+        st.session_state[address.COVERED] = drawn.reading is COVERED
         if reader.looks_on():
             return
         drawn.waits = drawn.waits or prompt_bar.is_old()

@@ -25,6 +25,9 @@ MAX_LINK_CHARACTERS = 6_000
 SELECTION = ("layer", "head", "position", "target", "seed", "xi")
 KEPT = ("prompt", "model", "device", "present", "class", "class_plan", "class_revealed", "ask", "look")
 SHARED = (*KEPT, *SELECTION)
+SHOWN = "shown"         # in a link: its picture stands, and the question before it is not asked
+# in the session: whether a question stands in place of the picture; the page whose question gives way to its picture
+COVERED, LOOKS = "picture_covered", "picture_looked_at"
 # in the session: `settings`; the URL waits; it leads in what all lessons share, and in the settings of the page
 SAID, WAITS, LEADS, LEADS_PAGE = "settings_said", "url_waits", "url_leads", "url_leads_page"
 
@@ -45,6 +48,8 @@ def open_page() -> None:
     session, returning = st.session_state, is_from_history()
     if session.get(LEADS_PAGE):
         take_in()
+        if SHOWN in st.query_params:
+            session[LOOKS] = model_choice.page()
         session[WAITS] = not returning
         session[LEADS_PAGE] = False
     if not session.get(WAITS):

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -110,3 +111,13 @@ def test_a_word_is_shown_beside_the_likeliest_with_its_own_probability():
     best = commit(at, "architectures", "blank", told["answer"].strip("·"), 80)
     assert best["right"] and best["bars"][0][2] and len(best["bars"]) == 4
     assert given(at, "prediction")["bars"][0][1] == pytest.approx(told["bars"][0][1])
+
+
+def test_a_shared_link_opens_what_its_sender_saw():
+    sender = open_at("tokens", ask="true")
+    for asked in (True, False):
+        assert ("ask" in modes(sender)) is asked
+        sender.session_state["share"] = True
+        [link] = [code.value for code in sender.run().code if code.value.startswith("?")]
+        assert ("ask" in modes(open_at("tokens", **dict(parse_qsl(link[1:]))))) is asked
+        sender = open_at("tokens", ask="true", shown="true")
