@@ -166,14 +166,13 @@ function placeBlockLabels(map, { l, x, w, top, inner, thin, writeTop, writeBotto
     return;
   }
   const wrote = (name) => [`+ ${significant(map[name][l * n + position])}`];
-  const mine = (part) => (map.guess?.[0] === part && map.guess[1] === l ? " mine" : "");
   label(map, `block_${l}`, [fill(text.block, { block: l })], [x + 5, top + 1, inner - 8],
     { part: "attention", stage, name: "block" });
   label(map, `wrote_attention_${l}`, wrote("attention"), [x + 4, writeTop, inner - 8],
-    { name: `attention number${mine("attention")}`, stage });
+    { name: "attention number", stage });
   if (!map.d_ff) return;
   label(map, `wrote_mlp_${l}`, wrote("feed_forward"), [x + 4, writeBottom + 1, inner - 8],
-    { name: `mlp number${mine("feed_forward")}`, part: "feed_forward", stage: stage + 1 });
+    { name: "mlp number", part: "feed_forward", stage: stage + 1 });
   label(map, `stream_${l}`, [significant(map.stream[(l + 1) * n + position])],
     [x, middle(lanes, position) - 1.75 * g.em, inner + (g.wide ? 2 : -5)],
     { name: "residual number right halo", part: "stream", stage: stage + 1 });

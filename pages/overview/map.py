@@ -12,17 +12,19 @@ import numpy as np
 import streamlit as st
 
 from core.app.base import catalogue
-from core.app.frame import Cell, Lesson, Prediction, Reading, Truth, guess_of
+from core.app.frame import Lesson, Options, Prediction, Reading, Truth
 from core.app.frame.selection_controls import shared_seed
 from core.app.state import Run, dice, reader
 from core.app.state.fragments import redraw
 from core.components import declare
 from core.components.lib.bytes import pack
-from core.figures.numbers import readable
+from core.figures.numbers import percent, readable
 from pages.overview import below, packing
 from pages.overview.shared import MAP, packed_pass, scaling, truncation_of
 
 MOST_OPEN = 8         # blocks: of more, the map may open some alone (layout.js)
+N_OFFERED, MOST_LOOKED_AT = 4, 60        # words that a guess may be, and likely tokens among which they are looked for
+MOST_END = 32         # characters
 ADDING = "attention", "feed_forward"     # the parts of a block, from the top
 HISTORY = "overview_history"
 OPEN = "overview_open"      # in the session: the lesson that a click in the map asks for
@@ -39,27 +41,55 @@ _map = declare("overview_map", HERE / "map.js", html=(HERE / "map.html").read_te
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which part of the blocks adds the longest vector to the row of the token that the model is asked about; another
-    row has no question, nor has a model whose blocks may not all be open.
+    """Which word the model finds likeliest after the prompt, among the likeliest ones; another row has no question, nor
+    has a model that continues no text or whose blocks may not all be open.
     """
     config = run.model.config
     is_shown = run.own_ids and reader.picked_position() in (None, run.asked)
-    if not is_shown or config.d_ff is None or not 1 < config.n_layers <= MOST_OPEN:
+    if not is_shown or config.kind != "decoder" or config.d_ff is None or not 1 < config.n_layers <= MOST_OPEN:
         return None
-    parts = page.label("row_attention"), page.label("row_mlp")
-    columns = [page.label("block", block=block) for block in range(config.n_layers)]
+    offered = offered_words(run)
+    if len(offered) < 2:
+        return None
 
     def truth(guess: int) -> Truth:
+        probs = run.trace.probs[-1]
+        p = [float(probs[token_id]) for token_id in offered.values()]
+        best = max(range(len(p)), key=p.__getitem__)
         lengths = {name: norms[:, run.asked] for name, norms in packing.norm_arrays(run.trace).items()}
         added, after = np.stack([lengths[part] for part in ADDING]), lengths["stream"][1:]      # (2, L), (L)
         part, block = divmod(int(added.argmax()), config.n_layers)
-        said = [f"+ {readable(float(added.flat[at]))}" for at in (added.argmax(), guess)]
-        return Truth(int(added.argmax()), said=said[0], own=said[1], seen=int((np.diff(after) <= 0).any()), values={
-            "block": block, "part": parts[part], "length": readable(float(added.max())),
-            "after": readable(float(after[block]))})
+        return Truth(best, said=percent(p[best]), own=percent(p[guess]), seen=int((np.diff(after) <= 0).any()), values={
+            "top": list(offered)[best], "p": percent(p[best]), "token": run.tokens[-1], "d": config.d_model,
+            "v": config.vocab_size, "n": config.n_layers, "block": block,
+            "part": page.label(("row_attention", "row_mlp")[part]), "length": readable(float(added.max()))})
 
-    asked = {"token": run.tokens[run.asked], "d": config.d_model, "n": config.n_layers, "m": 2 * config.n_layers}
-    return Prediction("pass", Cell(parts, columns), truth, asked)
+    return Prediction("pass", Options(list(offered)), truth, {"end": end_of(run.text)})
+
+
+def offered_words(run: Run) -> dict[str, int]:
+    """At most N_OFFERED whole words among the likeliest next tokens, the likeliest token always, in the order of the
+    alphabet, which tells nothing; each with its token.
+    """
+    best = run.trace.probs[-1].topk(min(MOST_LOOKED_AT, run.model.config.vocab_size)).indices.tolist()
+    words: dict[str, int] = {}
+    for token_id in best:
+        name = run.tokenizer.visible(token_id)
+        if not words or name.startswith("·") and name[1:].isalpha():
+            words.setdefault(name.removeprefix("·") or name, token_id)
+        if len(words) == N_OFFERED:
+            break
+    return dict(sorted(words.items(), key=lambda word: word[0].casefold()))
+
+
+def end_of(text: str) -> str:
+    """The last words of a text, some MOST_END characters of it.
+
+    >>> end_of("The cat sat on the mat, and the dog"), end_of("The cat")
+    ('… cat sat on the mat, and the dog', 'The cat')
+    """
+    text = " ".join(text.split())
+    return text if len(text) <= MOST_END else "… " + text[-MOST_END:].partition(" ")[2]
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -82,9 +112,7 @@ def _draw_map(page: Lesson, run: Run) -> None:
     selection, existing = reader.selection(), {entry.id for entry in catalogue.existing()}
     sizes, arrays, candidates = packed_pass(run)
     text = {key: page.label(key) for key in page.words.labels if key in MAP_TEXT or key.startswith(MAP_PARTS)}
-    guess = guess_of(page, "pass", run)
     header = {**sizes, **of_position(run, selection.position), "candidates": candidates,
-              "guess": None if guess is None else [ADDING[guess // sizes["layers"]], guess % sizes["layers"]],
               "layer": selection.layer, "text": text | own_words(page, run), "canUndo": can_undo(),
               "lessons": {part: lesson for part, lesson in LESSONS.items() if lesson in existing},
               "scale": reader.scale(), "theme": reader.theme(), "silence": silence(page, run)}

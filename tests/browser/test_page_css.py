@@ -70,6 +70,8 @@ LINE = "A text that is longer than its field: the cat sat on the mat, the dog sa
 def test_the_prompt_shows_the_end_of_its_text_where_nobody_writes(open_page, width: int, query: str):
     page = open_page(f"tokens?prompt={LINE}her{query}", width=width, height=800)
     field = page.locator(".st-key-prompt textarea")
+    inner, outer = (box.bounding_box() for box in (field, page.get_by_test_id("stTextAreaRootElement").first))
+    assert inner["x"] + inner["width"] < outer["x"] + outer["width"] - 8, "a little air behind the last word"
 
     def ends(cut: bool) -> bool:
         left, right, is_cut = field.evaluate(ENDS)

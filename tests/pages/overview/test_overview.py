@@ -18,7 +18,7 @@ from core.app.base import prose
 from core.app.compute import cache
 from core.app.state.dice import Dice
 from core.app.state.run import Run, read
-from core.figures.numbers import readable
+from core.figures.numbers import percent, readable
 from core.model.config import ModelConfig
 from core.model.sampling import truncate
 from core.model.transformer import Transformer
@@ -217,11 +217,20 @@ def test_the_parts_add_up_to_the_model():
 
 
 @pytest.mark.parametrize(("model", "prompt"), [("stories", "The cat sat on the"), ("stories-small", "Once upon a")])
-def test_the_part_that_adds_the_longest_vector_is_told_and_its_length(model: str, prompt: str):
-    told = commit(ask("overview", "pass", model=model, prompt=prompt), "overview", "pass", 0)
+def test_the_likeliest_of_the_offered_words_is_told_and_the_part_that_adds_most(model: str, prompt: str):
+    at = ask("overview", "pass", model=model, prompt=prompt)
+    asked, texts = question(at)["question"], question(at)["guess"]["texts"]
+    assert asked.startswith(f"“{prompt} ___”") and len(texts) == 4 and texts == sorted(texts, key=str.casefold)
+    told = commit(at, "overview", "pass", 0)
     there = cache.shared_model(model, "cpu")
     with torch.inference_mode():
         trace = there.model(torch.tensor([0, *there.tokenizer.encode(prompt)]))
+    p = [float(trace.probs[-1][there.tokenizer.encode(f" {word}")[0]]) for word in texts]
+    best = max(range(4), key=p.__getitem__)
+    assert int(trace.probs[-1].argmax()) == there.tokenizer.encode(f" {texts[best]}")[0]
+    assert (told["answer"], told["right"]) == (best, best == 0)
+    assert (told["said"], told["own"]) == (percent(p[best]), percent(p[0]))
+    assert f"`{texts[best]}` gets {percent(p[best])}" in told["reason"]
     stream = [float(x[-1].double().square().sum().sqrt()) for x in trace.depths]
     # what a part has added is what the stream is more after it than before
     added = [[float((end[-1] - start[-1]).double().square().sum().sqrt()) for end, start in pairs] for pairs in (
@@ -229,19 +238,9 @@ def test_the_part_that_adds_the_longest_vector_is_told_and_its_length(model: str
         [(block.resid_post, block.resid_mid) for block in trace.blocks])]
     part, block = max(((part, block) for part in (0, 1) for block in range(len(trace.blocks))),
                       key=lambda at: added[at[0]][at[1]])
-    assert told["answer"] == part * len(trace.blocks) + block and told["own"] == f"+ {readable(added[0][0])}"
-    assert told["said"] == f"+ {readable(added[part][block])}"
-    assert told["right"] == (part == block == 0)
-    assert f"block {block}, {('attention', 'feed-forward')[part]}" in told["reason"]
-    assert f"length {readable(stream[block + 1])}." in told["reason"]
+    assert (f"block {block}, {('attention', 'feed-forward')[part]}, with a vector of length "
+            f"{readable(added[part][block])}.") in told["reason"]
     assert ("grow" in told["true"]) == all(a < b for a, b in pairwise(stream[1:]))
-
-
-def test_the_map_marks_the_guess():
-    at = ask("overview", "pass")
-    layers = len(question(at)["guess"]["columns"])
-    commit(at, "overview", "pass", layers + 2)
-    assert given(at)["guess"] == ["feed_forward", 2]
 
 
 def test_of_an_earlier_row_nothing_is_asked():
