@@ -144,6 +144,8 @@ def unigram_drops_round_by_round_and_a_piece_opens_its_word(page: Page) -> None:
     expect(best).to_have_text(list("·slowness"))
     page.wait_for_url(re.compile("tokens_round=-1"))
     page.get_by_role("button", name=WORDS.label("unigram_start")).click()
+    page.wait_for_url(lambda url: "tokens_round" not in url)
+    settle(page)
     page.locator(".kept").first.click()
     page.wait_for_url(re.compile("tokens_piece="))
     settle(page)

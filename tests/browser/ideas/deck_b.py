@@ -6,12 +6,13 @@ import re
 
 import pytest
 import torch
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from core.app.compute import cache
 from core.app.state.run import telling
 from core.training import blanks
 from tests.browser.ideas import formulas, seen
+from tests.browser.pictures import comes
 from tests.claims.passes import opening, run
 from tests.helpers.messages import numbers_in, value_of
 
@@ -193,8 +194,10 @@ def loss_and_product_agree_on_the_best_p(page: Page) -> None:
 @seen("B13")
 def every_step_is_filled_to_what_the_head_adds(page: Page) -> None:
     picture = page.locator(".st-key-attention_steps_instrument")
-    assert "W" in picture.locator(".title").inner_text() and picture.locator(".detail .term").count() > 30
-    weights = page.locator(".st-key-lesson_numbers annotation").all_text_contents()
-    [alpha] = [line for line in weights if line.startswith(r"\alpha")]
+    expect(picture.locator(".title")).to_contain_text("W")
+    expect(picture.locator(".detail .term").nth(30)).to_be_attached()
+    alpha = page.locator(".st-key-lesson_numbers annotation").filter(has_text=re.compile(r"^\s*\\alpha"))
+    expect(alpha).to_have_count(1)
     block, layer, head = opening().trace.blocks, *telling(opening())
-    assert numbers_in(alpha)[-1] == pytest.approx(float(block[layer].pattern[head, -1].max()), abs=1e-4)
+    most = pytest.approx(float(block[layer].pattern[head, -1].max()), abs=1e-4)
+    assert comes(page, lambda: numbers_in(alpha.text_content())[-1] == most)
