@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from core.figures.numbers import probability
 from core.learning.memory_tasks import Recall
@@ -102,9 +102,10 @@ def both_ways_the_next_word_is_seen(page: Page) -> None:
 @seen("A4")
 def the_three_matrices_have_their_shapes(page: Page) -> None:
     config = opening().model.config
-    said = page.locator(".st-key-attention_steps_instrument .title").inner_text()
-    assert f"[{config.d_model} × {config.d_k}]" in said and f"[{config.d_model} × {config.d_v}]" in said
-    assert page.locator(".st-key-attention_steps_instrument .detail .term").count() == config.d_model + 1
+    picture = page.locator(".st-key-attention_steps_instrument")
+    for size in (config.d_k, config.d_v):
+        expect(picture.locator(".title")).to_contain_text(f"[{config.d_model} × {size}]", use_inner_text=True)
+    expect(picture.locator(".detail .term")).to_have_count(config.d_model + 1)
 
 
 @seen("A7")
