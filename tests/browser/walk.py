@@ -43,6 +43,8 @@ COVERED = """() => [...document.querySelectorAll("[class*=st-key-try_menu_] butt
     return [left + 3, right - 3].some((x) => [top + 3, bottom - 2].some((y) =>
         !button.contains(document.elementFromPoint(x, y))));
 })"""
+# What was to be drawn in the next frame is drawn, however late a busy machine gives it.
+TWO_FRAMES = "new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))"
 SMALLEST = 9            # px, of the page's smallest type outside present mode
 
 
@@ -118,6 +120,7 @@ def _arrive(page: Page, stop: Stop) -> list[str]:
     settle(page)
     if stop.view is not None:
         stand(page, stop.view)
+    page.evaluate(TWO_FRAMES)
     return []
 
 
