@@ -55,7 +55,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _piece(path: Path) -> Path:
-    """What is handed out with a file: its whole folder where that is a lesson's, whose tests open the same pages."""
+    """The path that names the piece of a file: its folder where that is a lesson's, whose tests open the same pages."""
     return path.parent if path.parts[:2] == ("tests", "pages") and len(path.parts) == 4 else path
 
 

@@ -41,8 +41,8 @@ _map = declare("overview_map", HERE / "map.js", html=(HERE / "map.html").read_te
 
 
 def predict(page: Lesson, run: Run) -> Prediction | None:
-    """Which word the model finds likeliest after the prompt, among the likeliest ones; another row has no question, nor
-    has a model that continues no text or whose blocks may not all be open.
+    """The question for the word that the model finds likeliest after the prompt, among the likeliest ones; None for
+    another row, for a model that continues no text, and for one whose blocks may not all be open.
     """
     config = run.model.config
     is_shown = run.own_ids and reader.picked_position() in (None, run.asked)

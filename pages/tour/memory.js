@@ -1,5 +1,5 @@
-// What this browser remembers of the tour, and nobody else: {step}, the one that was open last; and as long as the tab is
-// open, what the reader has done in each step with a prompt.
+// What this browser remembers of the tour, and nobody else: {step}, the one that was open last; and as long as the tab
+// is open, what the reader has done in each step with a prompt.
 const KEY = "tour", ACTS = "tour-acts";
 
 /** What was kept last; {} in a browser that keeps nothing. */

@@ -49,7 +49,7 @@ def joined(phone: BrowserContext, url: str, code: str) -> Page:
 
 
 def second_device(teacher: Page, phone: BrowserContext) -> Page:
-    """What the teacher leads the class with, away from the wall."""
+    """The teacher's second device, which leads the class away from the wall."""
     lead = phone.new_page()
     lead.goto(teacher.get_by_role("link", name="Open the view for your own second device").get_attribute("href"))
     return lead

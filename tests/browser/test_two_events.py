@@ -1,4 +1,4 @@
-"""What two events ask for at a time is all drawn."""
+"""Two events at a time: all that they ask for is drawn."""
 from __future__ import annotations
 
 from tests.browser.serving import ROOT, serve, settle
