@@ -4,7 +4,7 @@ import { button, draw, make, setText, sized } from "../../core/components/lib/do
 import { readTheme, whenStyled } from "../../core/components/lib/theme.js";
 import { onWidth } from "../../core/components/lib/view.js";
 import { actButton, Bars, Slider, walked } from "./parts.js";
-import { percent, say, spoken } from "./said.js";
+import { brief, percent, say, spoken } from "./said.js";
 
 const LEAST_SHOWN = 0.03;       // of the attention: what is less gets no arc
 const RISE = 38, LABEL = 18;    // px: how high an arc rises within a line, and the height of a share below a piece
@@ -153,7 +153,7 @@ export class Layers {
     const node = make("div", "column", this.way);
     for (const [mark, holds] of Object.entries(marks)) node.classList.toggle(mark, Boolean(holds));
     if (mine) node.dataset.you = text.you;
-    make("span", "value", node, p === undefined ? "" : percent(p));
+    make("span", "value", node, p === undefined ? "" : brief(p));
     const track = make("span", "track", node), fill = make("span", "fill", track);
     say(make("b", "guess", node), "{word}", { word: { word: word ?? "?" } });
     setText(make("span", "after", node), after ? spoken(text.rung, { k: after }) : text.rung_0);

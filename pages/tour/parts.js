@@ -1,7 +1,7 @@
 // The controls of the tour: fields, choices, sliders, rows of words, bars.
 import { button, chip, make, setText } from "../../core/components/lib/dom.js";
 import { isShortcut, isStep, stepped } from "../../core/components/lib/keys.js";
-import { percent } from "./said.js";
+import { brief, percent } from "./said.js";
 
 const MOST = 60;            // characters of a typed word
 const VISIBLE = 0.004;      // between a bar and what it was before
@@ -126,7 +126,7 @@ export class Bars {
   fill(node, row) {
     node.row.row = row;
     setText(node.name, row.word);
-    setText(node.value, percent(row.p));
+    setText(node.value, brief(row.p));
     node.line.className = row.sure === undefined ? "bar" : "bar mine";
     node.sure.dataset.you = row.sure === undefined ? "" : `${this.text.you}: ${percent(row.sure)}`;
     node.sure.classList.toggle("wide", row.sure > WIDE);

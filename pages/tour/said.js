@@ -14,6 +14,9 @@ export function percent(p) {
   return p < 1 && Number(text) >= 100 ? "almost 100\u00a0%" : `${text}\u00a0%`;
 }
 
+/** The same beside a bar, where a phone has little room. */
+export const brief = (p) => percent(p).replace("less than ", "<\u00a0");
+
 /** A template into a node: {names} become what `values` say: {word}, {share} in percent, or a plain text. */
 export function say(node, template, values) {
   for (const part of (template ?? "").split(/(\{\w+\})/)) {
