@@ -98,13 +98,14 @@ def draw(page: Lesson, view: object, run: Run) -> bool:
     Nothing is asked of a reader who has answered or wants no questions, in a class, whose steps have questions of their
     own, or where the view has none for this model and prompt.
     """
+    looks = st.session_state.pop(address.LOOKS, None) == page.id
     prediction, place = _asked(page, view, run), (page.id, type(view).__name__, getattr(view, "__name__", ""))
     if not live_class.is_open() or st.session_state.get(STANDS) != place:
         st.session_state.pop(STANDS, None)
     if prediction is None:
         st.session_state[STANDS] = place
         return False
-    if st.session_state.pop(address.LOOKS, None) == page.id:
+    if looks:
         st.session_state.setdefault(MADE, {}).setdefault(_key(page, prediction.name), Made())
     made = _made(_key(page, prediction.name))
     if live_class.is_open() and (made is not None or _stands(page, prediction)) and not _is_of_class(made):

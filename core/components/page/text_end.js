@@ -1,4 +1,5 @@
 import { textWidth } from "../lib/text.js";
+import { whenStyled } from "../lib/theme.js";
 
 const CUT = "data-cut";             // of a field whose beginning is not seen
 
@@ -21,7 +22,7 @@ export default function ({ data }) {
       if (now) room.observe(now);
     }
     [field, value] = [now, now?.value];
-    toEnd();
+    if (field) whenStyled(field, toEnd);        // again once the fonts are there
   };
   const soon = () => { frame ||= requestAnimationFrame(look); };
   const left = ({ target }) => { if (target === field) requestAnimationFrame(toEnd); };

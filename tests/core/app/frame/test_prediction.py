@@ -121,3 +121,10 @@ def test_a_shared_link_opens_what_its_sender_saw():
         [link] = [code.value for code in sender.run().code if code.value.startswith("?")]
         assert ("ask" in modes(open_at("tokens", **dict(parse_qsl(link[1:]))))) is asked
         sender = open_at("tokens", ask="true", shown="true")
+
+
+def test_a_link_to_a_picture_that_has_no_question_takes_no_later_one_away():
+    at = open_at("overview", ask="true", shown="true", position="3")
+    assert "ask" not in modes(at)
+    at.session_state["selection"] = {}
+    assert fine(at.run()) and "ask" in modes(at)
