@@ -34,13 +34,20 @@ class ViewWords:
         return self.explanation + self.rest
 
 
+def names() -> list[str]:
+    """The name of every view of every lesson, "lesson/view"; a lesson whose page is no table of views is one. Reads no
+    view, since every worker asks when it collects its tests.
+    """
+    return [f"{entry.id}/{view}".rstrip("/") for entry in catalogue.existing() for view in _modules_of(entry.id)]
+
+
+def of(name: str) -> ViewWords:
+    """What the view of this name can say."""
+    lesson, _, view = name.partition("/")
+    return _view(lesson, view, _modules_of(lesson)[view])
+
+
 @functools.cache
-def views() -> tuple[ViewWords, ...]:
-    """Every view of every lesson; a lesson whose page is no table of views is one."""
-    return tuple(_view(entry.id, view, modules) for entry in catalogue.existing()
-                 for view, modules in _modules_of(entry.id).items())
-
-
 def _modules_of(lesson: str) -> dict[str, list[str]]:
     """view -> the modules that draw it, as the page names them."""
     page = ast.parse((PAGES / lesson / "page.py").read_text())
