@@ -42,6 +42,7 @@ function drawStep(course, list, step) {
     const line = make("p", name, row);
     make("b", "", line, `${text[name]}: `);
     line.append(step[name]);
+    if (name === "ask" && step.options) make("span", "muted", line, ` ${step.options.replaceAll("\n", " · ")}`);
   }
 }
 
@@ -61,7 +62,7 @@ function drawOwnStep(course, list, step, index) {
   const title = make("div", "what", row);
   field(title, "input", "title", text.name);
   course.link(title, step.id, step.lesson);
-  for (const name of ["ask", "look"]) field(row, "textarea", name, text[name]).rows = 3;
+  for (const name of ["ask", "options", "look"]) field(row, "textarea", name, text[name]).rows = 3;
   const order = make("div", "order", row), n = course.header.steps.length;
   button(order, "↑", `${text.up}, ${index + 1}`, () => course.do("move", { number: index, by: -1 })).disabled = !index;
   button(order, "↓", `${text.down}, ${index + 1}`,

@@ -41,7 +41,7 @@ def _picked(page: Lesson) -> Plan:
 def _plan(page: Lesson, plan: Plan) -> None:
     is_own, app = SETTINGS.read("plan") == OWN, prose.load("app")
     rows = [{"id": str(number), "title": step.title, "from": start, "minutes": step.minutes, "ask": step.ask,
-             "lesson": app.label(f"lesson_{step.lesson}"), "look": step.look}
+             "options": "\n".join(step.options), "lesson": app.label(f"lesson_{step.lesson}"), "look": step.look}
             for number, (step, start) in enumerate(zip(plan.steps, plan.starts), 1)]
     packed = own_class.packed(plan.steps)
     header = {"title": plan.title, "about": plan.about, "steps": rows, "own": is_own, "undo": own_class.can_undo(),
@@ -85,7 +85,7 @@ def _handout(page: Lesson, plan: Plan) -> None:
     """The page to print: each step's question, room to write, and room for its picture, which the browser fetches."""
     minutes = page.label("class_minutes", n=len(plan.steps), minutes=plan.starts[-1])
     words = {name: page.label(f"handout_{name}") for name in ("name", "guess", "seen")}
-    steps = [(step.title, step.ask, step.look) for step in plan.steps]
+    steps = [(step.title, " · ".join((step.ask, *step.options)), step.look) for step in plan.steps]
     file = handout.printable(page.label("handout_title", title=plan.title), minutes, steps, words)
     picture(page, "handout", {"file": file, "name": catalogue.COURSE, "n": len(plan.steps)}, _places(plan),
             lambda deed: _change(page, plan, deed))

@@ -26,6 +26,7 @@ MOST_OPEN = 8         # blocks: of more, the map may open some alone (layout.js)
 N_OFFERED, MOST_LOOKED_AT = 4, 60        # words that a guess may be, and likely tokens among which they are looked for
 MOST_END = 32         # characters
 ADDING = "attention", "feed_forward"     # the parts of a block, from the top
+IS_WIDE = True        # no room for what a class has answered beside it
 HISTORY = "overview_history"
 OPEN = "overview_open"      # in the session: the lesson that a click in the map asks for
 MAP_TEXT = ("title", "title_long", "title_silent", "play", "play_hint", "pause", "back", "forth", "open", "chips",

@@ -10,9 +10,11 @@ from collections.abc import Mapping
 
 from core.app.classroom.guesses import MOST_CHARACTERS, Cell, Guess, Number, Options, Place, Word
 
+WAITING, OPEN, CLOSED, REVEALED, OVER = "waiting", "open", "closed", "revealed", "over"     # the phases of a question
+
 MOST_BYTES = 24_000          # of a question, or of what the model says to it
 _MOST_ASK = 1_000            # characters
-_MOST_PROMPT = 2_000         # characters
+MOST_PROMPT = 2_000         # characters
 _MOST_TEXT = 200             # characters of an option or a token
 _BLANKS = "\n\t\u00a0\u202f"       # that are no control characters; the last two are spaces that do not break
 _MOST = {"options": 12, "place": 300, "rows": 64, "columns": 64}
@@ -31,7 +33,7 @@ def question(told: object) -> dict:
     ask = _text(told.get("ask"), _MOST_ASK)
     if not ask:
         raise Refused("a question has words")
-    return {"ask": ask, "prompt": _text(told.get("prompt", ""), _MOST_PROMPT, as_it_is=True),
+    return {"ask": ask, "prompt": _text(told.get("prompt", ""), MOST_PROMPT, as_it_is=True),
             "guess": form(told.get("guess")).offer(), "about": _text(told.get("about", ""), _MOST_TEXT)}
 
 

@@ -12,12 +12,12 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 
-from core.app.classroom import asked, codes, tally
-from core.app.classroom.asked import Refused
-from core.app.classroom.rude import is_rude
+from core.app.classroom import asked, codes, rehearsal, tally
+from core.app.classroom.asked import CLOSED, OPEN, OVER, REVEALED, WAITING, Refused
+from core.app.classroom.rude import is_plain, is_rude
 from core.app.classroom.store import ANSWERS, HEAD, Store, Unreachable
 
 HOURS = 6
@@ -30,12 +30,11 @@ PRESENT_SECONDS = 60                # since a phone was last seen, for it to cou
 SEEN_EVERY = 20                     # seconds
 KEEP_ALIVE = 15                     # seconds, after which a line without news keeps a connection open
 COUNT_EVERY = 0.25                  # seconds: how often a wall counts anew
-SIGNALS = ("reveal", "next", "back")
+SIGNALS = ("reveal", "next", "back", "story", "guess", "heads", "stop")
 MOST_NOTES, MOST_NOTE = 8, 1_000    # of the second device; characters of one
 _TRIES = 20                         # to change a head that others change, too
 WALL = "wall"                       # who is there with a wall, and is no phone
 _VOTER = re.compile(r"[0-9a-f]{32}")
-WAITING, OPEN, CLOSED, REVEALED, OVER = "waiting", "open", "closed", "revealed", "over"
 
 
 class NoClass(LookupError):
@@ -54,9 +53,10 @@ class Full(Exception):
 class Head:
     """What a class is at a moment. key: what is kept of it. question: its number, from 1; 0: none was asked yet.
     asked: the question as `asked.question` has it. compares: the number of the question whose second vote this is; 0:
-    none. model: what the model says to it, once it is revealed. allowed: the free words that may be shown. follow: the
-    address of the picture on the wall, for phones to open; frozen: phones are to look at the wall. signal: what the
-    teacher's second device asks of the wall, with its number; notes: what it shows of the plan.
+    none. model: what the model says to it, once it is revealed. allowed: the free words that may be shown; None: the
+    teacher has not looked at them, and plain ones alone are shown. follow: the address of the picture that phones may
+    open. signal: what the teacher's second device asks of the wall, with its number and a text; notes: what it shows of
+    the plan.
     """
 
     key: str
@@ -66,10 +66,9 @@ class Head:
     asked: dict | None = None
     compares: int = 0
     model: dict | None = None
-    allowed: tuple[str, ...] = ()
+    allowed: tuple[str, ...] | None = None
     follow: str = ""
-    frozen: bool = False
-    signal: tuple[int, str] = (0, "")
+    signal: tuple[int, str, str] = (0, "", "")
     notes: dict | None = None
 
     @property
@@ -88,6 +87,7 @@ class Classes:
         self._seeing: asyncio.Task | None = None
         self._heard: dict[str, float] = {}              # when it was last noted that somebody was heard of, by code
         self.leaving: set[asyncio.Task] = set()
+        self._rehearsals: dict[str, asyncio.Task] = {}      # by code
         self._revealed: dict[tuple[str, int], dict] = {}    # (code, version) -> what a revealed question shows
 
     async def open(self) -> tuple[str, str]:
@@ -164,14 +164,13 @@ class Classes:
     async def seen(self, code: str, *, counts: bool) -> dict:
         """What the class shows now. Raises NoClass."""
         version, head = await self._head(code)
-        shown = {"version": version, "question": head.question, "phase": head.phase, "follow": head.follow,
-                 "frozen": head.frozen}
+        shown = {"version": version, "question": head.question, "phase": head.phase, "follow": head.follow}
         if head.asked and head.phase != WAITING:
             shown |= {"asked": head.asked, "compares": head.compares}
         if head.phase == REVEALED:
             shown |= await self._told(code, version, head)
         if counts:
-            shown |= {"signal": head.signal, "notes": head.notes}
+            shown |= {"signal": head.signal, "notes": head.notes, "rehearses": code in self._rehearsals}
             shown |= {"answered": await self.store.count(code, head.question) if head.question else 0,
                       "there": await self.store.there(code, time.time() - PRESENT_SECONDS)}
         return shown
@@ -188,7 +187,8 @@ class Classes:
         return self._revealed[code, version]
 
     async def _tally(self, code: str, head: Head) -> dict:
-        return tally.of(head.asked["guess"], await self.store.answers(code, head.question), head.allowed)
+        answers = await self.store.answers(code, head.question)
+        return tally.of(head.asked["guess"], answers, _allowed(head, _words(head, answers)))
 
     async def _head(self, code: str) -> tuple[int, Head]:
         found = await self.store.read(code)
@@ -223,7 +223,7 @@ class Classes:
         def change(head: Head) -> Head:
             if head.question >= MOST_QUESTIONS:
                 raise Refused("a class has no more questions")
-            return replace(head, question=head.question + 1, phase=OPEN, asked=question, model=None, allowed=(),
+            return replace(head, question=head.question + 1, phase=OPEN, asked=question, model=None, allowed=None,
                            compares=head.question if again else 0)
 
         await self._change(code, change, ends=True)
@@ -250,27 +250,42 @@ class Classes:
 
     async def _words(self, code: str, wish: Mapping) -> dict:
         """All free words that were answered, for the teacher alone: [word, how often, whether it is rude], the most
-        frequent first, and rude ones at the end; and those that are allowed by now.
+        frequent first, and rude ones at the end; those that are allowed by now; and whether the teacher has looked.
         """
         _, head = await self._head(code)
-        if not head.asked or head.asked["guess"]["kind"] != "word":
-            return {"words": [], "allowed": []}
-        given = [json.loads(told)["guess"] for told in await self.store.answers(code, head.question)]
-        counted = [(word, n, is_rude(word)) for word, n in Counter(map(tally.plain, given)).most_common(MOST_ALLOWED)]
-        return {"words": sorted(counted, key=lambda each: each[2]), "allowed": head.allowed}
+        counts = _words(head, await self.store.answers(code, head.question) if head.question else [])
+        counted = [(word, n, is_rude(word)) for word, n in counts.most_common(MOST_ALLOWED)]
+        return {"words": sorted(counted, key=lambda each: each[2]), "allowed": sorted(_allowed(head, counts)),
+                "looked": head.allowed is not None}
 
     async def _follow(self, code: str, wish: Mapping) -> None:
-        """Let phones open {link}, a path of this app; an empty one: none. frozen: they are to look at the wall."""
+        """Let phones open {link}, a path of this app; an empty one: none."""
         link = wish.get("link", "")
         if not isinstance(link, str) or len(link) > MOST_LINK or link and not re.match(r"/(?![/\\])", link):
             raise Refused("a link is a path of this app")
-        await self._change(code, lambda head: replace(head, follow=link, frozen=wish.get("frozen") is True))
+        await self._change(code, lambda head: replace(head, follow=link))
 
     async def _signal(self, code: str, wish: Mapping) -> None:
-        """From the teacher's second device: the wall is to {what}, one of SIGNALS."""
-        if wish.get("what") not in SIGNALS:
+        """From the teacher's second device: the wall is to {what}, one of SIGNALS, with {text}."""
+        text = wish.get("text", "")
+        if wish.get("what") not in SIGNALS or not isinstance(text, str) or len(text) > asked.MOST_PROMPT:
             raise Refused("there is no such signal")
-        await self._change(code, lambda head: replace(head, signal=(head.signal[0] + 1, wish["what"])))
+        await self._change(code, lambda head: replace(head, signal=(head.signal[0] + 1, wish["what"], text)))
+
+    async def _rehearse(self, code: str, wish: Mapping) -> None:
+        """Let phones that nobody holds join, or, where {on} is false, leave."""
+        if running := self._rehearsals.pop(code, None):
+            running.cancel()
+        if wish.get("on") is True:
+            self._rehearsals[code] = asyncio.create_task(rehearsal.run(
+                lambda phone: self.events(code, phone), lambda phone, told: self.answer(code, phone, told)))
+            self._rehearsals[code].add_done_callback(lambda task: self._rehearsed(code, task))
+
+    def _rehearsed(self, code: str, task: asyncio.Task) -> None:
+        if self._rehearsals.get(code) is task:
+            del self._rehearsals[code]
+        if not task.cancelled():
+            task.exception()        # the class is over, or the store was lost: nothing to be told
 
     async def _note(self, code: str, wish: Mapping) -> None:
         """What the second device is to show of the plan: {notes}, an object of short texts, or null."""
@@ -366,7 +381,7 @@ class _Presence:
 ACTIONS = {"ask": Classes._ask, "close": Classes._close, "reopen": Classes._reopen, "reveal": Classes._reveal,
            "allow": Classes._allow, "words": Classes._words, "follow": Classes._follow, "clear": Classes._clear,
            "report": Classes._report, "check": Classes._check,
-           "signal": Classes._signal, "note": Classes._note, "end": Classes._end}
+           "signal": Classes._signal, "note": Classes._note, "rehearse": Classes._rehearse, "end": Classes._end}
 
 
 def is_voter(voter: object) -> bool:
@@ -379,6 +394,19 @@ def _quiet_until(most: float) -> float:
     return min(most, time.time() + QUIET_MINUTES * 60)
 
 
+def _words(head: Head, answers: Iterable[str]) -> Counter[str]:
+    """How often each free word was answered, as words are counted; none where something else was asked for."""
+    if not head.asked or head.asked["guess"]["kind"] != "word":
+        return Counter()
+    return Counter(tally.plain(json.loads(told)["guess"]) for told in answers)
+
+
+def _allowed(head: Head, words: Iterable[str]) -> set[str]:
+    """Those of the words that may be shown; the model's own may."""
+    own = {tally.plain(str(head.model["answer"]).replace("·", " "))} if head.model and "answer" in head.model else set()
+    return own | ({*filter(is_plain, words)} if head.allowed is None else {*head.allowed})
+
+
 def _written(head: Head) -> str:
     written = json.dumps(asdict(head), ensure_ascii=False, allow_nan=False)
     if len(written.encode()) > 3 * asked.MOST_BYTES:
@@ -388,4 +416,4 @@ def _written(head: Head) -> str:
 
 def _read(written: str) -> Head:
     read = json.loads(written)
-    return Head(**read | {name: tuple(read[name]) for name in ("allowed", "signal")})
+    return Head(**read | {name: tuple(read[name]) for name in ("allowed", "signal") if read[name] is not None})

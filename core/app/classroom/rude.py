@@ -1,11 +1,12 @@
-"""Rude words, which wait at the end of the teacher's list and are not ticked with the others. The teacher decides all
-the same: no list knows every language, nor what is meant.
+"""What a wall shows before a teacher has looked at it, of the words that a class has written: plain English ones that
+can hurt nobody. Rude ones wait at the end of the teacher's list, and are not ticked with the others. The teacher
+decides all the same: no list knows every language, nor what is meant.
 """
 import functools
 import re
 from pathlib import Path
 
-_FILE = Path(__file__).resolve().parents[3] / "assets" / "teaching" / "rude_words.txt"
+_FOLDER = Path(__file__).resolve().parents[3] / "assets" / "teaching"
 _FOR_LETTERS = str.maketrans("013457@$!", "oieastasi")
 
 
@@ -16,9 +17,19 @@ def is_rude(written: str) -> bool:
     [True, True, False, False, False]
     """
     words = re.findall(r"[^\W\d_]+", written.casefold().rstrip("!?.").translate(_FOR_LETTERS))
-    return any(word in _words() or word.removesuffix("s") in _words() for word in words)
+    rude = _list("rude_words")
+    return any(word in rude or word.removesuffix("s") in rude for word in words)
+
+
+def is_plain(written: str) -> bool:
+    """Whether it is one word of those that children's books and stories use often, and that call nobody names.
+
+    >>> [is_plain(written) for written in ("Doll", "ball", "shit", "stupid", "Tom smells", "xkcd", "")]
+    [True, True, False, False, False, False, False]
+    """
+    return written.casefold().strip() in _list("plain_words")
 
 
 @functools.cache
-def _words() -> frozenset[str]:
-    return frozenset(_FILE.read_text(encoding="utf-8").split())
+def _list(name: str) -> frozenset[str]:
+    return frozenset((_FOLDER / f"{name}.txt").read_text(encoding="utf-8").split())

@@ -131,7 +131,9 @@ class News:
     async def wait(self, seconds: float) -> bool:
         """Return True as soon as something has changed, False after that many seconds."""
         try:
-            await asyncio.wait_for(self._came.wait(), seconds)
+            # wait_for of Python 3.11 forgets that it was cancelled where a change comes in the same moment
+            async with asyncio.timeout(seconds):
+                await self._came.wait()
         except TimeoutError:
             return False
         self._came.clear()

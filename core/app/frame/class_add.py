@@ -15,7 +15,7 @@ def draw(lesson: str, title: str, words: TextFile) -> None:
         own_class.in_browser(f"{lesson}_own_class")
         key = f"{lesson}_add_{len(own_class.steps())}"        # after a step was added, the fields are empty again
         st.text_input(words.label("add_title"), value=title, key=f"{key}_title")
-        for name in ("ask", "look"):
+        for name in ("ask", "options", "look"):
             st.text_area(words.label(f"add_{name}"), key=f"{key}_{name}", placeholder=words.label(f"add_{name}_help"))
         st.button(words.label("add_do"), key=f"{lesson}_add_do", type="primary",
                   on_click=lambda: _add(lesson, key))
@@ -27,5 +27,5 @@ def draw(lesson: str, title: str, words: TextFile) -> None:
 
 def _add(lesson: str, key: str) -> None:
     """Callback: the fields whose keys begin with `key` become a step."""
-    texts = (st.session_state[f"{key}_{name}"] for name in ("title", "ask", "look"))
+    texts = (st.session_state[f"{key}_{name}"] for name in ("title", "ask", "look", "options"))
     own_class.keep((*own_class.steps(), own_class.here(lesson, *texts)))

@@ -1,15 +1,16 @@
-"""A class while it is taught: the present step at the foot of the screen, with the way on, also by keys; and over the
-whole stage its question, until the class has answered it.
+"""A class while it is taught: the present step at the foot of the screen, with the way on, also by keys; over the whole
+stage its question, until it is revealed; and then beside its picture what the class has answered from its phones.
 """
 import streamlit as st
 
 from core.app.base import catalogue
 from core.app.base.markdown import escaped
 from core.app.base.prose import TextFile
-from core.app.classroom.guesses import Word
-from core.app.frame import class_plan, live_class
+from core.app.frame import class_games, class_plan, live_class
 from core.app.frame.class_plan import Plan
+from core.app.frame.own_class import NEXT, Step
 from core.app.state import reader
+from core.app.state.run import Run
 from core.components.class_question import class_question
 from core.components.page.keys import presenters_keys
 
@@ -24,16 +25,39 @@ def covers(lesson: str) -> bool:
 def draw_question(words: TextFile) -> None:
     """The step's question in place of its picture; with the prompt where the step has one of its own."""
     step = _step()
-    prompt = reader.prompt() if "prompt" in step.settings else ""
     with st.container(key="class_question"):
-        class_question(step.ask, prompt,
-                       {name: words.label(f"class_{name}") for name in TIMER},
-                       reader.scale(), key=f"class_question_{_number()}", short=live_class.is_open())
+        timer = {name: words.label(f"class_{name}") for name in TIMER}
+        class_question(step.ask, step.options, _prompt(step), timer, reader.scale(), key=f"class_question_{_number()}",
+                       short=live_class.is_open())
         if live_class.is_open():
-            offer = Word().offer()
-            live_class.draw_wall(words, {"mode": "words", "inline": True, "asked": live_class.asked(
-                "step", step.ask, offer, (class_plan.present().name, _number()), prompt)}, {},
-                key=f"class_words_{_number()}")
+            live_class.draw_wall(words, {"mode": "step", "asked": _asked(step)}, {}, key=f"class_step_{_number()}")
+
+
+def draw_told(lesson: str, words: TextFile, run: Run, *, folded: bool) -> None:
+    """Beside the picture of a step: what the phones have answered, and the right answer. Nothing without a class.
+
+    folded: it begins as one line, since the picture has no room beside it.
+    """
+    if reader.class_step() and live_class.is_open() and lesson == _step().lesson:
+        told = {"model": _right(_step(), run), "statements": [], "seen": -1, "reason": "", "folded": folded}
+        live_class.draw_wall(words, {"mode": "told", "asked": _asked(_step())} | told, {}, key="class_told")
+
+
+def _asked(step: Step) -> dict:
+    """The step's question as phones are asked it."""
+    return live_class.asked("step", step.ask, step.form.offer(), (class_plan.present().name, _number()),
+                            _prompt(step))
+
+
+def _prompt(step: Step) -> str:
+    return reader.prompt() if "prompt" in step.settings else ""
+
+
+def _right(step: Step, run: Run) -> dict | None:
+    """What is right, as a tally marks it: what the model finds likeliest next, or one of the options; None: nothing."""
+    if step.answer == NEXT:
+        return class_games.likeliest(run)
+    return {"answer": int(step.answer) - 1, "seen": True} if step.answer else None
 
 
 def draw(words: TextFile) -> None:

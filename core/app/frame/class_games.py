@@ -19,7 +19,9 @@ from core.model.intervention import HeadEdit, Intervention
 from core.model.trace import Trace
 
 MOST_WORDS = 30         # that the model is asked about at once
+MOST_KNOWN = 200        # tokens of which a class's wall knows the probability
 MOST_HEADS = 150        # that are switched off one by one
+N_CANDIDATES = 5        # of them, to choose from
 MOST_CHARACTERS = 4_000     # of a text that the class writes or reads
 
 
@@ -33,13 +35,32 @@ def next_words(run: Run, text: str, words: Sequence[str]) -> dict:
     logits = read.logits()
     given = [[word, look_up(logits, token_of(word, read.tokenizer, logits), word).probability]
              for word in words[:MOST_WORDS] if word]
-    likeliest = [[read.tokenizer.visible(int(i)), look_up(logits, int(i), "").probability]
-                 for i in np.argsort(-logits, kind="stable")[:N_BARS]]
-    z = np.exp(logits - logits.max())
-    p = z / z.sum()
+    p = _probabilities(logits)
+    likeliest = _bars(read, p, N_BARS)
     entropy = -float((p * np.log2(np.where(p > 0, p, 1))).sum())
     return {"text": text, "bars": given + likeliest, "entropy": entropy,
             "bits": -math.log2(given[0][1]) if given and given[0][1] > 0 else None}
+
+
+def likeliest(run: Run) -> dict | None:
+    """What a tally of next words has of the model: answer, the likeliest token; bars, the first N_BARS as [token, p];
+    known, the first MOST_KNOWN, for the words of the class. None for a model that predicts no next token.
+    """
+    if run.is_encoder or not run.has_head:
+        return None
+    known = _bars(run, _probabilities(run.logits()), MOST_KNOWN)
+    return {"answer": known[0][0], "bars": known[:N_BARS], "known": known}
+
+
+def _probabilities(logits: np.ndarray) -> np.ndarray:
+    """(|V|,) softmax of the logits, in float64."""
+    z = np.exp(logits.astype(np.float64) - logits.max())
+    return z / z.sum()
+
+
+def _bars(run: Run, p: np.ndarray, most: int) -> list[list]:
+    """The `most` likeliest tokens as [what is shown, p], the likeliest first."""
+    return [[run.tokenizer.visible(int(i)), float(p[i])] for i in np.argsort(-p, kind="stable")[:most]]
 
 
 def can_lose_heads(run: Run) -> bool:
@@ -62,19 +83,33 @@ def effects(run: Run) -> np.ndarray:
 
 
 def head_truth(run: Run, about: str, guess: object) -> dict:
-    """What the model says to a class that has picked a head to switch off, by its place row by row. about, answer,
-    block, head, said: the head whose loss changes the next token most, and by how much; own_block, own_head, own: the
-    class's own, own "" where it has picked none.
+    """What the model says to a class that picks a head to switch off, by its place row by row. candidates: those to
+    choose from, each {place, block, head, token}, token being what it looks at most from the last position; about,
+    answer, block, head, said: the head whose loss changes the next token most, and by how much; own_block, own_head,
+    own: the class's own, own "" where it has picked none.
     """
     found = effects(run)
     flat, n_heads = found.ravel(), found.shape[1]
     answer = int(flat.argmax())
     picked = guess if isinstance(guess, int) and not isinstance(guess, bool) and 0 <= guess < len(flat) else None
-    told = {"about": about, "answer": answer, "said": readable(float(flat[answer])), "own": ""}
+    told = {"about": about, "answer": answer, "said": readable(float(flat[answer])), "own": "",
+            "candidates": [_candidate(run, place, n_heads) for place in _candidates(flat)]}
     told |= dict(zip(("block", "head"), divmod(answer, n_heads)))
     if picked is not None:
         told |= {"own": readable(float(flat[picked]))} | dict(zip(("own_block", "own_head"), divmod(picked, n_heads)))
     return told
+
+
+def _candidates(effects: np.ndarray) -> list[int]:
+    """The places of N_CANDIDATES heads from the one with the largest effect to the one with the smallest, in order."""
+    falling = np.argsort(-effects, kind="stable")
+    return sorted({int(falling[round(i)]) for i in np.linspace(0, len(falling) - 1, N_CANDIDATES)})
+
+
+def _candidate(run: Run, place: int, n_heads: int) -> dict:
+    layer, head = divmod(place, n_heads)
+    key = int(run.trace.blocks[layer].pattern[head, -1].argmax())
+    return {"place": place, "block": layer, "head": head, "token": run.tokens[key]}
 
 
 def _log_probs(trace: Trace) -> np.ndarray:

@@ -67,4 +67,6 @@ def _of(plan: prose.Experiment) -> list[list[str]]:
 def _step(entry: prose.Experiment, minutes: int) -> Step:
     settings = dict(entry.settings)
     lesson, ask = (settings.pop(name) for name in ("lesson", "ask"))
-    return Step(entry.title, minutes, lesson, settings, ask, entry.look)
+    options, answer = (str(settings.pop(name, "")) for name in ("options", "answer"))
+    return Step(entry.title, minutes, lesson, settings, ask, entry.look,
+                tuple(options.split(" | ")) if options else (), answer)

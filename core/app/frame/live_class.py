@@ -6,14 +6,16 @@ key alone.
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlsplit
 
 import streamlit as st
 
-from core.app.base import addresses, deployment
+from core.app.base import addresses, deployment, prose
 from core.app.base.markdown import plain
 from core.app.base.prose import TextFile
 from core.app.base.qr import qr_code
@@ -57,9 +59,11 @@ def draw_button(words: TextFile) -> None:
     if is_open():
         code, key = st.session_state[_OPEN]
         origins = addresses.reachable(st.context.url or "")
-        data |= {"prompt": reader.prompt(), "told": _told()} | _heads()
+        lead = f"{origins[0]}{addresses.below('j', code, 'lead')}#{key}.{codes.kept(key)}"
+        data |= {"prompt": reader.prompt(), "told": _told(), "present": reader.present(), "shelf": _shelf()} | _heads()
         data |= _who() | {"addresses": [_way_in(origin, code) for origin in origins], "notes": _notes(words),
-                          "lead": f"{origins[0]}{addresses.below('j', code, 'lead')}#{key}.{codes.kept(key)}"}
+                          "only_here": addresses.is_this_machine(urlsplit(origins[0]).hostname or ""),
+                          "lead": lead, "lead_qr": _picture(lead)}
     class_desk(data, key="class_desk",
                events={"opened": _take, "read": _read, "heads": _switch_off, "ended": lambda _: _end()})
 
@@ -99,8 +103,18 @@ def _notes(words: TextFile) -> dict | None:
 def _way_in(origin: str, code: str) -> dict:
     """An address as it stands on the wall, and as a QR code."""
     short = f"{origin}{addresses.below('j')}"
-    picture = base64.b64encode(qr_code(f"{short}/{code}")).decode()
-    return {"short": short.split("://", 1)[-1], "qr": f"data:image/png;base64,{picture}"}
+    return {"short": short.split("://", 1)[-1], "qr": _picture(f"{short}/{code}")}
+
+
+@functools.lru_cache(maxsize=64)
+def _picture(address: str) -> str:
+    """An address as a QR code, as the address of an image."""
+    return f"data:image/png;base64,{base64.b64encode(qr_code(address)).decode()}"
+
+
+def _shelf() -> list[list[str]]:
+    """The texts of the guessing game, [title, text] each."""
+    return [[title, text] for title, text in prose.load("shelf").sections.items()]
 
 
 def _take(told: object) -> None:
@@ -130,17 +144,14 @@ def _switch_off(told: object) -> None:
 
 
 def _heads() -> dict:
-    """What the game of switching off heads needs: the heads by their places, and, where it was asked for, the answer;
+    """What the game of switching off heads needs: that it can be played, and, where it was asked for, the answer;
     nothing for a model that has too many.
     """
     shown = current()
     if shown.is_encoder or not class_games.can_lose_heads(shown):
         return {}
-    config = shown.model.config
-    grid = {"rows": [str(layer) for layer in range(config.n_layers)],
-            "columns": [str(head) for head in range(config.n_heads)]}
     effect = class_games.head_truth(shown, *st.session_state[_HEAD]) if _HEAD in st.session_state else None
-    return {"heads": grid, "effect": effect}
+    return {"heads": True, "effect": effect}
 
 
 def _told() -> dict | None:

@@ -12,6 +12,7 @@ import streamlit as st
 
 from core.app.base import catalogue
 from core.app.base.prose import unbroken
+from core.app.classroom.guesses import Options, Word
 from core.app.state import lesson_settings, reader
 from core.components.page.kept_text import kept_text
 
@@ -21,6 +22,8 @@ _MOST_TEXT = 600            # characters of a title, a question, or what to look
 _MOST_SETTING = 6_000       # characters of a setting; a prompt is one
 _MOST_MINUTES = 240
 _USUAL_MINUTES = 5
+MOST_OPTIONS = 6
+NEXT = "next"
 _NO_CLASS = (ValueError, TypeError, KeyError, OverflowError, RecursionError)     # what reading something else raises
 _STEPS, _BEFORE = "own_class", "own_class_before"     # keys of the session: the steps, and what they were before
 _MOST_UNDONE = 50
@@ -29,7 +32,8 @@ _MOST_UNDONE = 50
 @dataclass(frozen=True)
 class Step:
     """One picture of a class: for how many minutes, in which lesson, under which settings; the question before it, and
-    what to look for in it.
+    what to look for in it. options: the answers to choose from; none: a word. answer: the number of the right one, from
+    "1"; NEXT: the word that the model finds likeliest after the prompt; "": the picture has it, and nothing is marked.
     """
 
     title: str
@@ -38,6 +42,13 @@ class Step:
     settings: dict
     ask: str
     look: str
+    options: tuple[str, ...] = ()
+    answer: str = ""
+
+    @property
+    def form(self) -> Options | Word:
+        """What phones are offered to answer with."""
+        return Options(self.options) if self.options else Word(chance=self.answer == NEXT)
 
 
 def steps() -> tuple[Step, ...]:
@@ -85,7 +96,7 @@ def unpacked(text: str) -> tuple[Step, ...]:
         return ()
     try:
         packed_bytes = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-        return checked([dict(zip(Step.__annotations__, row, strict=True))
+        return checked([dict(zip(Step.__annotations__, row, strict=False))      # an older link has fewer
                         for row in json.loads(zlib.decompressobj().decompress(packed_bytes, _MOST_BYTES))])
     except (*_NO_CLASS, binascii.Error, zlib.error):
         return ()
@@ -112,14 +123,14 @@ def checked(rows: Sequence[dict]) -> tuple[Step, ...]:
     lessons = {entry.id for entry in catalogue.existing()}
     return tuple(Step(title=_text(row["title"]), minutes=_minutes(row.get("minutes", _USUAL_MINUTES)),
                       lesson=row["lesson"], settings=_settings(row["lesson"], row["settings"]), ask=_text(row["ask"]),
-                      look=_text(row["look"]))
+                      look=_text(row["look"]), **_answers(row.get("options", ()), row.get("answer", "")))
                  for row in rows if row["lesson"] in lessons)
 
 
-def here(lesson: str, title: str, ask: str, look: str) -> Step:
-    """The view that the reader has before it as a step."""
+def here(lesson: str, title: str, ask: str, look: str, options: str) -> Step:
+    """The view that the reader has before it as a step; options: its answers, one a line."""
     return Step(title, _USUAL_MINUTES, lesson, reader.settings_of(lesson) | lesson_settings.of_lesson(lesson), ask,
-                look)
+                look, **_answers(options.splitlines(), ""))
 
 
 def moved(steps: Sequence[Step], number: int, by: int) -> tuple[Step, ...]:
@@ -134,6 +145,8 @@ def edited(steps: Sequence[Step], number: int, values: dict) -> tuple[Step, ...]
     reads = {"title": _text, "ask": _text, "look": _text, "minutes": _minutes}
     try:
         changed = {name: read(values[name]) for name, read in reads.items() if name in values}
+        if "options" in values:
+            changed |= _answers(values["options"].splitlines(), "")
     except _NO_CLASS:
         return tuple(steps)
     return tuple(replace(step, **changed) if i == number else step for i, step in enumerate(steps))
@@ -143,6 +156,14 @@ def _text(value) -> str:
     if not isinstance(value, str):
         raise TypeError("A text was expected.")
     return unbroken(" ".join(value.split()))[:_MOST_TEXT]
+
+
+def _answers(options: Sequence[str], answer: str) -> dict:
+    """The answers to choose from, two to MOST_OPTIONS or none, and which is right."""
+    texts = tuple(filter(None, map(_text, options)))[:MOST_OPTIONS]
+    texts = texts if len(texts) > 1 else ()
+    known = {*map(str, range(1, len(texts) + 1))} if texts else {NEXT}
+    return {"options": texts, "answer": answer if answer in known else ""}
 
 
 def _minutes(value) -> int:

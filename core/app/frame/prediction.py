@@ -108,24 +108,16 @@ def draw(page: Lesson, view: object, run: Run) -> bool:
     if looks:
         st.session_state.setdefault(MADE, {}).setdefault(_key(page, prediction.name), Made())
     made = _made(_key(page, prediction.name))
-    if live_class.is_open() and (made is not None or _stands(page, prediction)) and not _is_of_class(made):
+    if live_class.is_open() and (made is not None or STANDS in st.session_state) and not _is_of_class(made):
         _offer(page, prediction, run)
     elif made is None:
         _ask(page, prediction, run)
         return True
     elif _is_about(made, run, prediction.state):
-        _tell(page, prediction, made, run)
+        _tell(page, prediction, made, run, folded=is_wide(view))
     if not live_class.is_open():
         st.session_state[STANDS] = place
     return False
-
-
-def _stands(page: Lesson, prediction: Prediction) -> bool:
-    """Whether a class sees the picture until its question is asked: it stood before, or is that of a step of a plan,
-    whose own question the class has answered.
-    """
-    is_step = bool(reader.class_step()) and _key(page, prediction.name) not in st.session_state.get(AGAIN, ())
-    return STANDS in st.session_state or is_step
 
 
 def _is_of_class(made: Made | None) -> bool:
@@ -169,7 +161,7 @@ def offer_switch(words: TextFile, again: str | None = None) -> None:
 
 
 def _asked(page: Lesson, view: object, run: Run) -> Prediction | None:
-    wanted = live_class.is_open() or reader.ask_first() and not reader.class_step()
+    wanted = not reader.class_step() and (live_class.is_open() or reader.ask_first())
     return view.predict(page, run) if wanted and hasattr(view, "predict") else None
 
 
@@ -212,8 +204,15 @@ def _for_class(page: Lesson, prediction: Prediction, run: Run) -> dict:
                             (_about(run), prediction.state), run.text if prompt_use.now().is_read else "")
 
 
-def _tell(page: Lesson, prediction: Prediction, made: Made, run: Run) -> None:
-    """Draw the guess beside the truth, unless the view's settings have made another question of it since."""
+def is_wide(view: object) -> bool:
+    """Whether a view's picture takes the whole width of a wall, so that nothing can stand beside it."""
+    return getattr(view, "IS_WIDE", False)
+
+
+def _tell(page: Lesson, prediction: Prediction, made: Made, run: Run, *, folded: bool) -> None:
+    """Draw the guess beside the truth, unless the view's settings have made another question of it since. folded: what
+    a class has answered begins as one line.
+    """
     if made.told is None:
         made = replace(made, told=_told(page, prediction, made))
         st.session_state[MADE][_key(page, prediction.name)] = made
@@ -224,7 +223,7 @@ def _tell(page: Lesson, prediction: Prediction, made: Made, run: Run) -> None:
         if not made.is_marked:
             model["bars"] = [bar for bar in model["bars"] if not bar[2]]
         live_class.draw_wall(page.frame_words, {
-            "mode": "told", "asked": _for_class(page, prediction, run), "model": model,
+            "mode": "told", "asked": _for_class(page, prediction, run), "model": model, "folded": folded,
             **{name: made.told[name] for name in ("statements", "seen", "reason")}}, {}, key="class_told")
         return
     prediction_picture(made.told | {"text": _labels(page.frame_words), "scale": reader.scale()}, key="prediction_told",

@@ -215,6 +215,7 @@ def _instrument(page: Lesson, drawn: Drawn, view: View, run: Run, progress: Delt
         elif prediction.draw(page, view, run):
             drawn.reading = COVERED
         else:
+            class_bar.draw_told(page.id, page.frame_words, run, folded=prediction.is_wide(view))
             experiments.draw_look(page.frame_words, page.id, drawn.view)
             drawn.reading = view.draw(page, run)
     growing_results.follow(frame, progress, page.frame_words)

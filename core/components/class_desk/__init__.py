@@ -1,5 +1,5 @@
 """A class of phones in the prompt bar: a button that opens a class, then its code, the way in, the teacher's own
-question, the numbers and the end.
+question, games, the numbers and the end.
 """
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,9 +17,10 @@ _component = declare("class_desk", _HERE / "class_desk.js",
 
 def class_desk(data: dict, *, key: str, events: Mapping[str, Callable[[Any], None]]) -> None:
     """Draw it. data: text, open (where a class is opened); of an open class also code, key, address {events, act} and
-    addresses, [{short, qr}]: each address at which phones may reach it, as written on the wall, and its QR code; lead,
-    the link of the second device, and its notes; prompt; told, what `class_games.next_words` says, or None; where heads
-    can be switched off, heads {rows, columns} and effect, what `class_games.head_truth` says, or None.
+    addresses, [{short, qr}]: each address at which phones may reach it, as written on the wall, and its QR code;
+    only_here, whether none does; lead and lead_qr, the link of the second device, and its notes; present; prompt;
+    shelf, [[title, text]] to guess; told, what `class_games.next_words` says, or None; where heads can be switched off,
+    heads, and effect, what `class_games.head_truth` says, or None.
 
     events: `opened` with [code, key]; `read` with [text, words], of which the model is to say something; `heads` with
     [about, place of a head or null]; and `ended`.

@@ -1,12 +1,13 @@
 // A class of phones, in the prompt bar: a button that opens it and then says its code and how many are there, with a
 // dialog that shows the way in as large as the screen. What only an open dialog needs is loaded with it.
-import { button, fill, setText } from "../lib/dom.js";
+import { button, fill, make } from "../lib/dom.js";
 import { linkTo } from "../class_wall/link.js";
+import { isOwn } from "./own.js";
 
 const FOLLOWED_EVERY = 700;              // ms
 // of an address: the teacher's alone
 const OWN = ["present", "class", "class_plan", "class_revealed", "ask", "look"];
-// in the storage of this tab: "CODE KEY"; and the same where phones may show the picture
+// in the storage of this tab: "CODE KEY"; and the same with what phones show of the wall
 const KEPT = "transformer-class", FOLLOWED = "transformer-class-followed";
 
 export function kept(name = KEPT) {
@@ -32,8 +33,9 @@ export function placeOf({ pathname, search }) {
   return `${pathname}?${query}`;
 }
 
+const STEP = ".st-key-class_question";
 /** Whether a question stands on the wall in place of its picture, which phones are not to see before. */
-const isCovered = () => Boolean(document.querySelector(".st-key-class_wall, .st-key-class_question"));
+const isCovered = () => Boolean(document.querySelector(`.st-key-class_wall, ${STEP}`));
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".component");
@@ -67,7 +69,7 @@ export class Desk {
   follow(name) {
     this.quiet?.();
     clearInterval(this.following);
-    this.isFollowed = this.isFrozen = false;
+    this.follows = "off";
     this.name = name;
     this.shown = null;
     this.link = name ? linkTo(this.data.code, this.data.key, this.data.address) : null;
@@ -75,21 +77,36 @@ export class Desk {
       this.shown = shown;
       if (shown?.phase === "over") { keep(""); this.tell("ended", true); }
       this.heed(shown?.signal);
-      // the page was loaded anew
-      if (shown && !this.isFollowed && kept(FOLLOWED) === this.name) {
-        this.isFrozen = shown.frozen;
-        this.letFollow(true, shown.frozen);
-      }
+      this.goOnFollowing(shown);
       this.sayCount();
       this.dialog?.hear(shown);
+      this.showOwn(shown);
     });
   }
 
-  /** The second device's way on and back is that of a presenter's remote. */
-  heed([number, what] = [0, ""]) {
-    const isNew = this.heard !== undefined && number > this.heard, key = { next: "PageDown", back: "PageUp" }[what];
+  /** As before, where the page was loaded anew. */
+  goOnFollowing(shown) {
+    const [code, key, follows] = kept(FOLLOWED).split(" ");
+    if (!shown || this.follows !== "off" || `${code} ${key}` !== this.name) return;
+    if (follows === "freeze") this.follows = follows;       // the phones still have that picture
+    else this.letFollow(follows);
+  }
+
+  /** The teacher's own question, which the second device may have asked, has the wall for itself. */
+  showOwn(shown) {
+    if (shown?.phase === "open" && isOwn(shown.asked)) this.withDialog((dialog) => dialog.showOwn(shown.asked));
+  }
+
+  /** What the second device asks for: a game; or the way on and back of a presenter's remote, by which the question of
+      a step is revealed, too. */
+  heed([number, what, given] = [0, "", ""]) {
+    const isNew = this.heard !== undefined && number > this.heard, isStep = document.querySelector(STEP);
+    const key = { next: "PageDown", back: "PageUp", reveal: isStep ? "PageDown" : "" }[what];
     this.heard = number;
-    if (isNew && key) document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+    if (!isNew || ["next", "reveal"].includes(what) && this.dialog?.goOn(what)) return;
+    if (["story", "guess", "heads"].includes(what)) this.play(what, given);
+    else if (what === "stop") this.dialog?.node.close();
+    else if (key) document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
   }
 
   /** Tell the second device where the plan is. */
@@ -100,26 +117,32 @@ export class Desk {
     this.link.act("note", { notes });
   }
 
-  /** Let phones open the picture on the wall, wherever it goes, or no longer. */
-  letFollow(on, frozen) {
+  /** Let phones show the picture on the wall, wherever it goes ("on"), that of this moment ("freeze"), or none
+      ("off"). */
+  letFollow(how) {
     clearInterval(this.following);
     this.sent = undefined;
-    this.isFollowed = on;
-    keep(on ? this.name : "", FOLLOWED);
-    if (!on) { this.link?.act("follow", { link: "", frozen }); return; }
+    this.follows = how;
+    keep(how === "off" ? "" : `${this.name} ${how}`, FOLLOWED);
+    if (how === "off") { this.link?.act("follow", { link: "" }); return; }
     const say = () => {
       const link = isCovered() ? "" : placeOf(location);
       if (link === this.sent) return;
       this.sent = link;
-      this.link?.act("follow", { link, frozen });
+      this.link?.act("follow", { link });
     };
     say();
-    this.following = setInterval(say, FOLLOWED_EVERY);
+    if (how === "on") this.following = setInterval(say, FOLLOWED_EVERY);
   }
 
   sayCount() {
-    const { code } = this.data;
-    setText(this.opener, code ? fill(this.text.opener, { code, n: this.shown?.there ?? 0 }) : this.text.open);
+    const { code, addresses } = this.data, n = this.shown?.there ?? 0;
+    this.opener.replaceChildren(...code ? [] : [this.text.open]);
+    if (code) {
+      make("span", "at", this.opener, addresses[0].short);
+      make("span", "", this.opener, fill(this.text.opener, { code, n }));
+    }
+    this.opener.classList.toggle("present", Boolean(this.data.present));
     this.opener.title = code ? this.text.opener_title : this.text.open_title;
     this.opener.classList.toggle("on", Boolean(code));
   }
@@ -130,10 +153,17 @@ export class Desk {
   }
 
   async press() {
-    const { DeskDialog } = await import("./dialog.js");
-    this.dialog ??= new DeskDialog(this);
-    this.dialog.open();
+    await this.withDialog((dialog) => dialog.open());
     if (!this.data.code) this.begin();
+  }
+
+  play(kind, given) {
+    return this.withDialog((dialog) => dialog.play(kind, given));
+  }
+
+  async withDialog(then) {
+    const { DeskDialog } = await import("./dialog.js");
+    then(this.dialog ??= new DeskDialog(this));
   }
 
   async begin() {

@@ -1,27 +1,42 @@
-// The dialog of a class: the way in, the teacher's own question, the numbers, the end.
+// The dialog of a class, in three tabs: the way in, what can be asked, and what is left afterwards. A question or a
+// game has it for itself.
 import { button, fill, make, setText } from "../lib/dom.js";
 import { Wall } from "../class_wall/wall.js";
 import { Game, HeadGame } from "./games.js";
+import { drawJoin } from "./join.js";
+import { ownAsked, wrongOf } from "./own.js";
 import { csvOf, printed } from "./report.js";
 
-const MOST_OPTIONS = 6;
+const TABS = ["join", "ask", "after"];
 
 export class DeskDialog {
   constructor(desk) {
-    this.desk = desk;
+    Object.assign(this, { desk, tab: "join" });
     this.node = make("dialog", "desk", desk.root);
-    this.node.onclose = () => this.wall?.close();
-    // the page's own keys, such as a presenter's, would take Escape, with which a dialog closes, and the letters
-    this.node.onkeydown = (event) => event.stopPropagation();
+    this.node.onclose = () => this.clear();
+    this.node.onkeydown = (event) => event.stopPropagation();      // the page's own keys would take the letters
+    // wherever the focus is: a presenter's keys would take it
+    document.addEventListener("keydown", (event) => this.closeBy(event), true);
     this.head = make("header", "head", this.node);
-    this.title = make("h2", "", this.head);
+    this.title = make("h2", "", this.head, desk.text.desk_title);
+    this.tabs = make("div", "tabs", this.head);
+    this.tabs.role = "tablist";
+    for (const name of TABS)
+      button(this.tabs, desk.text[`tab_${name}`], "", () => { this.tab = name; this.draw(); }, "tab").role = "tab";
     button(this.head, "×", desk.text.close_desk, () => this.node.close(), "close").ariaLabel = desk.text.close_desk;
     this.body = make("div", "body", this.node);
   }
 
+  closeBy(event) {
+    if (event.key !== "Escape" || !this.node.open) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    this.node.close();
+  }
+
   open() {
+    if (!this.node.open) this.node.showModal();
     this.draw();
-    this.node.showModal();
   }
 
   receive() {
@@ -36,144 +51,122 @@ export class DeskDialog {
 
   hear(shown) {
     this.game?.hear(shown);
-    if (!this.there || !shown) return;
-    setText(this.there, fill(this.desk.text.there, { n: shown.there ?? 0 }));
+    this.join?.hear(shown);
+  }
+
+  /** End what has the dialog for itself. */
+  clear() {
+    this.wall?.close();
+    this.game?.close();
+    this.wall = this.game = this.join = undefined;
+    this.body.replaceChildren();
   }
 
   draw() {
-    const { data, text, shown } = this.desk;
+    const { data, text } = this.desk;
     this.drawn = data.code;
-    this.wall?.close();
-    this.wall = this.game = undefined;
-    setText(this.title, text.desk_title);
-    this.body.replaceChildren();
+    this.clear();
+    this.tabs.hidden = !data.code;
     if (!data.code) { make("p", "said", this.body, text.opening); return; }
-    this.wayIn(make("section", "way", this.body));
-    this.ways(make("section", "ways", this.body));
-    this.games(make("section", "games", this.body));
-    this.ownQuestion(make("section", "own", this.body));
-    this.foot(make("footer", "foot", this.body));
-    this.hear(shown);
+    [...this.tabs.children].forEach((tab, i) => { tab.ariaSelected = String(TABS[i] === this.tab); });
+    const place = make("section", this.tab, this.body);
+    ({ join: () => { this.join = drawJoin(place, this.desk); }, ask: () => this.offerQuestions(place),
+      after: () => this.offerResults(place) })[this.tab]();
+    this.hear(this.desk.shown);
   }
 
-  /** The code, the address and its QR, of those addresses at which phones may reach this machine. */
-  wayIn(place) {
-    const { data, text } = this.desk, [first] = data.addresses;
-    const qr = make("img", "qr", place), side = make("div", "side", place);
-    make("p", "step", side, text.step_open);
-    const address = make("p", "address", side);
-    make("p", "step", side, text.step_code);
-    make("p", "code", side, data.code);
-    this.there = make("p", "there", side);
-    const show = ({ short, qr: picture }) => {
-      setText(address, short);
-      qr.src = picture;
-      qr.alt = fill(text.qr, { address: short });
-    };
-    show(first);
-    if (data.addresses.length < 2) return;
-    const label = make("label", "which", side, text.which), list = make("select", "", label);
-    data.addresses.forEach(({ short }, i) => { make("option", "", list, short).value = i; });
-    list.onchange = () => show(data.addresses[list.value]);
-  }
-
-  /** What phones may open, and the link for the teacher's second device. */
-  ways(place) {
+  offerQuestions(place) {
     const { desk } = this, { text } = desk;
-    const follow = ticked(place, text.follow, desk.isFollowed), freeze = ticked(place, text.freeze, desk.isFrozen);
-    const set = () => {
-      desk.isFrozen = freeze.checked;
-      desk.letFollow(follow.checked, freeze.checked);
-    };
-    follow.onchange = set;
-    freeze.onchange = set;
-    const link = make("a", "", place, text.second_device);
-    link.href = desk.data.lead;
-    link.target = "_blank";
-  }
-
-  games(place) {
-    const { desk } = this, offer = (name, begin) =>
-      button(place, desk.text[`${name}_play`], "", () => this.play(begin), "quiet");
-    for (const kind of ["story", "guess"]) offer(kind, (game) => new Game(game, desk, kind));
-    if (desk.data.heads) offer("heads", (game) => new HeadGame(game, desk));
-  }
-
-  /** A game has the dialog for itself. */
-  play(begin) {
-    this.body.replaceChildren();
-    this.there = undefined;
-    this.game = begin(make("section", "game", this.body));
-    button(make("footer", "foot", this.body), this.desk.text.game_end, "", () => {
-      this.game.close?.();
-      this.desk.link.act("clear");
-      this.draw();
-    }, "quiet");
+    this.ownQuestion(make("section", "own", place));
+    const games = make("section", "games", place);
+    make("h3", "", games, text.games);
+    for (const kind of ["story", "guess", ...(desk.data.heads ? ["heads"] : [])])
+      button(games, text[`${kind}_play`], "", () => this.play(kind), "quiet");
   }
 
   /** A question of the teacher's own, with two to six options, or with a word as the answer. */
   ownQuestion(place) {
     const { text } = this.desk;
-    const form = make("form", "", place), ask = field(form, text.own_ask, "textarea"), options = field(form,
-      text.own_options, "textarea");
+    const form = make("form", "", place), ask = field(form, text.own_ask), options = field(form, text.own_options);
     options.placeholder = text.own_options_help;
-    options.rows = 3;
+    options.rows = 4;
     ask.rows = 2;
-    const row = make("div", "row", form), send = button(row, text.ask_phones, "", null, "commit");
+    const send = button(make("div", "row", form), text.ask_phones, "", null, "commit"), said = make("p", "said", form);
     send.type = "submit";
-    const said = make("p", "said", form);
     form.onsubmit = (event) => {
       event.preventDefault();
-      const texts = options.value.split("\n").map((line) => line.trim()).filter(Boolean);
-      if (!ask.value.trim()) setText(said, text.own_no_ask);
-      else if (texts.length === 1 || texts.length > MOST_OPTIONS)
-        setText(said, fill(text.own_wrong, { most: MOST_OPTIONS }));
-      else this.ask({ ask: ask.value.trim(), prompt: "", about: `own ${Date.now()}`,
-        guess: texts.length ? { kind: "options", texts } : { kind: "word", chance: false } }, place);
+      const asked = ownAsked(ask.value, options.value), wrong = wrongOf(asked, text);
+      if (wrong) { setText(said, wrong); return; }
+      this.desk.link.act("ask", { asked });
+      this.showOwn(asked);
     };
   }
 
-  ask(asked, place) {
+  /** A question of the teacher's own on the whole wall, whichever device has asked it. */
+  showOwn(asked) {
     const { link, text } = this.desk;
-    place.replaceChildren();
-    this.wall = new Wall(place, { asked, link, text });
-    link.act("ask", { asked });
-    button(place, text.own_another, "", () => { this.wall.close(); link.act("clear"); this.draw(); }, "quiet");
+    if (!this.node.open) this.node.showModal();
+    if (this.wall?.asked.about === asked.about) return;
+    this.clear();
+    this.wall = new Wall(make("section", "alone", this.body), { asked, link, text });
+    this.offerWay(text.own_another, () => { this.tab = "ask"; });
+  }
+
+  /** A game has the dialog for itself. kind: "story", "guess" or "heads"; given: a text to guess. */
+  play(kind, given = "") {
+    if (!this.node.open) this.node.showModal();
+    this.clear();
+    const place = make("section", "game", this.body);
+    this.game = kind === "heads" ? new HeadGame(place, this.desk) : new Game(place, this.desk, kind, given);
+    this.offerWay(this.desk.text.game_end, () => {});
+  }
+
+  /** The way back to the tabs, where nothing is asked. */
+  offerWay(label, then) {
+    button(make("footer", "foot", this.body), label, "", () => {
+      this.desk.link.act("clear");
+      then();
+      this.draw();
+    }, "quiet");
+  }
+
+  /** The next thing to do in what has the dialog for itself; false where nothing has, or where that hears `what` by
+      itself. */
+  goOn(what) {
+    if (!this.node.open || !(this.wall || this.game) || what === "reveal" && !this.game?.takesReveal) return false;
+    this.body.querySelector(".commit:not(:disabled)")?.click();
+    return true;
+  }
+
+  offerResults(place) {
+    const { desk } = this, { text } = desk;
+    const asked = make("ol", "asked", place), row = make("div", "row", place);
+    const report = async (then) => {
+      const { questions } = await desk.link.act("report");
+      if (questions) then(questions);
+    };
+    report((questions) => {
+      for (const { asked: { ask }, tally: { n } } of questions)
+        make("li", "", asked, `${ask} · ${fill(text.answered, { n })}`);
+      if (!questions.length) make("p", "hint", place, text.nothing_asked);
+    });
+    const file = `class-${desk.data.code}.csv`;
+    button(row, text.csv, "", () => report((questions) => save(file, csvOf(questions, text))), "quiet");
+    button(row, text.print, "", () => report((questions) => printed(questions, desk, this.styles())), "quiet");
+    const end = button(row, text.end_class, "", () => {
+      if (end.dataset.sure) { desk.end(); this.node.close(); return; }
+      end.dataset.sure = "true";
+      setText(end, text.end_sure);
+    }, "quiet");
   }
 
   /** The rules by which tallies are drawn, for a page of its own. */
   styles() {
     return [...this.desk.root.getRootNode().querySelectorAll("style")].map((style) => style.textContent).join("\n");
   }
-
-  foot(place) {
-    const { desk } = this, { text } = desk;
-    button(place, text.csv, "", async () => {
-      const { questions } = await desk.link.act("report");
-      if (questions) save(`class-${desk.data.code}.csv`, csvOf(questions, text));
-    }, "quiet");
-    button(place, text.print, "", async () => {
-      const { questions } = await desk.link.act("report");
-      if (questions) printed(questions, desk, this.styles());
-    }, "quiet");
-    const end = button(place, text.end_class, "", () => {
-      if (end.dataset.sure) { desk.end(); this.node.close(); return; }
-      end.dataset.sure = "true";
-      setText(end, text.end_sure);
-    }, "quiet");
-  }
 }
 
-function ticked(parent, words, on) {
-  const label = make("label", "tick", parent), box = make("input", "", label);
-  Object.assign(box, { type: "checkbox", checked: Boolean(on) });
-  label.append(words);
-  return box;
-}
-
-function field(form, label, tag) {
-  return make(tag, "", make("label", "", form, label));
-}
+const field = (form, label) => make("textarea", "", make("label", "", form, label));
 
 function save(name, written) {
   const link = make("a"), url = URL.createObjectURL(new Blob([written], { type: "text/csv" }));

@@ -2,7 +2,7 @@
 // temperature, top-k and top-p cut; or it guesses the next word of a known text, which is Shannon's game.
 import { plain } from "../class_tally/tally.js";
 import { Wall } from "../class_wall/wall.js";
-import { masked } from "../class_wall/words.js";
+import { WordList } from "../class_wall/words.js";
 import { button, fill, make, setText } from "../lib/dom.js";
 import { readable } from "../lib/numbers.js";
 import { Truncation } from "../sampling_panel/truncation.js";
@@ -34,15 +34,18 @@ export function entropyOf(counts) {
 export const wordsOf = (written) => written.match(/\s*\S+/g) ?? [];
 
 export class Game {
-  /** kind "story" or "guess"; desk: the Desk, whose read(text, words) asks the model. */
-  constructor(place, desk, kind) {
-    Object.assign(this, { place, desk, kind, text: desk.text, rounds: [], number: 0, settings: {} });
-    this.begin();
+  /** kind "story" or "guess"; desk: the Desk, whose read(text, words) asks the model; given: a text to guess, where the
+      second device has sent one. */
+  constructor(place, desk, kind, given = "") {
+    Object.assign(this, { place, desk, kind, text: desk.text, rounds: [], number: 0, settings: {}, takesReveal: true });
+    if (given) this.start(given);
+    else if (kind === "story") this.begin();
+    else this.offerShelf();
   }
 
   begin() {
     const { text } = this, form = make("form", "begin", this.place);
-    const field = make("textarea", "", make("label", "", form, text[`${this.kind}_begin`]));
+    const field = make("textarea", "", make("label", "", form, text.story_begin));
     field.value = this.desk.data.prompt;
     field.rows = 3;
     field.maxLength = 2000;
@@ -50,12 +53,25 @@ export class Game {
     send.type = "submit";
     form.onsubmit = (event) => {
       event.preventDefault();
-      const words = wordsOf(field.value.trim());
-      if (!words.length) return;
-      const shown = this.kind === "story" ? words.length : Math.min(3, words.length - 1);
-      Object.assign(this, { done: words.slice(0, shown).join(""), hidden: words.slice(shown) });
-      this.ask();
+      this.start(field.value);
     };
+  }
+
+  /** Texts that the class does not know, by their titles; a text of the teacher's own comes from the second device, for
+      here everybody would read it. */
+  offerShelf() {
+    make("p", "kicker", this.place, this.text.guess_begin);
+    const shelf = make("div", "shelf", this.place);
+    for (const [title, written] of this.desk.data.shelf) button(shelf, title, "", () => this.start(written), "quiet");
+    make("p", "hint", this.place, this.text.guess_own);
+  }
+
+  start(written) {
+    const words = wordsOf(written.trim());
+    if (!words.length) return;
+    const shown = this.kind === "story" ? words.length : Math.max(1, Math.min(3, words.length - 1));
+    Object.assign(this, { done: words.slice(0, shown).join(""), hidden: words.slice(shown) });
+    this.ask();
   }
 
   get truth() {
@@ -64,7 +80,7 @@ export class Game {
 
   ask() {
     this.number += 1;
-    this.phase = "ask";
+    Object.assign(this, { phase: "ask", tally: null, list: undefined });
     this.asked = { ask: this.text.game_ask, prompt: this.done, guess: { kind: "word", chance: false },
       about: `game ${Date.now()} ${this.number}` };
     this.desk.link.act("ask", { asked: this.asked });
@@ -76,71 +92,54 @@ export class Game {
     const story = make("p", "story", this.place, this.done);
     story.dir = "auto";
     make("span", "cursor", story, " …");
-    ({ ask: () => this.wait(), look: () => this.look(), shown: () => this.show() })[this.phase]();
+    if (this.phase === "ask") this.wait(); else this.show();
     if (this.rounds.length) this.sum();
   }
 
   hear(shown) {
-    if (this.phase !== "ask" || !this.count || shown?.asked?.about !== this.asked.about) return;
-    setText(this.count, fill(this.text.count, { n: shown.answered, all: shown.there }));
+    if (!this.asked || shown?.asked?.about !== this.asked.about) return;
+    if (this.phase === "ask" && this.count)
+      setText(this.count, fill(this.text.count, { n: shown.answered, all: shown.there }));
+    if (shown.phase !== "revealed" || JSON.stringify(shown.tally) === JSON.stringify(this.tally)) return;
+    Object.assign(this, { tally: shown.tally, phase: "shown" });
+    this.desk.read(this.done, [...(this.truth ? [this.truth] : []), ...this.tally.words.map(([word]) => word)]);
+    this.draw();
   }
 
+  /** Plain words are shown, and those that were ticked on the second device. */
   wait() {
     this.count = make("p", "count", this.place, fill(this.text.count, { n: 0, all: this.desk.shown?.there ?? 0 }));
-    button(make("div", "row", this.place), this.text.close, "", async () => {
-      await this.desk.link.act("close");
-      const { words = [] } = await this.desk.link.act("words");
-      Object.assign(this, { words, phase: "look", allowed: new Set() });
-      this.draw();
-    }, "commit");
-  }
-
-  /** The teacher looks at the words before anybody else does. */
-  look() {
-    const { text } = this, list = make("ul", "looked", this.place);
-    const boxes = this.words.map(([word, n, isRude]) => {
-      const label = make("label", isRude ? "tick rude" : "tick", make("li", "", list)), box = make("input", "", label);
-      box.type = "checkbox";
-      make("span", "", label, `${isRude ? masked(word) : word} · ${n}`).dir = "auto";
-      return [box, word, isRude];
-    });
-    if (!boxes.length) make("p", "said", this.place, text.no_words);
-    const row = make("div", "row", this.place);
-    button(row, text.tick_all, "", () => { for (const [box, , isRude] of boxes) box.checked = !isRude; }, "quiet");
-    button(row, text.game_show, "", async () => {
-      const allowed = boxes.filter(([box]) => box.checked).map(([, word]) => word);
-      await this.desk.link.act("allow", { words: allowed });
-      await this.desk.link.act("reveal", { model: null });
-      this.shown = this.words.filter(([word]) => allowed.includes(word)).map(([word, n]) => [word, n]);
-      this.phase = "shown";
-      this.desk.read(this.done, [...(this.truth ? [this.truth] : []), ...this.shown.map(([word]) => word)]);
-      this.draw();
-    }, "commit");
+    button(make("div", "row", this.place), this.text.reveal, "", () =>
+      this.desk.link.act("reveal", { model: this.truth ? { answer: this.truth } : null }), "commit");
   }
 
   /** Hear what the model says; its answer to an earlier text comes too late. */
   learn({ told }) {
-    if (!told || told.text !== this.done || this.phase !== "shown") return;
+    if (!told || told.text !== this.done || this.phase !== "shown" || told === this.told) return;
     this.told = told;
     this.draw();
   }
 
   show() {
-    const table = make("div", "tally of-word", this.place), { rows, draw: drawn } = cutWords(this.shown, this.settings);
-    const all = this.words.reduce((sum, [, n]) => sum + n, 0), told = this.told?.text === this.done ? this.told : null;
+    const { words, n, bits, other } = this.tally, told = this.told?.text === this.done ? this.told : null;
+    const table = make("div", "tally of-word twin", this.place), cut = cutWords(words, this.settings);
     const model = new Map((told?.bars ?? []).map(([word, p]) => [plain(word), p]));
-    for (const [word, n, p] of rows) this.row(table, word, this.kind === "story" ? p : n / all, model.get(word));
-    for (const [word, p] of model) if (!rows.some(([own]) => own === word)) this.row(table, word, 0, p);
+    for (const [word, count, p] of cut.rows)
+      this.row(table, word, this.kind === "story" ? p : count / n, model.get(word));
+    for (const [word, p] of model) if (!cut.rows.some(([own]) => own === word)) this.row(table, word, 0, p);
     if (told) make("p", "named", this.place, fill(this.text.game_entropy, { model: readable(told.entropy),
-      own: readable(entropyOf(this.words.map(([, n]) => n))) }));
-    if (this.kind === "story") this.offerDraw(drawn); else this.tellTruth(told, all);
+      own: readable(bits) }));
+    if (this.kind === "story") this.offerDraw(cut.draw); else this.tellTruth(told);
+    if (other) this.place.append((this.list ??= new WordList(null, this.desk.link, this.text, true)).box);
   }
 
+  /** A word with two bars: the class's, and below it the model's. */
   row(table, word, share, p) {
     const row = make("div", `row${word === plain(this.truth) ? " right" : ""}`, table);
-    const name = make("div", "name", row);
+    const name = make("div", "name", row), track = make("span", "track", row);
     make("span", "", name, word).dir = "auto";
-    make("i", "", make("span", "track", row)).style.width = `${100 * share}%`;
+    make("i", "", track).style.width = `${100 * share}%`;
+    make("i", "model", track).style.width = `${100 * (p ?? 0)}%`;
     make("span", "share", row, share ? `${readable(100 * share)}\u00a0%` : "–");
     make("span", "p", row, p === undefined ? "" : `${this.text.model} ${readable(100 * p)}\u00a0%`);
   }
@@ -155,22 +154,23 @@ export class Game {
       setText(said, fill(this.text[name], { value }));
       input.onchange = () => { this.settings[name] = Number(input.value); this.draw(); };
     }
-    const draw = button(make("div", "row", this.place), this.text.draw_word, "", () => {
-      this.done += ` ${this.shown[drawn(Math.random())][0]}`;
+    const { words } = this.tally, draw = button(row, this.text.draw_word, "", () => {
+      this.done += ` ${words[drawn(Math.random())][0]}`;
       this.ask();
     }, "commit");
-    draw.disabled = !this.shown.length;
+    draw.disabled = !words.length;
   }
 
-  tellTruth(told, all) {
-    const bits = classBits(this.words, all, this.truth), { text } = this;
+  tellTruth(told) {
+    const { words, n } = this.tally, bits = classBits(words, n, this.truth), { text } = this;
     make("p", "truth", this.place, fill(text.truth, { word: this.truth }));
     const say = (value) => (value === null || value === undefined ? "∞" : readable(value));
     if (told) make("p", "", this.place, fill(text.guess_bits, { own: say(bits), model: say(told.bits) }));
     const next = button(make("div", "row", this.place), text.next_word, "", () => {
       this.rounds.push([bits, told?.bits ?? null]);
       this.done += this.hidden.shift();
-      if (this.hidden.length) this.ask(); else { this.phase = "over"; this.place.replaceChildren(); this.sum(); }
+      if (this.hidden.length) this.ask();
+      else { Object.assign(this, { asked: null }); this.place.replaceChildren(); this.sum(); }
     }, "commit");
     next.disabled = !told;
   }
@@ -184,28 +184,46 @@ export class Game {
         model: readable(mean(1)) })
       : fill(this.text.guess_none, { n: this.rounds.length }));
   }
+
+  close() { /* nothing runs */ }
 }
 
-/** Which head would you switch off, to change the next token most? The model tries all of them. */
+/** Which of five heads would you switch off, to change the next token most? The model tries all of them. */
 export class HeadGame {
   constructor(place, desk) {
-    const { text, data } = desk, about = `heads ${Date.now()}`;
-    Object.assign(this, { place, desk, about });
-    this.wall = new Wall(place, { link: desk.link, text, reveal: (guess) => desk.tell("heads", [about, guess]),
-      asked: { ask: text.heads_ask, prompt: data.prompt, guess: { kind: "cell", ...data.heads }, about } });
-    this.said = make("p", "truth", place);
+    Object.assign(this, { place, desk, about: `heads ${Date.now()}` });
+    make("p", "said", place, desk.text.heads_wait);
+    desk.tell("heads", [this.about, null]);
   }
 
   hear() { /* the wall hears by itself */ }
 
+  /** What Python has computed: first the heads to choose from, then what the class's choice does. */
   learn({ effect }) {
-    if (effect?.about !== this.about || this.isTold) return;
+    if (effect?.about !== this.about) return;
+    if (!this.wall) this.offer(effect.candidates);
+    if (effect.own && !this.isTold) this.tell(effect);
+  }
+
+  offer(candidates) {
+    const { desk, about, place } = this, { text, data } = desk;
+    place.replaceChildren();
+    const texts = candidates.map((one) => fill(text.heads_option, one));
+    this.wall = new Wall(place, { link: desk.link, text, asked: { ask: text.heads_ask, prompt: data.prompt,
+      guess: { kind: "options", texts }, about },
+      reveal: (guess) => desk.tell("heads", [about, candidates[guess ?? 0].place]) });
+    this.candidates = candidates;
+    this.said = make("p", "truth", place);
+  }
+
+  tell(effect) {
     this.isTold = true;
-    this.desk.link.act("reveal", { model: { answer: effect.answer, said: effect.said } });
-    setText(this.said, fill(effect.own ? this.desk.text.heads_told : this.desk.text.heads_alone, effect));
+    this.desk.link.act("reveal", { model: { said: effect.said,
+      answer: this.candidates.findIndex(({ place }) => place === effect.answer) } });
+    setText(this.said, fill(this.desk.text.heads_told, effect));
   }
 
   close() {
-    this.wall.close();
+    this.wall?.close();
   }
 }

@@ -1,8 +1,9 @@
-// The question in large type, the prompt below it, and a timer that stands still until its button or the key t lets it
-// run; they stop it, too.
+// The question in large type, its answers and the prompt below it, and a timer that stands still until its button or
+// the key t lets it run; they stop it, too.
 import { button, make, setText } from "../lib/dom.js";
 import { isShortcut, takesKeys } from "../lib/keys.js";
 import { mounted } from "../lib/view.js";
+import { inline } from "../prediction/inline.js";
 
 const SECONDS = 60, TICK = 250;       // TICK in ms
 
@@ -10,6 +11,7 @@ class Question {
   constructor(root) {
     this.root = root;
     this.ask = make("p", "ask", root);
+    this.options = make("ol", "options", root);
     this.prompt = make("p", "prompt", root);
     this.prompt.dir = "auto";
     const timer = make("div", "timer", root);
@@ -26,8 +28,11 @@ class Question {
     document.addEventListener("keydown", this.pressed);
   }
 
-  receive({ ask, prompt, text, short }) {
+  receive({ ask, options, prompt, text, short }) {
     this.text = text;
+    this.options.hidden = !options.length;
+    this.options.replaceChildren();
+    for (const option of options) inline(make("li", "", this.options), option).dir = "auto";
     this.root.classList.toggle("short", short);
     setText(this.ask, ask);
     setText(this.prompt, prompt);

@@ -135,25 +135,31 @@ function line(box, shown) {
 }
 
 function words(box, shown) {
-  const { tally, model, mine, text } = shown, own = mine === null ? "" : plain(mine);
-  const answer = model ? plain(model.answer) : null;
-  const often = model && tally.n > 2 ? mostWrongWord(tally, model.answer) : null;
-  const said = new Map((model?.bars ?? []).map(([word, p]) => [plain(word), [word, p]]));
-  const counts = new Map(tally.words), all = [...new Set([...counts.keys(), ...said.keys()])];
-  for (const word of all) {
-    const row = make("div", "row", box), name = make("div", "name", row), isModels = word === answer;
-    row.classList.toggle("right", isModels);
-    make("span", "", name, word).dir = "auto";
-    if (word === own) make("span", "note mine", name, text.mine);
-    if (isModels) make("span", "note answer", name, `✓ ${text.model}`);
-    if (word === often) make("span", "note", name, text.often);
+  const { tally, model, text } = shown;
+  const known = byWord(model?.known ?? model?.bars), counts = new Map(tally.words);
+  for (const word of new Set([...counts.keys(), ...byWord(model?.bars).keys()])) {
+    const row = make("div", "row", box);
+    nameWord(row, word, shown);
     bar(row, counts.get(word) ?? 0, tally.n, 0, 0);
-    make("span", "p", row, said.has(word) ? `${text.model} ${readable(100 * said.get(word)[1])}\u00a0%` : "");
+    make("span", "p", row, known.has(word) ? `${text.model} ${readable(100 * known.get(word))}\u00a0%` : "");
   }
   const named = make("p", "named", box);
   if (tally.other) make("span", "", named, fill(text.others, { n: tally.other }));
   if (tally.sure !== null) make("span", "", named, fill(text.sure_mean, { p: tally.sure }));
 }
+
+/** A word with its marks: one's own, the model's, the most frequent wrong one. */
+function nameWord(row, word, { tally, model, mine, text }) {
+  const name = make("div", "name", row), isModels = Boolean(model) && word === plain(model.answer);
+  row.classList.toggle("right", isModels);
+  make("span", "", name, word).dir = "auto";
+  if (mine !== null && word === plain(mine)) make("span", "note mine", name, text.mine);
+  if (isModels) make("span", "note answer", name, `✓ ${text.model}`);
+  if (model && tally.n > 2 && word === mostWrongWord(tally, model.answer)) make("span", "note", name, text.often);
+}
+
+/** The tokens [token, p] by their words; the likeliest of those that are one word. */
+const byWord = (tokens = []) => new Map([...tokens].reverse().map(([token, p]) => [plain(token), p]));
 
 /** A word as words are counted: as tally.py writes it. */
 export const plain = (word) => word.replaceAll("·", " ").split(/\s+/).filter(Boolean).join(" ").toLowerCase();

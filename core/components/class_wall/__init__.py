@@ -1,5 +1,5 @@
-"""A view's question, asked of a class whose phones answer: how many have, the ways to close it and to reveal; and,
-above the picture, what the class has said beside what the model says.
+"""A question asked of a class whose phones answer: how many have, the ways to close it and to reveal; and then, beside
+the picture, what the class has said and what the model says.
 """
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,10 +15,11 @@ _component = declare("class_wall", _HERE / "class_wall.js", html='<div class="co
 
 
 def class_wall(header: dict, *, key: str, events: Mapping[str, Callable[[Any], None]]) -> None:
-    """Draw it. header: mode "ask" or "told", or "words", where free words answer a question that stands above; code,
+    """Draw it. header: mode "ask" or "told", or "step", the counts of a question that stands above in large type; code,
     key and address {events, act} of the class; asked {ask, prompt, guess, about}; text, scale, and inline, where it
-    stands below a picture; in "told" also model {answer, said, bars}, statements, seen (which of them is true) and
-    reason. mode "offer": a picture that stood before there was a class stays; its question can be asked.
+    stands below a picture; in "told" also model {answer, said, bars} or None, statements, seen (which of them is true)
+    and reason, and folded, where it begins as one line. mode "offer": a picture that stood before there was a class
+    stays; its question can be asked.
 
     events: in "offer" `asked`, once the phones have the question; in "ask" `reveal` with {guess}, what most have
     answered, or null, and `look`, where the picture is wanted without the class.

@@ -1,42 +1,68 @@
-// The question of a view, asked of a class: __init__.py says what Python sends and hears.
+// The question of a view or of a class's step, asked of phones: __init__.py says what Python sends and hears.
 import { button, fill, make, setText } from "../lib/dom.js";
+import { isShortcut, takesKeys } from "../lib/keys.js";
 import { keepFree, mounted } from "../lib/view.js";
 import { inline } from "../prediction/inline.js";
+import { Beside, takeLine } from "./beside.js";
 import { linkTo } from "./link.js";
 import { keepPicture } from "./pictures.js";
 import { rightShares, summaryOf, Wall } from "./wall.js";
+import { WordList } from "./words.js";
 
 const DRAWN = [1500, 6000];                        // ms after which the picture below is drawn to its end
 const LEAST_HEIGHT = 260, MOST_HEIGHT = 720;      // pixels of the place that a picture will take
+const ONWARD = ["ArrowRight", "PageDown"];        // a presenter's way on
 
 class ClassWall {
   constructor(root) {
     this.root = root;
+    this.pressed = (event) => this.goOn(event);
+    document.addEventListener("keydown", this.pressed, true);      // before a presenter's keys hear it
   }
 
   receive(header) {
     const written = JSON.stringify(header);
     if (written === this.written) return;
+    this.quieten();
     Object.assign(this, { written, header, text: header.text });
-    this.close();
     this.root.replaceChildren();
     this.root.dataset.mode = header.mode;
     this.root.classList.toggle("inline", Boolean(header.inline));
     this.link = linkTo(header.code, header.key, header.address);
-    ({ ask: () => this.ask(), told: () => this.tell(), words: () => this.offerWords(),
+    ({ ask: () => this.ask(), told: () => this.tell(), step: () => this.askStep(),
       offer: () => this.offer() })[header.mode]();
   }
 
-  close() {
+  quieten() {
     this.wall?.close();
     this.quiet?.();
+    this.beside?.close();
+    if (this.strip) takeLine(this.strip, false);
     this.keeping?.forEach(clearTimeout);
-    this.wall = this.quiet = undefined;
+    this.wall = this.quiet = this.beside = undefined;
   }
 
-  /** A question that stands above in large type, and is answered in a word: all happens here. */
-  offerWords() {
-    this.wall = new Wall(this.root, { asked: this.header.asked, link: this.link, text: this.text });
+  close() {
+    this.quieten();
+    document.removeEventListener("keydown", this.pressed, true);
+  }
+
+  /** The way on, of a remote or of the second device: where a question stands alone, it is asked, then revealed. That
+      of a step is closed, and its bar, which hears the key, too, reveals it. */
+  goOn(event) {
+    const { mode, inline: isInline } = this.header, isMeant = !event.isTrusted || this.root.matches(".present");
+    if (!ONWARD.includes(event.key) || isInline || !isMeant) return;
+    if (isShortcut(event) || takesKeys(event, this.root)) return;
+    if (mode === "step" && this.wall.isAsked) this.link.act("close");
+    if (mode !== "ask") return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    this.wall.goOn();
+  }
+
+  /** The question of a step stands above, and the phones have it as soon as it stands there; its bar reveals it. */
+  askStep() {
+    this.wall = new Wall(this.root, { asked: this.header.asked, link: this.link, text: this.text, isStep: true });
   }
 
   ask() {
@@ -48,7 +74,7 @@ class ClassWall {
 
   /** The picture stood before there was a class, and stays as it is until its question is asked. */
   offer() {
-    const { asked } = this.header, strip = make("section", "strip offer", this.root);
+    const { asked } = this.header, strip = this.strip = make("section", "strip offer", this.root);
     const bar = make("div", "topline", strip);
     inline(make("span", "summary", bar), asked.ask).title = asked.ask;
     button(bar, this.text.ask_phones, "", async () => {
@@ -57,52 +83,59 @@ class ClassWall {
       else make("span", "failed", bar, status === 400 ? this.text.refused : this.text.no_server).role = "alert";
     }, "commit");
     this.offerClose(bar, strip);
+    takeLine(strip, true);
   }
 
-  /** The picture stands: the class's answers above it, what the model says is told to the phones. */
+  /** The picture stands: the class's answers beside it, what the model says is told to the phones. */
   tell() {
     const { asked, model } = this.header;
     const strip = make("section", "strip", this.root), bar = make("div", "topline", strip);
     const panel = make("div", "panel", strip), summary = make("b", "summary", bar);
-    const fold = button(bar, "", "", () => this.fold(), "fold");
-    Object.assign(this, { strip, panel, summary, foldButton: fold, told: false,
-      said: "" });
+    const fold = button(bar, "", "", () => this.beside.fold(), "fold");
+    Object.assign(this, { strip, panel, summary, told: false, said: "" });
+    this.beside = new Beside(strip, fold, this.text, { isBeside: !this.header.inline, isFolded: this.header.folded });
     this.wall = new Wall(panel, { asked, link: this.link, text: this.text, model, inStrip: true });
-    this.fold(false);
     if (this.header.statements.length) this.offerSecond(panel);
-    this.quiet = this.link.listen((shown) => {
-      const isOurs = shown?.asked?.about === asked.about;
-      strip.hidden = !isOurs && !this.said;
-      if (isOurs && shown.phase === "revealed") this.sum(shown, this.text);
-      if (!isOurs || this.told || shown.phase === "revealed") return;
-      this.told = true;
-      this.link.act("reveal", { model });
-    });
+    this.quiet = this.link.listen((shown) => this.hear(shown));
     if (!this.header.inline)
       this.keeping = DRAWN.map((ms) => setTimeout(() => strip.isConnected && keepPicture(asked.about, strip), ms));
     this.offerClose(bar, strip);
   }
 
+  hear(shown) {
+    const { asked, model } = this.header, isOurs = shown?.asked?.about === asked.about;
+    this.beside.show(isOurs || Boolean(this.said));
+    if (isOurs && shown.phase === "revealed") {
+      this.sum(shown);
+      if (asked.guess.kind === "word") this.offerWords(shown.tally.other);
+    }
+    if (!isOurs || this.told || shown.phase === "revealed") return;
+    this.told = true;
+    this.link.act("reveal", { model });
+  }
+
+  /** Words that are not shown can still be looked at, and shown, one by one. */
+  offerWords(others) {
+    if (!this.list && others) this.list = new WordList(this.panel, this.link, this.text, true);
+  }
+
   offerClose(bar, strip) {
-    const close = button(bar, "×", this.text.close_strip, () => { this.close(); strip.remove(); }, "close");
+    const close = button(bar, "×", this.text.close_strip, () => {
+      this.quieten();
+      strip.remove();
+    }, "close");
     close.ariaLabel = this.text.close_strip;
   }
 
   /** What the class has said, in one line; after the second vote both, to be compared. */
-  sum(shown, text) {
-    const shares = fill(text.right_share, { p: rightShares(shown) });
+  sum(shown) {
+    const { text } = this, share = shown.model?.seen ? text.seen_share : text.right_share;
+    const shares = fill(share, { p: rightShares(shown) });
     if (shown.asked.about === this.header.asked.about)
       Object.assign(this, { first: rightShares(shown) ? shares : "", said: summaryOf(shown, text) });
     else this.said = [this.first, shares].filter(Boolean).join(" → ");
     setText(this.summary, this.said);
     this.summary.title = this.said;
-  }
-
-  /** Folds the class's answers away, so that the picture has all of its room, or opens them. */
-  fold(folded = !this.strip.classList.contains("folded")) {
-    this.strip.classList.toggle("folded", folded);
-    this.foldButton.textContent = folded ? this.text.unfold : this.text.fold;
-    this.foldButton.ariaExpanded = String(!folded);
   }
 
   /** What happened? The statements as a vote of their own; then the reason. */
@@ -112,14 +145,14 @@ class ClassWall {
     button(row, this.text.happened, "", () => {
       row.remove();
       this.wall.close();
+      this.beside.stay();
       const second = { ask: this.text.happened_ask, prompt: "", guess: { kind: "options", texts: statements },
         about: `${asked.about}/seen`.slice(0, 200) };
-      const text = { ...this.text, right_share: this.text.seen_share };
-      this.wall = new Wall(panel, { asked: second, link: this.link, text, model: { answer: seen, seen: true },
-        inStrip: true });
+      this.wall = new Wall(panel, { asked: second, link: this.link, text: this.text,
+        model: { answer: seen, seen: true }, inStrip: true });
       const quiet = this.quiet, still = this.link.listen((shown) => {
         if (shown?.asked?.about !== second.about || shown.phase !== "revealed") return;
-        this.sum(shown, text);
+        this.sum(shown);
         this.giveReason(panel, reason);
       });
       this.quiet = () => { quiet(); still(); };

@@ -12,7 +12,8 @@ export function linkTo(code, key, address) {
 
 class ClassLink {
   constructor(name, key, address) {
-    Object.assign(this, { name, key, address, ears: new Set(), shown: null });
+    // asked: what names the questions that were asked since the page was loaded
+    Object.assign(this, { name, key, address, ears: new Set(), shown: null, asked: new Set() });
   }
 
   /** Call hear(shown) now and at each change; returns what ends it. shown: an event of the class, or null at first. */

@@ -1,10 +1,9 @@
 // A question on the wall: how many have answered, and the ways to close it and to reveal what the class has said; then
 // the class beside the model, and the second vote.
-import { percent, showTally } from "../class_tally/tally.js";
+import { percent, plain, showTally } from "../class_tally/tally.js";
 import { button, fill, make, setText } from "../lib/dom.js";
 import { readable } from "../lib/numbers.js";
 import { inline } from "../prediction/inline.js";
-import { WordList } from "./words.js";
 
 /** The answer that most have given; null where there is none. tally: of options, places or cells, words or numbers. */
 export function majority(tally) {
@@ -21,26 +20,35 @@ export function rightShares({ tally, first, model }) {
   return first ? `${percent(first.counts[model.answer], first.n)} → ${now}` : now;
 }
 
-/** "41 % as the model · answers: 28". */
+/** "class: ball 41 % · model: ball 63 %": what most have answered, beside what the model finds likeliest. */
+function wordsLine({ tally, model }, text) {
+  const [most] = tally.words ?? [], [likeliest] = model?.bars ?? [];
+  return [most && fill(text.word_class, { word: most[0], p: percent(most[1], tally.n) }),
+    likeliest && fill(text.word_model, { word: plain(likeliest[0]), p: percent(likeliest[1], 1) })]
+    .filter(Boolean).join(" · ");
+}
+
+/** "41 % as the model"; how many have answered where there is nothing to compare. */
 export function summaryOf(shown, text) {
   const shares = rightShares(shown), { tally } = shown;
   const unit = shown.asked.guess.unit ? `\u00a0${shown.asked.guess.unit}` : "", isLine = tally.median !== undefined;
-  return [shares && fill(text.right_share, { p: shares }),
+  return [shares && fill(shown.model.seen ? text.seen_share : text.right_share, { p: shares }),
     isLine && tally.n > 0 && fill(shown.model ? text.middles : text.middles_class,
       { value: `${readable(tally.median)}${unit}`, model: shown.model && `${readable(shown.model.answer)}${unit}` }),
-    tally.bits !== undefined && fill(text.bits, { bits: tally.bits.toFixed(2) }),
-    fill(text.answered, { n: tally.n })].filter(Boolean).join(" · ");
+    tally.words && wordsLine(shown, text)].filter(Boolean).join(" · ") || fill(text.answered, { n: tally.n });
 }
 
 /**
  * The card of one question. asked: {ask, prompt, guess, about}; link: a ClassLink; text: labels.
  * reveal(majority): what reveals it, where the page has to find the model's answer first; else it is revealed at once.
  * look(): shows the picture without the class. inStrip: its summary stands above it, and what was revealed stays when
- * something else is asked.
+ * something else is asked. isStep: a plan's step, whose question stands above in large type; it is asked at once, and
+ * revealed by the way to its picture.
  */
 export class Wall {
-  constructor(parent, { asked, link, text, reveal = undefined, look = undefined, model = null, inStrip = false }) {
-    Object.assign(this, { asked, link, text, reveal, look, model, inStrip });
+  constructor(parent, { asked, link, text, reveal = undefined, look = undefined, model = null, inStrip = false,
+    isStep = false }) {
+    Object.assign(this, { asked, link, text, reveal, look, model, inStrip, isStep });
     this.node = make("section", "wall", parent);
     this.node.ariaLabel = asked.ask;
     this.end = link.listen((shown) => this.receive(shown));
@@ -61,9 +69,22 @@ export class Wall {
     if (this.inStrip && this.state?.startsWith("revealed") && shown?.asked?.about !== this.asked.about) return;
     this.shown = shown;
     this.heed(shown?.signal);
-    const state = this.isAsked ? `${shown.phase} ${shown.question}` : "new";
+    if (shown) this.askAtOnce();
+    const state = this.isAsked ? `${shown.phase} ${shown.question} ${JSON.stringify(shown.tally)}` : "new";
     if (state !== this.state) this.draw(state);
     this.count();
+  }
+
+  /** The phones have a step's question as soon as it stands there, but not anew where the plan comes back to it. */
+  askAtOnce() {
+    const { asked: known } = this.link, isNew = !known.has(this.asked.about);
+    if (this.isAsked || this.isStep) known.add(this.asked.about);
+    if (this.isStep && isNew && !this.isAsked) this.link.act("ask", { asked: this.asked });
+  }
+
+  /** The next thing to do: to ask, or to reveal. */
+  goOn() {
+    this.node.querySelector(".row .commit:not(:disabled)")?.click();
   }
 
   /** What the teacher's second device asks for. */
@@ -78,10 +99,12 @@ export class Wall {
     const had = this.node.contains(this.node.getRootNode().activeElement);
     this.node.replaceChildren();
     this.node.dataset.phase = this.isAsked ? this.shown.phase : "new";
-    this.counted = this.list = undefined;
+    this.counted = undefined;
     if (this.isAsked && this.shown.compares) make("p", "kicker", this.node, this.text.second);
-    inline(make("h3", "question", this.node), this.asked.ask);
-    if (this.asked.prompt) make("p", "prompt", this.node, this.asked.prompt).dir = "auto";
+    if (!this.isStep) {
+      inline(make("h3", "question", this.node), this.asked.ask);
+      if (this.asked.prompt) make("p", "prompt", this.node, this.asked.prompt).dir = "auto";
+    }
     ({ open: () => this.offer(), closed: () => this.offer(), revealed: () => this.tell() })[this.node.dataset.phase]?.()
       ?? this.offer();
     if (had) this.node.querySelector("button")?.focus({ preventScroll: true });
@@ -89,7 +112,7 @@ export class Wall {
 
   offer() {
     const { guess } = this.asked, phase = this.node.dataset.phase;
-    if (guess.kind === "options") this.listChoices(guess.texts);
+    if (guess.kind === "options" && !this.isStep) this.listChoices(guess.texts);
     const row = make("div", "row", this.node);
     if (phase !== "new") this.counted = make("p", "count", row);
     if (phase === "new") this.add(row, "ask_phones", () => this.link.act("ask", { asked: this.asked }), "commit");
@@ -98,9 +121,8 @@ export class Wall {
       this.add(row, "reopen", () => this.link.act("reopen"), "");
       this.add(row, "again", () => this.link.act("ask", { asked: this.asked, compares: true }), "");
     }
-    if (phase !== "new") this.add(row, "reveal", () => this.press(), "commit");
+    if (phase !== "new" && !this.isStep) this.add(row, "reveal", () => this.press(), "commit");
     if (this.look) button(row, this.text.look, "", this.look, "quiet look");
-    if (phase !== "new" && guess.kind === "word") this.list = new WordList(this.node, this.link, this.text, true);
     return true;
   }
 
@@ -142,7 +164,6 @@ export class Wall {
     if (!this.counted || !this.shown) return;
     const { answered, there, phase } = this.shown;
     setText(this.counted, fill(this.text[phase === "closed" ? "count_closed" : "count"], { n: answered, all: there }));
-    if (answered !== this.last) { this.last = answered; this.list?.update(); }
   }
 
   tell() {

@@ -8,19 +8,25 @@ export class WordList {
   /** text: labels; isSeen: others see the screen too, so rude words are masked. */
   constructor(parent, link, text, isSeen) {
     Object.assign(this, { link, text, isSeen, allowed: new Set(), words: [] });
-    this.box = make("details", "words", parent);
+    this.box = make("details", "words", parent ?? undefined);
     make("summary", "", this.box, text.words);
     if (isSeen) make("p", "hint", this.box, text.words_seen);
     this.list = make("ul", "", this.box);
     button(make("div", "row", this.box), text.tick_all, "", () => this.tickAll(), "quiet");
     this.box.ontoggle = () => this.update();
+    this.box.open = !isSeen;
   }
 
-  /** Ask anew what was answered, where the list is open. */
+  /** Ask anew what was answered, where the list is open. What nobody else sees is ticked until the teacher has looked,
+      unless it is rude. */
   async update() {
     if (!this.box.open) return;
-    const { words = [], allowed = [] } = await this.link.act("words");
-    Object.assign(this, { words, allowed: new Set(allowed) });
+    const { words = [], allowed = [], looked } = await this.link.act("words");
+    const known = new Set(this.words.map(([word]) => word)), isOwn = !this.isSeen;
+    if (!known.size || !isOwn) this.allowed = new Set(allowed);
+    if (isOwn && (!looked || known.size))
+      for (const [word, , isRude] of words) if (!isRude && !known.has(word)) this.allowed.add(word);
+    this.words = words;
     this.draw();
   }
 
@@ -46,6 +52,6 @@ export class WordList {
   }
 
   allow() {
-    this.link.act("allow", { words: [...this.allowed] });
+    return this.link.act("allow", { words: [...this.allowed] });
   }
 }

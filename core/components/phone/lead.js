@@ -1,5 +1,6 @@
-// The teacher's second device: the plan, what is asked, how many have answered, and the ways on. The wall does what it
-// presses, for the model's answer is there.
+// The teacher's second device: the plan, what is asked, how many have answered, what may be shown, questions of one's
+// own and games, and the ways on. The wall does what it presses, for the model's answer is there.
+import { ownAsked, wrongOf } from "../class_desk/own.js";
 import { linkTo } from "../class_wall/link.js";
 import { WordList } from "../class_wall/words.js";
 import { button, fill, make, setText } from "../lib/dom.js";
@@ -26,11 +27,43 @@ class Lead {
     const ways = make("div", "row ways", root);
     button(ways, text.back, "", () => this.signal("back"), "quiet");
     button(ways, text.next, "", () => this.signal("next"), "commit");
+    this.offerQuestion(root);
+    this.offerGames(root);
     link.listen((shown) => this.receive(shown));
   }
 
-  signal(what) {
-    return this.link.act("signal", { what });
+  signal(what, given = "") {
+    return this.link.act("signal", { what, text: given });
+  }
+
+  /** A question of the teacher's own, which then has the wall for itself. */
+  offerQuestion(root) {
+    const { text } = this, box = make("details", "more", root), form = make("form", "", box);
+    box.prepend(make("summary", "", undefined, text.own_ask));
+    const ask = field(form, text.own_ask), options = field(form, text.own_options), said = make("p", "said", form);
+    options.placeholder = text.own_options_help;
+    button(form, text.ask_phones, "", null, "commit").type = "submit";
+    form.onsubmit = (event) => {
+      event.preventDefault();
+      const asked = ownAsked(ask.value, options.value), wrong = wrongOf(asked, text);
+      setText(said, wrong);
+      if (wrong) return;
+      this.link.act("ask", { asked });
+      box.open = false;
+    };
+  }
+
+  /** The games on the wall; a text to be guessed is typed here, where the class does not read it. */
+  offerGames(root) {
+    const { text } = this, box = make("details", "more", root), hidden = field(box, text.guess_text);
+    box.prepend(make("summary", "", undefined, text.games));
+    hidden.maxLength = 2000;
+    const row = make("div", "row", box), play = (name, given) =>
+      button(row, text[`${name}_play`], "", () => { this.signal(name, given?.()); box.open = false; }, "quiet");
+    play("guess", () => hidden.value.trim());
+    play("story");
+    play("heads");
+    button(row, text.stop, "", () => { this.link.act("clear"); this.signal("stop"); }, "quiet");
   }
 
   receive(shown) {
@@ -46,15 +79,20 @@ class Lead {
     this.offerDeeds(shown);
   }
 
-  /** What can be done with the question; a game is led by the wall, word by word. */
+  /** What can be done with the question. */
   offerDeeds(shown) {
-    const { phase } = shown, isGame = shown.asked?.about.startsWith("game ");
+    const { phase } = shown;
     this.row.replaceChildren();
-    this.offerWords(isGame ? {} : shown);
-    if (isGame) return;
+    this.offerWords(shown);
     if (phase === "open") this.press("close", () => this.link.act("close"));
     if (phase === "closed") this.press("reopen", () => this.link.act("reopen"));
-    if (phase === "open" || phase === "closed") this.press("reveal", () => this.signal("reveal"));
+    if (phase === "open" || phase === "closed") this.press("reveal", () => this.reveal());
+  }
+
+  /** What is ticked here was looked at, and is what the wall will show. */
+  async reveal() {
+    if (this.words) await this.words.allow();
+    this.signal("reveal");
   }
 
   /** The free words, to be looked at where nobody else sees them. */
@@ -79,3 +117,5 @@ class Lead {
     button(this.row, this.text[name], "", act, name === "reveal" ? "commit" : "quiet");
   }
 }
+
+const field = (parent, label) => make("textarea", "", make("label", "", parent, label));

@@ -9,7 +9,7 @@ import { Outbox, phoneOf } from "./connection.js";
 const { text, base } = JSON.parse(document.getElementById("told").textContent);
 const root = document.querySelector(".phone");
 const GONE = 404, BUSY = 429;
-const FIT_EVERY = 1000, LEAST_HEIGHT = 200, MOST_HEIGHT = 4000;     // ms; pixels of a frame
+const FIT_EVERY = 1000, LEAST_HEIGHT = 200, MOST_HEIGHT = 4000, MOST_WIDTH = 1100;     // ms; pixels of a frame
 
 class Phone {
   constructor(code) {
@@ -53,7 +53,8 @@ class Phone {
       return;
     }
     if (shown.mine) this.mine = shown.mine;
-    const isNew = shown.question !== this.shown?.question || shown.phase !== this.shown?.phase;
+    const isNew = shown.question !== this.shown?.question || shown.phase !== this.shown?.phase
+      || JSON.stringify(shown.tally) !== JSON.stringify(this.shown?.tally);
     this.shown = shown;
     if (isNew) this.draw();
     this.showFollow();
@@ -137,12 +138,12 @@ class Phone {
 
   /** The picture on the wall, here, where it goes with the teacher and can only be read; and the way to one's own. */
   showFollow() {
-    const { follow, frozen } = this.shown, link = frozen ? "" : follow;
+    const { follow: link } = this.shown;
     if (link === this.followed) return;
     this.followed = link;
     this.place ??= make("section", "follow", root);
     if (!link) { this.place.replaceChildren(); this.frame = undefined; clearInterval(this.fitting); return; }
-    if (this.frame) this.frame.src = looking(link);
+    if (this.frame) { this.frame.style.width = ""; this.frame.src = looking(link); }
     else {
       this.place.replaceChildren();
       button(this.place, text.follow, "", () => this.openFrame(), "quiet");
@@ -156,17 +157,31 @@ class Phone {
     this.place.querySelector("button")?.remove();
     this.frame = make("iframe", "", undefined);
     clearInterval(this.fitting);
-    this.fitting = setInterval(() => fitHeight(this.frame), FIT_EVERY);
+    this.fitting = setInterval(() => fit(this.frame), FIT_EVERY);
     Object.assign(this.frame, { src: looking(this.followed), title: text.follow, inert: true });
     this.place.prepend(this.frame);
   }
 }
 
-/** A frame as high as its picture, for a frame that only shows cannot be scrolled itself. */
-function fitHeight(frame) {
+/** A frame that only shows cannot be scrolled: it is as high and as wide as its picture needs, and drawn smaller where
+    the phone is narrower. */
+function fit(frame) {
   const content = frame.contentDocument?.querySelector("[data-testid=stMainBlockContainer]");
-  const height = Math.min(Math.ceil(content?.scrollHeight ?? 0), MOST_HEIGHT);
+  if (!content) return;
+  const wide = Math.min(frame.clientWidth + overflow(content), MOST_WIDTH);
+  if (wide > frame.clientWidth + 8) frame.style.width = `${wide}px`;
+  const scale = frame.parentNode.clientWidth / frame.offsetWidth;
+  const height = Math.min(Math.ceil(content.scrollHeight), MOST_HEIGHT);
   if (height > LEAST_HEIGHT && Math.abs(height - frame.clientHeight) > 8) frame.style.height = `${height}px`;
+  frame.style.scale = String(scale);
+  frame.style.marginBottom = `${(scale - 1) * frame.offsetHeight}px`;
+}
+
+/** By how many pixels the widest part that scrolls sideways is wider than its place. */
+function overflow(root) {
+  const nodes = [...root.querySelectorAll("*")];
+  return Math.max(0, ...nodes.map((node) => Math.max(node.shadowRoot ? overflow(node.shadowRoot) : 0,
+    /auto|scroll/.test(getComputedStyle(node).overflowX) ? node.scrollWidth - node.clientWidth : 0)));
 }
 
 /** The page behind a link, with nothing around its picture: it is only looked at. */

@@ -2,15 +2,17 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import time
 
 import pytest
 
 from core.app.classroom import classes as module
+from core.app.classroom import rehearsal
 from core.app.classroom.asked import Refused
 from core.app.classroom.classes import Classes, Full, NoClass, NotAllowed
-from core.app.classroom.guesses import Options, Word
+from core.app.classroom.guesses import Cell, Number, Options, Place, Word
 from core.app.classroom.sqlite_store import SqliteStore
 from core.app.classroom.store import Bounds
 from tests.helpers.coroutines import finished
@@ -58,9 +60,11 @@ def in_class(trial, bounds=None):
         try:
             return await trial(room)
         finally:
-            for task in room.watching:
+            running = [*room.watching, *classes._rehearsals.values()]
+            for task in running:
                 task.cancel()
-            await asyncio.gather(*room.watching, return_exceptions=True)
+            await asyncio.gather(*running, return_exceptions=True)
+            await asyncio.gather(*classes.leaving)
             await store.close()
     return finished(go())
 
@@ -118,8 +122,11 @@ def test_free_words_are_shown_only_once_they_are_allowed():
             await room.answer(i, word, sure=80)
         assert (await room.act("words"))["words"] == [("ball", 1, False), ("something sh1t", 1, True),
                                                       ("something shit", 1, True)]
-        await room.act("reveal", model={"answer": "·ball"})
-        assert (await room.now())["tally"]["words"] == [] and (await room.now())["tally"]["other"] == 3
+        await room.act("reveal", model={"answer": "·sun"})
+        # nobody has looked: plain words alone
+        assert (await room.now())["tally"]["words"] == [["ball", 1]] and (await room.now())["tally"]["other"] == 2
+        await room.act("allow", words=["Something shit"])
+        assert (await room.now())["tally"]["words"] == [["something shit", 1]]
         await room.act("allow", words=["Ball"])
         seen = await room.now()
         assert seen["tally"]["words"] == [["ball", 1]] and "sh1t" not in json.dumps(seen)
@@ -296,8 +303,8 @@ def test_a_link_leads_to_this_app_alone(link):
     async def trial(room):
         with pytest.raises(Refused):
             await room.act("follow", link=link)
-        await room.act("follow", link="/heads?prompt=a", frozen=True)
-        assert (await room.now())["follow"] == "/heads?prompt=a" and (await room.now())["frozen"] is True
+        await room.act("follow", link="/heads?prompt=a")
+        assert (await room.now())["follow"] == "/heads?prompt=a"
         await room.act("follow", link="")
         assert (await room.now())["follow"] == ""
     in_class(trial)
@@ -306,14 +313,52 @@ def test_a_link_leads_to_this_app_alone(link):
 def test_the_second_device_asks_the_wall_and_sees_notes_that_no_phone_sees():
     async def trial(room):
         await room.act("note", notes={"look": "the tall bar"})
-        await room.act("signal", what="reveal")
+        await room.act("signal", what="guess", text="Once upon")
         wall, mine = await room.now(counts=True), await room.now()
-        assert wall["signal"] == (1, "reveal") and wall["notes"] == {"look": "the tall bar"}
+        assert wall["signal"] == (1, "guess", "Once upon") and wall["notes"] == {"look": "the tall bar"}
         assert "tall bar" not in json.dumps(mine) and "signal" not in mine
-        for what, more in (("signal", {"what": "end"}), ("note", {"notes": {"look": 7}}), ("note", {"notes": "x"}),
+        for what, more in (("signal", {"what": "end"}), ("signal", {"what": "guess", "text": "x" * 2_001}),
+                           ("signal", {"what": "guess", "text": 7}),
+                           ("note", {"notes": {"look": 7}}), ("note", {"notes": "x"}),
                            ("note", {"notes": {"look": "x" * 1_001}})):
             with pytest.raises(Refused):
                 await room.act(what, **more)
+    in_class(trial)
+
+
+def test_a_rehearsal_joins_answers_every_kind_of_question_with_a_spread_and_leaves(monkeypatch):
+    monkeypatch.setattr(rehearsal, "JOIN_WITHIN", 0.01)
+    monkeypatch.setattr(rehearsal, "ANSWER_WITHIN", 0.01)
+    numbers = map(phone, itertools.count())             # what a phone answers hangs on its number
+    monkeypatch.setattr(rehearsal.secrets, "token_hex", lambda _: next(numbers))
+
+    async def trial(room):
+        wall = room.watch()
+        await room.act("rehearse", on=True)
+        await until(lambda: wall and wall[-1]["there"] == rehearsal.PHONES and wall[-1]["rehearses"])
+        forms = (Options(["a", "b", "c", "d"]), Place(["a", "b", "c"], [1, 2]), Cell(["0", "1"], ["0", "1"]),
+                 Number(1, 1000, log=True), Number(-2, 3, 0.5), Word())
+        for number, form in enumerate(forms, 1):
+            await room.act("ask", asked={"ask": f"Which {number}?", "guess": form.offer()})
+            await until(lambda: wall[-1]["question"] == number and wall[-1]["answered"] == rehearsal.PHONES)
+            await room.act("reveal", model=None)
+            told = (await room.now())["tally"]
+            counts = [n for _, n in told["words"]] if "words" in told else told["counts"]
+            assert told["n"] == rehearsal.PHONES and max(counts) < rehearsal.PHONES and sum(n > 0 for n in counts) > 1
+            assert "words" not in told or told["other"] > 0          # one of its words is not plain
+        await room.act("rehearse", on=False)
+        await until(lambda: wall[-1]["there"] == 0 and not wall[-1]["rehearses"])
+    in_class(trial)
+
+
+def test_a_rehearsal_ends_with_its_class():
+    async def trial(room):
+        await room.act("rehearse", on=True)
+        [task] = room.classes._rehearsals.values()
+        await asyncio.sleep(0)
+        await room.act("end")
+        await until(task.done)
+        assert not room.classes._rehearsals
     in_class(trial)
 
 

@@ -22,12 +22,15 @@ def said(*scripts: str) -> set[str]:
 
 @pytest.mark.parametrize(("there", "spoken"), [
     (set(prose.load("phone").labels) - {"title", "no_script"} - OF_GUESSES,
-     said("phone/phone.js", "phone/lead.js", "class_tally/tally.js", "class_wall/words.js") - {"words_seen"}
-     | {"count_closed", "count_revealed", "note_ask", "note_look", "note_next"}),
+     (said("phone/phone.js", "phone/lead.js", "class_tally/tally.js", "class_wall/words.js", "class_desk/own.js")
+      - {"words_seen"}) | {"count_closed", "count_revealed", "note_ask", "note_look", "note_next"}
+     | {"story_play", "guess_play", "heads_play"}),
     ({key.removeprefix("live_") for key in prose.load("app").labels if key.startswith("live_")},
-     said("class_wall/wall.js", "class_wall/class_wall.js", "class_wall/words.js", "class_tally/tally.js",
-          "class_desk/class_desk.js", "class_desk/dialog.js", "class_desk/report.js", "class_desk/games.js")
-     | {"story_play", "guess_play", "heads_play", "story_begin", "guess_begin"}
+     said("class_wall/wall.js", "class_wall/class_wall.js", "class_wall/beside.js", "class_wall/words.js",
+          "class_tally/tally.js", "class_desk/class_desk.js", "class_desk/dialog.js", "class_desk/join.js",
+          "class_desk/own.js", "class_desk/report.js", "class_desk/games.js")
+     | {"story_play", "guess_play", "heads_play", "tab_join", "tab_ask", "tab_after"}
+     | {"follow_off", "follow_on", "follow_freeze"}
      | {"temperature", "top_k", "top_p"})], ids=["phone", "wall"])
 def test_every_word_that_is_said_is_written_and_the_other_way_round(there, spoken):
     # of a phase in a list of words: { sending: text.sending, … }

@@ -3,12 +3,14 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from core.app.base import catalogue, deployment, prose
 from core.app.base.markdown import plain
 from core.app.classroom import asked, codes
-from core.app.frame import live_class, prediction
+from core.app.frame import class_games, class_plan, live_class, prediction
+from tests.claims.passes import run
 from tests.helpers.lessons import fine, open_at
 from tests.helpers.messages import given
 from tests.helpers.predictions import all_asked, place_of, reads_prompt, some_guess, told
@@ -95,14 +97,28 @@ def test_a_readers_own_guess_is_offered_anew_and_shows_no_answer_to_the_class():
     assert given(opened_after(at.run()), "class_wall")["mode"] == "offer"
 
 
-def test_the_picture_of_a_step_is_not_covered_by_another_question_once_it_is_revealed():
+def test_a_step_that_is_revealed_shows_its_own_result_beside_its_picture_and_asks_nothing_else():
     at = opened("overview", present="1", **{"class": "1", "class_revealed": "1"})
-    del at.session_state[prediction.STANDS]         # as where the step before led here
-    at.run()
-    assert given(at, "class_wall")["mode"] == "offer"
-    at.session_state[prediction.AGAIN] = {"overview/pass"}          # the teacher has pressed its button
-    at.run()
-    assert fine(at) and given(at, "class_wall")["mode"] == "ask"
+    told_, asked_ = given(at, "class_wall"), given(opened("overview", present="1", **{"class": "1"}), "class_wall")
+    assert (asked_["mode"], told_["mode"]) == ("step", "told") and told_["asked"] == asked_["asked"]
+    logits = at_once(at.session_state["prompt"])
+    p = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
+    best = int(p.argmax())
+    assert told_["model"]["answer"] == "·ball" and told_["model"]["bars"][0] == ["·ball", pytest.approx(p[best])]
+    assert len(told_["model"]["known"]) == class_games.MOST_KNOWN and told_["folded"]
+    asked.question(told_["asked"])
+
+
+def at_once(prompt: str) -> np.ndarray:
+    """(|V|,) the logits of the next token in float64."""
+    return run(prompt).trace.logits[-1].double().numpy(force=True)
+
+
+def test_a_step_with_answers_marks_the_right_one():
+    at = opened("tokens", present="1", **{"class": "2", "class_revealed": "2"})
+    told_ = given(at, "class_wall")
+    assert told_["asked"]["guess"]["kind"] == "options" and told_["model"] == {"answer": 1, "seen": True}
+    assert told_["asked"]["guess"]["texts"] == list(class_plan.plans()["hour"].steps[1].options)
 
 
 def test_what_nobody_in_the_class_has_guessed_is_not_marked_and_a_class_takes_its_guess_along():
