@@ -1,7 +1,11 @@
 """What the steps of the class show with `stories` and `stories-small`."""
 import torch
 
+from core.analysis.contributions import read_lens
 from core.analysis.stream_and_heads import head_statistics
+from core.app.base import prose
+from core.app.frame import class_plan
+from core.app.frame.own_class import Step
 from core.model.generation import generate
 from core.model.sampling import SamplingConfig
 from pages.generation import strategies
@@ -9,16 +13,14 @@ from tests.claims import CLAIMS, claims
 from tests.claims.passes import experiment, prompt_of, run
 
 
-@claims("course.md", "Into how many pieces will the tokenizer cut this sentence? More than words, or as many?",
-        "Common words grow whole; the space belongs to the word after it.")
+@claims("course.md", "Common words grow whole; the space belongs to the word after it.")
 def test_a_text_becomes_pieces():
     there = prompt_of(experiment("course", "tokens"))
     text = experiment("course", "tokens").settings["prompt"]
     assert there.tokens[1:] == ["The", *(f"·{word}" for word in text.rstrip(".").split()[1:]), "."]
 
 
-@claims("course.md", "Which word will lie nearest to “hot”? Something warm, or something else?",
-        "Its opposite is near.",
+@claims("course.md", "Its opposite is near.",
         "Explain why *hot* and *cold* are neighbours.")
 def test_the_opposite_is_nearest():
     there = run("")
@@ -35,9 +37,8 @@ def test_one_token_looks_at_mat_and_at_the_start():
     assert row[there.tokens.index("·mat")] > 0.5 and row[0] > 0.25
 
 
-@claims("course.md", "Each point is a head. The highest one looks at what followed the last time this word stood "
-        "there.")
-def test_the_highest_point_is_an_induction_head():
+@claims("course.md", "A head that finds this is called an induction head.")
+def test_the_head_of_the_step_is_the_induction_head():
     there = prompt_of(experiment("course", "heads"))
     scores = head_statistics(there.trace).induction
     assert divmod(int(scores.argmax()), scores.shape[1]) == (4, 4) and scores.max() > 0.8
@@ -85,8 +86,104 @@ def test_steps_say_what_the_experiments_say_that_they_repeat():
         assert said.rstrip(".?") in theirs.look.replace("*", ""), step
 
 
-@claims("course.md", "The feed-forward part widens 256 numbers to 1024, lets few of the negative ones through, and "
-        "goes back to 256.")
 def test_the_widths_of_the_feed_forward_part():
     config = run("").model.config
     assert (config.d_model, config.d_ff, config.activation, config.gated) == (256, 1024, "gelu", False)
+
+
+def right(step: str) -> str:
+    """The answer that a step of the course calls right."""
+    return class_plan_steps()[step].options[int(class_plan_steps()[step].answer) - 1]
+
+
+def class_plan_steps() -> dict[str, Step]:
+    """The steps of all plans by their ids, as a class gets them."""
+    text = prose.load("course")
+    return {one.id: class_plan._step(one, 5) for one in text.entries("step")}
+
+
+def test_every_step_has_one_question_with_answers_of_which_one_is_right_or_asks_for_the_next_word():
+    for name, step in class_plan_steps().items():
+        assert step.ask.count("?") == 1, name
+        if step.options:
+            assert 2 < len(step.options) < 5 and 1 <= int(step.answer) <= len(step.options), name
+            assert len(set(step.options)) == len(step.options)
+        else:
+            assert step.answer == "next" and name == "whole"
+
+
+def test_the_right_pieces_and_the_nearest_word_of_those_offered():
+    there = prompt_of(experiment("course", "tokens"))
+    assert len(there.tokens) - 1 == 11 and right("tokens").startswith("As many")       # ten words and a full stop
+    rows = torch.nn.functional.normalize(there.model.E.detach(), dim=-1)
+    [hot, *offered] = (there.tokenizer.encode(f" {word}")[0] for word in ("hot", *class_plan_steps()["vectors"].options))
+    nearest = int((rows[offered] @ rows[hot]).argmax())
+    assert class_plan_steps()["vectors"].options[nearest] == right("vectors") == "cold"
+
+
+@claims("course.md", "The arcs of the last “near” lead to what followed the first one.")
+def test_where_the_heads_of_the_steps_look():
+    there, settings = prompt_of(experiment("course", "attention")), experiment("course", "attention").settings
+    row = there.trace.blocks[settings["layer"]].pattern[settings["head"], -1]
+    offered = class_plan_steps()["attention"].options
+    weights = [float(sum(row[i] for i, token in enumerate(there.tokens) if token == f"·{word}")) for word in offered]
+    assert offered[weights.index(max(weights))] == right("attention") == "mat"
+
+    there, settings = prompt_of(experiment("course", "heads")), experiment("course", "heads").settings
+    key = int(there.trace.blocks[settings["layer"]].pattern[settings["head"], -1].argmax())
+    first = there.tokens.index("·near")
+    assert key == first + 1 and right("heads") == "The word that came after the first “near”"
+
+
+def test_a_higher_temperature_lowers_the_first_bar():
+    logits = prompt_of(experiment("course", "next")).trace.logits[-1].double()
+    one, two = (float(torch.softmax(logits / t, -1).max()) for t in (1, 2))
+    assert two < one and right("next") == "It shrinks"
+
+
+@claims("course.md", "What would the model say if it had to stop before the first one?")
+def test_before_the_first_block_the_model_says_what_it_has_just_read():
+    there = prompt_of(experiment("course", "layers"))
+    guesses = read_lens(there.model, there.trace).token_ids[0]
+    assert int(guesses[-1]) == there.token_ids[-1] and right("layers") == "The word that it has just read"
+
+
+@claims("course.md", "How alike are the two vectors of “kind” after the last block?")
+def test_one_word_in_two_contexts_ends_about_half_as_alike():
+    one = experiment("course", "context").settings
+    ends = [there.trace.blocks[-1].resid_post[-1] for there in (run(one["prompt"]), run(one["embeddings_other"]))]
+    alike = float(torch.nn.functional.cosine_similarity(*ends, dim=0))
+    assert 0.4 < alike < 0.6 and right("context").startswith("About half")
+
+
+@claims("course.md", "Which word costs the model most?", "Which of these does a language model find most probable?")
+def test_what_a_text_costs_the_model():
+    there = prompt_of(experiment("course", "surprise"))
+    costs = -torch.log_softmax(there.trace.logits, -1)[:-1].gather(1, torch.tensor(there.token_ids[1:])[:, None])[:, 0]
+    assert there.tokens[1 + int(costs.argmax())] == "·ref" and right("surprise") == "refrigerator"
+    texts = class_plan_steps()["sentences"].options
+    assert max(texts, key=log_probability) == right("sentences") == "The mouse ate the cheese."
+
+
+def log_probability(text: str) -> float:
+    there = run(text)
+    log_p = torch.log_softmax(there.trace.logits.double(), -1)
+    return sum(float(log_p[i, token]) for i, token in enumerate(there.token_ids[1:]))
+
+
+@claims("course.md", "The feed-forward part has 1,024 neurons. How many of them are above zero for one token?")
+def test_few_neurons_are_above_zero():
+    there = prompt_of(experiment("course", "neurons"))
+    assert there.model.config.d_ff == 1024
+    assert all(float((block.mlp_pre > 0).double().mean()) < 0.2 for block in there.trace.blocks)
+    assert right("neurons") == "Fewer than one in five"
+
+
+@claims("course.md", "At whom would most words then look?")
+def test_with_one_vector_for_both_most_words_look_at_themselves():
+    there, settings = prompt_of(experiment("course", "roles")), experiment("course", "roles").settings
+    block, n = there.trace.blocks[settings["layer"]], len(there.token_ids)
+    for vectors in (block.Q[settings["head"]], block.K[settings["head"]]):
+        scores = (vectors @ vectors.T).masked_fill(~torch.ones(n, n).tril().bool(), -torch.inf)
+        assert (scores.argmax(-1) == torch.arange(n)).double().mean() > 0.5
+    assert right("roles") == "At themselves"
