@@ -20,7 +20,7 @@ for module in sorted(HERE.glob("test_*.py")):
 OF_NO_MODEL = {
     "architectures": ["gpt3", "lecture_sizes", "batch", "one_row", "prefix", "patterns"], "course": ["whole", "next",
     "order", "context", "divide", "tasks", "sentences", "neurons", "waves", "objective", "unrolled", "gradient",
-    "bottleneck", "roles", "averages", "cost", "tuned", "kepler", "cipher", "draw", "twice", "meaning",
+    "bottleneck", "averages", "cost", "tuned", "kepler", "cipher", "draw", "twice", "meaning",
     "calibration"], "heads": ["encoder induction"], "language_models": ["guess", "likelihood", "slide"], "limits":
     ["exclusive"], "positions": ["one_wave", "shift", "mask"], "recurrence": ["bound", "vanish", "merged", "memory"],
     "residual_stream": ["beside"], "tokens": ["train", "own"], "training": ["back",
