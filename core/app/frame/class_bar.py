@@ -39,7 +39,8 @@ def draw_told(lesson: str, words: TextFile, run: Run, *, folded: bool) -> None:
     folded: it begins as one line, since the picture has no room beside it.
     """
     if reader.class_step() and live_class.is_open() and lesson == _step().lesson:
-        told = {"model": _right(_step(), run), "statements": [], "seen": -1, "reason": "", "folded": folded}
+        told = {"model": _right(_step(), run), "statements": [], "seen": -1, "reason": "", "folded": folded,
+                "lesson": lesson}
         live_class.draw_wall(words, {"mode": "told", "asked": _asked(_step())} | told, {}, key="class_told")
 
 

@@ -224,6 +224,7 @@ def _tell(page: Lesson, prediction: Prediction, made: Made, run: Run, *, folded:
             model["bars"] = [bar for bar in model["bars"] if not bar[2]]
         live_class.draw_wall(page.frame_words, {
             "mode": "told", "asked": _for_class(page, prediction, run), "model": model, "folded": folded,
+            "lesson": page.id,
             **{name: made.told[name] for name in ("statements", "seen", "reason")}}, {}, key="class_told")
         return
     prediction_picture(made.told | {"text": _labels(page.frame_words), "scale": reader.scale()}, key="prediction_told",

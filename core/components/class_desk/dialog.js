@@ -109,7 +109,7 @@ export class DeskDialog {
     if (this.wall?.asked.about === asked.about) return;
     this.clear();
     this.wall = new Wall(make("section", "alone", this.body), { asked, link, text });
-    this.offerWay(text.own_another, () => { this.tab = "ask"; });
+    this.offerWay(text.own_another);
   }
 
   /** A game has the dialog for itself. kind: "story", "guess" or "heads"; given: a text to guess. */
@@ -118,14 +118,14 @@ export class DeskDialog {
     this.clear();
     const place = make("section", "game", this.body);
     this.game = kind === "heads" ? new HeadGame(place, this.desk) : new Game(place, this.desk, kind, given);
-    this.offerWay(this.desk.text.game_end, () => {});
+    this.offerWay(this.desk.text.game_end);
   }
 
   /** The way back to the tabs, where nothing is asked. */
-  offerWay(label, then) {
+  offerWay(label) {
     button(make("footer", "foot", this.body), label, "", () => {
       this.desk.link.act("clear");
-      then();
+      this.tab = "ask";
       this.draw();
     }, "quiet");
   }

@@ -18,8 +18,8 @@ def class_wall(header: dict, *, key: str, events: Mapping[str, Callable[[Any], N
     """Draw it. header: mode "ask" or "told", or "step", the counts of a question that stands above in large type; code,
     key and address {events, act} of the class; asked {ask, prompt, guess, about}; text, scale, and inline, where it
     stands below a picture; in "told" also model {answer, said, bars} or None, statements, seen (which of them is true)
-    and reason, and folded, where it begins as one line. mode "offer": a picture that stood before there was a class
-    stays; its question can be asked.
+    and reason, lesson, whose picture is meant, and folded, where it begins as one line. mode "offer": a picture that
+    stood before there was a class stays; its question can be asked.
 
     events: in "offer" `asked`, once the phones have the question; in "ask" `reveal` with {guess}, what most have
     answered, or null, and `look`, where the picture is wanted without the class.

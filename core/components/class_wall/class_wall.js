@@ -88,7 +88,7 @@ class ClassWall {
 
   /** The picture stands: the class's answers beside it, what the model says is told to the phones. */
   tell() {
-    const { asked, model } = this.header;
+    const { asked, model, lesson } = this.header;
     const strip = make("section", "strip", this.root), bar = make("div", "topline", strip);
     const panel = make("div", "panel", strip), summary = make("b", "summary", bar);
     const fold = button(bar, "", "", () => this.beside.fold(), "fold");
@@ -98,7 +98,8 @@ class ClassWall {
     if (this.header.statements.length) this.offerSecond(panel);
     this.quiet = this.link.listen((shown) => this.hear(shown));
     if (!this.header.inline)
-      this.keeping = DRAWN.map((ms) => setTimeout(() => strip.isConnected && keepPicture(asked.about, strip), ms));
+      this.keeping = DRAWN.map((ms) =>
+        setTimeout(() => strip.isConnected && keepPicture(asked.about, lesson, strip), ms));
     this.offerClose(bar, strip);
   }
 

@@ -5,10 +5,10 @@ const MOST = 40;
 const kept = new Map();         // by what names the question: SVG
 
 /** Keep the picture of the lesson that a question is about, as it stands now, without `strip`, which is above it. */
-export function keepPicture(about, strip) {
-  const lesson = about.split("/")[0], { display } = strip.style;
+export function keepPicture(about, lesson, strip) {
+  const { display } = strip.style;
   strip.style.display = "none";
-  const svg = /^\w+$/.test(lesson) ? pictureOf(`.st-key-${lesson}_stage`) : null;
+  const svg = pictureOf(`.st-key-${lesson}_stage`);
   strip.style.display = display;
   if (!svg) return;
   strip.dataset.kept = "true";

@@ -87,11 +87,12 @@ export class Wall {
     this.node.querySelector(".row .commit:not(:disabled)")?.click();
   }
 
-  /** What the teacher's second device asks for. */
+  /** What the teacher's second device asks for; a step's bar hears it as a key. */
   heed([number, what] = [0, ""]) {
     const isNew = this.heard !== undefined && number > this.heard;
     this.heard = number;
-    if (isNew && what === "reveal" && this.isAsked && ["open", "closed"].includes(this.shown.phase)) this.press();
+    if (this.isStep || !isNew || what !== "reveal" || !this.isAsked) return;
+    if (["open", "closed"].includes(this.shown.phase)) this.press();
   }
 
   draw(state) {
