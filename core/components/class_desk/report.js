@@ -1,7 +1,7 @@
-// A class's numbers: as CSV, a line for each answer that could be given, with how many gave it; and as a page to print.
-// Nobody is in them.
+// A class's numbers: as CSV, a line for each answer that was given or is right, with how many gave it; and as a page to
+// print. Nobody is in them.
 import { plain, showTally } from "../class_tally/tally.js";
-import { pictureAt } from "../class_wall/pictures.js";
+import { pictureAt, reasonOf } from "../class_wall/pictures.js";
 import { fill, make } from "../lib/dom.js";
 import { inline } from "../prediction/inline.js";
 import { shareOf } from "../prediction/told.js";
@@ -11,6 +11,9 @@ const PARTS = 24;        // of a slider: BINS of tally.py
 /** A cell: quoted, with no formula that a spreadsheet would compute; a number is none. */
 const cell = (value) => (typeof value === "number" ? `"${value}"`
   : `"${String(value ?? "").replace(/^[=+\-@\t\r]/, "'$&").replaceAll('"', '""')}"`);
+
+/** A text without the marks of code in it. */
+const bare = (text) => text.replaceAll("`", "");
 
 /** The answers of a question's tally, and the model's word where nobody has given it: [text, count]. */
 export function rowsOf({ guess, tally, model }) {
@@ -33,8 +36,10 @@ export function binOf({ low, high, log }, n, i) {
 export function csvOf(questions, text) {
   const lines = [[text.csv_number, text.csv_question, text.csv_answer, text.csv_count, text.csv_model]];
   for (const { question, asked, tally, model } of questions)
-    rowsOf({ guess: asked.guess, tally, model }).forEach(([answer, n], i) =>
-      lines.push([question, asked.ask, answer, n, modelSays(asked.guess, model, i, answer)]));
+    rowsOf({ guess: asked.guess, tally, model }).forEach(([answer, n], i) => {
+      const right = modelSays(asked.guess, model, i, answer);
+      if (n || right !== "") lines.push([question, asked.ask, bare(answer), n, right]);
+    });
   return lines.map((line) => line.map(cell).join(",")).join("\r\n");
 }
 
@@ -46,6 +51,7 @@ export function printed(questions, { text, data }, styles) {
   paper.title = `${text.desk_title} · ${data.code}`;
   const style = make("style", "", paper.head), sheet = make("main", "component sheet", paper.body);
   style.textContent = `:root { ${variables()} } ${styles} ${SHEET}`;
+  make("h1", "", sheet, `${text.desk_title} · ${data.code} · ${new Date().toLocaleDateString()}`);
   for (const { asked, tally, model } of questions) {
     const part = make("section", "", sheet);
     inline(make("h2", "", part), asked.ask);
@@ -54,13 +60,15 @@ export function printed(questions, { text, data }, styles) {
     showTally(part, { asked, tally, model, mine: null, text });
     const picture = pictureAt(asked.about);
     if (picture) make("img", "", part).src = picture;
+    if (reasonOf(asked.about)) inline(make("p", "", part), reasonOf(asked.about));
   }
   const images = [...paper.images].map((image) => image.decode().catch(() => {}));
   Promise.all(images).then(() => { page.focus(); page.print(); });
 }
 
 const SHEET = `body { margin: 2cm; background: var(--tx-page); color: var(--tx-text); }
-  .sheet section { break-inside: avoid; margin-bottom: 1.5em; max-width: 45em; } .sheet h2 { font-size: 1.1em; }
+  .sheet section { break-inside: avoid; margin-bottom: 1.5em; max-width: 45em; } .sheet h1 { font-size: 1.3em; }
+  .sheet h2 { font-size: 1.1em; }
   .sheet img { max-width: 100%; margin-top: 1em; border: 1px solid var(--tx-grid); }`;
 
 /** The page's colours and fonts, as rules. */

@@ -5,7 +5,7 @@ import { keepFree, mounted } from "../lib/view.js";
 import { inline } from "../prediction/inline.js";
 import { Beside, takeLine } from "./beside.js";
 import { linkTo } from "./link.js";
-import { keepPicture } from "./pictures.js";
+import { keepPicture, keepReason } from "./pictures.js";
 import { rightShares, summaryOf, Wall } from "./wall.js";
 import { WordList } from "./words.js";
 
@@ -88,7 +88,8 @@ class ClassWall {
 
   /** The picture stands: the class's answers beside it, what the model says is told to the phones. */
   tell() {
-    const { asked, model, lesson } = this.header;
+    const { asked, model, lesson, reason } = this.header;
+    keepReason(asked.about, reason);
     const strip = make("section", "strip", this.root), bar = make("div", "topline", strip);
     const panel = make("div", "panel", strip), summary = make("b", "summary", bar);
     const fold = button(bar, "", "", () => this.beside.fold(), "fold");

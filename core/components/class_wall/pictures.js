@@ -1,8 +1,10 @@
-// The pictures that stood under the answers of a class, for the page of results: this page has them, and no server.
+// The pictures that stood beside the answers of a class, and the reasons, for the page of results: this page has them,
+// and no server.
 import { pictureOf } from "../picture_download/picture.js";
 
 const MOST = 40;
 const kept = new Map();         // by what names the question: SVG
+const reasons = new Map();      // and the reason of its answer
 
 /** Keep the picture of the lesson that a question is about, as it stands now, without `strip`, which is above it. */
 export function keepPicture(about, lesson, strip) {
@@ -16,6 +18,10 @@ export function keepPicture(about, lesson, strip) {
   kept.set(about, svg);
   if (kept.size > MOST) kept.delete(kept.keys().next().value);
 }
+
+export const keepReason = (about, reason) => reasons.set(about, reason);
+
+export const reasonOf = (about) => reasons.get(about) ?? "";
 
 /** The picture that was kept for a question, as the address of an image; "" where there is none. */
 export const pictureAt = (about) =>
