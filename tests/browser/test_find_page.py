@@ -74,6 +74,10 @@ def a_screen_reader_hears_the_field_its_options_and_how_many_there_are(page: Pag
     expect(page.locator(".said")).to_have_text(APP.label("find_none", query="zzzz"))
     page.keyboard.press("Enter")                    # nothing to open
     expect(field(page)).to_be_visible()
+    field(page).fill("why is temprature called so?")
+    expect(page.locator(".said")).to_have_text(APP.label("find_nearest", query="why is temprature called so?",
+                                                         words="temperature", n=options(page).count()))
+    expect(options(page).first).to_contain_text("Divides the logits before the softmax")     # its answer
     page.keyboard.press("Escape")
     expect(field(page)).to_be_hidden()
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from core.app.base import catalogue, prose, tables
 from core.app.base.markdown import unmarked
 
+WORDS = "find"      # the text file of synonyms and little words
+
 
 @dataclass(frozen=True)
 class Found:
@@ -27,10 +29,24 @@ class Found:
 
 
 def answer(_question: dict) -> bytes:
-    """All that the browser searches, as JSON."""
-    return json.dumps([{"id": found.id, "kind": found.kind, "name": found.name, "where": found.where,
-                        "says": found.says} for found in everything()], ensure_ascii=False,
-                      separators=(",", ":")).encode()
+    """All that the browser searches, as JSON: the `places`; the `synonyms`, pairs of phrases and the numbers of the
+    places that they mean, the best one first; and the `little` words that do not count.
+    """
+    places = [{"id": found.id, "kind": found.kind, "name": found.name, "where": found.where, "says": found.says}
+              for found in everything()]
+    number = {place["id"]: i for i, place in enumerate(places)}
+    sent = {"places": places, "little": prose.load(WORDS).section("little_words").split(),
+            "synonyms": [(phrases, [number[target] for target in targets if target in number])
+                         for phrases, targets in synonyms()]}
+    return json.dumps(sent, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def synonyms() -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
+    """What newcomers say for what is here: for each line of the text file the phrases, and the ids of what they mean,
+    the best one first.
+    """
+    lines = (line.partition(":") for line in prose.load(WORDS).section("synonyms").splitlines())
+    return tuple((tuple(phrases.split(", ")), tuple(targets.strip().split(", "))) for phrases, _, targets in lines)
 
 
 def opening(name: str) -> tuple[str, dict] | None:

@@ -2,7 +2,7 @@
 import { button, fill, indexed, make, spokenLine } from "../lib/dom.js";
 import { isShortcut } from "../lib/keys.js";
 import { toTop } from "../lib/links.js";
-import { find, normal, prepared } from "./search.js";
+import { LONGEST, find, normal, prepared } from "./search.js";
 
 const MOST = 40;            // places in the list
 const STEPS = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 };
@@ -13,14 +13,13 @@ export class Finder {
     const head = make("div", "head", this.dialog);
     this.field = make("input", "field", head);
     Object.assign(this.field, { type: "text", role: "combobox", ariaExpanded: "true", ariaAutoComplete: "list",
-      autocomplete: "off", spellcheck: false, enterKeyHint: "go" });
+      autocomplete: "off", spellcheck: false, enterKeyHint: "go", maxLength: LONGEST });
     this.field.setAttribute("aria-controls", "found");
     this.close = button(head, "✕", "", () => this.dialog.close(), "close");
+    this.said = spokenLine(this.dialog, "said");
     this.list = make("div", "found", this.dialog);
     Object.assign(this.list, { id: "found", role: "listbox" });
     this.foot = make("div", "foot", this.dialog);
-    this.said = spokenLine(this.foot, "said");
-    this.hint = make("span", "hint", this.foot);
     this.field.oninput = () => this.search();
     this.field.onkeydown = (event) => this.key(event);
     this.dialog.onclick = (event) => { if (event.target === this.dialog) this.dialog.close(); };     // beside it
@@ -33,7 +32,7 @@ export class Finder {
     this.dialog.ariaLabel = this.list.ariaLabel = this.field.ariaLabel = text.find_title;
     this.field.placeholder = text.find_field;
     this.close.ariaLabel = this.close.title = text.find_close;
-    this.hint.textContent = text.find_hint;
+    this.foot.textContent = text.find_hint;
     this.field.value = "";
     this.dialog.showModal();
     this.field.focus();
@@ -56,20 +55,21 @@ export class Finder {
 
   search() {
     if (!this.places) return;
-    const query = this.field.value;
-    this.found = find(this.places, query, MOST);
-    this.list.replaceChildren(...this.found.map((place, index) => this.option(place, index)));
+    const query = this.field.value, { places, words, nearest } = find(this.places, query, MOST);
+    this.found = places;
+    this.list.replaceChildren(...places.map((place, index) => this.option(place, index, words)));
     this.list.scrollTop = 0;
-    this.said.textContent = this.found.length ? fill(this.text.find_count, { n: this.found.length })
-      : fill(this.text.find_none, { query: query.trim() });
+    const said = !places.length ? "find_none" : nearest ? "find_nearest" : "find_count";
+    this.said.textContent = fill(this.text[said], { n: places.length, query: query.trim(), words: words.join(" ") });
     this.mark(0);
   }
 
-  option(place, index) {
+  /** One place; words: those of the question, which are marked in its name. */
+  option(place, index, words) {
     const node = make("div", `option ${place.kind}`);
     Object.assign(node, { id: `found-${index}`, role: "option" });
     const line = make("div", "line", node);
-    emphasised(make("b", "", line), place.name, this.field.value);
+    emphasised(make("b", "", line), place.name, words);
     if (place.where) make("span", "where", line, place.where);
     make("span", "kind", node, this.text[`find_${place.kind}`]);
     if (place.says) indexed(make("div", "says", node), place.says);
@@ -111,10 +111,10 @@ export class Finder {
   }
 }
 
-/** Writes a name in which the typed words are marked. */
-function emphasised(node, name, typed) {
-  const words = normal(typed).split(/\s+/).filter(Boolean), plain = normal(name);
-  const word = words.find((each) => plain.includes(each)), at = word === undefined ? -1 : plain.indexOf(word);
+/** Writes a name in which the first of the words that it has is marked. */
+function emphasised(node, name, words) {
+  const plain = normal(name), word = words.find((each) => plain.includes(each));
+  const at = word === undefined ? -1 : plain.indexOf(word);
   // what is written with marks has other lengths
   if (at < 0 || plain.length !== name.length) { indexed(node, name); return; }
   node.append(name.slice(0, at));

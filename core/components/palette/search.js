@@ -1,45 +1,169 @@
-// Which of many places a few typed words mean: every word must stand in a place, and counts most in its name.
+// Which of many places a typed question means. Little words ("why is the …") do not count while others are there. Each
+// word that counts may stand in the name of a place, in a synonym of it, in its lesson's name, or in the line that says
+// what it is: whole, as a beginning, in another form, or inside another word; else with a slip of the hand.
 const KINDS = { lesson: 6, page: 5, view: 4, term: 3, try: 2, idea: 1 };    // which comes first of two that fit alike
-const SHORT = 3;            // characters from which a word counts in the middle of another, too
+const NAME = [60, 40], WHERE = 12, SAYS = 8;        // what a word counts for: the first of a name, and its others; …
+const SYNONYM = [100, 12];           // … in a synonym: for its first target, and what each later one has less
+const WHOLE_NAME = 100, BEGINNING = 30, ALL_WORDS = 10_000;
+const SHORT = 3;                    // characters from which a word counts in the middle of another, too
+const MOST_WORDS = 12;              // of what is typed
+const ENDING = 3;                   // most characters by which one form of a word may be longer than another
+const GOOD = 0.65;                  // from here on, what fits is preferred to a word from which one slip leads to it
+const SLIPS = [4, 6, 9];            // characters from which a word may be typed with one, two, three slips
+
+/** Most characters of what is typed that are read. */
+export const LONGEST = 200;
 
 /** A text as it is compared: small letters without accents; raised and lowered letters, d_k too, as plain ones. */
 export const normal = (text) => text.normalize("NFKD").replace(/[\p{M}_^]/gu, "").toLowerCase();
 
-/** Places, each with its texts as they are compared. */
-export const prepared = (places) => places.map((place) => (
-  { ...place, texts: [place.name, place.where, place.says].map(normal) }));
+/** The words of a text, as they are compared. */
+export const wordsOf = (text) => normal(text).replace(/['’]/g, "").match(/[\p{L}\p{N}]+/gu) ?? [];
 
-const begins = (text, word) => {
-  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1))
-    if (!at || !/[\p{L}\p{N}]/u.test(text[at - 1])) return true;
-  return false;
-};
-
-function inText(text, word, [first, later, inside]) {
-  if (text.startsWith(word)) return first;
-  if (begins(text, word)) return later;
-  return word.length >= SHORT && text.includes(word) ? inside : 0;
+/** What `find` searches: the places, and each of their words with the places and synonyms in which it stands.
+    synonyms: pairs of phrases and the numbers of the places that they mean, the best one first. */
+export function prepared({ places, synonyms, little }) {
+  const index = { places: places.map((place) => ({ ...place, plain: wordsOf(place.name).join(" ") })),
+    little: new Set(little.flatMap(wordsOf)), words: new Map(), phrases: [] };
+  places.forEach((place, at) => {
+    const name = wordsOf(place.name);
+    name.forEach((word, i) => placed(index, word, at, NAME[Math.min(i, 1)]));
+    name.slice(1).forEach((word, i) => placed(index, name[i] + word, at, NAME[1]));     // KVcache, feedforward
+    for (const word of wordsOf(place.where)) placed(index, word, at, WHERE);
+    for (const word of wordsOf(place.says)) placed(index, word, at, SAYS);
+  });
+  index.phrases = synonyms.flatMap(([phrases, targets]) => phrases.map((phrase) => (
+    { words: [...new Set(wordsOf(phrase))], targets })));
+  index.phrases.forEach(({ words }, at) => words.forEach((word) => entry(index, word).phrases.push(at)));
+  return index;
 }
 
-function score({ kind, texts: [name, where, says] }, words, query) {
-  let sum = KINDS[kind] ?? 0;
-  for (const word of words) {
-    const found = Math.max(inText(name, word, [60, 40, 15]), inText(where, word, [12, 12, 4]),
-      inText(says, word, [8, 8, 3]));
-    if (!found) return 0;
-    sum += found;
+function entry({ words }, word) {
+  if (!words.has(word)) words.set(word, { places: new Map(), phrases: [] });
+  return words.get(word);
+}
+
+function placed(index, word, place, weight) {
+  const { places } = entry(index, word);
+  places.set(place, Math.max(weight, places.get(place) ?? 0));
+}
+
+/** The words that count: all but the little ones, or all where there are no others; each once. A little one counts
+    where the whole of a synonym is typed that has it, such as "make up". */
+function counting({ little, phrases }, words) {
+  const typed = (word) => words.some((each) => each === word || form(each, word));
+  const spoken = phrases.filter((phrase) => phrase.words.every(typed));
+  const others = words.filter((word) => !little.has(word) || spoken.some((phrase) => phrase.words.some((each) => each === word || form(word, each))));
+  return [...new Set(others.length ? others : words)];
+}
+
+/** How well a typed word fits another, from 0 to 1. */
+function likeness(typed, word) {
+  if (typed === word) return 1;
+  if (word.startsWith(typed)) return 0.5 + 0.4 * typed.length / word.length;
+  return form(typed, word) || (typed.length >= SHORT && word.includes(typed) ? 0.25 : 0);
+}
+
+/** How well two words fit as forms of one, such as token and tokens, cache and caching; 0 if they are none. */
+function form(a, b) {
+  let same = 0;
+  while (same < a.length && a[same] === b[same]) same++;
+  const rests = [a.length - same, b.length - same], shorter = Math.min(...rests), longer = Math.max(...rests);
+  const most = same > SHORT ? ENDING : 1;
+  return same >= SHORT && shorter <= (same > SHORT ? 1 : 0) && longer <= most ? 0.9 - 0.1 * longer : 0;
+}
+
+/** The least number of letters to add, drop, change, or exchange with the next that make `a` into `b`; Infinity if it
+    is more than `most`. */
+export function slips(a, b, most) {
+  if (Math.abs(a.length - b.length) > most) return Infinity;
+  let before = [], last = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const differ = Number(a[i - 1] !== b[j - 1]);
+      row[j] = Math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + differ);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) row[j] = Math.min(row[j], before[j - 2] + 1);
+    }
+    if (Math.min(...row) > most) return Infinity;
+    [before, last] = [last, row];
   }
-  if (name === query) sum += 100;
-  else if (name.startsWith(query)) sum += 30;
-  return sum;
+  return last[b.length] <= most ? last[b.length] : Infinity;
 }
 
-/** The prepared places that fit `typed`, best first, `most` of them; without a word the lessons and pages. */
-export function find(places, typed, most) {
-  const query = normal(typed).trim(), words = query.split(/\s+/).filter(Boolean);
-  if (!words.length) return places.filter(({ kind }) => kind === "lesson" || kind === "page");
-  return places.map((place, index) => ({ place, index, score: score(place, words, query) }))
-    .filter((found) => found.score > 0)
-    .sort((a, b) => b.score - a.score || a.index - b.index)
-    .slice(0, most).map(({ place }) => place);
+/** The word of a name or a synonym that is nearest to a typed one, with at most so many slips; "" if none is near. */
+function nearest({ words }, typed, most) {
+  let found = "";
+  for (const [word, { places, phrases }] of words) {
+    if (!phrases.length && Math.max(...places.values()) < NAME[1]) continue;
+    const n = slips(typed, word, most);
+    if (n <= most) [found, most] = [word, n - 1];
+  }
+  return found;
+}
+
+/** The words of the index that a typed word may mean, each with how well it fits; and the word it was read as. */
+function reading(index, typed) {
+  const fits = new Map(), most = SLIPS.filter((length) => typed.length >= length).length;
+  for (const word of index.words.keys()) {
+    const fit = likeness(typed, word);
+    if (fit) fits.set(word, fit);
+  }
+  if (Math.max(...fits.values()) >= GOOD) return { fits, meant: typed };
+  const meant = nearest(index, typed, fits.size ? Math.min(most, 1) : most);
+  return meant ? { fits: new Map([[meant, 1]]), meant } : { fits, meant: fits.size ? typed : "" };
+}
+
+/** For each place that has some of the words, what each word counts for in it. */
+function counts(index, readings) {
+  const found = new Map(), spoken = new Map();
+  const count = (place, word, value) => {
+    if (!found.has(place)) found.set(place, readings.map(() => 0));
+    found.get(place)[word] = Math.max(found.get(place)[word], value);
+  };
+  readings.forEach(({ fits }, at) => {
+    for (const [word, fit] of fits) {
+      const { places, phrases } = index.words.get(word);
+      for (const [place, weight] of places) count(place, at, fit * weight);
+      for (const phrase of phrases) {
+        if (!spoken.has(phrase)) spoken.set(phrase, new Map());
+        const said = spoken.get(phrase);
+        if ((said.get(word)?.fit ?? 0) < fit) said.set(word, { fit, at });
+      }
+    }
+  });
+  for (const [phrase, said] of spoken) {
+    const { words, targets } = index.phrases[phrase];
+    if (said.size < words.length) continue;
+    targets.forEach((place, rank) => said.forEach(({ fit, at }) =>
+      count(place, at, fit * Math.max(SYNONYM[0] - rank * SYNONYM[1], NAME[1]))));
+  }
+  return found;
+}
+
+/** What a name counts for that is the typed text, or begins with it. */
+function named(name, typed) {
+  const whole = (text) => text.replaceAll(" ", "");
+  if (typed.some((text) => whole(text) === whole(name))) return WHOLE_NAME;
+  return typed.some((text) => `${name} `.startsWith(`${text} `)) ? BEGINNING : 0;
+}
+
+/** What a typed text finds: `places`, best first, `most` of them, those with all of its words before those with some;
+    the `words` that it was searched for; and whether one of them is only the `nearest` to what was typed. Without a
+    word: the lessons and pages. */
+export function find(index, typed, most) {
+  const text = typed.slice(0, LONGEST), all = wordsOf(text).slice(0, MOST_WORDS), typedWords = counting(index, all);
+  if (!text.trim())
+    return { places: index.places.filter(({ kind }) => kind === "lesson" || kind === "page"), words: [], nearest: false };
+  const readings = typedWords.map((word) => reading(index, word)), found = counts(index, readings);
+  // a word that is everywhere says little
+  const rare = readings.map((_, at) => 1 - 0.7 * Math.log(1 + [...found.values()].filter((each) => each[at]).length)
+    / Math.log(1 + index.places.length));
+  const words = readings.map(({ meant }) => meant), names = [all.join(" "), words.join(" ")];
+  const score = ([at, each]) => each.reduce((sum, value, i) => sum + value * rare[i],
+    (KINDS[index.places[at].kind] ?? 0) + (each.every(Boolean) ? ALL_WORDS : 0) + named(index.places[at].plain, names));
+  const sorted = [...found].map((each) => ({ at: each[0], score: score(each) }))
+    .sort((a, b) => b.score - a.score || a.at - b.at);
+  return { places: sorted.slice(0, most).map(({ at }) => index.places[at]), words: words.filter(Boolean),
+    nearest: words.some((word, i) => word && word !== typedWords[i]) };
 }
