@@ -1,62 +1,135 @@
-// The map: in the middle the model, from text to the next token; around it the lessons, each with its views, and a line
-// from each to the part that it opens. On a narrow screen the lists stand below the drawing, without lines.
-import { draw, drawText, indexed, make, sized } from "../../core/components/lib/dom.js";
+// The map: in the middle the model, from text to the next token; before it the lessons, each with a line to the part
+// that it opens; behind it the views of the lesson whose name or part is pointed at, has the focus, or is pressed. On a
+// narrow screen the lessons stand below the drawing, and the views below their lesson.
+import { button, draw, drawText, indexed, make, sized } from "../../core/components/lib/dom.js";
 import { followed } from "../../core/components/lib/links.js";
-import { mounted, onWidth } from "../../core/components/lib/view.js";
+import { keepFitted, keepFree, mounted } from "../../core/components/lib/view.js";
 import { address } from "../course/places.js";
 
-const WIDE = 960;                   // pixels from which the lists stand beside the drawing
-const NARROW_HEIGHT = 760;          // pixels of the drawing above them
-const WIDTH = 270, BOX = 42, SPINE = 78, LEFT = 8;
-// The parts from top to bottom: the colour of each, how far down it stands, as a share of the drawing, and whether it
-// stands beside the stream, to which it adds.
+const WIDE = 900;                   // pixels from which the three stand beside each other
+const LEAST = 470, MOST = 860;      // pixels of the drawing's height
+const NOTES = 600;                  // pixels from which its parts have room for a second line
+const REST = 90;                    // ms that the pointer rests on what it means, and does not only cross it
+const LEFT = 14, SPINE = 46, RIGHT = 42;            // pixels from the left, and from the right
+// The parts from top to bottom: the colour of each, how far down its middle stands, as a share of the drawing, and
+// whether it stands beside the stream, to which it adds.
 const PARTS = {
-  text: ["kept", 0.04], tokens: ["kept", 0.12], vectors: ["kept", 0.2], positions: ["position", 0.28],
-  attention: ["attention", 0.43, true], mlp: ["mlp", 0.59, true],
-  scores: ["kept", 0.75], probabilities: ["kept", 0.85], draw: ["drawn", 0.95],
+  text: ["kept", 0.085], tokens: ["kept", 0.165], vectors: ["kept", 0.245], positions: ["position", 0.325],
+  attention: ["attention", 0.47, true], mlp: ["mlp", 0.625, true],
+  scores: ["kept", 0.765], probabilities: ["kept", 0.855], draw: ["drawn", 0.945],
 };
-const BLOCK = [0.35, 0.675], STREAM = 0.51;
+const WORDS = { whole: 0.024, block: 0.403, stream: 0.556 };       // parts that are a name alone
+const BLOCK = [0.377, 0.706];
 
 class ModelMap {
   constructor(root) {
     this.root = root;
-    onWidth(root, () => this.lines());
+    this.field = make("div", "field", root);
+    keepFree(this.field, LEAST, MOST);
+    keepFitted(root, () => this.fit());
   }
 
   receive(header) {
     const written = JSON.stringify(header);
     if (this.written === written) return;
     Object.assign(this, { written, header, text: header.text });
-    this.root.replaceChildren();
-    const legend = make("div", "legend", this.root);
-    for (const name of ["core", "deeper"]) make("span", `key ${name}`, legend, this.text[name]);
-    const field = make("div", "field", this.root);
-    this.places = Object.fromEntries(["left", "drawing", "right"].map((side) => [side, make("div", side, field)]));
-    this.places.below = make("div", "below", this.root);
-    this.svg = draw("svg", { role: "img" }, this.places.drawing);
-    this.ties = draw("svg", { class: "ties", "aria-hidden": "true" }, field);
-    this.cards = header.lessons.map((lesson) => this.card(lesson));
-    this.lines();
+    this.field.replaceChildren();
+    this.ties = draw("svg", { class: "ties", "aria-hidden": "true" }, this.field);
+    this.list = make("nav", "lessons", this.field);
+    this.list.ariaLabel = this.text.lessons;
+    this.drawing = make("div", "drawing", this.field);
+    this.drawing.role = "group";
+    this.drawing.ariaLabel = this.text.drawing;
+    this.svg = draw("svg", { "aria-hidden": "true" }, this.drawing);
+    this.panel = make("section", "panel", this.field);
+    this.panel.onkeydown = (event) => { if (event.key === "Escape") this.from?.focus(); };
+    this.names = new Map(header.lessons.map((lesson) => [lesson.id, this.name(lesson)]));
+    this.parts = new Map(Object.keys(header.parts).map((part) => [part, this.part(part)]));
+    this.show(header.open);
+    this.fit();
   }
 
-  card(lesson) {
-    const card = make("section", `card ${lesson.part}`, this.places[lesson.side]), head = make("h3", "", card);
-    this.link(head, lesson.id, lesson.name);
-    if (lesson.side === "below") make("span", "part", head, this.text[`part_${lesson.part}`]);
-    if (lesson.says) make("p", "says", card, lesson.says);
-    const list = make("ul", "", card);
+  /** The name of a lesson, under the heading of its section. */
+  name(lesson) {
+    if (this.section !== lesson.section) {
+      make("h3", "", this.list, lesson.section);
+      this.section = lesson.section;
+    }
+    const item = make("div", "item", this.list);
+    return this.pointed(button(item, lesson.name, "", undefined, `name ${lesson.part}`), () => this.show(lesson.id));
+  }
+
+  /** A part of the drawing, which shows the first of its lessons. */
+  part(part) {
+    const node = button(this.drawing, "", "", undefined, `part ${part in WORDS ? "word" : "box"} ${part}`);
+    make("b", "", node, this.text[`part_${part}`]);
+    if (!(part in WORDS)) {
+      make("span", "note", node, this.text[`note_${part}`]);
+      node.style.setProperty("--own", `var(--tx-${PARTS[part][0]})`);
+      node.classList.toggle("beside", Boolean(PARTS[part][2]));
+    }
+    return this.pointed(node, () => this.show(this.header.parts[part][0], part));
+  }
+
+  /** A button that shows something as soon as the pointer rests on it, the keys are on it, or it is pressed. A pressed
+      one passes the keys on to what it shows. */
+  pointed(node, show) {
+    let timer;
+    const later = ({ pointerType }) => {
+      clearTimeout(timer);
+      if (pointerType === "mouse" && this.isWide) timer = setTimeout(show, REST);
+    };
+    node.onpointermove = later;
+    node.onpointerleave = () => clearTimeout(timer);
+    node.onfocus = () => { if (this.isWide && node.matches(":focus-visible")) show(); };
+    node.onclick = ({ detail }) => {
+      show();
+      this.from = node;
+      if (!this.isWide) this.panel.previousElementSibling.scrollIntoView({ block: "start" });
+      if (!detail) this.panel.querySelector("a").focus();       // pressed by a key
+    };
+    return node;
+  }
+
+  /** Shows the views of a lesson, as of a part of the drawing; without one, of the part that its line leads to. */
+  show(id, part) {
+    const lesson = this.header.lessons.find((each) => each.id === id), shown = part ?? lesson.part;
+    if (this.shown === lesson && this.at === shown && this.panel.firstChild) return;
+    Object.assign(this, { shown: lesson, at: shown });
+    this.panel.replaceChildren();
+    this.panel.className = `panel ${lesson.part}`;
+    const head = make("h3", "", this.panel);
+    this.panel.ariaLabel = lesson.name;
+    this.link(head, id, `${lesson.name} →`);
+    make("p", "says", this.panel, lesson.says);
+    const list = make("ul", "", this.panel);
     for (const view of lesson.views) {
       const row = make("li", view.core ? "core" : "deeper", list);
       this.link(row, view.id, view.name);
       indexed(make("span", "says", row), view.says);
     }
-    const lit = (is) => () => {
-      card.classList.toggle("lit", is);
-      this.paths?.get(card)?.classList.toggle("lit", is);
-    };
-    Object.assign(card, { onpointerenter: lit(true), onpointerleave: lit(false), onfocusin: lit(true),
-      onfocusout: lit(false) });
-    return { card, lesson };
+    this.others(this.header.parts[shown].filter((other) => other !== id), shown);
+    if (lesson.views.some((view) => !view.core)) this.legend();
+    this.mark();
+    this.fit();
+  }
+
+  /** The other lessons of the part. */
+  others(ids, part) {
+    if (!ids.length) return;
+    const line = make("div", "others", this.panel, this.text.also);
+    for (const id of ids) {
+      const { name } = this.header.lessons.find((each) => each.id === id);
+      button(line, name, "", ({ detail }) => {
+        this.show(id, part);
+        if (!detail) this.panel.querySelector("a").focus();
+      }, "other");
+    }
+  }
+
+  legend() {
+    const legend = make("div", "legend", this.panel);
+    for (const name of ["core", "deeper"]) make("span", `key ${name}`, legend, this.text[name]);
   }
 
   link(parent, key, name) {
@@ -65,75 +138,87 @@ class ModelMap {
     followed(link, () => this.send({ open: key, at: Date.now() }));
   }
 
-  /** Draws the model as high as the lists beside it, and the lines between them. */
+  /** Marks what is shown: the lesson's name, and the part. */
+  mark() {
+    for (const [id, node] of this.names) node.ariaPressed = String(id === this.shown.id);
+    for (const [part, node] of this.parts) node.ariaPressed = String(part === this.at);
+  }
+
+  /** Places everything for the width and the height that there are. */
+  fit() {
+    if (!this.panel || !this.root.clientWidth) return;        // hidden, as on a page that is left
+    this.isWide = this.root.clientWidth >= WIDE;
+    this.root.classList.toggle("wide", this.isWide);
+    const place = this.isWide ? this.field : this.names.get(this.shown.id).parentNode;
+    if (this.panel.parentNode !== place) place.append(this.panel);
+    this.drawing.classList.toggle("low", this.drawing.clientHeight < NOTES * this.header.scale);
+    this.model(this.drawing.clientWidth, this.drawing.clientHeight);
+    this.panel.classList.remove("brief");
+    this.panel.classList.toggle("brief", this.isWide && this.panel.scrollHeight > this.panel.clientHeight);
+    this.lines();
+  }
+
+  /** The lines from the names to their parts, and from the part that is shown to its views. */
   lines() {
-    if (!this.svg) return;
-    const wide = this.root.clientWidth >= WIDE, { left, right, drawing } = this.places, { scale } = this.header;
-    this.root.classList.toggle("wide", wide);
-    const height = wide ? Math.max(left.scrollHeight, right.scrollHeight) / scale : NARROW_HEIGHT;
-    this.svg.replaceChildren();
-    sized(this.svg, WIDTH, height, this.text.drawing);
-    this.svg.style.width = `${WIDTH * scale}px`;
-    this.svg.style.height = `${height * scale}px`;
-    this.model(height);
     this.ties.replaceChildren();
-    this.paths = new Map();
-    if (!wide) return;
-    const home = this.ties.parentNode.getBoundingClientRect(), place = drawing.getBoundingClientRect();
+    if (!this.isWide) return;
+    const home = this.field.getBoundingClientRect();
     sized(this.ties, home.width, home.height, "");
-    for (const { card, lesson } of this.cards) {
-      if (lesson.side === "below") continue;
-      const box = card.getBoundingClientRect(), onLeft = lesson.side === "left", end = this.end(lesson.part, height);
-      const x1 = (onLeft ? box.right : box.left) - home.left, y1 = box.top - home.top + 16;
-      const x2 = place.left - home.left + scale * (onLeft ? end.left : end.right);
-      const y2 = scale * end.y + place.top - home.top;
-      const middle = (x1 + x2) / 2;
-      this.paths.set(card, draw("path", { d: `M${x1} ${y1} C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`,
-        class: `tie ${lesson.part}` }, this.ties));
-    }
+    const box = (node) => {
+      const { left, right, top, height } = node.getBoundingClientRect();
+      return { left: left - home.left, right: right - home.left, middle: top - home.top + height / 2 };
+    };
+    const tie = (from, to, name) => {
+      const bend = (from.right + to.left) / 2;
+      draw("path", { class: name, d: `M${from.right} ${from.middle} C${bend} ${from.middle} ${bend} ${to.middle} ${
+        to.left} ${to.middle}` }, this.ties);
+    };
+    for (const { id, part } of this.header.lessons)
+      tie(box(this.names.get(id)), box(this.parts.get(part)), `tie ${part}${id === this.shown.id ? " lit" : ""}`);
+    tie(box(this.parts.get(this.at)), { left: box(this.panel).left, middle: 24 * this.header.scale },
+      `tie lit ${this.shown.part}`);
   }
 
-  /** Where a line ends at a part. */
-  end(part, height) {
-    if (part === "whole") return { left: 0, right: WIDTH, y: 8 };
-    if (part === "stream") return { left: LEFT, right: WIDTH - 18, y: STREAM * height };
-    const [, share, beside] = PARTS[part];
-    return { left: beside ? SPINE + 34 : LEFT + 24, right: WIDTH - 24, y: share * height };
-  }
-
-  model(height) {
-    const { svg, text } = this, y = (share) => share * height;
-    draw("rect", { x: 1, y: 1, width: WIDTH - 2, height: height - 2, rx: 12, class: "whole-frame" }, svg);
+  /** Draws the model behind its parts, and puts them in their places. */
+  model(width, height) {
+    const { svg } = this, y = (share) => share * height, right = width - RIGHT;
+    const half = this.parts.get("text").offsetHeight / 2;
+    svg.replaceChildren();
+    sized(svg, width, height, "");
+    draw("rect", { x: 1, y: 1, width: width - 2, height: height - 2, rx: 12, class: "whole-frame" }, svg);
     for (const behind of [10, 5, 0])
-      draw("rect", { x: LEFT + 24 + behind, y: y(BLOCK[0]) - behind, width: WIDTH - LEFT - 42, rx: 10,
+      draw("rect", { x: LEFT + behind, y: y(BLOCK[0]) - behind, width: right - LEFT, rx: 10,
         height: y(BLOCK[1] - BLOCK[0]), class: "block-frame" }, svg);
-    drawText(svg, WIDTH - 28, y(BLOCK[0]) + 18, text.blocks, { anchor: "end", size: 12 });
-    draw("line", { x1: SPINE, x2: SPINE, y1: y(PARTS.vectors[1]), y2: y(PARTS.scores[1]), class: "stream" }, svg);
-    draw("line", { x1: SPINE, x2: SPINE, y1: y(PARTS.text[1]), y2: y(PARTS.vectors[1]), class: "way" }, svg);
-    draw("line", { x1: SPINE, x2: SPINE, y1: y(PARTS.scores[1]), y2: y(PARTS.draw[1]), class: "way" }, svg);
-    const middle = y(STREAM);
-    drawText(svg, SPINE + 14, middle + 4, text.part_stream, { size: 13, name: "sans strong stream-name" });
-    for (const [part, [colour, share, beside]] of Object.entries(PARTS)) this.part(part, colour, y(share), beside);
-    // what was drawn becomes part of the text
-    const top = y(PARTS.text[1]), bottom = y(PARTS.draw[1]);
-    draw("path", { class: "again",
-      d: `M${LEFT + 24} ${bottom} H${LEFT + 12} V${top} H${LEFT + 22} m-6 -5 l6 5 l-6 5` }, svg);
-    const note = drawText(svg, 0, 0, text.again, { anchor: "middle", size: 12 });
-    note.setAttribute("transform", `translate(${LEFT + 7} ${(top + bottom) / 2}) rotate(-90)`);
+    const line = (from, to, name) => draw("line", { x1: SPINE, x2: SPINE, y1: y(PARTS[from][1]), y2: y(PARTS[to][1]),
+      class: name }, svg);
+    line("vectors", "scores", "stream");
+    line("text", "vectors", "way");
+    line("scores", "draw", "way");
+    for (const [part, [, share, beside]] of Object.entries(PARTS)) {
+      const from = beside ? SPINE + 34 : LEFT, { style } = this.parts.get(part);
+      Object.assign(style, { top: `${y(share)}px`, left: `${from}px`, width: `${right - (beside ? 10 : 0) - from}px` });
+      if (beside) this.branch(y(share), from, half);
+    }
+    for (const [part, share] of Object.entries(WORDS)) this.parts.get(part).style.top = `${y(share)}px`;
+    this.again(right, y(PARTS.draw[1]), y(PARTS.text[1]), width);
   }
 
-  part(part, colour, y, beside) {
-    const { svg, text } = this, x = beside ? SPINE + 34 : LEFT + 24, width = WIDTH - x - 24;
-    if (beside) {
-      draw("path", { class: "way", d: `M${SPINE} ${y - BOX} C${SPINE + 20} ${y - BOX} ${x - 18} ${y} ${x} ${y}` }, svg);
-      draw("path", { class: "way", d: `M${x + 20} ${y + BOX / 2} V${y + BOX} H${SPINE + 9}` }, svg);
-      draw("circle", { cx: SPINE, cy: y + BOX, r: 9, class: "plus" }, svg);
-      drawText(svg, SPINE, y + BOX + 5, "+", { anchor: "middle", size: 15, name: "strong" });
-    }
-    draw("rect", { x, y: y - BOX / 2, width, height: BOX, rx: 7, class: "box" }, svg);
-    draw("rect", { x, y: y - BOX / 2, width: 6, height: BOX, rx: 3, fill: `var(--tx-${colour})` }, svg);
-    drawText(svg, x + 16, y - 2, text[`part_${part}`], { size: 14, name: "sans strong" });
-    drawText(svg, x + 16, y + 14, text[`note_${part}`], { size: 12 });
+  /** What was drawn becomes part of the text. */
+  again(right, bottom, top, width) {
+    const { svg, text, header } = this, out = width - 24;
+    draw("path", { class: "again", d: `M${right} ${bottom} H${out} V${top} H${right + 2} m6 -5 l-6 5 l6 5` }, svg);
+    const note = drawText(svg, 0, 0, text.again, { anchor: "middle", size: 12 * Math.sqrt(header.scale) });
+    note.setAttribute("transform", `translate(${out + 15} ${(top + bottom) / 2}) rotate(-90)`);
+  }
+
+  /** The way from the stream through a part, whose middle is at y, and back: it is added. */
+  branch(y, x, half) {
+    const back = y + half + 14;
+    draw("path", { class: "way", d: `M${SPINE} ${y - half - 12} C${SPINE + 20} ${y - half - 12} ${x - 18} ${y} ${x} ${y}` },
+      this.svg);
+    draw("path", { class: "way", d: `M${x + 20} ${y + half} V${back} H${SPINE + 9}` }, this.svg);
+    draw("circle", { cx: SPINE, cy: back, r: 9, class: "plus" }, this.svg);
+    drawText(this.svg, SPINE, back + 5, "+", { anchor: "middle", size: 15, name: "strong" });
   }
 }
 

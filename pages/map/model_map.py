@@ -2,16 +2,23 @@
 opens.
 """
 from core.app.base import catalogue, prose, tables
+from core.app.base.markdown import unmarked
 from core.app.frame import Lesson, linked_page
 from core.app.state import address
 from core.components.lib.token_view import token_view
 
-# lesson -> the part of the drawing that it opens, and where its list stands
-PARTS = {"overview": ("whole", "right"), "tokens": ("tokens", "left"), "embeddings": ("vectors", "left"),
-         "positions": ("positions", "left"), "attention": ("attention", "right"), "heads": ("attention", "right"),
-         "residual_stream": ("stream", "right"), "next_token": ("probabilities", "left"),
-         "generation": ("draw", "left"), "language_models": ("probabilities", "right"), "training": ("whole", "below"),
-         "architectures": ("block", "below"), "recurrence": ("attention", "below"), "limits": ("draw", "below")}
+# the parts of the drawing, and the lessons that open each: the first one stands open when the part is pointed at
+PARTS = {"whole": ("overview", "training"), "text": ("tokens",), "tokens": ("tokens",), "vectors": ("embeddings",),
+         "positions": ("positions",), "block": ("architectures", "residual_stream"),
+         "attention": ("attention", "heads", "recurrence"), "stream": ("residual_stream",),
+         "mlp": ("residual_stream", "architectures"), "scores": ("next_token",),
+         "probabilities": ("next_token", "language_models"), "draw": ("generation", "next_token", "limits")}
+# lesson -> the part to which a line leads from its name
+HOME = {"overview": "whole", "tokens": "tokens", "embeddings": "vectors", "positions": "positions",
+        "attention": "attention", "heads": "attention", "residual_stream": "stream", "next_token": "probabilities",
+        "generation": "draw", "language_models": "probabilities", "training": "whole", "architectures": "block",
+        "recurrence": "attention", "limits": "draw"}
+OPEN = "attention"      # the lesson that stands open at first
 _picture = token_view("model_map", __file__)
 
 
@@ -27,18 +34,21 @@ def _map(page: Lesson) -> None:
         lessons.append(_lesson(entry))
         places |= {entry.id: (entry.id, {})} | {_id(entry, view): (entry.id, entry.opening(view))
                                                 for view in entry.views}
-
-    _picture(page.header("map") | {"lessons": lessons, "base": address.link(),
+    there = {lesson["id"] for lesson in lessons}
+    _picture(page.header("map") | {"lessons": lessons, "base": address.link(), "open": OPEN,
+                                   "parts": {part: [name for name in names if name in there]
+                                             for part, names in PARTS.items()},
                                    "links": {key: linked_page.link(*place) for key, place in places.items()}},
              key="model_map", on_settings=lambda values: linked_page.follow(places, str(values.get("open"))))
 
 
 def _lesson(entry: catalogue.Entry) -> dict:
-    words, (part, side) = prose.load(entry.id), PARTS[entry.id]
+    words = prose.load(entry.id)
     views = [{"id": _id(entry, view), "name": words.label(entry.label(view)), "says": words.about(view),
               "core": view in entry.core} for view in entry.views]
-    return {"id": entry.id, "name": tables.entry_name(entry), "part": part, "side": side, "views": views,
-            "says": "" if views else words.about("")}
+    return {"id": entry.id, "name": tables.entry_name(entry), "part": HOME[entry.id], "views": views,
+            "section": prose.load("app").label(f"section_{entry.section}"),
+            "says": unmarked(words.section("sentence") if views else words.about("")).replace("*", "")}
 
 
 def _id(entry: catalogue.Entry, view: str) -> str:

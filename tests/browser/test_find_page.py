@@ -13,7 +13,6 @@ from tests.browser.serving import go_to, rest, settle
 from tests.browser.views import LESSONS, opened, pick, stand
 
 APP = prose.load("app")
-N_VIEWS = sum(len(entry.views) or 1 for entry in catalogue.existing())
 
 
 def field(page: Page):
@@ -109,7 +108,7 @@ def test_terms_experiments_and_ideas_open_with_their_settings(open_page):
 def test_nothing_that_finds_is_hard_to_read_or_to_reach(open_page, server, dark):
     """The open field, the map, and the open menu of More, by axe-core."""
     page = open_page("map", dark=dark)
-    page.locator(".model_map .card").first.wait_for()
+    page.locator(".model_map .panel li").first.wait_for()
     assert violations(page) == []
     search(page, "/", "attention")
     assert violations(page) == []
@@ -147,23 +146,90 @@ def test_the_field_fits_a_phone(open_page):
 # ---- the map ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_map_is_whole_at_every_width_and_every_view_hangs_on_it_and_opens_from_it(open_page):
-    page = open_page("map", width=390)
-    page.locator(".model_map .card").first.wait_for()
-    for width in (390, 1024, 1440):
-        page.set_viewport_size({"width": width, "height": 900})
+PARTS_APART = """() => {
+    const root = document.querySelector(".model_map") ?? [...document.querySelectorAll("*")].map((node) =>
+        node.shadowRoot?.querySelector(".model_map")).find(Boolean);
+    const boxes = (names) => [...root.querySelectorAll(names)].map((node) => [node.textContent,
+        node.getBoundingClientRect()]);
+    const wrong = [];
+    for (const all of [boxes(".part"), boxes(".name")]) all.forEach(([name, a], i) => {
+        if (a.bottom > innerHeight || a.right > innerWidth || a.left < 0) wrong.push(`outside: ${name}`);
+        for (const [other, b] of all.slice(i + 1))
+            if (a.left < b.right && b.left < a.right && a.top < b.bottom - 1 && b.top < a.bottom - 1)
+                wrong.push(`${name} over ${other}`);
+    });
+    return wrong;
+}"""
+
+
+def shown_on_the_map(page: Page):
+    return page.locator(".model_map .panel h3 a")
+
+
+def lesson_on_the_map(page: Page, lesson: str):
+    names = page.get_by_role("navigation", name=prose.load("map").label("map_lessons"))
+    return names.get_by_role("button", name=APP.label(f"lesson_{lesson}"), exact=True)
+
+
+def part_of_the_map(page: Page, part: str):
+    return page.locator(f".model_map .part.{part}")
+
+
+@pytest.mark.parametrize(("width", "height", "query"), [(1440, 900, ""), (1280, 720, ""), (1280, 720, "?present=true"),
+                                                        (1024, 768, "")])
+def test_the_map_is_one_screen_and_the_model_stays_in_sight_with_every_lesson(open_page, width, height, query):
+    page = open_page(f"map{query}", width=width, height=height)
+    page.locator(".model_map .panel li").first.wait_for()
+    for entry in catalogue.existing():
+        name = APP.label(f"lesson_{entry.id}")
+        lesson_on_the_map(page, entry.id).click()
+        expect(shown_on_the_map(page)).to_have_text(f"{name} →")
+        expect(page.locator(".model_map .panel li")).to_have_count(len(entry.views))
+        expect(page.locator(".model_map .panel li.core")).to_have_count(len(entry.core))
         rest(page)
-        assert page.evaluate("document.scrollingElement.scrollWidth") <= width and cut_off(page) == [], width
-    expect(page.locator(".model_map :is(li .go, .card > .says)")).to_have_count(N_VIEWS)
-    expect(page.locator(".model_map li.core")).to_have_count(sum(len(entry.core) for entry in catalogue.existing()))
-    expect(page.locator(".model_map .tie")).to_have_count(10)            # the lessons beside the drawing
+        main = page.locator("[data-testid=stMain]")
+        assert main.evaluate("(node) => node.scrollHeight - node.clientHeight") <= 0, name
+        assert page.locator(".model_map .panel").evaluate("(node) => node.scrollHeight - node.clientHeight") <= 0, name
+        assert cut_off(page) == [] and page.evaluate(PARTS_APART) == [], name
+    assert page.errors == []
+
+
+def test_a_part_of_the_map_shows_its_views_to_the_pointer_and_to_the_keys_and_they_open(open_page):
+    page = open_page("map", width=1440)
+    shown = shown_on_the_map(page)
+    part_of_the_map(page, "vectors").hover()
+    expect(shown).to_have_text(f"{APP.label('lesson_embeddings')} →")
+    expect(part_of_the_map(page, "vectors")).to_have_attribute("aria-pressed", "true")
+    part_of_the_map(page, "vectors").focus()
+    page.keyboard.press("Tab")
+    expect(part_of_the_map(page, "positions")).to_be_focused()
+    expect(shown).to_have_text(f"{APP.label('lesson_positions')} →")
+    page.keyboard.press("Enter")
+    expect(shown).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(part_of_the_map(page, "positions")).to_be_focused()
+    part_of_the_map(page, "attention").hover()
+    also = page.get_by_role("region", name=APP.label("lesson_attention"))
+    also.get_by_role("button", name=APP.label("lesson_heads")).click()
+    expect(shown).to_have_text(f"{APP.label('lesson_heads')} →")
+    lesson_on_the_map(page, "language_models").click()
     page.evaluate("window.kept = true")
     page.get_by_role("link", name="Break a cipher").click()
     page.wait_for_url("**/language_models?*language_models_view=decipher*")
     settle(page)
     assert page.evaluate("window.kept") and page.errors == []
-    page.get_by_role("link", name=APP.label("page_map"), exact=True).first.click()
-    page.wait_for_url("**/map*")
+
+
+def test_on_a_phone_the_views_of_a_part_stand_below_the_name_of_their_lesson(open_page):
+    page = open_page("map", width=390, height=844)
+    part_of_the_map(page, "positions").click()
+    name = lesson_on_the_map(page, "positions")
+    expect(name).to_be_in_viewport()
+    first = page.get_by_role("link", name="Shuffled tokens")
+    expect(first).to_be_in_viewport()
+    assert first.bounding_box()["y"] > name.bounding_box()["y"]
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= 390 and cut_off(page) == []
+    assert page.errors == []
 
 
 # ---- More ------------------------------------------------------------------------------------------------------------

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from core.app.base import deployment, prose
-from core.app.state import reader
+from core.app.base import catalogue, deployment, prose
+from core.app.state import model_choice, reader
 from core.components.page import help_page
 from core.figures import style
 
@@ -31,4 +31,5 @@ def inject() -> None:
 
 def _foot() -> int:
     """The height in pixels of what stands at the foot of the window: a step of a class, or one of "Try this"."""
-    return CLASS_FOOT if reader.class_step() else TRY_FOOT if reader.present() else 0
+    has_experiments = model_choice.page() != catalogue.MAP
+    return CLASS_FOOT if reader.class_step() else TRY_FOOT if reader.present() and has_experiments else 0
