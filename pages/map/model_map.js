@@ -34,7 +34,8 @@ class ModelMap {
     if (this.written === written) return;
     Object.assign(this, { written, header, text: header.text });
     this.field.replaceChildren();
-    this.ties = draw("svg", { class: "ties", "aria-hidden": "true" }, this.field);
+    this.ties = draw("svg", { class: "ties", "aria-hidden": "true" }, this.field);      // behind the drawing
+    this.lit = draw("svg", { class: "ties lit", "aria-hidden": "true" }, this.field);
     this.list = make("nav", "lessons", this.field);
     this.list.ariaLabel = this.text.lessons;
     this.drawing = make("div", "drawing", this.field);
@@ -160,23 +161,26 @@ class ModelMap {
 
   /** The lines from the names to their parts, and from the part that is shown to its views. */
   lines() {
-    this.ties.replaceChildren();
-    if (!this.isWide) return;
-    const home = this.field.getBoundingClientRect();
-    sized(this.ties, home.width, home.height, "");
+    const home = this.field.getBoundingClientRect(), { shown, at, drawing } = this, { scale } = this.header;
     const box = (node) => {
       const { left, right, top, height } = node.getBoundingClientRect();
       return { left: left - home.left, right: right - home.left, middle: top - home.top + height / 2 };
     };
-    const tie = (from, to, name) => {
+    for (const svg of [this.ties, this.lit]) {
+      svg.replaceChildren();
+      sized(svg, home.width, home.height, "");
+    }
+    if (!this.isWide) return;
+    const tie = (from, to, svg, part) => {
       const bend = (from.right + to.left) / 2;
-      draw("path", { class: name, d: `M${from.right} ${from.middle} C${bend} ${from.middle} ${bend} ${to.middle} ${
-        to.left} ${to.middle}` }, this.ties);
+      draw("path", { class: `tie ${part}`, d: `M${from.right} ${from.middle} C${bend} ${from.middle} ${bend} ${
+        to.middle} ${to.left} ${to.middle}` }, svg);
     };
+    const block = { left: box(drawing).left + LEFT, middle: (BLOCK[1] - 0.03) * home.height };
     for (const { id, part } of this.header.lessons)
-      tie(box(this.names.get(id)), box(this.parts.get(part)), `tie ${part}${id === this.shown.id ? " lit" : ""}`);
-    tie(box(this.parts.get(this.at)), { left: box(this.panel).left, middle: 24 * this.header.scale },
-      `tie lit ${this.shown.part}`);
+      tie(box(this.names.get(id)), part === "block" ? block : box(this.parts.get(part)),
+        id === shown.id ? this.lit : this.ties, part);
+    tie(box(this.parts.get(at)), { left: box(this.panel).left, middle: 24 * scale }, this.lit, shown.part);
   }
 
   /** Draws the model behind its parts, and puts them in their places. */
@@ -214,8 +218,8 @@ class ModelMap {
   /** The way from the stream through a part, whose middle is at y, and back: it is added. */
   branch(y, x, half) {
     const back = y + half + 14;
-    draw("path", { class: "way", d: `M${SPINE} ${y - half - 12} C${SPINE + 20} ${y - half - 12} ${x - 18} ${y} ${x} ${y}` },
-      this.svg);
+    const away = y - half - 12;
+    draw("path", { class: "way", d: `M${SPINE} ${away} C${SPINE + 20} ${away} ${x - 18} ${y} ${x} ${y}` }, this.svg);
     draw("path", { class: "way", d: `M${x + 20} ${y + half} V${back} H${SPINE + 9}` }, this.svg);
     draw("circle", { cx: SPINE, cy: back, r: 9, class: "plus" }, this.svg);
     drawText(this.svg, SPINE, back + 5, "+", { anchor: "middle", size: 15, name: "strong" });

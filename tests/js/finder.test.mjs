@@ -42,7 +42,7 @@ test("little words do not count while others are there, and are searched for alo
   assert.equal(ids("is it the")[0], "view facts");
 });
 
-test("a synonym finds what it means, the best first, before names that only begin so; little words may belong to one", () => {
+test("a synonym finds what it means, the best first; little words may belong to one", () => {
   assert.deepEqual(ids("chatgpt"), ["page map", "view steps", "view scaling", "lesson heads"]);
   assert.deepEqual(ids("chat-GPT"), ids("chatgpt"));
   assert.deepEqual(ids("how do I switch it off").slice(0, 2), ["term head", "lesson heads"]);
@@ -63,7 +63,8 @@ test("a slip of the hand finds the nearest word, and it is said which", () => {
     assert.deepEqual(ids(typed), ids(word), typed);
   }
   assert.equal(found("hallucination").nearest, false);
-  for (const typed of ["zzzz", "qqq", "hxyd"]) assert.deepEqual(found(typed), { places: [], words: [], nearest: false });
+  for (const typed of ["zzzz", "qqq", "hxyd"])
+    assert.deepEqual(found(typed), { places: [], words: [], nearest: false }, typed);
 });
 
 test("the slips between two words are the fewest, exchanges among them", () => {

@@ -2,6 +2,7 @@
 // word that counts may stand in the name of a place, in a synonym of it, in its lesson's name, or in the line that says
 // what it is: whole, as a beginning, in another form, or inside another word; else with a slip of the hand.
 const KINDS = { lesson: 6, page: 5, view: 4, term: 3, try: 2, idea: 1 };    // which comes first of two that fit alike
+const OPENING = ["lesson", "page"];                 // what is listed before anything is typed
 const NAME = [60, 40], WHERE = 12, SAYS = 8;        // what a word counts for: the first of a name, and its others; …
 const SYNONYM = [100, 12];           // … in a synonym: for its first target, and what each later one has less
 const WHOLE_NAME = 100, BEGINNING = 30, ALL_WORDS = 10_000;
@@ -53,7 +54,8 @@ function placed(index, word, place, weight) {
 function counting({ little, phrases }, words) {
   const typed = (word) => words.some((each) => each === word || form(each, word));
   const spoken = phrases.filter((phrase) => phrase.words.every(typed));
-  const others = words.filter((word) => !little.has(word) || spoken.some((phrase) => phrase.words.some((each) => each === word || form(word, each))));
+  const belongs = (word) => spoken.some((phrase) => phrase.words.some((each) => each === word || form(word, each)));
+  const others = words.filter((word) => !little.has(word) || belongs(word));
   return [...new Set(others.length ? others : words)];
 }
 
@@ -81,9 +83,9 @@ export function slips(a, b, most) {
   for (let i = 1; i <= a.length; i++) {
     const row = [i];
     for (let j = 1; j <= b.length; j++) {
-      const differ = Number(a[i - 1] !== b[j - 1]);
-      row[j] = Math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + differ);
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) row[j] = Math.min(row[j], before[j - 2] + 1);
+      const exchanged = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      row[j] = Math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + Number(a[i - 1] !== b[j - 1]),
+        exchanged ? before[j - 2] + 1 : Infinity);
     }
     if (Math.min(...row) > most) return Infinity;
     [before, last] = [last, row];
@@ -148,22 +150,26 @@ function named(name, typed) {
   return typed.some((text) => `${name} `.startsWith(`${text} `)) ? BEGINNING : 0;
 }
 
+/** How rare each word is among the places that were found, from 0.3 to 1: one that is everywhere says little. */
+function rarity(found, n, words) {
+  const places = [...found.values()];
+  return words.map((_, at) => 1 - 0.7 * Math.log(1 + places.filter((each) => each[at]).length) / Math.log(1 + n));
+}
+
 /** What a typed text finds: `places`, best first, `most` of them, those with all of its words before those with some;
     the `words` that it was searched for; and whether one of them is only the `nearest` to what was typed. Without a
     word: the lessons and pages. */
 export function find(index, typed, most) {
-  const text = typed.slice(0, LONGEST), all = wordsOf(text).slice(0, MOST_WORDS), typedWords = counting(index, all);
-  if (!text.trim())
-    return { places: index.places.filter(({ kind }) => kind === "lesson" || kind === "page"), words: [], nearest: false };
-  const readings = typedWords.map((word) => reading(index, word)), found = counts(index, readings);
-  // a word that is everywhere says little
-  const rare = readings.map((_, at) => 1 - 0.7 * Math.log(1 + [...found.values()].filter((each) => each[at]).length)
-    / Math.log(1 + index.places.length));
-  const words = readings.map(({ meant }) => meant), names = [all.join(" "), words.join(" ")];
+  const all = wordsOf(typed.slice(0, LONGEST)).slice(0, MOST_WORDS), asked = counting(index, all);
+  if (!typed.trim()) return { places: index.places.filter(({ kind }) => OPENING.includes(kind)), words: [],
+    nearest: false };
+  const readings = asked.map((word) => reading(index, word)), words = readings.map(({ meant }) => meant);
+  const found = counts(index, readings), rare = rarity(found, index.places.length, words);
+  const names = [all.join(" "), words.join(" ")];
   const score = ([at, each]) => each.reduce((sum, value, i) => sum + value * rare[i],
     (KINDS[index.places[at].kind] ?? 0) + (each.every(Boolean) ? ALL_WORDS : 0) + named(index.places[at].plain, names));
   const sorted = [...found].map((each) => ({ at: each[0], score: score(each) }))
     .sort((a, b) => b.score - a.score || a.at - b.at);
   return { places: sorted.slice(0, most).map(({ at }) => index.places[at]), words: words.filter(Boolean),
-    nearest: words.some((word, i) => word && word !== typedWords[i]) };
+    nearest: words.some((word, i) => word && word !== asked[i]) };
 }
