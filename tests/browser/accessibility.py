@@ -23,7 +23,7 @@ AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")      # axe-co
 IMPACTS = ("serious", "critical")
 THEMES = ("light", "dark")
 DEFICIENCIES = ("protanopia", "deuteranopia", "tritanopia")
-OPENERS = "[data-testid=stPopoverButton], [data-testid=stTopNavSection]"
+OPENERS = "[data-testid=stPopoverButton], .st-key-navigation .opener"
 # those that are not the same on every page
 OF_A_VIEW = "[data-testid=stMain] [data-testid=stPopoverButton]:not(.st-key-prompt_bar *)"
 

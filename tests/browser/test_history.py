@@ -234,9 +234,9 @@ def from_another_page_by_the_menu_which_takes_the_settings_along(page: Page) -> 
     settle(page)
 
     def open_by_menu(name: str) -> None:
-        link = page.get_by_test_id("stTopNavDropdownLink").filter(has_text=WORDS.label(f"lesson_{name}"))
-        page.get_by_test_id("stTopNavSection").filter(has_text=WORDS.label("section_input")).click()
-        link.click()
+        row = page.get_by_role("navigation", name=WORDS.label("navigation_name"))
+        row.get_by_role("button", name=WORDS.label("page_lessons")).click()
+        row.get_by_role("link", name=WORDS.label(f"lesson_{name}"), exact=True).click()
 
     shared = {"prompt": CAT, "layer": "2"}
     assert entries_of(page, lambda: open_by_menu("tokens"), saying("/tokens", "prompt=")) == 1

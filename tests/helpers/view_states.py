@@ -25,7 +25,8 @@ PROMPTS = (None, None, "a", "", "the the the the", "I ❤️ 🐶 and 👩‍�
 MOST = 40           # of a whole number without an upper bound
 QUICK = {"embeddings_dimensions": ("2", "3"), "limits_n": ("20",), "limits_steps": ("8", "64"),
          "limits_source": ("pages", "prompt")}      # options that take no seconds
-FRAME = {"page", "palette", "strip", "prediction", "picture_download", "next_view", "standing"}    # no pictures
+# no pictures
+FRAME = {"page", "navigation", "palette", "strip", "prediction", "picture_download", "next_view", "standing"}
 NUMBER = re.compile(r"([-−]?)(\d[\d,]*)(\.\d+)?(?:\u00a0·\u00a010([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?(\u00a0%)?")
 ALIKE = 2e-6        # relative: float32
 

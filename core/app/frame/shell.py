@@ -35,11 +35,13 @@ def draw() -> None:
     with guard():
         reader.begin()
     is_alone = reader.present() or reader.looks_on()
-    page = st.navigation(navigation.sections(), position="hidden" if is_alone else "top")
+    page = st.navigation(navigation.pages(), position="hidden")
     model_choice.enter(page.url_path)
     with guard():
         address.open_page()
         page_style.inject()
+        if not is_alone:
+            navigation.draw()
         if not reader.looks_on():
             prompt_bar.draw()
     with guard():

@@ -153,7 +153,8 @@ def test_a_step_opens_covered_by_its_question(name, number):
     assert fine(at) and question["ask"] == step.ask and bool(question["prompt"]) == ("prompt" in step.settings)
     said = "\n".join(m.value for m in at.markdown)
     assert step.title in said and step.look not in said and not at.expander
-    assert drawn(at) <= {"class_question", "class_desk", "presenters_keys", "strip", "page", "palette", "standing"}
+    assert drawn(at) <= {"class_question", "class_desk", "presenters_keys", "strip", "page", "palette", "standing",
+                         "navigation"}
 
 
 @pytest.mark.parametrize(("name", "number"), [("hour", 2), ("B", 1)])

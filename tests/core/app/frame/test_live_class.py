@@ -141,7 +141,7 @@ def drawn(at) -> set[str]:
 
 
 def test_who_looks_on_has_the_picture_and_its_title_and_nothing_to_set():
-    around = {"strip", "palette", "class_desk", "prediction", "next_view", "class_wall"}
+    around = {"navigation", "strip", "palette", "class_desk", "prediction", "next_view", "class_wall"}
     at = open_at("training", training_view="forcing", look="true", ask="0")
     assert fine(at) and stands(at) and not drawn(at) & around and not at.text_area
     assert any(m.value == prose.load("training").label("view_forcing") for m in at.markdown)

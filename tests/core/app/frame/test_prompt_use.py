@@ -14,7 +14,8 @@ from tests.helpers.lessons import fine, open_at
 pytestmark = pytest.mark.long
 
 PROMPTS = ("The cat sat on the mat. The dog sat on the", "Tom and Mia went to the park. Tom gave the ball to")
-AROUND = {"strip", "palette", "next_view", "page", "standing"}      # components with links, or with no picture
+# components with links, or with no picture
+AROUND = {"navigation", "strip", "palette", "next_view", "page", "standing"}
 # views that read the prompt at a press, among other texts, and in a table that present mode leaves out
 ELSEWHERE = {("generation", "cache"), ("language_models", "guess"), ("training", "kepler")}
 WITH = [(lesson, view, setting) for lesson, views in prompt_use.UNREAD.items()
