@@ -1,4 +1,4 @@
-// A row of links, and a menu whose links stand under headings; it opens over the page, and the arrow keys go through it.
+// A row of links, and a menu whose links stand under headings; it opens over the page, and the arrow keys go through.
 import { button, make } from "../lib/dom.js";
 import { isShortcut } from "../lib/keys.js";
 import { followed, toTop } from "../lib/links.js";
