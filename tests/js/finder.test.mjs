@@ -63,6 +63,8 @@ test("a slip of the hand finds the nearest word, and it is said which", () => {
     assert.deepEqual(ids(typed), ids(word), typed);
   }
   assert.equal(found("hallucination").nearest, false);
+  assert.deepEqual(found("halucinatoin").words, ["hallucination"]);
+  assert.deepEqual(found("head halucinatoin").words, ["head"]);        // two slips are too many beside another word
   for (const typed of ["zzzz", "qqq", "hxyd"])
     assert.deepEqual(found(typed), { places: [], words: [], nearest: false }, typed);
 });

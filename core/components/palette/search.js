@@ -10,7 +10,7 @@ const SHORT = 3;                    // characters from which a word counts in th
 const MOST_WORDS = 12;              // of what is typed
 const ENDING = 3;                   // most characters by which one form of a word may be longer than another
 const GOOD = 0.65;                  // from here on, what fits is preferred to a word from which one slip leads to it
-const SLIPS = [4, 6, 9];            // characters from which a word may be typed with one, two, three slips
+const SLIPS = [4, 8];               // characters from which a word may be typed with one slip, and alone with two
 
 /** Most characters of what is typed that are read. */
 export const LONGEST = 200;
@@ -104,9 +104,10 @@ function nearest({ words }, typed, most) {
   return found;
 }
 
-/** The words of the index that a typed word may mean, each with how well it fits; and the word it was read as. */
-function reading(index, typed) {
-  const fits = new Map(), most = SLIPS.filter((length) => typed.length >= length).length;
+/** The words of the index that a typed word may mean, each with how well it fits; and the word it was read as.
+    isAlone: no other word was typed that could tell what is meant. */
+function reading(index, typed, isAlone) {
+  const fits = new Map(), most = SLIPS.slice(0, isAlone ? 2 : 1).filter((length) => typed.length >= length).length;
   for (const word of index.words.keys()) {
     const fit = likeness(typed, word);
     if (fit) fits.set(word, fit);
@@ -163,7 +164,8 @@ export function find(index, typed, most) {
   const all = wordsOf(typed.slice(0, LONGEST)).slice(0, MOST_WORDS), asked = counting(index, all);
   if (!typed.trim()) return { places: index.places.filter(({ kind }) => OPENING.includes(kind)), words: [],
     nearest: false };
-  const readings = asked.map((word) => reading(index, word)), words = readings.map(({ meant }) => meant);
+  const readings = asked.map((word) => reading(index, word, asked.length === 1));
+  const words = readings.map(({ meant }) => meant);
   const found = counts(index, readings), rare = rarity(found, index.places.length, words);
   const names = [all.join(" "), words.join(" ")];
   const score = ([at, each]) => each.reduce((sum, value, i) => sum + value * rare[i],
