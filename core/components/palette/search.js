@@ -151,12 +151,6 @@ function named(name, typed) {
   return typed.some((text) => `${name} `.startsWith(`${text} `)) ? BEGINNING : 0;
 }
 
-/** How rare each word is among the places that were found, from 0.3 to 1: one that is everywhere says little. */
-function rarity(found, n, words) {
-  const places = [...found.values()];
-  return words.map((_, at) => 1 - 0.7 * Math.log(1 + places.filter((each) => each[at]).length) / Math.log(1 + n));
-}
-
 /** What a typed text finds: `places`, best first, `most` of them, those with all of its words before those with some;
     the `words` that it was searched for; and whether one of them is only the `nearest` to what was typed. Without a
     word: the lessons and pages. */
@@ -166,11 +160,10 @@ export function find(index, typed, most) {
     nearest: false };
   const readings = asked.map((word) => reading(index, word, asked.length === 1));
   const words = readings.map(({ meant }) => meant);
-  const found = counts(index, readings), rare = rarity(found, index.places.length, words);
   const names = [all.join(" "), words.join(" ")];
-  const score = ([at, each]) => each.reduce((sum, value, i) => sum + value * rare[i],
+  const score = ([at, each]) => each.reduce((sum, value) => sum + value,
     (KINDS[index.places[at].kind] ?? 0) + (each.every(Boolean) ? ALL_WORDS : 0) + named(index.places[at].plain, names));
-  const sorted = [...found].map((each) => ({ at: each[0], score: score(each) }))
+  const sorted = [...counts(index, readings)].map((each) => ({ at: each[0], score: score(each) }))
     .sort((a, b) => b.score - a.score || a.at - b.at);
   return { places: sorted.slice(0, most).map(({ at }) => index.places[at]), words: words.filter(Boolean),
     nearest: words.some((word, i) => word && word !== asked[i]) };
